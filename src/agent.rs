@@ -14,16 +14,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Tells the controller what this host knows of the network: its cards, what it hears on them, how far other hosts are.
+/// Tells the controller what this host knows of the network: its cards, what it hears on them, how
+/// far other hosts are.
 ///
-/// Give it an inventory name per host and the controller's address and token; all else comes from the controller. It wants
-/// CAP_NET_RAW (or root) to open its sockets and gives up every privilege before it reads from them. SIGTERM and SIGINT stop it.
+/// Give it an inventory name per host and the controller's address and token; all else comes from
+/// the controller. It wants CAP_NET_RAW (or root) to open its sockets and gives up every privilege
+/// before it reads from them. SIGTERM and SIGINT stop it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Where to report to, such as https://head:7171
     #[arg(long, value_name = "URL", required_unless_present = "once")]
     controller: Option<String>,
-    /// A file with the token the controller expects of agents; without it, systemd's credential heddle-agent-token if there is one
+    /// A file with the token the controller expects of agents; without it, systemd's credential
+    /// heddle-agent-token if there is one
     #[arg(long, value_name = "FILE", requires = "controller")]
     token_file: Option<PathBuf>,
     /// A PEM file with the authority that certifies the controller, where that is no public one
@@ -81,7 +84,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         if let Some(warning) = file.as_deref().and_then(secrets::exposure_warning) {
             tracing::warn!("{warning}");
         }
-        ControllerClient::new(url, &host, file.as_deref().map(AgentToken::read).transpose()?, args.ca.as_deref())
+        ControllerClient::new(
+            url,
+            &host,
+            file.as_deref().map(AgentToken::read).transpose()?,
+            args.ca.as_deref(),
+        )
     });
     let controller = controller.transpose()?;
     let settings = AgentSettings {
@@ -94,10 +102,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let host = HostAgent::open(settings)?;
     privileges::drop_all(&args.user)?;
     // One thread: a compute node has better use for the others.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     match controller {
         Some(controller) => runtime.block_on(async {
-            let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+            let (mut term, mut int) = (
+                signal(SignalKind::terminate())?,
+                signal(SignalKind::interrupt())?,
+            );
             let stop = async {
                 tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
             };
@@ -127,8 +140,13 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 fn peer(text: &str) -> Result<ProbeTarget, String> {
     let (host, address) = text.split_once('=').ok_or("expected NAME=ADDRESS")?;
-    let address = address.parse().map_err(|_| format!("{address}: expected an IPv4 or IPv6 address"))?;
-    Ok(ProbeTarget { host: host.to_owned(), address })
+    let address = address
+        .parse()
+        .map_err(|_| format!("{address}: expected an IPv4 or IPv6 address"))?;
+    Ok(ProbeTarget {
+        host: host.to_owned(),
+        address,
+    })
 }
 
 fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
@@ -136,20 +154,51 @@ fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
     writeln!(out, "host {}: {} slots", report.host, report.slots)?;
     for nic in &report.nics {
         let mac = nic.mac.map_or_else(String::new, |m| m.to_string());
-        let rate = nic.rate.map_or_else(|| "rate unknown".to_owned(), |r| r.to_string());
-        let addresses: Vec<String> = nic.addresses.iter().map(|(a, length)| format!("{a}/{length}")).collect();
-        let master = nic.master.as_ref().map_or_else(String::new, |m| format!(" in {m}"));
+        let rate = nic
+            .rate
+            .map_or_else(|| "rate unknown".to_owned(), |r| r.to_string());
+        let addresses: Vec<String> = nic
+            .addresses
+            .iter()
+            .map(|(a, length)| format!("{a}/{length}"))
+            .collect();
+        let master = nic
+            .master
+            .as_ref()
+            .map_or_else(String::new, |m| format!(" in {m}"));
         let state = if nic.up { "up" } else { "no carrier" };
-        writeln!(out, "card {} {mac} {rate} {state}{master} {}", nic.name, addresses.join(" "))?;
+        writeln!(
+            out,
+            "card {} {mac} {rate} {state}{master} {}",
+            nic.name,
+            addresses.join(" ")
+        )?;
         for heard in report.heard.iter().filter(|h| h.nic == nic.name) {
             writeln!(out, "  hears {}", words(&heard.said))?;
         }
     }
     for path in &report.paths {
-        let hops: Vec<String> = path.hops.iter().map(|h| h.map_or_else(|| "?".to_owned(), |a| a.to_string())).collect();
-        let way = if hops.is_empty() { "no router between".to_owned() } else { format!("via {}", hops.join(", ")) };
-        let time = path.round_trip.map_or_else(String::new, |t| format!(", {} us at least, {} us in the middle", t.min_us, t.median_us));
-        let end = if path.reached { "" } else { ", does not answer" };
+        let hops: Vec<String> = path
+            .hops
+            .iter()
+            .map(|h| h.map_or_else(|| "?".to_owned(), |a| a.to_string()))
+            .collect();
+        let way = if hops.is_empty() {
+            "no router between".to_owned()
+        } else {
+            format!("via {}", hops.join(", "))
+        };
+        let time = path.round_trip.map_or_else(String::new, |t| {
+            format!(
+                ", {} us at least, {} us in the middle",
+                t.min_us, t.median_us
+            )
+        });
+        let end = if path.reached {
+            ""
+        } else {
+            ", does not answer"
+        };
         writeln!(out, "to {} ({}): {way}{end}{time}", path.to, path.address)?;
     }
     Ok(out)
@@ -158,16 +207,33 @@ fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
 /// What was heard, in words for a terminal.
 fn words(said: &HeardContent) -> String {
     let text = match said {
-        HeardContent::Neighbour { protocol, chassis, port, name, .. } => {
+        HeardContent::Neighbour {
+            protocol,
+            chassis,
+            port,
+            name,
+            ..
+        } => {
             let protocol = match protocol {
                 DiscoveryProtocol::Lldp => "LLDP",
                 DiscoveryProtocol::Cdp => "CDP",
             };
             format!("{protocol}: {name} ({}) port {}", id(chassis), id(port))
         }
-        HeardContent::Bpdu { root_bridge, bridge, port, .. } => {
+        HeardContent::Bpdu {
+            root_bridge,
+            bridge,
+            port,
+            ..
+        } => {
             // The upper four bits are the port's priority (IEEE 802.1D-2004, 9.2.7).
-            format!("BPDU: bridge {:04x}.{} port {}, root bridge {}", bridge.priority, bridge.address, port & 0xfff, root_bridge.address)
+            format!(
+                "BPDU: bridge {:04x}.{} port {}, root bridge {}",
+                bridge.priority,
+                bridge.address,
+                port & 0xfff,
+                root_bridge.address
+            )
         }
     };
     inventory::sanitize::visible(&text)

@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Times MPI_Alltoall and MPI_Allgather across the lab's hosts, with heddle's runtime and without it in turn, and prints
-/// medians, their ratio, and what share of the payload bound the runtime reached.
+/// Times MPI_Alltoall and MPI_Allgather across the lab's hosts, with heddle's runtime and without
+/// it in turn, and prints medians, their ratio, and what share of the payload bound the runtime
+/// reached.
 ///
-/// The runtime follows the epoch that is current in the lab's shared directory; run `heddle controller` on the lab, or
-/// `heddle publish`, first.
+/// The runtime follows the epoch that is current in the lab's shared directory; run `heddle
+/// controller` on the lab, or `heddle publish`, first.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Which lab [default: $HEDDLE_LAB, else "lab"]
@@ -25,7 +26,12 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "both")]
     collective: Collective,
     /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather
-    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', default_value = "65536")]
+    #[arg(
+        long,
+        value_name = "BYTES,...",
+        value_delimiter = ',',
+        default_value = "65536"
+    )]
     size: Vec<u64>,
     /// Ranks on each host
     #[arg(long, value_name = "K", default_value_t = 1)]
@@ -71,8 +77,15 @@ struct BenchMeasurement {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let name =
-        args.lab.clone().or_else(|| std::env::var("HEDDLE_LAB").ok().filter(|name| !name.is_empty())).unwrap_or_else(|| "lab".into());
+    let name = args
+        .lab
+        .clone()
+        .or_else(|| {
+            std::env::var("HEDDLE_LAB")
+                .ok()
+                .filter(|name| !name.is_empty())
+        })
+        .unwrap_or_else(|| "lab".into());
     let lab = Lab::open(&name)?;
     let libraries: &[Mpi] = match args.mpi {
         BenchLibraries::Openmpi => &[Mpi::OpenMpi],
@@ -97,7 +110,9 @@ fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<BenchMeasurem
     for _ in 0..args.rounds {
         for shim in [false, true] {
             for line in job(lab, mpi, shim, args)? {
-                let known = all.iter().position(|m| m.collective == line.collective && m.block == line.block);
+                let known = all
+                    .iter()
+                    .position(|m| m.collective == line.collective && m.block == line.block);
                 let at = known.unwrap_or_else(|| {
                     all.push(BenchMeasurement {
                         collective: line.collective.clone(),
@@ -108,7 +123,11 @@ fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<BenchMeasurem
                     });
                     all.len() - 1
                 });
-                let times = if shim { &mut all[at].with } else { &mut all[at].without };
+                let times = if shim {
+                    &mut all[at].with
+                } else {
+                    &mut all[at].without
+                };
                 times.push(line.median_seconds);
             }
         }
@@ -123,31 +142,67 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Bench
         Collective::Both => "both",
     };
     let sizes: Vec<String> = args.size.iter().map(u64::to_string).collect();
-    let kinds = args.size.len() as f64 * if args.collective == Collective::Both { 2.0 } else { 1.0 };
+    let kinds = args.size.len() as f64
+        * if args.collective == Collective::Both {
+            2.0
+        } else {
+            1.0
+        };
     let timeout = Some(Duration::from_secs_f64(60.0 + 4.0 * kinds * args.seconds));
-    let job = MpiJob { shim, per_host: args.per_host, timeout, ..MpiJob::new(mpi) };
+    let job = MpiJob {
+        shim,
+        per_host: args.per_host,
+        timeout,
+        ..MpiJob::new(mpi)
+    };
     let program = program(mpi)?.display().to_string();
     let seconds = args.seconds.to_string();
-    let flags = ["--json", "--collective", collective, "--size", &sizes.join(","), "--seconds", &seconds].map(str::to_owned);
-    let output = lab.mpirun(&job, std::iter::once(program).chain(flags)).stderr(Stdio::inherit()).output().context("mpirun in the lab")?;
+    let flags = [
+        "--json",
+        "--collective",
+        collective,
+        "--size",
+        &sizes.join(","),
+        "--seconds",
+        &seconds,
+    ]
+    .map(str::to_owned);
+    let output = lab
+        .mpirun(&job, std::iter::once(program).chain(flags))
+        .stderr(Stdio::inherit())
+        .output()
+        .context("mpirun in the lab")?;
     if !output.status.success() {
-        bail!("bench with {mpi}: the job ended with {}; see what it said above", output.status);
+        bail!(
+            "bench with {mpi}: the job ended with {}; see what it said above",
+            output.status
+        );
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("bench with {mpi}: {line:?}"))).collect()
+    text.lines()
+        .map(|line| {
+            serde_json::from_str(line).with_context(|| format!("bench with {mpi}: {line:?}"))
+        })
+        .collect()
 }
 
 /// The benchmark program: beside the binary as built or as installed.
 pub(crate) fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
     let me = std::env::current_exe().context("this program's own path")?;
     let folder = me.parent().unwrap_or(&me);
-    let places = ["lib", "../lib/heddle"].map(|place| folder.join(place).join(format!("bench-{mpi}")));
-    places.into_iter().find(|p| p.is_file()).with_context(|| format!("bench-{mpi} is not built; run: make build"))
+    let places =
+        ["lib", "../lib/heddle"].map(|place| folder.join(place).join(format!("bench-{mpi}")));
+    places
+        .into_iter()
+        .find(|p| p.is_file())
+        .with_context(|| format!("bench-{mpi} is not built; run: make build"))
 }
 
 /// Seconds at the payload bound of the epoch that is current in the lab, if there is one.
 fn bound(lab: &Lab, measured: &BenchMeasurement, per_host: usize) -> Option<f64> {
-    let epoch = directory::reading::current_epoch(&lab.shared_dir()).ok().flatten()?;
+    let epoch = directory::reading::current_epoch(&lab.shared_dir())
+        .ok()
+        .flatten()?;
     let hosts: Vec<String> = lab.plan().ok()?.hosts().map(|h| h.name.clone()).collect();
     let tree = epoch.topology.tree().ok()?.restrict(&hosts).ok()?;
     let ranks = vec![per_host as u32; hosts.len()];
@@ -165,8 +220,15 @@ fn print(mpi: Mpi, measured: &BenchMeasurement, bound: Option<f64>) {
         sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
     };
     let (without, with) = (median(&measured.without), median(&measured.with));
-    let share = bound.map_or("-".to_owned(), |bound| format!("{:.0} %", 100.0 * bound / with));
-    let BenchMeasurement { collective, block, ranks, .. } = measured;
+    let share = bound.map_or("-".to_owned(), |bound| {
+        format!("{:.0} %", 100.0 * bound / with)
+    });
+    let BenchMeasurement {
+        collective,
+        block,
+        ranks,
+        ..
+    } = measured;
     println!(
         "{:8} {collective:10} {block:>9} {ranks:>6} {:>9.3} ms {:>9.3} ms {:>7.2} {share:>7}",
         mpi.to_string(),

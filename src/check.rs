@@ -11,8 +11,8 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     #[command(flatten)]
     network: NetworkArgs,
-    /// The plan: a topology file, which may name ports (a_port and b_port of a link, port of a host), or a Graphviz file as
-    /// the Prescriptive Topology Manager reads it
+    /// The plan: a topology file, which may name ports (a_port and b_port of a link, port of a
+    /// host), or a Graphviz file as the Prescriptive Topology Manager reads it
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
     /// What to print on standard output
@@ -36,10 +36,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if !found.answered {
         return Ok(CommandOutcome::CheckFailed);
     }
-    let report = compare(&plan.in_names_of(&found.topology, &found.descriptions), &found.topology);
+    let report = compare(
+        &plan.in_names_of(&found.topology, &found.descriptions),
+        &found.topology,
+    );
     print(&match args.format {
         Format::Text => report.to_string(),
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",
     })?;
-    Ok(if report.is_as_planned() { CommandOutcome::Done } else { CommandOutcome::CheckFailed })
+    Ok(if report.is_as_planned() {
+        CommandOutcome::Done
+    } else {
+        CommandOutcome::CheckFailed
+    })
 }

@@ -41,15 +41,23 @@ impl From<Mpi> for lab::mpi::Mpi {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let (name, text) = match &args.topology {
-        Some(path) => {
-            (path.display().to_string(), std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))?)
-        }
+        Some(path) => (
+            path.display().to_string(),
+            std::fs::read_to_string(path)
+                .with_context(|| format!("{}: cannot be read", path.display()))?,
+        ),
         None => ("demo.yaml".to_owned(), demo::TOPOLOGY.to_owned()),
     };
     let file = TopologyFile::parse(&name, &text)?;
     let watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !args.text;
     demo::down_on_signal(&args.name)?;
-    match demo::play(&args.name, file, args.mpi.into(), crate::bench::program, watched) {
+    match demo::play(
+        &args.name,
+        file,
+        args.mpi.into(),
+        crate::bench::program,
+        watched,
+    ) {
         Ok(()) => Ok(CommandOutcome::Done),
         Err(error) => {
             eprintln!("heddle demo: FAILED: {error:#}");

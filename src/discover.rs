@@ -29,7 +29,8 @@ pub(crate) struct Args {
 pub(crate) struct NetworkArgs {
     #[command(flatten)]
     place: NetworkSource,
-    /// What host agents say, besides: a folder of reports as heddle agent --once --format json prints them, a file a host, NAME.json
+    /// What host agents say, besides: a folder of reports as heddle agent --once --format json
+    /// prints them, a file a host, NAME.json
     #[arg(long, value_name = "DIR", conflicts_with = "walks")]
     reports: Option<PathBuf>,
 }
@@ -41,8 +42,9 @@ struct NetworkSource {
     /// The inventory: which switches to ask, with which credentials, and which hosts to expect
     #[arg(long, value_name = "FILE")]
     inventory: Option<PathBuf>,
-    /// Recorded walks instead of a network: a file a device, NAME.snmprec or the output of snmpwalk -On, also as .xz;
-    /// NAME@CONTEXT is the same device in another context, or asked by community@vlan
+    /// Recorded walks instead of a network: a file a device, NAME.snmprec or the output of snmpwalk
+    /// -On, also as .xz; NAME@CONTEXT is the same device in another context, or asked by
+    /// community@vlan
     #[arg(long, value_name = "DIR")]
     walks: Option<PathBuf>,
 }
@@ -57,7 +59,8 @@ enum DiscoverFormat {
     Dot,
     /// Slurm's topology.conf
     Slurm,
-    /// Slurm's topology.yaml (25.05 and later): the whole tree, and each cluster's for partitions inside one
+    /// Slurm's topology.yaml (25.05 and later): the whole tree, and each cluster's for partitions
+    /// inside one
     SlurmYaml,
     /// A topology file for the offline commands
     Topology,
@@ -110,7 +113,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         }
     };
     print(&text)?;
-    Ok(if found.answered { CommandOutcome::Done } else { CommandOutcome::CheckFailed })
+    Ok(if found.answered {
+        CommandOutcome::Done
+    } else {
+        CommandOutcome::CheckFailed
+    })
 }
 
 /// One look at a network.
@@ -118,11 +125,16 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
     let mut inventory = Inventory::parse(&file, &text)?;
-    for warning in agent::snmp_access::read_secrets(&mut inventory).map_err(|e| anyhow::anyhow!("{file}: {e}"))? {
+    for warning in agent::snmp_access::read_secrets(&mut inventory)
+        .map_err(|e| anyhow::anyhow!("{file}: {e}"))?
+    {
         eprintln!("heddle: {warning}");
     }
 
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no threads to ask from")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("no threads to ask from")?;
     let said = reports.map(reported).transpose()?.unwrap_or_default();
     let (mut views, answered) = taken(&runtime.block_on(agent::read_all_switches(&inventory))?);
     for observation in &said {
@@ -132,14 +144,22 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
     let mut file = topology.to_file();
     locate(&mut file, &topology, &views);
     inventory.apply_stated_hosts(&mut file);
-    Ok(DiscoveredNetwork { descriptions: descriptions(&views, &topology), topology, file, answered })
+    Ok(DiscoveredNetwork {
+        descriptions: descriptions(&views, &topology),
+        topology,
+        file,
+        answered,
+    })
 }
 
 /// Puts in the addresses that host agents reported.
 fn locate(file: &mut TopologyFile, topology: &Topology, views: &DeviceViews) {
     let (seats, addresses) = (topology.attachments(), AddressLookup::new(views));
     for (name, host) in &mut file.hosts {
-        host.address = seats.get(name.as_str()).and_then(|seat| addresses.of(name, seat.1)).map(|(address, _)| address);
+        host.address = seats
+            .get(name.as_str())
+            .and_then(|seat| addresses.of(name, seat.1))
+            .map(|(address, _)| address);
     }
 }
 
@@ -148,18 +168,29 @@ fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry.with_context(|| folder.display().to_string())?.path();
-        if path.extension().is_some_and(|extension| extension == "json") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
             files.push(path);
         }
     }
     files.sort();
-    files.iter().map(|file| report(file).with_context(|| file.display().to_string())).collect()
+    files
+        .iter()
+        .map(|file| report(file).with_context(|| file.display().to_string()))
+        .collect()
 }
 
 fn report(file: &Path) -> anyhow::Result<Observation> {
     let report: HostReport = serde_json::from_str(&std::fs::read_to_string(file)?)?;
     report.check().map_err(anyhow::Error::msg)?;
-    Ok(Observation { at: agent::now(), reporter: report.host.clone(), source: ObservationSource::Agent, fact: DeviceFact::Host(report) })
+    Ok(Observation {
+        at: agent::now(),
+        reporter: report.host.clone(),
+        source: ObservationSource::Agent,
+        fact: DeviceFact::Host(report),
+    })
 }
 
 /// What recorded walks say.
@@ -169,11 +200,19 @@ fn recorded(folder: &Path) -> anyhow::Result<DiscoveredNetwork> {
         eprintln!("heddle: {note}");
     }
     let at = agent::now();
-    let observations: Vec<Observation> = recordings.into_iter().flat_map(|r| r.observations(at)).collect();
+    let observations: Vec<Observation> = recordings
+        .into_iter()
+        .flat_map(|r| r.observations(at))
+        .collect();
     let (views, answered) = taken(&observations);
     let topology = infer_recorded(&views);
     let file = topology.to_file();
-    Ok(DiscoveredNetwork { descriptions: descriptions(&views, &topology), topology, file, answered })
+    Ok(DiscoveredNetwork {
+        descriptions: descriptions(&views, &topology),
+        topology,
+        file,
+        answered,
+    })
 }
 
 fn taken(observations: &[Observation]) -> (DeviceViews, bool) {

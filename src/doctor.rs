@@ -13,8 +13,8 @@ pub(crate) struct Args {
     /// Print only the missing Debian/Ubuntu packages, on one line
     #[arg(long)]
     apt: bool,
-    /// Print instead what MPI jobs find here: the library and its backends, the MPI libraries, where each host hangs, and what runs at
-    /// which block size
+    /// Print instead what MPI jobs find here: the library and its backends, the MPI libraries,
+    /// where each host hangs, and what runs at which block size
     #[arg(long, conflicts_with = "apt")]
     mpi: bool,
     /// The shared directory, for --mpi [default: $HEDDLE_DIR]
@@ -26,7 +26,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if args.mpi {
         let findings = jobs::look(args.dir.as_deref());
         crate::output::print(&text(&findings))?;
-        return Ok(if findings.good { CommandOutcome::Done } else { CommandOutcome::CheckFailed });
+        return Ok(if findings.good {
+            CommandOutcome::Done
+        } else {
+            CommandOutcome::CheckFailed
+        });
     }
     let found = needs::look();
     let mut out = std::io::stdout().lock();
@@ -35,7 +39,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     } else {
         table(&found, &mut out)?;
     }
-    Ok(if found.iter().all(|(_, there)| *there) { CommandOutcome::Done } else { CommandOutcome::CheckFailed })
+    Ok(if found.iter().all(|(_, there)| *there) {
+        CommandOutcome::Done
+    } else {
+        CommandOutcome::CheckFailed
+    })
 }
 
 fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Result<()> {
@@ -46,15 +54,31 @@ fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Resul
             (false, NeedSource::Package(name)) => ("MISSING", format!("apt-get install {name}")),
             (false, NeedSource::Run(line)) => ("MISSING", (*line).to_owned()),
         };
-        writeln!(out, "{}", format!("{state:<8} {:<24} {:<20} {command}", need.what, need.part).trim_end())?;
+        writeln!(
+            out,
+            "{}",
+            format!("{state:<8} {:<24} {:<20} {command}", need.what, need.part).trim_end()
+        )?;
     }
     let missing = packages(found);
     if !missing.is_empty() {
-        writeln!(out, "\nall missing packages at once: apt-get install {}", missing.join(" "))?;
+        writeln!(
+            out,
+            "\nall missing packages at once: apt-get install {}",
+            missing.join(" ")
+        )?;
     }
     if let Some(log) = probe::bursts() {
-        writeln!(out, "\ntip      net.ipv4.tcp_tso_rtt_log is {log}: on links with short round trips TCP sends in bursts, which overrun")?;
-        writeln!(out, "         shallow switch buffers; on the hosts, 0 spaces packets evenly: sysctl -w net.ipv4.tcp_tso_rtt_log=0")?;
+        writeln!(
+            out,
+            "\ntip      net.ipv4.tcp_tso_rtt_log is {log}: on links with short round trips TCP \
+             sends in bursts, which overrun"
+        )?;
+        writeln!(
+            out,
+            "         shallow switch buffers; on the hosts, 0 spaces packets evenly: sysctl -w \
+             net.ipv4.tcp_tso_rtt_log=0"
+        )?;
     }
     Ok(())
 }
@@ -74,11 +98,22 @@ mod tests {
 
     #[test]
     fn missing_things_come_with_their_command_and_packages_once() {
-        let found: Vec<(&MachineNeed, bool)> = needs::NEEDS.iter().map(|n| (n, n.part != needs::LAB)).collect();
+        let found: Vec<(&MachineNeed, bool)> = needs::NEEDS
+            .iter()
+            .map(|n| (n, n.part != needs::LAB))
+            .collect();
         let mut out = Vec::new();
         table(&found, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.contains("MISSING  snmpd") && text.contains("apt-get install snmpd") && text.contains("ok       tmux"), "{text}");
-        assert!(text.contains("at once: apt-get install iproute2 util-linux snmpd lldpd\n"), "{text}");
+        assert!(
+            text.contains("MISSING  snmpd")
+                && text.contains("apt-get install snmpd")
+                && text.contains("ok       tmux"),
+            "{text}"
+        );
+        assert!(
+            text.contains("at once: apt-get install iproute2 util-linux snmpd lldpd\n"),
+            "{text}"
+        );
     }
 }

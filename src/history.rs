@@ -6,7 +6,8 @@ use directory::reading::current_epoch;
 use inventory::sanitize;
 use std::path::PathBuf;
 
-/// Lists the epochs kept in a shared directory and what changed from one to the next. Fails where the current one cannot be read.
+/// Lists the epochs kept in a shared directory and what changed from one to the next. Fails where
+/// the current one cannot be read.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The shared directory
@@ -24,15 +25,19 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let entries = history::read(&args.dir).with_context(|| format!("{}: no shared directory of heddle", args.dir.display()))?;
+    let entries = history::read(&args.dir)
+        .with_context(|| format!("{}: no shared directory of heddle", args.dir.display()))?;
     match args.format {
         Format::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
-        Format::Text => entries.iter().for_each(|entry| print!("{}", sanitize::message(&history::text(entry)))),
+        Format::Text => entries
+            .iter()
+            .for_each(|entry| print!("{}", sanitize::message(&history::text(entry)))),
     }
     if let Err(e) = current_epoch(&args.dir) {
         bail!(
-            "{e}; jobs that start now use their MPI library's own routines, running ones keep the epoch they follow; publish a new epoch: run \
-             heddle publish, or restart heddle controller"
+            "{e}; jobs that start now use their MPI library's own routines, running ones keep the \
+             epoch they follow; publish a new epoch: run heddle publish, or restart heddle \
+             controller"
         );
     }
     Ok(CommandOutcome::Done)

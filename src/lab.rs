@@ -26,7 +26,10 @@ struct LabNameArgs {
 
 impl LabNameArgs {
     fn get(&self) -> String {
-        self.name.clone().or_else(|| std::env::var("HEDDLE_LAB").ok().filter(|n| !n.is_empty())).unwrap_or_else(|| "lab".into())
+        self.name
+            .clone()
+            .or_else(|| std::env::var("HEDDLE_LAB").ok().filter(|n| !n.is_empty()))
+            .unwrap_or_else(|| "lab".into())
     }
 }
 
@@ -170,11 +173,18 @@ enum Mpi {
 }
 
 fn per_host(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(|| "expected 1 to 1024 ranks a host".into())
+    text.parse()
+        .ok()
+        .filter(|n| (1..=1024).contains(n))
+        .ok_or_else(|| "expected 1 to 1024 ranks a host".into())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text.parse().ok().filter(|n: &f64| *n > 0.0).and_then(|n| Duration::try_from_secs_f64(n).ok());
+    let number = text
+        .parse()
+        .ok()
+        .filter(|n: &f64| *n > 0.0)
+        .and_then(|n| Duration::try_from_secs_f64(n).ok());
     number.ok_or_else(|| "expected a number of seconds greater than zero".into())
 }
 
@@ -188,7 +198,15 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     match &args.command {
-        LabCommand::Up { file, name, port_buffer, forward_delay, hello, max_age, ageing } => {
+        LabCommand::Up {
+            file,
+            name,
+            port_buffer,
+            forward_delay,
+            hello,
+            max_age,
+            ageing,
+        } => {
             let seconds = Duration::from_secs;
             let options = LabOptions {
                 port_buffer: *port_buffer,
@@ -201,10 +219,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         }
         LabCommand::Down { name } => Lab::down(&name.get())?,
         LabCommand::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
-        LabCommand::Exec { name, node, program } => std::process::exit(lab::exec::exec(&name.get(), node, program)?),
+        LabCommand::Exec {
+            name,
+            node,
+            program,
+        } => std::process::exit(lab::exec::exec(&name.get(), node, program)?),
         LabCommand::Move { name, host, switch } => {
             let (from, to) = Lab::open(&name.get())?.move_host(host, switch)?;
-            println!("{} {host}: from {} {} to {} {}", timestamp(), from.node, from.port, to.node, to.port);
+            println!(
+                "{} {host}: from {} {} to {} {}",
+                timestamp(),
+                from.node,
+                from.port,
+                to.node,
+                to.port
+            );
         }
         LabCommand::Cut { name, link } => {
             let lab = Lab::open(&name.get())?;
@@ -216,19 +245,38 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             let (a, b) = ends(&lab, link)?;
             report("joined", &lab.join(a, b, *rate)?);
         }
-        LabCommand::Mpirun { name, mpi, ranks, per_host, hosts, no_shim, timeout, program } => {
+        LabCommand::Mpirun {
+            name,
+            mpi,
+            ranks,
+            per_host,
+            hosts,
+            no_shim,
+            timeout,
+            program,
+        } => {
             let mpi = match mpi {
                 Mpi::Openmpi => lab::mpi::Mpi::OpenMpi,
                 Mpi::Mpich => lab::mpi::Mpi::Mpich,
             };
             let (ranks, per_host, hosts) = (*ranks, *per_host, hosts.clone());
-            let job = lab::mpi::MpiJob { mpi, ranks, per_host, hosts, shim: !no_shim, timeout: *timeout };
+            let job = lab::mpi::MpiJob {
+                mpi,
+                ranks,
+                per_host,
+                hosts,
+                shim: !no_shim,
+                timeout: *timeout,
+            };
             std::process::exit(lab::mpi::run(&name.get(), &job, program)?)
         }
         LabCommand::BridgeMib { bridge } => lab::bridge_mib::serve(bridge)?,
         LabCommand::Relay { name } => lab::relay::run(&name.get())?,
         LabCommand::NodeInit { name, node } => lab::node::init(&name.get(), node)?,
-        LabCommand::Agent { arguments } => std::process::exit(lab::exec::launcher_agent(&LabNameArgs { name: None }.get(), arguments)?),
+        LabCommand::Agent { arguments } => std::process::exit(lab::exec::launcher_agent(
+            &LabNameArgs { name: None }.get(),
+            arguments,
+        )?),
         LabCommand::Session { program } => std::process::exit(lab::exec::session(program)?),
     }
     Ok(CommandOutcome::Done)
@@ -237,43 +285,71 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 /// The two nodes of `A-B`. Names may hold hyphens themselves; the lab knows which there are.
 fn ends<'a>(lab: &Lab, link: &'a str) -> anyhow::Result<(&'a str, &'a str)> {
     let plan = lab.plan()?;
-    let mut splits = link.match_indices('-').map(|(i, _)| (&link[..i], &link[i + 1..]));
+    let mut splits = link
+        .match_indices('-')
+        .map(|(i, _)| (&link[..i], &link[i + 1..]));
     let known = splits.find(|(a, b)| plan.node(a).is_ok() && plan.node(b).is_ok());
     known.with_context(|| {
         let nodes: Vec<&str> = plan.nodes.iter().map(|n| n.name.as_str()).collect();
-        format!("link \"{link}\": expected two nodes as A-B; nodes: {}", nodes.join(", "))
+        format!(
+            "link \"{link}\": expected two nodes as A-B; nodes: {}",
+            nodes.join(", ")
+        )
     })
 }
 
 fn report(what: &str, cables: &[lab::plan::LabCable]) {
     for c in cables {
-        println!("{} {what} {} {} - {} {}, {}bit/s", timestamp(), c.a.node, c.a.port, c.b.node, c.b.port, c.rate);
+        println!(
+            "{} {what} {} {} - {} {}, {}bit/s",
+            timestamp(),
+            c.a.node,
+            c.a.port,
+            c.b.node,
+            c.b.port,
+            c.rate
+        );
     }
 }
 
 /// Seconds since the Unix epoch, as journals and jobs count them.
 fn timestamp() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     format!("{}.{:03}", now.as_secs(), now.subsec_millis())
 }
 
 fn up(file: &PathBuf, name: &str, options: LabOptions) -> anyhow::Result<()> {
     let began = Instant::now();
-    let text = std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))?;
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("{}: cannot be read", file.display()))?;
     let topology = TopologyFile::parse(&file.display().to_string(), &text)?;
     let program = std::env::current_exe().context("cannot find the own binary")?;
     let lab = Lab::up(name, &topology, options, &program)?;
     let status = lab.status()?;
     eprintln!(
-        "lab \"{name}\" is up after {:.1} s: {} switches, {}{} hosts; try: heddle lab exec --name {name} ctl -- heddle discover --inventory {}",
+        "lab \"{name}\" is up after {:.1} s: {} switches, {}{} hosts; try: heddle lab exec --name \
+         {name} ctl -- heddle discover --inventory {}",
         began.elapsed().as_secs_f64(),
         topology.switches.len(),
-        if topology.routers.is_empty() { String::new() } else { count(topology.routers.len(), "router", "routers") + ", " },
+        if topology.routers.is_empty() {
+            String::new()
+        } else {
+            count(topology.routers.len(), "router", "routers") + ", "
+        },
         topology.hosts.len(),
         lab.inventory_path().display()
     );
-    for cable in status.cables.iter().filter(|c| (c.state == "blocking") != c.expect_blocked) {
-        eprintln!("link {}-{}: STP has it {}, the topology file says otherwise", cable.a.0, cable.b.0, cable.state);
+    for cable in status
+        .cables
+        .iter()
+        .filter(|c| (c.state == "blocking") != c.expect_blocked)
+    {
+        eprintln!(
+            "link {}-{}: STP has it {}, the topology file says otherwise",
+            cable.a.0, cable.b.0, cable.state
+        );
     }
     Ok(())
 }
@@ -283,9 +359,16 @@ fn status(status: &lab::LabStatus, format: Format) -> anyhow::Result<()> {
         println!("{}", serde_json::to_string_pretty(status)?);
         return Ok(());
     }
-    println!("lab {}: {}, {}", status.name, if status.up { "up" } else { "not all nodes run" }, status.directory.display());
+    println!(
+        "lab {}: {}, {}",
+        status.name,
+        if status.up { "up" } else { "not all nodes run" },
+        status.directory.display()
+    );
     for n in &status.nodes {
-        let pid = n.pid.map_or_else(|| "not running".to_owned(), |p| format!("pid {p}"));
+        let pid = n
+            .pid
+            .map_or_else(|| "not running".to_owned(), |p| format!("pid {p}"));
         println!(
             "  {:<12} {:<8} {:<15} {:<15} {pid}",
             n.name,
@@ -299,8 +382,19 @@ fn status(status: &lab::LabStatus, format: Format) -> anyhow::Result<()> {
     }
     for c in &status.cables {
         let ends = format!("{}:{} - {}:{}", c.a.0, c.a.1, c.b.0, c.b.1);
-        let delay = if c.delay_us == 0 { String::new() } else { format!(", {} away", duration::show(Duration::from_micros(c.delay_us))) };
-        println!("  {ends:<30} {:>6} {}{delay}", BitsPerSec(c.rate_bps).to_string(), c.state);
+        let delay = if c.delay_us == 0 {
+            String::new()
+        } else {
+            format!(
+                ", {} away",
+                duration::show(Duration::from_micros(c.delay_us))
+            )
+        };
+        println!(
+            "  {ends:<30} {:>6} {}{delay}",
+            BitsPerSec(c.rate_bps).to_string(),
+            c.state
+        );
     }
     Ok(())
 }

@@ -5,11 +5,23 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Starts the log at the `level` of the command line, which may be followed by levels of single modules. They win over those of `quiet`.
+/// Starts the log at the `level` of the command line, which may be followed by levels of single
+/// modules. They win over those of `quiet`.
 pub(crate) fn start(quiet: Option<&str>, level: &str) -> anyhow::Result<()> {
-    let all = quiet.into_iter().chain([level]).collect::<Vec<_>>().join(",");
-    let targets: Targets = all.parse().with_context(|| format!("--log {level}: expected error, warn, info, debug or trace"))?;
+    let all = quiet
+        .into_iter()
+        .chain([level])
+        .collect::<Vec<_>>()
+        .join(",");
+    let targets: Targets = all
+        .parse()
+        .with_context(|| format!("--log {level}: expected error, warn, info, debug or trace"))?;
     let lines = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
-    lines.with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).finish().with(targets).init();
+    lines
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .finish()
+        .with(targets)
+        .init();
     Ok(())
 }

@@ -22,7 +22,8 @@ mod what_if;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Keeps MPI jobs on collision-free all-to-all and allgather schedules for the switch tree as it is now.
+/// Keeps MPI jobs on collision-free all-to-all and allgather schedules for the switch tree as it is
+/// now.
 #[derive(Parser)]
 #[command(
     name = "heddle",
@@ -43,7 +44,8 @@ enum HeddleCommand {
     Verify(verify::Args),
     /// Take one look at the network and print what is there
     Discover(discover::Args),
-    /// Compare the cabling with a plan; name every difference, and exit with status 1 where there is one
+    /// Compare the cabling with a plan; name every difference, and exit with status 1 where there
+    /// is one
     Check(check::Args),
     /// Predict how long each algorithm takes on a topology file
     Predict(predict::Args),
@@ -55,7 +57,8 @@ enum HeddleCommand {
     History(history::Args),
     /// Run the daemon: watch the network, plan, publish
     Controller(controller::Args),
-    /// Run the host agent on a compute node: report cards, neighbours and distances to the controller
+    /// Run the host agent on a compute node: report cards, neighbours and distances to the
+    /// controller
     Agent(agent::Args),
     /// Show topology, load, jobs and epochs in the terminal
     Tui(tui::Args),
@@ -73,7 +76,8 @@ enum HeddleCommand {
     Completions(completions::Args),
 }
 
-/// A command ended as it should, or a check it was asked for failed. Errors are bad input: exit status 64.
+/// A command ended as it should, or a check it was asked for failed. Errors are bad input: exit
+/// status 64.
 enum CommandOutcome {
     Done,
     CheckFailed,
@@ -103,7 +107,10 @@ fn main() -> ExitCode {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("heddle: {}", inventory::sanitize::message(&format!("{error:#}")));
+            eprintln!(
+                "heddle: {}",
+                inventory::sanitize::message(&format!("{error:#}"))
+            );
             ExitCode::from(64)
         }
     }

@@ -15,17 +15,19 @@ use std::path::PathBuf;
 /// Ranks beyond which the simulation takes minutes and gigabytes.
 const MOST_RANKS: u64 = 2048;
 
-/// Predicts how long each algorithm of a collective takes on a topology: heddle's own schedules, and what MPI libraries do
-/// by themselves.
+/// Predicts how long each algorithm of a collective takes on a topology: heddle's own schedules,
+/// and what MPI libraries do by themselves.
 ///
-/// Messages are flows that share every link fairly. What the bottleneck link needs at line rate is the bound; the last column is
-/// the time as a multiple of it. Without a measured contention ratio the network loses nothing to congestion.
+/// Messages are flows that share every link fairly. What the bottleneck link needs at line rate is
+/// the bound; the last column is the time as a multiple of it. Without a measured contention ratio
+/// the network loses nothing to congestion.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Topology file
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Block sizes in bytes, also like 64k or 1M: what a rank sends to each other one, or contributes to the allgather
+    /// Block sizes in bytes, also like 64k or 1M: what a rank sends to each other one, or
+    /// contributes to the allgather
     #[arg(long, value_name = "N,...", value_delimiter = ',', required = true)]
     size: Vec<Bytes>,
     /// Which collective
@@ -69,11 +71,14 @@ enum Format {
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = read_topology(&args.topology)?;
     let tree = tree_of(&args.topology, &file, &args.hosts, MOST_RANKS)?;
-    let clusters = ClusterPartition::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
+    let clusters =
+        ClusterPartition::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
     let model = SimulationModel {
         latency: args.latency,
         token: args.token.unwrap_or(args.latency),
-        penalty: args.gamma.map_or(args.penalty, SimulationModel::penalty_of_gamma),
+        penalty: args
+            .gamma
+            .map_or(args.penalty, SimulationModel::penalty_of_gamma),
         ..SimulationModel::default()
     };
     let mut comparisons = Vec::new();
@@ -86,7 +91,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         }
     }
     let text = match args.format {
-        Format::Summary => comparisons.iter().map(|c| table(&tree, c)).collect::<Vec<_>>().join("\n") + assumption(&model),
+        Format::Summary => {
+            comparisons
+                .iter()
+                .map(|c| table(&tree, c))
+                .collect::<Vec<_>>()
+                .join("\n")
+                + assumption(&model)
+        }
         Format::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
     };
     print(&text)
@@ -97,7 +109,8 @@ fn assumption(model: &SimulationModel) -> &'static str {
     if model.penalty > 0.0 {
         ""
     } else {
-        "\nOversubscribed links are taken to lose nothing, which real ones do: --gamma takes a measured contention ratio.\n"
+        "\nOversubscribed links are taken to lose nothing, which real ones do: --gamma takes a \
+         measured contention ratio.\n"
     }
 }
 
@@ -105,19 +118,34 @@ fn table(tree: &Tree, comparison: &AlgorithmComparison) -> String {
     let ranks = tree.hosts();
     let mut text = format!(
         "{} among {ranks} {}, blocks of {} bytes: at least {}\n",
-        if comparison.collective == "alltoall" { "all-to-all" } else { comparison.collective },
+        if comparison.collective == "alltoall" {
+            "all-to-all"
+        } else {
+            comparison.collective
+        },
         if ranks == 1 { "rank" } else { "ranks" },
         comparison.block.0,
         time(comparison.bound)
     );
     for p in &comparison.predictions {
-        let times = comparison.ratio(p).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
-        let _ = writeln!(text, "  {:<28}{:>10}{times:>8}", p.to_string(), time(p.seconds));
+        let times = comparison
+            .ratio(p)
+            .map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let _ = writeln!(
+            text,
+            "  {:<28}{:>10}{times:>8}",
+            p.to_string(),
+            time(p.seconds)
+        );
     }
     text
 }
 
-fn to_json(tree: &Tree, model: &SimulationModel, comparisons: &[AlgorithmComparison]) -> serde_json::Value {
+fn to_json(
+    tree: &Tree,
+    model: &SimulationModel,
+    comparisons: &[AlgorithmComparison],
+) -> serde_json::Value {
     let compared = |c: &AlgorithmComparison| {
         let algorithms: Vec<_> = c
             .predictions
@@ -135,8 +163,11 @@ fn to_json(tree: &Tree, model: &SimulationModel, comparisons: &[AlgorithmCompari
 
 /// `50us`, `1.5ms`, `2s` in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
-    let wrong = || format!("\"{text}\" is no time; expected one like 50us, 1.5ms or 2s, up to an hour");
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
+    let wrong =
+        || format!("\"{text}\" is no time; expected one like 50us, 1.5ms or 2s, up to an hour");
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .ok_or_else(wrong)?;
     let number: f64 = text[..split].parse().map_err(|_| wrong())?;
     match &text[split..] {
         "us" => Some(number / 1e6),
@@ -150,10 +181,16 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 fn share(text: &str) -> Result<f64, String> {
     let wrong = || format!("\"{text}\" is no share; expected 0 or more and less than 1");
-    text.parse().ok().filter(|share| (0.0..1.0).contains(share)).ok_or_else(wrong)
+    text.parse()
+        .ok()
+        .filter(|share| (0.0..1.0).contains(share))
+        .ok_or_else(wrong)
 }
 
 fn ratio(text: &str) -> Result<f64, String> {
     let wrong = || format!("\"{text}\" is no contention ratio; expected 1 or more");
-    text.parse().ok().filter(|gamma: &f64| *gamma >= 1.0 && gamma.is_finite()).ok_or_else(wrong)
+    text.parse()
+        .ok()
+        .filter(|gamma: &f64| *gamma >= 1.0 && gamma.is_finite())
+        .ok_or_else(wrong)
 }

@@ -9,9 +9,11 @@ use directory::reading::{current, current_epoch};
 use inventory::TopologyFile;
 use std::path::PathBuf;
 
-/// Plans, verifies and publishes one epoch from a topology file, for clusters that never change and for tests.
+/// Plans, verifies and publishes one epoch from a topology file, for clusters that never change and
+/// for tests.
 ///
-/// Prints what `current` then holds. A topology that is current already is not published again, unless `heddle tune` measured anew.
+/// Prints what `current` then holds. A topology that is current already is not published again,
+/// unless `heddle tune` measured anew.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The topology file
@@ -35,10 +37,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     // A damaged current epoch is a reason to publish, not to stop.
     let same = |current: &Epoch| current.topology == file && current.tuning == tuning;
     if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(same) {
-        eprintln!("{name}: epoch {} is this topology already; nothing published", current.number);
+        eprintln!(
+            "{name}: epoch {} is this topology already; nothing published",
+            current.number
+        );
     } else {
         let number = store.next()?;
-        let verified = VerifiedEpoch::plan(number, agent::now(), file.clone(), stated(&file), tuning).with_context(|| name.clone())?;
+        let verified =
+            VerifiedEpoch::plan(number, agent::now(), file.clone(), stated(&file), tuning)
+                .with_context(|| name.clone())?;
         store.publish(&verified)?;
     }
     if let Some(pointer) = current(&args.dir)? {

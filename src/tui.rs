@@ -25,7 +25,8 @@ pub(crate) struct Args {
     /// Print one picture of the snapshot as plain text and end
     #[arg(long, value_name = "WIDTHxHEIGHT", requires = "snapshot", value_parser = size)]
     print: Option<(u16, u16)>,
-    /// Show the controller on the head node of this lab, and move the lab's cables from the keyboard
+    /// Show the controller on the head node of this lab, and move the lab's cables from the
+    /// keyboard
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
     /// Colours: default, light, colour-blind or mono; NO_COLOR in the environment means mono
@@ -38,7 +39,15 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let mut options = tui::TuiOptions { theme: if no_color { tui::Theme::Mono } else { args.theme }, ascii: args.ascii, lab: None };
+    let mut options = tui::TuiOptions {
+        theme: if no_color {
+            tui::Theme::Mono
+        } else {
+            args.theme
+        },
+        ascii: args.ascii,
+        lab: None,
+    };
     if let (Some(file), Some(size)) = (&args.snapshot, args.print) {
         print!("{}", tui::print(file, size, &options)?);
         return Ok(CommandOutcome::Done);
@@ -59,16 +68,36 @@ fn source(args: &Args) -> anyhow::Result<tui::SnapshotSource> {
         return Ok(tui::SnapshotSource::File(file.clone()));
     }
     secrets::refuse_user_info(&args.connect).map_err(|problem| anyhow!("--connect: {problem}"))?;
-    let read = |file: &PathBuf| std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()));
+    let read = |file: &PathBuf| {
+        std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()))
+    };
     let file = secrets::token_file(args.token_file.as_deref(), secrets::TOKEN);
-    let token = file.as_ref().map(read).transpose()?.map(|t| t.trim().to_owned());
-    let authorities = args.ca.as_deref().map(tui::authorities).transpose().map_err(|problem| anyhow!("--ca {problem}"))?;
+    let token = file
+        .as_ref()
+        .map(read)
+        .transpose()?
+        .map(|t| t.trim().to_owned());
+    let authorities = args
+        .ca
+        .as_deref()
+        .map(tui::authorities)
+        .transpose()
+        .map_err(|problem| anyhow!("--ca {problem}"))?;
     let url = args.connect.trim_end_matches('/');
-    let url = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
-    Ok(tui::SnapshotSource::Http { url, token, authorities: authorities.unwrap_or_default() })
+    let url = if url.contains("://") {
+        url.to_owned()
+    } else {
+        format!("http://{url}")
+    };
+    Ok(tui::SnapshotSource::Http {
+        url,
+        token,
+        authorities: authorities.unwrap_or_default(),
+    })
 }
 
-/// A lab's controller listens on the loopback interface of the lab's head node: the interface must run there too.
+/// A lab's controller listens on the loopback interface of the lab's head node: the interface must
+/// run there too.
 fn on_head_node(name: &str) -> bool {
     let is = |variable: &str, value: &str| std::env::var(variable).is_ok_and(|v| v == value);
     is("HEDDLE_LAB", name) && is("HOSTNAME", CONTROL)
@@ -77,7 +106,12 @@ fn on_head_node(name: &str) -> bool {
 /// Becomes the same command on the lab's head node; terminal and signals go with it.
 fn go_there(lab: &Lab) -> anyhow::Result<CommandOutcome> {
     let program = std::env::current_exe().context("the path of this program")?;
-    let error = lab.exec(CONTROL, std::iter::once(program.into_os_string()).chain(std::env::args_os().skip(1))).exec();
+    let error = lab
+        .exec(
+            CONTROL,
+            std::iter::once(program.into_os_string()).chain(std::env::args_os().skip(1)),
+        )
+        .exec();
     Err(anyhow::Error::new(error).context(format!("lab {}: entering its head node", lab.name())))
 }
 
@@ -87,15 +121,24 @@ struct LabCables(Lab);
 impl tui::LabControl for LabCables {
     fn move_host(&mut self, host: &str, switch: &str) -> Result<String, String> {
         let (from, to) = self.0.move_host(host, switch).map_err(|e| e.to_string())?;
-        Ok(format!("cable of {host} moved from {} {} to {} {}", from.node, from.port, to.node, to.port))
+        Ok(format!(
+            "cable of {host} moved from {} {} to {} {}",
+            from.node, from.port, to.node, to.port
+        ))
     }
 
     fn cut(&mut self, a: &str, b: &str) -> Result<String, String> {
-        self.0.cut(a, b).map(|_| format!("{a}-{b} cut; J joins it again")).map_err(|e| e.to_string())
+        self.0
+            .cut(a, b)
+            .map(|_| format!("{a}-{b} cut; J joins it again"))
+            .map_err(|e| e.to_string())
     }
 
     fn join(&mut self, a: &str, b: &str) -> Result<String, String> {
-        self.0.join(a, b, None).map(|_| format!("{a}-{b} joined again")).map_err(|e| e.to_string())
+        self.0
+            .join(a, b, None)
+            .map(|_| format!("{a}-{b} joined again"))
+            .map_err(|e| e.to_string())
     }
 }
 
@@ -103,6 +146,13 @@ impl tui::LabControl for LabCables {
 fn size(text: &str) -> Result<(u16, u16), String> {
     let wrong = || format!("\"{text}\" is no size; expected one like 80x24, at most 500x200");
     let (width, height) = text.split_once('x').ok_or_else(wrong)?;
-    let (width, height) = (width.parse().map_err(|_| wrong())?, height.parse().map_err(|_| wrong())?);
-    if (1..=500).contains(&width) && (1..=200).contains(&height) { Ok((width, height)) } else { Err(wrong()) }
+    let (width, height) = (
+        width.parse().map_err(|_| wrong())?,
+        height.parse().map_err(|_| wrong())?,
+    );
+    if (1..=500).contains(&width) && (1..=200).contains(&height) {
+        Ok((width, height))
+    } else {
+        Err(wrong())
+    }
 }

@@ -22,18 +22,25 @@ use selection::tuning::session::{LaunchedJob, TuningSession, contenders};
 use selection::tuning::{TuningRun, TuningRuns, algorithms};
 use std::path::{Path, PathBuf};
 
-const NO_TCP: &str = ": hosts need addresses in the inventory or topology, and must reach each other there";
-const NO_CLUSTERS: &str = ": each host needs a cluster in the inventory or topology, and the job hosts of two";
+const NO_TCP: &str =
+    ": hosts need addresses in the inventory or topology, and must reach each other there";
+const NO_CLUSTERS: &str =
+    ": each host needs a cluster in the inventory or topology, and the job hosts of two";
 
-/// Measures on the real hosts which way is fastest at which size, and has the next epoch's decision table made of it.
+/// Measures on the real hosts which way is fastest at which size, and has the next epoch's decision
+/// table made of it.
 ///
-/// Launches the benchmark program with heddle's runtime, several times; in each job the MPI library's own routine and every way of heddle's
-/// take turns, row by row of calls; after each launch the slower half of the ways is left out, but none that is the fastest at some size. Launches
-/// in which the library is forced to one of its own algorithms come between, for comparison. A way is taken where it was faster by more than
-/// the noise, and was so again in a last launch, in which the new table decides and every other row of calls goes past heddle. The figures go into the shared directory as tuning.json, from which the controller makes a new
-/// epoch at once; where none runs, this does.
+/// Launches the benchmark program with heddle's runtime, several times; in each job the MPI
+/// library's own routine and every way of heddle's take turns, row by row of calls; after each
+/// launch the slower half of the ways is left out, but none that is the fastest at some size.
+/// Launches in which the library is forced to one of its own algorithms come between, for
+/// comparison. A way is taken where it was faster by more than the noise, and was so again in a
+/// last launch, in which the new table decides and every other row of calls goes past heddle. The
+/// figures go into the shared directory as tuning.json, from which the controller makes a new epoch
+/// at once; where none runs, this does.
 ///
-/// Give the launcher of your jobs after "--", with its options and without a program, on as many hosts as your jobs use:
+/// Give the launcher of your jobs after "--", with its options and without a program, on as many
+/// hosts as your jobs use:
 ///
 ///     heddle tune --dir /shared/heddle --mpi openmpi -- mpirun -n 24 --hostfile hosts
 #[derive(clap::Args)]
@@ -50,18 +57,26 @@ pub(crate) struct Args {
     /// Which MPI library
     #[arg(long, value_enum)]
     mpi: Library,
-    /// Block sizes, also like 64k or 1M: what a rank sends to each other one, or contributes to the allgather
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1k,4k,16k,64k,256k,1M")]
+    /// Block sizes, also like 64k or 1M: what a rank sends to each other one, or contributes to the
+    /// allgather
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "1k,4k,16k,64k,256k,1M"
+    )]
     size: Vec<Bytes>,
     /// Ways that take turns; the library's own is always among them [default: aapc with every
-    /// synchronization, for the tokens and barriers also between blocks of 4 and 16 phases or within them, and ring, all of them over mpi and
-    /// tcp; bundled; and lg where the hosts are in several clusters]
+    /// synchronization, for the tokens and barriers also between blocks of 4 and 16 phases or
+    /// within them, and ring, all of them over mpi and tcp; bundled; and lg where the hosts are in
+    /// several clusters]
     #[arg(long, value_name = "WAY,...", value_delimiter = ',')]
     ways: Vec<Way>,
     /// How often the job is launched
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     launches: u32,
-    /// Rounds of all ways at each size in each launch, at least; more while the time below is not over
+    /// Rounds of all ways at each size in each launch, at least; more while the time below is not
+    /// over
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(3..=10_000))]
     rounds: u64,
     /// Time for each collective and size in each launch, if the rounds take less
@@ -76,8 +91,9 @@ pub(crate) struct Args {
     /// Print what was measured and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Measure nothing new: check that no call as it is decided now is more than 2 % slower than the library's own, at the sizes above, those
-    /// from which the decision table goes another way, and 8 bytes. Every other row of calls goes past heddle; exit status 1 if one is slower
+    /// Measure nothing new: check that no call as it is decided now is more than 2 % slower than
+    /// the library's own, at the sizes above, those from which the decision table goes another way,
+    /// and 8 bytes. Every other row of calls goes past heddle; exit status 1 if one is slower
     #[arg(long, conflicts_with_all = ["dry_run", "no_algorithms", "ways"])]
     check: bool,
     /// The launcher and its options
@@ -102,7 +118,10 @@ impl Library {
 
 fn positive(text: &str) -> Result<f64, String> {
     let wrong = || format!("\"{text}\": expected a number of seconds above zero");
-    text.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0).ok_or_else(wrong)
+    text.parse()
+        .ok()
+        .filter(|s: &f64| s.is_finite() && *s > 0.0)
+        .ok_or_else(wrong)
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -110,7 +129,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let dir = launcher.dir().to_owned();
     let epoch = reading::current_epoch(&dir)?.with_context(|| {
         format!(
-            "{}: no epoch published yet; run heddle controller or heddle publish first, as its schedules are what is measured",
+            "{}: no epoch published yet; run heddle controller or heddle publish first, as its \
+             schedules are what is measured",
             dir.display()
         )
     })?;
@@ -132,14 +152,28 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
-/// All launches, one kind after the other, again and again: what else the hosts do falls on all of them.
+/// All launches, one kind after the other, again and again: what else the hosts do falls on all of
+/// them.
 fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result<TuningRun> {
     let tree = epoch.topology.tree()?;
-    let mut session = TuningSession::new(&tree, epoch.number, contenders(&args.ways, &epoch.topology, epoch.bound.phases)?);
+    let mut session = TuningSession::new(
+        &tree,
+        epoch.number,
+        contenders(&args.ways, &epoch.topology, epoch.bound.phases)?,
+    );
     for launch in 1..=args.launches {
-        eprintln!("launch {launch} of {}: {} ways in turn", args.launches, session.turns().len());
+        eprintln!(
+            "launch {launch} of {}: {} ways in turn",
+            args.launches,
+            session.turns().len()
+        );
         let said = launcher.run_in_turns(session.turns())?;
-        session.launched(LaunchedJob { library: &said.library, hosts: &said.hosts, epoch: said.epoch, gone: &said.gone })?;
+        session.launched(LaunchedJob {
+            library: &said.library,
+            hosts: &said.hosts,
+            epoch: said.epoch,
+            gone: &said.gone,
+        })?;
         for series in &said.series {
             match job::collective(&series.collective) {
                 Some(collective) => session.add(collective, series.block, &series.seconds),
@@ -154,15 +188,27 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
         }
     }
     for way in session.not_gone() {
-        eprintln!("{way}: cannot be gone here, so the table leaves it out{}", needs(*way));
+        eprintln!(
+            "{way}: cannot be gone here, so the table leaves it out{}",
+            needs(*way)
+        );
     }
     Ok(session.finish(agent::now(), args.mpi.both().1)?)
 }
 
 /// Launches in which the library is forced to one of its own algorithms.
-fn force(args: &Args, launcher: &JobLauncher, launch: u32, session: &mut TuningSession<'_>) -> anyhow::Result<()> {
+fn force(
+    args: &Args,
+    launcher: &JobLauncher,
+    launch: u32,
+    session: &mut TuningSession<'_>,
+) -> anyhow::Result<()> {
     for algorithms in algorithms::of(args.mpi.both().1) {
-        eprintln!("launch {launch} of {}: the library's {}", args.launches, algorithms.names());
+        eprintln!(
+            "launch {launch} of {}: the library's {}",
+            args.launches,
+            algorithms.names()
+        );
         for series in launcher.forced(algorithms)?.series {
             if let Some(collective) = job::collective(&series.collective) {
                 session.add_forced(algorithms, collective, series.block, &series.seconds);
@@ -181,8 +227,8 @@ fn needs(way: Way) -> &'static str {
     }
 }
 
-/// Launches of jobs that follow a shared directory, every other row of calls past the runtime: a line about the jobs, and how their calls did
-/// against the library's own at each size.
+/// Launches of jobs that follow a shared directory, every other row of calls past the runtime: a
+/// line about the jobs, and how their calls did against the library's own at each size.
 fn compare(
     launcher: &JobLauncher,
     dir: &Path,
@@ -196,13 +242,22 @@ fn compare(
     for launch in 1..=launches {
         eprintln!("launch {launch} of {launches}: every other row of calls past heddle");
         let said = launcher.compare(dir, sizes, rounds + pairs::FIRST as u64)?;
-        ensure!(said.epoch == epoch, "epoch {} came while epoch {epoch} was checked; run this again", said.epoch);
+        ensure!(
+            said.epoch == epoch,
+            "epoch {} came while epoch {epoch} was checked; run this again",
+            said.epoch
+        );
         for series in &said.series {
             if let Some(collective) = job::collective(&series.collective) {
                 pairs.add(collective, series.block, &series.own, &series.seconds);
             }
         }
-        heading = format!("{}, {} ranks, epoch {}", said.library, said.hosts.len(), said.epoch);
+        heading = format!(
+            "{}, {} ranks, epoch {}",
+            said.library,
+            said.hosts.len(),
+            said.epoch
+        );
     }
     Ok((heading, pairs.compared()))
 }
@@ -210,11 +265,22 @@ fn compare(
 /// Has an epoch made of the measurements, and says by whom.
 fn next_epoch(dir: &Path, tuning: TuningRuns) -> anyhow::Result<String> {
     let store = match EpochStore::open(dir, KEEP) {
-        Err(PublishError::Locked { holder, .. }) => return Ok(format!("{holder}, and makes the next epoch of it")),
+        Err(PublishError::Locked { holder, .. }) => {
+            return Ok(format!("{holder}, and makes the next epoch of it"));
+        }
         store => store?,
     };
     let current = reading::current_epoch(dir)?.context("the epoch that was measured")?;
-    let verified = VerifiedEpoch::plan(store.next()?, agent::now(), current.topology, current.network, tuning)?;
+    let verified = VerifiedEpoch::plan(
+        store.next()?,
+        agent::now(),
+        current.topology,
+        current.network,
+        tuning,
+    )?;
     let pointer = store.publish(&verified)?;
-    Ok(format!("epoch {} published with this table; running jobs take it up", pointer.number))
+    Ok(format!(
+        "epoch {} published with this table; running jobs take it up",
+        pointer.number
+    ))
 }

@@ -15,22 +15,32 @@ pub(crate) struct Args {
     /// Topology file
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Schedule as printed by `heddle schedule --format json`; exit status 1 if it breaks a rule, or is cut off or altered.
-    /// A schedule for some of the topology's hosts is right if it is right for these; whether a ring is the shortest is
-    /// not checked
+    /// Schedule as printed by `heddle schedule --format json`; exit status 1 if it breaks a rule,
+    /// or is cut off or altered. A schedule for some of the topology's hosts is right if it is
+    /// right for these; whether a ring is the shortest is not checked
     #[arg(value_name = "SCHEDULE.json")]
     schedule: PathBuf,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let topology = read_topology(&args.topology)?;
-    let tree = if topology.hosts.is_empty() { None } else { Some(topology.tree().with_context(|| args.topology.display().to_string())?) };
+    let tree = if topology.hosts.is_empty() {
+        None
+    } else {
+        Some(
+            topology
+                .tree()
+                .with_context(|| args.topology.display().to_string())?,
+        )
+    };
     let bytes = read(&args.schedule)?;
-    let checked = json::read(&bytes).map_err(|e| e.to_string()).and_then(|schedule| match &tree {
-        Some(tree) => check(tree, &schedule),
-        None if hosts(&schedule).is_empty() => Ok("nothing to send among no hosts".to_owned()),
-        None => Err("hosts: the topology has none".to_owned()),
-    });
+    let checked = json::read(&bytes)
+        .map_err(|e| e.to_string())
+        .and_then(|schedule| match &tree {
+            Some(tree) => check(tree, &schedule),
+            None if hosts(&schedule).is_empty() => Ok("nothing to send among no hosts".to_owned()),
+            None => Err("hosts: the topology has none".to_owned()),
+        });
     Ok(match checked {
         Ok(summary) => {
             println!("ok: {summary}");
@@ -50,12 +60,18 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What was checked, or the first violation: a schedule for hosts the topology does not have is one.
+/// What was checked, or the first violation: a schedule for hosts the topology does not have is
+/// one.
 fn check(tree: &Tree, schedule: &Schedule) -> Result<String, String> {
     let hosts = hosts(schedule);
     let tree_of_hosts = ranks::tree(tree, hosts).map_err(|e| e.to_string())?;
     let several = ranks::count(tree) > u64::from(tree.hosts());
-    let among = format!("{} of {} {}", hosts.len(), ranks::count(tree), if several { "ranks" } else { "hosts" });
+    let among = format!(
+        "{} of {} {}",
+        hosts.len(),
+        ranks::count(tree),
+        if several { "ranks" } else { "hosts" }
+    );
     match schedule {
         Schedule::Alltoall(plan) => {
             verify::alltoall(&tree_of_hosts, plan).map_err(|e| e.to_string())?;
@@ -71,7 +87,8 @@ fn check(tree: &Tree, schedule: &Schedule) -> Result<String, String> {
             verify::lg(&tree_of_hosts, plan).map_err(|e| e.to_string())?;
             let transfers: usize = plan.steps.iter().map(Vec::len).sum();
             Ok(format!(
-                "all-to-all among {among} in {} clusters: {} steps, {transfers} messages, {} of them over {}-{}",
+                "all-to-all among {among} in {} clusters: {} steps, {transfers} messages, {} of \
+                 them over {}-{}",
                 plan.clusters.len(),
                 plan.steps.len(),
                 plan.messages,
@@ -81,7 +98,10 @@ fn check(tree: &Tree, schedule: &Schedule) -> Result<String, String> {
         }
         Schedule::Allgather(plan) => {
             verify::allgather(&tree_of_hosts, plan).map_err(|e| e.to_string())?;
-            Ok(format!("allgather among {among}: longest path {}", plan.longest_path))
+            Ok(format!(
+                "allgather among {among}: longest path {}",
+                plan.longest_path
+            ))
         }
     }
 }

@@ -4,7 +4,9 @@ use crate::output::{print, time};
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
-use selection::what_if::{CablingAdvice, CablingChange, NetworkOutlook, advice, matches_spanning_tree, outlook};
+use selection::what_if::{
+    CablingAdvice, CablingChange, NetworkOutlook, advice, matches_spanning_tree, outlook,
+};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -12,8 +14,9 @@ use std::path::PathBuf;
 /// How much of the advice is printed.
 const BEST: usize = 10;
 
-/// Says what recabling would gain before anybody touches a cable: what an all-to-all and an allgather need at least, now and
-/// after the changes, and which links spanning tree would block then.
+/// Says what recabling would gain before anybody touches a cable: what an all-to-all and an
+/// allgather need at least, now and after the changes, and which links spanning tree would block
+/// then.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("question").required(true).multiple(true).args(["moves", "links", "root_bridge", "advise"]))]
 pub(crate) struct Args {
@@ -23,7 +26,8 @@ pub(crate) struct Args {
     /// Plug a host into another switch; may be given several times
     #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = host_and_switch)]
     moves: Vec<(String, String)>,
-    /// Lay a cable between two switches, or make the cable that is there faster, also a host's; may be given several times
+    /// Lay a cable between two switches, or make the cable that is there faster, also a host's; may
+    /// be given several times
     #[arg(long = "link", value_name = "A-B=RATE", value_parser = ends_and_rate)]
     links: Vec<(String, String)>,
     /// Make a switch the root bridge
@@ -54,7 +58,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let now = outlook(&file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {
         eprintln!(
-            "heddle: {}: its blocked links are not those of standard path costs under root bridge \"{}\"; after a change others than shown may be blocked",
+            "heddle: {}: its blocked links are not those of standard path costs under root bridge \
+             \"{}\"; after a change others than shown may be blocked",
             place(),
             file.switches.first().map_or("", String::as_str)
         );
@@ -63,12 +68,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let advice = advice(&file, args.size).with_context(place)?;
         match args.format {
             Format::Summary => advised(args.size, &now, &advice),
-            Format::Json => pretty(&json!({"now": as_json(&now), "advice": advice.iter().map(advice_json).collect::<Vec<_>>()})),
+            Format::Json => pretty(
+                &json!({"now": as_json(&now), "advice": advice.iter().map(advice_json).collect::<Vec<_>>()}),
+            ),
         }
     } else {
         let changes = args.changes(&file)?;
-        let after = changes.iter().try_fold(file, |file, change| change.apply(&file))?;
-        let then = outlook(&after, args.size).with_context(|| format!("{} after the changes", place()))?;
+        let after = changes
+            .iter()
+            .try_fold(file, |file, change| change.apply(&file))?;
+        let then =
+            outlook(&after, args.size).with_context(|| format!("{} after the changes", place()))?;
         match args.format {
             Format::Summary => compared(args.size, &changes, &now, &then),
             Format::Json => pretty(&json!({
@@ -82,16 +92,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 impl Args {
     /// Everything asked for: hosts first, then cables, then the root bridge.
     fn changes(&self, file: &TopologyFile) -> anyhow::Result<Vec<CablingChange>> {
-        let moves = self.moves.iter().map(|(host, switch)| Ok(CablingChange::Move { host: host.clone(), switch: switch.clone() }));
+        let moves = self.moves.iter().map(|(host, switch)| {
+            Ok(CablingChange::Move {
+                host: host.clone(),
+                switch: switch.clone(),
+            })
+        });
         let link = |(ends, rate): &(String, String)| {
-            let rate: BitsPerSec = rate.parse().with_context(|| format!("--link {ends}={rate}"))?;
+            let rate: BitsPerSec = rate
+                .parse()
+                .with_context(|| format!("--link {ends}={rate}"))?;
             Ok(CablingChange::link(file, ends, rate)?)
         };
-        moves.chain(self.links.iter().map(link)).chain(self.root_bridge.iter().map(|s| Ok(CablingChange::RootBridge(s.clone())))).collect()
+        moves
+            .chain(self.links.iter().map(link))
+            .chain(
+                self.root_bridge
+                    .iter()
+                    .map(|s| Ok(CablingChange::RootBridge(s.clone()))),
+            )
+            .collect()
     }
 }
 
-fn compared(block: Bytes, changes: &[CablingChange], now: &NetworkOutlook, then: &NetworkOutlook) -> String {
+fn compared(
+    block: Bytes,
+    changes: &[CablingChange],
+    now: &NetworkOutlook,
+    then: &NetworkOutlook,
+) -> String {
     let changes: Vec<String> = changes.iter().map(CablingChange::to_string).collect();
     let mut text = format!("{}; blocks of {} bytes\n", changes.join(", "), block.0);
     let mut row = |what: &str, now: String, then: String| {
@@ -102,46 +131,98 @@ fn compared(block: Bytes, changes: &[CablingChange], now: &NetworkOutlook, then:
     row(
         "all-to-all",
         format!("at least {}", time(now.alltoall)),
-        format!("at least {}{}", time(then.alltoall), gain(now.alltoall, then.alltoall)),
+        format!(
+            "at least {}{}",
+            time(then.alltoall),
+            gain(now.alltoall, then.alltoall)
+        ),
     );
     row("", phases(now), phases(then));
     row(
         "allgather",
         format!("at least {}", time(now.allgather)),
-        format!("at least {}{}", time(then.allgather), gain(now.allgather, then.allgather)),
+        format!(
+            "at least {}{}",
+            time(then.allgather),
+            gain(now.allgather, then.allgather)
+        ),
     );
     row("blocked", names(&now.blocked), names(&then.blocked));
     text
 }
 
 fn advised(block: Bytes, now: &NetworkOutlook, advice: &[CablingAdvice]) -> String {
-    let mut text = format!("now: all-to-all at least {}, {}; blocks of {} bytes\n", time(now.alltoall), phases(now), block.0);
+    let mut text = format!(
+        "now: all-to-all at least {}, {}; blocks of {} bytes\n",
+        time(now.alltoall),
+        phases(now),
+        block.0
+    );
     if advice.is_empty() {
         text.push_str("no single change of a host, a link or the root bridge makes it faster\n");
     }
     for a in advice.iter().take(BEST) {
-        let blocked = if a.blocked == now.blocked { String::new() } else { format!("  blocks {}", names(&a.blocked)) };
-        let _ = writeln!(text, "  {:<32}{:>10}{}{blocked}", a.change.to_string(), time(a.alltoall), gain(now.alltoall, a.alltoall));
+        let blocked = if a.blocked == now.blocked {
+            String::new()
+        } else {
+            format!("  blocks {}", names(&a.blocked))
+        };
+        let _ = writeln!(
+            text,
+            "  {:<32}{:>10}{}{blocked}",
+            a.change.to_string(),
+            time(a.alltoall),
+            gain(now.alltoall, a.alltoall)
+        );
     }
     if advice.len() > BEST {
-        let _ = writeln!(text, "  and {}", count(advice.len() - BEST, "change that helps less", "changes that help less"));
+        let _ = writeln!(
+            text,
+            "  and {}",
+            count(
+                advice.len() - BEST,
+                "change that helps less",
+                "changes that help less"
+            )
+        );
     }
     text
 }
 
 /// ` (-25 %)`, or nothing where nothing changes.
 fn gain(now: f64, then: f64) -> String {
-    let percent = if now > 0.0 { (then / now - 1.0) * 100.0 } else { 0.0 };
-    if percent.abs() < 0.5 { String::new() } else { format!(" ({percent:+.0} %)") }
+    let percent = if now > 0.0 {
+        (then / now - 1.0) * 100.0
+    } else {
+        0.0
+    };
+    if percent.abs() < 0.5 {
+        String::new()
+    } else {
+        format!(" ({percent:+.0} %)")
+    }
 }
 
 fn phases(outlook: &NetworkOutlook) -> String {
     let bound = &outlook.bound;
-    format!("{}, bottleneck {}-{}", count(bound.phases as usize, "phase", "phases"), bound.edge.0, bound.edge.1)
+    format!(
+        "{}, bottleneck {}-{}",
+        count(bound.phases as usize, "phase", "phases"),
+        bound.edge.0,
+        bound.edge.1
+    )
 }
 
 fn names(links: &[(String, String)]) -> String {
-    if links.is_empty() { "nothing".into() } else { links.iter().map(|(a, b)| format!("{a}-{b}")).collect::<Vec<_>>().join(", ") }
+    if links.is_empty() {
+        "nothing".into()
+    } else {
+        links
+            .iter()
+            .map(|(a, b)| format!("{a}-{b}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
 }
 
 fn as_json(outlook: &NetworkOutlook) -> Value {
@@ -166,11 +247,15 @@ fn host_and_switch(text: &str) -> Result<(String, String), String> {
 
 /// `s0-s2=10G`
 fn ends_and_rate(text: &str) -> Result<(String, String), String> {
-    pair(text).filter(|(ends, _)| ends.contains('-')).ok_or_else(|| "expected A-B=RATE, like s0-s2=10G".to_owned())
+    pair(text)
+        .filter(|(ends, _)| ends.contains('-'))
+        .ok_or_else(|| "expected A-B=RATE, like s0-s2=10G".to_owned())
 }
 
 /// What stands before and behind the first `=`.
 fn pair(text: &str) -> Option<(String, String)> {
-    let halves = text.split_once('=').filter(|(a, b)| !a.is_empty() && !b.is_empty());
+    let halves = text
+        .split_once('=')
+        .filter(|(a, b)| !a.is_empty() && !b.is_empty());
     halves.map(|(a, b)| (a.to_owned(), b.to_owned()))
 }

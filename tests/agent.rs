@@ -1,4 +1,5 @@
-//! Host agents in the lab: real cards, switches, routers, and a real controller. Needs root, as tests/lab.rs does.
+//! Host agents in the lab: real cards, switches, routers, and a real controller. Needs root, as
+//! tests/lab.rs does.
 use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
@@ -23,38 +24,70 @@ fn cluster(test: &str, topology: &str) -> RunningLab {
 
 impl RunningLab {
     fn daemon(&self, child: Child, log: &str) -> AgentDaemon {
-        AgentDaemon { child: KilledAtEnd(child), log: self.path(log), mark: self.folder.path().display().to_string() }
+        AgentDaemon {
+            child: KilledAtEnd(child),
+            log: self.path(log),
+            mark: self.folder.path().display().to_string(),
+        }
     }
 
     /// A controller that wants a token of agents, and one of viewers.
     fn guarded_controller(&self) -> AgentDaemon {
-        let (token, viewers, journal) = (self.path("token"), self.path("viewers"), self.path("journal"));
+        let (token, viewers, journal) = (
+            self.path("token"),
+            self.path("viewers"),
+            self.path("journal"),
+        );
         let [token, viewers, journal] = [&token, &viewers, &journal].map(|p| p.to_str().unwrap());
         let tokens = ["--token-file", viewers, "--agent-token-file", token];
-        let more = [&["--listen", "10.78.255.254:7171", "--journal", journal][..], &tokens].concat();
-        let daemon = self.daemon(self.start_controller("controller.log", &more), "controller.log");
+        let more = [
+            &["--listen", "10.78.255.254:7171", "--journal", journal][..],
+            &tokens,
+        ]
+        .concat();
+        let daemon = self.daemon(
+            self.start_controller("controller.log", &more),
+            "controller.log",
+        );
         daemon.await_word("API on");
         daemon
     }
 
     fn agent(&self, host: &str, more: &[&str]) -> AgentDaemon {
         let token = self.path("token");
-        let common = [HEDDLE, "agent", "--controller", "http://10.78.255.254:7171", "--token-file", token.to_str().unwrap()];
+        let common = [
+            HEDDLE,
+            "agent",
+            "--controller",
+            "http://10.78.255.254:7171",
+            "--token-file",
+            token.to_str().unwrap(),
+        ];
         let log = format!("{host}.log");
         self.daemon(self.start(host, &log, [&common[..], more].concat()), &log)
     }
 
     /// One look of a host, without a controller.
     fn once(&self, host: &str, more: &[&str]) -> HostReport {
-        serde_json::from_str(&self.exec(host, &[&[HEDDLE, "agent", "--once", "--format", "json"], more].concat())).unwrap()
+        serde_json::from_str(&self.exec(
+            host,
+            &[&[HEDDLE, "agent", "--once", "--format", "json"], more].concat(),
+        ))
+        .unwrap()
     }
 
     /// The last report of a host that the controller took as news.
     fn reported(&self, host: &str) -> Option<HostReport> {
         let journal = fs::read_to_string(self.path("journal")).unwrap_or_default();
-        let events = journal.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
-        let observed = events.map(|e| e["event"]["observed"].clone()).filter(|o| o["reporter"] == host);
-        observed.filter_map(|o| serde_json::from_value(o["fact"]["host"].clone()).ok()).next_back()
+        let events = journal
+            .lines()
+            .filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok());
+        let observed = events
+            .map(|e| e["event"]["observed"].clone())
+            .filter(|o| o["reporter"] == host);
+        observed
+            .filter_map(|o| serde_json::from_value(o["fact"]["host"].clone()).ok())
+            .next_back()
     }
 }
 
@@ -73,7 +106,9 @@ impl AgentDaemon {
 
     fn await_word(&self, word: &str) {
         let said = || self.said();
-        until(&format!("{} says \"{word}\"", self.log.display()), || said().contains(word).then_some(()));
+        until(&format!("{} says \"{word}\"", self.log.display()), || {
+            said().contains(word).then_some(())
+        });
     }
 
     /// The program itself, below the one that took it into the node.
@@ -84,7 +119,9 @@ impl AgentDaemon {
             all.into_iter().find(|p| {
                 let status = fs::read_to_string(p.join("status")).unwrap_or_default();
                 let line = fs::read_to_string(p.join("cmdline")).unwrap_or_default();
-                field(&status, "PPid") == parent && line.starts_with(HEDDLE) && line.contains(&self.mark)
+                field(&status, "PPid") == parent
+                    && line.starts_with(HEDDLE)
+                    && line.contains(&self.mark)
             })
         })
     }
@@ -92,27 +129,47 @@ impl AgentDaemon {
     fn signal(&self, signal: &str) {
         let process = self.process();
         let number = process.file_name().unwrap();
-        assert!(Command::new("kill").arg(signal).arg(number).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .arg(signal)
+                .arg(number)
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 
 fn field<'a>(status: &'a str, name: &str) -> &'a str {
-    let line = status.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'));
+    let line = status
+        .lines()
+        .find_map(|l| l.strip_prefix(name)?.strip_prefix(':'));
     line.unwrap_or_default().trim()
 }
 
 fn card<'a>(report: &'a HostReport, name: &str) -> &'a Nic {
-    report.nics.iter().find(|n| n.name == name).unwrap_or_else(|| panic!("no {name} in {report:?}"))
+    report
+        .nics
+        .iter()
+        .find(|n| n.name == name)
+        .unwrap_or_else(|| panic!("no {name} in {report:?}"))
 }
 
 /// The switch port that a card hears by LLDP: switch and port.
 fn seat(report: &HostReport, card: &str) -> Option<(String, String)> {
-    report.heard.iter().filter(|h| h.nic == card).find_map(|h| match &h.said {
-        HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, name, port: NeighbourId::Text(port), .. } => {
-            Some((name.clone(), port.clone()))
-        }
-        _ => None,
-    })
+    report
+        .heard
+        .iter()
+        .filter(|h| h.nic == card)
+        .find_map(|h| match &h.said {
+            HeardContent::Neighbour {
+                protocol: DiscoveryProtocol::Lldp,
+                name,
+                port: NeighbourId::Text(port),
+                ..
+            } => Some((name.clone(), port.clone())),
+            _ => None,
+        })
 }
 
 #[test]
@@ -123,43 +180,96 @@ fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
     let plan = cluster.lab.plan().unwrap();
     let node = plan.node("n3").unwrap();
     let port = |plan: &lab::plan::LabPlan| {
-        let end = plan.cables.iter().find(|c| c.a.node == "n3").unwrap().b.clone();
+        let end = plan
+            .cables
+            .iter()
+            .find(|c| c.a.node == "n3")
+            .unwrap()
+            .b
+            .clone();
         (end.node, end.port)
     };
     let there = port(&plan);
     let report = until("the switch port is reported", || {
         let report = cluster.reported("n3")?;
-        let bridge = report.heard.iter().any(|h| h.nic == "eth0" && matches!(h.said, HeardContent::Bpdu { .. }));
+        let bridge = report
+            .heard
+            .iter()
+            .any(|h| h.nic == "eth0" && matches!(h.said, HeardContent::Bpdu { .. }));
         (bridge && seat(&report, "eth0").as_ref() == Some(&there)).then_some(report)
     });
     let eth0 = card(&report, "eth0");
     assert_eq!((report.slots, eth0.mac, eth0.up), (7, Some(node.mac), true));
-    assert_eq!((eth0.addresses[0].0, eth0.rate.map(|r| r.0)), (node.data.unwrap().into(), Some(10_000_000_000)), "what a veth says");
-    assert!(eth0.in_octets > 0 && eth0.out_octets > 0 && report.paths.is_empty(), "{report:?}");
+    assert_eq!(
+        (eth0.addresses[0].0, eth0.rate.map(|r| r.0)),
+        (node.data.unwrap().into(), Some(10_000_000_000)),
+        "what a veth says"
+    );
+    assert!(
+        eth0.in_octets > 0 && eth0.out_octets > 0 && report.paths.is_empty(),
+        "{report:?}"
+    );
 
     let process = agent.process();
     let status = fs::read_to_string(process.join("status")).unwrap();
     for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
-        assert_eq!(u64::from_str_radix(field(&status, set), 16), Ok(0), "{set}: {status}");
+        assert_eq!(
+            u64::from_str_radix(field(&status, set), 16),
+            Ok(0),
+            "{set}: {status}"
+        );
     }
-    assert_eq!((field(&status, "NoNewPrivs"), field(&status, "Groups")), ("1", ""));
-    assert!(field(&status, "Uid").split_whitespace().all(|uid| uid != "0"), "{status}");
-    let threads = fs::read_dir(process.join("task")).unwrap().flatten().map(|t| fs::read_to_string(t.path().join("status")).unwrap());
-    assert!(threads.into_iter().all(|s| u64::from_str_radix(field(&s, "CapPrm"), 16) == Ok(0)), "every thread");
+    assert_eq!(
+        (field(&status, "NoNewPrivs"), field(&status, "Groups")),
+        ("1", "")
+    );
+    assert!(
+        field(&status, "Uid")
+            .split_whitespace()
+            .all(|uid| uid != "0"),
+        "{status}"
+    );
+    let threads = fs::read_dir(process.join("task"))
+        .unwrap()
+        .flatten()
+        .map(|t| fs::read_to_string(t.path().join("status")).unwrap());
+    assert!(
+        threads
+            .into_iter()
+            .all(|s| u64::from_str_radix(field(&s, "CapPrm"), 16) == Ok(0)),
+        "every thread"
+    );
 
     let (_, to) = cluster.lab.move_host("n3", "s0").unwrap();
-    until("the new port is reported", || cluster.reported("n3").filter(|r| seat(r, "eth0") == Some((to.node.clone(), to.port.clone()))));
+    until("the new port is reported", || {
+        cluster
+            .reported("n3")
+            .filter(|r| seat(r, "eth0") == Some((to.node.clone(), to.port.clone())))
+    });
     let there = Some((to.node, to.port));
-    until("one look hears it, too", || (seat(&cluster.once("n3", &["--listen", "2s"]), "eth0") == there).then_some(()));
+    until("one look hears it, too", || {
+        (seat(&cluster.once("n3", &["--listen", "2s"]), "eth0") == there).then_some(())
+    });
 
-    let all = [controller.said(), agent.said(), fs::read_to_string(cluster.path("journal")).unwrap()].concat();
-    let shown = fs::read_to_string(process.join("cmdline")).unwrap() + &fs::read_to_string(process.join("environ")).unwrap_or_default();
-    assert!(!all.contains(TOKEN) && !shown.contains(TOKEN), "the token shows");
+    let all = [
+        controller.said(),
+        agent.said(),
+        fs::read_to_string(cluster.path("journal")).unwrap(),
+    ]
+    .concat();
+    let shown = fs::read_to_string(process.join("cmdline")).unwrap()
+        + &fs::read_to_string(process.join("environ")).unwrap_or_default();
+    assert!(
+        !all.contains(TOKEN) && !shown.contains(TOKEN),
+        "the token shows"
+    );
 }
 
 /// What a line of a log says about a controller, without the time of day.
 fn reason(line: &str) -> &str {
-    line.split_once("controller http").unwrap_or_else(|| panic!("no controller in {line}")).1
+    line.split_once("controller http")
+        .unwrap_or_else(|| panic!("no controller in {line}"))
+        .1
 }
 
 #[test]
@@ -179,31 +289,58 @@ fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
     let before = agent.said().len();
     let since = |agent: &AgentDaemon| agent.said()[before..].to_owned();
     drop(controller);
-    until("the agent misses the controller", || since(&agent).contains("the newest report waits").then_some(()));
+    until("the agent misses the controller", || {
+        since(&agent)
+            .contains("the newest report waits")
+            .then_some(())
+    });
     std::thread::sleep(Duration::from_secs(3));
     let _controller = cluster.guarded_controller();
-    until("the agent is heard again", || since(&agent).contains("takes reports again").then_some(()));
+    until("the agent is heard again", || {
+        since(&agent).contains("takes reports again").then_some(())
+    });
     until("a report to the new controller", || cluster.reported("n0"));
     let told = since(&agent);
     let (away, _) = told.split_once("takes reports again").unwrap();
-    let reasons: Vec<&str> = away.lines().filter(|l| l.contains("the newest report waits")).map(reason).collect();
+    let reasons: Vec<&str> = away
+        .lines()
+        .filter(|l| l.contains("the newest report waits"))
+        .map(reason)
+        .collect();
     let different: BTreeSet<&str> = reasons.iter().copied().collect();
-    assert_eq!(reasons.len(), different.len(), "each reason is told once: {told}");
+    assert_eq!(
+        reasons.len(),
+        different.len(),
+        "each reason is told once: {told}"
+    );
 
-    // With the host's lldpd gone the agent speaks for it, until it is stopped. It watches others for a minute after its start.
+    // With the host's lldpd gone the agent speaks for it, until it is stopped. It watches others
+    // for a minute after its start.
     agent.signal("-9");
     agent.child.wait().unwrap();
     agent = cluster.agent("n0", &[]);
     agent.await_word("heddle stands aside there");
-    assert!(cluster.lab.exec("n0", ["sh", "-c", "kill $(pidof lldpd)"]).status().unwrap().success());
+    assert!(
+        cluster
+            .lab
+            .exec("n0", ["sh", "-c", "kill $(pidof lldpd)"])
+            .status()
+            .unwrap()
+            .success()
+    );
     let neighbours = || {
         let lldpctl = ["lldpctl", "-u", "/run/lldpd.socket", "-f", "keyvalue"];
         String::from_utf8(cluster.lab.exec("s0", lldpctl).output().unwrap().stdout).unwrap()
     };
-    until("the switch hears the agent", || neighbours().contains("heddle agent").then_some(()));
+    until("the switch hears the agent", || {
+        neighbours().contains("heddle agent").then_some(())
+    });
     agent.signal("-TERM");
     assert!(agent.child.wait().unwrap().success());
-    until("the switch forgets it by farewell: 90 s are its age", || (!neighbours().contains("heddle agent")).then_some(()));
+    until(
+        "the switch forgets it by farewell: 90 s are its age",
+        || (!neighbours().contains("heddle agent")).then_some(()),
+    );
 }
 
 #[test]
@@ -211,20 +348,51 @@ fn hosts_behind_a_router_are_told_with_their_way_and_time() {
     let cluster = cluster("far", include_str!("../lab/topologies/two-clusters.yaml"));
     let plan = cluster.lab.plan().unwrap();
     let at = |node: &str| plan.node(node).unwrap().data.unwrap();
-    let peers = [format!("n1={}", at("n1")), format!("n3={}", at("n3")), "gone=10.77.0.250".to_owned()];
-    let report = cluster.once("n0", &["--listen", "0s", "--peer", &peers[0], "--peer", &peers[1], "--peer", &peers[2]]);
-    let path = |name: &str| report.paths.iter().find(|p| p.to == name).unwrap_or_else(|| panic!("no {name} in {report:?}"));
+    let peers = [
+        format!("n1={}", at("n1")),
+        format!("n3={}", at("n3")),
+        "gone=10.77.0.250".to_owned(),
+    ];
+    let report = cluster.once(
+        "n0",
+        &[
+            "--listen", "0s", "--peer", &peers[0], "--peer", &peers[1], "--peer", &peers[2],
+        ],
+    );
+    let path = |name: &str| {
+        report
+            .paths
+            .iter()
+            .find(|p| p.to == name)
+            .unwrap_or_else(|| panic!("no {name} in {report:?}"))
+    };
     let (near, far, gone) = (path("n1"), path("n3"), path("gone"));
     assert!(near.reached && near.hops.is_empty(), "{near:?}");
-    assert!(near.round_trip.unwrap().min_us < far.round_trip.unwrap().min_us, "{near:?} {far:?}");
+    assert!(
+        near.round_trip.unwrap().min_us < far.round_trip.unwrap().min_us,
+        "{near:?} {far:?}"
+    );
     assert!(far.reached && matches!(far.hops[..], [Some(_)]), "{far:?}");
-    assert!(far.round_trip.unwrap().min_us >= 20_000, "10 ms each way: {far:?}");
-    assert_eq!((gone.reached, &gone.hops[..], gone.round_trip), (false, &[][..], None));
+    assert!(
+        far.round_trip.unwrap().min_us >= 20_000,
+        "10 ms each way: {far:?}"
+    );
+    assert_eq!(
+        (gone.reached, &gone.hops[..], gone.round_trip),
+        (false, &[][..], None)
+    );
 
     let _controller = cluster.guarded_controller();
     let _agents = ["n0", "n3"].map(|host| cluster.agent(host, &["--no-announce"]));
-    let told = until("the controller asks and hears how far the other segment is", || {
-        cluster.reported("n0")?.paths.into_iter().find(|p| p.reached && p.round_trip.is_some())
-    });
+    let told = until(
+        "the controller asks and hears how far the other segment is",
+        || {
+            cluster
+                .reported("n0")?
+                .paths
+                .into_iter()
+                .find(|p| p.reached && p.round_trip.is_some())
+        },
+    );
     assert_eq!((told.to.as_str(), told.hops.len()), ("n3", 1), "{told:?}");
 }

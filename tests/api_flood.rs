@@ -1,4 +1,5 @@
-//! Floods of the API: whatever connects and says nothing, the controller's own work goes on, and nothing is lost.
+//! Floods of the API: whatever connects and says nothing, the controller's own work goes on, and
+//! nothing is lost.
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
 use crate::common::daemon::{ControllerProcess, lldp_report, wait};
@@ -19,7 +20,8 @@ const FILES: (usize, usize) = (64, 512);
 /// Two of these are more connections than the controller may open files.
 const FLOOD: usize = 300;
 
-const INVENTORY: &str = "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0, n1]\n";
+const INVENTORY: &str = "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
+                         {default: {version: 2c, community: x}}\nhosts: [n0, n1]\n";
 
 /// A controller in a folder with few files to open, and agents' token.
 fn controller(dir: &Path, more: &[&str]) -> ControllerProcess {
@@ -30,13 +32,29 @@ fn controller(dir: &Path, more: &[&str]) -> ControllerProcess {
     file("inventory.yaml", INVENTORY);
     file("token", TOKEN);
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -Sn {} && ulimit -Hn {} && exec \"$@\"", FILES.0, FILES.1), "sh", HEDDLE]);
-    command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(dir.join("inventory.yaml"));
-    command.arg("--dir").arg(dir.join("shared")).arg("--agent-token-file").arg(dir.join("token")).args(more);
+    command.args([
+        "-c",
+        &format!(
+            "ulimit -Sn {} && ulimit -Hn {} && exec \"$@\"",
+            FILES.0, FILES.1
+        ),
+        "sh",
+        HEDDLE,
+    ]);
+    command
+        .args(["controller", "--listen", "127.0.0.1:0", "--inventory"])
+        .arg(dir.join("inventory.yaml"));
+    command
+        .arg("--dir")
+        .arg(dir.join("shared"))
+        .arg("--agent-token-file")
+        .arg(dir.join("token"))
+        .args(more);
     ControllerProcess::run(command)
 }
 
-/// Connections that say a little and wait, and come again when they are sent away; they end when this is dropped.
+/// Connections that say a little and wait, and come again when they are sent away; they end when
+/// this is dropped.
 struct ConnectionFlood {
     stop: Arc<AtomicBool>,
     /// How often one was sent away.
@@ -46,7 +64,10 @@ struct ConnectionFlood {
 
 impl ConnectionFlood {
     fn of(said: &'static [u8], to: SocketAddr) -> ConnectionFlood {
-        let (stop, sent_away) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (stop, sent_away) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicUsize::new(0)),
+        );
         let (flag, count) = (Arc::clone(&stop), Arc::clone(&sent_away));
         let thread = std::thread::spawn(move || {
             let mut open: Vec<TcpStream> = Vec::new();
@@ -56,20 +77,30 @@ impl ConnectionFlood {
                 open.retain_mut(is_open);
                 count.fetch_add(before - open.len(), Ordering::Relaxed);
                 while open.len() < FLOOD {
-                    let Ok(mut stream) = TcpStream::connect_timeout(&to, Duration::from_secs(1)) else { break };
+                    let Ok(mut stream) = TcpStream::connect_timeout(&to, Duration::from_secs(1))
+                    else {
+                        break;
+                    };
                     stream.set_nonblocking(true).unwrap();
                     let _ = stream.write(said);
                     open.push(stream);
-                    std::thread::sleep(Duration::from_micros(200)); // Some thousands a second are flood enough.
+                    // Some thousands a second are flood enough.
+                    std::thread::sleep(Duration::from_micros(200));
                 }
             }
         });
-        ConnectionFlood { stop, sent_away, thread: Some(thread) }
+        ConnectionFlood {
+            stop,
+            sent_away,
+            thread: Some(thread),
+        }
     }
 
     /// Waits until it has filled the house.
     fn rages(&self) {
-        wait("true", || (self.sent_away.load(Ordering::Relaxed) > 2 * FLOOD).to_string());
+        wait("true", || {
+            (self.sent_away.load(Ordering::Relaxed) > 2 * FLOOD).to_string()
+        });
     }
 }
 
@@ -84,14 +115,16 @@ fn is_open(stream: &mut TcpStream) -> bool {
     matches!(stream.read(&mut [0; 64]), Err(e) if e.kind() == ErrorKind::WouldBlock)
 }
 
-/// The answer to a request. Who shares the flood's address may have to make room for it a time or two, and asks again.
+/// The answer to a request. Who shares the flood's address may have to make room for it a time or
+/// two, and asks again.
 fn asked(api: SocketAddr, request: &str, headers: &str, body: &str) -> String {
     let ask = || {
         let mut stream = TcpStream::connect(api)?;
         stream.set_read_timeout(Some(Duration::from_secs(20)))?;
         write!(
             stream,
-            "{request} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            "{request} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {}\r\nConnection: \
+             close\r\n\r\n{body}",
             body.len()
         )?;
         let mut answer = String::new();
@@ -108,14 +141,22 @@ fn asked(api: SocketAddr, request: &str, headers: &str, body: &str) -> String {
 
 fn agents_report(daemon: &ControllerProcess) {
     for (host, port) in [("n0", 1), ("n1", 2)] {
-        let headers = format!("Content-Type: application/json\r\nAuthorization: Bearer {TOKEN}\r\n");
-        let answer = asked(daemon.api, &format!("POST /v1/hosts/{host}/report"), &headers, &lldp_report(host, port));
+        let headers =
+            format!("Content-Type: application/json\r\nAuthorization: Bearer {TOKEN}\r\n");
+        let answer = asked(
+            daemon.api,
+            &format!("POST /v1/hosts/{host}/report"),
+            &headers,
+            &lldp_report(host, port),
+        );
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 }
 
 fn files(daemon: &ControllerProcess) -> usize {
-    fs::read_dir(format!("/proc/{}/fd", daemon.id())).unwrap().count()
+    fs::read_dir(format!("/proc/{}/fd", daemon.id()))
+        .unwrap()
+        .count()
 }
 
 /// Waits until no more files are open than that.
@@ -129,17 +170,38 @@ fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes()
     let dir = tempfile::tempdir().unwrap();
     let daemon = controller(dir.path(), &[]);
     let limits = fs::read_to_string(format!("/proc/{}/limits", daemon.id())).unwrap();
-    let limit = limits.lines().find(|l| l.starts_with("Max open files")).unwrap();
-    assert_eq!(limit.split_whitespace().filter(|w| *w == FILES.1.to_string()).count(), 2, "all it may open: {limit}");
+    let limit = limits
+        .lines()
+        .find(|l| l.starts_with("Max open files"))
+        .unwrap();
+    assert_eq!(
+        limit
+            .split_whitespace()
+            .filter(|w| *w == FILES.1.to_string())
+            .count(),
+        2,
+        "all it may open: {limit}"
+    );
     let calm = files(&daemon) + 2;
 
-    let flood = [ConnectionFlood::of(b"GET /healthz HTTP/1.1\r\nX-a: ", daemon.api), ConnectionFlood::of(b"", daemon.api)];
+    let flood = [
+        ConnectionFlood::of(b"GET /healthz HTTP/1.1\r\nX-a: ", daemon.api),
+        ConnectionFlood::of(b"", daemon.api),
+    ];
     flood.iter().for_each(ConnectionFlood::rages);
     assert!(asked(daemon.api, "GET /healthz", "", "").starts_with("HTTP/1.1 200"));
-    assert!(files(&daemon) < FILES.1 * 3 / 4, "{} files are open", files(&daemon));
+    assert!(
+        files(&daemon) < FILES.1 * 3 / 4,
+        "{} files are open",
+        files(&daemon)
+    );
     agents_report(&daemon);
     let inventory = dir.path().join("inventory.yaml");
-    fs::write(&inventory, INVENTORY.replace("s0:", "s7: {address: \"127.0.0.2:9\"}, s0:")).unwrap();
+    fs::write(
+        &inventory,
+        INVENTORY.replace("s0:", "s7: {address: \"127.0.0.2:9\"}, s0:"),
+    )
+    .unwrap();
     daemon.signal("-HUP");
     daemon.wait_for_log("inventory read again: 2 switches, 2 hosts");
     daemon.wait_for_log("epoch 1 published");
@@ -147,30 +209,52 @@ fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes()
 
     drop(flood);
     recovers(&daemon, calm + 2);
-    assert!(daemon.stop().contains("takes the place of the one that has waited longest"));
+    assert!(
+        daemon
+            .stop()
+            .contains("takes the place of the one that has waited longest")
+    );
 }
 
 #[test]
 fn silent_handshakes_keep_nobody_out() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
-    let key = rcgen::generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
-    let [cert, secret] = ["cert.pem", "key.pem"].map(|name| dir.path().join(name).display().to_string());
+    let key =
+        rcgen::generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()])
+            .unwrap();
+    let [cert, secret] =
+        ["cert.pem", "key.pem"].map(|name| dir.path().join(name).display().to_string());
     fs::write(&cert, key.cert.pem()).unwrap();
     fs::write(&secret, key.signing_key.serialize_pem()).unwrap();
     let daemon = controller(dir.path(), &["--tls-cert", &cert, "--tls-key", &secret]);
     let calm = files(&daemon) + 2;
     let trusted = tui::authorities(Path::new(&cert)).unwrap();
-    let tls = ureq::tls::TlsConfig::builder().root_certs(trusted.into()).build();
-    let client = ureq::Agent::new_with_config(ureq::Agent::config_builder().tls_config(tls).build());
-    let healthz = || client.get(format!("https://{}/healthz", daemon.api)).call().and_then(|mut a| a.body_mut().read_to_string());
+    let tls = ureq::tls::TlsConfig::builder()
+        .root_certs(trusted.into())
+        .build();
+    let client =
+        ureq::Agent::new_with_config(ureq::Agent::config_builder().tls_config(tls).build());
+    let healthz = || {
+        client
+            .get(format!("https://{}/healthz", daemon.api))
+            .call()
+            .and_then(|mut a| a.body_mut().read_to_string())
+    };
     assert_eq!(healthz().unwrap(), "ok\n");
 
-    let flood = [ConnectionFlood::of(b"", daemon.api), ConnectionFlood::of(b"\x16", daemon.api)];
+    let flood = [
+        ConnectionFlood::of(b"", daemon.api),
+        ConnectionFlood::of(b"\x16", daemon.api),
+    ];
     flood.iter().for_each(ConnectionFlood::rages);
     // This client shares its address with the flood, so a handshake or two may have to make room.
     wait("ok", || healthz().unwrap_or_else(|e| e.to_string()));
-    fs::write(dir.path().join("inventory.yaml"), INVENTORY.replace("[n0, n1]", "[n0]")).unwrap();
+    fs::write(
+        dir.path().join("inventory.yaml"),
+        INVENTORY.replace("[n0, n1]", "[n0]"),
+    )
+    .unwrap();
     daemon.signal("-HUP");
     daemon.wait_for_log("inventory read again: 1 switches, 1 hosts");
 

@@ -1,5 +1,6 @@
-//! Communicators of every shape, by the thousand and in the hands of threads: each gives the same bytes with the runtime as without it,
-//! and each that the MPI library can make stays the application's. Needs what tests/mpi.rs needs.
+//! Communicators of every shape, by the thousand and in the hands of threads: each gives the same
+//! bytes with the runtime as without it, and each that the MPI library can make stays the
+//! application's. Needs what tests/mpi.rs needs.
 use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, records, shared, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
@@ -15,11 +16,26 @@ fn ranks_scattered_over_hosts_give_the_same_bytes() {
             let bare = TestJob::bare(mpi, host_of.len()).run(&program, &[]);
             for forced in [FORCED, BUNDLED] {
                 let dir = shared(TREE);
-                let said =
-                    TestJob::new(mpi, host_of.len()).dir(dir.path()).env("HOST_OF", host_of).env(forced.0, forced.1).run(&program, &[]);
-                assert_eq!((said.out, said.heddle), (bare.out.clone(), Vec::new()), "{host_of} on {mpi}");
-                let name = if forced == BUNDLED { "alltoall bundled" } else { "alltoall aapc" };
-                assert_eq!(ways(dir.path()), ["allgather ring", name], "{host_of} on {mpi}");
+                let said = TestJob::new(mpi, host_of.len())
+                    .dir(dir.path())
+                    .env("HOST_OF", host_of)
+                    .env(forced.0, forced.1)
+                    .run(&program, &[]);
+                assert_eq!(
+                    (said.out, said.heddle),
+                    (bare.out.clone(), Vec::new()),
+                    "{host_of} on {mpi}"
+                );
+                let name = if forced == BUNDLED {
+                    "alltoall bundled"
+                } else {
+                    "alltoall aapc"
+                };
+                assert_eq!(
+                    ways(dir.path()),
+                    ["allgather ring", name],
+                    "{host_of} on {mpi}"
+                );
             }
         }
     }
@@ -28,9 +44,14 @@ fn ranks_scattered_over_hosts_give_the_same_bytes() {
 #[test]
 fn every_communicator_gives_the_same_bytes() {
     for mpi in BOTH {
-        for (ranks, per_host, forced) in
-            [(2, 1, FORCED), (7, 2, FORCED), (16, 3, FORCED), (7, 2, OVER_TCP), (2, 1, BUNDLED), (7, 2, BUNDLED)]
-        {
+        for (ranks, per_host, forced) in [
+            (2, 1, FORCED),
+            (7, 2, FORCED),
+            (16, 3, FORCED),
+            (7, 2, OVER_TCP),
+            (2, 1, BUNDLED),
+            (7, 2, BUNDLED),
+        ] {
             same_bytes("communicators.c", mpi, ranks, per_host, forced);
         }
     }
@@ -41,77 +62,161 @@ fn connections_go_by_ipv6_too_and_with_their_communicator() {
     for mpi in BOTH {
         let program = compiled("sockets.c", mpi, &[]);
         let dir = shared(&TREE.replace("127.0.0.1", "\"::1\""));
-        let said = TestJob::new(mpi, 4).dir(dir.path()).env(OVER_TCP.0, OVER_TCP.1).run(&program, &[]);
+        let said = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(OVER_TCP.0, OVER_TCP.1)
+            .run(&program, &[]);
         // Rank 3 is the first of the other order, and keeps the socket to its helper.
-        let expected: String =
-            [0, 0, 0, 1].iter().zip(0..).map(|(own, rank)| format!("rank {rank}: 0 more, {} more, then {own}\n", 6 + own)).collect();
+        let expected: String = [0, 0, 0, 1]
+            .iter()
+            .zip(0..)
+            .map(|(own, rank)| format!("rank {rank}: 0 more, {} more, then {own}\n", 6 + own))
+            .collect();
         assert_eq!(said.out, expected, "{mpi}");
         assert_eq!(ways(dir.path()), ["alltoall aapc tcp"], "{mpi}");
     }
 }
 
-/// Duplicates share what is made for their members, which is given back with the last communicator of them: none is missing later.
+/// Duplicates share what is made for their members, which is given back with the last communicator
+/// of them: none is missing later.
 #[test]
 fn communicators_by_the_thousand() {
     for mpi in BOTH {
         let program = compiled("comms.c", mpi, &[]);
         let live = if mpi == "mpich" { 1200 } else { 300 };
-        for (what, count, forced) in [("live", live, FORCED), ("brief", 200, FORCED), ("live", 200, OVER_TCP), ("brief", 60, OVER_TCP)] {
+        for (what, count, forced) in [
+            ("live", live, FORCED),
+            ("brief", 200, FORCED),
+            ("live", 200, OVER_TCP),
+            ("brief", 60, OVER_TCP),
+        ] {
             let (dir, n) = (shared(TREE), count.to_string());
-            let said = TestJob::new(mpi, 4).dir(dir.path()).env(forced.0, forced.1).run(&program, &[what, &n]);
+            let said = TestJob::new(mpi, 4)
+                .dir(dir.path())
+                .env(forced.0, forced.1)
+                .run(&program, &[what, &n]);
             let alive = if what == "live" { count } else { 0 };
-            assert_eq!((said.out, said.heddle), (format!("comms: {alive} alive at once, 0 wrong\n"), Vec::new()), "{what} on {mpi}");
+            assert_eq!(
+                (said.out, said.heddle),
+                (
+                    format!("comms: {alive} alive at once, 0 wrong\n"),
+                    Vec::new()
+                ),
+                "{what} on {mpi}"
+            );
             let records = records(dir.path());
-            assert!(records.len() <= 1 + 11, "{mpi}: a record a process set, not {}", records.len());
-            let served: u64 =
-                records.iter().flat_map(|record| &record.calls).filter(|c| c.way != Way::Native.into()).map(|c| c.calls).sum();
+            assert!(
+                records.len() <= 1 + 11,
+                "{mpi}: a record a process set, not {}",
+                records.len()
+            );
+            let served: u64 = records
+                .iter()
+                .flat_map(|record| &record.calls)
+                .filter(|c| c.way != Way::Native.into())
+                .map(|c| c.calls)
+                .sum();
             assert!(served > 2 * count / 11, "{what} on {mpi}: {records:?}");
         }
     }
 }
 
-/// Threads that may call at once share no plan, but the library's communicators stay the application's, and one record tells of all.
+/// Threads that may call at once share no plan, but the library's communicators stay the
+/// application's, and one record tells of all.
 #[test]
 fn communicators_by_the_thousand_where_threads_may_call_at_once() {
     for mpi in BOTH {
         let dir = shared(TREE);
-        let said =
-            TestJob::new(mpi, 4).dir(dir.path()).env(FORCED.0, FORCED.1).run(&compiled("comms.c", mpi, &[]), &["live", "1900", "threads"]);
+        let said = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(FORCED.0, FORCED.1)
+            .run(&compiled("comms.c", mpi, &[]), &["live", "1900", "threads"]);
         assert_eq!(said.out, "comms: 1900 alive at once, 0 wrong\n", "{mpi}");
-        assert!(said.heddle.iter().all(|line| line.contains("no communicator left for heddle")), "{mpi}: {:?}", said.heddle);
+        assert!(
+            said.heddle
+                .iter()
+                .all(|line| line.contains("no communicator left for heddle")),
+            "{mpi}: {:?}",
+            said.heddle
+        );
         let records = records(dir.path());
         // One for all of them, and one for what is called when they are gone.
-        assert!(records.len() <= 2 && records.iter().all(|record| record.finished), "{mpi}: {records:?}");
+        assert!(
+            records.len() <= 2 && records.iter().all(|record| record.finished),
+            "{mpi}: {records:?}"
+        );
         let calls: Vec<_> = records.iter().flat_map(|record| &record.calls).collect();
-        let count = |native: bool| calls.iter().filter(|c| (c.way == Way::Native.into()) == native).map(|c| c.calls).sum::<u64>();
-        assert!(count(false) >= 64 * 4 && count(true) > 900, "{mpi}: {calls:?}");
+        let count = |native: bool| {
+            calls
+                .iter()
+                .filter(|c| (c.way == Way::Native.into()) == native)
+                .map(|c| c.calls)
+                .sum::<u64>()
+        };
+        assert!(
+            count(false) >= 64 * 4 && count(true) > 900,
+            "{mpi}: {calls:?}"
+        );
     }
 }
 
-/// As many as without heddle, and what heddle cannot have then it does without. Open MPI has more than anybody makes.
+/// As many as without heddle, and what heddle cannot have then it does without. Open MPI has more
+/// than anybody makes.
 #[test]
 fn every_communicator_of_the_library_is_the_applications() {
     let program = compiled("comms.c", "mpich", &[]);
     let dir = shared(TREE);
     let bare = TestJob::bare("mpich", 4).run(&program, &["all"]).out;
-    for (name, value, lines) in [("HEDDLE_AFTER", "0", 0), (OVER_TCP.0, OVER_TCP.1, 0), (FORCED.0, FORCED.1, 1)] {
-        let said = TestJob::new("mpich", 4).dir(dir.path()).env(name, value).run(&program, &["all"]);
+    for (name, value, lines) in [
+        ("HEDDLE_AFTER", "0", 0),
+        (OVER_TCP.0, OVER_TCP.1, 0),
+        (FORCED.0, FORCED.1, 1),
+    ] {
+        let said = TestJob::new("mpich", 4)
+            .dir(dir.path())
+            .env(name, value)
+            .run(&program, &["all"]);
         assert_eq!(said.out, bare, "{name}={value}");
-        let told = said.heddle.iter().filter(|line| line.contains("no communicator left for heddle")).count();
-        assert!(told >= lines && told == said.heddle.len(), "{name}={value}: {:?}", said.heddle);
+        let told = said
+            .heddle
+            .iter()
+            .filter(|line| line.contains("no communicator left for heddle"))
+            .count();
+        assert!(
+            told >= lines && told == said.heddle.len(),
+            "{name}={value}: {:?}",
+            said.heddle
+        );
     }
 }
 
-/// Until its calls are worth a look, a communicator is the library's alone: no agreement, no process beside it, no record.
+/// Until its calls are worth a look, a communicator is the library's alone: no agreement, no
+/// process beside it, no record.
 #[test]
 fn few_calls_are_left_alone_and_many_are_looked_at() {
     for mpi in BOTH {
         let bench = lib().join(format!("bench-{mpi}"));
         let run = |iterations: &str| {
             let dir = shared(TREE);
-            let flags = ["--collective", "alltoall", "--size", "300000", "--iterations", iterations, "--check"];
-            let said = TestJob::new(mpi, 4).dir(dir.path()).env("HEDDLE_VERBOSE", "1").run(&bench, &flags);
-            (said.heddle.iter().any(|line| line.contains("follows epoch 1")), records(dir.path()).len())
+            let flags = [
+                "--collective",
+                "alltoall",
+                "--size",
+                "300000",
+                "--iterations",
+                iterations,
+                "--check",
+            ];
+            let said = TestJob::new(mpi, 4)
+                .dir(dir.path())
+                .env("HEDDLE_VERBOSE", "1")
+                .run(&bench, &flags);
+            (
+                said.heddle
+                    .iter()
+                    .any(|line| line.contains("follows epoch 1")),
+                records(dir.path()).len(),
+            )
         };
         assert_eq!(run("5"), (false, 0), "{mpi}");
         assert_eq!(run("100"), (true, 1), "{mpi}");

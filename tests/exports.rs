@@ -15,22 +15,45 @@ const PORT: &str = r#"swp:"3\"#;
 
 /// The demo's walks, where n3 and the port it hangs on have got the names above.
 fn hostile_walks() -> tempfile::TempDir {
-    let renamed = |line: &str| line.replace("|4|n3", &format!("|4|{HOST}")).replace("|4|swp3", &format!("|4|{PORT}")) + "\n";
+    let renamed = |line: &str| {
+        line.replace("|4|n3", &format!("|4|{HOST}"))
+            .replace("|4|swp3", &format!("|4|{PORT}"))
+            + "\n"
+    };
     demo_walks(|text| text.lines().map(renamed).collect())
 }
 
 /// What a program makes of a text, if it takes it.
 fn taken(program: &mut Command, text: &str) -> String {
-    let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let mut child = program
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     said
 }
 
 fn discovered(walks: &Path, format: &str) -> String {
-    taken(Command::new(HEDDLE).args(["discover", "--format", format, "--walks"]).arg(walks), "")
+    taken(
+        Command::new(HEDDLE)
+            .args(["discover", "--format", format, "--walks"])
+            .arg(walks),
+        "",
+    )
 }
 
 /// Names of nodes, and ends of links.
@@ -42,17 +65,34 @@ fn found(walks: &Path) -> DrawnNetwork {
     let word = |v: &Value, key: &str| v[key].as_str().unwrap().to_owned();
     let ends = |link| ["a", "a_port", "b", "b_port"].map(|key| word(link, key));
     let list = |key: &str| network[key].as_array().unwrap();
-    (list("nodes").iter().map(|n| word(n, "name")).collect(), list("links").iter().map(ends).collect())
+    (
+        list("nodes").iter().map(|n| word(n, "name")).collect(),
+        list("links").iter().map(ends).collect(),
+    )
 }
 
-/// As Graphviz reads them. In names it leaves a doubled backslash as it is, and shows one (its manual, "The DOT Language").
+/// As Graphviz reads them. In names it leaves a doubled backslash as it is, and shows one (its
+/// manual, "The DOT Language").
 fn drawn(file: &str) -> DrawnNetwork {
-    let network: Value = serde_json::from_str(&taken(Command::new("dot").arg("-Tdot_json"), file)).unwrap();
+    let network: Value =
+        serde_json::from_str(&taken(Command::new("dot").arg("-Tdot_json"), file)).unwrap();
     let word = |v: &Value| v.as_str().unwrap_or_default().replace(r"\\", r"\");
-    let node = |v: &Value| word(&network["objects"][usize::try_from(v.as_u64().unwrap()).unwrap()]["name"]);
-    let ends = |e: &Value| [node(&e["tail"]), word(&e["tailport"]), node(&e["head"]), word(&e["headport"])];
+    let node = |v: &Value| {
+        word(&network["objects"][usize::try_from(v.as_u64().unwrap()).unwrap()]["name"])
+    };
+    let ends = |e: &Value| {
+        [
+            node(&e["tail"]),
+            word(&e["tailport"]),
+            node(&e["head"]),
+            word(&e["headport"]),
+        ]
+    };
     let list = |key: &str| network[key].as_array().unwrap();
-    (list("objects").iter().map(|n| word(&n["name"])).collect(), list("edges").iter().map(ends).collect())
+    (
+        list("objects").iter().map(|n| word(&n["name"])).collect(),
+        list("edges").iter().map(ends).collect(),
+    )
 }
 
 #[test]
@@ -62,14 +102,29 @@ fn graphviz_reads_every_node_and_link_and_check_the_same_file() {
         let (file, found) = (discovered(&walks, "dot"), found(&walks));
         assert_eq!((found.0.len(), found.1.len()), (16, 16), "{file}");
         assert_eq!(drawn(&file), found);
-        assert_eq!(drawn(&taken(Command::new("dot").arg("-Tcanon"), &file)), found, "Graphviz's own form says the same");
+        assert_eq!(
+            drawn(&taken(Command::new("dot").arg("-Tcanon"), &file)),
+            found,
+            "Graphviz's own form says the same"
+        );
 
         let plan = tempfile::NamedTempFile::new().unwrap();
         fs::write(plan.path(), &file).unwrap();
         let mut check = Command::new(HEDDLE);
-        let report = taken(check.arg("check").arg("--plan").arg(plan.path()).arg("--walks").arg(&walks), "");
+        let report = taken(
+            check
+                .arg("check")
+                .arg("--plan")
+                .arg(plan.path())
+                .arg("--walks")
+                .arg(&walks),
+            "",
+        );
         assert!(report.ends_with("ok: 16 cables as planned\n"), "{report}");
     }
     let (nodes, links) = found(hostile.path());
-    assert!(nodes.contains(HOST) && links.contains(&["s1", PORT, HOST, "eth0"].map(str::to_owned)), "{links:?}");
+    assert!(
+        nodes.contains(HOST) && links.contains(&["s1", PORT, HOST, "eth0"].map(str::to_owned)),
+        "{links:?}"
+    );
 }

@@ -1,7 +1,9 @@
-//! A shared directory that stops answering, before a job, in its middle and at its end: no call waits for it, nor MPI_Finalize, nor the
-//! end of the process, and each rank 0 of a communicator says so in one line.
+//! A shared directory that stops answering, before a job, in its middle and at its end: no call
+//! waits for it, nor MPI_Finalize, nor the end of the process, and each rank 0 of a communicator
+//! says so in one line.
 //!
-//! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs mount
+//! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs
+//! mount
 use crate::common::alone::alone;
 use crate::common::epochs::{FORCED, TREE, publish, records};
 use crate::common::job::{BOTH, TestJob, compiled};
@@ -14,7 +16,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const STORAGES: [StalledStorage; 2] = [StalledStorage::Disk, StalledStorage::Server];
-/// Processes of the job that are rank 0 of a communicator, and of those each says it once: ranks 0 and 1, which leads the odd half.
+/// Processes of the job that are rank 0 of a communicator, and of those each says it once: ranks 0
+/// and 1, which leads the odd half.
 const ROOTS: usize = 1;
 /// What anything is waited for here before the test gives it up.
 const LONG: Duration = Duration::from_secs(60);
@@ -33,7 +36,8 @@ fn comes(mut holds: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// A job of checked calls on four hosts, under way. What it says goes into files, so nothing here waits for a process that cannot end.
+/// A job of checked calls on four hosts, under way. What it says goes into files, so nothing here
+/// waits for a process that cannot end.
 struct FrozenJob<'a> {
     what: String,
     folder: &'a StallableFolder,
@@ -45,14 +49,24 @@ struct FrozenJob<'a> {
 impl<'a> FrozenJob<'a> {
     fn start(mpi: &str, storage: StalledStorage, folder: &'a StallableFolder) -> FrozenJob<'a> {
         let program = compiled("steady.c", mpi, &[]);
-        let job = TestJob::new(mpi, 4).dir(folder.path()).env(FORCED.0, FORCED.1);
+        let job = TestJob::new(mpi, 4)
+            .dir(folder.path())
+            .env(FORCED.0, FORCED.1);
         let beside = TempDir::new().expect("a temporary directory");
         let file = |name: &str| File::create(beside.path().join(name)).expect("a file");
         let lives = beside.path().join("lives");
-        let mut command = job.command(&program, &["250", lives.to_str().expect("a plain path"), "5"]);
+        let mut command = job.command(
+            &program,
+            &["250", lives.to_str().expect("a plain path"), "5"],
+        );
         command.stdout(file("out")).stderr(file("err"));
         let child = command.spawn().expect("timeout, of coreutils");
-        FrozenJob { what: format!("{mpi}, {storage:?}"), folder, child, beside }
+        FrozenJob {
+            what: format!("{mpi}, {storage:?}"),
+            folder,
+            child,
+            beside,
+        }
     }
 
     fn lives(&self) -> PathBuf {
@@ -60,19 +74,32 @@ impl<'a> FrozenJob<'a> {
     }
 
     fn said(&self, name: &str) -> String {
-        String::from_utf8_lossy(&fs::read(self.beside.path().join(name)).expect("what it said")).into_owned()
+        String::from_utf8_lossy(&fs::read(self.beside.path().join(name)).expect("what it said"))
+            .into_owned()
     }
 
     /// Lines that tell of the directory.
     // For the lead: the one place that knows the words of that line.
     fn told(&self) -> usize {
         let path = self.folder.path().display().to_string();
-        self.said("err").lines().filter(|line| line.contains("heddle:") && line.contains("does not answer") && line.contains(&path)).count()
+        self.said("err")
+            .lines()
+            .filter(|line| {
+                line.contains("heddle:") && line.contains("does not answer") && line.contains(&path)
+            })
+            .count()
     }
 
     fn waits_for(&mut self, expected: &str, mut holds: impl FnMut(&FrozenJob) -> bool) {
-        let came = comes(|| holds(self) || self.child.try_wait().expect("its state").is_some()) && holds(self);
-        assert!(came, "{}: waited for: {expected}\n{}\n{}", self.what, self.said("out"), self.said("err"));
+        let came = comes(|| holds(self) || self.child.try_wait().expect("its state").is_some())
+            && holds(self);
+        assert!(
+            came,
+            "{}: waited for: {expected}\n{}\n{}",
+            self.what,
+            self.said("out"),
+            self.said("err")
+        );
     }
 
     fn makes_its_first_calls(&mut self) {
@@ -83,7 +110,11 @@ impl<'a> FrozenJob<'a> {
     fn follows(&mut self, epoch: u64) {
         let folder = self.folder.path();
         self.waits_for(&format!("three records of epoch {epoch}"), |_| {
-            let records = if folder.join("jobs").exists() { records(folder) } else { Vec::new() };
+            let records = if folder.join("jobs").exists() {
+                records(folder)
+            } else {
+                Vec::new()
+            };
             records.len() == 3 && records.iter().all(|record| record.epoch == epoch)
         });
     }
@@ -112,12 +143,22 @@ impl<'a> FrozenJob<'a> {
             status.is_some()
         });
         let (out, err) = (self.said("out"), self.said("err"));
-        let status = status.unwrap_or_else(|| panic!("{}: the job does not end\n{out}\n{err}", self.what));
+        let status =
+            status.unwrap_or_else(|| panic!("{}: the job does not end\n{out}\n{err}", self.what));
         assert!(status.success(), "{}: {status}\n{out}\n{err}", self.what);
         assert!(out.ends_with(" 0 wrong\n"), "{}: {out}", self.what);
         let (_, longest) = out.rsplit_once("the longest ").expect("the longest call");
-        let longest: f64 = longest.split_once(" s").expect("its seconds").0.parse().expect("a number");
-        assert!(longest < LONGEST_CALL, "{}: a call took {longest} s\n{err}", self.what);
+        let longest: f64 = longest
+            .split_once(" s")
+            .expect("its seconds")
+            .0
+            .parse()
+            .expect("a number");
+        assert!(
+            longest < LONGEST_CALL,
+            "{}: a call took {longest} s\n{err}",
+            self.what
+        );
     }
 }
 
@@ -127,14 +168,16 @@ impl Drop for FrozenJob<'_> {
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
             self.folder.go_on();
             // `timeout` hands it on to the launcher, and that to the ranks.
-            let _ = Command::new("kill").arg(self.child.id().to_string()).status();
+            let _ = Command::new("kill")
+                .arg(self.child.id().to_string())
+                .status();
             let _ = self.child.wait();
         }
     }
 }
 
-/// Each MPI library over each storage that stalls, with one epoch published. The job has the machine before anything stalls: a stall
-/// lasts only so long.
+/// Each MPI library over each storage that stalls, with one epoch published. The job has the
+/// machine before anything stalls: a stall lasts only so long.
 fn each(check: impl Fn(&str, StalledStorage, &StallableFolder)) {
     for storage in STORAGES {
         for mpi in BOTH {
@@ -189,18 +232,25 @@ fn when_the_directory_answers_again_the_job_takes_up_a_new_epoch() {
         job.waits_for("the line about the directory", |job| job.told() > 0);
         job.goes_on();
         folder.go_on();
-        publish(folder.path(), &TREE.replace("n3: {switch: s1", "n3: {switch: s2"));
+        publish(
+            folder.path(),
+            &TREE.replace("n3: {switch: s1", "n3: {switch: s2"),
+        );
         job.follows(2);
         assert!(job.told() <= ROOTS, "{}: {}", job.what, job.said("err"));
         job.ends();
     });
 }
 
-/// What the tests above rest on: who changes something waits, and who reads waits for a server; both until it goes on.
+/// What the tests above rest on: who changes something waits, and who reads waits for a server;
+/// both until it goes on.
 #[test]
 fn a_stalled_folder_keeps_everybody_waiting() {
     fn starts(program: &str, file: &Path) -> Child {
-        Command::new(program).arg(file).spawn().unwrap_or_else(|e| panic!("{program}: {e}"))
+        Command::new(program)
+            .arg(file)
+            .spawn()
+            .unwrap_or_else(|e| panic!("{program}: {e}"))
     }
     for storage in STORAGES {
         let _alone = alone();
@@ -211,10 +261,20 @@ fn a_stalled_folder_keeps_everybody_waiting() {
         let mut reads = starts("cat", &read);
         let mut writes = starts("touch", &written);
         let done = |child: &mut Child| child.try_wait().expect("its state").is_some();
-        assert!(storage == StalledStorage::Server || comes(|| done(&mut reads)), "nobody waits to read a frozen disk");
+        assert!(
+            storage == StalledStorage::Server || comes(|| done(&mut reads)),
+            "nobody waits to read a frozen disk"
+        );
         sleep(Duration::from_secs(1));
-        assert_eq!((done(&mut reads), done(&mut writes)), (storage == StalledStorage::Disk, false), "{storage:?}");
+        assert_eq!(
+            (done(&mut reads), done(&mut writes)),
+            (storage == StalledStorage::Disk, false),
+            "{storage:?}"
+        );
         folder.go_on();
-        assert!(comes(|| done(&mut reads)) && comes(|| done(&mut writes)) && written.exists(), "{storage:?}");
+        assert!(
+            comes(|| done(&mut reads)) && comes(|| done(&mut writes)) && written.exists(),
+            "{storage:?}"
+        );
     }
 }

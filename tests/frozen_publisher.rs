@@ -1,5 +1,5 @@
-//! The controller over a shared directory whose file system is really frozen: it says so once, goes on with everything else, and publishes
-//! what is newest once the file system thaws. Needs root.
+//! The controller over a shared directory whose file system is really frozen: it says so once, goes
+//! on with everything else, and publishes what is newest once the file system thaws. Needs root.
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
 use crate::common::daemon::{ControllerProcess, wait};
@@ -16,12 +16,21 @@ use std::time::Duration;
 
 /// The inventory without the first hosts.
 fn write_inventory(to: &Path, network: &GeneratedNetwork, devices: &SnmpResponder, without: usize) {
-    let hosts = network.inventory.hosts.iter().skip(without).map(|(name, host)| (name.as_str(), host.mac));
+    let hosts = network
+        .inventory
+        .hosts
+        .iter()
+        .skip(without)
+        .map(|(name, host)| (name.as_str(), host.mac));
     fs::write(to, devices.inventory(hosts, "")).unwrap();
 }
 
 fn hosts_published(shared: &Path) -> String {
-    current_epoch(shared).unwrap().map_or_else(String::new, |epoch| format!("{} hosts", epoch.topology.hosts.len()))
+    current_epoch(shared)
+        .unwrap()
+        .map_or_else(String::new, |epoch| {
+            format!("{} hosts", epoch.topology.hosts.len())
+        })
 }
 
 #[test]
@@ -34,7 +43,9 @@ fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_
     let shared = disk.path();
     let network = generate(&NetworkOptions::regular(3, 8), 5);
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let devices = runtime.block_on(SnmpResponder::start(&network.views, Duration::ZERO)).unwrap();
+    let devices = runtime
+        .block_on(SnmpResponder::start(&network.views, Duration::ZERO))
+        .unwrap();
     let inventory = dir.path().join("inventory.yaml");
     write_inventory(&inventory, &network, &devices, 0);
     daemon = ControllerProcess::start(&inventory, shared, &[]);
@@ -49,14 +60,22 @@ fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_
     daemon.signal("-HUP");
     daemon.wait_for_log("3 switches, 6 hosts");
     daemon.wait_for("3 switches, 6 hosts");
-    assert_eq!(hosts_published(shared), "8 hosts", "what was published stays");
+    assert_eq!(
+        hosts_published(shared),
+        "8 hosts",
+        "what was published stays"
+    );
 
     disk.go_on();
     wait("6 hosts", || hosts_published(shared));
     daemon.wait_for_log("over: ");
     let log = daemon.stop();
     let place = shared.to_str().unwrap();
-    let told = log.lines().filter(|line| line.contains("WARN") && line.contains("no answer of the file system") && line.contains(place));
+    let told = log.lines().filter(|line| {
+        line.contains("WARN")
+            && line.contains("no answer of the file system")
+            && line.contains(place)
+    });
     assert_eq!(told.count(), 1, "{log}");
 }
 
@@ -68,16 +87,32 @@ fn a_controller_that_starts_on_a_frozen_directory_says_so_and_starts_when_it_tha
     let mut controller;
     let disk = StallableFolder::new(StalledStorage::Disk);
     let inventory = dir.path().join("inventory.yaml");
-    fs::write(&inventory, fs::read_to_string(folder("controller").join("good.yaml")).unwrap()).unwrap();
+    fs::write(
+        &inventory,
+        fs::read_to_string(folder("controller").join("good.yaml")).unwrap(),
+    )
+    .unwrap();
     let log = dir.path().join("log");
     let mut command = Command::new(HEDDLE);
-    command.args(["controller", "--listen", "127.0.0.1:0", "--dir"]).arg(disk.path()).arg("--inventory").arg(&inventory);
+    command
+        .args(["controller", "--listen", "127.0.0.1:0", "--dir"])
+        .arg(disk.path())
+        .arg("--inventory")
+        .arg(&inventory);
     command.stderr(fs::File::create(&log).unwrap());
     disk.stall();
     controller = KilledAtEnd(command.spawn().unwrap());
-    wait("the controller starts once it answers", || fs::read_to_string(&log).unwrap());
+    wait("the controller starts once it answers", || {
+        fs::read_to_string(&log).unwrap()
+    });
     disk.go_on();
     wait("API on", || fs::read_to_string(&log).unwrap());
-    assert!(Command::new("kill").args(["-TERM", &controller.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &controller.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
     assert!(controller.wait().unwrap().success());
 }

@@ -1,8 +1,9 @@
-//! Generated routines (`heddle schedule … --format c`): compiled without a warning and run under both MPI libraries, every byte
-//! looked at.
+//! Generated routines (`heddle schedule … --format c`): compiled without a warning and run under
+//! both MPI libraries, every byte looked at.
 //!
-//! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root).
-//! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
+//! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace,
+//! which takes root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang
+//! libclang-dev
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
 use crate::common::job::BOTH;
@@ -49,7 +50,12 @@ const SCHEMES: [&str; 13] = [
     "--sync barrier+receiver --block 3",
     "--sync barrier+receiver --block 1000",
 ];
-const SOME: [&str; 4] = ["--sync none", "--sync dummy", "--sync receiver", "--sync barrier+sender --block 5"];
+const SOME: [&str; 4] = [
+    "--sync none",
+    "--sync dummy",
+    "--sync receiver",
+    "--sync barrier+sender --block 5",
+];
 
 /// Generated files, and the names of their functions.
 struct GeneratedRoutines {
@@ -60,12 +66,20 @@ struct GeneratedRoutines {
 
 impl GeneratedRoutines {
     fn new() -> GeneratedRoutines {
-        GeneratedRoutines { folder: TempDir::new().expect("a temporary directory"), alltoalls: Vec::new(), allgathers: Vec::new() }
+        GeneratedRoutines {
+            folder: TempDir::new().expect("a temporary directory"),
+            alltoalls: Vec::new(),
+            allgathers: Vec::new(),
+        }
     }
 
     /// Adds an all-to-all for the topology.
     fn alltoall(mut self, topology: &str, flags: &str) -> GeneratedRoutines {
-        let name = format!("alltoall{}_{}", self.alltoalls.len(), flags.replace(['-', '+', ' '], ""));
+        let name = format!(
+            "alltoall{}_{}",
+            self.alltoalls.len(),
+            flags.replace(['-', '+', ' '], "")
+        );
         self.generate("alltoall", topology, flags, &name);
         self.alltoalls.push(name);
         self
@@ -82,7 +96,11 @@ impl GeneratedRoutines {
         let file = self.folder.path().join("topology.yaml");
         fs::write(&file, topology).expect("written");
         let mut command = Command::new(HEDDLE);
-        command.args(["schedule", collective, "--format", "c"]).args(flags.split(' ')).arg("--topology").arg(&file);
+        command
+            .args(["schedule", collective, "--format", "c"])
+            .args(flags.split(' '))
+            .arg("--topology")
+            .arg(&file);
         let text = done(&mut command, "heddle schedule").stdout;
         fs::write(self.folder.path().join(name).with_extension("c"), text).expect("written");
     }
@@ -92,37 +110,92 @@ impl GeneratedRoutines {
         let program = self.folder.path().join(format!("check-{mpi}"));
         let compiler = || {
             let mut command = Command::new(format!("mpicc.{mpi}"));
-            command.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+            command.args([
+                "-std=c11",
+                "-O1",
+                "-Wall",
+                "-Wextra",
+                "-Wpedantic",
+                "-Werror",
+            ]);
             command
         };
         let what = format!("mpicc.{mpi}, of the packages named at the top of tests/generated.rs");
         let object = |name: &String, function: &str| {
             let object = self.folder.path().join(format!("{name}-{mpi}.o"));
             let mut command = compiler();
-            command.args(flags).arg(format!("-D{function}={name}")).arg("-o").arg(&object).arg("-c");
-            done(command.arg(self.folder.path().join(name).with_extension("c")), &what);
+            command
+                .args(flags)
+                .arg(format!("-D{function}={name}"))
+                .arg("-o")
+                .arg(&object)
+                .arg("-c");
+            done(
+                command.arg(self.folder.path().join(name).with_extension("c")),
+                &what,
+            );
             object
         };
         let mut link = compiler();
-        link.arg("-Wl,--wrap=PMPI_Alltoall,--wrap=PMPI_Allgather,--wrap=PMPI_Isend,--wrap=PMPI_Irecv").arg("-o").arg(&program);
-        link.args([listed("ALLTOALLS", &self.alltoalls), listed("ALLGATHERS", &self.allgathers)]).arg("tests/generated/check.c");
-        link.args(self.alltoalls.iter().map(|name| object(name, "HEDDLE_ALLTOALL")));
-        link.args(self.allgathers.iter().map(|name| object(name, "HEDDLE_ALLGATHER")));
+        link.arg(
+            "-Wl,--wrap=PMPI_Alltoall,--wrap=PMPI_Allgather,--wrap=PMPI_Isend,--wrap=PMPI_Irecv",
+        )
+        .arg("-o")
+        .arg(&program);
+        link.args([
+            listed("ALLTOALLS", &self.alltoalls),
+            listed("ALLGATHERS", &self.allgathers),
+        ])
+        .arg("tests/generated/check.c");
+        link.args(
+            self.alltoalls
+                .iter()
+                .map(|name| object(name, "HEDDLE_ALLTOALL")),
+        );
+        link.args(
+            self.allgathers
+                .iter()
+                .map(|name| object(name, "HEDDLE_ALLGATHER")),
+        );
         done(&mut link, &what);
         program
     }
 
-    /// Runs the check program, one job at a time on this machine, and insists that it finds every byte right and leaves nothing.
-    /// Gives the number of tokens.
-    fn run(&self, mpi: &str, program: &Path, ranks: usize, per_host: usize, arguments: &[&str]) -> u64 {
+    /// Runs the check program, one job at a time on this machine, and insists that it finds every
+    /// byte right and leaves nothing. Gives the number of tokens.
+    fn run(
+        &self,
+        mpi: &str,
+        program: &Path,
+        ranks: usize,
+        per_host: usize,
+        arguments: &[&str],
+    ) -> u64 {
         let _alone = alone();
         let mut command = mpirun(mpi, ranks, &lib().join("libheddle-idle.so"));
-        command.env("PER_HOST", per_host.to_string()).arg("shim/tests/host.sh").arg(program).args(arguments);
+        command
+            .env("PER_HOST", per_host.to_string())
+            .arg("shim/tests/host.sh")
+            .arg(program)
+            .args(arguments);
         let said = done(&mut command, "timeout, of coreutils").stdout;
         let said = String::from_utf8_lossy(&said);
-        let numbers: Vec<u64> = said.split(' ').filter_map(|word| word.parse().ok()).collect();
-        let [routines, checks, given, awaited, wrong] = numbers[..] else { panic!("{mpi}: {said}") };
-        assert_eq!((routines, awaited, wrong), ((self.alltoalls.len() + self.allgathers.len()) as u64, given, 0), "{mpi}: {said}");
+        let numbers: Vec<u64> = said
+            .split(' ')
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        let [routines, checks, given, awaited, wrong] = numbers[..] else {
+            panic!("{mpi}: {said}")
+        };
+        assert_eq!(
+            (routines, awaited, wrong),
+            (
+                (self.alltoalls.len() + self.allgathers.len()) as u64,
+                given,
+                0
+            ),
+            "{mpi}: {said}"
+        );
         assert!(checks > 0, "{mpi}: {said}");
         assert_eq!(running(self.folder.path()), [] as [PathBuf; 0]);
         given
@@ -131,7 +204,13 @@ impl GeneratedRoutines {
 
 /// A list of names as check.c takes it.
 fn listed(list: &str, names: &[String]) -> String {
-    format!("-D{list}={}", names.iter().map(|name| format!("X({name}) ")).collect::<String>())
+    format!(
+        "-D{list}={}",
+        names
+            .iter()
+            .map(|name| format!("X({name}) "))
+            .collect::<String>()
+    )
 }
 
 /// Runs a command and insists that it ends well.
@@ -151,14 +230,22 @@ fn done(command: &mut Command, what: &str) -> Output {
 /// Programs of this folder that still run.
 fn running(folder: &Path) -> Vec<PathBuf> {
     let processes = fs::read_dir("/proc").expect("/proc").flatten();
-    processes.filter_map(|process| fs::read_link(process.path().join("exe")).ok()).filter(|exe| exe.starts_with(folder)).collect()
+    processes
+        .filter_map(|process| fs::read_link(process.path().join("exe")).ok())
+        .filter(|exe| exe.starts_with(folder))
+        .collect()
 }
 
 const BY_RANK: [&str; 1] = ["-DHEDDLE_HOSTS_BY_RANK"];
 
 #[test]
 fn every_scheme_carries_every_byte() {
-    let routines = SCHEMES.iter().fold(GeneratedRoutines::new(), |routines, scheme| routines.alltoall(CHAIN, scheme)).allgather(CHAIN);
+    let routines = SCHEMES
+        .iter()
+        .fold(GeneratedRoutines::new(), |routines, scheme| {
+            routines.alltoall(CHAIN, scheme)
+        })
+        .allgather(CHAIN);
     for mpi in BOTH {
         let program = routines.compile(mpi, &BY_RANK);
         assert!(routines.run(mpi, &program, 6, 1, &["served"]) > 0);
@@ -168,8 +255,12 @@ fn every_scheme_carries_every_byte() {
 #[test]
 fn every_topology_carries_every_byte() {
     for (topology, ranks) in [(ONE_SWITCH, 5), (STAR, 9), (WIDE, 7), (PAIR, 2)] {
-        let routines =
-            SOME.iter().fold(GeneratedRoutines::new(), |routines, scheme| routines.alltoall(topology, scheme)).allgather(topology);
+        let routines = SOME
+            .iter()
+            .fold(GeneratedRoutines::new(), |routines, scheme| {
+                routines.alltoall(topology, scheme)
+            })
+            .allgather(topology);
         for mpi in BOTH {
             let program = routines.compile(mpi, &BY_RANK);
             routines.run(mpi, &program, ranks, 1, &["served"]);
@@ -180,7 +271,9 @@ fn every_topology_carries_every_byte() {
 /// MPICH has 2,048 communicators at a time; one rank alone makes and frees them quickly.
 #[test]
 fn communicators_come_and_go() {
-    let routines = GeneratedRoutines::new().alltoall(LONE, "--sync receiver").allgather(LONE);
+    let routines = GeneratedRoutines::new()
+        .alltoall(LONE, "--sync receiver")
+        .allgather(LONE);
     for mpi in BOTH {
         let program = routines.compile(mpi, &BY_RANK);
         routines.run(mpi, &program, 1, 1, &["served", "2100"]);
@@ -189,14 +282,23 @@ fn communicators_come_and_go() {
 
 #[test]
 fn ranks_find_their_hosts_by_name() {
-    let domain =
-        |topology: &str| (0..6).fold(topology.to_owned(), |text, n| text.replace(&format!("n{n}:"), &format!("n{n}.example.org:")));
-    let shuffled = CHAIN.replace("{n0: {switch: s0}, ", "{").replace("}}\n", "}, n0: {switch: s0}}\n");
+    let domain = |topology: &str| {
+        (0..6).fold(topology.to_owned(), |text, n| {
+            text.replace(&format!("n{n}:"), &format!("n{n}.example.org:"))
+        })
+    };
+    let shuffled = CHAIN
+        .replace("{n0: {switch: s0}, ", "{")
+        .replace("}}\n", "}, n0: {switch: s0}}\n");
     assert_ne!(shuffled, CHAIN);
-    let routines =
-        GeneratedRoutines::new().alltoall(CHAIN, "--sync receiver").alltoall(&domain(&shuffled), "--sync sender").allgather(&shuffled);
+    let routines = GeneratedRoutines::new()
+        .alltoall(CHAIN, "--sync receiver")
+        .alltoall(&domain(&shuffled), "--sync sender")
+        .allgather(&shuffled);
     let several = "switches: [s0, s1]\nhosts: {n0: {switch: s0, ranks: 2}, n1: {switch: s1, ranks: 2}, n2: {switch: s1, ranks: 2}}\nlinks: [{a: s0, b: s1}]\n";
-    let shared = GeneratedRoutines::new().alltoall(several, "--sync receiver").allgather(several);
+    let shared = GeneratedRoutines::new()
+        .alltoall(several, "--sync receiver")
+        .allgather(several);
     for mpi in BOTH {
         let program = routines.compile(mpi, &[]);
         routines.run(mpi, &program, 6, 1, &["served"]);
@@ -209,12 +311,20 @@ fn ranks_find_their_hosts_by_name() {
 
 #[test]
 fn routines_replace_the_librarys_own() {
-    let mut routines = GeneratedRoutines::new().alltoall(CHAIN, "--sync receiver").allgather(CHAIN);
+    let mut routines = GeneratedRoutines::new()
+        .alltoall(CHAIN, "--sync receiver")
+        .allgather(CHAIN);
     let file = |name: &str| routines.folder.path().join(name).with_extension("c");
-    for (own, replaced) in [(&routines.alltoalls[0], "MPI_Alltoall"), (&routines.allgathers[0], "MPI_Allgather")] {
+    for (own, replaced) in [
+        (&routines.alltoalls[0], "MPI_Alltoall"),
+        (&routines.allgathers[0], "MPI_Allgather"),
+    ] {
         fs::rename(file(own), file(replaced)).expect("renamed");
     }
-    (routines.alltoalls, routines.allgathers) = (vec!["MPI_Alltoall".to_owned()], vec!["MPI_Allgather".to_owned()]);
+    (routines.alltoalls, routines.allgathers) = (
+        vec!["MPI_Alltoall".to_owned()],
+        vec!["MPI_Allgather".to_owned()],
+    );
     for mpi in BOTH {
         let program = routines.compile(mpi, &["-DHEDDLE_REPLACE"]);
         routines.run(mpi, &program, 6, 1, &["served"]);

@@ -1,5 +1,6 @@
-//! Jobs that span clusters follow LG, under both MPI libraries: on this machine with many shapes of clusters, and in a lab whose clusters are
-//! a long way apart. Needs root and what tests/mpi.rs and tests/lab.rs need.
+//! Jobs that span clusters follow LG, under both MPI libraries: on this machine with many shapes of
+//! clusters, and in a lab whose clusters are a long way apart. Needs root and what tests/mpi.rs and
+//! tests/lab.rs need.
 use crate::common::HEDDLE;
 use crate::common::epochs::{publish, shared, ways};
 use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
@@ -27,14 +28,25 @@ fn has_gone(dir: &Path, way: &str) -> bool {
 #[test]
 fn every_datatype_and_communicator_gives_the_same_bytes() {
     for mpi in BOTH {
-        for (source, ranks, per_host) in [("datatypes.c", 11, 2), ("communicators.c", 11, 2), ("communicators.c", 4, 1)] {
+        for (source, ranks, per_host) in [
+            ("datatypes.c", 11, 2),
+            ("communicators.c", 11, 2),
+            ("communicators.c", 4, 1),
+        ] {
             let program = compiled(source, mpi, &[]);
-            let bare = TestJob::bare(mpi, ranks).per_host(per_host).run(&program, &[]);
+            let bare = TestJob::bare(mpi, ranks)
+                .per_host(per_host)
+                .run(&program, &[]);
             let dir = shared(THREE);
-            let with = TestJob::new(mpi, ranks).per_host(per_host).dir(dir.path()).env("HEDDLE_FORCE", "lg").run(&program, &[]);
+            let with = TestJob::new(mpi, ranks)
+                .per_host(per_host)
+                .dir(dir.path())
+                .env("HEDDLE_FORCE", "lg")
+                .run(&program, &[]);
             assert_eq!(with.out, bare.out, "{source} x {ranks} on {mpi}");
             assert!(bare.out.lines().count() > 10, "{}", bare.out);
-            let gone = has_gone(dir.path(), "alltoall lg") && has_gone(dir.path(), "allgather native");
+            let gone =
+                has_gone(dir.path(), "alltoall lg") && has_gone(dir.path(), "allgather native");
             assert!(gone, "{source} x {ranks} on {mpi}: {:?}", ways(dir.path()));
         }
     }
@@ -44,8 +56,15 @@ fn every_datatype_and_communicator_gives_the_same_bytes() {
 fn a_rank_with_too_little_room_hears_of_it_and_nobody_hangs() {
     for mpi in BOTH {
         let dir = shared(THREE);
-        let job = TestJob::new(mpi, 6).dir(dir.path()).env("HEDDLE_FORCE", "lg");
-        assert_eq!(job.run(&compiled("mismatch.c", mpi, &[]), &["alltoall", "return"]).out, "truncated\n", "{mpi}");
+        let job = TestJob::new(mpi, 6)
+            .dir(dir.path())
+            .env("HEDDLE_FORCE", "lg");
+        assert_eq!(
+            job.run(&compiled("mismatch.c", mpi, &[]), &["alltoall", "return"])
+                .out,
+            "truncated\n",
+            "{mpi}"
+        );
         assert!(has_gone(dir.path(), "alltoall lg"), "{mpi}");
     }
 }
@@ -54,21 +73,54 @@ fn a_rank_with_too_little_room_hears_of_it_and_nobody_hangs() {
 fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
     for mpi in BOTH {
         let dir = shared(THREE);
-        let forced = |ranks| TestJob::new(mpi, ranks).dir(dir.path()).env("HEDDLE_FORCE", "lg").env("HEDDLE_VERBOSE", "1");
+        let forced = |ranks| {
+            TestJob::new(mpi, ranks)
+                .dir(dir.path())
+                .env("HEDDLE_FORCE", "lg")
+                .env("HEDDLE_VERBOSE", "1")
+        };
         let bare = TestJob::bare(mpi, 5).run(&compiled("vectors.c", mpi, &[]), &[]);
         let with = forced(5).run(&compiled("vectors.c", mpi, &[]), &[]);
         assert_eq!(with.out, bare.out, "{mpi}");
-        assert!(with.heddle.iter().any(|line| line.contains("; lg among 2 clusters, ")), "{:?}", with.heddle);
-        assert!(has_gone(dir.path(), "alltoallv native"), "{:?}", ways(dir.path()));
-        let west = forced(3).run(&lib().join(format!("bench-{mpi}")), &["--size", "100", "--iterations", "2", "--check"]);
-        assert!(west.heddle.iter().any(|line| line.contains("; no lg: all hosts are in one cluster, west")), "{:?}", west.heddle);
-        let doctor = Command::new(HEDDLE).args(["doctor", "--mpi", "--dir"]).arg(dir.path()).output().expect("heddle");
+        assert!(
+            with.heddle
+                .iter()
+                .any(|line| line.contains("; lg among 2 clusters, ")),
+            "{:?}",
+            with.heddle
+        );
+        assert!(
+            has_gone(dir.path(), "alltoallv native"),
+            "{:?}",
+            ways(dir.path())
+        );
+        let west = forced(3).run(
+            &lib().join(format!("bench-{mpi}")),
+            &["--size", "100", "--iterations", "2", "--check"],
+        );
+        assert!(
+            west.heddle
+                .iter()
+                .any(|line| line.contains("; no lg: all hosts are in one cluster, west")),
+            "{:?}",
+            west.heddle
+        );
+        let doctor = Command::new(HEDDLE)
+            .args(["doctor", "--mpi", "--dir"])
+            .arg(dir.path())
+            .output()
+            .expect("heddle");
         let said = String::from_utf8_lossy(&doctor.stdout);
-        assert!(said.lines().any(|line| line == "clusters   west (3), middle (2), east (3): jobs that span them can go by lg"), "{said}");
+        assert!(
+            said.lines().any(|line| line
+                == "clusters   west (3), middle (2), east (3): jobs that span them can go by lg"),
+            "{said}"
+        );
     }
 }
 
-/// Six hosts, three on each side of a link of 10 Mbit/s and 10 ms; some communicators have hosts of one side only.
+/// Six hosts, three on each side of a link of 10 Mbit/s and 10 ms; some communicators have hosts of
+/// one side only.
 #[test]
 fn clusters_a_long_way_apart() {
     let up = RunningLab::new("lg", TWO);
@@ -76,20 +128,45 @@ fn clusters_a_long_way_apart() {
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
         let dir = folder.join("shared");
         let _ = fs::remove_dir_all(&dir);
-        publish(&dir, &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"));
+        publish(
+            &dir,
+            &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"),
+        );
         let run = |shim: bool, program: &Path, arguments: &[&str]| {
-            let job = lab::mpi::MpiJob { shim, timeout: Some(Duration::from_secs(300)), ..lab::mpi::MpiJob::new(library) };
-            let words = std::iter::once(program.to_str().expect("a plain path")).chain(arguments.iter().copied());
+            let job = lab::mpi::MpiJob {
+                shim,
+                timeout: Some(Duration::from_secs(300)),
+                ..lab::mpi::MpiJob::new(library)
+            };
+            let words = std::iter::once(program.to_str().expect("a plain path"))
+                .chain(arguments.iter().copied());
             TestJobOutput::new(
-                &up.lab.mpirun(&job, words).env("HEDDLE_FORCE", "lg").output().expect("mpirun"),
+                &up.lab
+                    .mpirun(&job, words)
+                    .env("HEDDLE_FORCE", "lg")
+                    .output()
+                    .expect("mpirun"),
                 &format!("{mpi} {}", program.display()),
             )
         };
         let program = compiled("communicators.c", mpi, &[]);
-        assert_eq!(run(true, &program, &[]).out, run(false, &program, &[]).out, "{mpi}");
-        assert_eq!(ways(&dir), ["allgather native", "alltoall lg", "alltoall native"], "{mpi}");
+        assert_eq!(
+            run(true, &program, &[]).out,
+            run(false, &program, &[]).out,
+            "{mpi}"
+        );
+        assert_eq!(
+            ways(&dir),
+            ["allgather native", "alltoall lg", "alltoall native"],
+            "{mpi}"
+        );
         let bench = ["--size", "1,1000,30000", "--iterations", "3", "--check"];
         let said = run(true, &lib().join(format!("bench-{mpi}")), &bench);
-        assert_eq!(said.out.matches("every byte checked").count(), 3, "{}", said.out);
+        assert_eq!(
+            said.out.matches("every byte checked").count(),
+            3,
+            "{}",
+            said.out
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A living cluster of the lab under the controller: agents that stop, and a spanning tree that changes its mind. Needs root.
+//! A living cluster of the lab under the controller: agents that stop, and a spanning tree that
+//! changes its mind. Needs root.
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};
@@ -25,16 +26,25 @@ struct LiveCluster {
 impl LiveCluster {
     fn up(name: &str) -> LiveCluster {
         let up = RunningLab::new(name, RING);
-        LiveCluster { _controller: KilledAtEnd(up.start_controller("controller.log", &["--log", "warn"])), up }
+        LiveCluster {
+            _controller: KilledAtEnd(up.start_controller("controller.log", &["--log", "warn"])),
+            up,
+        }
     }
 
-    /// Sends a signal to the SNMP agent of a switch, and to nothing else: its process namespace is its own.
+    /// Sends a signal to the SNMP agent of a switch, and to nothing else: its process namespace is
+    /// its own.
     fn signal(&self, switch: &str, signal: &str) {
-        self.up.exec(switch, &["sh", "-c", &format!("kill -{signal} $(pidof snmpd)")]);
+        self.up.exec(
+            switch,
+            &["sh", "-c", &format!("kill -{signal} $(pidof snmpd)")],
+        );
     }
 
     fn snapshot(&self) -> Option<Value> {
-        let answer = self.up.ask(CONTROL, API.into(), "GET /v1/snapshot", "", "")?;
+        let answer = self
+            .up
+            .ask(CONTROL, API.into(), "GET /v1/snapshot", "", "")?;
         serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
     }
 
@@ -42,23 +52,37 @@ impl LiveCluster {
     fn wait(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         until_or_why(what, LIMIT, || {
             let snapshot = self.snapshot().ok_or("no answer")?;
-            if wanted(&snapshot) { Ok(snapshot) } else { Err(format!("{} {}", snapshot["alarms"], snapshot["epochs"])) }
+            if wanted(&snapshot) {
+                Ok(snapshot)
+            } else {
+                Err(format!("{} {}", snapshot["alarms"], snapshot["epochs"]))
+            }
         })
     }
 }
 
 fn epoch(snapshot: &Value) -> u64 {
-    snapshot["epochs"].as_array().and_then(|all| all.last()).map_or(0, |e| e["number"].as_u64().unwrap())
+    snapshot["epochs"]
+        .as_array()
+        .and_then(|all| all.last())
+        .map_or(0, |e| e["number"].as_u64().unwrap())
 }
 
 fn alarmed(snapshot: &Value, part: &str) -> bool {
-    snapshot["alarms"].as_array().unwrap().iter().any(|a| a["text"].as_str().unwrap().contains(part))
+    snapshot["alarms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|a| a["text"].as_str().unwrap().contains(part))
 }
 
 /// The state of the link between two switches.
 fn state<'s>(snapshot: &'s Value, a: &str, b: &str) -> &'s str {
     let links = snapshot["topology"]["links"].as_array().unwrap();
-    links.iter().find(|l| l["a"] == a && l["b"] == b).map_or("none", |l| l["state"].as_str().unwrap())
+    links
+        .iter()
+        .find(|l| l["a"] == a && l["b"] == b)
+        .map_or("none", |l| l["state"].as_str().unwrap())
 }
 
 #[test]
@@ -66,17 +90,39 @@ fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
     let live = LiveCluster::up("live");
     // An epoch with less than everything may come before, where a switch answers late.
     let first = live.wait("epoch with everything", |s| {
-        let hosts = s["epochs"].as_array().unwrap().last().is_some_and(|e| e["hosts"] == 3);
-        let tree =
-            [("s0", "s1"), ("s0", "s2"), ("s0", "n0"), ("s1", "n1"), ("s2", "n2")].iter().all(|(a, b)| state(s, a, b) == "forwarding");
-        hosts && tree && state(s, "s1", "s2") == "blocked" && s["pending"].is_null() && s["alarms"].as_array().unwrap().is_empty()
+        let hosts = s["epochs"]
+            .as_array()
+            .unwrap()
+            .last()
+            .is_some_and(|e| e["hosts"] == 3);
+        let tree = [
+            ("s0", "s1"),
+            ("s0", "s2"),
+            ("s0", "n0"),
+            ("s1", "n1"),
+            ("s2", "n2"),
+        ]
+        .iter()
+        .all(|(a, b)| state(s, a, b) == "forwarding");
+        hosts
+            && tree
+            && state(s, "s1", "s2") == "blocked"
+            && s["pending"].is_null()
+            && s["alarms"].as_array().unwrap().is_empty()
     });
     let base = epoch(&first);
 
     // An agent that hangs: its switch is stale, its links and hosts stay.
     live.signal("s1", "STOP");
     let stale = live.wait("alarm", |s| alarmed(s, "switch \"s1\" is stale"));
-    assert_eq!((epoch(&stale), state(&stale, "s0", "s1"), state(&stale, "s1", "n1")), (base, "forwarding", "forwarding"));
+    assert_eq!(
+        (
+            epoch(&stale),
+            state(&stale, "s0", "s1"),
+            state(&stale, "s1", "n1")
+        ),
+        (base, "forwarding", "forwarding")
+    );
     live.signal("s1", "CONT");
     let back = live.wait("recovery", |s| s["alarms"].as_array().unwrap().is_empty());
     assert_eq!(epoch(&back), base);
@@ -86,7 +132,10 @@ fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
     let cut = Instant::now();
     live.up.lab.cut("s0", "s1").unwrap();
     let other = live.wait("other way", |s| epoch(s) == base + 1);
-    eprintln!("cut to epoch, STP's own time included: {:.1} s", cut.elapsed().as_secs_f32());
+    eprintln!(
+        "cut to epoch, STP's own time included: {:.1} s",
+        cut.elapsed().as_secs_f32()
+    );
     assert_eq!(state(&other, "s1", "s2"), "forwarding");
     let stages = &other["epochs"].as_array().unwrap().last().unwrap()["stages"];
     eprintln!("from the first sign: {stages}");
@@ -94,5 +143,12 @@ fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
     // An agent that dies for good: what the others say goes on, and nothing is dropped.
     live.signal("s2", "KILL");
     let dead = live.wait("alarm", |s| alarmed(s, "switch \"s2\" is stale"));
-    assert_eq!((epoch(&dead), state(&dead, "s1", "s2"), state(&dead, "s2", "n2")), (base + 1, "forwarding", "forwarding"));
+    assert_eq!(
+        (
+            epoch(&dead),
+            state(&dead, "s1", "s2"),
+            state(&dead, "s2", "n2")
+        ),
+        (base + 1, "forwarding", "forwarding")
+    );
 }

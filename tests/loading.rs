@@ -1,8 +1,9 @@
-//! The ways to load the runtime, each as docs/loading.md has it: under both launchers and Slurm, by the module file, by the task
-//! prolog, linked.
+//! The ways to load the runtime, each as docs/loading.md has it: under both launchers and Slurm, by
+//! the module file, by the task prolog, linked.
 //!
 //! Slurm runs here, on four emulated hosts (network, process and UTS namespaces, which takes root).
-//! Needs: apt-get install slurmctld slurmd slurm-client slurm-wlm-basic-plugins environment-modules openmpi-bin mpich gcc
+//! Needs: apt-get install slurmctld slurmd slurm-client slurm-wlm-basic-plugins environment-modules
+//! openmpi-bin mpich gcc
 use crate::common::alone::alone;
 use crate::common::epochs::{FORCED, TREE, calls, shared, ways};
 use crate::common::job::BOTH;
@@ -20,7 +21,9 @@ const SERVED: [&str; 2] = ["allgather ring", "alltoall aapc"];
 
 /// The commands the guide has under a name.
 fn snippet(name: &str) -> &'static str {
-    let (_, from) = GUIDE.split_once(&format!("```sh {name}\n")).unwrap_or_else(|| panic!("docs/loading.md has no `{name}`"));
+    let (_, from) = GUIDE
+        .split_once(&format!("```sh {name}\n"))
+        .unwrap_or_else(|| panic!("docs/loading.md has no `{name}`"));
     from.split_once("```").expect("the end of the block").0
 }
 
@@ -49,15 +52,28 @@ struct SlurmSite {
 
 impl SlurmSite {
     fn new() -> SlurmSite {
-        let site = SlurmSite { folder: TempDir::new().expect("a temporary directory"), shared: shared(TREE) };
+        let site = SlurmSite {
+            folder: TempDir::new().expect("a temporary directory"),
+            shared: shared(TREE),
+        };
         let prefix = site.prefix();
-        for folder in ["lib", "bin", "share/heddle/modulefiles", "share/heddle/slurm"] {
+        for folder in [
+            "lib",
+            "bin",
+            "share/heddle/modulefiles",
+            "share/heddle/slurm",
+        ] {
             fs::create_dir_all(prefix.join(folder)).expect("a folder");
         }
         symlink(lib(), prefix.join("lib/heddle")).expect("a link");
         for file in ["modulefiles/heddle", "slurm/heddle-task-prolog"] {
             let mut fill = Command::new("share/fill");
-            let filled = fill.arg(&prefix).arg(site.shared.path()).arg(Path::new("share").join(file)).output().expect("share/fill");
+            let filled = fill
+                .arg(&prefix)
+                .arg(site.shared.path())
+                .arg(Path::new("share").join(file))
+                .output()
+                .expect("share/fill");
             assert!(filled.status.success(), "{filled:?}");
             executable(&prefix.join("share/heddle").join(file), &filled.stdout);
         }
@@ -71,8 +87,13 @@ impl SlurmSite {
     /// Puts this site's folders and program in the place of those the guide names.
     fn filled(&self, text: &str, program: &Path) -> String {
         let show = |path: &Path| path.display().to_string();
-        let small = format!("{} --collective both --size 5000 --iterations 4 --check", show(program));
-        text.replace("/opt/heddle", &show(&self.prefix())).replace("/shared/heddle", &show(self.shared.path())).replace("./program", &small)
+        let small = format!(
+            "{} --collective both --size 5000 --iterations 4 --check",
+            show(program)
+        );
+        text.replace("/opt/heddle", &show(&self.prefix()))
+            .replace("/shared/heddle", &show(self.shared.path()))
+            .replace("./program", &small)
     }
 
     /// Runs a script in a Slurm cluster, one cluster at a time; gives what it wrote.
@@ -82,13 +103,23 @@ impl SlurmSite {
         let tools = cluster.path().join("tools");
         fs::create_dir(&tools).expect("a folder");
         for name in ["mpirun", "mpiexec"] {
-            executable(&tools.join(name), format!("#!/bin/sh\nexec {name}.{mpi} \"$@\"\n").as_bytes());
+            executable(
+                &tools.join(name),
+                format!("#!/bin/sh\nexec {name}.{mpi} \"$@\"\n").as_bytes(),
+            );
         }
         let program = lib().join(format!("bench-{mpi}"));
-        fs::write(cluster.path().join("more.conf"), self.filled(configuration, &program)).expect("written");
+        fs::write(
+            cluster.path().join("more.conf"),
+            self.filled(configuration, &program),
+        )
+        .expect("written");
         let path = std::env::var("PATH").expect("a PATH");
         let mut command = Command::new("timeout");
-        command.args(["-k", "1", "300", "shim/tests/slurm.sh"]).arg(cluster.path()).args(["bash", "-euc", &self.filled(script, &program)]);
+        command
+            .args(["-k", "1", "300", "shim/tests/slurm.sh"])
+            .arg(cluster.path())
+            .args(["bash", "-euc", &self.filled(script, &program)]);
         // The loader would take a library of Cargo's folder before the one a program names.
         for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_VERBOSE", "LD_LIBRARY_PATH"] {
             command.env_remove(name);
@@ -98,28 +129,50 @@ impl SlurmSite {
             .env("LD_PRELOAD", lib().join("libheddle-idle.so"))
             .env(FORCED.0, FORCED.1)
             .env("PATH", format!("{}:{path}", tools.display()));
-        command.env("PMI", if mpi == "openmpi" { "pmix" } else { "pmi2" }).env("UCX_TLS", "tcp,self");
-        for setting in ["btl=tcp,self", "pml=ob1", "btl_tcp_if_include=lo", "oob_tcp_if_include=lo"] {
+        command
+            .env("PMI", if mpi == "openmpi" { "pmix" } else { "pmi2" })
+            .env("UCX_TLS", "tcp,self");
+        for setting in [
+            "btl=tcp,self",
+            "pml=ob1",
+            "btl_tcp_if_include=lo",
+            "oob_tcp_if_include=lo",
+        ] {
             let (name, value) = setting.split_once('=').expect("a name and a value");
             command.env(format!("OMPI_MCA_{name}"), value);
         }
-        command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+        command.envs([
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ]);
         let output = command.output().expect("timeout, of coreutils");
-        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let [out, err] = [output.stdout, output.stderr]
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let said = ScriptOutput { out, err };
-        assert!(output.status.success(), "{mpi}: {script}: {}\n{said}", output.status);
+        assert!(
+            output.status.success(),
+            "{mpi}: {script}: {}\n{said}",
+            output.status
+        );
         said
     }
 
-    /// A script that names the library to preload, with the lab's beside it: without that, MPICH over UCX may hang at its end where many
-    /// ranks share a core.
+    /// A script that names the library to preload, with the lab's beside it: without that, MPICH
+    /// over UCX may hang at its end where many ranks share a core.
     fn with_idle(script: &str) -> String {
-        script.replace("libheddle.so", &format!("libheddle.so:{}", lib().join("libheddle-idle.so").display()))
+        script.replace(
+            "libheddle.so",
+            &format!("libheddle.so:{}", lib().join("libheddle-idle.so").display()),
+        )
     }
 
     /// What the jobs of this site went by.
     fn ways(&self) -> Vec<String> {
-        if self.shared.path().join("jobs").exists() { ways(self.shared.path()) } else { Vec::new() }
+        if self.shared.path().join("jobs").exists() {
+            ways(self.shared.path())
+        } else {
+            Vec::new()
+        }
     }
 }
 
@@ -128,7 +181,14 @@ impl SlurmSite {
 fn each_launcher_hands_it_to_all_ranks() {
     for mpi in BOTH {
         let site = SlurmSite::new();
-        let said = site.slurm(mpi, "", &format!("salloc -N4 -n4 bash -euc '{}'", SlurmSite::with_idle(snippet(mpi))));
+        let said = site.slurm(
+            mpi,
+            "",
+            &format!(
+                "salloc -N4 -n4 bash -euc '{}'",
+                SlurmSite::with_idle(snippet(mpi))
+            ),
+        );
         assert_eq!(said.out.matches("x 4 ranks: ").count(), 2, "{said}");
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
     }
@@ -139,7 +199,14 @@ fn slurm_exports_it() {
     for mpi in BOTH {
         let site = SlurmSite::new();
         // Slurm would keep the one that is set already.
-        let said = site.slurm(mpi, "", &format!("unset LD_PRELOAD\n{}", SlurmSite::with_idle(snippet("srun"))));
+        let said = site.slurm(
+            mpi,
+            "",
+            &format!(
+                "unset LD_PRELOAD\n{}",
+                SlurmSite::with_idle(snippet("srun"))
+            ),
+        );
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
     }
 }
@@ -150,18 +217,36 @@ fn the_module_file_loads_it_and_takes_it_back() {
         let site = SlurmSite::new();
         let unloaded = "module unload heddle; echo \"left: ${HEDDLE_DIR:-nothing} $LD_PRELOAD\"";
         // Inside an allocation, mpirun needs no more.
-        let script = format!(". /usr/share/modules/init/bash\n{}\nsalloc -N4 -n4 mpirun ./program\n{unloaded}", snippet("module"));
+        let script = format!(
+            ". /usr/share/modules/init/bash\n{}\nsalloc -N4 -n4 mpirun ./program\n{unloaded}",
+            snippet("module")
+        );
         let said = site.slurm(mpi, "", &script);
         assert_eq!(said.out.matches("x 4 ranks: ").count(), 4, "{said}");
-        assert!(said.out.contains(&format!("left: nothing {}\n", lib().join("libheddle-idle.so").display())), "{said}");
-        assert_eq!(calls(site.shared.path()).into_iter().collect::<Vec<_>>(), SERVED.map(|way| (way.to_owned(), 8)), "{mpi}: {said}");
+        assert!(
+            said.out.contains(&format!(
+                "left: nothing {}\n",
+                lib().join("libheddle-idle.so").display()
+            )),
+            "{said}"
+        );
+        assert_eq!(
+            calls(site.shared.path()).into_iter().collect::<Vec<_>>(),
+            SERVED.map(|way| (way.to_owned(), 8)),
+            "{mpi}: {said}"
+        );
     }
 }
 
 #[test]
 fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
-    let (_, configured) = GUIDE.split_once("```conf\n").expect("docs/loading.md: slurm.conf");
-    let configured = configured.split_once("```").expect("the end of the block").0;
+    let (_, configured) = GUIDE
+        .split_once("```conf\n")
+        .expect("docs/loading.md: slurm.conf");
+    let configured = configured
+        .split_once("```")
+        .expect("the end of the block")
+        .0;
     for mpi in BOTH {
         let site = SlurmSite::new();
         let said = site.slurm(mpi, configured, snippet("off"));
@@ -170,8 +255,16 @@ fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
         let said = site.slurm(mpi, configured, snippet("prolog"));
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
         // Another shared directory of the user's own is kept, and heddle loaded once.
-        let said = site.slurm(mpi, configured, "HEDDLE_DIR=/of/my/own srun -n1 printenv HEDDLE_DIR LD_PRELOAD");
-        let loaded = format!("{0}/lib/heddle/libheddle.so:{1}", site.prefix().display(), lib().join("libheddle-idle.so").display());
+        let said = site.slurm(
+            mpi,
+            configured,
+            "HEDDLE_DIR=/of/my/own srun -n1 printenv HEDDLE_DIR LD_PRELOAD",
+        );
+        let loaded = format!(
+            "{0}/lib/heddle/libheddle.so:{1}",
+            site.prefix().display(),
+            lib().join("libheddle-idle.so").display()
+        );
         assert_eq!(said.out, format!("/of/my/own\n{loaded}\n"), "{mpi}: {said}");
     }
 }
@@ -183,14 +276,32 @@ fn the_task_prolog_says_only_what_slurm_reads() {
     let prolog = site.prefix().join("share/heddle/slurm/heddle-task-prolog");
     let run = |loaded: Option<&str>| {
         let mut command = Command::new(&prolog);
-        command.env_clear().env("PATH", "/usr/bin:/bin").envs(loaded.map(|loaded| ("LD_PRELOAD", loaded)));
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .envs(loaded.map(|loaded| ("LD_PRELOAD", loaded)));
         let output = command.output().expect("the prolog");
-        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{output:?}"
+        );
         String::from_utf8(output.stdout).expect("text")
     };
-    let (dir, library) = (site.shared.path().display().to_string(), site.prefix().join("lib/heddle/libheddle.so"));
-    assert_eq!(run(None), format!("export HEDDLE_DIR={dir}\nexport LD_PRELOAD={}\n", library.display()));
-    assert_eq!(run(Some(library.to_str().expect("a plain path"))), format!("export HEDDLE_DIR={dir}\n"));
+    let (dir, library) = (
+        site.shared.path().display().to_string(),
+        site.prefix().join("lib/heddle/libheddle.so"),
+    );
+    assert_eq!(
+        run(None),
+        format!(
+            "export HEDDLE_DIR={dir}\nexport LD_PRELOAD={}\n",
+            library.display()
+        )
+    );
+    assert_eq!(
+        run(Some(library.to_str().expect("a plain path"))),
+        format!("export HEDDLE_DIR={dir}\n")
+    );
     fs::remove_file(site.prefix().join("lib/heddle")).expect("removed");
     assert_eq!(run(None), "");
 }
@@ -201,11 +312,30 @@ fn linked_it_needs_no_preload() {
         let site = SlurmSite::new();
         let program = site.folder.path().join("program");
         let source = fs::canonicalize("shim/tests/steady.c").expect("shim/tests");
-        let compile = snippet("link").replace("mpicc", &format!("mpicc.{mpi}")).replace("program.c", &source.display().to_string());
-        let compile = site.filled(&compile.replace("-o program", &format!("-o {}", program.display())), &program);
-        let done = Command::new("bash").args(["-euc", &compile]).output().expect("bash");
-        assert!(done.status.success(), "{compile}: {}", String::from_utf8_lossy(&done.stderr));
-        let said = site.slurm(mpi, "", &format!("HEDDLE_DIR=/shared/heddle srun -n4 --mpi=$PMI {} 1", program.display()));
+        let compile = snippet("link")
+            .replace("mpicc", &format!("mpicc.{mpi}"))
+            .replace("program.c", &source.display().to_string());
+        let compile = site.filled(
+            &compile.replace("-o program", &format!("-o {}", program.display())),
+            &program,
+        );
+        let done = Command::new("bash")
+            .args(["-euc", &compile])
+            .output()
+            .expect("bash");
+        assert!(
+            done.status.success(),
+            "{compile}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+        let said = site.slurm(
+            mpi,
+            "",
+            &format!(
+                "HEDDLE_DIR=/shared/heddle srun -n4 --mpi=$PMI {} 1",
+                program.display()
+            ),
+        );
         assert!(said.out.contains(" 0 wrong\n"), "{said}");
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
     }
@@ -214,32 +344,79 @@ fn linked_it_needs_no_preload() {
 /// Runs a program over an MPI library that is compiled with these flags, with the runtime loaded.
 fn over_another(flags: &[&str]) -> Output {
     let folder = TempDir::new().expect("a temporary directory");
-    let (library, program) = (folder.path().join("libmpi_other.so"), folder.path().join("program"));
+    let (library, program) = (
+        folder.path().join("libmpi_other.so"),
+        folder.path().join("program"),
+    );
     let compile = |arguments: &[&str], made: &Path| {
-        let done = Command::new("gcc").args(["-w", "shim/tests/other.c", "-o"]).arg(made).args(arguments).output().expect("gcc");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let done = Command::new("gcc")
+            .args(["-w", "shim/tests/other.c", "-o"])
+            .arg(made)
+            .args(arguments)
+            .output()
+            .expect("gcc");
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     };
-    compile(&[&["-DLIBRARY", "-shared", "-fPIC"], flags].concat(), &library);
-    let (at, rpath) = (format!("-L{}", folder.path().display()), format!("-Wl,-rpath,{}", folder.path().display()));
+    compile(
+        &[&["-DLIBRARY", "-shared", "-fPIC"], flags].concat(),
+        &library,
+    );
+    let (at, rpath) = (
+        format!("-L{}", folder.path().display()),
+        format!("-Wl,-rpath,{}", folder.path().display()),
+    );
     compile(&[&at, "-lmpi_other", &rpath], &program);
-    Command::new(program).env("LD_PRELOAD", lib().join("libheddle.so")).env_remove("HEDDLE").output().expect("the program")
+    Command::new(program)
+        .env("LD_PRELOAD", lib().join("libheddle.so"))
+        .env_remove("HEDDLE")
+        .output()
+        .expect("the program")
 }
 
-/// Its handles are not those of the library heddle's backend is compiled for, whatever its name says.
+/// Its handles are not those of the library heddle's backend is compiled for, whatever its name
+/// says.
 #[test]
 fn over_an_mpi_it_is_not_made_for_it_stands_aside_with_one_line() {
     for (flags, line) in [
-        (&["-DVERSION=\"Intel(R) MPI Library 2021.9\""][..], "heddle has no backend for this MPI library"),
-        (&["-DVERSION=\"MPICH Version: 5.0.2\"", "-DSTANDARD_ABI=1"], "the standard's own binary interface"),
-        (&["-DVERSION=\"Open MPI v6.0.0\"", "-DSTANDARD_ABI=1"], "the standard's own binary interface"),
-        // One that knows of that interface but has its own: its backend is opened, and here lacks most of the library.
-        (&["-DVERSION=\"MPICH Version: 5.0.2\"", "-DSTANDARD_ABI=-1"], "the MPI library lacks a function heddle needs"),
+        (
+            &["-DVERSION=\"Intel(R) MPI Library 2021.9\""][..],
+            "heddle has no backend for this MPI library",
+        ),
+        (
+            &["-DVERSION=\"MPICH Version: 5.0.2\"", "-DSTANDARD_ABI=1"],
+            "the standard's own binary interface",
+        ),
+        (
+            &["-DVERSION=\"Open MPI v6.0.0\"", "-DSTANDARD_ABI=1"],
+            "the standard's own binary interface",
+        ),
+        // One that knows of that interface but has its own: its backend is opened, and here lacks
+        // most of the library.
+        (
+            &["-DVERSION=\"MPICH Version: 5.0.2\"", "-DSTANDARD_ABI=-1"],
+            "the MPI library lacks a function heddle needs",
+        ),
     ] {
         let output = over_another(flags);
-        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        assert!(output.status.success(), "{flags:?}: {}: {err}", output.status);
-        let called = ["Alltoall", "Allgather", "Alltoallv", "Allgatherv"].map(|name| format!("{name} of the library\n"));
+        let [out, err] = [output.stdout, output.stderr]
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        assert!(
+            output.status.success(),
+            "{flags:?}: {}: {err}",
+            output.status
+        );
+        let called = ["Alltoall", "Allgather", "Alltoallv", "Allgatherv"]
+            .map(|name| format!("{name} of the library\n"));
         assert_eq!(out, called.concat(), "{flags:?}");
-        assert!(err.lines().count() == 1 && err.contains(line) && err.contains("the MPI library's own routines run"), "{flags:?}: {err}");
+        assert!(
+            err.lines().count() == 1
+                && err.contains(line)
+                && err.contains("the MPI library's own routines run"),
+            "{flags:?}: {err}"
+        );
     }
 }

@@ -5,18 +5,51 @@ use crate::common::golden::{check, folder, transcript};
 fn transcripts() {
     let folder = folder("predict");
     for (golden, command) in [
-        ("figure-1", "predict --topology ../schedule/figure-1.yaml --size 64k"),
-        ("figure-1-congested", "predict --topology ../schedule/figure-1.yaml --size 1k,1M --gamma 2 --collective alltoall"),
-        ("fast-trunks-json", "predict --topology ../schedule/fast-trunks.yaml --size 1000000 --latency 0s --format json"),
-        ("subset", "predict --topology ../schedule/figure-1.yaml --size 1M --hosts n4,n0 --penalty 0.5 --token 1ms"),
-        ("clusters", "predict --topology clusters.yaml --size 64,64k --collective alltoall --gamma 3"),
+        (
+            "figure-1",
+            "predict --topology ../schedule/figure-1.yaml --size 64k",
+        ),
+        (
+            "figure-1-congested",
+            "predict --topology ../schedule/figure-1.yaml --size 1k,1M --gamma 2 --collective \
+             alltoall",
+        ),
+        (
+            "fast-trunks-json",
+            "predict --topology ../schedule/fast-trunks.yaml --size 1000000 --latency 0s --format \
+             json",
+        ),
+        (
+            "subset",
+            "predict --topology ../schedule/figure-1.yaml --size 1M --hosts n4,n0 --penalty 0.5 \
+             --token 1ms",
+        ),
+        (
+            "clusters",
+            "predict --topology clusters.yaml --size 64,64k --collective alltoall --gamma 3",
+        ),
         ("lone", "predict --topology ../schedule/lone.yaml --size 1M"),
-        ("bad-host", "predict --topology ../schedule/figure-1.yaml --size 1M --hosts n0,n6"),
-        ("usage-size", "predict --topology ../schedule/figure-1.yaml --size 1X"),
-        ("usage-penalty", "predict --topology ../schedule/figure-1.yaml --size 1 --penalty 1"),
-        ("usage-latency", "predict --topology ../schedule/figure-1.yaml --size 1 --latency 50"),
+        (
+            "bad-host",
+            "predict --topology ../schedule/figure-1.yaml --size 1M --hosts n0,n6",
+        ),
+        (
+            "usage-size",
+            "predict --topology ../schedule/figure-1.yaml --size 1X",
+        ),
+        (
+            "usage-penalty",
+            "predict --topology ../schedule/figure-1.yaml --size 1 --penalty 1",
+        ),
+        (
+            "usage-latency",
+            "predict --topology ../schedule/figure-1.yaml --size 1 --latency 50",
+        ),
     ] {
         let args: Vec<&str> = command.split(' ').collect();
-        check(&folder.join(golden).with_extension("txt"), &transcript(&folder, &args));
+        check(
+            &folder.join(golden).with_extension("txt"),
+            &transcript(&folder, &args),
+        );
     }
 }

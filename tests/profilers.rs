@@ -1,6 +1,8 @@
-//! A PMPI profiler beside the runtime, preloaded before it and after it: the profiler sees every call, and every call is served.
+//! A PMPI profiler beside the runtime, preloaded before it and after it: the profiler sees every
+//! call, and every call is served.
 //!
-//! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py eztrace otf2-tools
+//! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py
+//! eztrace otf2-tools
 use crate::common::epochs::{FORCED, TREE, calls, shared};
 use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
 use crate::common::runtime::lib;
@@ -38,36 +40,59 @@ fn by_way<const N: usize>(expected: [(&str, u64); N]) -> BTreeMap<String, u64> {
 
 /// What the profiler has counted.
 fn counted(said: &TestJobOutput) -> &str {
-    said.out.lines().find(|line| line.starts_with("profiler: ")).unwrap_or_else(|| panic!("the profiler did not tell: {}", said.out))
+    said.out
+        .lines()
+        .find(|line| line.starts_with("profiler: "))
+        .unwrap_or_else(|| panic!("the profiler did not tell: {}", said.out))
 }
 
 fn has_large_counts(mpi: &str) -> bool {
     mpi == "mpich"
 }
 
-/// Each call once to the profiler and once to the runtime. What the library calls for itself, here to write a file, stays its own
-/// where the call comes out of the library's own file.
+/// Each call once to the profiler and once to the runtime. What the library calls for itself, here
+/// to write a file, stays its own where the call comes out of the library's own file.
 #[test]
 fn in_both_orders_it_sees_every_call_and_every_call_is_served() {
     for mpi in BOTH {
-        let large: &[&str] = if has_large_counts(mpi) { &["-DLARGE_COUNTS"] } else { &[] };
+        let large: &[&str] = if has_large_counts(mpi) {
+            &["-DLARGE_COUNTS"]
+        } else {
+            &[]
+        };
         let (program, profiler) = (compiled("profiled.c", mpi, large), profiler(mpi, large));
         for order in ORDERS {
             let dir = shared(TREE);
             let file = dir.path().join("file");
-            // Where the pieces of a file are collected in other files of the library than its own, as in Open MPI's, the calls are served.
-            let arguments: &[&str] = if mpi == "mpich" { &[file.to_str().expect("a plain path")] } else { &[] };
+            // Where the pieces of a file are collected in other files of the library than its own,
+            // as in Open MPI's, the calls are served.
+            let arguments: &[&str] = if mpi == "mpich" {
+                &[file.to_str().expect("a plain path")]
+            } else {
+                &[]
+            };
             let said = TestJob::new(mpi, 4)
                 .preloaded(order.libraries(profiler.clone()))
                 .dir(dir.path())
                 .env(FORCED.0, FORCED.1)
                 .run(&program, arguments);
             let large = if has_large_counts(mpi) { 5 } else { 0 };
-            let told = format!("profiler: 5 alltoall, 5 allgather, 5 alltoallv, 5 allgatherv, {large} alltoall_c");
+            let told = format!(
+                "profiler: 5 alltoall, 5 allgather, 5 alltoallv, 5 allgatherv, {large} alltoall_c"
+            );
             assert_eq!(counted(&said), told, "{mpi}, {order:?} first");
-            assert!(said.out.contains("profiled: 0 wrong\n"), "{mpi}, {order:?} first: {}", said.out);
+            assert!(
+                said.out.contains("profiled: 0 wrong\n"),
+                "{mpi}, {order:?} first: {}",
+                said.out
+            );
             assert_eq!(said.heddle, [] as [&str; 0], "{mpi}, {order:?} first");
-            let served = by_way([("allgather ring", 5), ("allgatherv ring", 5), ("alltoall aapc", 5 + large), ("alltoallv aapc", 5)]);
+            let served = by_way([
+                ("allgather ring", 5),
+                ("allgatherv ring", 5),
+                ("alltoall aapc", 5 + large),
+                ("alltoallv aapc", 5),
+            ]);
             assert_eq!(calls(dir.path()), served, "{mpi}, {order:?} first");
         }
     }
@@ -78,19 +103,26 @@ fn in_both_orders_it_sees_every_call_and_every_call_is_served() {
 fn switched_off_it_still_sees_every_call() {
     for mpi in BOTH {
         for order in ORDERS {
-            let job = TestJob::new(mpi, 4).preloaded(order.libraries(profiler(mpi, &[]))).env("HEDDLE", "off");
+            let job = TestJob::new(mpi, 4)
+                .preloaded(order.libraries(profiler(mpi, &[])))
+                .env("HEDDLE", "off");
             let said = job.run(&compiled("profiled.c", mpi, &[]), &[]);
             assert_eq!(
                 counted(&said),
                 "profiler: 5 alltoall, 5 allgather, 5 alltoallv, 5 allgatherv, 0 alltoall_c",
                 "{mpi}, {order:?} first"
             );
-            assert!(said.out.contains("profiled: 0 wrong\n") && said.heddle.is_empty(), "{mpi}, {order:?} first: {}", said.out);
+            assert!(
+                said.out.contains("profiled: 0 wrong\n") && said.heddle.is_empty(),
+                "{mpi}, {order:?} first: {}",
+                said.out
+            );
         }
     }
 }
 
-/// A profiler for C sees Fortran's calls as it does without heddle: in MPICH, and not in Open MPI, whose Fortran calls the profiling names.
+/// A profiler for C sees Fortran's calls as it does without heddle: in MPICH, and not in Open MPI,
+/// whose Fortran calls the profiling names.
 #[test]
 fn fortran_is_served_in_both_orders() {
     for mpi in BOTH {
@@ -99,14 +131,34 @@ fn fortran_is_served_in_both_orders() {
         } else {
             "0 alltoall, 0 allgather, 0 alltoallv, 0 allgatherv"
         };
-        let program = compiled("fortran.F90", mpi, &["-DMPIF_H", "-fallow-argument-mismatch"]);
+        let program = compiled(
+            "fortran.F90",
+            mpi,
+            &["-DMPIF_H", "-fallow-argument-mismatch"],
+        );
         for order in ORDERS {
             let dir = shared(TREE);
             let job = TestJob::new(mpi, 4).preloaded(order.libraries(profiler(mpi, &[])));
-            let said = job.dir(dir.path()).env(FORCED.0, FORCED.1).run(&program, &[]);
-            assert_eq!(counted(&said), format!("profiler: {seen}, 0 alltoall_c"), "{mpi}, {order:?} first");
-            assert!(said.out.contains("fortran: 0 wrong\n") && said.heddle.is_empty(), "{mpi}, {order:?} first: {}", said.out);
-            let served = by_way([("allgather ring", 1), ("allgatherv ring", 1), ("alltoall aapc", 2), ("alltoallv aapc", 2)]);
+            let said = job
+                .dir(dir.path())
+                .env(FORCED.0, FORCED.1)
+                .run(&program, &[]);
+            assert_eq!(
+                counted(&said),
+                format!("profiler: {seen}, 0 alltoall_c"),
+                "{mpi}, {order:?} first"
+            );
+            assert!(
+                said.out.contains("fortran: 0 wrong\n") && said.heddle.is_empty(),
+                "{mpi}, {order:?} first: {}",
+                said.out
+            );
+            let served = by_way([
+                ("allgather ring", 1),
+                ("allgatherv ring", 1),
+                ("alltoall aapc", 2),
+                ("alltoallv aapc", 2),
+            ]);
             assert_eq!(calls(dir.path()), served, "{mpi}, {order:?} first");
         }
     }
@@ -118,34 +170,69 @@ fn python_is_served_in_both_orders() {
     for order in ORDERS {
         let dir = shared(TREE);
         let job = TestJob::new("openmpi", 4).preloaded(order.libraries(profiler("openmpi", &[])));
-        let said = job.dir(dir.path()).env(FORCED.0, FORCED.1).run(Path::new("/usr/bin/python3"), &["shim/tests/mpi4py_both.py"]);
-        assert!(counted(&said).starts_with("profiler: 3 alltoall, "), "{order:?} first: {}", said.out);
-        assert!(said.out.contains("mpi4py: 0 wrong\n") && said.heddle.is_empty(), "{order:?} first: {}", said.out);
+        let said = job.dir(dir.path()).env(FORCED.0, FORCED.1).run(
+            Path::new("/usr/bin/python3"),
+            &["shim/tests/mpi4py_both.py"],
+        );
+        assert!(
+            counted(&said).starts_with("profiler: 3 alltoall, "),
+            "{order:?} first: {}",
+            said.out
+        );
+        assert!(
+            said.out.contains("mpi4py: 0 wrong\n") && said.heddle.is_empty(),
+            "{order:?} first: {}",
+            said.out
+        );
         assert_eq!(calls(dir.path())["alltoall aapc"], 3, "{order:?} first");
     }
 }
 
-/// EZTrace does not call the profiling names, but what comes behind it. It is served where it comes first. Behind heddle it passes heddle
-/// by, and one line tells so, with what helps. In its trace are all calls either way.
+/// EZTrace does not call the profiling names, but what comes behind it. It is served where it comes
+/// first. Behind heddle it passes heddle by, and one line tells so, with what helps. In its trace
+/// are all calls either way.
 #[test]
 fn one_that_calls_past_the_profiling_names_must_come_first() {
     for mpi in BOTH {
         let eztrace = format!("libeztrace-{mpi}.so");
         for order in ORDERS {
             let (dir, traces) = (shared(TREE), TempDir::new().expect("a temporary directory"));
-            let job = TestJob::new(mpi, 4).preloaded(order.libraries(eztrace.clone().into())).dir(dir.path()).env(FORCED.0, FORCED.1);
+            let job = TestJob::new(mpi, 4)
+                .preloaded(order.libraries(eztrace.clone().into()))
+                .dir(dir.path())
+                .env(FORCED.0, FORCED.1);
             let folder = traces.path().join("trace");
-            let job = job.env("EZTRACE_TRACE_DIR", folder.to_str().expect("a plain path")).env("EZTRACE_TRACE", mpi);
+            let job = job
+                .env("EZTRACE_TRACE_DIR", folder.to_str().expect("a plain path"))
+                .env("EZTRACE_TRACE", mpi);
             let said = job.run(&compiled("profiled.c", mpi, &[]), &[]);
-            assert!(said.out.contains("profiled: 0 wrong\n"), "{mpi}, {order:?} first: {}", said.out);
-            assert_eq!(traced(traces.path(), "MPI_Alltoall"), 4 * 5, "{mpi}, {order:?} first");
+            assert!(
+                said.out.contains("profiled: 0 wrong\n"),
+                "{mpi}, {order:?} first: {}",
+                said.out
+            );
+            assert_eq!(
+                traced(traces.path(), "MPI_Alltoall"),
+                4 * 5,
+                "{mpi}, {order:?} first"
+            );
             if order == LoadedFirst::Profiler {
                 assert_eq!(said.heddle, [] as [&str; 0], "{mpi}");
-                let served = by_way([("allgather ring", 5), ("allgatherv ring", 5), ("alltoall aapc", 5), ("alltoallv aapc", 5)]);
+                let served = by_way([
+                    ("allgather ring", 5),
+                    ("allgatherv ring", 5),
+                    ("alltoall aapc", 5),
+                    ("alltoallv aapc", 5),
+                ]);
                 assert_eq!(calls(dir.path()), served, "{mpi}");
             } else {
-                let [line] = &said.heddle[..] else { panic!("{mpi}: {:?}", said.heddle) };
-                assert!(line.contains(&eztrace) && line.contains("load it before heddle"), "{mpi}: {line}");
+                let [line] = &said.heddle[..] else {
+                    panic!("{mpi}: {:?}", said.heddle)
+                };
+                assert!(
+                    line.contains(&eztrace) && line.contains("load it before heddle"),
+                    "{mpi}: {line}"
+                );
                 assert_eq!(calls(dir.path()), by_way([]), "{mpi}");
             }
         }
@@ -155,8 +242,19 @@ fn one_that_calls_past_the_profiling_names_must_come_first() {
 /// Calls of a function in EZTrace's trace below a folder.
 fn traced(folder: &Path, function: &str) -> usize {
     let script = "otf2-print $(find \"$0\" -name '*.otf2')";
-    let output = Command::new("sh").args(["-c", script]).arg(folder).output().expect("sh");
-    assert!(output.status.success(), "otf2-print: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .arg(folder)
+        .output()
+        .expect("sh");
+    assert!(
+        output.status.success(),
+        "otf2-print: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let entered = format!("Region: \"{function}\"");
-    String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.starts_with("ENTER") && line.contains(&entered)).count()
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter(|line| line.starts_with("ENTER") && line.contains(&entered))
+        .count()
 }

@@ -1,9 +1,12 @@
-//! Clusters apart, on the real kernel: segments between routers, and cables that take time. Needs root, as tests/lab.rs does.
+//! Clusters apart, on the real kernel: segments between routers, and cables that take time. Needs
+//! root, as tests/lab.rs does.
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why, until_so};
 use inventory::{Topology, TopologyFile};
 use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimeout};
-use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, recvfrom, setsockopt, socket};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, recvfrom, setsockopt, socket,
+};
 use nix::sys::time::TimeVal;
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,10 +35,19 @@ impl RunningLab {
         self.lab.within_network(node, open).unwrap()
     }
 
-    /// Round trips from one node to another, one after the other; they end where nothing arrives for so long.
-    fn round_trips(&self, from: &str, to: &str, patience: Duration) -> impl Iterator<Item = Duration> {
+    /// Round trips from one node to another, one after the other; they end where nothing arrives
+    /// for so long.
+    fn round_trips(
+        &self,
+        from: &str,
+        to: &str,
+        patience: Duration,
+    ) -> impl Iterator<Item = Duration> {
         let (near, far) = (self.socket(from, patience), self.socket(to, patience));
-        let (sender, at) = (self.address(from), (self.address(to), far.local_addr().unwrap().port()));
+        let (sender, at) = (
+            self.address(from),
+            (self.address(to), far.local_addr().unwrap().port()),
+        );
         (0u32..).map_while(move |number| {
             let (began, mut octets) = (Instant::now(), [0; 4]);
             near.send_to(&number.to_be_bytes(), at).ok()?;
@@ -48,12 +60,19 @@ impl RunningLab {
         })
     }
 
-    /// No round trip takes less than its cables, and one of many, whatever else the machine does, little more.
+    /// No round trip takes less than its cables, and one of many, whatever else the machine does,
+    /// little more.
     fn is_as_far(&self, from: &str, to: &str, expected: Duration) {
         let (end, most) = (Instant::now() + LIMIT, expected + expected / 2 + 10 * MS);
         let mut least = None;
-        for trip in self.round_trips(from, to, PATIENCE).take_while(|_| Instant::now() < end) {
-            assert!(trip >= expected, "{from} to {to}: {trip:?}, and its cables take {expected:?}");
+        for trip in self
+            .round_trips(from, to, PATIENCE)
+            .take_while(|_| Instant::now() < end)
+        {
+            assert!(
+                trip >= expected,
+                "{from} to {to}: {trip:?}, and its cables take {expected:?}"
+            );
             least = Some(least.map_or(trip, |least: Duration| least.min(trip)));
             if trip < most {
                 return;
@@ -62,13 +81,22 @@ impl RunningLab {
         panic!("{from} to {to}: {least:?}, expected {expected:?} and less than {most:?}");
     }
 
-    /// Who says that a packet's time to live ended after `ttl` routers on the way from a node to another; `None` where the packet
-    /// arrives (it finds its port closed there).
+    /// Who says that a packet's time to live ended after `ttl` routers on the way from a node to
+    /// another; `None` where the packet arrives (it finds its port closed there).
     fn hop(&self, from: &str, to: &str, ttl: u32) -> Option<Ipv4Addr> {
         let to = self.address(to);
         let ask = || {
-            let icmp = socket(AddressFamily::Inet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::Icmp)?;
-            setsockopt(&icmp, ReceiveTimeout, &TimeVal::new(PATIENCE.as_secs() as i64, 0))?;
+            let icmp = socket(
+                AddressFamily::Inet,
+                SockType::Raw,
+                SockFlag::SOCK_CLOEXEC,
+                SockProtocol::Icmp,
+            )?;
+            setsockopt(
+                &icmp,
+                ReceiveTimeout,
+                &TimeVal::new(PATIENCE.as_secs() as i64, 0),
+            )?;
             let probe = UdpSocket::bind("0.0.0.0:0")?;
             probe.set_ttl(ttl)?;
             probe.send_to(b"who is there", (to, 33_434))?;
@@ -84,20 +112,36 @@ impl RunningLab {
         self.lab.within_network(from, ask).unwrap()
     }
 
-    /// The topology found once every neighbour has spoken, against the plan: every node, every cable with its ports and rate, all
-    /// of them one tree, and the clusters of the file.
+    /// The topology found once every neighbour has spoken, against the plan: every node, every
+    /// cable with its ports and rate, all of them one tree, and the clusters of the file.
     fn is_found_exactly(&self) {
         let plan = self.lab.plan().unwrap();
-        let expected: BTreeSet<(String, u64)> = plan.cables.iter().map(|c| (named(&c.a, &c.b), c.rate.0)).collect();
+        let expected: BTreeSet<(String, u64)> = plan
+            .cables
+            .iter()
+            .map(|c| (named(&c.a, &c.b), c.rate.0))
+            .collect();
         let inventory = self.inventory("", "");
         let found = until_or_why("the plan is found", LIMIT, || {
-            let found: Topology = serde_json::from_str(&self.discover(&inventory, "json", &[])).unwrap();
+            let found: Topology =
+                serde_json::from_str(&self.discover(&inventory, "json", &[])).unwrap();
             let ends = |l: &inventory::topology::Link| {
-                let end = |node: &str, port: &str| lab::plan::PortEnd { node: node.into(), port: port.into() };
-                (named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)), l.rate_bps.0)
+                let end = |node: &str, port: &str| lab::plan::PortEnd {
+                    node: node.into(),
+                    port: port.into(),
+                };
+                (
+                    named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)),
+                    l.rate_bps.0,
+                )
             };
             let links: BTreeSet<(String, u64)> = found.links.iter().map(ends).collect();
-            if links == expected && found.links.len() == expected.len() && found.links.iter().all(inventory::topology::Link::carries_frames)
+            if links == expected
+                && found.links.len() == expected.len()
+                && found
+                    .links
+                    .iter()
+                    .all(inventory::topology::Link::carries_frames)
             {
                 Ok(found)
             } else {
@@ -107,9 +151,16 @@ impl RunningLab {
         let kind = |kind| found.of(kind).map(str::to_owned).collect::<Vec<_>>();
         use inventory::topology::NodeKind::{Host, Router, Switch};
         let hosts: Vec<String> = self.file.hosts.keys().cloned().collect();
-        assert_eq!((kind(Switch), kind(Router), kind(Host)), (self.file.switches.clone(), self.file.routers.clone(), hosts));
-        assert_eq!(found.tree().unwrap().nodes(), self.file.tree().unwrap().nodes());
-        let clusters: BTreeSet<Vec<String>> = found.clusters.iter().map(|c| c.hosts.clone()).collect();
+        assert_eq!(
+            (kind(Switch), kind(Router), kind(Host)),
+            (self.file.switches.clone(), self.file.routers.clone(), hosts)
+        );
+        assert_eq!(
+            found.tree().unwrap().nodes(),
+            self.file.tree().unwrap().nodes()
+        );
+        let clusters: BTreeSet<Vec<String>> =
+            found.clusters.iter().map(|c| c.hosts.clone()).collect();
         assert_eq!(clusters, self.file.clusters.values().cloned().collect());
     }
 }
@@ -127,9 +178,15 @@ fn two_clusters_are_joined_by_a_router_over_a_long_link() {
     let status = up.lab.status().unwrap();
     assert!(status.up && status.as_expected(), "{status:#?}");
     let long: Vec<_> = status.cables.iter().filter(|c| c.delay_us > 0).collect();
-    assert!(matches!(long[..], [c] if c.a.0 == "r0" && c.b.0 == "s1" && c.delay_us == 10_000), "{long:?}");
+    assert!(
+        matches!(long[..], [c] if c.a.0 == "r0" && c.b.0 == "s1" && c.delay_us == 10_000),
+        "{long:?}"
+    );
     let router = status.nodes.iter().find(|n| n.name == "r0").unwrap();
-    assert_eq!(router.ports, [("ge1", "10.77.0.241"), ("ge2", "10.77.1.241")].map(|(p, a)| (p.to_owned(), a.to_owned())));
+    assert_eq!(
+        router.ports,
+        [("ge1", "10.77.0.241"), ("ge2", "10.77.1.241")].map(|(p, a)| (p.to_owned(), a.to_owned()))
+    );
     // A spanning tree each: a router is no bridge.
     let root = |switch: &str| up.exec(switch, &["cat", "/sys/class/net/br0/bridge/root_id"]);
     assert_ne!(root("s0"), root("s1"));
@@ -151,9 +208,16 @@ fn two_clusters_are_joined_by_a_router_over_a_long_link() {
 fn a_router_that_is_not_listed_is_told_of(up: &RunningLab) {
     let inventory = up.inventory("r0:", "");
     let found: Topology = serde_json::from_str(&up.discover(&inventory, "json", &[])).unwrap();
-    assert_eq!(found.kind("r0"), Some(inventory::topology::NodeKind::Router), "{:?}", found.nodes);
+    assert_eq!(
+        found.kind("r0"),
+        Some(inventory::topology::NodeKind::Router),
+        "{:?}",
+        found.nodes
+    );
     assert!(
-        found.alarms.iter().any(|a| a.subject.to_string() == "r0" && a.to_string().contains("not in the inventory")),
+        found.alarms.iter().any(
+            |a| a.subject.to_string() == "r0" && a.to_string().contains("not in the inventory")
+        ),
         "{:?}",
         found.alarms
     );
@@ -201,25 +265,52 @@ int main(int argc, char **argv) {
 
 fn mpi_crosses_the_router(up: &RunningLab, mpi: &str) {
     let directory = tempfile::tempdir().unwrap();
-    let (source, program) = (directory.path().join("alltoall.c"), directory.path().join(mpi));
+    let (source, program) = (
+        directory.path().join("alltoall.c"),
+        directory.path().join(mpi),
+    );
     fs::write(&source, ALLTOALL).unwrap();
-    let compiled = Command::new(format!("mpicc.{mpi}")).arg(&source).arg("-o").arg(&program).status();
-    assert!(compiled.is_ok_and(|s| s.success()), "mpicc.{mpi} is missing; run: apt-get install libopenmpi-dev libmpich-dev");
-    let library = if mpi == "openmpi" { lab::mpi::Mpi::OpenMpi } else { lab::mpi::Mpi::Mpich };
-    let job = lab::mpi::MpiJob { shim: false, timeout: Some(LIMIT), ..lab::mpi::MpiJob::new(library) };
+    let compiled = Command::new(format!("mpicc.{mpi}"))
+        .arg(&source)
+        .arg("-o")
+        .arg(&program)
+        .status();
+    assert!(
+        compiled.is_ok_and(|s| s.success()),
+        "mpicc.{mpi} is missing; run: apt-get install libopenmpi-dev libmpich-dev"
+    );
+    let library = if mpi == "openmpi" {
+        lab::mpi::Mpi::OpenMpi
+    } else {
+        lab::mpi::Mpi::Mpich
+    };
+    let job = lab::mpi::MpiJob {
+        shim: false,
+        timeout: Some(LIMIT),
+        ..lab::mpi::MpiJob::new(library)
+    };
     let output = up.lab.mpirun(&job, [&program]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let mut lines: Vec<&str> = said.lines().filter(|l| l.starts_with("rank")).collect();
     lines.sort_unstable();
     let expected: Vec<String> = (0..6).map(|r| format!("rank {r} of 6 has all")).collect();
-    assert_eq!(lines, expected, "{mpi}: {}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        lines,
+        expected,
+        "{mpi}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
 fn three_clusters_are_two_routers_apart() {
     let up = RunningLab::new("three", THREE);
     assert!(up.lab.status().unwrap().as_expected());
-    let hops = |from: &str, to: &str| (1..=3).map_while(|ttl| Some(up.hop(from, to, ttl)?.to_string())).collect::<Vec<_>>();
+    let hops = |from: &str, to: &str| {
+        (1..=3)
+            .map_while(|ttl| Some(up.hop(from, to, ttl)?.to_string()))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(hops("n0", "n3"), ["10.77.0.241"]);
     assert_eq!(hops("n0", "n5"), ["10.77.0.241", "10.77.3.242"]);
     assert_eq!(hops("n5", "n2"), ["10.77.2.241", "10.77.3.241"]);
@@ -227,9 +318,21 @@ fn three_clusters_are_two_routers_apart() {
     up.is_as_far("n1", "n5", 20 * MS);
     up.is_as_far("n2", "n4", 30 * MS);
     up.is_found_exactly();
-    let found = TopologyFile::parse("found", &up.discover(&up.inventory("", ""), "topology", &[])).unwrap();
-    let ends = |file: &TopologyFile| file.links.iter().map(|l| BTreeSet::from([l.a.clone(), l.b.clone()])).collect::<BTreeSet<_>>();
-    assert_eq!((&found.routers, ends(&found)), (&up.file.routers, ends(&up.file)));
+    let found = TopologyFile::parse(
+        "found",
+        &up.discover(&up.inventory("", ""), "topology", &[]),
+    )
+    .unwrap();
+    let ends = |file: &TopologyFile| {
+        file.links
+            .iter()
+            .map(|l| BTreeSet::from([l.a.clone(), l.b.clone()]))
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(
+        (&found.routers, ends(&found)),
+        (&up.file.routers, ends(&up.file))
+    );
     up.down();
 }
 
@@ -244,18 +347,29 @@ links: [{a: s0, b: s1, rate: 100M, delay: 10ms}]";
     const COUNT: u32 = 20_000;
     let began = Instant::now();
     let octets: usize = std::thread::scope(|s| {
-        s.spawn(|| (0..COUNT).for_each(|number| assert!(near.send_to(&datagram(number), to).is_ok())));
+        s.spawn(|| {
+            (0..COUNT).for_each(|number| assert!(near.send_to(&datagram(number), to).is_ok()))
+        });
         let mut octets = [0; 2048];
         let arrived = |number| {
-            let length = far.recv(&mut octets).unwrap_or_else(|e| panic!("datagram {number}: {e}"));
+            let length = far
+                .recv(&mut octets)
+                .unwrap_or_else(|e| panic!("datagram {number}: {e}"));
             let came = u32::from_be_bytes(octets[..4].try_into().unwrap());
-            assert!(octets[..length] == datagram(number), "datagram {number}: lost, changed or out of order: {came} came in its place");
+            assert!(
+                octets[..length] == datagram(number),
+                "datagram {number}: lost, changed or out of order: {came} came in its place"
+            );
             length
         };
         (0..COUNT).map(arrived).sum()
     });
     let least = Duration::from_secs_f64(8.0 * octets as f64 / 100e6);
-    assert!(began.elapsed() > least, "{octets} octets in {:?}; at the cables' rate they take {least:?}", began.elapsed());
+    assert!(
+        began.elapsed() > least,
+        "{octets} octets in {:?}; at the cables' rate they take {least:?}",
+        began.elapsed()
+    );
     link_is_lost_at_both_ends(&up);
     up.down();
 }
@@ -272,12 +386,28 @@ fn datagram(number: u32) -> Vec<u8> {
     octets
 }
 
-/// A switch takes its port down; the one at the far end of the cable sees no link, until it is back.
+/// A switch takes its port down; the one at the far end of the cable sees no link, until it is
+/// back.
 fn link_is_lost_at_both_ends(up: &RunningLab) {
-    let carrier = || up.exec("s1", &["sh", "-c", "cat /sys/class/net/swp1/carrier"]).trim() == "1";
+    let carrier = || {
+        up.exec("s1", &["sh", "-c", "cat /sys/class/net/swp1/carrier"])
+            .trim()
+            == "1"
+    };
     for link in [false, true] {
-        up.exec("s0", &["ip", "link", "set", "swp1", if link { "up" } else { "down" }]);
-        until_so(&format!("the far end has link: {link}"), || carrier() == link);
+        up.exec(
+            "s0",
+            &[
+                "ip",
+                "link",
+                "set",
+                "swp1",
+                if link { "up" } else { "down" },
+            ],
+        );
+        until_so(&format!("the far end has link: {link}"), || {
+            carrier() == link
+        });
     }
     up.await_cable("s0", "s1", "forwarding");
     up.is_as_far("n0", "n1", 21 * MS);

@@ -9,73 +9,217 @@ use std::process::Command;
 fn transcripts() {
     let folder = folder("schedule");
     for (golden, command) in [
-        ("alltoall-figure-1", "schedule alltoall --topology figure-1.yaml"),
-        ("alltoall-figure-1-json", "schedule alltoall --topology figure-1.yaml --minimal --format json"),
-        ("alltoall-sender", "schedule alltoall --topology figure-1.yaml --algorithm aapc --sync sender --minimal"),
-        ("alltoall-barrier", "schedule alltoall --topology figure-1.yaml --sync barrier"),
-        ("alltoall-none", "schedule alltoall --topology one-switch.yaml --sync none"),
-        ("alltoall-subset", "schedule alltoall --topology figure-1.yaml --hosts n4,n0 --format json"),
+        (
+            "alltoall-figure-1",
+            "schedule alltoall --topology figure-1.yaml",
+        ),
+        (
+            "alltoall-figure-1-json",
+            "schedule alltoall --topology figure-1.yaml --minimal --format json",
+        ),
+        (
+            "alltoall-sender",
+            "schedule alltoall --topology figure-1.yaml --algorithm aapc --sync sender --minimal",
+        ),
+        (
+            "alltoall-barrier",
+            "schedule alltoall --topology figure-1.yaml --sync barrier",
+        ),
+        (
+            "alltoall-none",
+            "schedule alltoall --topology one-switch.yaml --sync none",
+        ),
+        (
+            "alltoall-subset",
+            "schedule alltoall --topology figure-1.yaml --hosts n4,n0 --format json",
+        ),
         ("alltoall-lone", "schedule alltoall --topology lone.yaml"),
-        ("alltoall-fast-trunks", "schedule alltoall --topology fast-trunks.yaml"),
-        ("alltoall-fast-trunks-json", "schedule alltoall --topology fast-trunks.yaml --format json"),
-        ("alltoall-fast-trunks-aapc", "schedule alltoall --topology fast-trunks.yaml --algorithm aapc"),
-        ("allgather-figure-1", "schedule allgather --topology figure-1.yaml"),
-        ("allgather-figure-1-json", "schedule allgather --topology figure-1.yaml --algorithm lr1 --format json"),
-        ("alltoall-lg", "schedule alltoall --topology sites.yaml --algorithm lg"),
-        ("alltoall-lg-json", "schedule alltoall --topology sites.yaml --algorithm lg --format json"),
-        ("alltoall-lg-routed", "schedule alltoall --topology routed.yaml --algorithm lg"),
-        ("allgather-routed", "schedule allgather --topology routed.yaml"),
+        (
+            "alltoall-fast-trunks",
+            "schedule alltoall --topology fast-trunks.yaml",
+        ),
+        (
+            "alltoall-fast-trunks-json",
+            "schedule alltoall --topology fast-trunks.yaml --format json",
+        ),
+        (
+            "alltoall-fast-trunks-aapc",
+            "schedule alltoall --topology fast-trunks.yaml --algorithm aapc",
+        ),
+        (
+            "allgather-figure-1",
+            "schedule allgather --topology figure-1.yaml",
+        ),
+        (
+            "allgather-figure-1-json",
+            "schedule allgather --topology figure-1.yaml --algorithm lr1 --format json",
+        ),
+        (
+            "alltoall-lg",
+            "schedule alltoall --topology sites.yaml --algorithm lg",
+        ),
+        (
+            "alltoall-lg-json",
+            "schedule alltoall --topology sites.yaml --algorithm lg --format json",
+        ),
+        (
+            "alltoall-lg-routed",
+            "schedule alltoall --topology routed.yaml --algorithm lg",
+        ),
+        (
+            "allgather-routed",
+            "schedule allgather --topology routed.yaml",
+        ),
         ("bad-router", "schedule alltoall --topology no-router.yaml"),
-        ("bad-router-alone", "schedule alltoall --topology router-alone.yaml"),
+        (
+            "bad-router-alone",
+            "schedule alltoall --topology router-alone.yaml",
+        ),
         ("bad-delay", "schedule alltoall --topology long-delay.yaml"),
-        ("alltoall-lg-outside", "schedule alltoall --topology sites-outside.yaml --algorithm lg"),
-        ("allgather-sites", "schedule allgather --topology sites.yaml"),
-        ("allgather-ranks", "schedule allgather --topology ranks.yaml"),
-        ("allgather-lr2-refused", "schedule allgather --topology figure-1.yaml --algorithm lr2"),
-        ("alltoall-ranks", "schedule alltoall --topology ranks.yaml --hosts c,a"),
+        (
+            "alltoall-lg-outside",
+            "schedule alltoall --topology sites-outside.yaml --algorithm lg",
+        ),
+        (
+            "allgather-sites",
+            "schedule allgather --topology sites.yaml",
+        ),
+        (
+            "allgather-ranks",
+            "schedule allgather --topology ranks.yaml",
+        ),
+        (
+            "allgather-lr2-refused",
+            "schedule allgather --topology figure-1.yaml --algorithm lr2",
+        ),
+        (
+            "alltoall-ranks",
+            "schedule alltoall --topology ranks.yaml --hosts c,a",
+        ),
         ("allgather-lone", "schedule allgather --topology lone.yaml"),
-        ("verify-collides", "verify --topology one-switch.yaml collides.json"),
-        ("verify-crossing-ring", "verify --topology figure-1.yaml crossing-ring.json"),
-        ("verify-elsewhere", "verify --topology one-switch.yaml elsewhere.json"),
-        ("bad-schedule", "verify --topology one-switch.yaml stray.json"),
-        ("bad-missing-schedule", "verify --topology one-switch.yaml nowhere.json"),
-        ("bad-no-schedule", "verify --topology one-switch.yaml one-switch.yaml"),
+        (
+            "verify-collides",
+            "verify --topology one-switch.yaml collides.json",
+        ),
+        (
+            "verify-crossing-ring",
+            "verify --topology figure-1.yaml crossing-ring.json",
+        ),
+        (
+            "verify-elsewhere",
+            "verify --topology one-switch.yaml elsewhere.json",
+        ),
+        (
+            "bad-schedule",
+            "verify --topology one-switch.yaml stray.json",
+        ),
+        (
+            "bad-missing-schedule",
+            "verify --topology one-switch.yaml nowhere.json",
+        ),
+        (
+            "bad-no-schedule",
+            "verify --topology one-switch.yaml one-switch.yaml",
+        ),
         ("bad-yaml", "schedule alltoall --topology misspelt.yaml"),
         ("bad-loop", "schedule allgather --topology loop.yaml"),
-        ("bad-host", "schedule alltoall --topology figure-1.yaml --hosts n0,n6"),
-        ("bad-host-twice", "schedule allgather --topology figure-1.yaml --hosts n0,n1,n0"),
-        ("bad-missing-topology", "schedule alltoall --topology nowhere.yaml"),
-        ("alltoall-dummy", "schedule alltoall --topology figure-1.yaml --sync dummy"),
-        ("alltoall-partial", "schedule alltoall --topology figure-1.yaml --sync sender --block 4"),
-        ("alltoall-barrier-tokens", "schedule alltoall --topology figure-1.yaml --sync barrier+receiver --block 4 --format json"),
-        ("bad-block", "schedule alltoall --topology figure-1.yaml --sync barrier+receiver"),
+        (
+            "bad-host",
+            "schedule alltoall --topology figure-1.yaml --hosts n0,n6",
+        ),
+        (
+            "bad-host-twice",
+            "schedule allgather --topology figure-1.yaml --hosts n0,n1,n0",
+        ),
+        (
+            "bad-missing-topology",
+            "schedule alltoall --topology nowhere.yaml",
+        ),
+        (
+            "alltoall-dummy",
+            "schedule alltoall --topology figure-1.yaml --sync dummy",
+        ),
+        (
+            "alltoall-partial",
+            "schedule alltoall --topology figure-1.yaml --sync sender --block 4",
+        ),
+        (
+            "alltoall-barrier-tokens",
+            "schedule alltoall --topology figure-1.yaml --sync barrier+receiver --block 4 \
+             --format json",
+        ),
+        (
+            "bad-block",
+            "schedule alltoall --topology figure-1.yaml --sync barrier+receiver",
+        ),
         ("bad-parts", "schedule alltoall --topology parts.yaml"),
-        ("alltoall-no-host", "schedule alltoall --topology no-host.yaml --format json"),
-        ("allgather-no-host", "schedule allgather --topology no-host.yaml"),
-        ("alltoall-reordered", "schedule alltoall --topology figure-1.yaml --minimal --reorder"),
-        ("usage-lg", "schedule alltoall --topology sites.yaml --algorithm lg --sync sender"),
-        ("bad-empty-host", "schedule alltoall --topology figure-1.yaml --hosts n0,,n1"),
+        (
+            "alltoall-no-host",
+            "schedule alltoall --topology no-host.yaml --format json",
+        ),
+        (
+            "allgather-no-host",
+            "schedule allgather --topology no-host.yaml",
+        ),
+        (
+            "alltoall-reordered",
+            "schedule alltoall --topology figure-1.yaml --minimal --reorder",
+        ),
+        (
+            "usage-lg",
+            "schedule alltoall --topology sites.yaml --algorithm lg --sync sender",
+        ),
+        (
+            "bad-empty-host",
+            "schedule alltoall --topology figure-1.yaml --hosts n0,,n1",
+        ),
         ("bad-rate", "schedule alltoall --topology no-rate.yaml"),
         ("verify-cut", "verify --topology one-switch.yaml cut.json"),
-        ("usage-sync", "schedule alltoall --topology figure-1.yaml --sync locks"),
-        ("usage-algorithm", "schedule allgather --topology figure-1.yaml --algorithm aapc"),
+        (
+            "usage-sync",
+            "schedule alltoall --topology figure-1.yaml --sync locks",
+        ),
+        (
+            "usage-algorithm",
+            "schedule allgather --topology figure-1.yaml --algorithm aapc",
+        ),
     ] {
         let args: Vec<&str> = command.split(' ').collect();
-        check(&folder.join(golden).with_extension("txt"), &transcript(&folder, &args));
+        check(
+            &folder.join(golden).with_extension("txt"),
+            &transcript(&folder, &args),
+        );
     }
 }
 
 fn schedule(args: &[&str]) -> Vec<u8> {
-    let output = Command::new(HEDDLE).arg("schedule").args(args).current_dir(folder("schedule")).output().unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(HEDDLE)
+        .arg("schedule")
+        .args(args)
+        .current_dir(folder("schedule"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     output.stdout
 }
 
 /// Exit status and standard output of `heddle verify`.
 fn verify(topology: &str, schedule: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(HEDDLE);
-    let output = command.args(["verify", "--topology", topology]).arg(schedule).current_dir(folder("schedule")).output().unwrap();
-    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    let output = command
+        .args(["verify", "--topology", topology])
+        .arg(schedule)
+        .current_dir(folder("schedule"))
+        .output()
+        .unwrap();
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).unwrap(),
+    )
 }
 
 #[test]
@@ -83,17 +227,45 @@ fn whatever_is_scheduled_verifies() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("schedule.json");
     let verifies = |topology: &str, collective: &str, flags: &[&str]| {
-        std::fs::write(&file, schedule(&[&[collective, "--topology", topology, "--format", "json"], flags].concat())).unwrap();
+        std::fs::write(
+            &file,
+            schedule(
+                &[
+                    &[collective, "--topology", topology, "--format", "json"],
+                    flags,
+                ]
+                .concat(),
+            ),
+        )
+        .unwrap();
         let (code, told) = verify(topology, &file);
-        let name = if collective == "alltoall" { "all-to-all" } else { collective };
-        let expected = if topology == "no-host.yaml" { "nothing to send among no hosts".to_owned() } else { format!("{name} among ") };
-        assert!(code == Some(0) && told.starts_with(&format!("ok: {expected}")), "{topology} {flags:?}: {told}");
+        let name = if collective == "alltoall" {
+            "all-to-all"
+        } else {
+            collective
+        };
+        let expected = if topology == "no-host.yaml" {
+            "nothing to send among no hosts".to_owned()
+        } else {
+            format!("{name} among ")
+        };
+        assert!(
+            code == Some(0) && told.starts_with(&format!("ok: {expected}")),
+            "{topology} {flags:?}: {told}"
+        );
     };
-    let schemes = "none; dummy; sender; receiver; barrier; sender --block 2; receiver --block 3; barrier --block 2; \
-                   barrier+sender --block 2; barrier+receiver --block 4";
-    for topology in
-        ["figure-1.yaml", "one-switch.yaml", "lone.yaml", "fast-trunks.yaml", "ranks.yaml", "sites.yaml", "routed.yaml", "no-host.yaml"]
-    {
+    let schemes = "none; dummy; sender; receiver; barrier; sender --block 2; receiver --block 3; \
+                   barrier --block 2; barrier+sender --block 2; barrier+receiver --block 4";
+    for topology in [
+        "figure-1.yaml",
+        "one-switch.yaml",
+        "lone.yaml",
+        "fast-trunks.yaml",
+        "ranks.yaml",
+        "sites.yaml",
+        "routed.yaml",
+        "no-host.yaml",
+    ] {
         for scheme in schemes.split("; ") {
             let flags: Vec<&str> = ["--sync"].into_iter().chain(scheme.split(' ')).collect();
             verifies(topology, "alltoall", &flags);
@@ -111,23 +283,55 @@ fn whatever_is_scheduled_verifies() {
 #[test]
 fn a_schedule_for_other_cables_is_a_violation() {
     let scratch = tempfile::tempdir().unwrap();
-    let (file, moved) = (scratch.path().join("schedule.json"), scratch.path().join("moved.yaml"));
-    std::fs::write(&file, schedule(&["alltoall", "--topology", "figure-1.yaml", "--format", "json"])).unwrap();
+    let (file, moved) = (
+        scratch.path().join("schedule.json"),
+        scratch.path().join("moved.yaml"),
+    );
+    std::fs::write(
+        &file,
+        schedule(&[
+            "alltoall",
+            "--topology",
+            "figure-1.yaml",
+            "--format",
+            "json",
+        ]),
+    )
+    .unwrap();
     let cables = std::fs::read_to_string(folder("schedule").join("figure-1.yaml")).unwrap();
-    std::fs::write(&moved, cables.replace("n2: {switch: s2}", "n2: {switch: s3}")).unwrap();
+    std::fs::write(
+        &moved,
+        cables.replace("n2: {switch: s2}", "n2: {switch: s3}"),
+    )
+    .unwrap();
     let (code, told) = verify(moved.to_str().unwrap(), &file);
     assert_eq!(code, Some(1));
-    assert!(told.starts_with("violation: edge ") && told.contains(", phase ") && told.ends_with(" collide\n"), "{told}");
+    assert!(
+        told.starts_with("violation: edge ")
+            && told.contains(", phase ")
+            && told.ends_with(" collide\n"),
+        "{told}"
+    );
 }
 
 #[test]
 fn a_lost_token_is_a_violation() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("schedule.json");
-    let mut plan: Value =
-        serde_json::from_slice(&schedule(&["alltoall", "--topology", "figure-1.yaml", "--format", "json", "--minimal"])).unwrap();
+    let mut plan: Value = serde_json::from_slice(&schedule(&[
+        "alltoall",
+        "--topology",
+        "figure-1.yaml",
+        "--format",
+        "json",
+        "--minimal",
+    ]))
+    .unwrap();
     plan["syncs"].as_array_mut().unwrap().pop();
     std::fs::write(&file, plan.to_string()).unwrap();
     let (code, told) = verify("figure-1.yaml", &file);
-    assert!(code == Some(1) && told.contains("are ordered by no synchronization"), "{told}");
+    assert!(
+        code == Some(1) && told.contains("are ordered by no synchronization"),
+        "{told}"
+    );
 }

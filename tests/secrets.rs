@@ -1,4 +1,5 @@
-//! No secret shows anywhere: a controller with every kind of them, working and failing, is searched for their texts.
+//! No secret shows anywhere: a controller with every kind of them, working and failing, is searched
+//! for their texts.
 use crate::common::HEDDLE;
 use crate::common::daemon::{ControllerProcess, lldp_report, wait};
 use crate::common::killed::KilledAtEnd;
@@ -19,38 +20,67 @@ const WRONG_AUTH: &str = "auth-Phrase-gu3ssed";
 const WHOLE: &str = "whole-T0ken-0123456789abcdef";
 const AGENTS: &str = "agents-T0ken-0123456789abcdef";
 /// All of them.
-const SECRETS: [&str; 7] = [COMMUNITY, WRONG_COMMUNITY, AUTH, PRIV, WRONG_AUTH, WHOLE, AGENTS];
+const SECRETS: [&str; 7] = [
+    COMMUNITY,
+    WRONG_COMMUNITY,
+    AUTH,
+    PRIV,
+    WRONG_AUTH,
+    WHOLE,
+    AGENTS,
+];
 
 /// net-snmp's agent on four addresses, killed when dropped.
 struct SecretsSnmpd(KilledAtEnd);
 
 impl SecretsSnmpd {
-    /// Starts it at a port that all four addresses have free. Somebody else may take it first, which ends snmpd: then at another.
+    /// Starts it at a port that all four addresses have free. Somebody else may take it first,
+    /// which ends snmpd: then at another.
     fn start(folder: &Path) -> (SecretsSnmpd, u16) {
         let attempt = |_| {
-            let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let port = UdpSocket::bind("127.0.0.1:0")
+                .unwrap()
+                .local_addr()
+                .unwrap()
+                .port();
             let mut snmpd = SecretsSnmpd::at(folder, port);
             snmpd.listens(port).then_some((snmpd, port))
         };
         (0..5).find_map(attempt).expect("snmpd ended at five ports")
     }
 
-    /// Waits until it listens at the last of its addresses, 127.0.0.4 (proc(5), /proc/net/udp); not so where it ends.
+    /// Waits until it listens at the last of its addresses, 127.0.0.4 (proc(5), /proc/net/udp); not
+    /// so where it ends.
     fn listens(&mut self, port: u16) -> bool {
         until("snmpd listens or ends", || {
             let has_ended = self.0.try_wait().unwrap().is_some();
-            let listens = fs::read_to_string("/proc/net/udp").unwrap().contains(&format!(" 0400007F:{port:04X} "));
+            let listens = fs::read_to_string("/proc/net/udp")
+                .unwrap()
+                .contains(&format!(" 0400007F:{port:04X} "));
             (has_ended || listens).then_some(!has_ended)
         })
     }
 
     fn at(folder: &Path, port: u16) -> SecretsSnmpd {
-        let conf = format!("rocommunity {COMMUNITY}\nsysName s0\ncreateUser mon SHA-256 {AUTH} AES {PRIV}\nrouser mon priv\n");
+        let conf = format!(
+            "rocommunity {COMMUNITY}\nsysName s0\ncreateUser mon SHA-256 {AUTH} AES \
+             {PRIV}\nrouser mon priv\n"
+        );
         fs::create_dir_all(folder.join("state")).unwrap();
         fs::write(folder.join("snmpd.conf"), conf).unwrap();
-        let program = ["/usr/sbin/snmpd", "/usr/local/sbin/snmpd", "/sbin/snmpd"].into_iter().find(|p| Path::new(p).exists());
-        let mut command = Command::new(program.expect("no snmpd on this machine; this test asks a real one: apt install snmpd"));
-        command.args(["-f", "-C", "-c"]).arg(folder.join("snmpd.conf")).arg("-Lf").arg(folder.join("log")).args(["-I", "-smux"]);
+        let program = ["/usr/sbin/snmpd", "/usr/local/sbin/snmpd", "/sbin/snmpd"]
+            .into_iter()
+            .find(|p| Path::new(p).exists());
+        let mut command = Command::new(
+            program
+                .expect("no snmpd on this machine; this test asks a real one: apt install snmpd"),
+        );
+        command
+            .args(["-f", "-C", "-c"])
+            .arg(folder.join("snmpd.conf"))
+            .arg("-Lf")
+            .arg(folder.join("log"))
+            .args(["-I", "-smux"]);
         command.args((1..=4).map(|n| format!("udp:127.0.0.{n}:{port}")));
         command
             .env("MIBS", "")
@@ -99,83 +129,172 @@ fn assert_silent(about: &str, text: &str) {
 /// Every file below a folder, as text.
 fn files(folder: &Path) -> Vec<(PathBuf, String)> {
     let all = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
-    all.flat_map(|p| if p.is_dir() { files(&p) } else { vec![(p.clone(), String::from_utf8_lossy(&fs::read(&p).unwrap()).into_owned())] })
-        .collect()
+    all.flat_map(|p| {
+        if p.is_dir() {
+            files(&p)
+        } else {
+            vec![(
+                p.clone(),
+                String::from_utf8_lossy(&fs::read(&p).unwrap()).into_owned(),
+            )]
+        }
+    })
+    .collect()
 }
 
 #[test]
 fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
     let dir = tempfile::tempdir().unwrap();
-    let [folder, credentials, shared] = ["snmpd", "credentials", "shared"].map(|f| dir.path().join(f));
+    let [folder, credentials, shared] =
+        ["snmpd", "credentials", "shared"].map(|f| dir.path().join(f));
     fs::create_dir(&credentials).unwrap();
     secret_file(&credentials, "priv", PRIV, 0o400);
     secret_file(&credentials, "heddle-token", WHOLE, 0o400);
     let agents = secret_file(dir.path(), "agents.token", AGENTS, 0o600);
     let (snmpd, port) = SecretsSnmpd::start(&folder);
-    let (file, journal) = (dir.path().join("inventory.yaml"), dir.path().join("journal"));
+    let (file, journal) = (
+        dir.path().join("inventory.yaml"),
+        dir.path().join("journal"),
+    );
     fs::write(&file, inventory(dir.path(), port)).unwrap();
 
     let mut command = Command::new(HEDDLE);
     command
-        .args(["controller", "--listen", "127.0.0.1:0", "--log", "trace,async_snmp=trace", "--inventory"])
+        .args([
+            "controller",
+            "--listen",
+            "127.0.0.1:0",
+            "--log",
+            "trace,async_snmp=trace",
+            "--inventory",
+        ])
         .arg(&file)
         .arg("--dir")
         .arg(&shared);
-    command.arg("--journal").arg(&journal).arg("--agent-token-file").arg(&agents);
-    command.env("CREDENTIALS_DIRECTORY", &credentials).env("HEDDLE_TEST_AUTH", AUTH);
+    command
+        .arg("--journal")
+        .arg(&journal)
+        .arg("--agent-token-file")
+        .arg(&agents);
+    command
+        .env("CREDENTIALS_DIRECTORY", &credentials)
+        .env("HEDDLE_TEST_AUTH", AUTH);
     let stdout = fs::File::create(dir.path().join("stdout")).unwrap();
     command.stdout(stdout);
     let daemon = ControllerProcess::run(command);
-    let bearer = |token: &str| format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
+    let bearer = |token: &str| {
+        format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n")
+    };
 
     // It works: two switches let it in, two do not, two hosts report, and an epoch is published.
     for (host, n) in [("n0", 1), ("n1", 2)] {
-        let answer = daemon.ask(&format!("POST /v1/hosts/{host}/report"), &bearer(AGENTS), &lldp_report(host, n));
+        let answer = daemon.ask(
+            &format!("POST /v1/hosts/{host}/report"),
+            &bearer(AGENTS),
+            &lldp_report(host, n),
+        );
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         assert_silent("the answer to a report", &answer);
     }
-    wait("epoch 1 published", || daemon.get("/v1/snapshot", &bearer(WHOLE)));
+    wait("epoch 1 published", || {
+        daemon.get("/v1/snapshot", &bearer(WHOLE))
+    });
     wait("[true, true, false, false]", || {
         let snapshot = daemon.get("/v1/snapshot", &bearer(WHOLE));
         let body = snapshot.split("\r\n\r\n").nth(1).unwrap();
-        let switches: serde_json::Value = serde_json::from_str::<serde_json::Value>(body).unwrap()["switches"].take();
-        let answers = |name: &str| switches.as_array().unwrap().iter().any(|s| s["name"] == name && s["problem"].is_null());
+        let switches: serde_json::Value =
+            serde_json::from_str::<serde_json::Value>(body).unwrap()["switches"].take();
+        let answers = |name: &str| {
+            switches
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|s| s["name"] == name && s["problem"].is_null())
+        };
         format!("{:?} {switches}", ["s0", "s1", "s2", "s3"].map(answers))
     });
 
     // It fails: tokens that are wrong, reports that are none, secrets that cannot be read any more.
-    for path in ["/v1/snapshot", "/v1/topology", "/v1/epochs", "/metrics", "/healthz", "/v2"] {
-        for header in [bearer(WHOLE), bearer(AGENTS), bearer("wrong"), String::new()] {
+    for path in [
+        "/v1/snapshot",
+        "/v1/topology",
+        "/v1/epochs",
+        "/metrics",
+        "/healthz",
+        "/v2",
+    ] {
+        for header in [
+            bearer(WHOLE),
+            bearer(AGENTS),
+            bearer("wrong"),
+            String::new(),
+        ] {
             assert_silent(path, &daemon.get(path, &header));
         }
     }
-    assert_silent("a refused report", &daemon.ask("POST /v1/hosts/n0/report", &bearer(AGENTS), "{\"host\":"));
-    assert_silent("a refused token", &daemon.ask("POST /v1/hosts/n0/report", &bearer("wrong"), &lldp_report("n0", 1)));
+    assert_silent(
+        "a refused report",
+        &daemon.ask("POST /v1/hosts/n0/report", &bearer(AGENTS), "{\"host\":"),
+    );
+    assert_silent(
+        "a refused token",
+        &daemon.ask(
+            "POST /v1/hosts/n0/report",
+            &bearer("wrong"),
+            &lldp_report("n0", 1),
+        ),
+    );
     fs::remove_file(credentials.join("priv")).unwrap();
     daemon.signal("-HUP");
     daemon.wait_for_log("credential \"user\": credential priv: No such file or directory");
     let stated = fs::read_to_string(&file).unwrap();
-    fs::write(&file, stated.replace("{credential: priv}", "{credential: [}")).unwrap();
+    fs::write(
+        &file,
+        stated.replace("{credential: priv}", "{credential: [}"),
+    )
+    .unwrap();
     daemon.signal("-HUP");
     daemon.wait_for_log("inventory.yaml:9: snmp, credential, priv key: expected a text");
-    fs::write(&file, stated.replace(&format!("{{version: 2c, community: {WRONG_COMMUNITY}}}"), WRONG_COMMUNITY)).unwrap();
+    fs::write(
+        &file,
+        stated.replace(
+            &format!("{{version: 2c, community: {WRONG_COMMUNITY}}}"),
+            WRONG_COMMUNITY,
+        ),
+    )
+    .unwrap();
     daemon.signal("-HUP");
     daemon.wait_for_log("inventory.yaml:10: snmp, credential: expected a map like");
     assert_silent("an alarm", &daemon.get("/v1/snapshot", &bearer(WHOLE)));
 
     // Neither its command line nor its environment has more than the operator set.
-    let of = |what: &str| String::from_utf8_lossy(&fs::read(format!("/proc/{}/{what}", daemon.id())).unwrap()).into_owned();
+    let of = |what: &str| {
+        String::from_utf8_lossy(&fs::read(format!("/proc/{}/{what}", daemon.id())).unwrap())
+            .into_owned()
+    };
     assert_silent("its command line", &of("cmdline"));
-    assert_silent("its environment", &of("environ").replace(&format!("HEDDLE_TEST_AUTH={AUTH}"), ""));
+    assert_silent(
+        "its environment",
+        &of("environ").replace(&format!("HEDDLE_TEST_AUTH={AUTH}"), ""),
+    );
 
     let log = daemon.stop();
-    assert!(log.contains("community: holds a secret, and every user of this machine may read it"), "{log}");
+    assert!(
+        log.contains("community: holds a secret, and every user of this machine may read it"),
+        "{log}"
+    );
     assert!(!log.contains("agents.token: holds a secret"), "{log}");
     assert_silent("its log", &log);
     let text = fs::read_to_string(&journal).unwrap();
-    assert!(text.contains("host report") || text.contains("\"heard\""), "the journal holds what happened");
+    assert!(
+        text.contains("host report") || text.contains("\"heard\""),
+        "the journal holds what happened"
+    );
     assert_silent("its journal", &text);
-    assert_silent("its output", &fs::read_to_string(dir.path().join("stdout")).unwrap());
+    assert_silent(
+        "its output",
+        &fs::read_to_string(dir.path().join("stdout")).unwrap(),
+    );
     let published = files(&shared);
     assert!(published.iter().any(|(p, _)| p.ends_with("manifest.json")));
     for (path, text) in published {
@@ -186,15 +305,21 @@ fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
 
 #[test]
 fn the_core_shows_no_secret_of_its_inventory() {
-    let text =
-        inventory(tempfile::tempdir().unwrap().path(), 161).replace("{env: HEDDLE_TEST_AUTH}", AUTH).replace("{credential: priv}", PRIV);
+    let text = inventory(tempfile::tempdir().unwrap().path(), 161)
+        .replace("{env: HEDDLE_TEST_AUTH}", AUTH)
+        .replace("{credential: priv}", PRIV);
     let mut inventory = Inventory::parse("inventory.yaml", &text).unwrap();
-    inventory.resolve_secrets(|_| Ok(COMMUNITY.to_owned())).unwrap();
+    inventory
+        .resolve_secrets(|_| Ok(COMMUNITY.to_owned()))
+        .unwrap();
     let core = ControllerEngine::new(inventory, ControllerOptions::default());
     let shown = format!("{core:?}");
     assert!(shown.contains("(hidden)"));
     assert_silent("the core", &shown);
-    assert_silent("a journal's header", &serde_json::to_string(&core.header()).unwrap());
+    assert_silent(
+        "a journal's header",
+        &serde_json::to_string(&core.header()).unwrap(),
+    );
 }
 
 #[test]
@@ -202,30 +327,71 @@ fn what_cannot_be_read_is_told_without_its_content() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("inventory.yaml");
     let started = |snmp: &str, flags: &[&str]| {
-        fs::write(&file, format!("switches: {{s0: {{address: \"127.0.0.1:9\"}}}}\nsnmp: {{default: {snmp}}}\n")).unwrap();
+        fs::write(
+            &file,
+            format!("switches: {{s0: {{address: \"127.0.0.1:9\"}}}}\nsnmp: {{default: {snmp}}}\n"),
+        )
+        .unwrap();
         let mut command = Command::new(HEDDLE);
-        command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&file).arg("--dir").arg(dir.path().join("shared"));
-        let output = command.args(flags).env_remove("CREDENTIALS_DIRECTORY").env("SHORT", "sh0rt").output().unwrap();
+        command
+            .args(["controller", "--listen", "127.0.0.1:0", "--inventory"])
+            .arg(&file)
+            .arg("--dir")
+            .arg(dir.path().join("shared"));
+        let output = command
+            .args(flags)
+            .env_remove("CREDENTIALS_DIRECTORY")
+            .env("SHORT", "sh0rt")
+            .output()
+            .unwrap();
         assert_eq!(output.status.code(), Some(64));
         String::from_utf8(output.stderr).unwrap()
     };
-    let user = |key: &str| format!("{{version: 3, user: mon, auth: {{protocol: sha256, key: {key}}}}}");
+    let user =
+        |key: &str| format!("{{version: 3, user: mon, auth: {{protocol: sha256, key: {key}}}}}");
     let binary = dir.path().join("binary");
     fs::write(&binary, b"hunter22\xff\xfe").unwrap();
     let token = secret_file(dir.path(), "short", "sh0rt", 0o600);
     let community = "{version: 2c, community: public}";
     for (snmp, flags, problem) in [
-        (user("{file: /no/such/key}"), vec![], "credential \"default\": file /no/such/key: No such file"),
-        (user(&format!("{{file: {}}}", binary.display())), vec![], "no UTF-8"),
-        (user("{env: HEDDLE_NO_SUCH_VARIABLE}"), vec![], "environment variable HEDDLE_NO_SUCH_VARIABLE: not set"),
+        (
+            user("{file: /no/such/key}"),
+            vec![],
+            "credential \"default\": file /no/such/key: No such file",
+        ),
+        (
+            user(&format!("{{file: {}}}", binary.display())),
+            vec![],
+            "no UTF-8",
+        ),
+        (
+            user("{env: HEDDLE_NO_SUCH_VARIABLE}"),
+            vec![],
+            "environment variable HEDDLE_NO_SUCH_VARIABLE: not set",
+        ),
         (user("{env: SHORT}"), vec![], "at least 8"),
         (user("sh0rt"), vec![], "at least 8"),
-        (user("{credential: auth}"), vec![], "credential auth: CREDENTIALS_DIRECTORY is not set"),
-        (community.to_owned(), vec!["--token-file", token.to_str().unwrap()], "expected at least 16 characters"),
-        (community.to_owned(), vec!["--token-file", binary.to_str().unwrap()], "no UTF-8"),
+        (
+            user("{credential: auth}"),
+            vec![],
+            "credential auth: CREDENTIALS_DIRECTORY is not set",
+        ),
+        (
+            community.to_owned(),
+            vec!["--token-file", token.to_str().unwrap()],
+            "expected at least 16 characters",
+        ),
+        (
+            community.to_owned(),
+            vec!["--token-file", binary.to_str().unwrap()],
+            "no UTF-8",
+        ),
     ] {
         let said = started(&snmp, &flags);
         assert!(said.contains(problem), "{problem}: {said}");
-        assert!(!said.contains("sh0rt") && !said.contains("hunter22"), "{said}");
+        assert!(
+            !said.contains("sh0rt") && !said.contains("hunter22"),
+            "{said}"
+        );
     }
 }

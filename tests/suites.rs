@@ -1,8 +1,10 @@
-//! Test suites that others wrote, with the runtime and without: each of their tests must end alike. `make test-suites SUITES=FOLDER`
-//! builds them from sources in a folder (see scripts/build-suites) and runs these tests; without it they are not run at all.
+//! Test suites that others wrote, with the runtime and without: each of their tests must end alike.
+//! `make test-suites SUITES=FOLDER` builds them from sources in a folder (see scripts/build-suites)
+//! and runs these tests; without it they are not run at all.
 //!
-//! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace, which takes root). What a suite
-//! finds wrong with an MPI library it finds with the runtime too: only differences fail here.
+//! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace,
+//! which takes root). What a suite finds wrong with an MPI library it finds with the runtime too:
+//! only differences fail here.
 use crate::common::epochs::{FORCED, OVER_TCP, TREE, calls, shared};
 use crate::common::job::{BOTH, TestJob};
 use crate::common::runtime::lib;
@@ -22,7 +24,8 @@ const WHOLE: &str = "the program";
 /// How each test ended, by its name.
 type SuiteOutcomes = BTreeMap<String, String>;
 
-/// One program of a suite on a number of ranks; what it writes says how each of the tests in it ended.
+/// One program of a suite on a number of ranks; what it writes says how each of the tests in it
+/// ended.
 struct SuiteProgram<'a> {
     name: String,
     mpi: &'a str,
@@ -33,29 +36,60 @@ struct SuiteProgram<'a> {
 }
 
 impl SuiteProgram<'_> {
-    /// With the runtime, `forced` to its ways, or without it. Gives how its tests ended, and the calls the runtime served.
+    /// With the runtime, `forced` to its ways, or without it. Gives how its tests ended, and the
+    /// calls the runtime served.
     fn run(&self, forced: Option<(&str, &str)>) -> (SuiteOutcomes, u64) {
         // This machine's own name is where processes run that the program starts itself.
         let here = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
-        let dir = shared(&TREE.replace("hosts: {", &format!("hosts: {{{}: {{switch: s1}}, ", here.trim())));
+        let dir = shared(&TREE.replace(
+            "hosts: {",
+            &format!("hosts: {{{}: {{switch: s1}}, ", here.trim()),
+        ));
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         // More ranks than hosts: some of these have two or three, the last one fewer.
         let per_host = self.ranks.div_ceil(8);
         // Processes the program starts itself load what their launcher does.
-        let loaded = |names: &[&str]| names.iter().map(|name| lib().join(name).display().to_string()).collect::<Vec<_>>().join(":");
+        let loaded = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| lib().join(name).display().to_string())
+                .collect::<Vec<_>>()
+                .join(":")
+        };
         let Some(forced) = forced else {
             let idle = loaded(&["libheddle-idle.so"]);
-            let job = TestJob::bare(self.mpi, self.ranks).per_host(per_host).env("LD_PRELOAD", &idle);
+            let job = TestJob::bare(self.mpi, self.ranks)
+                .per_host(per_host)
+                .env("LD_PRELOAD", &idle);
             return ((self.outcomes)(&job.output(&self.path, &arguments)), 0);
         };
         let both = loaded(&["libheddle.so", "libheddle-idle.so"]);
-        let job = TestJob::new(self.mpi, self.ranks).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).env("LD_PRELOAD", &both);
-        let outcomes = (self.outcomes)(&job.env("HEDDLE_PATIENCE", "30").output(&self.path, &arguments));
-        let calls = if dir.path().join("jobs").exists() { calls(dir.path()) } else { BTreeMap::new() };
-        (outcomes, calls.iter().filter(|(way, _)| !way.ends_with("native")).map(|(_, calls)| calls).sum())
+        let job = TestJob::new(self.mpi, self.ranks)
+            .per_host(per_host)
+            .dir(dir.path())
+            .env(forced.0, forced.1)
+            .env("LD_PRELOAD", &both);
+        let outcomes = (self.outcomes)(
+            &job.env("HEDDLE_PATIENCE", "30")
+                .output(&self.path, &arguments),
+        );
+        let calls = if dir.path().join("jobs").exists() {
+            calls(dir.path())
+        } else {
+            BTreeMap::new()
+        };
+        (
+            outcomes,
+            calls
+                .iter()
+                .filter(|(way, _)| !way.ends_with("native"))
+                .map(|(_, calls)| calls)
+                .sum(),
+        )
     }
 
-    /// Whether the operator asked for it, and it was built: an MPI library may lack functions it calls.
+    /// Whether the operator asked for it, and it was built: an MPI library may lack functions it
+    /// calls.
     fn is_wanted(&self) -> bool {
         let asked = |variable: &str, name: &str| {
             let only = std::env::var(variable).unwrap_or_default();
@@ -67,15 +101,25 @@ impl SuiteProgram<'_> {
 
 /// Where scripts/build-suites put a suite.
 fn built(mpi: &str, suite: &str) -> PathBuf {
-    let target = lib().parent().and_then(Path::parent).expect("target/debug/lib is in target");
+    let target = lib()
+        .parent()
+        .and_then(Path::parent)
+        .expect("target/debug/lib is in target");
     target.join("suites").join(mpi).join(suite)
 }
 
-/// Runs each program without the runtime and with each of its data paths, and insists that every test ends alike.
+/// Runs each program without the runtime and with each of its data paths, and insists that every
+/// test ends alike.
 fn alike(suite: &str, programs: &[SuiteProgram]) {
     let (mut differences, mut served, mut ends) = (Vec::new(), 0, BTreeMap::<String, u32>::new());
-    let wanted: Vec<&SuiteProgram> = programs.iter().filter(|program| program.is_wanted()).collect();
-    assert!(!wanted.is_empty(), "{suite}: no test to run; has scripts/build-suites built it?");
+    let wanted: Vec<&SuiteProgram> = programs
+        .iter()
+        .filter(|program| program.is_wanted())
+        .collect();
+    assert!(
+        !wanted.is_empty(),
+        "{suite}: no test to run; has scripts/build-suites built it?"
+    );
     for program in &wanted {
         let name = format!("{} x {} on {}", program.name, program.ranks, program.mpi);
         let (bare, _) = program.run(None);
@@ -85,20 +129,42 @@ fn alike(suite: &str, programs: &[SuiteProgram]) {
         for forced in [FORCED, OVER_TCP] {
             let (with, calls) = program.run(Some(forced));
             served += calls;
-            let hangs = |outcomes: &SuiteOutcomes| outcomes.get(WHOLE).is_some_and(|end| end == "hung");
-            let names = bare.keys().chain(with.keys().filter(|name| !bare.contains_key(*name)));
+            let hangs =
+                |outcomes: &SuiteOutcomes| outcomes.get(WHOLE).is_some_and(|end| end == "hung");
+            let names = bare
+                .keys()
+                .chain(with.keys().filter(|name| !bare.contains_key(*name)));
             // What came behind a test that hangs was not run.
             let compared = names.filter(|name| *name == WHOLE || !(hangs(&bare) || hangs(&with)));
             for test in compared.filter(|test| bare.get(*test) != with.get(*test)) {
-                let told = |outcomes: &SuiteOutcomes| outcomes.get(test).map_or("not run", String::as_str).to_owned();
-                let difference = format!("{name}: {test}: without: {}; with {}: {}", told(&bare), forced.1, told(&with));
+                let told = |outcomes: &SuiteOutcomes| {
+                    outcomes
+                        .get(test)
+                        .map_or("not run", String::as_str)
+                        .to_owned()
+                };
+                let difference = format!(
+                    "{name}: {test}: without: {}; with {}: {}",
+                    told(&bare),
+                    forced.1,
+                    told(&with)
+                );
                 println!("{difference}");
                 differences.push(difference);
             }
         }
     }
-    println!("{suite}: {} programs; their tests without the runtime: {ends:?}; the runtime served {served} calls", wanted.len());
-    assert!(differences.is_empty(), "{suite}: {} tests end otherwise with the runtime:\n{}", differences.len(), differences.join("\n"));
+    println!(
+        "{suite}: {} programs; their tests without the runtime: {ends:?}; the runtime served \
+         {served} calls",
+        wanted.len()
+    );
+    assert!(
+        differences.is_empty(),
+        "{suite}: {} tests end otherwise with the runtime:\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
     assert!(served > 0, "{suite}: nothing went through the runtime");
 }
 
@@ -112,23 +178,49 @@ fn as_a_whole(output: &Output, passed: bool) -> SuiteOutcomes {
     BTreeMap::from([(WHOLE.to_owned(), end.to_owned())])
 }
 
-/// MPICH's tests say so where they find nothing wrong, and each comes with the numbers of ranks it is made for.
+/// MPICH's tests say so where they find nothing wrong, and each comes with the numbers of ranks it
+/// is made for.
 fn mpich_tests(folder: &str) -> Vec<SuiteProgram<'static>> {
     let mut programs = Vec::new();
     for mpi in BOTH {
         let built = built(mpi, "mpich").join(folder);
         let source = self::built("sources", "mpich/test/mpi").join(folder);
-        let lists = [built.join("testlist"), source.join("testlist"), source.join("testlist.in")];
-        let list = lists.iter().find_map(|list| fs::read_to_string(list).ok()).unwrap_or_default();
-        for line in list.lines().filter(|line| !line.starts_with(['#', '@']) && !line.contains("mem=") && !line.contains("xfail")) {
+        let lists = [
+            built.join("testlist"),
+            source.join("testlist"),
+            source.join("testlist.in"),
+        ];
+        let list = lists
+            .iter()
+            .find_map(|list| fs::read_to_string(list).ok())
+            .unwrap_or_default();
+        for line in list.lines().filter(|line| {
+            !line.starts_with(['#', '@']) && !line.contains("mem=") && !line.contains("xfail")
+        }) {
             let mut words = line.split_whitespace();
-            let (Some(name), Some(Ok(ranks))) = (words.next(), words.next().map(str::parse)) else { continue };
+            let (Some(name), Some(Ok(ranks))) = (words.next(), words.next().map(str::parse)) else {
+                continue;
+            };
             if ranks > 16 {
                 continue;
             }
-            let arguments = words.filter_map(|word| Some(word.strip_prefix("arg=")?.to_owned())).collect();
-            let outcomes = |output: &Output| as_a_whole(output, String::from_utf8_lossy(&output.stdout).contains(" No Errors"));
-            programs.push(SuiteProgram { name: format!("{folder}/{name}"), mpi, ranks, path: built.join(name), arguments, outcomes });
+            let arguments = words
+                .filter_map(|word| Some(word.strip_prefix("arg=")?.to_owned()))
+                .collect();
+            let outcomes = |output: &Output| {
+                as_a_whole(
+                    output,
+                    String::from_utf8_lossy(&output.stdout).contains(" No Errors"),
+                )
+            };
+            programs.push(SuiteProgram {
+                name: format!("{folder}/{name}"),
+                mpi,
+                ranks,
+                path: built.join(name),
+                arguments,
+                outcomes,
+            });
         }
     }
     programs
@@ -153,35 +245,61 @@ fn mpich_errors_of_collectives() {
 
 #[test]
 fn mpich_communicators_and_processes() {
-    let programs = ["comm", "init", "spawn", "threads/comm", "threads/coll", "errhan"].iter().flat_map(|folder| mpich_tests(folder));
-    alike("MPICH comm, init, spawn, threads", &programs.collect::<Vec<_>>());
+    let programs = [
+        "comm",
+        "init",
+        "spawn",
+        "threads/comm",
+        "threads/coll",
+        "errhan",
+    ]
+    .iter()
+    .flat_map(|folder| mpich_tests(folder));
+    alike(
+        "MPICH comm, init, spawn, threads",
+        &programs.collect::<Vec<_>>(),
+    );
 }
 
 /// Python's unittest names each test and how it ended; rank 0 speaks for all.
 fn mpi4py_tests(suite: &str) -> Vec<SuiteProgram<'static>> {
-    const MODULES: &str = "cco_buf cco_buf_inter cco_nb_buf cco_nb_vec cco_ngh_buf cco_ngh_obj cco_obj cco_obj_inter cco_pr_buf \
-                           cco_pr_ngh_buf cco_pr_vec cco_vec cco_vec_inter comm comm_inter comm_topo dynproc spawn threads util_pkl5";
+    const MODULES: &str = "cco_buf cco_buf_inter cco_nb_buf cco_nb_vec cco_ngh_buf cco_ngh_obj \
+                           cco_obj cco_obj_inter cco_pr_buf cco_pr_ngh_buf cco_pr_vec cco_vec \
+                           cco_vec_inter comm comm_inter comm_topo dynproc spawn threads util_pkl5";
     let mut programs = Vec::new();
     for mpi in BOTH {
         let built = built(mpi, suite);
-        for (module, ranks) in MODULES.split_whitespace().flat_map(|module| [1, 2, 3, 5].map(|ranks| (module, ranks))) {
+        for (module, ranks) in MODULES
+            .split_whitespace()
+            .flat_map(|module| [1, 2, 3, 5].map(|ranks| (module, ranks)))
+        {
             if !built.join(format!("test/test_{module}.py")).exists() {
                 continue;
             }
             let script = format!(
-                "PYTHONPATH='{0}' exec python3 '{0}/test/runtests.py' --no-builddir -v -i '^test_{module}\\.py$' 2>&1 | \
-                 if [ ${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} = 0 ]; then cat; else cat >/dev/null; fi",
+                "PYTHONPATH='{0}' exec python3 '{0}/test/runtests.py' --no-builddir -v -i \
+                 '^test_{module}\\.py$' 2>&1 | if [ ${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} = 0 ]; \
+                 then cat; else cat >/dev/null; fi",
                 built.display()
             );
             let arguments = vec!["-c".to_owned(), script];
             let outcomes = |output: &Output| {
                 let text = String::from_utf8_lossy(&output.stdout).into_owned();
                 let ended = text.lines().filter_map(|line| line.split_once(" ... "));
-                let mut outcomes: SuiteOutcomes = ended.map(|(test, end)| (test.to_owned(), end.trim().to_owned())).collect();
+                let mut outcomes: SuiteOutcomes = ended
+                    .map(|(test, end)| (test.to_owned(), end.trim().to_owned()))
+                    .collect();
                 outcomes.extend(as_a_whole(output, text.contains("\nOK")));
                 outcomes
             };
-            programs.push(SuiteProgram { name: format!("{suite}/{module}"), mpi, ranks, path: "/bin/bash".into(), arguments, outcomes });
+            programs.push(SuiteProgram {
+                name: format!("{suite}/{module}"),
+                mpi,
+                ranks,
+                path: "/bin/bash".into(),
+                arguments,
+                outcomes,
+            });
         }
     }
     programs
@@ -197,7 +315,8 @@ fn mpi4py_3() {
     alike("mpi4py 3", &mpi4py_tests("mpi4py-3.1.6"));
 }
 
-/// Intel's benchmarks, compiled to check what they receive: a line for each size, whose last column counts what is wrong.
+/// Intel's benchmarks, compiled to check what they receive: a line for each size, whose last column
+/// counts what is wrong.
 #[test]
 fn intel_mpi_benchmarks() {
     let mut programs = Vec::new();
@@ -208,14 +327,23 @@ fn intel_mpi_benchmarks() {
             (4, "IMB-NBC", "Ialltoall Ialltoallv Iallgather Iallgatherv"),
         ] {
             for name in names.split(' ') {
-                let flags = format!("{name} -npmin {ranks} -msglog 0:18 -iter 5 -iter_policy off -time 5");
+                let flags =
+                    format!("{name} -npmin {ranks} -msglog 0:18 -iter 5 -iter_policy off -time 5");
                 let arguments = flags.split(' ').map(str::to_owned).collect();
                 let outcomes = |output: &Output| {
                     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                    let sizes = text.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
+                    let sizes = text
+                        .lines()
+                        .filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
                     let words = sizes.map(|line| line.split_whitespace().collect::<Vec<_>>());
-                    let mut outcomes: SuiteOutcomes =
-                        words.filter_map(|words| Some((format!("{} B", words.first()?), format!("{} wrong", words.last()?)))).collect();
+                    let mut outcomes: SuiteOutcomes = words
+                        .filter_map(|words| {
+                            Some((
+                                format!("{} B", words.first()?),
+                                format!("{} wrong", words.last()?),
+                            ))
+                        })
+                        .collect();
                     outcomes.extend(as_a_whole(output, !outcomes.is_empty()));
                     outcomes
                 };
@@ -238,21 +366,48 @@ fn intel_mpi_benchmarks() {
 fn osu_micro_benchmarks() {
     let mut programs = Vec::new();
     for mpi in BOTH {
-        for name in ["alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv", "ialltoall", "iallgather"] {
-            let folder = if name.starts_with('i') { "non_blocking" } else { "blocking" };
+        for name in [
+            "alltoall",
+            "alltoallv",
+            "alltoallw",
+            "allgather",
+            "allgatherv",
+            "ialltoall",
+            "iallgather",
+        ] {
+            let folder = if name.starts_with('i') {
+                "non_blocking"
+            } else {
+                "blocking"
+            };
             for ranks in [3, 8] {
                 let path = built(mpi, "osu").join(format!("c/mpi/collective/{folder}/osu_{name}"));
-                let arguments = "-c -m 1:262144 -i 5 -x 1".split(' ').map(str::to_owned).collect();
+                let arguments = "-c -m 1:262144 -i 5 -x 1"
+                    .split(' ')
+                    .map(str::to_owned)
+                    .collect();
                 let outcomes = |output: &Output| {
                     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                    let sizes = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+                    let sizes = text
+                        .lines()
+                        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
                     let words = sizes.map(|line| line.split_whitespace().collect::<Vec<_>>());
-                    let mut outcomes: SuiteOutcomes =
-                        words.filter_map(|words| Some((format!("{} B", words.first()?), (*words.last()?).to_owned()))).collect();
+                    let mut outcomes: SuiteOutcomes = words
+                        .filter_map(|words| {
+                            Some((format!("{} B", words.first()?), (*words.last()?).to_owned()))
+                        })
+                        .collect();
                     outcomes.extend(as_a_whole(output, !outcomes.is_empty()));
                     outcomes
                 };
-                programs.push(SuiteProgram { name: format!("osu_{name}"), mpi, ranks, path, arguments, outcomes });
+                programs.push(SuiteProgram {
+                    name: format!("osu_{name}"),
+                    mpi,
+                    ranks,
+                    path,
+                    arguments,
+                    outcomes,
+                });
             }
         }
     }

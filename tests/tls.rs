@@ -26,8 +26,15 @@ impl TestAuthority {
         fs::write(&ca, issuer.pem()).unwrap();
         let key = KeyPair::generate().unwrap();
         let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let cert = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
-        TestAuthority { ca, cert: cert.pem(), key: key.serialize_pem() }
+        let cert = CertificateParams::new(names)
+            .unwrap()
+            .signed_by(&key, &issuer)
+            .unwrap();
+        TestAuthority {
+            ca,
+            cert: cert.pem(),
+            key: key.serialize_pem(),
+        }
     }
 
     /// Gives the controller this authority's certificate.
@@ -42,11 +49,18 @@ fn view(url: &str, ca: Option<&Path>) -> AppMessage {
     let (tell, seen) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let (url, flag) = (url.to_owned(), Arc::clone(&stop));
-    let authorities = ca.map(|ca| tui::authorities(ca).unwrap()).unwrap_or_default();
-    std::thread::spawn(move || tui::source::follow(&url, None, &authorities, &flag, |m| tell.send(m).is_ok()));
+    let authorities = ca
+        .map(|ca| tui::authorities(ca).unwrap())
+        .unwrap_or_default();
+    std::thread::spawn(move || {
+        tui::source::follow(&url, None, &authorities, &flag, |m| tell.send(m).is_ok())
+    });
     let end = Instant::now() + Duration::from_secs(60);
     let first = loop {
-        match seen.recv_timeout(end.saturating_duration_since(Instant::now())).expect("a picture or a reason") {
+        match seen
+            .recv_timeout(end.saturating_duration_since(Instant::now()))
+            .expect("a picture or a reason")
+        {
             AppMessage::Lost(why) if why.contains("timeout") => {}
             answer => break answer,
         }
@@ -56,23 +70,37 @@ fn view(url: &str, ca: Option<&Path>) -> AppMessage {
 }
 
 fn lost(message: AppMessage) -> String {
-    let AppMessage::Lost(why) = message else { panic!("expected a reason, found {message:?}") };
+    let AppMessage::Lost(why) = message else {
+        panic!("expected a reason, found {message:?}")
+    };
     why
 }
 
 #[test]
 fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
-    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
+    let [ours, theirs] =
+        ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
     ours.hand(dir.path());
     let inventory = dir.path().join("inventory.yaml");
-    fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0]\n")
-        .unwrap();
+    fs::write(
+        &inventory,
+        "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
+                           {default: {version: 2c, community: x}}\nhosts: [n0]\n",
+    )
+    .unwrap();
     let [cert, key] = ["cert.pem", "key.pem"].map(|f| dir.path().join(f).display().to_string());
-    let daemon = ControllerProcess::start(&inventory, &dir.path().join("shared"), &["--tls-cert", &cert, "--tls-key", &key]);
+    let daemon = ControllerProcess::start(
+        &inventory,
+        &dir.path().join("shared"),
+        &["--tls-cert", &cert, "--tls-key", &key],
+    );
     let https = format!("https://{}", daemon.api);
 
-    assert!(matches!(view(&https, Some(&ours.ca)), AppMessage::Picture(_)));
+    assert!(matches!(
+        view(&https, Some(&ours.ca)),
+        AppMessage::Picture(_)
+    ));
     let why = lost(view(&https, Some(&theirs.ca)));
     assert!(why.contains("not by an authority of --ca FILE"), "{why}");
     let why = lost(view(&https, None));
@@ -83,13 +111,22 @@ fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
     theirs.hand(dir.path());
     daemon.signal("-HUP");
     daemon.wait_for_log("inventory read again");
-    assert!(matches!(view(&https, Some(&theirs.ca)), AppMessage::Picture(_)), "read again");
+    assert!(
+        matches!(view(&https, Some(&theirs.ca)), AppMessage::Picture(_)),
+        "read again"
+    );
     fs::write(dir.path().join("key.pem"), &ours.key).unwrap();
     daemon.signal("-HUP");
     daemon.wait_for_log("the certificate read before stays in use");
-    assert!(matches!(view(&https, Some(&theirs.ca)), AppMessage::Picture(_)), "a key that does not fit changes nothing");
+    assert!(
+        matches!(view(&https, Some(&theirs.ca)), AppMessage::Picture(_)),
+        "a key that does not fit changes nothing"
+    );
     let said = daemon.stop();
-    assert!(said.contains("API on https://") && !said.contains("PRIVATE KEY"), "{said}");
+    assert!(
+        said.contains("API on https://") && !said.contains("PRIVATE KEY"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -97,34 +134,64 @@ fn a_viewer_that_wants_tls_of_a_controller_without_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let ours = TestAuthority::new(dir.path(), "ours.pem");
     let inventory = dir.path().join("inventory.yaml");
-    fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0]\n")
-        .unwrap();
+    fs::write(
+        &inventory,
+        "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
+                           {default: {version: 2c, community: x}}\nhosts: [n0]\n",
+    )
+    .unwrap();
     let daemon = ControllerProcess::start(&inventory, &dir.path().join("shared"), &[]);
     let why = lost(view(&format!("https://{}", daemon.api), Some(&ours.ca)));
-    assert!(why.contains("it speaks no TLS: connect with http://"), "{why}");
+    assert!(
+        why.contains("it speaks no TLS: connect with http://"),
+        "{why}"
+    );
     daemon.stop();
 }
 
 #[test]
 fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
     let dir = tempfile::tempdir().unwrap();
-    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
+    let [ours, theirs] =
+        ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
     let inventory = dir.path().join("inventory.yaml");
-    fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\n").unwrap();
+    fs::write(
+        &inventory,
+        "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
+                           {default: {version: 2c, community: x}}\n",
+    )
+    .unwrap();
     for (cert, key, problem) in [
         (ours.cert.as_str(), theirs.key.as_str(), "key.pem: "),
         ("", &ours.key, "cert.pem: no certificate in it"),
-        (&ours.cert, "hunter22", "key.pem: nothing of that kind in it"),
+        (
+            &ours.cert,
+            "hunter22",
+            "key.pem: nothing of that kind in it",
+        ),
         (&ours.key, &ours.key, "cert.pem: no certificate in it"),
     ] {
         fs::write(dir.path().join("cert.pem"), cert).unwrap();
         fs::write(dir.path().join("key.pem"), key).unwrap();
         let mut command = std::process::Command::new(HEDDLE);
-        command.args(["controller", "--listen", "127.0.0.1:0", "--inventory"]).arg(&inventory).arg("--dir").arg(dir.path().join("shared"));
-        command.arg("--tls-cert").arg(dir.path().join("cert.pem")).arg("--tls-key").arg(dir.path().join("key.pem"));
+        command
+            .args(["controller", "--listen", "127.0.0.1:0", "--inventory"])
+            .arg(&inventory)
+            .arg("--dir")
+            .arg(dir.path().join("shared"));
+        command
+            .arg("--tls-cert")
+            .arg(dir.path().join("cert.pem"))
+            .arg("--tls-key")
+            .arg(dir.path().join("key.pem"));
         let output = command.output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(64) && said.contains(problem) && !said.contains("hunter22"), "{problem}: {said}");
+        assert!(
+            output.status.code() == Some(64)
+                && said.contains(problem)
+                && !said.contains("hunter22"),
+            "{problem}: {said}"
+        );
         assert!(!dir.path().join("shared").exists());
     }
 }
@@ -132,29 +199,70 @@ fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
 #[test]
 fn an_agent_trusts_the_authority_it_is_given_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
-    let [ours, theirs] = ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
+    let [ours, theirs] =
+        ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
     ours.hand(dir.path());
     let file = |name: &str| dir.path().join(name).display().to_string();
     let [inventory, journal, token] = ["inventory.yaml", "journal", "token"].map(file);
-    fs::write(&inventory, "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: {default: {version: 2c, community: x}}\nhosts: [n0]\n")
-        .unwrap();
+    fs::write(
+        &inventory,
+        "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
+                           {default: {version: 2c, community: x}}\nhosts: [n0]\n",
+    )
+    .unwrap();
     fs::write(&token, "0123456789abcdef").unwrap();
     let [cert, key] = ["cert.pem", "key.pem"].map(file);
-    let more = ["--tls-cert", &cert, "--tls-key", &key, "--journal", &journal, "--agent-token-file", &token];
+    let more = [
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+        "--journal",
+        &journal,
+        "--agent-token-file",
+        &token,
+    ];
     let daemon = ControllerProcess::start(Path::new(&inventory), &dir.path().join("shared"), &more);
     let agent = |ca: &Path| {
         let log = dir.path().join("agent.log");
         let mut command = std::process::Command::new(HEDDLE);
-        command.args(["agent", "--name", "n0", "--interface", "none0", "--no-announce", "--no-probe", "--token-file", &token]);
-        command.args(["--controller", &format!("https://{}", daemon.api), "--ca"]).arg(ca);
-        (command.stderr(fs::File::create(&log).unwrap()).spawn().expect("a program that was built"), log)
+        command.args([
+            "agent",
+            "--name",
+            "n0",
+            "--interface",
+            "none0",
+            "--no-announce",
+            "--no-probe",
+            "--token-file",
+            &token,
+        ]);
+        command
+            .args(["--controller", &format!("https://{}", daemon.api), "--ca"])
+            .arg(ca);
+        (
+            command
+                .stderr(fs::File::create(&log).unwrap())
+                .spawn()
+                .expect("a program that was built"),
+            log,
+        )
     };
     let (mut stranger, log) = agent(&theirs.ca);
-    wait("not by an authority of --ca FILE; the newest report waits", || fs::read_to_string(&log).unwrap());
+    wait(
+        "not by an authority of --ca FILE; the newest report waits",
+        || fs::read_to_string(&log).unwrap(),
+    );
     stranger.kill().and_then(|()| stranger.wait()).unwrap();
-    assert!(!fs::read_to_string(&journal).unwrap().contains("\"reporter\":\"n0\""));
+    assert!(
+        !fs::read_to_string(&journal)
+            .unwrap()
+            .contains("\"reporter\":\"n0\"")
+    );
     let (mut trusting, _) = agent(&ours.ca);
-    wait("\"reporter\":\"n0\"", || fs::read_to_string(&journal).unwrap());
+    wait("\"reporter\":\"n0\"", || {
+        fs::read_to_string(&journal).unwrap()
+    });
     trusting.kill().and_then(|()| trusting.wait()).unwrap();
     daemon.stop();
 }

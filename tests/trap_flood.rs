@@ -15,27 +15,61 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What the inventory of these tests asks for is quiet in between: no polls, and no host that would be searched for.
+/// What the inventory of these tests asks for is quiet in between: no polls, and no host that would
+/// be searched for.
 const QUIET: &str = "hosts: []\ntiming: {poll: 600s, full: 3600s, timeout: 10s}\n";
 const SECURE: &str = "{version: 3, user: monsha, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}";
 /// Its words for net-snmp's sender.
-const SIGNED: [&str; 15] =
-    ["-v3", "-e", "0x8000000001020304", "-u", "monsha", "-l", "authPriv", "-a", "SHA", "-A", "authpass12", "-x", "AES", "-X", "privpass12"];
+const SIGNED: [&str; 15] = [
+    "-v3",
+    "-e",
+    "0x8000000001020304",
+    "-u",
+    "monsha",
+    "-l",
+    "authPriv",
+    "-a",
+    "SHA",
+    "-A",
+    "authpass12",
+    "-x",
+    "AES",
+    "-X",
+    "privpass12",
+];
 
 /// A controller that asks this snmpd and hears traps where it is told to.
-fn controller(folder: &Path, snmpd: &SnmpdProcess, credential: &str) -> (ControllerProcess, SocketAddr) {
-    let listen = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+fn controller(
+    folder: &Path,
+    snmpd: &SnmpdProcess,
+    credential: &str,
+) -> (ControllerProcess, SocketAddr) {
+    let listen = UdpSocket::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
     let text = format!(
-        "switches: {{s0: {{address: \"{}\"}}}}\nsnmp: {{default: {credential}}}\ntraps: {{listen: \"{listen}\"}}\n{QUIET}",
+        "switches: {{s0: {{address: \"{}\"}}}}\nsnmp: {{default: {credential}}}\ntraps: \
+         {{listen: \"{listen}\"}}\n{QUIET}",
         snmpd.address
     );
     let file = folder.join("inventory.yaml");
     std::fs::write(&file, text).unwrap();
     let journal = folder.join("journal");
-    let daemon = ControllerProcess::start(&file, &folder.join("shared"), &["--journal", journal.to_str().unwrap()]);
+    let daemon = ControllerProcess::start(
+        &file,
+        &folder.join("shared"),
+        &["--journal", journal.to_str().unwrap()],
+    );
     until_so("the controller hears traps", || {
-        let wanted = format!(" {:08X}:{:04X} ", u32::from_le_bytes([127, 0, 0, 1]), listen.port());
-        std::fs::read_to_string("/proc/net/udp").unwrap().contains(&wanted)
+        let wanted = format!(
+            " {:08X}:{:04X} ",
+            u32::from_le_bytes([127, 0, 0, 1]),
+            listen.port()
+        );
+        std::fs::read_to_string("/proc/net/udp")
+            .unwrap()
+            .contains(&wanted)
     });
     (daemon, listen)
 }
@@ -48,19 +82,37 @@ struct RequestCounter<'a> {
 
 impl RequestCounter<'_> {
     fn new(snmpd: &SnmpdProcess) -> RequestCounter<'_> {
-        RequestCounter { snmpd, own: Cell::new(0) }
+        RequestCounter {
+            snmpd,
+            own: Cell::new(0),
+        }
     }
 
-    /// How many messages others have sent it: snmpInPkts.0 (RFC 3418) without those that asked for it.
+    /// How many messages others have sent it: snmpInPkts.0 (RFC 3418) without those that asked for
+    /// it.
     fn messages(&self) -> u64 {
         let address = self.snmpd.address.to_string();
         let output = Command::new("snmpget")
-            .args(["-v2c", "-c", "c0mmunity", "-r", "0", "-t", "30", "-Oqv", &address, "1.3.6.1.2.1.11.1.0"])
+            .args([
+                "-v2c",
+                "-c",
+                "c0mmunity",
+                "-r",
+                "0",
+                "-t",
+                "30",
+                "-Oqv",
+                &address,
+                "1.3.6.1.2.1.11.1.0",
+            ])
             .env("MIBS", "")
             .output()
             .expect("no snmpget on this machine; this test counts with it: apt install snmp");
         self.own.set(self.own.get() + 1);
-        let all: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap_or_else(|e| panic!("{e}: {output:?}"));
+        let all: u64 = String::from_utf8_lossy(&output.stdout)
+            .trim()
+            .parse()
+            .unwrap_or_else(|e| panic!("{e}: {output:?}"));
         all - self.own.get()
     }
 
@@ -94,7 +146,8 @@ fn a_flood_of_traps_costs_a_look_a_second() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let snmpd = SnmpdProcess::start();
-    let (_daemon, listen) = controller(folder.path(), &snmpd, "{version: 2c, community: c0mmunity}");
+    let (_daemon, listen) =
+        controller(folder.path(), &snmpd, "{version: 2c, community: c0mmunity}");
     let link_down = trap(&["-v2c", "-c", "any"]);
     let counter = RequestCounter::new(&snmpd);
     let before = counter.at_rest();
@@ -104,9 +157,13 @@ fn a_flood_of_traps_costs_a_look_a_second() {
     let look = one - before;
     let lasted = flood(&link_down, listen, 150);
     let cost = counter.at_rest() - one;
-    // A look at once, one a second, one at the end; and now and then the controller searches for what it misses.
+    // A look at once, one a second, one at the end; and now and then the controller searches for
+    // what it misses.
     let most = 4 * look * (lasted.as_secs() + 2);
-    assert!((2 * look..=most).contains(&cost), "150 traps in {lasted:?} cost {cost} messages, of which one trap costs {look}");
+    assert!(
+        (2 * look..=most).contains(&cost),
+        "150 traps in {lasted:?} cost {cost} messages, of which one trap costs {look}"
+    );
 }
 
 #[test]
@@ -119,8 +176,18 @@ fn traps_without_a_signature_are_refused_where_the_switch_is_asked_with_one() {
     daemon.wait_for("traps: 10 traps in the name of switch \\\"s0\\\" (127.0.0.1)");
     flood(&trap(&SIGNED), listen, 1);
     let journal = || std::fs::read_to_string(folder.path().join("journal")).unwrap_or_default();
-    until_so("a signed trap is heard", || journal().contains("\"trap\":{"));
-    assert_eq!(journal().matches("\"trap\":{").count(), 1, "one of those without a signature was heard");
+    until_so("a signed trap is heard", || {
+        journal().contains("\"trap\":{")
+    });
+    assert_eq!(
+        journal().matches("\"trap\":{").count(),
+        1,
+        "one of those without a signature was heard"
+    );
     let log = daemon.stop();
-    assert_eq!(log.matches("in the name of switch").count(), 2, "told at the first and the tenth: {log}");
+    assert_eq!(
+        log.matches("in the name of switch").count(),
+        2,
+        "told at the first and the tenth: {log}"
+    );
 }

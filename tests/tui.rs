@@ -1,4 +1,5 @@
-//! `heddle tui` in a real terminal (tmux): it draws, follows keys and size, and leaves the terminal as it was.
+//! `heddle tui` in a real terminal (tmux): it draws, follows keys and size, and leaves the terminal
+//! as it was.
 #[path = "../tui/tests/fixture/mod.rs"]
 #[allow(dead_code, reason = "the fixture serves several test files")]
 mod fixture;
@@ -19,7 +20,10 @@ struct TmuxServer {
 
 impl TmuxServer {
     fn new(name: &str) -> TmuxServer {
-        let tmux = TmuxServer { socket: format!("heddle-{name}-{}", std::process::id()), folder: tempfile::tempdir().unwrap() };
+        let tmux = TmuxServer {
+            socket: format!("heddle-{name}-{}", std::process::id()),
+            folder: tempfile::tempdir().unwrap(),
+        };
         let json = serde_json::to_string(&fixture::troubled()).unwrap();
         std::fs::write(tmux.snapshot(), json).unwrap();
         let started = tmux.run(&[
@@ -35,7 +39,11 @@ impl TmuxServer {
             "t",
             "env PS1='ready> ' TERM=screen-256color sh",
         ]);
-        assert!(started.status.success(), "tmux: {}", String::from_utf8_lossy(&started.stderr));
+        assert!(
+            started.status.success(),
+            "tmux: {}",
+            String::from_utf8_lossy(&started.stderr)
+        );
         tmux.wait("ready>");
         tmux
     }
@@ -45,7 +53,10 @@ impl TmuxServer {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        let tmux = Command::new("tmux").args(["-L", &self.socket]).args(arguments).output();
+        let tmux = Command::new("tmux")
+            .args(["-L", &self.socket])
+            .args(arguments)
+            .output();
         tmux.unwrap_or_else(|e| panic!("tmux: {e}; this test needs it: apt install tmux"))
     }
 
@@ -55,7 +66,11 @@ impl TmuxServer {
     }
 
     fn keys(&self, keys: &[&str]) {
-        assert!(self.run(&[&["send-keys", "-t", "t"], keys].concat()).status.success());
+        assert!(
+            self.run(&[&["send-keys", "-t", "t"], keys].concat())
+                .status
+                .success()
+        );
     }
 
     fn screen(&self) -> String {
@@ -69,7 +84,9 @@ impl TmuxServer {
 
     /// The same of several texts: tmux shows a screen as far as it is drawn.
     fn wait_for_all(&self, texts: &[&str]) {
-        self.wait_for(&texts.join(", "), |screen| texts.iter().all(|text| screen.contains(text)));
+        self.wait_for(&texts.join(", "), |screen| {
+            texts.iter().all(|text| screen.contains(text))
+        });
     }
 
     fn wait_for(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
@@ -79,26 +96,51 @@ impl TmuxServer {
             if holds(&screen) {
                 return screen;
             }
-            assert!(Instant::now() < end, "no {what:?} within {PATIENCE:?}; the screen shows\n{screen}");
+            assert!(
+                Instant::now() < end,
+                "no {what:?} within {PATIENCE:?}; the screen shows\n{screen}"
+            );
             sleep(Duration::from_millis(50));
         }
     }
 
-    /// Waits until alternate screen, any mouse reporting and cursor are as they should be, in tmux's view of the terminal.
+    /// Waits until alternate screen, any mouse reporting and cursor are as they should be, in
+    /// tmux's view of the terminal.
     fn wait_for_modes(&self, expected: &str) {
-        let modes = || self.run(&["display-message", "-p", "-t", "t", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"]);
-        self.wait_for(&format!("modes {expected}"), |_| String::from_utf8_lossy(&modes().stdout).trim() == expected);
+        let modes = || {
+            self.run(&[
+                "display-message",
+                "-p",
+                "-t",
+                "t",
+                "#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
+            ])
+        };
+        self.wait_for(&format!("modes {expected}"), |_| {
+            String::from_utf8_lossy(&modes().stdout).trim() == expected
+        });
     }
 
     fn start(&self, flags: &str) {
-        self.type_line(&format!("{} tui --snapshot {} {flags}", HEDDLE, self.snapshot().display()));
+        self.type_line(&format!(
+            "{} tui --snapshot {} {flags}",
+            HEDDLE,
+            self.snapshot().display()
+        ));
         self.wait("epoch 41");
     }
 
     /// The process the shell runs.
     fn child(&self) -> String {
-        let shell = String::from_utf8(self.run(&["display-message", "-p", "-t", "t", "#{pane_pid}"]).stdout).unwrap();
-        let child = Command::new("ps").args(["-o", "pid=", "--ppid", shell.trim()]).output().unwrap();
+        let shell = String::from_utf8(
+            self.run(&["display-message", "-p", "-t", "t", "#{pane_pid}"])
+                .stdout,
+        )
+        .unwrap();
+        let child = Command::new("ps")
+            .args(["-o", "pid=", "--ppid", shell.trim()])
+            .output()
+            .unwrap();
         String::from_utf8(child.stdout).unwrap().trim().to_owned()
     }
 
@@ -106,7 +148,10 @@ impl TmuxServer {
     fn is_restored(&self) {
         self.wait_for("the shell's own screen", |s| !s.contains("epoch 41"));
         self.wait_for_modes("0 0 1");
-        self.type_line("stty -a | tr ' ' '\\n' | grep -xE -- '-?(icanon|echo|isig);?' | tr '\\n' '+'; echo; echo end-$((40+2))");
+        self.type_line(
+            "stty -a | tr ' ' '\\n' | grep -xE -- '-?(icanon|echo|isig);?' | tr '\\n' \
+                        '+'; echo; echo end-$((40+2))",
+        );
         self.wait_for_all(&["end-42", "isig+icanon+echo+"]);
     }
 }
@@ -123,7 +168,9 @@ fn draws_follows_keys_and_size_and_leaves_no_trace() {
     t.start("");
     t.wait_for_modes("1 1 0");
     t.wait_for_all(&["▸ ◆ s0", "┤ 1 Topology ├", "× stale"]);
-    t.wait_for("a blocked link told as such", |s| s.contains("BLOCKED") == s.contains("└╌ s3"));
+    t.wait_for("a blocked link told as such", |s| {
+        s.contains("BLOCKED") == s.contains("└╌ s3")
+    });
     t.keys(&["2"]);
     t.wait("◀ bottleneck");
     t.keys(&["?"]);
@@ -132,9 +179,17 @@ fn draws_follows_keys_and_size_and_leaves_no_trace() {
     t.wait_for("no help", |s| !s.contains("this help"));
     t.keys(&["/", "n", "1", "0", "Enter"]);
     t.wait("/n10");
-    assert!(t.run(&["resize-window", "-t", "t", "-x", "120", "-y", "40"]).status.success());
+    assert!(
+        t.run(&["resize-window", "-t", "t", "-x", "120", "-y", "40"])
+            .status
+            .success()
+    );
     t.wait_for_all(&["━ 2 Links", "─ 3 Jobs", "─ 4 Epochs", "5 Events"]);
-    assert!(t.run(&["resize-window", "-t", "t", "-x", "60", "-y", "16"]).status.success());
+    assert!(
+        t.run(&["resize-window", "-t", "t", "-x", "60", "-y", "16"])
+            .status
+            .success()
+    );
     t.wait("┤ 2 Links ├");
     t.keys(&["q"]);
     t.is_restored();
@@ -146,21 +201,38 @@ fn every_frame_is_marked_as_one() {
     const MARKS: (&str, &str) = ("\u{1b}[?2026h", "\u{1b}[?2026l");
     let t = TmuxServer::new("frames");
     let recorded = t.folder.path().join("recorded");
-    assert!(t.run(&["pipe-pane", "-t", "t", &format!("cat > {}", recorded.display())]).status.success());
+    assert!(
+        t.run(&[
+            "pipe-pane",
+            "-t",
+            "t",
+            &format!("cat > {}", recorded.display())
+        ])
+        .status
+        .success()
+    );
     t.start("");
     t.keys(&["2"]);
     t.wait("◀ bottleneck");
     t.keys(&["q"]);
-    let all = || String::from_utf8_lossy(&std::fs::read(&recorded).unwrap_or_default()).into_owned();
-    t.wait_for("the end of the recording", |_| all().contains("\u{1b}[?1049l"));
+    let all =
+        || String::from_utf8_lossy(&std::fs::read(&recorded).unwrap_or_default()).into_owned();
+    t.wait_for("the end of the recording", |_| {
+        all().contains("\u{1b}[?1049l")
+    });
     let all = all();
     let mut pieces = all.split(MARKS.0);
     let mut outside = pieces.next().unwrap().to_owned();
-    let frames = pieces.map(|piece| piece.split_once(MARKS.1).expect("the end of a frame")).map(|(frame, after)| {
-        outside += after;
-        frame
-    });
-    assert!(frames.filter(|frame| frame.contains('─')).count() > 1, "{all:?}");
+    let frames = pieces
+        .map(|piece| piece.split_once(MARKS.1).expect("the end of a frame"))
+        .map(|(frame, after)| {
+            outside += after;
+            frame
+        });
+    assert!(
+        frames.filter(|frame| frame.contains('─')).count() > 1,
+        "{all:?}"
+    );
     assert!(!outside.contains('─'), "{outside:?}");
 }
 
@@ -170,7 +242,14 @@ fn a_signal_leaves_no_trace_either() {
     t.start("--ascii --theme colour-blind");
     assert!(t.screen().is_ascii(), "{}", t.screen());
     let pid = t.child();
-    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success(), "kill {pid}");
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success(),
+        "kill {pid}"
+    );
     t.is_restored();
 }
 
@@ -194,16 +273,31 @@ fn a_closed_window_ends_it() {
 #[test]
 fn prints_one_picture_without_a_terminal() {
     let t = TmuxServer::new("print");
-    let heddle = |flags: &[&str]| Command::new(HEDDLE).arg("tui").args(flags).output().unwrap();
+    let heddle = |flags: &[&str]| {
+        Command::new(HEDDLE)
+            .arg("tui")
+            .args(flags)
+            .output()
+            .unwrap()
+    };
     let file = t.snapshot().display().to_string();
     let printed = heddle(&["--snapshot", &file, "--print", "100x30"]);
     let text = String::from_utf8(printed.stdout).unwrap();
-    assert!(printed.status.success() && text.lines().count() == 30 && text.contains("▲ 2 alarms") && !text.contains('\u{1b}'), "{text}");
+    assert!(
+        printed.status.success()
+            && text.lines().count() == 30
+            && text.contains("▲ 2 alarms")
+            && !text.contains('\u{1b}'),
+        "{text}"
+    );
     let wrong = heddle(&["--snapshot", &file, "--print", "100"]);
     assert_eq!(wrong.status.code(), Some(2));
     let missing = heddle(&["--snapshot", "/nowhere.json", "--print", "80x24"]);
     assert_eq!(missing.status.code(), Some(64));
-    assert!(String::from_utf8_lossy(&missing.stderr).contains("/nowhere.json"), "{missing:?}");
+    assert!(
+        String::from_utf8_lossy(&missing.stderr).contains("/nowhere.json"),
+        "{missing:?}"
+    );
     let blind = heddle(&["--snapshot", &file]);
     assert_eq!(blind.status.code(), Some(64), "no terminal to draw on");
 }

@@ -1,8 +1,9 @@
-//! `heddle tune` under both MPI libraries, and what follows from what it measures: the next epoch's table, what `--check` shows
-//! of it, what a job says of its decisions, what the doctor and the history tell.
+//! `heddle tune` under both MPI libraries, and what follows from what it measures: the next epoch's
+//! table, what `--check` shows of it, what a job says of its decisions, what the doctor and the
+//! history tell.
 //!
-//! Ranks run on this machine, each under a host name of its own (a UTS namespace, which takes root).
-//! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
+//! Ranks run on this machine, each under a host name of its own (a UTS namespace, which takes
+//! root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
 use crate::common::epochs::publish;
@@ -22,12 +23,21 @@ links: [{a: s0, b: s1}]
 ";
 
 fn heddle(arguments: &[&str]) -> (i32, String, String) {
-    said(&Command::new(HEDDLE).args(arguments).output().expect("heddle runs"))
+    said(
+        &Command::new(HEDDLE)
+            .args(arguments)
+            .output()
+            .expect("heddle runs"),
+    )
 }
 
 fn said(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    (
+        output.status.code().unwrap_or(-1),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
 }
 
 /// The launcher of a job of four ranks on four hosts, in words.
@@ -40,9 +50,30 @@ fn launcher(mpi: &str) -> Command {
 fn tune(mpi: &str, dir: &Path, more: &[&str]) -> (i32, String, String) {
     let launcher = launcher(mpi);
     let mut command = Command::new(HEDDLE);
-    command.args(["tune", "--mpi", mpi, "--size", "1k,16k,64k,256k", "--launches", "1", "--seconds", "0.1", "--dir"]).arg(dir).args(more);
-    command.arg("--").arg(launcher.get_program()).args(launcher.get_args());
-    command.envs(launcher.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+        .args([
+            "tune",
+            "--mpi",
+            mpi,
+            "--size",
+            "1k,16k,64k,256k",
+            "--launches",
+            "1",
+            "--seconds",
+            "0.1",
+            "--dir",
+        ])
+        .arg(dir)
+        .args(more);
+    command
+        .arg("--")
+        .arg(launcher.get_program())
+        .args(launcher.get_args());
+    command.envs(
+        launcher
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
     said(&command.output().expect("heddle runs"))
 }
 
@@ -56,38 +87,82 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
     assert!(code == 64 && err.contains("shared"), "{code} {err}");
     publish(&dir, TREE);
     for (number, mpi) in (2..).zip(["openmpi", "mpich"]) {
-        let (code, out, err) = tune(mpi, &dir, if mpi == "mpich" { &[] } else { &["--no-algorithms"] });
+        let (code, out, err) = tune(
+            mpi,
+            &dir,
+            if mpi == "mpich" {
+                &[]
+            } else {
+                &["--no-algorithms"]
+            },
+        );
         assert_eq!(code, 0, "{mpi}: {out}\n{err}");
-        for expected in ["aapc none tcp", "ring tcp", "4 ranks on 4 hosts, epoch", "     256k", "  from        0  native"] {
+        for expected in [
+            "aapc none tcp",
+            "ring tcp",
+            "4 ranks on 4 hosts, epoch",
+            "     256k",
+            "  from        0  native",
+        ] {
             assert!(out.contains(expected), "{mpi}: {expected} is not in\n{out}");
         }
-        assert!(err.contains(&format!("epoch {number} published")) && !err.contains("cannot be gone"), "{err}");
-        // Whatever way the table takes has been tried.
-        let taken = out.lines().filter(|line| line.starts_with("  from ") && line.split_whitespace().nth(2) != Some("native"));
-        assert!(taken.clone().all(|line| line.ends_with("measured and confirmed")), "{out}");
         assert!(
-            taken.count() == 0 || out.contains(", confirmed\n") && err.contains("every other row of calls past heddle"),
+            err.contains(&format!("epoch {number} published")) && !err.contains("cannot be gone"),
+            "{err}"
+        );
+        // Whatever way the table takes has been tried.
+        let taken = out.lines().filter(|line| {
+            line.starts_with("  from ") && line.split_whitespace().nth(2) != Some("native")
+        });
+        assert!(
+            taken
+                .clone()
+                .all(|line| line.ends_with("measured and confirmed")),
+            "{out}"
+        );
+        assert!(
+            taken.count() == 0
+                || out.contains(", confirmed\n")
+                    && err.contains("every other row of calls past heddle"),
             "{out}\n{err}"
         );
         assert!(!dir.join("trial").exists());
         assert_agreement_holds_between(&dir, mpi);
     }
     let tuning = fs::read_to_string(dir.join("tuning.json")).expect("the measurements");
-    assert_eq!(fs::read_to_string(dir.join("epochs/00000003/tuning.json")).expect("in the epoch"), tuning);
-    for part in ["\"mpi\": \"openmpi\"", "\"mpi\": \"mpich\"", "\"name\": \"pairwise\"", "\"pingpong\": [", "MPICH Version"] {
+    assert_eq!(
+        fs::read_to_string(dir.join("epochs/00000003/tuning.json")).expect("in the epoch"),
+        tuning
+    );
+    for part in [
+        "\"mpi\": \"openmpi\"",
+        "\"mpi\": \"mpich\"",
+        "\"name\": \"pairwise\"",
+        "\"pingpong\": [",
+        "MPICH Version",
+    ] {
         assert!(tuning.contains(part), "{part}");
     }
 
-    // The check has a line for each collective and size, what it shows, and that as its exit status.
+    // The check has a line for each collective and size, what it shows, and that as its exit
+    // status.
     let (code, out, err) = tune("mpich", &dir, &["--check", "--rounds", "5"]);
     let shown = |word: &str| out.lines().filter(|line| line.ends_with(word)).count();
     for collective in ["alltoall", "allgather"] {
         for size in [" 8 ", " 1k ", " 16k ", " 64k ", " 256k "] {
-            assert!(out.lines().any(|line| line.starts_with(collective) && line.contains(size)), "{collective}{size}: {out}\n{err}");
+            assert!(
+                out.lines()
+                    .any(|line| line.starts_with(collective) && line.contains(size)),
+                "{collective}{size}: {out}\n{err}"
+            );
         }
     }
     let lines = out.lines().filter(|line| line.starts_with("all")).count();
-    assert_eq!(shown("faster") + shown("holds") + shown("within the noise") + shown("SLOWER"), lines, "{out}");
+    assert_eq!(
+        shown("faster") + shown("holds") + shown("within the noise") + shown("SLOWER"),
+        lines,
+        "{out}"
+    );
     assert_eq!(code, i32::from(shown("SLOWER") > 0), "{out}\n{err}");
 
     // A job says what it does and why, once a size.
@@ -102,10 +177,18 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
             .output()
             .expect("mpirun"),
     );
-    let decisions: Vec<&str> = said.2.lines().filter(|line| line.contains(" a block: ")).collect();
+    let decisions: Vec<&str> = said
+        .2
+        .lines()
+        .filter(|line| line.contains(" a block: "))
+        .collect();
     assert_eq!(decisions.len(), 2, "{}", said.2);
     assert!(
-        decisions.iter().all(|line| line.contains("heddle: alltoall of ") && line.contains("measured") && line.contains(", epoch 3")),
+        decisions
+            .iter()
+            .all(|line| line.contains("heddle: alltoall of ")
+                && line.contains("measured")
+                && line.contains(", epoch 3")),
         "{decisions:?}"
     );
 
@@ -117,43 +200,93 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
         "mpich      measured: 20",
         "MPI        /usr/bin/mpi",
     ] {
-        assert!(out.lines().any(|l| l.starts_with(line)), "{line} is not in\n{out}");
+        assert!(
+            out.lines().any(|l| l.starts_with(line)),
+            "{line} is not in\n{out}"
+        );
     }
 
     // The host's cable is another one: nothing measured holds, and everybody says so.
     publish(&dir, &TREE.replace("n3: {switch: s1", "n3: {switch: s0"));
     let (_, out, _) = heddle(&["doctor", "--mpi", "--dir", shared]);
-    assert!(out.contains("openmpi    modelled, to be measured again: 20"), "{out}");
+    assert!(
+        out.contains("openmpi    modelled, to be measured again: 20"),
+        "{out}"
+    );
     let (_, out, _) = heddle(&["history", "--dir", shared]);
-    assert!(out.lines().any(|line| line.contains("decision table: ") && line.contains("to be measured again")), "{out}");
+    assert!(
+        out.lines()
+            .any(|line| line.contains("decision table: ") && line.contains("to be measured again")),
+        "{out}"
+    );
 }
 
 /// What two sizes measured next to each other go, those between them go, too.
 fn assert_agreement_holds_between(dir: &Path, mpi: &str) {
-    let of = if mpi == "mpich" { Mpi::Mpich } else { Mpi::OpenMpi };
-    let table = current_epoch(dir).expect("readable").expect("published").table.for_mpi(of);
+    let of = if mpi == "mpich" {
+        Mpi::Mpich
+    } else {
+        Mpi::OpenMpi
+    };
+    let table = current_epoch(dir)
+        .expect("readable")
+        .expect("published")
+        .table
+        .for_mpi(of);
     for collective in [Collective::Alltoall, Collective::Allgather] {
         let way = |block: u64| table.choose(collective, Bytes(block));
-        for (size, next) in [(1 << 10, 16 << 10), (16 << 10, 64 << 10), (64 << 10, 256 << 10)] {
+        for (size, next) in [
+            (1 << 10, 16 << 10),
+            (16 << 10, 64 << 10),
+            (64 << 10, 256 << 10),
+        ] {
             if way(size) == way(next) && way(size) != Way::Native {
-                assert!([size + 1, 2 * size, next - 1].into_iter().all(|block| way(block) == way(size)), "{mpi}: {table:?}");
+                assert!(
+                    [size + 1, 2 * size, next - 1]
+                        .into_iter()
+                        .all(|block| way(block) == way(size)),
+                    "{mpi}: {table:?}"
+                );
             }
         }
     }
 }
 
 fn preload() -> String {
-    format!("{}:{}", lib().join("libheddle.so").display(), lib().join("libheddle-idle.so").display())
+    format!(
+        "{}:{}",
+        lib().join("libheddle.so").display(),
+        lib().join("libheddle-idle.so").display()
+    )
 }
 
 #[test]
 fn the_doctor_says_what_is_missing() {
     let dir = TempDir::new().expect("a temporary directory");
-    let (code, out, _) = heddle(&["doctor", "--mpi", "--dir", dir.path().to_str().expect("a path")]);
-    assert!(code == 1 && out.contains("epoch      none published yet: run heddle controller, or heddle publish"), "{out}");
+    let (code, out, _) = heddle(&[
+        "doctor",
+        "--mpi",
+        "--dir",
+        dir.path().to_str().expect("a path"),
+    ]);
+    assert!(
+        code == 1
+            && out.contains(
+                "epoch      none published yet: run heddle controller, or heddle publish"
+            ),
+        "{out}"
+    );
     lib();
     fs::write(dir.path().join("current"), "nonsense").expect("written");
-    let (code, out, _) = heddle(&["doctor", "--mpi", "--dir", dir.path().to_str().expect("a path")]);
-    assert!(code == 1 && out.contains("expected an epoch number"), "{out}");
+    let (code, out, _) = heddle(&[
+        "doctor",
+        "--mpi",
+        "--dir",
+        dir.path().to_str().expect("a path"),
+    ]);
+    assert!(
+        code == 1 && out.contains("expected an epoch number"),
+        "{out}"
+    );
     assert!(out.contains("LD_PRELOAD does not name it here"), "{out}");
 }

@@ -1,4 +1,5 @@
-//! `heddle discover --walks` from the outside. `tests/golden/walks/demo` holds what the lab's `demo.yaml` once answered.
+//! `heddle discover --walks` from the outside. `tests/golden/walks/demo` holds what the lab's
+//! `demo.yaml` once answered.
 use crate::common::HEDDLE;
 use crate::common::golden::{check, folder, transcript};
 use serde_json::Value;
@@ -20,28 +21,59 @@ fn transcripts() {
         ("both", "discover --walks demo --inventory inventory.yaml"),
         ("neither", "discover"),
     ] {
-        check(&folder.join(format!("{golden}.golden")), &transcript(&folder, &command.split(' ').collect::<Vec<_>>()));
+        check(
+            &folder.join(format!("{golden}.golden")),
+            &transcript(&folder, &command.split(' ').collect::<Vec<_>>()),
+        );
     }
 }
 
-/// The switch cables found in the demo's walks with some subtrees cut out of them: ends, state and grade.
+/// The switch cables found in the demo's walks with some subtrees cut out of them: ends, state and
+/// grade.
 fn cables_without(subtrees: &[&str]) -> Vec<String> {
     let walks = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(folder("walks").join("demo")).unwrap() {
         let path = entry.unwrap().path();
-        let cut = |line: &&str| subtrees.iter().any(|t| line.trim_start_matches('.').starts_with(t));
-        let kept: String = fs::read_to_string(&path).unwrap().lines().filter(|l| !cut(l)).map(|l| format!("{l}\n")).collect();
+        let cut = |line: &&str| {
+            subtrees
+                .iter()
+                .any(|t| line.trim_start_matches('.').starts_with(t))
+        };
+        let kept: String = fs::read_to_string(&path)
+            .unwrap()
+            .lines()
+            .filter(|l| !cut(l))
+            .map(|l| format!("{l}\n"))
+            .collect();
         fs::write(walks.path().join(path.file_name().unwrap()), kept).unwrap();
     }
     let found = discover(walks.path());
     let word = |l: &Value, key: &str| l[key].as_str().unwrap().to_owned();
-    let links = found["links"].as_array().unwrap().iter().filter(|l| word(l, "b").starts_with('s'));
-    links.map(|l| ["a", "a_port", "b", "b_port", "state", "grade"].map(|key| word(l, key)).join(" ")).collect()
+    let links = found["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|l| word(l, "b").starts_with('s'));
+    links
+        .map(|l| {
+            ["a", "a_port", "b", "b_port", "state", "grade"]
+                .map(|key| word(l, key))
+                .join(" ")
+        })
+        .collect()
 }
 
 fn discover(walks: &Path) -> Value {
-    let output = Command::new(HEDDLE).args(["discover", "--format", "json", "--walks"]).arg(walks).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(HEDDLE)
+        .args(["discover", "--format", "json", "--walks"])
+        .arg(walks)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -49,11 +81,24 @@ fn discover(walks: &Path) -> Value {
 fn the_less_is_told_the_less_sure_it_is() {
     let (lldp, stp) = ("1.0.8802.1.1.2", "1.3.6.1.2.1.17.2");
     let all = |grade: &str| {
-        let cables = ["s0 swp1 s1 swp1 forwarding", "s0 swp2 s3 swp1 forwarding", "s1 swp2 s2 swp1 forwarding", "s2 swp2 s3 swp2 blocked"];
+        let cables = [
+            "s0 swp1 s1 swp1 forwarding",
+            "s0 swp2 s3 swp1 forwarding",
+            "s1 swp2 s2 swp1 forwarding",
+            "s2 swp2 s3 swp2 blocked",
+        ];
         cables.map(|c| format!("{c} {grade}"))
     };
     assert_eq!(cables_without(&[]), all("certain"));
-    assert_eq!(cables_without(&[lldp]), all("inferred"), "spanning tree names who is next");
-    assert_eq!(cables_without(&[lldp, stp]), all("inferred")[..3], "no frame passes the blocked one, so nobody learns it is there");
+    assert_eq!(
+        cables_without(&[lldp]),
+        all("inferred"),
+        "spanning tree names who is next"
+    );
+    assert_eq!(
+        cables_without(&[lldp, stp]),
+        all("inferred")[..3],
+        "no frame passes the blocked one, so nobody learns it is there"
+    );
     assert_eq!(cables_without(&[lldp, stp, "1.3.6.1.2.1.17.4"]), [""; 0]);
 }

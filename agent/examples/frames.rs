@@ -1,4 +1,5 @@
-//! Frames that fuzzing starts from: `cargo run -p agent --example frames -- fuzz/corpus` writes one folder a protocol.
+//! Frames that fuzzing starts from: `cargo run -p agent --example frames -- fuzz/corpus` writes one
+//! folder a protocol.
 use agent::frames::bpdu::{Bpdu, ConfigurationBpdu, StpVersion};
 use agent::frames::cdp::CdpAnnouncement;
 use agent::frames::lldp::Lldpdu;
@@ -25,11 +26,17 @@ fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
         port_descr: "uplink".into(),
         name: "s0".into(),
         descr: "a switch".into(),
-        capabilities: Some(SystemCapabilities { bridge: true, router: true }),
+        capabilities: Some(SystemCapabilities {
+            bridge: true,
+            router: true,
+        }),
         management: vec!["10.0.0.1".parse()?, "fe80::1".parse()?],
     };
-    let addressed =
-        Lldpdu { chassis: NeighbourId::Address("10.0.0.1".parse()?), port: NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 1])), ..lldp.clone() };
+    let addressed = Lldpdu {
+        chassis: NeighbourId::Address("10.0.0.1".parse()?),
+        port: NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 1])),
+        ..lldp.clone()
+    };
     let cdp = CdpAnnouncement {
         version: 2,
         ttl: 180,
@@ -39,7 +46,10 @@ fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
         capabilities: lldp.capabilities,
         addresses: lldp.management.clone(),
     };
-    let bridge = BridgeId { priority: 0x8000, address: Mac([2, 0, 0, 0, 0, 1]) };
+    let bridge = BridgeId {
+        priority: 0x8000,
+        address: Mac([2, 0, 0, 0, 0, 1]),
+    };
     let stp = ConfigurationBpdu {
         version: StpVersion::Stp,
         flags: 0x3c,
@@ -52,11 +62,30 @@ fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
         hello_time: 2 << 8,
         forward_delay: 15 << 8,
     };
-    let rstp = ConfigurationBpdu { version: StpVersion::Rstp, ..stp };
-    let mstp =
-        ConfigurationBpdu { version: StpVersion::Mstp { regional_root: bridge, internal_path_cost: 2_000, remaining_hops: 19 }, ..stp };
-    let bpdus = [Bpdu::TopologyChange, Bpdu::Configuration(stp), Bpdu::Configuration(rstp), Bpdu::Configuration(mstp)];
-    let mut seeds = vec![("lldp", lldp.farewell().write()), ("lldp", lldp.write()), ("lldp", addressed.write()), ("cdp", cdp.write())];
+    let rstp = ConfigurationBpdu {
+        version: StpVersion::Rstp,
+        ..stp
+    };
+    let mstp = ConfigurationBpdu {
+        version: StpVersion::Mstp {
+            regional_root: bridge,
+            internal_path_cost: 2_000,
+            remaining_hops: 19,
+        },
+        ..stp
+    };
+    let bpdus = [
+        Bpdu::TopologyChange,
+        Bpdu::Configuration(stp),
+        Bpdu::Configuration(rstp),
+        Bpdu::Configuration(mstp),
+    ];
+    let mut seeds = vec![
+        ("lldp", lldp.farewell().write()),
+        ("lldp", lldp.write()),
+        ("lldp", addressed.write()),
+        ("cdp", cdp.write()),
+    ];
     seeds.extend(bpdus.iter().map(|bpdu| ("bpdu", bpdu.write())));
     Ok(seeds)
 }

@@ -1,5 +1,5 @@
-//! Answers, traps, probes' answers, reports, walks, inventories and plans that fuzzing starts from: `cargo run -p agent --example inputs -- fuzz/corpus`
-//! writes one folder a target.
+//! Answers, traps, probes' answers, reports, walks, inventories and plans that fuzzing starts from:
+//! `cargo run -p agent --example inputs -- fuzz/corpus` writes one folder a target.
 use agent::host::probe::icmp::{IcmpEcho, echo_request};
 use snmp::message::CommunityMessage;
 use snmp::pdu::ResponsePdu;
@@ -8,10 +8,11 @@ use std::fs;
 use std::path::Path;
 
 const WALK: &str = "1.3.6.1.2.1.1.5.0|4|s0\n1.0.8802.1.1.2.1.3.1.0|2|4\n1.0.8802.1.1.2.1.3.2.0|4x|020000000009\n1.0.8802.1.1.2.1.3.7.1.3.1|4|swp1\n1.0.8802.1.1.2.1.4.1.1.5.0.1.1|4x|020000000008\n1.0.8802.1.1.2.1.4.1.1.7.0.1.1|4|swp2\n1.3.6.1.2.1.17.1.4.1.2.1|2|1\n1.3.6.1.2.1.17.7.1.2.2.1.2.1.2.0.0.0.0.7|2|1\n";
-const TEXT: &str = ".1.3.6.1.2.1.1.5.0 = STRING: \"s1\"\n.1.3.6.1.2.1.2.2.1.8.1 = INTEGER: up(1)\n.1.0.8802.1.1.2.1.3.2.0 = Hex-STRING: 02 00 00 00 \n00 08 \n";
+const TEXT: &str = ".1.3.6.1.2.1.1.5.0 = STRING: \"s1\"\n.1.3.6.1.2.1.2.2.1.8.1 = INTEGER: \
+                    up(1)\n.1.0.8802.1.1.2.1.3.2.0 = Hex-STRING: 02 00 00 00 \n00 08 \n";
 const INVENTORY: &str = "switches: {s0: {address: 10.0.0.1}, s1: {address: \"[fe80::1]:1161\", snmp: secure}}\nsnmp:\n  default: {version: 2c, community: {env: C}}\n  secure: {version: 3, user: u, auth: {protocol: sha256, key: {file: /k}}, priv: {protocol: aes, key: privpass12}}\nhosts: {n0: {mac: \"02:00:00:00:00:01\", ranks: 2}, n1: {address: 10.77.0.2}}\ntiming: {hold_down: 500ms, poll: 1s, retries: 0}\ntraps: {listen: \"0.0.0.0:162\"}\n";
-const PLAN: &str =
-    "switches: [s0, s1]\nhosts: {n0: {switch: s0, port: swp1}}\nlinks: [{a: s0, a_port: swp9, b: s1, b_port: swp9, rate: 10G}]\n";
+const PLAN: &str = "switches: [s0, s1]\nhosts: {n0: {switch: s0, port: swp1}}\nlinks: \
+                    [{a: s0, a_port: swp9, b: s1, b_port: swp9, rate: 10G}]\n";
 const DOT: &str = "graph G {\n  // a plan\n  graph [hostidtype=\"hostname\", LLDP=\"match_type=portdescr\"];\n  \"s0\":\"swp1\" -- \"s1\":\"swp1\" [speed=\"10G\"];\n  n0 -> s0:swp2;\n}\n";
 const REPORT: &str = r#"{"host":"n0","slots":2,"nics":[{"name":"eth0","mac":"02:00:00:00:01:00","addresses":[["10.0.1.1",24]],"rate":1000000000,"up":true,"master":"bond0","in_octets":1,"out_octets":2}],"heard":[{"nic":"eth0","at":1,"said":{"neighbour":{"protocol":"lldp","chassis":{"mac":"02:00:00:00:00:01"},"port":{"text":"swp2"},"port_descr":"to n0","name":"s0","capabilities":{"bridge":true,"router":false}}}},{"nic":"eth0","at":1,"said":{"bpdu":{"root_bridge":{"priority":32768,"address":"02:00:00:00:00:01"},"root_path_cost":4,"bridge":{"priority":32768,"address":"02:00:00:00:00:02"},"port":32770}}}],"paths":[{"to":"n2","address":"10.0.1.2","hops":["10.0.1.254",null],"reached":true,"round_trip":{"min_us":9000,"median_us":9100,"samples":6}}]}"#;
 /// linkDown of SNMPv2c, and the start of one of SNMPv3.
@@ -22,10 +23,22 @@ const TRAPS: [&[u8]; 2] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let corpus = std::env::args().nth(1).ok_or("usage: inputs DIR")?;
-    let texts = [("walks", WALK), ("walks", TEXT), ("inventory", INVENTORY), ("plan", PLAN), ("plan", DOT)];
-    let seeds = texts.map(|(target, text)| (target, text.as_bytes().to_vec())).into_iter();
-    let seeds = seeds.chain(TRAPS.map(|trap| ("traps", trap.to_vec()))).chain(answers().into_iter().map(|answer| ("answers", answer)));
-    let seeds = seeds.chain(probed().map(|packet| ("probe", packet))).chain(reports().map(|report| ("report", report)));
+    let texts = [
+        ("walks", WALK),
+        ("walks", TEXT),
+        ("inventory", INVENTORY),
+        ("plan", PLAN),
+        ("plan", DOT),
+    ];
+    let seeds = texts
+        .map(|(target, text)| (target, text.as_bytes().to_vec()))
+        .into_iter();
+    let seeds = seeds
+        .chain(TRAPS.map(|trap| ("traps", trap.to_vec())))
+        .chain(answers().into_iter().map(|answer| ("answers", answer)));
+    let seeds = seeds
+        .chain(probed().map(|packet| ("probe", packet)))
+        .chain(reports().map(|report| ("report", report)));
     for (number, (target, bytes)) in seeds.enumerate() {
         let folder = Path::new(&corpus).join(target);
         fs::create_dir_all(&folder)?;
@@ -34,40 +47,94 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Which table, then the answer to the first message of its walk, after its length: scalars, and the first row of each column.
+/// Which table, then the answer to the first message of its walk, after its length: scalars, and
+/// the first row of each column.
 fn answers() -> Vec<Vec<u8>> {
-    let system = [("1.3.6.1.2.1.1.1.0", text("Linux")), ("1.3.6.1.2.1.1.3.0", Value::TimeTicks(7)), ("1.3.6.1.2.1.1.5.0", text("s0"))];
+    let system = [
+        ("1.3.6.1.2.1.1.1.0", text("Linux")),
+        ("1.3.6.1.2.1.1.3.0", Value::TimeTicks(7)),
+        ("1.3.6.1.2.1.1.5.0", text("s0")),
+    ];
     let interfaces = [
         ("1.3.6.1.2.1.2.2.1.2.1", text("swp1")),
         ("1.3.6.1.2.1.2.2.1.3.1", Value::Integer(6)),
         ("1.3.6.1.2.1.2.2.1.5.1", Value::Gauge32(7)),
     ];
-    let fdb = [("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.7", Value::Integer(1)), ("1.3.6.1.2.1.17.4.3.1.3.2.0.0.0.0.7", Value::Integer(3))];
+    let fdb = [
+        ("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.7", Value::Integer(1)),
+        ("1.3.6.1.2.1.17.4.3.1.3.2.0.0.0.0.7", Value::Integer(3)),
+    ];
     let answer = |(table, values): (u8, &[(&str, Value)])| {
-        let values = values.iter().map(|(oid, value)| VarBind::new(oid.parse::<Oid>().expect("an identifier"), value.clone())).collect();
-        let response = ResponsePdu::success(Version::V2c, 7, values).expect("few values").into_raw();
-        let message = CommunityMessage::v2c("public", response).and_then(|m| m.encode()).expect("a short message");
-        [&[table][..], &(message.len() as u16).to_be_bytes(), &message].concat()
+        let values = values
+            .iter()
+            .map(|(oid, value)| {
+                VarBind::new(oid.parse::<Oid>().expect("an identifier"), value.clone())
+            })
+            .collect();
+        let response = ResponsePdu::success(Version::V2c, 7, values)
+            .expect("few values")
+            .into_raw();
+        let message = CommunityMessage::v2c("public", response)
+            .and_then(|m| m.encode())
+            .expect("a short message");
+        [
+            &[table][..],
+            &(message.len() as u16).to_be_bytes(),
+            &message,
+        ]
+        .concat()
     };
-    [(0, &system[..]), (1, &interfaces), (4, &fdb)].map(answer).into()
+    [(0, &system[..]), (1, &interfaces), (4, &fdb)]
+        .map(answer)
+        .into()
 }
 
 /// What comes back to an echo request: a reply and a router's message quoting it, by IPv4 and IPv6.
 fn probed() -> [Vec<u8>; 4] {
-    let ask = |ipv6| echo_request(IcmpEcho { identifier: 7, sequence: 1 }, ipv6);
-    let v4 = |content: &[u8]| [b"\x45\0\0\x3c\0\0\0\0\x40\x01\0\0\x0a\0\0\x01\x0a\0\x01\x02", content].concat();
-    let v6 = |content: &[u8]| [&b"\x60\0\0\0\0\x20\x3a\x40"[..], &[0xfe; 16], &[0xfd; 16], content].concat();
+    let ask = |ipv6| {
+        echo_request(
+            IcmpEcho {
+                identifier: 7,
+                sequence: 1,
+            },
+            ipv6,
+        )
+    };
+    let v4 = |content: &[u8]| {
+        [
+            b"\x45\0\0\x3c\0\0\0\0\x40\x01\0\0\x0a\0\0\x01\x0a\0\x01\x02",
+            content,
+        ]
+        .concat()
+    };
+    let v6 = |content: &[u8]| {
+        [
+            &b"\x60\0\0\0\0\x20\x3a\x40"[..],
+            &[0xfe; 16],
+            &[0xfd; 16],
+            content,
+        ]
+        .concat()
+    };
     let reply = |kind: u8, mut ask: Vec<u8>| {
         ask[0] = kind;
         ask
     };
     let expired = |kind: u8, quoted: &[u8]| [&[kind, 0, 0, 0, 0, 0, 0, 0], quoted].concat();
-    [v4(&reply(0, ask(false))), v4(&expired(11, &v4(&ask(false)))), reply(129, ask(true)), expired(3, &v6(&ask(true)))]
+    [
+        v4(&reply(0, ask(false))),
+        v4(&expired(11, &v4(&ask(false)))),
+        reply(129, ask(true)),
+        expired(3, &v6(&ask(true))),
+    ]
 }
 
 /// One host's report, and those of two.
 fn reports() -> [Vec<u8>; 2] {
-    let other = REPORT.replace("\"n0\"", "\"n1\"").replace("01:00", "01:01").replace("10.0.1.1\"", "10.0.1.3\"");
+    let other = REPORT
+        .replace("\"n0\"", "\"n1\"")
+        .replace("01:00", "01:01")
+        .replace("10.0.1.1\"", "10.0.1.3\"");
     [REPORT.into(), [REPORT, &other].join("\0").into()]
 }
 

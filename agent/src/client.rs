@@ -1,5 +1,5 @@
-//! One switch, asked by SNMP: a table at a time or the cheap pulse. Nothing here panics or waits without end; what
-//! goes wrong becomes [`DeviceFact::Failed`] in words for an operator.
+//! One switch, asked by SNMP: a table at a time or the cheap pulse. Nothing here panics or waits
+//! without end; what goes wrong becomes [`DeviceFact::Failed`] in words for an operator.
 use crate::session_port;
 use crate::snmp_access::SnmpAccess;
 use crate::switch_socket::{ForeignSender, SwitchSocket};
@@ -15,7 +15,8 @@ use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// One table may take this many times the patience for one answer, however diligently the switch answers.
+/// One table may take this many times the patience for one answer, however diligently the switch
+/// answers.
 const TABLE_PATIENCE: u32 = 10;
 
 type SwitchSession = snmp::Client<SwitchSocket>;
@@ -46,19 +47,28 @@ enum TableReadFailure {
 
 impl TableReadFailure {
     fn mute(problem: String) -> TableReadFailure {
-        TableReadFailure::Mute { problem, hint: String::new() }
+        TableReadFailure::Mute {
+            problem,
+            hint: String::new(),
+        }
     }
 
     fn problem(self) -> String {
         match self {
-            TableReadFailure::Session(problem) | TableReadFailure::Mute { problem, .. } | TableReadFailure::Table(problem) => problem,
+            TableReadFailure::Session(problem)
+            | TableReadFailure::Mute { problem, .. }
+            | TableReadFailure::Table(problem) => problem,
         }
     }
 }
 
 impl SnmpClient {
     /// A client of `switch`; nothing is sent yet.
-    pub(crate) fn new(switch: &InventorySwitch, access: &SnmpAccess, timing: &InventoryTiming) -> SnmpClient {
+    pub(crate) fn new(
+        switch: &InventorySwitch,
+        access: &SnmpAccess,
+        timing: &InventoryTiming,
+    ) -> SnmpClient {
         SnmpClient {
             address: switch.address,
             access: access.clone(),
@@ -71,54 +81,93 @@ impl SnmpClient {
         }
     }
 
-    /// Reads one table. Tables the device does not serve come back empty. A failure names the table, except for
-    /// [`DeviceTable::System`], which every agent serves: where it gets no answer, the whole device is mute.
+    /// Reads one table. Tables the device does not serve come back empty. A failure names the
+    /// table, except for [`DeviceTable::System`], which every agent serves: where it gets no
+    /// answer, the whole device is mute.
     pub async fn read(&self, table: DeviceTable) -> DeviceFact {
         match self.walk(Some(table), tables::objects(table)).await {
             Ok(answers) => tables::fact(table, &answers),
             Err(TableReadFailure::Mute { problem, hint }) if table == DeviceTable::System => {
-                DeviceFact::Failed { table: None, problem: problem + &hint }
+                DeviceFact::Failed {
+                    table: None,
+                    problem: problem + &hint,
+                }
             }
-            Err(failure) => DeviceFact::Failed { table: Some(table), problem: failure.problem() },
+            Err(failure) => DeviceFact::Failed {
+                table: Some(table),
+                problem: failure.problem(),
+            },
         }
     }
 
-    /// Reads what moves first when something changes, in as few messages as possible. Its failure means the whole
-    /// device.
+    /// Reads what moves first when something changes, in as few messages as possible. Its failure
+    /// means the whole device.
     pub async fn pulse(&self) -> DeviceFact {
-        match self.walk(None, pulse::objects(self.narrow.load(Relaxed))).await {
+        match self
+            .walk(None, pulse::objects(self.narrow.load(Relaxed)))
+            .await
+        {
             Ok(answers) => {
                 self.narrow.store(pulse::is_narrow(&answers), Relaxed);
                 DeviceFact::Pulse(pulse::read(&answers))
             }
-            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed { table: None, problem: problem + &hint },
-            Err(failure) => DeviceFact::Failed { table: None, problem: failure.problem() },
+            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed {
+                table: None,
+                problem: problem + &hint,
+            },
+            Err(failure) => DeviceFact::Failed {
+                table: None,
+                problem: failure.problem(),
+            },
         }
     }
 
-    /// Reads the pulse's scalars only: one small message, for fleets too large to ask for every port all the time.
+    /// Reads the pulse's scalars only: one small message, for fleets too large to ask for every
+    /// port all the time.
     pub async fn brief_pulse(&self) -> DeviceFact {
         match self.walk(None, pulse::BRIEF).await {
-            Ok(answers) => DeviceFact::Pulse(DevicePulse { brief: true, ..pulse::read(&answers) }),
-            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed { table: None, problem: problem + &hint },
-            Err(failure) => DeviceFact::Failed { table: None, problem: failure.problem() },
+            Ok(answers) => DeviceFact::Pulse(DevicePulse {
+                brief: true,
+                ..pulse::read(&answers)
+            }),
+            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed {
+                table: None,
+                problem: problem + &hint,
+            },
+            Err(failure) => DeviceFact::Failed {
+                table: None,
+                problem: failure.problem(),
+            },
         }
     }
 
-    async fn walk(&self, table: Option<DeviceTable>, objects: TableObjects) -> Result<WalkAnswers, TableReadFailure> {
+    async fn walk(
+        &self,
+        table: Option<DeviceTable>,
+        objects: TableObjects,
+    ) -> Result<WalkAnswers, TableReadFailure> {
         match self.try_walk(table, &objects).await {
             Err(TableReadFailure::Session(_)) => self.try_walk(table, &objects).await,
             other => other,
         }
     }
 
-    async fn try_walk(&self, table: Option<DeviceTable>, objects: &TableObjects) -> Result<WalkAnswers, TableReadFailure> {
+    async fn try_walk(
+        &self,
+        table: Option<DeviceTable>,
+        objects: &TableObjects,
+    ) -> Result<WalkAnswers, TableReadFailure> {
         let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut walk = TableWalk::new(objects.scalars, objects.columns, rows().get(&table).map_or(&[], Vec::as_slice));
+        let mut walk = TableWalk::new(
+            objects.scalars,
+            objects.columns,
+            rows().get(&table).map_or(&[], Vec::as_slice),
+        );
         let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
         match tokio::time::timeout(patience, self.run(&mut walk)).await {
             Ok(Ok(())) => {
-                // A brief pulse has no rows, and must not make the next whole one forget how many there are.
+                // A brief pulse has no rows, and must not make the next whole one forget how many
+                // there are.
                 if !objects.columns.is_empty() {
                     rows().insert(table, walk.rows());
                 }
@@ -139,12 +188,17 @@ impl SnmpClient {
         let mut most = u32::MAX;
         while let Some(request) = walk.next() {
             let repetitions = request.repetitions.min(most);
-            match session.get_bulk(&request.oids, request.non_repeaters, repetitions).await {
+            match session
+                .get_bulk(&request.oids, request.non_repeaters, repetitions)
+                .await
+            {
                 Ok(varbinds) => {
-                    walk.take(varbinds).map_err(|e| TableReadFailure::Table(format!("{} answers nonsense: {e}", self.address)))?;
+                    walk.take(varbinds).map_err(|e| {
+                        TableReadFailure::Table(format!("{} answers nonsense: {e}", self.address))
+                    })?;
                 }
-                // An answer to GETBULK that does not fit is to be cut short (RFC 3416, 4.2.3). Some agents say tooBig
-                // all the same, and net-snmp under SNMPv3 says genErr.
+                // An answer to GETBULK that does not fit is to be cut short (RFC 3416, 4.2.3). Some
+                // agents say tooBig all the same, and net-snmp under SNMPv3 says genErr.
                 Err(e) if too_much(&e) && repetitions > 1 => most = repetitions / 2,
                 Err(e) => return Err(self.failure(&e).await),
             }
@@ -157,25 +211,35 @@ impl SnmpClient {
         if let Some(session) = slot.as_ref() {
             return Ok(session.clone());
         }
-        let session = self.connect().await.map_err(|e| TableReadFailure::mute(format!("{}: no socket to ask from: {e}", self.address)))?;
+        let session = self.connect().await.map_err(|e| {
+            TableReadFailure::mute(format!("{}: no socket to ask from: {e}", self.address))
+        })?;
         Ok(slot.insert(session).clone())
     }
 
     async fn connect(&self) -> snmp::Result<SwitchSession> {
-        let any: IpAddr = if self.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        let socket = session_port::open((any, 0).into()).await?.handle(self.address)?;
-        let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO).unwrap_or_else(|_| Retry::none());
+        let any: IpAddr = if self.address.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            Ipv6Addr::UNSPECIFIED.into()
+        };
+        let socket = session_port::open((any, 0).into())
+            .await?
+            .handle(self.address)?;
+        let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO)
+            .unwrap_or_else(|_| Retry::none());
         ClientBuilder::new(self.access.auth.clone())
             .request_timeout(self.timeout)
             .retry(retry)
-            // Refusals (wrong key, unknown user, forgotten engine) come unsigned: RFC 3414, 3.2. Heard, they end a
-            // request with their reason; unheard, all of them look like a switch that is down.
+            // Refusals (wrong key, unknown user, forgotten engine) come unsigned: RFC 3414, 3.2.
+            // Heard, they end a request with their reason; unheard, all of them look like a switch
+            // that is down.
             .allow_unauthenticated_v3_time_correction(true)
             .build_with_transport(SwitchSocket::new(socket, self.elsewhere.clone()))
     }
 
-    /// Words for an error. An SNMPv3 session that failed is dropped: an agent that lost its engine state on a
-    /// restart (snmpd -C) never answers the old one again.
+    /// Words for an error. An SNMPv3 session that failed is dropped: an agent that lost its engine
+    /// state on a restart (snmpd -C) never answers the old one again.
     async fn failure(&self, error: &Error) -> TableReadFailure {
         let error = error.exchange_source();
         if matches!(self.access.auth, Auth::Usm(_)) && !matches!(error, Error::Snmp { .. }) {
@@ -184,39 +248,69 @@ impl SnmpClient {
         let (address, words) = (self.address, &self.access.words);
         match error {
             Error::Timeout { .. } => TableReadFailure::Mute {
-                problem: format!("no answer from {address} after {} of {} ms", tries(self.retries + 1), self.timeout.as_millis()),
+                problem: format!(
+                    "no answer from {address} after {} of {} ms",
+                    tries(self.retries + 1),
+                    self.timeout.as_millis()
+                ),
                 hint: match self.elsewhere.take() {
                     Some(other) => format!(
-                        "; {other} answered instead and is not heard, as anybody could: if that is the same switch, state the \
-                         address it answers from, or have it answer from the one it is asked at"
+                        "; {other} answered instead and is not heard, as anybody could: if that \
+                         is the same switch, state the address it answers from, or have it answer \
+                         from the one it is asked at"
                     ),
                     None => format!("; down, unreachable, or it refuses this {words}"),
                 },
             },
-            Error::Report { status, .. } if forgot(status) => {
-                TableReadFailure::Session(format!("{address} lost the session: {}", refusal(status)))
+            Error::Report { status, .. } if forgot(status) => TableReadFailure::Session(format!(
+                "{address} lost the session: {}",
+                refusal(status)
+            )),
+            Error::Report { status, .. } => {
+                TableReadFailure::mute(format!("{address} refuses {words}: {}", refusal(status)))
             }
-            Error::Report { status, .. } => TableReadFailure::mute(format!("{address} refuses {words}: {}", refusal(status))),
-            Error::Auth { .. } => TableReadFailure::mute(format!("{address} cannot prove who it is to {words}: wrong auth key?")),
-            Error::Network { source, .. } => TableReadFailure::mute(format!("no answer from {address}: {source}")),
-            Error::Snmp { status, .. } => TableReadFailure::Table(format!("{address} answers with an error: {status}")),
-            Error::Decode(_) | Error::MalformedResponse { .. } => TableReadFailure::Table(format!("{address} answers nonsense: {error}")),
+            Error::Auth { .. } => TableReadFailure::mute(format!(
+                "{address} cannot prove who it is to {words}: wrong auth key?"
+            )),
+            Error::Network { source, .. } => {
+                TableReadFailure::mute(format!("no answer from {address}: {source}"))
+            }
+            Error::Snmp { status, .. } => {
+                TableReadFailure::Table(format!("{address} answers with an error: {status}"))
+            }
+            Error::Decode(_) | Error::MalformedResponse { .. } => {
+                TableReadFailure::Table(format!("{address} answers nonsense: {error}"))
+            }
             other => TableReadFailure::mute(format!("{address}: {other}")),
         }
     }
 }
 
 fn too_much(error: &Error) -> bool {
-    matches!(error.exchange_source(), Error::Snmp { status: ErrorStatus::TooBig | ErrorStatus::GenErr, .. })
+    matches!(
+        error.exchange_source(),
+        Error::Snmp {
+            status: ErrorStatus::TooBig | ErrorStatus::GenErr,
+            ..
+        }
+    )
 }
 
 fn tries(n: u32) -> String {
-    if n == 1 { "1 try".to_owned() } else { format!("{n} tries") }
+    if n == 1 {
+        "1 try".to_owned()
+    } else {
+        format!("{n} tries")
+    }
 }
 
 /// Whether the agent forgot who it was; what it answers to a new session is worth asking.
 fn forgot(status: &snmp::v3::ReportStatus) -> bool {
-    matches!(status, snmp::v3::ReportStatus::UnknownEngineId { .. } | snmp::v3::ReportStatus::NotInTimeWindow { .. })
+    matches!(
+        status,
+        snmp::v3::ReportStatus::UnknownEngineId { .. }
+            | snmp::v3::ReportStatus::NotInTimeWindow { .. }
+    )
 }
 
 fn refusal(status: &snmp::v3::ReportStatus) -> &'static str {

@@ -1,5 +1,6 @@
-//! Looks at the network: asks switches by SNMP what they are, what they see and what moved, and hears what they
-//! send unasked. It states what was said ([`inventory::observation`]); what it means is for `infer`.
+//! Looks at the network: asks switches by SNMP what they are, what they see and what moved, and
+//! hears what they send unasked. It states what was said ([`inventory::observation`]); what it
+//! means is for `infer`.
 //!
 //! | module | one idea |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Where secrets outside the inventory are kept: environment variables, files, and what systemd hands a service
-//! (`LoadCredential=`, `SetCredentialEncrypted=`; systemd.exec(5), "Credentials").
+//! Where secrets outside the inventory are kept: environment variables, files, and what systemd
+//! hands a service (`LoadCredential=`, `SetCredentialEncrypted=`; systemd.exec(5), "Credentials").
 use inventory::secret::SecretLocation;
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,8 +22,13 @@ const LONGEST: u64 = 64 << 10;
 /// Why it cannot be had, never a part of it.
 pub(crate) fn read(place: SecretLocation<'_>) -> Result<(String, Option<String>), String> {
     match place {
-        SecretLocation::Env(name) => Ok((std::env::var(name).map_err(|e| no_text(&e).to_owned())?, None)),
-        SecretLocation::File(path) => Ok((text(Path::new(path))?, exposure_warning(Path::new(path)))),
+        SecretLocation::Env(name) => Ok((
+            std::env::var(name).map_err(|e| no_text(&e).to_owned())?,
+            None,
+        )),
+        SecretLocation::File(path) => {
+            Ok((text(Path::new(path))?, exposure_warning(Path::new(path))))
+        }
         SecretLocation::Credential(name) => Ok((text(&credential(name)?)?, None)),
     }
 }
@@ -43,38 +48,62 @@ fn no_text(error: &std::env::VarError) -> &'static str {
 pub fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|f| f.take(LONGEST + 1).read_to_string(&mut text));
-    read.map_err(|e| if e.kind() == io::ErrorKind::InvalidData { "no UTF-8".to_owned() } else { e.to_string() })?;
-    if text.len() as u64 > LONGEST { Err(format!("longer than {LONGEST} octets")) } else { Ok(text) }
+    read.map_err(|e| {
+        if e.kind() == io::ErrorKind::InvalidData {
+            "no UTF-8".to_owned()
+        } else {
+            e.to_string()
+        }
+    })?;
+    if text.len() as u64 > LONGEST {
+        Err(format!("longer than {LONGEST} octets"))
+    } else {
+        Ok(text)
+    }
 }
 
 /// A warning where every user of this machine may read a secret's file.
 pub fn exposure_warning(path: &Path) -> Option<String> {
     let mode = std::fs::metadata(path).ok()?.mode();
-    let warning = || format!("{}: holds a secret, and every user of this machine may read it: chmod o-rwx it", path.display());
+    let warning = || {
+        format!(
+            "{}: holds a secret, and every user of this machine may read it: chmod o-rwx it",
+            path.display()
+        )
+    };
     (mode & 0o004 != 0).then(warning)
 }
 
-/// Refuses a URL, or HOST:PORT, with user information (RFC 3986, 3.2.1): addresses are logged and shown, a password must not be.
+/// Refuses a URL, or HOST:PORT, with user information (RFC 3986, 3.2.1): addresses are logged and
+/// shown, a password must not be.
 ///
 /// # Errors
 /// What is wrong, never a part of the address.
 pub fn refuse_user_info(address: &str) -> Result<(), &'static str> {
     let rest = address.split_once("//").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    let refusal = "the address has a user or password before its \"@\", which would be logged; write https://HOST:PORT and keep the \
-                   token in a file (--token-file)";
-    if authority.contains('@') { Err(refusal) } else { Ok(()) }
+    let refusal = "the address has a user or password before its \"@\", which would be logged; \
+                   write https://HOST:PORT and keep the token in a file (--token-file)";
+    if authority.contains('@') {
+        Err(refusal)
+    } else {
+        Ok(())
+    }
 }
 
 /// The file of a token: as the flag says, else the service's credential of that name if it has one.
 pub fn token_file(flag: Option<&Path>, name: &str) -> Option<PathBuf> {
-    flag.map(Path::to_owned).or_else(|| credential(name).ok().filter(|path| path.exists()))
+    flag.map(Path::to_owned)
+        .or_else(|| credential(name).ok().filter(|path| path.exists()))
 }
 
 /// Where a credential is.
 fn credential(name: &str) -> Result<PathBuf, String> {
-    let directory = std::env::var_os(DIRECTORY)
-        .ok_or_else(|| format!("{DIRECTORY} is not set; expected a systemd service with LoadCredential={name}:FILE"))?;
+    let directory = std::env::var_os(DIRECTORY).ok_or_else(|| {
+        format!(
+            "{DIRECTORY} is not set; expected a systemd service with LoadCredential={name}:FILE"
+        )
+    })?;
     Ok(Path::new(&directory).join(name))
 }
 
@@ -84,7 +113,11 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn file(mode: u32, content: &[u8]) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("heddle-secret-{}-{mode:o}-{}", std::process::id(), content.len()));
+        let path = std::env::temp_dir().join(format!(
+            "heddle-secret-{}-{mode:o}-{}",
+            std::process::id(),
+            content.len()
+        ));
         std::fs::write(&path, content).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         path
@@ -92,11 +125,23 @@ mod tests {
 
     #[test]
     fn addresses_hold_no_password() {
-        for address in ["https://user:Secret@head:7171", "http://user@head/", "user:Secret@head:7171"] {
+        for address in [
+            "https://user:Secret@head:7171",
+            "http://user@head/",
+            "user:Secret@head:7171",
+        ] {
             let refused = refuse_user_info(address).unwrap_err();
-            assert!(!refused.contains("Secret") && !refused.contains("head"), "{refused}");
+            assert!(
+                !refused.contains("Secret") && !refused.contains("head"),
+                "{refused}"
+            );
         }
-        for address in ["https://head:7171", "head:7171", "http://[::1]:7171/a@b", "http://head?a@b"] {
+        for address in [
+            "https://head:7171",
+            "head:7171",
+            "http://[::1]:7171/a@b",
+            "http://head?a@b",
+        ] {
             assert_eq!(refuse_user_info(address), Ok(()), "{address}");
         }
     }
@@ -107,19 +152,36 @@ mod tests {
             let path = file(mode, b"hunter22\n");
             let (text, warning) = read(SecretLocation::File(path.to_str().unwrap())).unwrap();
             std::fs::remove_file(&path).unwrap();
-            assert_eq!((text.as_str(), warning.is_some()), ("hunter22\n", warned), "{mode:o}");
+            assert_eq!(
+                (text.as_str(), warning.is_some()),
+                ("hunter22\n", warned),
+                "{mode:o}"
+            );
             assert!(!warning.unwrap_or_default().contains("hunter22"));
         }
     }
 
     #[test]
     fn what_is_no_secret_is_refused_without_being_shown() {
-        for (content, problem) in [(&b"hunter\xff"[..], "no UTF-8"), (&[b'h'; 70_000][..], "longer than 65536 octets")] {
+        for (content, problem) in [
+            (&b"hunter\xff"[..], "no UTF-8"),
+            (&[b'h'; 70_000][..], "longer than 65536 octets"),
+        ] {
             let path = file(0o600, content);
-            assert_eq!(read(SecretLocation::File(path.to_str().unwrap())).unwrap_err(), problem);
+            assert_eq!(
+                read(SecretLocation::File(path.to_str().unwrap())).unwrap_err(),
+                problem
+            );
             std::fs::remove_file(&path).unwrap();
         }
-        assert!(read(SecretLocation::File("/nowhere/at/all")).unwrap_err().contains("No such file"));
-        assert_eq!(read(SecretLocation::Env("HEDDLE_NO_SUCH_VARIABLE")).unwrap_err(), "not set");
+        assert!(
+            read(SecretLocation::File("/nowhere/at/all"))
+                .unwrap_err()
+                .contains("No such file")
+        );
+        assert_eq!(
+            read(SecretLocation::Env("HEDDLE_NO_SUCH_VARIABLE")).unwrap_err(),
+            "not set"
+        );
     }
 }

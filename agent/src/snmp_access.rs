@@ -1,5 +1,5 @@
-//! Credentials made ready. SNMPv3 stretches a pass phrase over a megabyte (RFC 3414, A.2): once per credential,
-//! not once per switch.
+//! Credentials made ready. SNMPv3 stretches a pass phrase over a megabyte (RFC 3414, A.2): once per
+//! credential, not once per switch.
 use crate::secrets;
 use inventory::inventory_file::{AuthProtocol, Credential, Inventory, PrivacyProtocol};
 use inventory::secret::Secret;
@@ -45,25 +45,56 @@ impl SnmpAccess {
     /// # Errors
     /// [`AccessError`] where a secret is missing or unfit.
     pub(crate) fn new(name: &str, credential: &Credential) -> Result<SnmpAccess, AccessError> {
-        let text = |secret: &Secret| secret.expose().map(str::to_owned).ok_or_else(|| AccessError::Unresolved(name.to_owned()));
+        let text = |secret: &Secret| {
+            secret
+                .expose()
+                .map(str::to_owned)
+                .ok_or_else(|| AccessError::Unresolved(name.to_owned()))
+        };
         match credential {
-            Credential::Community(community) => {
-                Ok(SnmpAccess { auth: Auth::v2c(text(community)?), words: "community".to_owned(), user: None })
-            }
+            Credential::Community(community) => Ok(SnmpAccess {
+                auth: Auth::v2c(text(community)?),
+                words: "community".to_owned(),
+                user: None,
+            }),
             Credential::User(user) => {
-                let auth = user.auth.as_ref().map(|a| Ok((a.protocol, text(&a.key)?))).transpose()?;
-                let privacy = user.privacy.as_ref().map(|p| Ok((p.protocol, text(&p.key)?))).transpose()?;
-                let problem = |e: snmp::CryptoError| AccessError::Keys { name: name.to_owned(), problem: e.to_string() };
-                let keys = auth.map(|auth| keys(auth, privacy)).transpose().map_err(problem)?;
+                let auth = user
+                    .auth
+                    .as_ref()
+                    .map(|a| Ok((a.protocol, text(&a.key)?)))
+                    .transpose()?;
+                let privacy = user
+                    .privacy
+                    .as_ref()
+                    .map(|p| Ok((p.protocol, text(&p.key)?)))
+                    .transpose()?;
+                let problem = |e: snmp::CryptoError| AccessError::Keys {
+                    name: name.to_owned(),
+                    problem: e.to_string(),
+                };
+                let keys = auth
+                    .map(|auth| keys(auth, privacy))
+                    .transpose()
+                    .map_err(problem)?;
                 let usm = UsmConfig::new(user.name.clone());
-                let usm = keys.clone().map_or(Ok(usm.clone()), |keys| usm.with_master_keys(keys)).map_err(problem)?;
-                Ok(SnmpAccess { auth: usm.into(), words: format!("user \"{}\"", user.name), user: Some((user.name.clone(), keys)) })
+                let usm = keys
+                    .clone()
+                    .map_or(Ok(usm.clone()), |keys| usm.with_master_keys(keys))
+                    .map_err(problem)?;
+                Ok(SnmpAccess {
+                    auth: usm.into(),
+                    words: format!("user \"{}\"", user.name),
+                    user: Some((user.name.clone(), keys)),
+                })
             }
         }
     }
 }
 
-fn keys((protocol, key): (AuthProtocol, String), privacy: Option<(PrivacyProtocol, String)>) -> snmp::CryptoResult<MasterKeys> {
+fn keys(
+    (protocol, key): (AuthProtocol, String),
+    privacy: Option<(PrivacyProtocol, String)>,
+) -> snmp::CryptoResult<MasterKeys> {
     let keys = MasterKeys::new(digest(protocol), key.as_bytes())?;
     match privacy {
         Some((protocol, key)) => keys.with_privacy(cipher(protocol), key.as_bytes()),
@@ -71,15 +102,26 @@ fn keys((protocol, key): (AuthProtocol, String), privacy: Option<(PrivacyProtoco
     }
 }
 
-/// The inventory's SNMPv3 users, ready to read what devices send unasked. A name that stands there twice counts once.
+/// The inventory's SNMPv3 users, ready to read what devices send unasked. A name that stands there
+/// twice counts once.
 ///
 /// # Errors
 /// [`AccessError`] where a secret is missing or unfit.
 pub fn users(inventory: &Inventory) -> Result<Vec<SnmpAccess>, AccessError> {
-    let users = inventory.snmp.iter().filter(|(_, credential)| matches!(credential, Credential::User(_)));
-    let mut users: Vec<SnmpAccess> = users.map(|(name, credential)| SnmpAccess::new(name, credential)).collect::<Result<_, _>>()?;
+    let users = inventory
+        .snmp
+        .iter()
+        .filter(|(_, credential)| matches!(credential, Credential::User(_)));
+    let mut users: Vec<SnmpAccess> = users
+        .map(|(name, credential)| SnmpAccess::new(name, credential))
+        .collect::<Result<_, _>>()?;
     let mut seen = std::collections::HashSet::new();
-    users.retain(|access| access.user.as_ref().is_some_and(|(name, _)| seen.insert(name.clone())));
+    users.retain(|access| {
+        access
+            .user
+            .as_ref()
+            .is_some_and(|(name, _)| seen.insert(name.clone()))
+    });
     Ok(users)
 }
 
@@ -104,7 +146,8 @@ fn cipher(protocol: PrivacyProtocol) -> PrivProtocol {
     }
 }
 
-/// Fetches the inventory's secrets from environment, files and credentials; gives a warning for each that is kept carelessly.
+/// Fetches the inventory's secrets from environment, files and credentials; gives a warning for
+/// each that is kept carelessly.
 ///
 /// # Errors
 /// A text naming credential, place and problem, never the secret.
@@ -123,27 +166,58 @@ mod tests {
     use super::*;
 
     fn inventory(snmp: &str) -> Inventory {
-        Inventory::parse("i.yaml", &format!("switches: {{s0: {{address: 10.0.0.1}}}}\nsnmp: {{default: {snmp}}}")).unwrap()
+        Inventory::parse(
+            "i.yaml",
+            &format!("switches: {{s0: {{address: 10.0.0.1}}}}\nsnmp: {{default: {snmp}}}"),
+        )
+        .unwrap()
     }
 
     #[test]
     fn secrets_are_read_from_a_file_and_missing_ones_named() {
         let file = std::env::temp_dir().join(format!("heddle-access-{}", std::process::id()));
         std::fs::write(&file, "private\n").unwrap();
-        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
-        let mut there = inventory(&format!("{{version: 2c, community: {{file: {}}}}}", file.display()));
-        assert!(matches!(SnmpAccess::new("default", &there.snmp["default"]), Err(AccessError::Unresolved(_))));
-        assert_eq!(read_secrets(&mut there).unwrap().len(), 1, "every user may read it");
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644))
+            .unwrap();
+        let mut there = inventory(&format!(
+            "{{version: 2c, community: {{file: {}}}}}",
+            file.display()
+        ));
+        assert!(matches!(
+            SnmpAccess::new("default", &there.snmp["default"]),
+            Err(AccessError::Unresolved(_))
+        ));
+        assert_eq!(
+            read_secrets(&mut there).unwrap().len(),
+            1,
+            "every user may read it"
+        );
         std::fs::remove_file(&file).unwrap();
-        assert!(matches!(SnmpAccess::new("default", &there.snmp["default"]).unwrap().auth, Auth::Community { .. }));
+        assert!(matches!(
+            SnmpAccess::new("default", &there.snmp["default"])
+                .unwrap()
+                .auth,
+            Auth::Community { .. }
+        ));
         let mut gone = inventory("{version: 2c, community: {env: HEDDLE_NO_SUCH_VARIABLE}}");
-        assert!(read_secrets(&mut gone).unwrap_err().contains("environment variable HEDDLE_NO_SUCH_VARIABLE"));
+        assert!(
+            read_secrets(&mut gone)
+                .unwrap_err()
+                .contains("environment variable HEDDLE_NO_SUCH_VARIABLE")
+        );
     }
 
     #[test]
     fn a_user_keeps_its_protocols() {
-        let i = inventory("{version: 3, user: mon, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}");
-        let Auth::Usm(usm) = SnmpAccess::new("default", &i.snmp["default"]).unwrap().auth else { panic!("expected a user") };
-        assert_eq!((usm.auth_protocol(), usm.priv_protocol()), (Some(snmp::AuthProtocol::Sha1), Some(PrivProtocol::Aes128)));
+        let i = inventory(
+            "{version: 3, user: mon, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}",
+        );
+        let Auth::Usm(usm) = SnmpAccess::new("default", &i.snmp["default"]).unwrap().auth else {
+            panic!("expected a user")
+        };
+        assert_eq!(
+            (usm.auth_protocol(), usm.priv_protocol()),
+            (Some(snmp::AuthProtocol::Sha1), Some(PrivProtocol::Aes128))
+        );
     }
 }

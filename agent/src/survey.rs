@@ -1,5 +1,5 @@
-//! One look at every switch, many at once. Each has its own socket and its own patience, so one that is slow, dead or
-//! lying delays only itself.
+//! One look at every switch, many at once. Each has its own socket and its own patience, so one
+//! that is slow, dead or lying delays only itself.
 use crate::client::SnmpClient;
 use crate::snmp_access::{AccessError, SnmpAccess};
 use futures_util::stream::{self, StreamExt};
@@ -10,19 +10,20 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Requests under way at one switch. Agents work on one at a time; a second one waiting at their door hides the way
-/// there and back, more would only let timeouts run.
+/// Requests under way at one switch. Agents work on one at a time; a second one waiting at their
+/// door hides the way there and back, more would only let timeouts run.
 const AT_ONCE: usize = 2;
 
-/// Switches that are asked at once. With a thousand their answers would wait for this process longer than a request waits for its
-/// answer; with fewer the silent ones, each a second or two of patience, would hold the others up.
+/// Switches that are asked at once. With a thousand their answers would wait for this process
+/// longer than a request waits for its answer; with fewer the silent ones, each a second or two of
+/// patience, would hold the others up.
 pub const SWITCHES_AT_ONCE: usize = 128;
 
 /// Files a process needs beside the sockets its switches are asked from.
 const OTHER_FILES: u64 = 256;
 
-/// Has the system allow a socket for each of so many switches: it usually allows 1,024 open files until asked for more. What
-/// it refuses shows where a socket is missing.
+/// Has the system allow a socket for each of so many switches: it usually allows 1,024 open files
+/// until asked for more. What it refuses shows where a socket is missing.
 fn allow_sockets(switches: usize) {
     let wanted = switches as u64 + OTHER_FILES;
     if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE)
@@ -32,7 +33,8 @@ fn allow_sockets(switches: usize) {
     }
 }
 
-/// A client per switch, in the inventory's order, by name. Switches with one credential share its keys.
+/// A client per switch, in the inventory's order, by name. Switches with one credential share its
+/// keys.
 ///
 /// # Errors
 /// [`AccessError`] where a credential cannot be used.
@@ -44,39 +46,66 @@ pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, Acces
         let access = match ready.get(switch.snmp.as_str()) {
             Some(access) => access.clone(),
             None => {
-                let unknown = || AccessError::Unknown { switch: name.clone(), credential: switch.snmp.clone() };
-                let access = SnmpAccess::new(&switch.snmp, inventory.credential(switch).ok_or_else(unknown)?)?;
+                let unknown = || AccessError::Unknown {
+                    switch: name.clone(),
+                    credential: switch.snmp.clone(),
+                };
+                let access = SnmpAccess::new(
+                    &switch.snmp,
+                    inventory.credential(switch).ok_or_else(unknown)?,
+                )?;
                 ready.insert(&switch.snmp, access.clone());
                 access
             }
         };
-        Ok((name.clone(), SnmpClient::new(switch, &access, &inventory.timing)))
+        Ok((
+            name.clone(),
+            SnmpClient::new(switch, &access, &inventory.timing),
+        ))
     };
     inventory.switches.iter().map(client).collect()
 }
 
-/// Reads every table of every switch. A switch that does not answer gives one [`DeviceFact::Failed`] without a table.
+/// Reads every table of every switch. A switch that does not answer gives one
+/// [`DeviceFact::Failed`] without a table.
 ///
 /// # Errors
 /// [`AccessError`] where a credential cannot be used; nothing was asked then.
 pub async fn read_all_switches(inventory: &Inventory) -> Result<Vec<Observation>, AccessError> {
     let clients = clients(inventory)?;
-    let looks = clients.iter().enumerate().map(|(at, (name, client))| async move { (at, read_switch(name, client).await) });
-    let mut all: Vec<(usize, Vec<Observation>)> = stream::iter(looks).buffer_unordered(SWITCHES_AT_ONCE).collect().await;
+    let looks = clients
+        .iter()
+        .enumerate()
+        .map(|(at, (name, client))| async move { (at, read_switch(name, client).await) });
+    let mut all: Vec<(usize, Vec<Observation>)> = stream::iter(looks)
+        .buffer_unordered(SWITCHES_AT_ONCE)
+        .collect()
+        .await;
     all.sort_unstable_by_key(|(at, _)| *at);
     Ok(all.into_iter().flat_map(|(_, seen)| seen).collect())
 }
 
 /// Reads every table of one switch, System first: where that gets no answer, nothing else is asked.
 pub async fn read_switch(name: &str, client: &SnmpClient) -> Vec<Observation> {
-    let observe = |fact| Observation { at: now(), reporter: name.to_owned(), source: ObservationSource::Snmp, fact };
+    let observe = |fact| Observation {
+        at: now(),
+        reporter: name.to_owned(),
+        source: ObservationSource::Snmp,
+        fact,
+    };
     let first = client.read(DeviceTable::System).await;
     let mute = matches!(first, DeviceFact::Failed { table: None, .. });
     let mut seen = vec![observe(first)];
     if !mute {
-        let rest = DeviceTable::ALL.into_iter().filter(|t| *t != DeviceTable::System);
+        let rest = DeviceTable::ALL
+            .into_iter()
+            .filter(|t| *t != DeviceTable::System);
         seen.extend(
-            stream::iter(rest.map(|t| async move { client.read(t).await })).buffered(AT_ONCE).map(observe).collect::<Vec<_>>().await,
+            stream::iter(rest.map(|t| async move { client.read(t).await }))
+                .buffered(AT_ONCE)
+                .map(observe)
+                .collect::<Vec<_>>()
+                .await,
         );
     }
     seen
@@ -84,5 +113,9 @@ pub async fn read_switch(name: &str, client: &SnmpClient) -> Vec<Observation> {
 
 /// The wall clock.
 pub fn now() -> Millis {
-    Millis(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
+    Millis(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_millis() as u64),
+    )
 }

@@ -1,13 +1,17 @@
-//! A line to one switch: only its answers count, and nobody can tell beforehand which one is waited for.
+//! A line to one switch: only its answers count, and nobody can tell beforehand which one is waited
+//! for.
 //!
-//! By itself the SNMP library takes an answer from any address and port, and counts the ids of its requests up from one number for
-//! the whole process. Whoever sees one request could then answer the next ones of every switch, from anywhere. Here an answer must
-//! come from the address and port that was asked, and each request has an id of its own from the system's randomness: the request-id,
-//! and SNMPv3's msgID as well. Who reads the cable and sends under the switch's address is stopped by SNMPv3's signatures only.
+//! By itself the SNMP library takes an answer from any address and port, and counts the ids of its
+//! requests up from one number for the whole process. Whoever sees one request could then answer
+//! the next ones of every switch, from anywhere. Here an answer must come from the address and port
+//! that was asked, and each request has an id of its own from the system's randomness: the
+//! request-id, and SNMPv3's msgID as well. Who reads the cable and sends under the switch's address
+//! is stopped by SNMPv3's signatures only.
 //!
-//! The library could drop answers from elsewhere itself (`strict_source`), but would not say whose. A switch that has several
-//! addresses and answers from another one would look as if it were down. The price: it keeps 16 answers to a request that nobody has
-//! judged yet, so who sees the request and sends more at once from elsewhere can crowd out the true answer, though not replace it.
+//! The library could drop answers from elsewhere itself (`strict_source`), but would not say whose.
+//! A switch that has several addresses and answers from another one would look as if it were down.
+//! The price: it keeps 16 answers to a request that nobody has judged yet, so who sees the request
+//! and sends more at once from elsewhere can crowd out the true answer, though not replace it.
 use bytes::Bytes;
 use snmp::{Candidate, ReceiveLimits, RequestRegistration, Result, Transport, UdpHandle};
 use std::net::SocketAddr;
@@ -46,7 +50,12 @@ impl Transport for SwitchSocket {
         self.socket.send(data).await
     }
 
-    async fn request_with<T, F>(&self, data: &[u8], registration: RequestRegistration, mut validate: F) -> Result<T>
+    async fn request_with<T, F>(
+        &self,
+        data: &[u8],
+        registration: RequestRegistration,
+        mut validate: F,
+    ) -> Result<T>
     where
         T: Send,
         F: FnMut(Bytes, SocketAddr) -> Result<Candidate<T>> + Send,
@@ -55,7 +64,11 @@ impl Transport for SwitchSocket {
         let judge = |answer, from: SocketAddr| {
             let there = place(from) == asked;
             self.elsewhere.set((!there).then_some(from));
-            if there { validate(answer, from) } else { Ok(Candidate::Reject) }
+            if there {
+                validate(answer, from)
+            } else {
+                Ok(Candidate::Reject)
+            }
         };
         self.socket.request_with(data, registration, judge).await
     }
@@ -92,5 +105,7 @@ fn place(address: SocketAddr) -> (std::net::IpAddr, u16) {
 
 /// An id above zero (RFC 3412, 6: up to 2^31 - 1); none where the system has no randomness.
 fn draw() -> Option<i32> {
-    std::iter::repeat_with(|| getrandom::u32().ok()).map(|drawn| drawn.map(|n| (n & 0x7fff_ffff) as i32)).find(|id| *id != Some(0))?
+    std::iter::repeat_with(|| getrandom::u32().ok())
+        .map(|drawn| drawn.map(|n| (n & 0x7fff_ffff) as i32))
+        .find(|id| *id != Some(0))?
 }

@@ -1,5 +1,5 @@
-//! Answers to rows: what each table asks for and how its values read. No I/O. A value of the wrong type leaves its
-//! field empty; a row without what it cannot do without is left out.
+//! Answers to rows: what each table asks for and how its values read. No I/O. A value of the wrong
+//! type leaves its field empty; a row without what it cannot do without is left out.
 pub(crate) mod arp;
 pub(crate) mod bridge;
 mod cdp;
@@ -51,7 +51,9 @@ pub(crate) fn asked(oid: &[u32]) -> bool {
     static ASKED: OnceLock<Vec<&'static [u32]>> = OnceLock::new();
     let asked = ASKED.get_or_init(|| {
         let all = DeviceTable::ALL.into_iter().map(objects);
-        let mut asked: Vec<_> = all.flat_map(|o| o.scalars.iter().chain(o.columns).copied()).collect();
+        let mut asked: Vec<_> = all
+            .flat_map(|o| o.scalars.iter().chain(o.columns).copied())
+            .collect();
         asked.sort_unstable();
         asked
     });
@@ -66,19 +68,27 @@ fn number(value: Option<&Value>) -> Option<u32> {
 
 /// A text without control characters: what operators see must not move their cursor.
 fn text(value: Option<&Value>) -> String {
-    sanitize::clean_line(&String::from_utf8_lossy(value.and_then(Value::as_bytes).unwrap_or_default()))
+    sanitize::clean_line(&String::from_utf8_lossy(
+        value.and_then(Value::as_bytes).unwrap_or_default(),
+    ))
 }
 
-/// A station's MAC address: six octets, or as net-snmp writes them where it has the MIB (`0:16:c8:bd:4d:80`).
+/// A station's MAC address: six octets, or as net-snmp writes them where it has the MIB
+/// (`0:16:c8:bd:4d:80`).
 fn mac(value: Option<&Value>) -> Option<Mac> {
     let octets = value.and_then(Value::as_bytes)?;
     let written = || std::str::from_utf8(octets).ok()?.parse().ok();
-    Mac::from_octets(octets).or_else(written).filter(|m| m.is_station())
+    Mac::from_octets(octets)
+        .or_else(written)
+        .filter(|m| m.is_station())
 }
 
 /// A MAC address out of six parts of an index.
 fn mac_of_index(parts: &[u32]) -> Option<Mac> {
-    let octets: Vec<u8> = parts.iter().map(|&p| u8::try_from(p).ok()).collect::<Option<_>>()?;
+    let octets: Vec<u8> = parts
+        .iter()
+        .map(|&p| u8::try_from(p).ok())
+        .collect::<Option<_>>()?;
     Mac::from_octets(&octets).filter(|m| m.is_station())
 }
 
@@ -88,7 +98,15 @@ pub(crate) mod tests {
 
     /// Answers out of object identifiers as text and values.
     pub(crate) fn answers(cells: &[(&str, Value)]) -> WalkAnswers {
-        cells.iter().map(|(oid, v)| (oid.split('.').map(|p| p.parse().unwrap()).collect(), v.clone())).collect()
+        cells
+            .iter()
+            .map(|(oid, v)| {
+                (
+                    oid.split('.').map(|p| p.parse().unwrap()).collect(),
+                    v.clone(),
+                )
+            })
+            .collect()
     }
 
     pub(crate) fn octets(bytes: impl AsRef<[u8]>) -> Value {
@@ -99,12 +117,18 @@ pub(crate) mod tests {
     fn texts_lose_what_moves_a_cursor() {
         assert_eq!(text(Some(&octets("a\u{1b}[31mb\r\n"))), "a [31mb");
         assert_eq!(text(Some(&octets([0xff, b'x']))), "\u{fffd}x");
-        assert_eq!((text(None), text(Some(&Value::Integer(1)))), (String::new(), String::new()));
+        assert_eq!(
+            (text(None), text(Some(&Value::Integer(1)))),
+            (String::new(), String::new())
+        );
     }
 
     #[test]
     fn addresses_are_refused_unless_a_station() {
-        assert_eq!(mac(Some(&octets([2, 0, 0, 0, 0, 1]))), Some(Mac([2, 0, 0, 0, 0, 1])));
+        assert_eq!(
+            mac(Some(&octets([2, 0, 0, 0, 0, 1]))),
+            Some(Mac([2, 0, 0, 0, 0, 1]))
+        );
         for bad in [&[0u8; 6][..], &[1, 0, 0, 0, 0, 1], &[2, 0, 0, 0, 1], &[]] {
             assert_eq!(mac(Some(&octets(bad))), None, "{bad:?}");
         }
@@ -114,7 +138,10 @@ pub(crate) mod tests {
     #[test]
     fn every_table_of_a_mute_device_is_empty_not_a_failure() {
         for table in DeviceTable::ALL {
-            assert!(!matches!(fact(table, &WalkAnswers::default()), DeviceFact::Failed { .. }));
+            assert!(!matches!(
+                fact(table, &WalkAnswers::default()),
+                DeviceFact::Failed { .. }
+            ));
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Hears the notifications devices send unasked (RFC 3416, 4.2.6 and 4.2.7). They are hints to look sooner, not facts: SNMPv2c
-//! traps prove nothing ([`TrapProof`]), and datagrams get lost, so polls find the same things a little later.
+//! Hears the notifications devices send unasked (RFC 3416, 4.2.6 and 4.2.7). They are hints to look
+//! sooner, not facts: SNMPv2c traps prove nothing ([`TrapProof`]), and datagrams get lost, so polls
+//! find the same things a little later.
 use crate::snmp_access::SnmpAccess;
 use snmp::v3::{AuthoritativeEngine, PersistedAuthoritativeEngine, UsmUser, generate_engine_id};
 use snmp::{Notification, NotificationReceiver, SecurityLevel};
@@ -20,7 +21,8 @@ pub struct Trap {
     pub proof: TrapProof,
 }
 
-/// What shows that a notification comes from whom it says. Each of these is worth more than those before it.
+/// What shows that a notification comes from whom it says. Each of these is worth more than those
+/// before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrapProof {
     /// A community at most, or nothing: SNMPv1 and SNMPv2c.
@@ -70,13 +72,18 @@ impl TrapReceiver {
     }
 }
 
-/// Listens at `address` for notifications of every version until the returned [`TrapReceiver`] is dropped: those of SNMPv1 and
-/// SNMPv2c from anybody, those of SNMPv3 from `users`. Informs are acknowledged (RFC 3416, 4.2.7).
+/// Listens at `address` for notifications of every version until the returned [`TrapReceiver`] is
+/// dropped: those of SNMPv1 and SNMPv2c from anybody, those of SNMPv3 from `users`. Informs are
+/// acknowledged (RFC 3416, 4.2.7).
 ///
 /// # Errors
-/// [`TrapError`] where the address cannot be bound: in use, or a port below 1024 without the right to it.
+/// [`TrapError`] where the address cannot be bound: in use, or a port below 1024 without the right
+/// to it.
 pub async fn traps(address: SocketAddr, users: &[SnmpAccess]) -> Result<TrapReceiver, TrapError> {
-    let receiver = receiver(address, users).await.map_err(|e| TrapError { address, problem: e.exchange_source().to_string() })?;
+    let receiver = receiver(address, users).await.map_err(|e| TrapError {
+        address,
+        problem: e.exchange_source().to_string(),
+    })?;
     let address = receiver.local_addr();
     let (send, hints) = mpsc::channel(WAITING);
     tokio::spawn(async move {
@@ -88,9 +95,20 @@ pub async fn traps(address: SocketAddr, users: &[SnmpAccess]) -> Result<TrapRece
             match received {
                 Ok(r) => {
                     let (kind, proof) = (kind(&r.notification), proof(&r.notification));
-                    let _ = send.try_send(Trap { from: r.source.ip().to_canonical(), kind, proof });
+                    let _ = send.try_send(Trap {
+                        from: r.source.ip().to_canonical(),
+                        kind,
+                        proof,
+                    });
                 }
-                Err(e) if matches!(e.exchange_source(), snmp::Error::Closed { .. } | snmp::Error::Network { .. }) => return,
+                Err(e)
+                    if matches!(
+                        e.exchange_source(),
+                        snmp::Error::Closed { .. } | snmp::Error::Network { .. }
+                    ) =>
+                {
+                    return;
+                }
                 Err(e) => tracing::debug!("notification ignored: {e}"),
             }
         }
@@ -98,18 +116,31 @@ pub async fn traps(address: SocketAddr, users: &[SnmpAccess]) -> Result<TrapRece
     Ok(TrapReceiver { address, hints })
 }
 
-/// Who sends an inform asks the receiver for its engine and signs for that (RFC 3414, 3.1). The engine is another one with each
-/// start, so nothing has to be kept of it: what was signed for the one before is refused, and the sender asks again.
+/// Who sends an inform asks the receiver for its engine and signs for that (RFC 3414, 3.1). The
+/// engine is another one with each start, so nothing has to be kept of it: what was signed for the
+/// one before is refused, and the sender asks again.
 async fn receiver(address: SocketAddr, users: &[SnmpAccess]) -> snmp::Result<NotificationReceiver> {
-    // What a hint is worth without a signature depends on its sender: the listener decides by TrapProof.
-    let mut receiver = NotificationReceiver::builder().bind(address.to_string()).accept_all_notifications();
+    // What a hint is worth without a signature depends on its sender: the listener decides by
+    // TrapProof.
+    let mut receiver = NotificationReceiver::builder()
+        .bind(address.to_string())
+        .accept_all_notifications();
     for (name, keys) in users.iter().filter_map(|access| access.user.as_ref()) {
-        let keyed = |user: UsmUser| keys.clone().map_or(Ok(user.clone()), |keys| user.with_master_keys(keys));
-        receiver = receiver.usm_user(name.clone(), keyed).map_err(|e| snmp::Error::Config(e.to_string().into()).boxed())?;
+        let keyed = |user: UsmUser| {
+            keys.clone()
+                .map_or(Ok(user.clone()), |keys| user.with_master_keys(keys))
+        };
+        receiver = receiver
+            .usm_user(name.clone(), keyed)
+            .map_err(|e| snmp::Error::Config(e.to_string().into()).boxed())?;
     }
     if !users.is_empty() {
-        let kept_nowhere = |_: &PersistedAuthoritativeEngine| Ok::<(), std::convert::Infallible>(());
-        receiver = receiver.authoritative_engine(AuthoritativeEngine::install(generate_engine_id()?, kept_nowhere)?);
+        let kept_nowhere =
+            |_: &PersistedAuthoritativeEngine| Ok::<(), std::convert::Infallible>(());
+        receiver = receiver.authoritative_engine(AuthoritativeEngine::install(
+            generate_engine_id()?,
+            kept_nowhere,
+        )?);
     }
     receiver.build().await
 }
@@ -123,7 +154,9 @@ fn proof(notification: &Notification) -> TrapProof {
 }
 
 fn kind(notification: &Notification) -> TrapKind {
-    notification.trap_oid().map_or(TrapKind::Other, |oid| kind_of(oid.arcs()))
+    notification
+        .trap_oid()
+        .map_or(TrapKind::Other, |oid| kind_of(oid.arcs()))
 }
 
 fn kind_of(trap: &[u32]) -> TrapKind {

@@ -1,22 +1,25 @@
-//! Reads scalars and several columns at once by GETBULK (RFC 3416, 4.2.3), without I/O: [`TableWalk::next`] says what
-//! to ask, [`TableWalk::take`] what to make of the answer.
+//! Reads scalars and several columns at once by GETBULK (RFC 3416, 4.2.3), without I/O:
+//! [`TableWalk::next`] says what to ask, [`TableWalk::take`] what to make of the answer.
 //!
-//! GETBULK past the end of a table makes the agent fetch whatever comes next in its tree, which can cost it more
-//! than the table did. So a column is asked for as many rows as it had last time and one more; one that was empty,
-//! or was never read, is asked for one value first. Columns advance independently: sparse rows and truncated answers
-//! do no harm. What cannot be an answer to GETBULK is refused: an object identifier that does not grow, an answer
-//! without anything, a table without end.
+//! GETBULK past the end of a table makes the agent fetch whatever comes next in its tree, which can
+//! cost it more than the table did. So a column is asked for as many rows as it had last time and
+//! one more; one that was empty, or was never read, is asked for one value first. Columns advance
+//! independently: sparse rows and truncated answers do no harm. What cannot be an answer to GETBULK
+//! is refused: an object identifier that does not grow, an answer without anything, a table without
+//! end.
 use snmp::{Oid, Value, VarBind};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Values asked for in one message: about as much as fits a datagram of 1500 octets that no network fragments.
+/// Values asked for in one message: about as much as fits a datagram of 1500 octets that no network
+/// fragments.
 const VALUES_A_MESSAGE: usize = 48;
 
 /// Rows expected of a column that has some but was never read whole.
 const ROWS_AT_FIRST: usize = 8;
 
-/// Values of one walk. The largest table of a switch, its FDB, has two columns of up to 128 Ki rows.
+/// Values of one walk. The largest table of a switch, its FDB, has two columns of up to 128 Ki
+/// rows.
 const VALUES_LIMIT: usize = 300_000;
 
 /// What the device answered, by object identifier.
@@ -70,7 +73,10 @@ impl WalkAnswers {
     }
 
     /// Every cell of a column: its index and value, in order of the index.
-    pub(crate) fn column<'a>(&'a self, column: &'a [u32]) -> impl Iterator<Item = (&'a [u32], &'a Value)> {
+    pub(crate) fn column<'a>(
+        &'a self,
+        column: &'a [u32],
+    ) -> impl Iterator<Item = (&'a [u32], &'a Value)> {
         self.0
             .range(column.to_vec()..)
             .take_while(move |(oid, _)| oid.starts_with(column))
@@ -101,7 +107,8 @@ impl FromIterator<(Vec<u32>, Value)> for WalkAnswers {
 }
 
 impl TableWalk {
-    /// A walk over scalars (without their `.0`) and columns; `rows` is what [`TableWalk::rows`] gave last time, or empty.
+    /// A walk over scalars (without their `.0`) and columns; `rows` is what [`TableWalk::rows`]
+    /// gave last time, or empty.
     pub(crate) fn new(scalars: &[&[u32]], columns: &[&[u32]], rows: &[usize]) -> TableWalk {
         let column = |(i, c): (usize, &&[u32])| WalkColumn {
             base: Oid::from_slice(c),
@@ -120,18 +127,35 @@ impl TableWalk {
     /// What to ask next; `None` when all is read.
     pub(crate) fn next(&self) -> Option<WalkRequest> {
         let (single, repeated) = self.open();
-        let cursors = single.iter().chain(&repeated).map(|&i| self.columns[i].last.clone());
+        let cursors = single
+            .iter()
+            .chain(&repeated)
+            .map(|&i| self.columns[i].last.clone());
         let oids: Vec<Oid> = self.scalars.iter().cloned().chain(cursors).collect();
         let non_repeaters = self.scalars.len() + single.len();
         let fit = VALUES_A_MESSAGE.saturating_sub(non_repeaters) / repeated.len().max(1);
-        let wanted = repeated.iter().map(|&i| self.columns[i].wanted()).max().unwrap_or_default();
-        let repetitions = if repeated.is_empty() { 0 } else { wanted.min(fit).max(1) };
-        (!oids.is_empty()).then_some(WalkRequest { oids, non_repeaters: non_repeaters as u32, repetitions: repetitions as u32 })
+        let wanted = repeated
+            .iter()
+            .map(|&i| self.columns[i].wanted())
+            .max()
+            .unwrap_or_default();
+        let repetitions = if repeated.is_empty() {
+            0
+        } else {
+            wanted.min(fit).max(1)
+        };
+        (!oids.is_empty()).then_some(WalkRequest {
+            oids,
+            non_repeaters: non_repeaters as u32,
+            repetitions: repetitions as u32,
+        })
     }
 
     /// The open columns: those to ask for one value, those to ask for rows.
     fn open(&self) -> (Vec<usize>, Vec<usize>) {
-        (0..self.columns.len()).filter(|&i| self.columns[i].open).partition(|&i| self.columns[i].expected == 0)
+        (0..self.columns.len())
+            .filter(|&i| self.columns[i].open)
+            .partition(|&i| self.columns[i].expected == 0)
     }
 
     /// Takes the answer to [`TableWalk::next`].
@@ -140,12 +164,18 @@ impl TableWalk {
         if varbinds.is_empty() {
             return Err(AnswerFault::Empty);
         }
-        // An answer that does not fit is cut anywhere (RFC 3416, 4.2.3): what is missing is asked for again.
-        let scalars: Vec<Oid> = self.scalars.drain(..varbinds.len().min(self.scalars.len())).collect();
+        // An answer that does not fit is cut anywhere (RFC 3416, 4.2.3): what is missing is asked
+        // for again.
+        let scalars: Vec<Oid> = self
+            .scalars
+            .drain(..varbinds.len().min(self.scalars.len()))
+            .collect();
         let mut rest = varbinds.into_iter();
         for (asked, found) in scalars.iter().zip(rest.by_ref()) {
             if !found.value.is_exception() && found.oid == asked.child(0) {
-                self.answers.0.insert(found.oid.arcs().to_vec(), found.value);
+                self.answers
+                    .0
+                    .insert(found.oid.arcs().to_vec(), found.value);
             }
         }
         for (i, found) in single.into_iter().zip(rest.by_ref()) {
@@ -155,7 +185,11 @@ impl TableWalk {
         for (&i, found) in repeated.iter().cycle().zip(rest) {
             self.columns[i].take(found, &mut self.answers)?;
         }
-        if self.answers.len() > VALUES_LIMIT { Err(AnswerFault::Endless) } else { Ok(()) }
+        if self.answers.len() > VALUES_LIMIT {
+            Err(AnswerFault::Endless)
+        } else {
+            Ok(())
+        }
     }
 
     /// Rows of each column.
@@ -175,10 +209,14 @@ impl TableWalk {
 }
 
 impl WalkColumn {
-    /// Rows to ask for: what is left of the expected ones and one more, which tells the end in the same message. A
-    /// column that has more than expected may have any number.
+    /// Rows to ask for: what is left of the expected ones and one more, which tells the end in the
+    /// same message. A column that has more than expected may have any number.
     fn wanted(&self) -> usize {
-        if self.rows > self.expected { usize::MAX } else { self.expected + 1 - self.rows }
+        if self.rows > self.expected {
+            usize::MAX
+        } else {
+            self.expected + 1 - self.rows
+        }
     }
 
     fn take(&mut self, found: VarBind, answers: &mut WalkAnswers) -> Result<(), AnswerFault> {
@@ -190,7 +228,10 @@ impl WalkColumn {
             return Ok(());
         }
         if found.oid <= self.last {
-            return Err(AnswerFault::Order(self.last.to_string(), found.oid.to_string()));
+            return Err(AnswerFault::Order(
+                self.last.to_string(),
+                found.oid.to_string(),
+            ));
         }
         if !found.oid.starts_with(&self.base) {
             self.open = false;
@@ -208,10 +249,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A device that answers GETBULK by the book from a sorted table, at most `most` values a message.
-    fn answer(device: &BTreeMap<Vec<u32>, i32>, request: &WalkRequest, most: usize) -> Vec<VarBind> {
+    /// A device that answers GETBULK by the book from a sorted table, at most `most` values a
+    /// message.
+    fn answer(
+        device: &BTreeMap<Vec<u32>, i32>,
+        request: &WalkRequest,
+        most: usize,
+    ) -> Vec<VarBind> {
         let next = |oid: &Oid| {
-            let after = device.range::<Vec<u32>, _>((std::ops::Bound::Excluded(oid.arcs().to_vec()), std::ops::Bound::Unbounded)).next();
+            let after = device
+                .range::<Vec<u32>, _>((
+                    std::ops::Bound::Excluded(oid.arcs().to_vec()),
+                    std::ops::Bound::Unbounded,
+                ))
+                .next();
             match after {
                 Some((oid, &n)) => VarBind::new(Oid::from_slice(oid), Value::Integer(n)),
                 None => VarBind::new(oid.clone(), Value::EndOfMibView),
@@ -231,7 +282,13 @@ mod tests {
         out
     }
 
-    fn read(device: &BTreeMap<Vec<u32>, i32>, scalars: &[&[u32]], columns: &[&[u32]], rows: &[usize], most: usize) -> WalkAnswers {
+    fn read(
+        device: &BTreeMap<Vec<u32>, i32>,
+        scalars: &[&[u32]],
+        columns: &[&[u32]],
+        rows: &[usize],
+        most: usize,
+    ) -> WalkAnswers {
         let mut walk = TableWalk::new(scalars, columns, rows);
         while let Some(request) = walk.next() {
             walk.take(answer(device, &request, most)).unwrap();
@@ -255,7 +312,9 @@ mod tests {
 
     #[test]
     fn a_small_table_takes_two_messages_at_first_and_then_one() {
-        let device = (1..=8).flat_map(|i| [(vec![1, 3, 2, i], 0), (vec![1, 3, 3, i], 0)]).collect();
+        let device = (1..=8)
+            .flat_map(|i| [(vec![1, 3, 2, i], 0), (vec![1, 3, 3, i], 0)])
+            .collect();
         let columns: [&[u32]; 3] = [&[1, 3, 2], &[1, 3, 3], &[1, 3, 9]];
         let mut rows = vec![];
         for shapes in [&[(4, 0), (0, 8)][..], &[(2, 9)]] {
@@ -266,7 +325,10 @@ mod tests {
                 walk.take(answer(&device, &request, 99)).unwrap();
             }
             rows = walk.rows();
-            assert_eq!((asked.as_slice(), rows.as_slice()), (shapes, &[8, 8, 0][..]));
+            assert_eq!(
+                (asked.as_slice(), rows.as_slice()),
+                (shapes, &[8, 8, 0][..])
+            );
         }
     }
 
@@ -275,21 +337,37 @@ mod tests {
         let integer = |oid: &[u32]| VarBind::new(Oid::from_slice(oid), Value::Integer(1));
         let mut walk = TableWalk::new(&[], &[&[1, 3, 2]], &[4]);
         assert_eq!(walk.take(vec![]), Err(AnswerFault::Empty));
-        assert!(matches!(walk.take(vec![integer(&[1, 3, 2, 5]), integer(&[1, 3, 2, 5])]), Err(AnswerFault::Order(..))));
+        assert!(matches!(
+            walk.take(vec![integer(&[1, 3, 2, 5]), integer(&[1, 3, 2, 5])]),
+            Err(AnswerFault::Order(..))
+        ));
         let mut back = TableWalk::new(&[], &[&[1, 3, 2]], &[4]);
-        assert!(matches!(back.take(vec![integer(&[1, 3, 1, 9])]), Err(AnswerFault::Order(..))), "before the column");
+        assert!(
+            matches!(
+                back.take(vec![integer(&[1, 3, 1, 9])]),
+                Err(AnswerFault::Order(..))
+            ),
+            "before the column"
+        );
         let mut endless = TableWalk::new(&[], &[&[1, 3]], &[4]);
-        let ended = (0..).map(|n| endless.take(vec![integer(&[1, 3, n / 1000, n % 1000])])).find(Result::is_err);
+        let ended = (0..)
+            .map(|n| endless.take(vec![integer(&[1, 3, n / 1000, n % 1000])]))
+            .find(Result::is_err);
         assert_eq!(ended, Some(Err(AnswerFault::Endless)));
     }
 
-    /// A device with a million stations in dot1qTpFdbTable: what is kept while it is read stays bounded, and so does the time.
+    /// A device with a million stations in dot1qTpFdbTable: what is kept while it is read stays
+    /// bounded, and so does the time.
     #[test]
     fn a_million_rows_end_at_a_bound_that_is_told() {
         let columns: [&[u32]; 2] = [&[1, 3, 1], &[1, 3, 2]];
         let next = |oid: &Oid| {
             let (column, row) = (oid.arcs()[2], oid.arcs().get(3).map_or(0, |n| n + 1));
-            let [a, b] = if row < 1_000_000 { [column, row] } else { [column + 1, 0] };
+            let [a, b] = if row < 1_000_000 {
+                [column, row]
+            } else {
+                [column + 1, 0]
+            };
             VarBind::new(Oid::from_slice(&[1, 3, a, b]), Value::Integer(3))
         };
         let mut walk = TableWalk::new(&[], &columns, &[]);
@@ -311,9 +389,13 @@ mod tests {
                 break nonsense;
             }
         };
-        assert_eq!(end.to_string(), "more than 300000 values without end; given up, what was read before stays");
+        assert_eq!(
+            end.to_string(),
+            "more than 300000 values without end; given up, what was read before stays"
+        );
         assert!(
-            messages <= VALUES_LIMIT / VALUES_A_MESSAGE + 3 && walk.len() <= VALUES_LIMIT + VALUES_A_MESSAGE,
+            messages <= VALUES_LIMIT / VALUES_A_MESSAGE + 3
+                && walk.len() <= VALUES_LIMIT + VALUES_A_MESSAGE,
             "{messages}, {}",
             walk.len()
         );

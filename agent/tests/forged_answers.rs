@@ -21,19 +21,32 @@ struct DatagramResponder {
 }
 
 impl DatagramResponder {
-    fn new(mut take: impl FnMut(&UdpSocket, &[u8], SocketAddr) + Send + 'static) -> DatagramResponder {
+    fn new(
+        mut take: impl FnMut(&UdpSocket, &[u8], SocketAddr) + Send + 'static,
+    ) -> DatagramResponder {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-        let (address, stop) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
+        socket
+            .set_read_timeout(Some(Duration::from_millis(20)))
+            .unwrap();
+        let (address, stop) = (
+            socket.local_addr().unwrap(),
+            Arc::new(AtomicBool::new(false)),
+        );
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             let mut buffer = [0; 65536];
             while !stopped.load(Relaxed) {
-                let Ok((n, from)) = socket.recv_from(&mut buffer) else { continue };
+                let Ok((n, from)) = socket.recv_from(&mut buffer) else {
+                    continue;
+                };
                 take(&socket, &buffer[..n], from);
             }
         });
-        DatagramResponder { address, stop, thread: Some(thread) }
+        DatagramResponder {
+            address,
+            stop,
+            thread: Some(thread),
+        }
     }
 }
 
@@ -42,7 +55,10 @@ impl Drop for DatagramResponder {
         self.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
             let ended = thread.join();
-            assert!(ended.is_ok() || std::thread::panicking(), "what answers has panicked");
+            assert!(
+                ended.is_ok() || std::thread::panicking(),
+                "what answers has panicked"
+            );
         }
     }
 }
@@ -53,7 +69,9 @@ fn request_id(request: &[u8]) -> i32 {
 }
 
 fn message(request: &[u8]) -> CommunityMessage {
-    CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT).unwrap().value
+    CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT)
+        .unwrap()
+        .value
 }
 
 /// What an agent of this name says to a request for the system group: right in every field.
@@ -65,13 +83,25 @@ fn named(name: &str, request: &[u8]) -> Vec<u8> {
         [.., 7] => Value::Integer(2),
         _ => Value::OctetString(name.to_owned().into()),
     };
-    let values = asked.iter().map(|v| VarBind::new(v.oid.child(0), value(&v.oid))).collect();
-    let response = ResponsePdu::success(Version::V2c, id, values).unwrap().into_raw();
-    CommunityMessage::v2c(community, response).unwrap().encode().unwrap().to_vec()
+    let values = asked
+        .iter()
+        .map(|v| VarBind::new(v.oid.child(0), value(&v.oid)))
+        .collect();
+    let response = ResponsePdu::success(Version::V2c, id, values)
+        .unwrap()
+        .into_raw();
+    CommunityMessage::v2c(community, response)
+        .unwrap()
+        .encode()
+        .unwrap()
+        .to_vec()
 }
 
 fn client(address: SocketAddr, credential: &str) -> SnmpClient {
-    clients(&inventory(&[("s0", address, credential)])).unwrap().remove(0).1
+    clients(&inventory(&[("s0", address, credential)]))
+        .unwrap()
+        .remove(0)
+        .1
 }
 
 async fn name(client: &SnmpClient) -> String {
@@ -114,12 +144,20 @@ async fn the_port_asked_at_another_address_is_another_place() {
 async fn a_switch_that_answers_from_another_address_is_told_from_one_that_is_down() {
     let other = UdpSocket::bind("127.0.0.2:0").unwrap();
     let answers_from = other.local_addr().unwrap();
-    let switch = DatagramResponder::new(move |_, request, from| drop(other.send_to(&named("s0", request), from)));
-    let observations = read_all_switches(&impatient(&[("s0", switch.address, "good")])).await.unwrap();
+    let switch = DatagramResponder::new(move |_, request, from| {
+        drop(other.send_to(&named("s0", request), from))
+    });
+    let observations = read_all_switches(&impatient(&[("s0", switch.address, "good")]))
+        .await
+        .unwrap();
     let (table, problem) = failure(&observations, "s0");
     assert_eq!(table, None);
     let asked = switch.address;
-    for part in [&format!("no answer from {asked} after 2 tries"), &format!("{answers_from} answered instead"), "state the address"] {
+    for part in [
+        &format!("no answer from {asked} after 2 tries"),
+        &format!("{answers_from} answered instead"),
+        "state the address",
+    ] {
         assert!(problem.contains(part), "{part}: {problem}");
     }
 }
@@ -139,13 +177,16 @@ async fn who_sees_some_requests_cannot_tell_the_id_of_the_next() {
     assert_drawn(&ids.lock().unwrap());
 }
 
-/// The same of SNMPv3's msgID, which stands where no key hides it. A real snmpd answers, and this test listens in between.
+/// The same of SNMPv3's msgID, which stands where no key hides it. A real snmpd answers, and this
+/// test listens in between.
 #[tokio::test]
 async fn nor_can_who_reads_the_head_of_signed_requests() {
     let snmpd = SnmpdProcess::start();
     let agent = UdpSocket::bind("127.0.0.1:0").unwrap();
     agent.connect(snmpd.address).unwrap();
-    agent.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    agent
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
     let ids: Arc<Mutex<Vec<i32>>> = Arc::default();
     let seen = ids.clone();
     let relay = DatagramResponder::new(move |socket, request, from| {
@@ -155,23 +196,40 @@ async fn nor_can_who_reads_the_head_of_signed_requests() {
         let n = agent.recv(&mut answer).unwrap();
         socket.send_to(&answer[..n], from).unwrap();
     });
-    let observations = read_all_switches(&inventory(&[("s0", relay.address, "sha")])).await.unwrap();
+    let observations = read_all_switches(&inventory(&[("s0", relay.address, "sha")]))
+        .await
+        .unwrap();
     assert!(is_whole(&observations, "s0"), "{observations:#?}");
     assert_drawn(&ids.lock().unwrap());
 }
 
 /// SEQUENCE, INTEGER version, SEQUENCE, INTEGER msgID (RFC 3412, 6).
 fn message_id(message: &[u8]) -> i32 {
-    let contents = |at: usize| if message[at + 1] < 0x80 { at + 2 } else { at + 2 + usize::from(message[at + 1] & 0x7f) };
+    let contents = |at: usize| {
+        if message[at + 1] < 0x80 {
+            at + 2
+        } else {
+            at + 2 + usize::from(message[at + 1] & 0x7f)
+        }
+    };
     let id = contents(contents(0) + 3);
     let length = usize::from(message[id + 1]);
-    message[id + 2..id + 2 + length].iter().fold(0, |value, octet| value << 8 | i32::from(*octet))
+    message[id + 2..id + 2 + length]
+        .iter()
+        .fold(0, |value, octet| value << 8 | i32::from(*octet))
 }
 
-/// Of ids drawn from 2^31 no two are close: some of these would be by chance once in ten thousand runs.
+/// Of ids drawn from 2^31 no two are close: some of these would be by chance once in ten thousand
+/// runs.
 fn assert_drawn(ids: &[i32]) {
     assert!(ids.len() >= 8, "{ids:?}");
     for (at, id) in ids.iter().enumerate() {
-        assert!(*id > 0 && ids[..at].iter().all(|other| (i64::from(*id) - i64::from(*other)).abs() > 100), "{ids:?}");
+        assert!(
+            *id > 0
+                && ids[..at]
+                    .iter()
+                    .all(|other| (i64::from(*id) - i64::from(*other)).abs() > 100),
+            "{ids:?}"
+        );
     }
 }

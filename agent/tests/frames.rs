@@ -15,8 +15,17 @@ fn mac(text: &str) -> Mac {
 
 /// The host's card under either name, if it is there now.
 fn cards() -> Vec<NetworkCard> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let found = runtime.block_on(async { NicMonitor::open(&["eth0".into(), "data0".into()]).unwrap().read().await.unwrap() });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let found = runtime.block_on(async {
+        NicMonitor::open(&["eth0".into(), "data0".into()])
+            .unwrap()
+            .read()
+            .await
+            .unwrap()
+    });
     found.into_iter().map(|found| found.card).collect()
 }
 
@@ -25,24 +34,40 @@ fn heard(ear: &mut FrameListener) -> Vec<HeardFrame> {
 }
 
 fn neighbours(heard: &[HeardFrame]) -> Vec<&HeardContent> {
-    heard.iter().map(|h| &h.said).filter(|said| matches!(said, HeardContent::Neighbour { .. })).collect()
+    heard
+        .iter()
+        .map(|h| &h.said)
+        .filter(|said| matches!(said, HeardContent::Neighbour { .. }))
+        .collect()
 }
 
 fn bpdus(heard: &[HeardFrame]) -> Vec<&HeardContent> {
-    heard.iter().map(|h| &h.said).filter(|said| matches!(said, HeardContent::Bpdu { .. })).collect()
+    heard
+        .iter()
+        .map(|h| &h.said)
+        .filter(|said| matches!(said, HeardContent::Bpdu { .. }))
+        .collect()
 }
 
 /// One that listens for other programs so long before it announces.
 fn announcer(listen: Duration) -> LldpAnnouncer {
     let every = Duration::from_secs(30);
-    let said = LldpAnnouncement { host: "n3".into(), description: "a host of the test".into(), every, listen };
+    let said = LldpAnnouncement {
+        host: "n3".into(),
+        description: "a host of the test".into(),
+        every,
+        listen,
+    };
     LldpAnnouncer::open(said).expect("root may open packet sockets")
 }
 
 /// Runs something without any privilege: user "nobody", of this thread only.
 fn unprivileged<T: Send>(what: impl FnOnce() -> T + Send) -> T {
     let run = || {
-        #[allow(unsafe_code, reason = "the C library would change the user of all threads")]
+        #[allow(
+            unsafe_code,
+            reason = "the C library would change the user of all threads"
+        )]
         // SAFETY: the system call takes three numbers.
         let changed = unsafe { libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534) };
         assert_eq!(changed, 0, "{}", std::io::Error::last_os_error());
@@ -60,22 +85,62 @@ fn the_bridge_and_its_port_are_heard_and_age_out() {
         let heard = heard(&mut ear);
         (heard.len() == 2 && heard.iter().all(|h| h.nic == "eth0")).then_some(heard)
     });
-    let bridge = BridgeId { priority: 0x1000, address: mac("02:00:00:00:0a:00") };
-    assert_eq!(bpdus(&said), [&HeardContent::Bpdu { root_bridge: bridge, root_path_cost: 0, bridge, port: 0x8001 }]);
-    let [HeardContent::Neighbour { protocol, chassis, port, name, capabilities, .. }] = neighbours(&said)[..] else { panic!("{said:?}") };
-    assert_eq!((protocol, name.as_str(), port), (&DiscoveryProtocol::Lldp, "s1", &NeighbourId::Text("swp3".into())));
+    let bridge = BridgeId {
+        priority: 0x1000,
+        address: mac("02:00:00:00:0a:00"),
+    };
+    assert_eq!(
+        bpdus(&said),
+        [&HeardContent::Bpdu {
+            root_bridge: bridge,
+            root_path_cost: 0,
+            bridge,
+            port: 0x8001
+        }]
+    );
+    let [
+        HeardContent::Neighbour {
+            protocol,
+            chassis,
+            port,
+            name,
+            capabilities,
+            ..
+        },
+    ] = neighbours(&said)[..]
+    else {
+        panic!("{said:?}")
+    };
+    assert_eq!(
+        (protocol, name.as_str(), port),
+        (
+            &DiscoveryProtocol::Lldp,
+            "s1",
+            &NeighbourId::Text("swp3".into())
+        )
+    );
     assert!(
-        matches!(chassis, NeighbourId::Mac(_)) && *capabilities == Some(SystemCapabilities { bridge: true, router: false }),
+        matches!(chassis, NeighbourId::Mac(_))
+            && *capabilities
+                == Some(SystemCapabilities {
+                    bridge: true,
+                    router: false
+                }),
         "{said:?}"
     );
 
     drop(lldpd);
-    until("killed without farewell, lldpd ages out after its 2 s, and the bridge speaks on", || {
-        let heard = heard(&mut ear);
-        (neighbours(&heard).is_empty() && bpdus(&heard).len() == 1).then_some(())
-    });
+    until(
+        "killed without farewell, lldpd ages out after its 2 s, and the bridge speaks on",
+        || {
+            let heard = heard(&mut ear);
+            (neighbours(&heard).is_empty() && bpdus(&heard).len() == 1).then_some(())
+        },
+    );
     switch.run("ip link set br0 type bridge stp_state 0");
-    until("without BPDUs the bridge ages out after its 6 s", || heard(&mut ear).is_empty().then_some(()));
+    until("without BPDUs the bridge ages out after its 6 s", || {
+        heard(&mut ear).is_empty().then_some(())
+    });
 }
 
 #[test]
@@ -84,19 +149,29 @@ fn a_pulled_cable_is_forgotten_and_a_new_card_is_heard_without_privileges() {
     let mut ear = FrameListener::open().unwrap();
     let on = |ear: &mut FrameListener, nic: &str| {
         let heard = unprivileged(|| heard(ear));
-        heard.iter().any(|h| h.nic == nic && matches!(h.said, HeardContent::Bpdu { .. })).then_some(())
+        heard
+            .iter()
+            .any(|h| h.nic == nic && matches!(h.said, HeardContent::Bpdu { .. }))
+            .then_some(())
     };
     until("a BPDU is heard", || on(&mut ear, "eth0"));
     run("ip link set eth0 down");
     run("ip link set eth0 name data0");
     run("ip link set data0 up");
-    until("a renamed card is heard under its new name", || on(&mut ear, "data0"));
+    until("a renamed card is heard under its new name", || {
+        on(&mut ear, "data0")
+    });
     switch.run("ip link set swp3 down");
-    until("without a carrier nothing holds", || heard(&mut ear).is_empty().then_some(()));
+    until("without a carrier nothing holds", || {
+        heard(&mut ear).is_empty().then_some(())
+    });
     run("ip link del data0");
     assert_eq!(unprivileged(|| heard(&mut ear)), []);
     switch.cable();
-    until("a card that came after the sockets were open is heard", || on(&mut ear, "eth0"));
+    until(
+        "a card that came after the sockets were open is heard",
+        || on(&mut ear, "eth0"),
+    );
 }
 
 #[test]
@@ -117,15 +192,23 @@ fn the_switch_knows_the_host_until_it_says_farewell() {
     ] {
         assert!(known.contains(line), "{line} in:\n{known}");
     }
-    assert!(!known.contains("Bridge.enabled=on") && !known.contains("Router.enabled=on"), "{known}");
+    assert!(
+        !known.contains("Bridge.enabled=on") && !known.contains("Router.enabled=on"),
+        "{known}"
+    );
     unprivileged(|| drop(announcer));
-    until("its farewell counts, long before 90 s are over", || lldpd.neighbours().is_empty().then_some(()));
+    until("its farewell counts, long before 90 s are over", || {
+        lldpd.neighbours().is_empty().then_some(())
+    });
 }
 
 /// Whether the switch knows the host by heddle's announcements, and by another program's.
 fn names(lldpd: &LldpdProcess) -> (bool, bool) {
     let known = lldpd.neighbours();
-    (known.contains("chassis.name=n3\n"), known.contains("chassis.name=n3-by-lldpd\n"))
+    (
+        known.contains("chassis.name=n3\n"),
+        known.contains("chassis.name=n3-by-lldpd\n"),
+    )
 }
 
 #[test]
@@ -134,14 +217,20 @@ fn another_program_has_the_word_while_it_speaks() {
     let there = switch.lldpd(4);
     let here = LldpdProcess::on_host("n3-by-lldpd");
     let known = || names(&there);
-    until("the other program announces the host", || (known() == (false, true)).then_some(()));
+    until("the other program announces the host", || {
+        (known() == (false, true)).then_some(())
+    });
     // lldpd announces every second; on a busy machine it may be silent a little longer.
     let listen = Duration::from_secs(10);
     let mut announcer = announcer(listen);
     let began = Instant::now();
     while began.elapsed() < listen + Duration::from_secs(2) {
         announcer.step(&cards());
-        assert_eq!(known(), (false, true), "heddle stands aside and the row stays");
+        assert_eq!(
+            known(),
+            (false, true),
+            "heddle stands aside and the row stays"
+        );
         std::thread::sleep(Duration::from_millis(100));
     }
     here.end();
@@ -160,7 +249,9 @@ fn a_program_that_starts_later_takes_the_row_over() {
         announcer.step(&cards());
         names(&there)
     };
-    until("the switch knows the host by heddle", || step().0.then_some(()));
+    until("the switch knows the host by heddle", || {
+        step().0.then_some(())
+    });
     let _here = LldpdProcess::on_host("n3-by-lldpd");
     until("the other program has the word", || {
         let (heddle, other) = step();
@@ -168,7 +259,11 @@ fn a_program_that_starts_later_takes_the_row_over() {
         other.then_some(())
     });
     for _ in 0..30 {
-        assert_eq!(step(), (false, true), "the row under the same chassis and port stays");
+        assert_eq!(
+            step(),
+            (false, true),
+            "the row under the same chassis and port stays"
+        );
         std::thread::sleep(Duration::from_millis(100));
     }
 }
@@ -177,10 +272,30 @@ fn a_program_that_starts_later_takes_the_row_over() {
 fn a_seed_is_learned_by_the_bridge() {
     let switch = plug();
     let seeder = SeedSender::open().unwrap();
-    until("the port learns", || switch.run("bridge -d link show dev swp3").contains("state forwarding").then_some(()));
-    let learned = || switch.run("bridge fdb show br br0").lines().any(|line| line.starts_with("02:5e:ed:00:00:01 dev swp3"));
+    until("the port learns", || {
+        switch
+            .run("bridge -d link show dev swp3")
+            .contains("state forwarding")
+            .then_some(())
+    });
+    let learned = || {
+        switch
+            .run("bridge fdb show br br0")
+            .lines()
+            .any(|line| line.starts_with("02:5e:ed:00:00:01 dev swp3"))
+    };
     assert!(!learned());
-    let card = cards().into_iter().find(|card| card.name == "eth0").unwrap();
-    unprivileged(|| seeder.seed(&[NetworkCard { mac: mac("02:5e:ed:00:00:01"), ..card }]));
-    until("the bridge knows where the host is", || learned().then_some(()));
+    let card = cards()
+        .into_iter()
+        .find(|card| card.name == "eth0")
+        .unwrap();
+    unprivileged(|| {
+        seeder.seed(&[NetworkCard {
+            mac: mac("02:5e:ed:00:00:01"),
+            ..card
+        }])
+    });
+    until("the bridge knows where the host is", || {
+        learned().then_some(())
+    });
 }

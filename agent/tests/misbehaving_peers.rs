@@ -1,4 +1,5 @@
-//! Peers that are no good agents: each a real UDP socket. None may stop, delay or mislead the look at the others.
+//! Peers that are no good agents: each a real UDP socket. None may stop, delay or mislead the look
+//! at the others.
 mod snmpd_process;
 
 use agent::{clients, read_all_switches};
@@ -26,19 +27,30 @@ struct MisbehavingPeer {
 impl MisbehavingPeer {
     fn new(answer: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> MisbehavingPeer {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-        let (address, stop) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
+        socket
+            .set_read_timeout(Some(Duration::from_millis(20)))
+            .unwrap();
+        let (address, stop) = (
+            socket.local_addr().unwrap(),
+            Arc::new(AtomicBool::new(false)),
+        );
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             let mut buffer = [0; 65536];
             while !stopped.load(Relaxed) {
-                let Ok((n, from)) = socket.recv_from(&mut buffer) else { continue };
+                let Ok((n, from)) = socket.recv_from(&mut buffer) else {
+                    continue;
+                };
                 if let Some(bytes) = answer(&buffer[..n]) {
                     socket.send_to(&bytes, from).unwrap();
                 }
             }
         });
-        MisbehavingPeer { address, stop, thread: Some(thread) }
+        MisbehavingPeer {
+            address,
+            stop,
+            thread: Some(thread),
+        }
     }
 
     /// One that speaks SNMP well and lies in its values.
@@ -57,27 +69,38 @@ impl Drop for MisbehavingPeer {
 }
 
 fn reply(request: &[u8], values: &dyn Fn(&[VarBind]) -> Vec<VarBind>) -> Vec<u8> {
-    let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT).unwrap().value;
+    let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT)
+        .unwrap()
+        .value;
     let (_, community, pdu) = message.into_parts();
     let (id, _, asked) = pdu.standard().unwrap().clone().into_raw_parts();
-    let response = ResponsePdu::success(Version::V2c, id, values(&asked)).unwrap().into_raw();
-    CommunityMessage::v2c(community, response).unwrap().encode().unwrap().to_vec()
+    let response = ResponsePdu::success(Version::V2c, id, values(&asked))
+        .unwrap()
+        .into_raw();
+    CommunityMessage::v2c(community, response)
+        .unwrap()
+        .encode()
+        .unwrap()
+        .to_vec()
 }
 
 /// Answers like an agent with just a system group, so that the look goes on to the tables.
 fn polite(asked: &[VarBind]) -> Option<Vec<VarBind>> {
     let system = Oid::from_slice(&[1, 3, 6, 1, 2, 1, 1]);
-    asked
-        .iter()
-        .all(|v| v.oid.starts_with(&system))
-        .then(|| asked.iter().map(|v| VarBind::new(v.oid.child(0), Value::TimeTicks(1))).collect())
+    asked.iter().all(|v| v.oid.starts_with(&system)).then(|| {
+        asked
+            .iter()
+            .map(|v| VarBind::new(v.oid.child(0), Value::TimeTicks(1)))
+            .collect()
+    })
 }
 
 #[tokio::test]
 async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
     let snmpd = SnmpdProcess::start();
     let never = MisbehavingPeer::new(|_| None);
-    let garbage = MisbehavingPeer::new(|_| Some(vec![0x30, 0x82, 0xff, 0xff, 0x02, 0x01, 0x01, 0x04, 0xff]));
+    let garbage =
+        MisbehavingPeer::new(|_| Some(vec![0x30, 0x82, 0xff, 0xff, 0x02, 0x01, 0x01, 0x04, 0xff]));
     let echo = MisbehavingPeer::new(|request| Some(request.to_vec()));
     let truncated = MisbehavingPeer::new(|request| {
         let whole = reply(request, &|asked| asked.to_vec());
@@ -100,8 +123,17 @@ async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
     inventory.timing.retries = 0;
     let observations = read_all_switches(&inventory).await.unwrap();
     assert!(is_whole(&observations, "real"));
-    let last = |switch: &str| observations.iter().filter(|o| o.reporter == switch).map(|o| o.at).max();
-    assert!(last("real") < last("never"), "the real one waits for one that is mute: {observations:#?}");
+    let last = |switch: &str| {
+        observations
+            .iter()
+            .filter(|o| o.reporter == switch)
+            .map(|o| o.at)
+            .max()
+    };
+    assert!(
+        last("real") < last("never"),
+        "the real one waits for one that is mute: {observations:#?}"
+    );
     for (name, ..) in switches.iter().filter(|(n, ..)| *n != "real") {
         let (table, problem) = failure(&observations, name);
         assert!(table.is_none() || *name == "truncated", "{name}: {problem}");
@@ -112,13 +144,24 @@ async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
 #[tokio::test]
 async fn repeated_object_identifiers_end_the_table_not_the_look() {
     let peer = MisbehavingPeer::liar(|asked| {
-        polite(asked).unwrap_or_else(|| asked.iter().map(|v| VarBind::new(v.oid.clone(), Value::Integer(1))).collect())
+        polite(asked).unwrap_or_else(|| {
+            asked
+                .iter()
+                .map(|v| VarBind::new(v.oid.clone(), Value::Integer(1)))
+                .collect()
+        })
     });
-    let observations = read_all_switches(&inventory(&[("s0", peer.address, "good")])).await.unwrap();
+    let observations = read_all_switches(&inventory(&[("s0", peer.address, "good")]))
+        .await
+        .unwrap();
     let nonsense = observations.iter().filter(
         |o| matches!(&o.fact, DeviceFact::Failed { table: Some(_), problem } if problem.contains("object identifiers do not grow")),
     );
-    assert_eq!((observations.len(), nonsense.count()), (DeviceTable::ALL.len(), DeviceTable::ALL.len() - 1), "{observations:#?}");
+    assert_eq!(
+        (observations.len(), nonsense.count()),
+        (DeviceTable::ALL.len(), DeviceTable::ALL.len() - 1),
+        "{observations:#?}"
+    );
 }
 
 #[tokio::test]
@@ -137,7 +180,9 @@ async fn a_table_without_end_is_given_up() {
     inventory.timing.timeout = Duration::from_secs(2);
     inventory.timing.retries = 0;
     let client = &clients(&inventory).unwrap()[0].1;
-    let DeviceFact::Failed { table, problem } = client.read(DeviceTable::Bridge).await else { panic!("a table without end was read") };
+    let DeviceFact::Failed { table, problem } = client.read(DeviceTable::Bridge).await else {
+        panic!("a table without end was read")
+    };
     let given_up = problem.contains("answers too slowly") || problem.contains("without end");
     assert!(table == Some(DeviceTable::Bridge) && given_up, "{problem}");
 }
@@ -145,11 +190,24 @@ async fn a_table_without_end_is_given_up() {
 #[tokio::test]
 async fn values_of_the_wrong_type_leave_fields_empty() {
     let peer = MisbehavingPeer::liar(|asked| {
-        asked.iter().map(|v| VarBind::new(v.oid.child(0), Value::OctetString(vec![0xff, 0x1b, 0x00].into()))).collect()
+        asked
+            .iter()
+            .map(|v| {
+                VarBind::new(
+                    v.oid.child(0),
+                    Value::OctetString(vec![0xff, 0x1b, 0x00].into()),
+                )
+            })
+            .collect()
     });
     let client = &clients(&inventory(&[("s0", peer.address, "good")])).unwrap()[0].1;
-    let DeviceFact::System(system) = client.read(DeviceTable::System).await else { panic!("no system group") };
-    assert!(system.uptime == 0 && !system.name.contains('\u{1b}'), "{system:?}");
+    let DeviceFact::System(system) = client.read(DeviceTable::System).await else {
+        panic!("no system group")
+    };
+    assert!(
+        system.uptime == 0 && !system.name.contains('\u{1b}'),
+        "{system:?}"
+    );
 }
 
 type SnmpRows = BTreeMap<Vec<u32>, Value>;
@@ -159,10 +217,18 @@ type NextRow<'a> = &'a dyn Fn(&Oid) -> Option<(Vec<u32>, Value)>;
 
 /// Answers GETBULK by the book from a table, cut to what fits a message.
 fn by_the_book(request: &[u8], next: NextRow<'_>) -> Vec<u8> {
-    let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT).unwrap().value;
+    let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT)
+        .unwrap()
+        .value;
     let (_, community, pdu) = message.into_parts();
     let (id, body, asked) = pdu.standard().unwrap().clone().into_raw_parts();
-    let PduBody::GetBulk { non_repeaters, max_repetitions } = body else { panic!("{body:?}") };
+    let PduBody::GetBulk {
+        non_repeaters,
+        max_repetitions,
+    } = body
+    else {
+        panic!("{body:?}")
+    };
     let found = |oid: &Oid| match next(oid) {
         Some((oid, value)) => VarBind::new(Oid::from_slice(&oid), value),
         None => VarBind::new(oid.clone(), Value::EndOfMibView),
@@ -179,8 +245,14 @@ fn by_the_book(request: &[u8], next: NextRow<'_>) -> Vec<u8> {
         }
     }
     let encoded = |values: &[VarBind]| {
-        let response = ResponsePdu::success(Version::V2c, id, values.to_vec()).unwrap().into_raw();
-        CommunityMessage::v2c(community.clone(), response).unwrap().encode().unwrap().to_vec()
+        let response = ResponsePdu::success(Version::V2c, id, values.to_vec())
+            .unwrap()
+            .into_raw();
+        CommunityMessage::v2c(community.clone(), response)
+            .unwrap()
+            .encode()
+            .unwrap()
+            .to_vec()
     };
     let mut bytes = encoded(&values);
     while bytes.len() > 60_000 {
@@ -191,7 +263,9 @@ fn by_the_book(request: &[u8], next: NextRow<'_>) -> Vec<u8> {
 }
 
 fn after(rows: &SnmpRows, oid: &Oid) -> Option<(Vec<u32>, Value)> {
-    rows.range((Bound::Excluded(oid.arcs().to_vec()), Bound::Unbounded)).next().map(|(oid, value)| (oid.clone(), value.clone()))
+    rows.range((Bound::Excluded(oid.arcs().to_vec()), Bound::Unbounded))
+        .next()
+        .map(|(oid, value)| (oid.clone(), value.clone()))
 }
 
 fn oid(text: &str) -> Vec<u32> {
@@ -204,12 +278,23 @@ fn octets(bytes: impl AsRef<[u8]>) -> Value {
 
 /// Every table of a switch at `address`.
 async fn tables(address: SocketAddr) -> Vec<DeviceFact> {
-    let observations = read_all_switches(&inventory(&[("s0", address, "good")])).await.unwrap();
+    let observations = read_all_switches(&inventory(&[("s0", address, "good")]))
+        .await
+        .unwrap();
     observations.into_iter().map(|o| o.fact).collect()
 }
 
 fn lldp(facts: &[DeviceFact]) -> &LldpTable {
-    facts.iter().find_map(|f| if let DeviceFact::Lldp(lldp) = f { Some(lldp) } else { None }).expect("no LLDP table")
+    facts
+        .iter()
+        .find_map(|f| {
+            if let DeviceFact::Lldp(lldp) = f {
+                Some(lldp)
+            } else {
+                None
+            }
+        })
+        .expect("no LLDP table")
 }
 
 #[tokio::test]
@@ -218,7 +303,16 @@ async fn a_table_that_changes_while_it_is_read_gives_no_row_that_never_was() {
     let messages = std::cell::Cell::new(0_u32);
     let peer = MisbehavingPeer::new(move |request| {
         messages.set(messages.get() + 1);
-        let row = |column: u32, value| ([&oid("1.0.8802.1.1.2.1.4.1.1")[..], &[column, messages.get(), 5, 1]].concat(), value);
+        let row = |column: u32, value| {
+            (
+                [
+                    &oid("1.0.8802.1.1.2.1.4.1.1")[..],
+                    &[column, messages.get(), 5, 1],
+                ]
+                .concat(),
+                value,
+            )
+        };
         let rows: SnmpRows = [
             row(4, Value::Integer(4)),
             row(5, octets([2, 0, 0, 0, 0, 9])),
@@ -237,56 +331,116 @@ async fn a_table_that_changes_while_it_is_read_gives_no_row_that_never_was() {
         assert_eq!(row.local_port, 5, "{row:?}");
         assert!(row.name.is_empty() || row.name == "s9", "{row:?}");
         let mac = NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 9]));
-        let chassis = [None, Some(mac), Some(NeighbourId::Text("020000000009".into()))];
-        assert!(chassis.contains(&row.chassis) && [None, Some(NeighbourId::Text("swp9".into()))].contains(&row.port), "{row:?}");
+        let chassis = [
+            None,
+            Some(mac),
+            Some(NeighbourId::Text("020000000009".into())),
+        ];
+        assert!(
+            chassis.contains(&row.chassis)
+                && [None, Some(NeighbourId::Text("swp9".into()))].contains(&row.port),
+            "{row:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn empty_and_ten_kilobyte_strings_and_hostile_names_come_in_short_and_plain() {
     let long = "x".repeat(10_000);
-    for evil in ["", "\u{1b}]0;owned\u{7}\u{1b}[2J", "../../etc/passwd\n\r", "a\u{202e}b\u{200b}c\u{feff}", "\0\0\0", long.as_str()] {
-        let mut rows: SnmpRows = (1..8).map(|n| (oid(&format!("1.3.6.1.2.1.1.{n}.0")), octets(evil))).collect();
+    for evil in [
+        "",
+        "\u{1b}]0;owned\u{7}\u{1b}[2J",
+        "../../etc/passwd\n\r",
+        "a\u{202e}b\u{200b}c\u{feff}",
+        "\0\0\0",
+        long.as_str(),
+    ] {
+        let mut rows: SnmpRows = (1..8)
+            .map(|n| (oid(&format!("1.3.6.1.2.1.1.{n}.0")), octets(evil)))
+            .collect();
         for (column, kind) in [(2, Some(5)), (3, None), (4, None)] {
             let value = kind.map_or(octets(evil), Value::Integer);
             rows.insert(oid(&format!("1.0.8802.1.1.2.1.3.7.1.{column}.5")), value);
         }
         for column in 4..13 {
-            let value = if [4, 6].contains(&column) { Value::Integer(7) } else { octets(evil) };
-            rows.insert(oid(&format!("1.0.8802.1.1.2.1.4.1.1.{column}.0.5.1")), value);
+            let value = if [4, 6].contains(&column) {
+                Value::Integer(7)
+            } else {
+                octets(evil)
+            };
+            rows.insert(
+                oid(&format!("1.0.8802.1.1.2.1.4.1.1.{column}.0.5.1")),
+                value,
+            );
         }
         for column in [2, 6] {
             rows.insert(oid(&format!("1.3.6.1.2.1.2.2.1.{column}.5")), octets(evil));
         }
         for column in [1, 18] {
-            rows.insert(oid(&format!("1.3.6.1.2.1.31.1.1.1.{column}.5")), octets(evil));
+            rows.insert(
+                oid(&format!("1.3.6.1.2.1.31.1.1.1.{column}.5")),
+                octets(evil),
+            );
         }
         rows.insert(oid("1.3.6.1.4.1.9.9.23.1.3.4.0"), octets(evil));
         rows.insert(oid("1.3.6.1.4.1.9.9.23.1.2.1.1.6.5.1"), octets(evil));
         rows.insert(oid("1.3.6.1.4.1.9.9.23.1.2.1.1.7.5.1"), octets(evil));
-        let peer = MisbehavingPeer::new(move |request| Some(by_the_book(request, &|oid| after(&rows, oid))));
+        let peer = MisbehavingPeer::new(move |request| {
+            Some(by_the_book(request, &|oid| after(&rows, oid)))
+        });
         let facts = tables(peer.address).await;
         assert_eq!(facts.len(), DeviceTable::ALL.len());
-        assert!(!facts.iter().any(|f| matches!(f, DeviceFact::Failed { .. })), "{facts:?}");
+        assert!(
+            !facts.iter().any(|f| matches!(f, DeviceFact::Failed { .. })),
+            "{facts:?}"
+        );
         // Debug escapes what it cannot show, so each text is looked at by itself.
         let mut texts = Vec::new();
-        let told = |id: &Option<NeighbourId>| if let Some(NeighbourId::Text(text)) = id { text.clone() } else { String::new() };
+        let told = |id: &Option<NeighbourId>| {
+            if let Some(NeighbourId::Text(text)) = id {
+                text.clone()
+            } else {
+                String::new()
+            }
+        };
         for fact in &facts {
             match fact {
                 DeviceFact::System(s) => texts.extend([s.name.clone(), s.descr.clone()]),
-                DeviceFact::Interfaces(all) => texts.extend(all.iter().flat_map(|i| [i.name.clone(), i.descr.clone(), i.alias.clone()])),
+                DeviceFact::Interfaces(all) => texts.extend(
+                    all.iter()
+                        .flat_map(|i| [i.name.clone(), i.descr.clone(), i.alias.clone()]),
+                ),
                 DeviceFact::Lldp(l) => {
                     texts.push(l.cdp.device.clone());
-                    texts.extend(l.ports.iter().flat_map(|p| [told(&Some(p.id.clone())), p.descr.clone()]));
-                    texts.extend(l.neighbours.iter().flat_map(|n| [told(&n.chassis), told(&n.port), n.port_descr.clone(), n.name.clone()]));
-                    texts.extend(l.cdp.neighbours.iter().flat_map(|n| [told(&n.device), told(&n.port)]));
+                    texts.extend(
+                        l.ports
+                            .iter()
+                            .flat_map(|p| [told(&Some(p.id.clone())), p.descr.clone()]),
+                    );
+                    texts.extend(l.neighbours.iter().flat_map(|n| {
+                        [
+                            told(&n.chassis),
+                            told(&n.port),
+                            n.port_descr.clone(),
+                            n.name.clone(),
+                        ]
+                    }));
+                    texts.extend(
+                        l.cdp
+                            .neighbours
+                            .iter()
+                            .flat_map(|n| [told(&n.device), told(&n.port)]),
+                    );
                 }
                 _ => {}
             }
         }
         assert!(texts.len() > 10);
         for text in texts {
-            assert!(text.chars().count() <= sanitize::LONGEST && !text.contains(sanitize::is_hidden), "{evil:?}: {text:?}");
+            assert!(
+                text.chars().count() <= sanitize::LONGEST && !text.contains(sanitize::is_hidden),
+                "{evil:?}: {text:?}"
+            );
         }
     }
 }
@@ -295,7 +449,14 @@ async fn empty_and_ten_kilobyte_strings_and_hostile_names_come_in_short_and_plai
 async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
     let peer = MisbehavingPeer::liar(|asked| {
         let wrong = |n: usize| {
-            [Value::Null, Value::Integer(-1), octets([0xff; 3]), Value::Counter64(u64::MAX), Value::IpAddress([0; 4])][n % 5].clone()
+            [
+                Value::Null,
+                Value::Integer(-1),
+                octets([0xff; 3]),
+                Value::Counter64(u64::MAX),
+                Value::IpAddress([0; 4]),
+            ][n % 5]
+                .clone()
         };
         // The first row of every column, then the end.
         let row = |(n, v): (usize, &VarBind)| match v.oid.arcs().len() {
@@ -309,10 +470,18 @@ async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
         match client.read(table).await {
             DeviceFact::Fdb(rows) => assert_eq!(rows, []),
             DeviceFact::Arp(rows) => assert_eq!(rows, []),
-            DeviceFact::Bridge(bridge) => assert_eq!((bridge.address, bridge.root_bridge, bridge.ports), (None, None, vec![])),
-            DeviceFact::Lldp(lldp) => assert!(lldp.chassis.is_none_or(|id| !matches!(id, NeighbourId::Mac(_)))),
+            DeviceFact::Bridge(bridge) => assert_eq!(
+                (bridge.address, bridge.root_bridge, bridge.ports),
+                (None, None, vec![])
+            ),
+            DeviceFact::Lldp(lldp) => assert!(
+                lldp.chassis
+                    .is_none_or(|id| !matches!(id, NeighbourId::Mac(_)))
+            ),
             DeviceFact::Interfaces(_) | DeviceFact::System(_) => {}
-            DeviceFact::Failed { problem, .. } => assert!(problem.contains("answers nonsense"), "{problem}"),
+            DeviceFact::Failed { problem, .. } => {
+                assert!(problem.contains("answers nonsense"), "{problem}")
+            }
             other => panic!("{other:?}"),
         }
     }

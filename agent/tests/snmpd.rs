@@ -7,7 +7,10 @@ use snmpd_process::{SnmpdProcess, failure, impatient, inventory, is_whole};
 use std::time::Duration;
 
 async fn client(snmpd: &SnmpdProcess, credential: &str) -> SnmpClient {
-    clients(&inventory(&[("s0", snmpd.address, credential)])).unwrap().remove(0).1
+    clients(&inventory(&[("s0", snmpd.address, credential)]))
+        .unwrap()
+        .remove(0)
+        .1
 }
 
 #[tokio::test]
@@ -15,16 +18,34 @@ async fn every_version_reads_the_same_tables() {
     let snmpd = SnmpdProcess::start();
     for credential in ["good", "sha", "sha256"] {
         let client = client(&snmpd, credential).await;
-        let DeviceFact::System(system) = client.read(DeviceTable::System).await else { panic!("no system group by {credential}") };
-        assert_eq!((system.name.as_str(), system.descr.is_empty()), ("real", false));
+        let DeviceFact::System(system) = client.read(DeviceTable::System).await else {
+            panic!("no system group by {credential}")
+        };
+        assert_eq!(
+            (system.name.as_str(), system.descr.is_empty()),
+            ("real", false)
+        );
         let DeviceFact::Interfaces(interfaces) = client.read(DeviceTable::Interfaces).await else {
             panic!("no interfaces by {credential}")
         };
-        let lo = interfaces.iter().find(|i| i.name == "lo").expect("the loopback interface");
+        let lo = interfaces
+            .iter()
+            .find(|i| i.name == "lo")
+            .expect("the loopback interface");
         assert!(lo.up && lo.in_octets > 0, "{lo:?}");
-        let DeviceFact::Pulse(pulse) = client.pulse().await else { panic!("no pulse by {credential}") };
-        assert!(pulse.up.contains(&(lo.index, true)) && pulse.octets.iter().any(|(i, ..)| *i == lo.index), "{pulse:?}");
-        assert_eq!((pulse.top_changes, pulse.lldp_last_change), (None, None), "this snmpd has neither BRIDGE-MIB nor LLDP-MIB");
+        let DeviceFact::Pulse(pulse) = client.pulse().await else {
+            panic!("no pulse by {credential}")
+        };
+        assert!(
+            pulse.up.contains(&(lo.index, true))
+                && pulse.octets.iter().any(|(i, ..)| *i == lo.index),
+            "{pulse:?}"
+        );
+        assert_eq!(
+            (pulse.top_changes, pulse.lldp_last_change),
+            (None, None),
+            "this snmpd has neither BRIDGE-MIB nor LLDP-MIB"
+        );
     }
 }
 
@@ -32,43 +53,78 @@ async fn every_version_reads_the_same_tables() {
 async fn a_switch_may_be_managed_over_ipv6_alone() {
     let snmpd = SnmpdProcess::start_on("[::1]:0");
     for credential in ["good", "sha256"] {
-        let observations = read_all_switches(&inventory(&[("s0", snmpd.address, credential)])).await.unwrap();
+        let observations = read_all_switches(&inventory(&[("s0", snmpd.address, credential)]))
+            .await
+            .unwrap();
         assert!(is_whole(&observations, "s0"), "{observations:#?}");
     }
-    let observations = read_all_switches(&impatient(&[("s0", snmpd.address, "wrong")])).await.unwrap();
+    let observations = read_all_switches(&impatient(&[("s0", snmpd.address, "wrong")]))
+        .await
+        .unwrap();
     let (_, problem) = failure(&observations, "s0");
-    assert!(problem.starts_with(&format!("no answer from [::1]:{} after 2 tries", snmpd.address.port())), "{problem}");
+    assert!(
+        problem.starts_with(&format!(
+            "no answer from [::1]:{} after 2 tries",
+            snmpd.address.port()
+        )),
+        "{problem}"
+    );
 }
 
 #[tokio::test]
 async fn tables_that_are_not_served_are_empty_not_failures() {
     let snmpd = SnmpdProcess::start();
     let client = client(&snmpd, "good").await;
-    assert_eq!(client.read(DeviceTable::Lldp).await, DeviceFact::Lldp(LldpTable::default()));
+    assert_eq!(
+        client.read(DeviceTable::Lldp).await,
+        DeviceFact::Lldp(LldpTable::default())
+    );
     assert_eq!(client.read(DeviceTable::Fdb).await, DeviceFact::Fdb(vec![]));
-    assert!(matches!(client.read(DeviceTable::Bridge).await, DeviceFact::Bridge(b) if b.ports.is_empty()));
+    assert!(
+        matches!(client.read(DeviceTable::Bridge).await, DeviceFact::Bridge(b) if b.ports.is_empty())
+    );
 }
 
 #[tokio::test]
 async fn wrong_credentials_are_named_and_the_rest_goes_on() {
     let snmpd = SnmpdProcess::start();
     let at = |(name, credential): (&'static str, &'static str)| (name, snmpd.address, credential);
-    let answered = [("s0", "good"), ("s2", "wrongauth"), ("s4", "nobody"), ("s5", "sha256")].map(at);
+    let answered = [
+        ("s0", "good"),
+        ("s2", "wrongauth"),
+        ("s4", "nobody"),
+        ("s5", "sha256"),
+    ]
+    .map(at);
     let unanswered = [("s1", "wrong"), ("s3", "wrongpriv")].map(at);
-    let observations =
-        [read_all_switches(&inventory(&answered)).await.unwrap(), read_all_switches(&impatient(&unanswered)).await.unwrap()].concat();
+    let observations = [
+        read_all_switches(&inventory(&answered)).await.unwrap(),
+        read_all_switches(&impatient(&unanswered)).await.unwrap(),
+    ]
+    .concat();
     for whole in ["s0", "s5"] {
         assert!(is_whole(&observations, whole), "{whole}: {observations:#?}");
     }
     for (switch, words) in [
-        ("s1", "after 2 tries of 400 ms; down, unreachable, or it refuses this community"),
+        (
+            "s1",
+            "after 2 tries of 400 ms; down, unreachable, or it refuses this community",
+        ),
         ("s2", "refuses user \"monsha\": wrong auth key or protocol"),
         ("s3", "user \"monsha\""),
         ("s4", "refuses user \"n0body\": unknown user"),
     ] {
         let (table, problem) = failure(&observations, switch);
-        assert!(table.is_none() && problem.contains(words) && problem.contains(&snmpd.address.to_string()), "{switch}: {problem}");
-        assert!(!problem.contains("gu3ss") && !problem.contains("pass12"), "{problem}");
+        assert!(
+            table.is_none()
+                && problem.contains(words)
+                && problem.contains(&snmpd.address.to_string()),
+            "{switch}: {problem}"
+        );
+        assert!(
+            !problem.contains("gu3ss") && !problem.contains("pass12"),
+            "{problem}"
+        );
     }
 }
 
@@ -80,8 +136,12 @@ async fn a_restart_that_forgets_the_engine_is_survived() {
     let client = clients(&inventory).unwrap().remove(0).1;
     assert!(matches!(client.pulse().await, DeviceFact::Pulse(_)));
     let _snmpd = snmpd.restart();
-    // The refusal comes from an engine nobody knows yet, so the first poll may go unanswered; it ends the session.
+    // The refusal comes from an engine nobody knows yet, so the first poll may go unanswered; it
+    // ends the session.
     let first = client.pulse().await;
     let second = client.pulse().await;
-    assert!(matches!(second, DeviceFact::Pulse(_)), "first {first:?}, then {second:?}");
+    assert!(
+        matches!(second, DeviceFact::Pulse(_)),
+        "first {first:?}, then {second:?}"
+    );
 }

@@ -10,16 +10,27 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn send(to: std::net::SocketAddr, oid: &str) {
-    let sent = Command::new("snmptrap").args(["-v2c", "-c", "any", &to.to_string(), "", oid]).env("MIBS", "").output();
-    let sent = sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
-    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let sent = Command::new("snmptrap")
+        .args(["-v2c", "-c", "any", &to.to_string(), "", oid])
+        .env("MIBS", "")
+        .output();
+    let sent =
+        sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
+    assert!(
+        sent.status.success(),
+        "{}",
+        String::from_utf8_lossy(&sent.stderr)
+    );
 }
 
 #[tokio::test]
 async fn every_kind_is_heard_and_garbage_is_not() {
     let mut heard = traps("127.0.0.1:0".parse().unwrap(), &[]).await.unwrap();
     let to = heard.address;
-    std::net::UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"\x30\x05nonsense", to).unwrap();
+    std::net::UdpSocket::bind("127.0.0.1:0")
+        .unwrap()
+        .send_to(b"\x30\x05nonsense", to)
+        .unwrap();
     for (oid, kind) in [
         ("1.3.6.1.6.3.1.1.5.3", TrapKind::LinkDown),
         ("1.3.6.1.6.3.1.1.5.4", TrapKind::LinkUp),
@@ -29,40 +40,89 @@ async fn every_kind_is_heard_and_garbage_is_not() {
         ("1.3.6.1.6.3.1.1.5.1", TrapKind::Other),
     ] {
         send(to, oid);
-        let trap = tokio::time::timeout(LIMIT, heard.next()).await.expect("no trap heard");
-        assert_eq!(trap, Some(Trap { from: "127.0.0.1".parse().unwrap(), kind, proof: TrapProof::Nothing }), "{oid}");
+        let trap = tokio::time::timeout(LIMIT, heard.next())
+            .await
+            .expect("no trap heard");
+        assert_eq!(
+            trap,
+            Some(Trap {
+                from: "127.0.0.1".parse().unwrap(),
+                kind,
+                proof: TrapProof::Nothing
+            }),
+            "{oid}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_port_in_use_is_said() {
     let first = traps("127.0.0.1:0".parse().unwrap(), &[]).await.unwrap();
-    let error = traps(first.address, &[]).await.err().expect("two receivers on one port").to_string();
-    assert!(error.starts_with(&format!("traps: {}: ", first.address)) && error.contains("polls go on"), "{error}");
+    let error = traps(first.address, &[])
+        .await
+        .err()
+        .expect("two receivers on one port")
+        .to_string();
+    assert!(
+        error.starts_with(&format!("traps: {}: ", first.address)) && error.contains("polls go on"),
+        "{error}"
+    );
 }
 
 const LINK_DOWN: &str = "1.3.6.1.6.3.1.1.5.3";
 
 /// Runs net-snmp's sender; says whether it was content, which for an inform means acknowledged.
 fn say(program: &str, arguments: &[&str], to: &str) -> bool {
-    let sent = Command::new(program).args(arguments).args([to, "", LINK_DOWN]).env("MIBS", "").output();
-    sent.unwrap_or_else(|e| panic!("no {program} on this machine; this test sends real ones: apt install snmp: {e}")).status.success()
+    let sent = Command::new(program)
+        .args(arguments)
+        .args([to, "", LINK_DOWN])
+        .env("MIBS", "")
+        .output();
+    sent.unwrap_or_else(|e| {
+        panic!("no {program} on this machine; this test sends real ones: apt install snmp: {e}")
+    })
+    .status
+    .success()
 }
 
 async fn heard(traps: &mut TrapReceiver) -> Option<(TrapKind, TrapProof)> {
-    tokio::time::timeout(LIMIT, traps.next()).await.ok().flatten().map(|trap| (trap.kind, trap.proof))
+    tokio::time::timeout(LIMIT, traps.next())
+        .await
+        .ok()
+        .flatten()
+        .map(|trap| (trap.kind, trap.proof))
 }
 
-/// A user of [`snmpd_process::inventory`] in the words of net-snmp's senders, all but the last pass phrase.
-const MONSHA: [&str; 12] = ["-v3", "-u", "monsha", "-l", "authPriv", "-a", "SHA", "-A", "authpass12", "-x", "AES", "-X"];
+/// A user of [`snmpd_process::inventory`] in the words of net-snmp's senders, all but the last pass
+/// phrase.
+const MONSHA: [&str; 12] = [
+    "-v3",
+    "-u",
+    "monsha",
+    "-l",
+    "authPriv",
+    "-a",
+    "SHA",
+    "-A",
+    "authpass12",
+    "-x",
+    "AES",
+    "-X",
+];
 
-/// An inform that is sent once and has time: by itself the sender repeats one after a second, which would be another trap.
+/// An inform that is sent once and has time: by itself the sender repeats one after a second, which
+/// would be another trap.
 const ONCE: [&str; 4] = ["-r", "0", "-t", "30"];
 
 /// An inform waits for its acknowledgement, so somebody must listen meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_inventorys_users_are_heard_signed_and_encrypted() {
-    let users = users(&snmpd_process::inventory(&[("s0", "127.0.0.1:161".parse().unwrap(), "good")])).unwrap();
+    let users = users(&snmpd_process::inventory(&[(
+        "s0",
+        "127.0.0.1:161".parse().unwrap(),
+        "good",
+    )]))
+    .unwrap();
     assert_eq!(users.len(), 3, "by name: monsha, monsha256, n0body");
     let mut traps = traps("127.0.0.1:0".parse().unwrap(), &users).await.unwrap();
     let to = traps.address.to_string();
@@ -70,27 +130,89 @@ async fn the_inventorys_users_are_heard_signed_and_encrypted() {
     for engine in ["0x8000000001020304", "0x80000000aabbccddee"] {
         assert!(say("snmptrap", &[&["-e", engine][..], &good].concat(), &to));
         let signed = Some((TrapKind::LinkDown, TrapProof::Signature));
-        assert_eq!(heard(&mut traps).await, signed, "each sender is an engine of its own: {engine}");
+        assert_eq!(
+            heard(&mut traps).await,
+            signed,
+            "each sender is an engine of its own: {engine}"
+        );
     }
-    assert!(say("snmpinform", &[&ONCE[..], &good].concat(), &to), "not acknowledged");
-    assert_eq!(heard(&mut traps).await, Some((TrapKind::LinkDown, TrapProof::Signature)));
-    let unsigned = ["-e", "0x8000000001020304", "-v3", "-u", "monsha", "-l", "noAuthNoPriv"];
+    assert!(
+        say("snmpinform", &[&ONCE[..], &good].concat(), &to),
+        "not acknowledged"
+    );
+    assert_eq!(
+        heard(&mut traps).await,
+        Some((TrapKind::LinkDown, TrapProof::Signature))
+    );
+    let unsigned = [
+        "-e",
+        "0x8000000001020304",
+        "-v3",
+        "-u",
+        "monsha",
+        "-l",
+        "noAuthNoPriv",
+    ];
     assert!(say("snmptrap", &unsigned, &to));
-    assert_eq!(heard(&mut traps).await, Some((TrapKind::LinkDown, TrapProof::Name)));
-    assert!(say("snmpinform", &[&ONCE[..], &["-v2c", "-c", "any"]].concat(), &to), "not acknowledged");
-    assert_eq!(heard(&mut traps).await, Some((TrapKind::LinkDown, TrapProof::Nothing)));
+    assert_eq!(
+        heard(&mut traps).await,
+        Some((TrapKind::LinkDown, TrapProof::Name))
+    );
+    assert!(
+        say(
+            "snmpinform",
+            &[&ONCE[..], &["-v2c", "-c", "any"]].concat(),
+            &to
+        ),
+        "not acknowledged"
+    );
+    assert_eq!(
+        heard(&mut traps).await,
+        Some((TrapKind::LinkDown, TrapProof::Nothing))
+    );
     // A wrong key and a stranger are neither heard nor acknowledged.
     let wrong = [&MONSHA[..], &["wr0ngpass", "-r", "0", "-t", "0.3"]].concat();
     assert!(!say("snmpinform", &wrong, &to));
-    let stranger = ["-v3", "-u", "stranger", "-l", "authNoPriv", "-a", "SHA", "-A", "authpass12", "-r", "0", "-t", "0.3"];
+    let stranger = [
+        "-v3",
+        "-u",
+        "stranger",
+        "-l",
+        "authNoPriv",
+        "-a",
+        "SHA",
+        "-A",
+        "authpass12",
+        "-r",
+        "0",
+        "-t",
+        "0.3",
+    ];
     assert!(!say("snmpinform", &stranger, &to));
-    assert!(tokio::time::timeout(Duration::from_millis(200), traps.next()).await.is_err());
+    assert!(
+        tokio::time::timeout(Duration::from_millis(200), traps.next())
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
 async fn traps_come_over_ipv6_alone() {
     let mut traps = traps("[::1]:0".parse().unwrap(), &[]).await.unwrap();
-    assert!(say("snmptrap", &["-v2c", "-c", "any"], &format!("udp6:[::1]:{}", traps.address.port())));
-    let trap = tokio::time::timeout(LIMIT, traps.next()).await.expect("no trap heard");
-    assert_eq!(trap, Some(Trap { from: "::1".parse().unwrap(), kind: TrapKind::LinkDown, proof: TrapProof::Nothing }));
+    assert!(say(
+        "snmptrap",
+        &["-v2c", "-c", "any"],
+        &format!("udp6:[::1]:{}", traps.address.port())
+    ));
+    let trap = tokio::time::timeout(LIMIT, traps.next())
+        .await
+        .expect("no trap heard");
+    assert_eq!(
+        trap,
+        Some(Trap {
+            from: "::1".parse().unwrap(),
+            kind: TrapKind::LinkDown,
+            proof: TrapProof::Nothing
+        })
+    );
 }

@@ -1,4 +1,5 @@
-//! Shares: of what anybody may bring, a bounded amount is kept, and nobody's abundance takes another's place.
+//! Shares: of what anybody may bring, a bounded amount is kept, and nobody's abundance takes
+//! another's place.
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -29,8 +30,12 @@ pub(crate) struct OwnerShares {
 }
 
 impl OwnerShares {
-    /// Which of `claims` (owner and bytes, the most wanted first) are kept: the first of every owner before anybody's second.
-    pub(crate) fn select_kept<O: Hash + Eq>(&self, claims: impl IntoIterator<Item = (O, usize)>) -> Vec<usize> {
+    /// Which of `claims` (owner and bytes, the most wanted first) are kept: the first of every
+    /// owner before anybody's second.
+    pub(crate) fn select_kept<O: Hash + Eq>(
+        &self,
+        claims: impl IntoIterator<Item = (O, usize)>,
+    ) -> Vec<usize> {
         let mut owners: HashMap<O, RecordAllowance> = HashMap::new();
         let mut ranked = Vec::new();
         for (index, (owner, bytes)) in claims.into_iter().enumerate() {
@@ -52,13 +57,39 @@ mod tests {
 
     #[test]
     fn nobody_crowds_out_another() {
-        let shares = OwnerShares { each: RecordAllowance { things: 4, bytes: 100 }, all: RecordAllowance { things: 6, bytes: 150 } };
+        let shares = OwnerShares {
+            each: RecordAllowance {
+                things: 4,
+                bytes: 100,
+            },
+            all: RecordAllowance {
+                things: 6,
+                bytes: 150,
+            },
+        };
         let claims = |many: &[(&'static str, usize)]| shares.select_kept(many.to_vec());
         let greedy = [("eve", 1); 9];
         assert_eq!(claims(&greedy), [0, 1, 2, 3]);
-        let both: Vec<_> = greedy.into_iter().chain([("ann", 1), ("bob", 1), ("ann", 1)]).collect();
-        assert_eq!(claims(&both), [0, 9, 10, 1, 11, 2], "ann's and bob's come last and are kept");
-        assert_eq!(claims(&[("eve", 101), ("eve", 60), ("eve", 60), ("eve", 40), ("ann", 50), ("bob", 1)]), [1, 4, 5]);
+        let both: Vec<_> = greedy
+            .into_iter()
+            .chain([("ann", 1), ("bob", 1), ("ann", 1)])
+            .collect();
+        assert_eq!(
+            claims(&both),
+            [0, 9, 10, 1, 11, 2],
+            "ann's and bob's come last and are kept"
+        );
+        assert_eq!(
+            claims(&[
+                ("eve", 101),
+                ("eve", 60),
+                ("eve", 60),
+                ("eve", 40),
+                ("ann", 50),
+                ("bob", 1)
+            ]),
+            [1, 4, 5]
+        );
         assert!(claims(&[("eve", usize::MAX), ("eve", usize::MAX)]).is_empty());
     }
 }

@@ -1,4 +1,5 @@
-//! Wall-clock time that never goes back: the core's hold-downs must not wait for a clock that was set.
+//! Wall-clock time that never goes back: the core's hold-downs must not wait for a clock that was
+//! set.
 use inventory::Millis;
 use tokio::time::Instant;
 
@@ -11,7 +12,10 @@ pub(crate) struct SteadyClock {
 
 impl Default for SteadyClock {
     fn default() -> SteadyClock {
-        SteadyClock { wall: agent::now(), start: Instant::now() }
+        SteadyClock {
+            wall: agent::now(),
+            start: Instant::now(),
+        }
     }
 }
 
@@ -31,17 +35,34 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Somebody sets the wall clock by hours after the start: what the clock says goes on from where it was.
+    /// Somebody sets the wall clock by hours after the start: what the clock says goes on from
+    /// where it was.
     #[test]
     fn a_wall_clock_that_jumps_either_way_moves_nothing() {
         let hours = 5 * 3_600_000;
         for wall in [agent::now().0 + hours, agent::now().0 - hours] {
-            let clock = SteadyClock { wall: Millis(wall), start: Instant::now() };
+            let clock = SteadyClock {
+                wall: Millis(wall),
+                start: Instant::now(),
+            };
             let (first, second) = (clock.now(), clock.now());
-            assert!((wall..wall + 60_000).contains(&first.0) && second >= first, "{wall}: {first:?}, {second:?}");
-            let due = clock.instant(Millis(wall + 500)).duration_since(clock.start);
-            assert_eq!(due, Duration::from_millis(500), "a hold-down takes as long as it takes");
-            assert_eq!(clock.instant(Millis(wall - hours)), clock.start, "long ago: at once");
+            assert!(
+                (wall..wall + 60_000).contains(&first.0) && second >= first,
+                "{wall}: {first:?}, {second:?}"
+            );
+            let due = clock
+                .instant(Millis(wall + 500))
+                .duration_since(clock.start);
+            assert_eq!(
+                due,
+                Duration::from_millis(500),
+                "a hold-down takes as long as it takes"
+            );
+            assert_eq!(
+                clock.instant(Millis(wall - hours)),
+                clock.start,
+                "long ago: at once"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Carries out what the core decides: asks switches, plans, publishes, records, serves.
 //!
-//! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back as an event.
+//! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back
+//! as an event.
 mod job_records;
 mod measurements;
 mod poller;
@@ -9,11 +10,13 @@ mod traps;
 
 use crate::clock::SteadyClock;
 use crate::engine::{
-    ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost, EpochOrder, PlanSummary, StalledWork,
-    StoredEpoch, TroubleArea,
+    ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost,
+    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea,
 };
 use crate::history;
-use crate::http::{self, ApiState, ApiTokens, BearerToken, HttpError, ReportIntake, ServedSnapshot, TlsCertificate};
+use crate::http::{
+    self, ApiState, ApiTokens, BearerToken, HttpError, ReportIntake, ServedSnapshot, TlsCertificate,
+};
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, measurements_for_next};
 use agent::AccessError;
@@ -39,9 +42,11 @@ use traps::TrapListener;
 
 /// The inference runs at most this often, however many answers come in.
 const TICK: Duration = Duration::from_millis(20);
-/// And pauses so many times as long as it took: a large network's answers come in for longer than one inference takes.
+/// And pauses so many times as long as it took: a large network's answers come in for longer than
+/// one inference takes.
 const TICK_PAUSE: u32 = 3;
-/// After a snapshot the next one waits so many times as long as it took: viewers of a large network get fewer.
+/// After a snapshot the next one waits so many times as long as it took: viewers of a large network
+/// get fewer.
 const SHOW_PAUSE: u32 = 40;
 /// Viewers get a snapshot at least this often.
 const SHOW: Duration = Duration::from_secs(1);
@@ -142,21 +147,35 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let (inventory, pollers) = load(&config)?;
     let token = |file: &Option<PathBuf>| file.as_deref().map(BearerToken::read).transpose();
     let keys = ApiTokens::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
-    let tls = config.tls.as_ref().map(|(cert, key)| TlsCertificate::read(cert, key)).transpose()?;
+    let tls = config
+        .tls
+        .as_ref()
+        .map(|(cert, key)| TlsCertificate::read(cert, key))
+        .transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
-    let Some((store, started)) = open(&config, &mut signals).await? else { return Ok(()) };
-    let options = ControllerOptions { directory: config.dir.display().to_string(), ..ControllerOptions::default() };
+    let Some((store, started)) = open(&config, &mut signals).await? else {
+        return Ok(());
+    };
+    let options = ControllerOptions {
+        directory: config.dir.display().to_string(),
+        ..ControllerOptions::default()
+    };
     let core = ControllerEngine::new(inventory.clone(), options);
     let journal = match &config.journal {
         Some(path) => {
-            let failed = |cause| ControllerError::Journal { path: path.clone(), cause };
+            let failed = |cause| ControllerError::Journal {
+                path: path.clone(),
+                cause,
+            };
             Some(Journal::begin(path, MAX_BYTES, &core.header()).map_err(failed)?)
         }
         None => None,
     };
     let (events, queue) = mpsc::channel(QUEUE);
     let (done, finished) = mpsc::unbounded_channel();
-    let (shown, look) = watch::channel(ServedSnapshot::new(core.snapshot(SteadyClock::default().now())));
+    let (shown, look) = watch::channel(ServedSnapshot::new(
+        core.snapshot(SteadyClock::default().now()),
+    ));
     let (rota, directions) = watch::channel(Arc::default());
     let clock = SteadyClock::default();
     let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
@@ -180,19 +199,40 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     shell.watch_network(&inventory, pollers);
     shell.step(started);
     if keys.takes_reports() && keys.all_may_view() {
-        tracing::info!("API: the agents' token guards reports only; whoever is on this machine may view, unless --token-file is given");
+        tracing::info!(
+            "API: the agents' token guards reports only; whoever is on this machine may view, \
+             unless --token-file is given"
+        );
     }
-    tracing::info!("API on {}://{}", if tls.is_some() { "https" } else { "http" }, listener.local_addr()?);
+    tracing::info!(
+        "API on {}://{}",
+        if tls.is_some() { "https" } else { "http" },
+        listener.local_addr()?
+    );
     let mut serving = JoinSet::new();
     serving.spawn(intake.clone().watch_silence());
-    serving.spawn(http::serve(listener, tls, ApiState { keys, shown: look, intake }, files));
+    serving.spawn(http::serve(
+        listener,
+        tls,
+        ApiState {
+            keys,
+            shown: look,
+            intake,
+        },
+        files,
+    ));
     shell.run(signals, queue, finished).await
 }
 
-/// Has the system allow as many open files as it may, and says how many: it usually allows 1,024 until asked for more.
+/// Has the system allow as many open files as it may, and says how many: it usually allows 1,024
+/// until asked for more.
 fn all_files() -> std::io::Result<usize> {
     let (now, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    let files = if setrlimit(Resource::RLIMIT_NOFILE, most, most).is_ok() { most } else { now };
+    let files = if setrlimit(Resource::RLIMIT_NOFILE, most, most).is_ok() {
+        most
+    } else {
+        now
+    };
     Ok(usize::try_from(files).unwrap_or(usize::MAX))
 }
 
@@ -205,33 +245,61 @@ struct DaemonSignals {
 
 impl DaemonSignals {
     fn catch() -> std::io::Result<DaemonSignals> {
-        let [terminate, interrupt, hangup] = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
-        Ok(DaemonSignals { terminate: terminate?, interrupt: interrupt?, hangup: hangup? })
+        let [terminate, interrupt, hangup] = [
+            SignalKind::terminate(),
+            SignalKind::interrupt(),
+            SignalKind::hangup(),
+        ]
+        .map(signal);
+        Ok(DaemonSignals {
+            terminate: terminate?,
+            interrupt: interrupt?,
+            hangup: hangup?,
+        })
     }
 }
 
 /// Reads the inventory, its secrets, and makes a client per switch.
-fn load(config: &ControllerConfig) -> Result<(Inventory, Vec<(String, agent::SnmpClient)>), InventoryError> {
+fn load(
+    config: &ControllerConfig,
+) -> Result<(Inventory, Vec<(String, agent::SnmpClient)>), InventoryError> {
     let path = &config.inventory;
-    let text = std::fs::read_to_string(path).map_err(|cause| InventoryError::Read { path: path.clone(), cause })?;
+    let text = std::fs::read_to_string(path).map_err(|cause| InventoryError::Read {
+        path: path.clone(),
+        cause,
+    })?;
     let mut inventory = Inventory::parse(&path.display().to_string(), &text)?;
     let secrets = agent::snmp_access::read_secrets(&mut inventory);
-    for warning in secrets.map_err(|problem| InventoryError::Secret { path: path.clone(), problem })? {
+    for warning in secrets.map_err(|problem| InventoryError::Secret {
+        path: path.clone(),
+        problem,
+    })? {
         tracing::warn!("{warning}");
     }
-    let clients = agent::clients(&inventory).map_err(|cause| InventoryError::Access { path: path.clone(), cause })?;
+    let clients = agent::clients(&inventory).map_err(|cause| InventoryError::Access {
+        path: path.clone(),
+        cause,
+    })?;
     Ok((inventory, clients))
 }
 
-/// Takes the shared directory and reads what it holds; `None` where a signal ends the waiting for it.
-async fn open(config: &ControllerConfig, signals: &mut DaemonSignals) -> Result<Option<(EpochStore, ControllerEvent)>, ControllerError> {
+/// Takes the shared directory and reads what it holds; `None` where a signal ends the waiting for
+/// it.
+async fn open(
+    config: &ControllerConfig,
+    signals: &mut DaemonSignals,
+) -> Result<Option<(EpochStore, ControllerEvent)>, ControllerError> {
     let dir = config.dir.clone();
     let opening = spawn_blocking(move || {
         let store = EpochStore::open(&dir, KEEP)?;
         let started = started(&dir, &store)?;
         Ok((store, started))
     });
-    let stall = StallNotice::new(StalledWork::Start, config.dir.display(), "the controller starts once it answers");
+    let stall = StallNotice::new(
+        StalledWork::Start,
+        config.dir.display(),
+        "the controller starts once it answers",
+    );
     tokio::select! {
         opened = stall.wait_at_start(opening) => opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some),
         _ = signals.terminate.recv() => Ok(None),
@@ -242,13 +310,29 @@ async fn open(config: &ControllerConfig, signals: &mut DaemonSignals) -> Result<
 /// What the shared directory holds.
 fn started(dir: &Path, store: &EpochStore) -> Result<ControllerEvent, ControllerError> {
     let (current, problem) = match reading::current_epoch(dir) {
-        Ok(epoch) => (epoch.map(|e| StoredEpoch { number: e.number, network: e.network, file: e.topology }), None),
+        Ok(epoch) => (
+            epoch.map(|e| StoredEpoch {
+                number: e.number,
+                network: e.network,
+                file: e.topology,
+            }),
+            None,
+        ),
         Err(e) => (None, Some(e.to_string())),
     };
     let number = current.as_ref().map_or(0, |c| c.number);
     let usable = |e: &history::HistoryEntry| e.problem.is_none() && e.info.number <= number;
-    let epochs = history::read(dir)?.into_iter().filter(usable).map(|e| e.info).collect();
-    Ok(ControllerEvent::Started { current, highest: store.highest()?, epochs, problem })
+    let epochs = history::read(dir)?
+        .into_iter()
+        .filter(usable)
+        .map(|e| e.info)
+        .collect();
+    Ok(ControllerEvent::Started {
+        current,
+        highest: store.highest()?,
+        epochs,
+        problem,
+    })
 }
 
 struct ControllerDaemon {
@@ -291,7 +375,10 @@ impl ControllerDaemon {
         let mut next_show = Instant::now();
         let mut batch = Vec::new();
         loop {
-            let wanted = self.core.deadline().map(|at| self.clock.instant(at).max(next_tick));
+            let wanted = self
+                .core
+                .deadline()
+                .map(|at| self.clock.instant(at).max(next_tick));
             let tick = tokio::time::sleep_until(wanted.unwrap_or_else(|| Instant::now() + SHOW));
             tokio::select! {
                 _ = signals.terminate.recv() => break,
@@ -312,14 +399,16 @@ impl ControllerDaemon {
             if self.show && Instant::now() >= next_show {
                 self.show = false;
                 let began = Instant::now();
-                self.shown.send_replace(ServedSnapshot::new(self.core.snapshot(self.clock.now())));
+                self.shown
+                    .send_replace(ServedSnapshot::new(self.core.snapshot(self.clock.now())));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
         tracing::info!("stopping; what is published stays");
         watching.abort_all();
         if let Some(publishing) = self.publishing.take() {
-            // An epoch half written would only be swept at the next start: not worth more than some seconds.
+            // An epoch half written would only be swept at the next start: not worth more than some
+            // seconds.
             let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
         }
         Ok(())
@@ -328,10 +417,20 @@ impl ControllerDaemon {
     /// Gives the core an event and carries out what it says.
     fn step(&mut self, event: ControllerEvent) {
         let now = self.clock.now();
-        if let Some(Err(e)) = self.journal.as_mut().map(|j| j.record(now, &event, &self.core)) {
+        if let Some(Err(e)) = self
+            .journal
+            .as_mut()
+            .map(|j| j.record(now, &event, &self.core))
+        {
             self.journal = None;
-            let problem = format!("journal {}: {e}; no further events are recorded", path(&self.config.journal));
-            self.step(ControllerEvent::Trouble { about: TroubleArea::Journal, problem: Some(problem) });
+            let problem = format!(
+                "journal {}: {e}; no further events are recorded",
+                path(&self.config.journal)
+            );
+            self.step(ControllerEvent::Trouble {
+                about: TroubleArea::Journal,
+                problem: Some(problem),
+            });
         }
         for effect in self.core.handle(now, event) {
             self.carry_out(effect);
@@ -358,17 +457,30 @@ impl ControllerDaemon {
 
     fn plan(&mut self, order: EpochOrder) {
         let done = self.done.clone();
-        let EpochOrder { ticket, number, at, file, network } = order;
+        let EpochOrder {
+            ticket,
+            number,
+            at,
+            file,
+            network,
+        } = order;
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
-        let stall =
-            StallNotice::new(StalledWork::Planning, dir.display(), &format!("epoch {number} waits for what was measured there, {GOES_ON}"));
+        let stall = StallNotice::new(
+            StalledWork::Planning,
+            dir.display(),
+            &format!("epoch {number} waits for what was measured there, {GOES_ON}"),
+        );
         tokio::spawn(async move {
             // What is wrong with the file is an alarm already.
             let reading = spawn_blocking(move || measurements_for_next(&dir).0);
             let tuning = stall.wait(&events, reading).await.unwrap_or_default();
-            let plan =
-                spawn_blocking(move || VerifiedEpoch::plan(number, at, file, network, tuning).map(Box::new).map_err(|e| e.to_string()));
-            let _ = done.send(FinishedWork::Planned(ticket, outcome(plan.await))); // Nobody waits once the shell stops.
+            let plan = spawn_blocking(move || {
+                VerifiedEpoch::plan(number, at, file, network, tuning)
+                    .map(Box::new)
+                    .map_err(|e| e.to_string())
+            });
+            // Nobody waits once the shell stops.
+            let _ = done.send(FinishedWork::Planned(ticket, outcome(plan.await)));
         });
     }
 
@@ -379,18 +491,26 @@ impl ControllerDaemon {
         };
         let (plan, store, done) = (Arc::clone(plan), Arc::clone(&self.store), self.done.clone());
         let number = plan.epoch().number;
-        let stall =
-            StallNotice::new(StalledWork::Publishing, self.config.dir.display(), &format!("epoch {number} is being written, {GOES_ON}"));
+        let stall = StallNotice::new(
+            StalledWork::Publishing,
+            self.config.dir.display(),
+            &format!("epoch {number} is being written, {GOES_ON}"),
+        );
         let events = self.events.clone();
-        let publishing = spawn_blocking(move || store.publish(&plan).map(drop).map_err(|e| e.to_string()));
+        let publishing =
+            spawn_blocking(move || store.publish(&plan).map(drop).map_err(|e| e.to_string()));
         self.publishing = Some(tokio::spawn(async move {
-            let _ = done.send(FinishedWork::Published(ticket, outcome(stall.wait(&events, publishing).await)));
+            let _ = done.send(FinishedWork::Published(
+                ticket,
+                outcome(stall.wait(&events, publishing).await),
+            ));
         }));
     }
 
     fn finish(&mut self, done: FinishedWork) {
         match done {
-            FinishedWork::Planned(ticket, Ok(_)) if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
+            FinishedWork::Planned(ticket, Ok(_))
+                if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
             FinishedWork::Planned(ticket, Ok(plan)) => {
                 let epoch = plan.epoch();
                 let summary = PlanSummary {
@@ -402,20 +522,30 @@ impl ControllerDaemon {
                 self.plan = Some((ticket, plan.into()));
                 self.step(ControllerEvent::Planned { ticket, summary });
             }
-            FinishedWork::Planned(ticket, Err(problem)) => self.step(ControllerEvent::PlanFailed { ticket, problem }),
+            FinishedWork::Planned(ticket, Err(problem)) => {
+                self.step(ControllerEvent::PlanFailed { ticket, problem })
+            }
             FinishedWork::Published(ticket, Ok(())) => {
                 self.plan = None;
                 self.step(ControllerEvent::Published { ticket });
             }
-            FinishedWork::Published(ticket, Err(problem)) => self.step(ControllerEvent::PublishFailed { ticket, problem }),
+            FinishedWork::Published(ticket, Err(problem)) => {
+                self.step(ControllerEvent::PublishFailed { ticket, problem })
+            }
         }
     }
 
     /// SIGHUP: the inventory and the certificate are read again; bad ones change nothing.
     fn reload(&mut self) {
         if let Some(tls) = &self.tls {
-            let problem = tls.reload().err().map(|e| format!("{e}; the certificate read before stays in use"));
-            self.step(ControllerEvent::Trouble { about: TroubleArea::Tls, problem });
+            let problem = tls
+                .reload()
+                .err()
+                .map(|e| format!("{e}; the certificate read before stays in use"));
+            self.step(ControllerEvent::Trouble {
+                about: TroubleArea::Tls,
+                problem,
+            });
         }
         match load(&self.config) {
             Ok((inventory, clients)) => {
@@ -424,24 +554,32 @@ impl ControllerDaemon {
             }
             Err(e) => {
                 let problem = Some(format!("{e}; the inventory read before stays in force"));
-                self.step(ControllerEvent::Trouble { about: TroubleArea::Inventory, problem });
+                self.step(ControllerEvent::Trouble {
+                    about: TroubleArea::Inventory,
+                    problem,
+                });
             }
         }
     }
 
     fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::SnmpClient)>) {
-        self.pollers.start(clients, inventory.timing.poll, &self.clock, &self.events);
+        self.pollers
+            .start(clients, inventory.timing.poll, &self.clock, &self.events);
         self.ear.listen(inventory, &self.events);
     }
 }
 
-/// What work on a thread of its own came to. Work that panicked has failed: the core waits for an answer.
+/// What work on a thread of its own came to. Work that panicked has failed: the core waits for an
+/// answer.
 fn outcome<T>(work: Result<Result<T, String>, JoinError>) -> Result<T, String> {
     work.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))
 }
 
 fn path(journal: &Option<PathBuf>) -> String {
-    journal.as_ref().map(|p| p.display().to_string()).unwrap_or_default()
+    journal
+        .as_ref()
+        .map(|p| p.display().to_string())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -451,8 +589,12 @@ mod tests {
     use selection::tuning::TuningRuns;
 
     fn shell(dir: &Path) -> ControllerDaemon {
-        let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";
-        let core = ControllerEngine::new(Inventory::parse("i.yaml", text).unwrap(), ControllerOptions::default());
+        let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: \
+                    {default: {version: 2c, community: public}}";
+        let core = ControllerEngine::new(
+            Inventory::parse("i.yaml", text).unwrap(),
+            ControllerOptions::default(),
+        );
         let shown = watch::channel(ServedSnapshot::new(core.snapshot(Millis(0)))).0;
         ControllerDaemon {
             clock: SteadyClock::default(),
@@ -482,10 +624,23 @@ mod tests {
     }
 
     fn planned(ticket: u64) -> FinishedWork {
-        let file = TopologyFile::parse("t", "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}").unwrap();
+        let file = TopologyFile::parse(
+            "t",
+            "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}",
+        )
+        .unwrap();
         FinishedWork::Planned(
             ticket,
-            Ok(Box::new(VerifiedEpoch::plan(ticket, Millis(5), file, Topology::default(), TuningRuns::default()).unwrap())),
+            Ok(Box::new(
+                VerifiedEpoch::plan(
+                    ticket,
+                    Millis(5),
+                    file,
+                    Topology::default(),
+                    TuningRuns::default(),
+                )
+                .unwrap(),
+            )),
         )
     }
 
@@ -496,14 +651,22 @@ mod tests {
         shell.finish(planned(2));
         shell.finish(planned(1));
         shell.publish(2);
-        shell.publishing.take().expect("the plan is held").await.unwrap();
+        shell
+            .publishing
+            .take()
+            .expect("the plan is held")
+            .await
+            .unwrap();
         assert_eq!(reading::current(dir.path()).unwrap().unwrap().number, 2);
     }
 
     #[tokio::test]
     async fn work_that_panics_has_failed() {
         let problem = outcome::<()>(spawn_blocking(|| panic!("in phase 7")).await).unwrap_err();
-        assert!(problem.contains("please report it") && problem.contains("in phase 7"), "{problem}");
+        assert!(
+            problem.contains("please report it") && problem.contains("in phase 7"),
+            "{problem}"
+        );
         assert_eq!(outcome(spawn_blocking(|| Ok(7)).await), Ok(7));
     }
 }

@@ -11,8 +11,8 @@
 //! | `EpochInMaking` | a candidate on its way to an epoch |
 //! | `PublicRecord` | what operators, viewers and jobs were told |
 //!
-//! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of answers is judged once;
-//! [`ControllerEngine::deadline`] says when the next tick is wanted.
+//! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of
+//! answers is judged once; [`ControllerEngine::deadline`] says when the next tick is wanted.
 mod agents;
 mod alarms;
 mod as_published;
@@ -91,22 +91,39 @@ impl ControllerEngine {
         let mut effects = Vec::new();
         let fx = &mut effects;
         match event {
-            ControllerEvent::Started { current, highest, epochs, problem } => self.start(now, current, highest, epochs, problem, fx),
+            ControllerEvent::Started {
+                current,
+                highest,
+                epochs,
+                problem,
+            } => self.start(now, current, highest, epochs, problem, fx),
             ControllerEvent::Tick => self.tick(now, fx),
-            ControllerEvent::Observed(observation) if observation.source == ObservationSource::Agent => self.hear(now, &observation, fx),
+            ControllerEvent::Observed(observation)
+                if observation.source == ObservationSource::Agent =>
+            {
+                self.hear(now, &observation, fx)
+            }
             ControllerEvent::Observed(observation) => self.observe(now, &observation, fx),
-            ControllerEvent::ReportRefused { from, problem } => self.refuse(now, from, &problem, fx),
+            ControllerEvent::ReportRefused { from, problem } => {
+                self.refuse(now, from, &problem, fx)
+            }
             ControllerEvent::Trap { source, kind } => self.trap(now, source, kind, fx),
             ControllerEvent::Job(record) => self.job(now, record),
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
             ControllerEvent::Trouble { about, problem } => self.trouble(about, problem),
-            ControllerEvent::Planned { ticket, summary } => fx.extend(self.making.planned(now, ticket, summary)),
+            ControllerEvent::Planned { ticket, summary } => {
+                fx.extend(self.making.planned(now, ticket, summary))
+            }
             ControllerEvent::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),
             ControllerEvent::Published { ticket } => self.published(now, ticket, fx),
-            ControllerEvent::PublishFailed { ticket, problem } => self.publish_failed(now, ticket, &problem),
+            ControllerEvent::PublishFailed { ticket, problem } => {
+                self.publish_failed(now, ticket, &problem)
+            }
             ControllerEvent::Measured { what } => self.measured(what),
-            ControllerEvent::InventoryChanged(inventory) => self.change_inventory(now, *inventory, fx),
+            ControllerEvent::InventoryChanged(inventory) => {
+                self.change_inventory(now, *inventory, fx)
+            }
         }
         effects
     }
@@ -124,7 +141,11 @@ impl ControllerEngine {
 
     /// With what a journal goes on from here.
     pub fn header(&self) -> JournalHeader {
-        let known = |s: &PublishedNetwork| StoredEpoch { number: s.number, network: s.network.clone(), file: s.key.clone() };
+        let known = |s: &PublishedNetwork| StoredEpoch {
+            number: s.number,
+            network: s.network.clone(),
+            file: s.key.clone(),
+        };
         let resumed = ResumedState {
             views: self.observed.views.clone(),
             current: self.told.settled.as_ref().map(known),
@@ -133,7 +154,12 @@ impl ControllerEngine {
         };
         let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
         let heddle = env!("CARGO_PKG_VERSION").to_owned();
-        JournalHeader { heddle, inventory: self.inventory.clone(), options: self.options.clone(), resumed }
+        JournalHeader {
+            heddle,
+            inventory: self.inventory.clone(),
+            options: self.options.clone(),
+            resumed,
+        }
     }
 
     /// When the next [`ControllerEvent::Tick`] is wanted; in the past: at once.
@@ -142,10 +168,21 @@ impl ControllerEngine {
         if self.wake || (self.observed.dirty && !looking) {
             return Some(Millis(0));
         }
-        let patience = (looking || self.told.settled.is_none()).then(|| self.started.after(self.options.patience));
-        let making = self.making.retry_at().into_iter().chain(self.making.hold_down.deadline(self.is_waiting(self.ticked)));
+        let patience = (looking || self.told.settled.is_none())
+            .then(|| self.started.after(self.options.patience));
+        let making = self
+            .making
+            .retry_at()
+            .into_iter()
+            .chain(self.making.hold_down.deadline(self.is_waiting(self.ticked)));
         let judged = self.judged.deadlines(self.options.gone_after);
-        let all = self.observed.reads.deadlines().chain(judged).chain(patience).chain(making);
+        let all = self
+            .observed
+            .reads
+            .deadlines()
+            .chain(judged)
+            .chain(patience)
+            .chain(making);
         all.filter(|at| *at > self.ticked).min()
     }
 
@@ -161,11 +198,19 @@ impl ControllerEngine {
         (self.started, self.told.epochs) = (now, epochs);
         self.current(current, highest);
         let text = match &self.told.settled {
-            Some(s) => format!("started; epoch {} is current, {} hosts", s.number, s.key.hosts.len()),
+            Some(s) => format!(
+                "started; epoch {} is current, {} hosts",
+                s.number,
+                s.key.hosts.len()
+            ),
             None => "started; nothing is published yet".to_owned(),
         };
         self.told.say(now, EventLevel::Info, text, fx);
-        self.trouble(TroubleArea::Current, problem.map(|p| format!("{p}; a new epoch follows the first whole look at the network")));
+        self.trouble(
+            TroubleArea::Current,
+            problem
+                .map(|p| format!("{p}; a new epoch follows the first whole look at the network")),
+        );
         self.observed.read_all(now, &self.inventory, fx);
         self.observed.agents.stirred = true;
         self.direct(now, fx);
@@ -174,8 +219,12 @@ impl ControllerEngine {
     /// Begins with an epoch that is published already, and the highest number in use.
     fn current(&mut self, current: Option<StoredEpoch>, highest: u64) {
         self.making.highest = highest;
-        self.judged.topology = current.as_ref().map(|k| k.network.clone()).unwrap_or_default();
-        self.told.settled = current.map(|k| PublishedNetwork::new(k.number, EpochCandidate::new(k.network, k.file)));
+        self.judged.topology = current
+            .as_ref()
+            .map(|k| k.network.clone())
+            .unwrap_or_default();
+        self.told.settled = current
+            .map(|k| PublishedNetwork::new(k.number, EpochCandidate::new(k.network, k.file)));
     }
 
     /// Takes a switch's answer, or its silence.
@@ -202,9 +251,17 @@ impl ControllerEngine {
         match self.observed.hear(now, observation) {
             AgentNews::Nothing => {}
             AgentNews::TwoMachines => self.wake = true,
-            AgentNews::ReportsAgain => self.told.say(now, EventLevel::Info, format!("host \"{host}\": its agent reports again"), fx),
+            AgentNews::ReportsAgain => self.told.say(
+                now,
+                EventLevel::Info,
+                format!("host \"{host}\": its agent reports again"),
+                fx,
+            ),
             AgentNews::FellSilent(problem) => {
-                let text = format!("host \"{host}\": its agent is silent: {problem}; what it said last stays until switches say otherwise");
+                let text = format!(
+                    "host \"{host}\": its agent is silent: {problem}; what it said last stays \
+                     until switches say otherwise"
+                );
                 self.told.say(now, EventLevel::Warning, text, fx);
             }
         }
@@ -213,14 +270,33 @@ impl ControllerEngine {
     /// Somebody reported who should not.
     fn refuse(&mut self, now: Millis, from: IpAddr, problem: &str, fx: &mut Vec<ControllerEffect>) {
         if self.observed.agents.report_refused(problem) {
-            self.told.say(now, EventLevel::Warning, format!("{problem} (from {from}); its reports are refused"), fx);
+            self.told.say(
+                now,
+                EventLevel::Warning,
+                format!("{problem} (from {from}); its reports are refused"),
+                fx,
+            );
         }
     }
 
-    fn trap(&mut self, now: Millis, source: IpAddr, kind: TrapTopic, fx: &mut Vec<ControllerEffect>) {
-        let Some(switch) = self.inventory.switches.iter().find(|(_, s)| s.address.ip() == source).map(|(name, _)| name.clone()) else {
+    fn trap(
+        &mut self,
+        now: Millis,
+        source: IpAddr,
+        kind: TrapTopic,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
+        let Some(switch) = self
+            .inventory
+            .switches
+            .iter()
+            .find(|(_, s)| s.address.ip() == source)
+            .map(|(name, _)| name.clone())
+        else {
             if self.told.tells_stranger(now) {
-                let text = format!("{source} sends traps but is no switch of the inventory; they are ignored");
+                let text = format!(
+                    "{source} sends traps but is no switch of the inventory; they are ignored"
+                );
                 self.told.say(now, EventLevel::Warning, text, fx);
             }
             return;
@@ -232,7 +308,13 @@ impl ControllerEngine {
     }
 
     /// Reads tables of a switch that hints at a change.
-    fn reread(&mut self, now: Millis, switch: &str, tables: Vec<DeviceTable>, fx: &mut Vec<ControllerEffect>) {
+    fn reread(
+        &mut self,
+        now: Millis,
+        switch: &str,
+        tables: Vec<DeviceTable>,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         self.making.hold_down.hint(now);
         self.observed.read(now, &self.inventory, switch, tables, fx);
     }
@@ -253,7 +335,10 @@ impl ControllerEngine {
         self.direct(now, fx);
         let held = self.judged.damping.holds_anything();
         self.judged.damping.release_calm(now);
-        let judgement = self.judged.take_steady(self.told.current()).filter(|_| !stirred && !held);
+        let judgement = self
+            .judged
+            .take_steady(self.told.current())
+            .filter(|_| !stirred && !held);
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
         let missing = self.weigh(now, &judgement);
         self.judged.keep(judgement, self.told.current());
@@ -268,7 +353,13 @@ impl ControllerEngine {
 
     /// Makes a topology of all that was observed.
     fn infer(&mut self, now: Millis) {
-        let ObservedNetwork { views, claims, agents, dirty, .. } = &mut self.observed;
+        let ObservedNetwork {
+            views,
+            claims,
+            agents,
+            dirty,
+            ..
+        } = &mut self.observed;
         *dirty = false;
         let topology = infer::infer(&self.inventory, views);
         let contradicted = claims.update(&self.inventory, views, &topology);
@@ -280,27 +371,45 @@ impl ControllerEngine {
 
     /// Says anew what is wanted of each host, if that changed.
     fn direct(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
-        fx.extend(self.observed.directions(now, &self.inventory, &self.judged.topology).map(ControllerEffect::Direct));
+        fx.extend(
+            self.observed
+                .directions(now, &self.inventory, &self.judged.topology)
+                .map(ControllerEffect::Direct),
+        );
     }
 
     /// Whether tables that were asked for may still change what is held.
     fn is_waiting(&self, now: Millis) -> bool {
         let held = self.making.hold_down.held();
-        self.observed.reads.waiting(now, |switch| held.is_some_and(|held| held.concerns(switch)))
+        self.observed
+            .reads
+            .waiting(now, |switch| held.is_some_and(|held| held.concerns(switch)))
     }
 
-    /// Whether the first look at a switch is under way. One that takes too long must not keep the others from being judged.
+    /// Whether the first look at a switch is under way. One that takes too long must not keep the
+    /// others from being judged.
     fn is_looking(&self, now: Millis) -> bool {
         now.since(self.started) < self.options.patience && self.observed.is_looking(&self.inventory)
     }
 
-    /// The judgement of the present views; before everything had its first look there is none to make.
+    /// The judgement of the present views; before everything had its first look there is none to
+    /// make.
     fn judge(&mut self, now: Millis, looking: bool) -> NetworkJudgement {
         if looking {
-            return NetworkJudgement { candidate: Err(Vec::new()), alarms: Vec::new() }; // Too early for any reason.
+            // Too early for any reason.
+            return NetworkJudgement {
+                candidate: Err(Vec::new()),
+                alarms: Vec::new(),
+            };
         }
         let settled = self.told.settled.as_ref();
-        let mut judgement = self.judged.judge(now, &self.inventory, &self.observed.views, settled, self.options.gone_after);
+        let mut judgement = self.judged.judge(
+            now,
+            &self.inventory,
+            &self.observed.views,
+            settled,
+            self.options.gone_after,
+        );
         if settled.is_none() && now.since(self.started) < self.options.patience {
             let reasons = self.still_missing(&judgement);
             if !reasons.is_empty() {
@@ -312,17 +421,36 @@ impl ControllerEngine {
 
     /// What the first epoch waits for.
     fn still_missing(&self, judgement: &NetworkJudgement) -> Vec<TreeDoubt> {
-        let silent = self.observed.switches(&self.inventory).filter(|(_, v)| v.stale.is_some());
+        let silent = self
+            .observed
+            .switches(&self.inventory)
+            .filter(|(_, v)| v.stale.is_some());
         let silent = silent.map(|(name, _)| TreeDoubt::SwitchSilent(name.clone()));
-        let file = judgement.candidate.as_ref().ok().map(|candidate| &candidate.key);
-        let unseen = self.inventory.hosts.keys().filter(|h| file.is_some_and(|file| !file.hosts.contains_key(*h)));
-        silent.chain(unseen.map(|h| TreeDoubt::HostUnseen(h.clone()))).collect()
+        let file = judgement
+            .candidate
+            .as_ref()
+            .ok()
+            .map(|candidate| &candidate.key);
+        let unseen = self
+            .inventory
+            .hosts
+            .keys()
+            .filter(|h| file.is_some_and(|file| !file.hosts.contains_key(*h)));
+        silent
+            .chain(unseen.map(|h| TreeDoubt::HostUnseen(h.clone())))
+            .collect()
     }
 
-    /// Holds a judgement's candidate against what is published. Returns whether anything is missing.
+    /// Holds a judgement's candidate against what is published. Returns whether anything is
+    /// missing.
     fn weigh(&mut self, now: Millis, judgement: &NetworkJudgement) -> bool {
         let candidate = judgement.candidate.as_ref().ok().cloned();
-        self.making.hold_down.consider(now, candidate, self.told.settled.as_ref(), self.inventory.timing.hold_down);
+        self.making.hold_down.consider(
+            now,
+            candidate,
+            self.told.settled.as_ref(),
+            self.inventory.timing.hold_down,
+        );
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
         let calm = !missing && self.making.hold_down.held().is_none() && !self.is_waiting(now);
         self.making.hold_down.set_calm(calm);
@@ -338,30 +466,64 @@ impl ControllerEngine {
         if self.making.is_busy() {
             return fx.extend(self.making.retry(now));
         }
-        if let Some(held) = self.making.hold_down.due_candidate(now, self.is_waiting(now)).cloned() {
+        if let Some(held) = self
+            .making
+            .hold_down
+            .due_candidate(now, self.is_waiting(now))
+            .cloned()
+        {
             let seen = self.making.hold_down.first_sign(held.since);
-            let stages =
-                StageTimes { seen, inferred: Some(held.from.since(seen)), believed: Some(now.since(seen)), ..StageTimes::default() };
+            let stages = StageTimes {
+                seen,
+                inferred: Some(held.from.since(seen)),
+                believed: Some(now.since(seen)),
+                ..StageTimes::default()
+            };
             self.order(now, held.candidate, held.changes, stages, fx);
         } else if self.making.hold_down.held().is_none() {
             self.remeasure(now, fx);
         }
     }
 
-    /// Plans once more for what is published, if there is something new to plan with; before anything is published, the first epoch
-    /// will have it.
+    /// Plans once more for what is published, if there is something new to plan with; before
+    /// anything is published, the first epoch will have it.
     fn remeasure(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
-        let Some(settled) = self.told.settled.as_ref().filter(|_| self.making.measured.is_some()) else { return };
+        let Some(settled) = self
+            .told
+            .settled
+            .as_ref()
+            .filter(|_| self.making.measured.is_some())
+        else {
+            return;
+        };
         let candidate = EpochCandidate::new(settled.network.clone(), settled.key.clone());
-        let stages = StageTimes { seen: now, inferred: Some(Duration::ZERO), believed: Some(Duration::ZERO), ..StageTimes::default() };
+        let stages = StageTimes {
+            seen: now,
+            inferred: Some(Duration::ZERO),
+            believed: Some(Duration::ZERO),
+            ..StageTimes::default()
+        };
         self.order(now, candidate, Vec::new(), stages, fx);
     }
 
-    fn order(&mut self, now: Millis, candidate: EpochCandidate, changes: Vec<String>, stages: StageTimes, fx: &mut Vec<ControllerEffect>) {
-        match self.making.order(now, candidate, changes, stages, self.told.settled.as_ref()) {
+    fn order(
+        &mut self,
+        now: Millis,
+        candidate: EpochCandidate,
+        changes: Vec<String>,
+        stages: StageTimes,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
+        match self
+            .making
+            .order(now, candidate, changes, stages, self.told.settled.as_ref())
+        {
             Ok(plan) => fx.push(plan),
             Err(NumbersExhausted(highest)) => {
-                let exhausted = PublishError::Exhausted { dir: self.options.directory.clone().into(), highest };
+                let exhausted = PublishError::Exhausted {
+                    dir: self.options.directory.clone().into(),
+                    highest,
+                };
                 self.trouble(TroubleArea::Publish, Some(exhausted.to_string()));
             }
         }
@@ -370,15 +532,26 @@ impl ControllerEngine {
     fn unplannable(&mut self, ticket: u64, problem: &str) {
         if self.making.unplannable(ticket) {
             let stays = self.told.stays();
-            self.trouble(TroubleArea::Plan, Some(format!("no schedule for the tree as it is now: {problem}; {stays}")));
+            self.trouble(
+                TroubleArea::Plan,
+                Some(format!(
+                    "no schedule for the tree as it is now: {problem}; {stays}"
+                )),
+            );
         }
     }
 
     fn published(&mut self, now: Millis, ticket: u64, fx: &mut Vec<ControllerEffect>) {
-        let Some((epoch, settled)) = self.making.published(now, ticket) else { return };
+        let Some((epoch, settled)) = self.making.published(now, ticket) else {
+            return;
+        };
         self.told.publish(epoch, settled, fx);
         self.wake = true;
-        for trouble in [TroubleArea::Publish, TroubleArea::Plan, TroubleArea::Current] {
+        for trouble in [
+            TroubleArea::Publish,
+            TroubleArea::Plan,
+            TroubleArea::Current,
+        ] {
             self.trouble(trouble, None);
         }
     }
@@ -390,19 +563,29 @@ impl ControllerEngine {
         }
     }
 
-    /// There are measurements that no epoch has yet. A plan under way may have read the file before.
+    /// There are measurements that no epoch has yet. A plan under way may have read the file
+    /// before.
     fn measured(&mut self, what: String) {
         self.making.measured = Some(what);
         self.wake = true;
     }
 
-    fn change_inventory(&mut self, now: Millis, inventory: Inventory, fx: &mut Vec<ControllerEffect>) {
+    fn change_inventory(
+        &mut self,
+        now: Millis,
+        inventory: Inventory,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         let old = std::mem::replace(&mut self.inventory, inventory);
         self.observed.forget(&old, &self.inventory);
         self.observed.read_all(now, &self.inventory, fx);
         self.direct(now, fx);
         self.trouble(TroubleArea::Inventory, None);
-        let text = format!("inventory read again: {} switches, {} hosts", self.inventory.switches.len(), self.inventory.hosts.len());
+        let text = format!(
+            "inventory read again: {} switches, {} hosts",
+            self.inventory.switches.len(),
+            self.inventory.hosts.len()
+        );
         self.told.say(now, EventLevel::Info, text, fx);
     }
 

@@ -1,4 +1,5 @@
-//! What was published before: the epochs kept in a shared directory, and what changed from one to the next.
+//! What was published before: the epochs kept in a shared directory, and what changed from one to
+//! the next.
 use api::{EpochInfo, StageTimes};
 use directory::epoch::EpochOutline;
 use directory::layout::{EPOCHS, folder};
@@ -37,15 +38,30 @@ pub fn read(dir: &Path) -> io::Result<Vec<HistoryEntry>> {
         match open(dir, number) {
             Ok((mut info, network, table)) => {
                 if let Some((network_before, table_before)) = &before {
-                    info.changes = diff::diff(network_before, &network).iter().map(ToString::to_string).collect();
-                    info.changes.extend((*table_before != table).then(|| table.summary()));
+                    info.changes = diff::diff(network_before, &network)
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect();
+                    info.changes
+                        .extend((*table_before != table).then(|| table.summary()));
                 }
                 before = Some((network, table));
-                entries.push(HistoryEntry { info, current: is_current, problem: None });
+                entries.push(HistoryEntry {
+                    info,
+                    current: is_current,
+                    problem: None,
+                });
             }
             Err(problem) => {
-                let info = EpochInfo { number, ..EpochInfo::default() };
-                entries.push(HistoryEntry { info, current: is_current, problem: Some(problem) });
+                let info = EpochInfo {
+                    number,
+                    ..EpochInfo::default()
+                };
+                entries.push(HistoryEntry {
+                    info,
+                    current: is_current,
+                    problem: Some(problem),
+                });
             }
         }
     }
@@ -62,26 +78,46 @@ pub fn text(entry: &HistoryEntry) -> String {
             let at = moment(info.at);
             let (from, to) = &info.bottleneck;
             let phases = match info.bound_only {
-                true => format!("at least {} phases (too many hosts to write out a schedule of all)", info.phases),
+                true => format!(
+                    "at least {} phases (too many hosts to write out a schedule of all)",
+                    info.phases
+                ),
                 false => format!("{} phases", info.phases),
             };
-            format!("{mark} {:>6}  {at}  {} hosts, {phases}, bottleneck {from} -> {to}\n", info.number, info.hosts)
+            format!(
+                "{mark} {:>6}  {at}  {} hosts, {phases}, bottleneck {from} -> {to}\n",
+                info.number, info.hosts
+            )
         }
     };
-    info.changes.iter().fold(head, |text, change| text + &format!("{:10}{change}\n", ""))
+    info.changes
+        .iter()
+        .fold(head, |text, change| text + &format!("{:10}{change}\n", ""))
 }
 
 /// A time for people, in UTC.
 pub fn moment(at: Millis) -> String {
-    let at = i64::try_from(at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    at.map_or_else(|| "at an unknown time".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string())
+    let at = i64::try_from(at.0)
+        .ok()
+        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.map_or_else(
+        || "at an unknown time".to_owned(),
+        |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
+    )
 }
 
 /// What is shown of an epoch, and what the next one is compared with.
 fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, DecisionTable), String> {
-    let outline = EpochOutline::open(number, reader(dir.join(folder(number)))).map_err(|e| e.to_string())?;
-    let tree = outline.topology.tree().map_err(|e| format!("epoch {number}: {e}"))?;
-    let bound = bound::bound(&tree, &AlltoallAlgorithm::faster_for(&tree).capacities(&tree));
+    let outline =
+        EpochOutline::open(number, reader(dir.join(folder(number)))).map_err(|e| e.to_string())?;
+    let tree = outline
+        .topology
+        .tree()
+        .map_err(|e| format!("epoch {number}: {e}"))?;
+    let bound = bound::bound(
+        &tree,
+        &AlltoallAlgorithm::faster_for(&tree).capacities(&tree),
+    );
     let info = EpochInfo {
         number,
         at: outline.at,
@@ -90,7 +126,10 @@ fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, DecisionTable),
         bound_only: !outline.omitted.is_empty(),
         bottleneck: bound.edge,
         hosts: tree.hosts(),
-        stages: StageTimes { seen: outline.at, ..StageTimes::default() },
+        stages: StageTimes {
+            seen: outline.at,
+            ..StageTimes::default()
+        },
     };
     Ok((info, outline.network, outline.table))
 }

@@ -10,8 +10,9 @@
 //! | `/healthz` | `ok`, without a token |
 //! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`](inventory::host_report::ProbeDirections), for a [`HostReport`](inventory::host_report::HostReport) |
 //!
-//! Nobody who connects harms the controller's own work: [`connection_limiter`] bounds connections in number and time, what viewers are given
-//! is made once for all of them, and a viewer that does not read is let go.
+//! Nobody who connects harms the controller's own work: [`connection_limiter`] bounds connections
+//! in number and time, what viewers are given is made once for all of them, and a viewer that does
+//! not read is let go.
 mod connection_limiter;
 mod connections;
 mod rate_limiter;
@@ -44,16 +45,19 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 /// Where the API listens when nothing else is asked for.
-pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7171);
+pub const DEFAULT_LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7171);
 
 /// Between two signs of life to viewers, where there is no news.
 const ALIVE: Duration = Duration::from_secs(15);
-/// What the system keeps of a connection on its way, in octets: it would let a viewer that does not read pile up megabytes.
+/// What the system keeps of a connection on its way, in octets: it would let a viewer that does not
+/// read pile up megabytes.
 const BUFFER: usize = 256 << 10;
 /// Before and after a snapshot's JSON in an event (HTML Living Standard, section 9.2.6).
 const EVENT: (&str, &str) = ("event: snapshot\ndata: ", "\n\n");
 
-/// A snapshot and its event, made once for all who look, when the first one does; they share one copy.
+/// A snapshot and its event, made once for all who look, when the first one does; they share one
+/// copy.
 #[derive(Debug, Clone, Default)]
 pub struct ServedSnapshot {
     /// The snapshot.
@@ -64,7 +68,10 @@ pub struct ServedSnapshot {
 impl ServedSnapshot {
     /// Shows a snapshot.
     pub fn new(snapshot: Snapshot) -> ServedSnapshot {
-        ServedSnapshot { snapshot: Arc::new(snapshot), event: Arc::default() }
+        ServedSnapshot {
+            snapshot: Arc::new(snapshot),
+            event: Arc::default(),
+        }
     }
 
     /// The same as JSON.
@@ -76,7 +83,8 @@ impl ServedSnapshot {
     /// The same as an event.
     fn event(&self) -> Bytes {
         let make = || {
-            let json = serde_json::to_string(&*self.snapshot).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
+            let json = serde_json::to_string(&*self.snapshot)
+                .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
             [EVENT.0, &json, EVENT.1].concat().into()
         };
         self.event.get_or_init(make).clone()
@@ -88,12 +96,15 @@ impl ServedSnapshot {
 pub enum HttpError {
     /// It would be open to the network.
     #[error(
-        "--listen {0}: reachable from other machines, which wants a token for viewers; nothing was started: add --token-file FILE, for the agents' token lets nobody view"
+        "--listen {0}: reachable from other machines, which wants a token for viewers; nothing \
+         was started: add --token-file FILE, for the agents' token lets nobody view"
     )]
     NoToken(SocketAddr),
     /// Viewers could report, or agents view.
     #[error(
-        "--token-file and --agent-token-file: hold the same token, and viewers may not report; nothing was started: give agents a token of their own, such as `openssl rand -hex 32` makes"
+        "--token-file and --agent-token-file: hold the same token, and viewers may not report; \
+         nothing was started: give agents a token of their own, such as `openssl rand -hex 32` \
+         makes"
     )]
     OneToken,
     /// The token cannot be used.
@@ -149,14 +160,23 @@ pub async fn bind(address: SocketAddr, keys: &ApiTokens) -> Result<TcpListener, 
     Ok(listener)
 }
 
-/// Serves the API until its task is dropped, as HTTPS where there is a certificate. Connections take at most half of the `files`
-/// that the process may open.
-pub async fn serve(listener: TcpListener, tls: Option<TlsCertificate>, api: ApiState, files: usize) {
+/// Serves the API until its task is dropped, as HTTPS where there is a certificate. Connections
+/// take at most half of the `files` that the process may open.
+pub async fn serve(
+    listener: TcpListener,
+    tls: Option<TlsCertificate>,
+    api: ApiState,
+    files: usize,
+) {
     connections::serve(listener, tls, router(api), ConnectionLimiter::new(files)).await;
 }
 
 fn router(api: ApiState) -> Router {
-    let ApiState { keys, shown, intake } = api;
+    let ApiState {
+        keys,
+        shown,
+        intake,
+    } = api;
     type SnapshotState = State<watch::Receiver<ServedSnapshot>>;
     let read = Router::new()
         .route("/v1/snapshot", get(|State(shown): SnapshotState| async move { snapshot(&shown) }))
@@ -173,20 +193,29 @@ fn router(api: ApiState) -> Router {
         .route("/v1/hosts/{host}/report", post(reports::post))
         .route_layer(from_fn_with_state(keys, token::reporting))
         .with_state(intake);
-    read.merge(report).route("/healthz", get(|| async { "ok\n" })).layer(from_fn(connections::refuse_transfer_coding))
+    read.merge(report)
+        .route("/healthz", get(|| async { "ok\n" }))
+        .layer(from_fn(connections::refuse_transfer_coding))
 }
 
 /// Each snapshot as it comes; one that a viewer is too slow for is passed over.
 fn events(mut shown: watch::Receiver<ServedSnapshot>, caller: &Arc<ApiConnection>) -> Response {
     let Some(viewing) = caller.start_following() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many viewers of this address follow events; close some\n").into_response();
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many viewers of this address follow events; close some\n",
+        )
+            .into_response();
     };
     shown.mark_changed(); // The first one comes at once.
     let events = stream::unfold((shown, viewing), |(mut shown, viewing)| async {
         let event = next(&mut shown, &viewing).await?;
         Some((Ok::<_, Infallible>(event), (shown, viewing)))
     });
-    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    let head = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
     (head, Body::from_stream(events)).into_response()
 }
 
@@ -214,7 +243,14 @@ fn as_json(value: &impl serde::Serialize) -> Response {
 }
 
 fn prometheus(snapshot: &Snapshot) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics::text(snapshot)).into_response()
+    (
+        [(
+            header::CONTENT_TYPE,
+            "text/plain; version=0.0.4; charset=utf-8",
+        )],
+        metrics::text(snapshot),
+    )
+        .into_response()
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
-//! Reads `jobs/`. Anybody may write there, so nothing in it is trusted: no links are followed, what is no job record is ignored, a
-//! record belongs to the owner of its file whatever it says, and what is read is bounded for each owner and in all.
+//! Reads `jobs/`. Anybody may write there, so nothing in it is trusted: no links are followed, what
+//! is no job record is ignored, a record belongs to the owner of its file whatever it says, and
+//! what is read is bounded for each owner and in all.
 //!
-//! A scan takes a bounded number of steps. It goes on listing where the last one stopped, so that any number of files only delays the
-//! news of new ones; of what is known it looks at the files that jobs write to. Ages are counted by the controller's own steady clock
-//! from when it saw a file change: no clock that is set, and no time that somebody gave a file, makes one older or younger.
+//! A scan takes a bounded number of steps. It goes on listing where the last one stopped, so that
+//! any number of files only delays the news of new ones; of what is known it looks at the files
+//! that jobs write to. Ages are counted by the controller's own steady clock from when it saw a
+//! file change: no clock that is set, and no time that somebody gave a file, makes one older or
+//! younger.
 mod owners;
 
 use crate::allowance::{OwnerShares, RecordAllowance};
@@ -21,17 +24,29 @@ use std::time::{Duration, Instant};
 
 /// A record that says of itself that it is finished is removed after so long.
 const FINISHED: Duration = Duration::from_secs(300);
-/// Any other file that nobody wrote for so long is removed: its job was killed. A job that only computed writes it anew.
+/// Any other file that nobody wrote for so long is removed: its job was killed. A job that only
+/// computed writes it anew.
 const OLD: Duration = Duration::from_secs(24 * 3600);
 /// A record written within this time keeps its place before newer ones of its owner.
 const LIVELY: Duration = Duration::from_secs(60);
 /// Names listed in one scan.
 const LISTED: usize = 16_384;
 /// Files read and removed in one scan, and bytes read.
-const HANDLED: RecordAllowance = RecordAllowance { things: 1024, bytes: 4 << 20 };
+const HANDLED: RecordAllowance = RecordAllowance {
+    things: 1024,
+    bytes: 4 << 20,
+};
 /// Files whose stamps are remembered: some hundred bytes each.
-const KNOWN: OwnerShares =
-    OwnerShares { each: RecordAllowance { things: 16_384, bytes: usize::MAX }, all: RecordAllowance { things: 65_536, bytes: usize::MAX } };
+const KNOWN: OwnerShares = OwnerShares {
+    each: RecordAllowance {
+        things: 16_384,
+        bytes: usize::MAX,
+    },
+    all: RecordAllowance {
+        things: 65_536,
+        bytes: usize::MAX,
+    },
+};
 
 /// What changed since the last scan.
 #[derive(Debug, Default, PartialEq)]
@@ -73,10 +88,19 @@ struct JobFile {
 
 impl JobFile {
     fn new(stat: JobFileStat, at: Instant, listing: u64) -> JobFile {
-        JobFile { stat, changed: at, listing, read: None, content: RecordContent::Unread, followed: false, cost: stat.readable() }
+        JobFile {
+            stat,
+            changed: at,
+            listing,
+            read: None,
+            content: RecordContent::Unread,
+            followed: false,
+            cost: stat.readable(),
+        }
     }
 
-    /// Takes its stamp anew. What it held says nothing of what it holds now, but a job that ran goes on.
+    /// Takes its stamp anew. What it held says nothing of what it holds now, but a job that ran
+    /// goes on.
     fn see(&mut self, stat: JobFileStat, at: Instant, listing: u64) {
         if self.stat != stat {
             (self.stat, self.changed) = (stat, at);
@@ -88,7 +112,9 @@ impl JobFile {
     }
 
     fn is_lively(&self, at: Instant) -> bool {
-        self.followed && self.content == RecordContent::Record { finished: false } && at.saturating_duration_since(self.changed) < LIVELY
+        self.followed
+            && self.content == RecordContent::Record { finished: false }
+            && at.saturating_duration_since(self.changed) < LIVELY
     }
 
     fn is_old(&self, at: Instant) -> bool {
@@ -96,7 +122,8 @@ impl JobFile {
         at.saturating_duration_since(self.changed) > if finished { FINISHED } else { OLD }
     }
 
-    /// The smaller the more wanted: those that are followed and change, then the newest. Only the file system sets this time.
+    /// The smaller the more wanted: those that are followed and change, then the newest. Only the
+    /// file system sets this time.
     fn rank(&self, at: Instant) -> (u8, Reverse<(i64, i64)>) {
         let class = match self.content {
             RecordContent::Record { finished: false } if self.is_lively(at) => 0,
@@ -124,15 +151,26 @@ impl JobDirectory {
     /// A spool over `dir`; nothing is read yet.
     pub fn new(dir: &Path) -> JobDirectory {
         let owners = OwnerNames::default();
-        JobDirectory { dir: dir.to_owned(), files: HashMap::new(), listing: None, listings: 0, met: (0, 0), owners }
+        JobDirectory {
+            dir: dir.to_owned(),
+            files: HashMap::new(),
+            listing: None,
+            listings: 0,
+            met: (0, 0),
+            owners,
+        }
     }
 
-    /// Reads what changed and removes what is old. A directory that cannot be listed counts as one refused file.
+    /// Reads what changed and removes what is old. A directory that cannot be listed counts as one
+    /// refused file.
     pub fn scan(&mut self, at: Instant) -> JobScan {
         let mut scan = JobScan::default();
         if let Err(e) = self.list(at, &mut scan) {
             self.listing = None;
-            return JobScan { refused: Some((1, format!("{}: {e}", self.dir.display()))), ..scan };
+            return JobScan {
+                refused: Some((1, format!("{}: {e}", self.dir.display()))),
+                ..scan
+            };
         }
         self.look_at_lively(at, &mut scan);
         self.remove_old(at, &mut scan);
@@ -140,11 +178,16 @@ impl JobDirectory {
         let wanted = self.wanted(at);
         self.follow(&wanted, &mut scan);
         scan.gone.sort();
-        let refusals = wanted.iter().filter_map(|name| match &self.files[name].content {
-            RecordContent::Refused(why) => Some((name, why)),
-            _ => None,
-        });
-        let first = refusals.clone().min().map(|(name, why)| format!("{name:?}: {why}"));
+        let refusals = wanted
+            .iter()
+            .filter_map(|name| match &self.files[name].content {
+                RecordContent::Refused(why) => Some((name, why)),
+                _ => None,
+            });
+        let first = refusals
+            .clone()
+            .min()
+            .map(|(name, why)| format!("{name:?}: {why}"));
         scan.refused = first.map(|first| (refusals.count(), first));
         scan.unread = self.records().saturating_sub(wanted.len());
         scan
@@ -152,8 +195,16 @@ impl JobDirectory {
 
     /// How many records there are: as many as are known, unless some had to be forgotten.
     fn records(&self) -> usize {
-        let known = self.files.keys().filter(|name| record_id(name).is_some()).count();
-        if self.files.len() < KNOWN.each.things { known } else { known.max(self.met.1) }
+        let known = self
+            .files
+            .keys()
+            .filter(|name| record_id(name).is_some())
+            .count();
+        if self.files.len() < KNOWN.each.things {
+            known
+        } else {
+            known.max(self.met.1)
+        }
     }
 
     /// Goes on with the listing, or begins a new one. At its end it is known what is gone.
@@ -172,7 +223,9 @@ impl JobDirectory {
                 return Ok(());
             };
             let name = listed?.file_name().into_string().ok();
-            if let Some(name) = name.filter(|n| (record_id(n).is_some() || is_unfinished_record(n)) && !n.starts_with('.')) {
+            if let Some(name) = name.filter(|n| {
+                (record_id(n).is_some() || is_unfinished_record(n)) && !n.starts_with('.')
+            }) {
                 self.met.0 += usize::from(record_id(&name).is_some());
                 self.look(&name, at, scan);
             }
@@ -181,9 +234,14 @@ impl JobDirectory {
         Ok(())
     }
 
-    /// Files that a whole listing did not name are gone, unless they were renamed into place while it went on.
+    /// Files that a whole listing did not name are gone, unless they were renamed into place while
+    /// it went on.
     fn missed(&mut self, at: Instant, scan: &mut JobScan) {
-        let missed = self.files.iter().filter(|(_, entry)| entry.listing != self.listings).map(|(name, _)| name.clone());
+        let missed = self
+            .files
+            .iter()
+            .filter(|(_, entry)| entry.listing != self.listings)
+            .map(|(name, _)| name.clone());
         for name in missed.collect::<Vec<_>>() {
             self.look(&name, at, scan);
         }
@@ -193,7 +251,11 @@ impl JobDirectory {
         if self.listing.is_none() {
             return; // All were looked at just now.
         }
-        let lively = self.files.iter().filter(|(_, entry)| entry.is_lively(at)).map(|(name, _)| name.clone());
+        let lively = self
+            .files
+            .iter()
+            .filter(|(_, entry)| entry.is_lively(at))
+            .map(|(name, _)| name.clone());
         for name in lively.collect::<Vec<_>>() {
             self.look(&name, at, scan);
         }
@@ -201,10 +263,14 @@ impl JobDirectory {
 
     /// Takes a file's stamp anew.
     fn look(&mut self, name: &str, at: Instant, scan: &mut JobScan) {
-        match (JobFileStat::of(&self.dir.join(name)), self.files.get_mut(name)) {
+        match (
+            JobFileStat::of(&self.dir.join(name)),
+            self.files.get_mut(name),
+        ) {
             (Some(stat), Some(entry)) => entry.see(stat, at, self.listings),
             (Some(stat), None) => {
-                self.files.insert(name.to_owned(), JobFile::new(stat, at, self.listings));
+                self.files
+                    .insert(name.to_owned(), JobFile::new(stat, at, self.listings));
             }
             (None, _) => self.drop(name, scan),
         }
@@ -212,18 +278,26 @@ impl JobDirectory {
 
     fn drop(&mut self, name: &str, scan: &mut JobScan) {
         let followed = self.files.remove(name).is_some_and(|entry| entry.followed);
-        scan.gone.extend(record_id(name).filter(|_| followed).map(str::to_owned));
+        scan.gone
+            .extend(record_id(name).filter(|_| followed).map(str::to_owned));
     }
 
     fn remove_old(&mut self, at: Instant, scan: &mut JobScan) {
-        let old = self.files.iter().filter(|(_, entry)| entry.is_old(at)).map(|(name, _)| name.clone());
+        let old = self
+            .files
+            .iter()
+            .filter(|(_, entry)| entry.is_old(at))
+            .map(|(name, _)| name.clone());
         for name in old.take(HANDLED.things).collect::<Vec<_>>() {
             // It may have been written just now.
             self.look(&name, at, scan);
-            let Some(entry) = self.files.get_mut(&name).filter(|entry| entry.is_old(at)) else { continue };
+            let Some(entry) = self.files.get_mut(&name).filter(|entry| entry.is_old(at)) else {
+                continue;
+            };
             match fs::remove_file(self.dir.join(&name)) {
                 Ok(()) => self.drop(&name, scan),
-                Err(_) => entry.changed = at, // A directory, or not ours to remove: tried again when it is old again.
+                // A directory, or not ours to remove: tried again when it is old again.
+                Err(_) => entry.changed = at,
             }
         }
     }
@@ -237,11 +311,20 @@ impl JobDirectory {
         let kept = KNOWN.select_kept(names.iter().map(|name| (self.files[name].stat.owner, 0)));
         let mut spare = vec![true; names.len()];
         kept.into_iter().for_each(|index| spare[index] = false);
-        names.iter().zip(spare).filter(|(_, spare)| *spare).for_each(|(name, _)| self.drop(name, scan));
+        names
+            .iter()
+            .zip(spare)
+            .filter(|(_, spare)| *spare)
+            .for_each(|(name, _)| self.drop(name, scan));
     }
 
     fn ranked(&self, at: Instant, which: impl Fn(&str) -> bool) -> Vec<String> {
-        let mut all: Vec<_> = self.files.iter().filter(|(name, _)| which(name)).map(|(name, entry)| (entry.rank(at), name)).collect();
+        let mut all: Vec<_> = self
+            .files
+            .iter()
+            .filter(|(name, _)| which(name))
+            .map(|(name, entry)| (entry.rank(at), name))
+            .collect();
         all.sort_unstable();
         all.into_iter().map(|(_, name)| name.clone()).collect()
     }
@@ -249,17 +332,28 @@ impl JobDirectory {
     /// The files to be followed, every owner's most wanted one first.
     fn wanted(&self, at: Instant) -> Vec<String> {
         let names = self.ranked(at, |name| record_id(name).is_some());
-        let kept = jobs::FOLLOWED.select_kept(names.iter().map(|name| (self.files[name].stat.owner, self.files[name].cost)));
+        let kept = jobs::FOLLOWED.select_kept(
+            names
+                .iter()
+                .map(|name| (self.files[name].stat.owner, self.files[name].cost)),
+        );
         kept.into_iter().map(|index| names[index].clone()).collect()
     }
 
     /// Reads those of the wanted files that changed, and lets go of the others.
     fn follow(&mut self, wanted: &[String], scan: &mut JobScan) {
-        let mut unwanted: HashMap<&str, &mut JobFile> = self.files.iter_mut().map(|(name, entry)| (name.as_str(), entry)).collect();
+        let mut unwanted: HashMap<&str, &mut JobFile> = self
+            .files
+            .iter_mut()
+            .map(|(name, entry)| (name.as_str(), entry))
+            .collect();
         let mut handled = RecordAllowance::default();
         for name in wanted {
-            let (Some(entry), Some(id)) = (unwanted.remove(name.as_str()), record_id(name)) else { continue };
-            if entry.read == Some(entry.stat.stamp) || !handled.take(entry.stat.readable(), HANDLED) {
+            let (Some(entry), Some(id)) = (unwanted.remove(name.as_str()), record_id(name)) else {
+                continue;
+            };
+            if entry.read == Some(entry.stat.stamp) || !handled.take(entry.stat.readable(), HANDLED)
+            {
                 continue;
             }
             entry.read = Some(entry.stat.stamp);
@@ -267,12 +361,15 @@ impl JobDirectory {
                 Ok(mut record) => {
                     record.user = self.owners.name(entry.stat.owner);
                     (entry.cost, entry.followed) = (jobs::cost(&record), true);
-                    entry.content = RecordContent::Record { finished: record.finished };
+                    entry.content = RecordContent::Record {
+                        finished: record.finished,
+                    };
                     scan.records.push(record);
                 }
                 Err(why) => {
                     entry.content = RecordContent::Refused(why);
-                    scan.gone.extend(std::mem::take(&mut entry.followed).then(|| id.to_owned()));
+                    scan.gone
+                        .extend(std::mem::take(&mut entry.followed).then(|| id.to_owned()));
                 }
             }
         }

@@ -14,13 +14,31 @@ pub const SILENT: Duration = Duration::from_secs(15);
 const SHOWN: Duration = Duration::from_secs(600);
 const POINTS: usize = 120;
 
-/// Records that are followed, and jobs that are remembered. Of 16 users nobody can take another's place.
-pub(crate) const FOLLOWED: OwnerShares =
-    OwnerShares { each: RecordAllowance { things: 512, bytes: 8 << 20 }, all: RecordAllowance { things: 4096, bytes: 64 << 20 } };
+/// Records that are followed, and jobs that are remembered. Of 16 users nobody can take another's
+/// place.
+pub(crate) const FOLLOWED: OwnerShares = OwnerShares {
+    each: RecordAllowance {
+        things: 512,
+        bytes: 8 << 20,
+    },
+    all: RecordAllowance {
+        things: 4096,
+        bytes: 64 << 20,
+    },
+};
 /// Jobs that are told to viewers.
-const TOLD: OwnerShares =
-    OwnerShares { each: RecordAllowance { things: 256, bytes: 2 << 20 }, all: RecordAllowance { things: 512, bytes: 8 << 20 } };
-/// Jobs beyond [`FOLLOWED`] that are remembered until some are forgotten, so that each new one need not look at all.
+const TOLD: OwnerShares = OwnerShares {
+    each: RecordAllowance {
+        things: 256,
+        bytes: 2 << 20,
+    },
+    all: RecordAllowance {
+        things: 512,
+        bytes: 8 << 20,
+    },
+};
+/// Jobs beyond [`FOLLOWED`] that are remembered until some are forgotten, so that each new one need
+/// not look at all.
 const SLACK: usize = 512;
 /// Bytes that are counted for a job beyond its record.
 const JOB: usize = 1024 + POINTS * size_of::<JobPoint>();
@@ -73,10 +91,20 @@ impl JobTracker {
             }
             None => {
                 let history = point(now, &[], &record).into_iter().collect();
-                self.jobs.insert(record.id.clone(), TrackedJob { record, cost, heard: now, history });
+                self.jobs.insert(
+                    record.id.clone(),
+                    TrackedJob {
+                        record,
+                        cost,
+                        heard: now,
+                        history,
+                    },
+                );
             }
         }
-        if self.jobs.len() > FOLLOWED.all.things + SLACK || self.bytes > FOLLOWED.all.bytes + FOLLOWED.each.bytes {
+        if self.jobs.len() > FOLLOWED.all.things + SLACK
+            || self.bytes > FOLLOWED.all.bytes + FOLLOWED.each.bytes
+        {
             self.forget_surplus(now);
         }
     }
@@ -85,8 +113,15 @@ impl JobTracker {
     fn forget_surplus(&mut self, now: Millis) {
         let mut before: BTreeMap<String, TrackedJob> = std::mem::take(&mut self.jobs);
         let wanted = most_wanted(&before, now);
-        let kept = FOLLOWED.select_kept(wanted.iter().map(|id| (before[id].record.user.clone(), before[id].cost)));
-        self.jobs = kept.into_iter().filter_map(|index| before.remove_entry(&wanted[index])).collect();
+        let kept = FOLLOWED.select_kept(
+            wanted
+                .iter()
+                .map(|id| (before[id].record.user.clone(), before[id].cost)),
+        );
+        self.jobs = kept
+            .into_iter()
+            .filter_map(|index| before.remove_entry(&wanted[index]))
+            .collect();
         self.bytes = self.jobs.values().map(|job| job.cost).sum();
     }
 
@@ -111,10 +146,21 @@ impl JobTracker {
     /// Jobs for viewers, running ones first, then by start, and how many more there are.
     pub fn status(&self, now: Millis) -> (Vec<JobStatus>, u64) {
         let wanted = most_wanted(&self.jobs, now);
-        let told = TOLD.select_kept(wanted.iter().map(|id| (self.jobs[id].record.user.as_str(), self.jobs[id].cost)));
+        let told = TOLD.select_kept(
+            wanted
+                .iter()
+                .map(|id| (self.jobs[id].record.user.as_str(), self.jobs[id].cost)),
+        );
         let more = (wanted.len() - told.len()) as u64 + self.unread;
-        let status = |job: &TrackedJob| JobStatus { record: job.record.clone(), running: job.runs(now), history: job.history.clone() };
-        let mut told: Vec<JobStatus> = told.into_iter().map(|index| status(&self.jobs[&wanted[index]])).collect();
+        let status = |job: &TrackedJob| JobStatus {
+            record: job.record.clone(),
+            running: job.runs(now),
+            history: job.history.clone(),
+        };
+        let mut told: Vec<JobStatus> = told
+            .into_iter()
+            .map(|index| status(&self.jobs[&wanted[index]]))
+            .collect();
         told.sort_by_key(|j| (!j.running, j.record.started, j.record.id.clone()));
         (told, more)
     }
@@ -122,29 +168,47 @@ impl JobTracker {
 
 /// The jobs' ids, running ones first, then those heard of last.
 fn most_wanted(jobs: &BTreeMap<String, TrackedJob>, now: Millis) -> Vec<String> {
-    let mut wanted: Vec<_> = jobs.iter().map(|(id, job)| (!job.runs(now), Reverse(job.heard), id)).collect();
+    let mut wanted: Vec<_> = jobs
+        .iter()
+        .map(|(id, job)| (!job.runs(now), Reverse(job.heard), id))
+        .collect();
     wanted.sort_unstable();
     wanted.into_iter().map(|(_, _, id)| id.clone()).collect()
 }
 
-/// Throughput of what was called since `before`; `None` where nothing was, the counters began anew, or they give no number: a record
-/// may say anything, and JSON knows no infinity.
+/// Throughput of what was called since `before`; `None` where nothing was, the counters began anew,
+/// or they give no number: a record may say anything, and JSON knows no infinity.
 fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoint> {
     let (mut bytes, mut seconds, mut bound, mut bounded) = (0.0, 0.0, 0.0, 0.0);
     for call in &record.calls {
-        let same = |b: &&CallTotal| b.collective == call.collective && b.way == call.way && b.block == call.block;
-        let (calls, s, b) = before.iter().find(same).map_or((0, 0.0, 0.0), |b| (b.calls, b.seconds, b.bound_seconds));
+        let same = |b: &&CallTotal| {
+            b.collective == call.collective && b.way == call.way && b.block == call.block
+        };
+        let (calls, s, b) = before
+            .iter()
+            .find(same)
+            .map_or((0, 0.0, 0.0), |b| (b.calls, b.seconds, b.bound_seconds));
         let ranks = f64::from(record.ranks);
-        bytes += call.calls.checked_sub(calls)? as f64 * ranks * (ranks - 1.0).max(0.0) * call.block as f64;
+        bytes += call.calls.checked_sub(calls)? as f64
+            * ranks
+            * (ranks - 1.0).max(0.0)
+            * call.block as f64;
         seconds += call.seconds - s;
         if call.bound_seconds > b {
             bound += call.bound_seconds - b;
             bounded += call.seconds - s;
         }
     }
-    let share = (bounded > 0.0).then(|| (bound / bounded).clamp(0.0, 1.0)).filter(|share| share.is_finite());
+    let share = (bounded > 0.0)
+        .then(|| (bound / bounded).clamp(0.0, 1.0))
+        .filter(|share| share.is_finite());
     let bytes_per_sec = Some(bytes / seconds).filter(|rate| seconds > 0.0 && rate.is_finite())?;
-    Some(JobPoint { at, bytes_per_sec, share, epoch: record.epoch })
+    Some(JobPoint {
+        at,
+        bytes_per_sec,
+        share,
+        epoch: record.epoch,
+    })
 }
 
 #[cfg(test)]
@@ -210,7 +274,10 @@ pub(crate) mod tests {
             wild.calls.extend(vec![wild.calls[0].clone(); 2]);
             jobs.record(Millis(1000), wild);
             let json = serde_json::to_string(&jobs.status(Millis(1000)).0).unwrap();
-            assert!(serde_json::from_str::<Vec<JobStatus>>(&json).is_ok(), "{json}");
+            assert!(
+                serde_json::from_str::<Vec<JobStatus>>(&json).is_ok(),
+                "{json}"
+            );
         }
     }
 
@@ -220,7 +287,12 @@ pub(crate) mod tests {
         jobs.record(Millis(0), record("a", 1, 10, 1.0));
         jobs.record(Millis(0), record("b", 1, 10, 1.0));
         jobs.record_removed("a");
-        let names: Vec<_> = jobs.status(Millis(1)).0.iter().map(|j| (j.record.id.clone(), j.running)).collect();
+        let names: Vec<_> = jobs
+            .status(Millis(1))
+            .0
+            .iter()
+            .map(|j| (j.record.id.clone(), j.running))
+            .collect();
         assert_eq!(names, [("b".to_owned(), true), ("a".to_owned(), false)]);
         assert!(!jobs.status(Millis(0).after(SILENT)).0[0].running);
         jobs.forget_old(Millis(0).after(SHOWN));
@@ -233,13 +305,37 @@ pub(crate) mod tests {
         let mut jobs = JobTracker::default();
         jobs.record(Millis(0), record("ann", 1, 10, 1.0));
         for n in 0..3 * FOLLOWED.all.things {
-            jobs.record(Millis(1), JobRecord { user: "eve".into(), ..record(&format!("eve{n}"), 1, 10, 1.0) });
-            assert!(jobs.jobs.len() <= FOLLOWED.all.things + SLACK && jobs.bytes <= FOLLOWED.all.bytes + FOLLOWED.each.bytes);
+            jobs.record(
+                Millis(1),
+                JobRecord {
+                    user: "eve".into(),
+                    ..record(&format!("eve{n}"), 1, 10, 1.0)
+                },
+            );
+            assert!(
+                jobs.jobs.len() <= FOLLOWED.all.things + SLACK
+                    && jobs.bytes <= FOLLOWED.all.bytes + FOLLOWED.each.bytes
+            );
         }
         jobs.unread(1000);
-        assert_eq!(jobs.bytes, jobs.jobs.values().map(|job| cost(&job.record)).sum::<usize>());
+        assert_eq!(
+            jobs.bytes,
+            jobs.jobs
+                .values()
+                .map(|job| cost(&job.record))
+                .sum::<usize>()
+        );
         let (told, more) = jobs.status(Millis(2));
-        assert!(told.iter().any(|job| job.record.id == "ann"), "heard of first, and kept");
-        assert_eq!((told.len(), more), (1 + TOLD.each.things, 1000 + (jobs.jobs.len() - told.len()) as u64));
+        assert!(
+            told.iter().any(|job| job.record.id == "ann"),
+            "heard of first, and kept"
+        );
+        assert_eq!(
+            (told.len(), more),
+            (
+                1 + TOLD.each.things,
+                1000 + (jobs.jobs.len() - told.len()) as u64
+            )
+        );
     }
 }

@@ -1,9 +1,10 @@
-//! The journal: every event the core decided on, one JSON line each, so that a field report can be replayed.
+//! The journal: every event the core decided on, one JSON line each, so that a field report can be
+//! replayed.
 //!
-//! The first line of a file says with what the core began. When a file is full it becomes `FILE.1` and a new one
-//! begins with what the core knew then, so that each file replays by itself. Secrets are not in it: the inventory
-//! serializes without them. Pulses and host reports that tell nothing new are left out, and of
-//! jobs their hosts and calls; nothing is decided on them.
+//! The first line of a file says with what the core began. When a file is full it becomes `FILE.1`
+//! and a new one begins with what the core knew then, so that each file replays by itself. Secrets
+//! are not in it: the inventory serializes without them. Pulses and host reports that tell nothing
+//! new are left out, and of jobs their hosts and calls; nothing is decided on them.
 use crate::engine::{ControllerEngine, ControllerEvent, JournalHeader};
 use crate::triggers;
 use directory::job_record::JobRecord;
@@ -42,13 +43,21 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a journal; a file of that name from an earlier run becomes `FILE.1`. `limit` is in bytes.
+    /// Begins a journal; a file of that name from an earlier run becomes `FILE.1`. `limit` is in
+    /// bytes.
     ///
     /// # Errors
     /// The system's refusal.
     pub fn begin(path: &Path, limit: u64, header: &JournalHeader) -> io::Result<Journal> {
         let file = fresh(path)?;
-        let mut journal = Journal { path: path.to_owned(), file, bytes: 0, limit, pulses: HashMap::new(), reports: HashMap::new() };
+        let mut journal = Journal {
+            path: path.to_owned(),
+            file,
+            bytes: 0,
+            limit,
+            pulses: HashMap::new(),
+            reports: HashMap::new(),
+        };
         journal.write(header)?;
         Ok(journal)
     }
@@ -57,7 +66,12 @@ impl Journal {
     ///
     /// # Errors
     /// The system's refusal; the journal is then of no further use.
-    pub fn record(&mut self, at: Millis, event: &ControllerEvent, core: &ControllerEngine) -> io::Result<()> {
+    pub fn record(
+        &mut self,
+        at: Millis,
+        event: &ControllerEvent,
+        core: &ControllerEngine,
+    ) -> io::Result<()> {
         if self.is_quiet(event) {
             return Ok(());
         }
@@ -66,12 +80,17 @@ impl Journal {
             self.bytes = 0;
             self.write(&core.header())?;
         }
-        self.write(&JournalLine { at, event: decisive(event) })
+        self.write(&JournalLine {
+            at,
+            event: decisive(event),
+        })
     }
 
     /// Whether an event is a pulse or report that says what the one before it said.
     fn is_quiet(&mut self, event: &ControllerEvent) -> bool {
-        let ControllerEvent::Observed(observation) = event else { return false };
+        let ControllerEvent::Observed(observation) = event else {
+            return false;
+        };
         match &observation.fact {
             DeviceFact::Pulse(pulse) => {
                 let whole = pulse.completed(self.pulses.get(&observation.reporter));
@@ -79,7 +98,9 @@ impl Journal {
                 before.is_some_and(|before| triggers::after_pulse(Some(&before), pulse).is_empty())
             }
             DeviceFact::Host(report) => {
-                let before = self.reports.insert(observation.reporter.clone(), report.clone());
+                let before = self
+                    .reports
+                    .insert(observation.reporter.clone(), report.clone());
                 before.is_some_and(|before| same_but_moments(&before, report))
             }
             // The next one says that the device is back.
@@ -100,10 +121,15 @@ impl Journal {
     }
 }
 
-/// An event without what nothing is decided on: anybody can write job records, and long ones must not fill the journal.
+/// An event without what nothing is decided on: anybody can write job records, and long ones must
+/// not fill the journal.
 fn decisive(event: &ControllerEvent) -> ControllerEvent {
     match event {
-        ControllerEvent::Job(record) => ControllerEvent::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..record.clone() }),
+        ControllerEvent::Job(record) => ControllerEvent::Job(JobRecord {
+            hosts: Vec::new(),
+            calls: Vec::new(),
+            ..record.clone()
+        }),
         event => event.clone(),
     }
 }
@@ -117,7 +143,11 @@ fn fresh(path: &Path) -> io::Result<File> {
         _ => {}
     }
     // Names, addresses and users of the cluster are in it: for its owner only.
-    OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)
+    OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
 }
 
 /// A journal that cannot be replayed.
@@ -132,7 +162,9 @@ pub enum ReplayError {
         cause: io::Error,
     },
     /// A line is none of a journal.
-    #[error("{path}:{line}: {problem}; expected a journal written by `heddle controller --journal`")]
+    #[error(
+        "{path}:{line}: {problem}; expected a journal written by `heddle controller --journal`"
+    )]
     Line {
         /// The journal.
         path: PathBuf,
@@ -143,18 +175,32 @@ pub enum ReplayError {
     },
 }
 
-/// Runs a core over a journal and writes what it decided, the same every time. A torn last line, which a crash
-/// leaves, is passed over with a note. A journal may come from anywhere, so what it says is written in characters that can be seen.
+/// Runs a core over a journal and writes what it decided, the same every time. A torn last line,
+/// which a crash leaves, is passed over with a note. A journal may come from anywhere, so what it
+/// says is written in characters that can be seen.
 ///
 /// # Errors
 /// [`ReplayError`], also for a refusal to write to `out`.
 pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
-    let io = |cause| ReplayError::Io { path: path.to_owned(), cause };
-    let bad = |line: usize, problem: String| ReplayError::Line { path: path.to_owned(), line, problem };
+    let io = |cause| ReplayError::Io {
+        path: path.to_owned(),
+        cause,
+    };
+    let bad = |line: usize, problem: String| ReplayError::Line {
+        path: path.to_owned(),
+        line,
+        problem,
+    };
     let mut say = |line: &str| writeln!(out, "{}", sanitize::visible(line)).map_err(io);
-    let mut lines = BufReader::new(File::open(path).map_err(io)?).split(b'\n').enumerate().peekable();
-    let (_, first) = lines.next().ok_or_else(|| bad(1, "empty file".to_owned()))?;
-    let header: JournalHeader = serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, e.to_string()))?;
+    let mut lines = BufReader::new(File::open(path).map_err(io)?)
+        .split(b'\n')
+        .enumerate()
+        .peekable();
+    let (_, first) = lines
+        .next()
+        .ok_or_else(|| bad(1, "empty file".to_owned()))?;
+    let header: JournalHeader =
+        serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, e.to_string()))?;
     let mut core = ControllerEngine::resume_from(header);
     let mut began = None;
     while let Some((n, line)) = lines.next() {
@@ -189,17 +235,37 @@ mod tests {
     fn a_long_job_record_takes_a_short_line_and_decides_the_same() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
-        let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 2c, community: public}}";
-        let core = ControllerEngine::new(Inventory::parse("i.yaml", text).unwrap(), ControllerOptions::default());
+        let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: \
+                    {default: {version: 2c, community: public}}";
+        let core = ControllerEngine::new(
+            Inventory::parse("i.yaml", text).unwrap(),
+            ControllerOptions::default(),
+        );
         let mut journal = Journal::begin(&path, MAX_BYTES, &core.header()).unwrap();
         let before = fs::metadata(&path).unwrap().len();
-        let long = JobRecord { hosts: vec!["n".repeat(64); 1000], ..crate::jobs::tests::record("j", 7, 10, 1.0) };
-        journal.record(Millis(5), &ControllerEvent::Job(long.clone()), &core).unwrap();
+        let long = JobRecord {
+            hosts: vec!["n".repeat(64); 1000],
+            ..crate::jobs::tests::record("j", 7, 10, 1.0)
+        };
+        journal
+            .record(Millis(5), &ControllerEvent::Job(long.clone()), &core)
+            .unwrap();
         assert!(fs::metadata(&path).unwrap().len() - before < 1000);
-        let last = fs::read_to_string(&path).unwrap().lines().last().map(|line| serde_json::from_str::<JournalLine>(line).unwrap());
+        let last = fs::read_to_string(&path)
+            .unwrap()
+            .lines()
+            .last()
+            .map(|line| serde_json::from_str::<JournalLine>(line).unwrap());
         assert_eq!(
             last,
-            Some(JournalLine { at: Millis(5), event: ControllerEvent::Job(JobRecord { hosts: Vec::new(), calls: Vec::new(), ..long }) })
+            Some(JournalLine {
+                at: Millis(5),
+                event: ControllerEvent::Job(JobRecord {
+                    hosts: Vec::new(),
+                    calls: Vec::new(),
+                    ..long
+                })
+            })
         );
         replay(&path, &mut Vec::new()).unwrap();
     }

@@ -6,12 +6,13 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-/// Rates are taken over this time. Agents cache their counters for some seconds (net-snmp: 3 s) and repeat them
-/// meanwhile: repeated readings say nothing, until they have been repeated for longer than any cache.
+/// Rates are taken over this time. Agents cache their counters for some seconds (net-snmp: 3 s) and
+/// repeat them meanwhile: repeated readings say nothing, until they have been repeated for longer
+/// than any cache.
 const WINDOW: Duration = Duration::from_secs(4);
 
-/// A step of 32-bit counters is a reset, not a wrap, where the port would have had to carry more than so many times its
-/// rate. Counters that an agent caches come early or late, hence not one.
+/// A step of 32-bit counters is a reset, not a wrap, where the port would have had to carry more
+/// than so many times its rate. Counters that an agent caches come early or late, hence not one.
 const TOO_FAST: u128 = 2;
 
 /// Octets into and out of an interface at one time.
@@ -36,7 +37,8 @@ struct InterfaceCounters {
     /// Since when they count without a break.
     began: Millis,
     last: OctetReading,
-    /// Oldest first. The first reading is none of them: how old it was then, only the agent's cache knows.
+    /// Oldest first. The first reading is none of them: how old it was then, only the agent's cache
+    /// knows.
     moved: VecDeque<OctetTotal>,
 }
 
@@ -55,24 +57,31 @@ pub struct LoadMeter {
 }
 
 impl OctetReading {
-    /// Octets since a reading before; `None` where counters of 64 bits went back (interface made anew). Those of 32 bits
-    /// wrap at any time: in 3.4 s at 10 Gbit/s (RFC 2863, 3.1.6).
+    /// Octets since a reading before; `None` where counters of 64 bits went back (interface made
+    /// anew). Those of 32 bits wrap at any time: in 3.4 s at 10 Gbit/s (RFC 2863, 3.1.6).
     fn since(self, before: OctetReading, narrow: bool) -> Option<(u64, u64)> {
         let step = |now: u64, before: u64| match narrow {
             true => Some(u64::from((now as u32).wrapping_sub(before as u32))),
             false => now.checked_sub(before),
         };
         let forward = self.at > before.at;
-        step(self.inward, before.inward).zip(step(self.outward, before.outward)).filter(|_| forward)
+        step(self.inward, before.inward)
+            .zip(step(self.outward, before.outward))
+            .filter(|_| forward)
     }
 }
 
 impl InterfaceCounters {
     fn new(first: OctetReading) -> InterfaceCounters {
-        InterfaceCounters { began: first.at, last: first, moved: VecDeque::new() }
+        InterfaceCounters {
+            began: first.at,
+            last: first,
+            moved: VecDeque::new(),
+        }
     }
 
-    /// Takes a reading; `rate` is what the interface can carry. Counters that are not continued start over.
+    /// Takes a reading; `rate` is what the interface can carry. Counters that are not continued
+    /// start over.
     fn record(&mut self, now: OctetReading, narrow: bool, rate: impl Fn() -> Option<BitsPerSec>) {
         let step = now.since(self.last, narrow);
         self.last = now;
@@ -84,9 +93,13 @@ impl InterfaceCounters {
             return;
         }
         // After a pause the new octets came within the window, not since the counters moved last.
-        let mut before = self.moved.back().copied().unwrap_or(OctetTotal { at: self.began, ..OctetTotal::default() });
+        let mut before = self.moved.back().copied().unwrap_or(OctetTotal {
+            at: self.began,
+            ..OctetTotal::default()
+        });
         before.at = before.at.max(now.at.before(WINDOW));
-        let most = || Some(u128::from(rate()?.0) * TOO_FAST * now.at.since(before.at).as_millis() / 8_000);
+        let most =
+            || Some(u128::from(rate()?.0) * TOO_FAST * now.at.since(before.at).as_millis() / 8_000);
         if narrow && most().is_some_and(|most| u128::from(inward.max(outward)) > most) {
             *self = InterfaceCounters::new(now);
             return;
@@ -94,7 +107,11 @@ impl InterfaceCounters {
         if let Some(last) = self.moved.back_mut() {
             *last = before;
         }
-        let total = OctetTotal { at: now.at, inward: before.inward + u128::from(inward), outward: before.outward + u128::from(outward) };
+        let total = OctetTotal {
+            at: now.at,
+            inward: before.inward + u128::from(inward),
+            outward: before.outward + u128::from(outward),
+        };
         self.moved.push_back(total);
         while self.moved.len() > 2 && now.at.since(self.moved[0].at) > WINDOW {
             self.moved.pop_front();
@@ -104,12 +121,19 @@ impl InterfaceCounters {
     fn rate(&self) -> Option<InterfaceLoad> {
         let moved = self.moved.back().map_or(self.began, |last| last.at);
         if self.last.at.since(moved) > WINDOW {
-            return Some(InterfaceLoad { inward: BitsPerSec(0), outward: BitsPerSec(0) });
+            return Some(InterfaceLoad {
+                inward: BitsPerSec(0),
+                outward: BitsPerSec(0),
+            });
         }
         let (first, last) = (self.moved.front()?, self.moved.back()?);
         let ms = last.at.since(first.at).as_millis();
-        let rate = |octets: u128| BitsPerSec(u64::try_from(octets * 8_000 / ms).unwrap_or(u64::MAX));
-        (ms > 0).then(|| InterfaceLoad { inward: rate(last.inward - first.inward), outward: rate(last.outward - first.outward) })
+        let rate =
+            |octets: u128| BitsPerSec(u64::try_from(octets * 8_000 / ms).unwrap_or(u64::MAX));
+        (ms > 0).then(|| InterfaceLoad {
+            inward: rate(last.inward - first.inward),
+            outward: rate(last.outward - first.outward),
+        })
     }
 }
 
@@ -123,17 +147,28 @@ pub struct InterfaceLoad {
 }
 
 impl InterfaceLoad {
-    /// Both together. Counters are the switches' word, so the sum stops at the largest figure there is.
+    /// Both together. Counters are the switches' word, so the sum stops at the largest figure there
+    /// is.
     pub fn plus(self, other: InterfaceLoad) -> InterfaceLoad {
         let sum = |a: BitsPerSec, b: BitsPerSec| BitsPerSec(a.0.saturating_add(b.0));
-        InterfaceLoad { inward: sum(self.inward, other.inward), outward: sum(self.outward, other.outward) }
+        InterfaceLoad {
+            inward: sum(self.inward, other.inward),
+            outward: sum(self.outward, other.outward),
+        }
     }
 }
 
 impl LoadMeter {
-    /// Takes the counters of one pulse; `rate` is what an interface can carry, where that is known. An agent that
-    /// restarted, which its uptime tells, counts anew: what it says next is no traffic.
-    pub fn record(&mut self, at: Millis, switch: &str, pulse: &DevicePulse, rate: impl Fn(u32) -> Option<BitsPerSec>) {
+    /// Takes the counters of one pulse; `rate` is what an interface can carry, where that is known.
+    /// An agent that restarted, which its uptime tells, counts anew: what it says next is no
+    /// traffic.
+    pub fn record(
+        &mut self,
+        at: Millis,
+        switch: &str,
+        pulse: &DevicePulse,
+        rate: impl Fn(u32) -> Option<BitsPerSec>,
+    ) {
         let known = self.switches.entry(switch.to_owned()).or_default();
         if pulse.uptime < known.uptime || pulse.narrow != known.narrow {
             known.interfaces.clear();
@@ -142,15 +177,22 @@ impl LoadMeter {
         let there: HashSet<u32> = pulse.octets.iter().map(|o| o.0).collect();
         known.interfaces.retain(|index, _| there.contains(index));
         for &(index, inward, outward) in &pulse.octets {
-            let now = OctetReading { at, inward, outward };
+            let now = OctetReading {
+                at,
+                inward,
+                outward,
+            };
             match known.interfaces.entry(index) {
-                Entry::Occupied(mut counters) => counters.get_mut().record(now, pulse.narrow, || rate(index)),
+                Entry::Occupied(mut counters) => {
+                    counters.get_mut().record(now, pulse.narrow, || rate(index))
+                }
                 Entry::Vacant(slot) => drop(slot.insert(InterfaceCounters::new(now))),
             }
         }
     }
 
-    /// The rates of an interface; `None` before its counters were seen to move twice, or to rest for a while.
+    /// The rates of an interface; `None` before its counters were seen to move twice, or to rest
+    /// for a while.
     pub fn rate(&self, switch: &str, index: u32) -> Option<InterfaceLoad> {
         self.switches.get(switch)?.interfaces.get(&index)?.rate()
     }
@@ -166,12 +208,25 @@ mod tests {
     use super::*;
 
     fn read(meter: &mut LoadMeter, at: u64, octets: &[(u32, u64, u64)]) {
-        meter.record(Millis(at), "s0", &DevicePulse { octets: octets.to_vec(), ..DevicePulse::default() }, |_| None);
+        meter.record(
+            Millis(at),
+            "s0",
+            &DevicePulse {
+                octets: octets.to_vec(),
+                ..DevicePulse::default()
+            },
+            |_| None,
+        );
     }
 
     /// A switch with counters of 32 bits, at `at` ms; its port carries 1 Gbit/s.
     fn read_narrow(meter: &mut LoadMeter, at: u64, octets: u64) {
-        let pulse = DevicePulse { octets: vec![(1, octets % (1 << 32), 0)], narrow: true, uptime: at as u32, ..DevicePulse::default() };
+        let pulse = DevicePulse {
+            octets: vec![(1, octets % (1 << 32), 0)],
+            narrow: true,
+            uptime: at as u32,
+            ..DevicePulse::default()
+        };
         meter.record(Millis(at), "s0", &pulse, |_| Some(BitsPerSec::GIGABIT));
     }
 
@@ -184,13 +239,23 @@ mod tests {
         for age in 0..6 {
             let mut m = LoadMeter::default();
             for at in 0..40 {
-                let octets = ((at + age) / 6) * 375_000; // read every 500 ms, refreshed every 3 s, 1 Mbit/s
+                // read every 500 ms, refreshed every 3 s, 1 Mbit/s
+                let octets = ((at + age) / 6) * 375_000;
                 read(&mut m, at * 500, &[(1, octets, 2 * octets)]);
                 let rate = m.rate("s0", 1);
                 match at {
                     0..=6 => assert_eq!(rate, None, "the first refresh says when, not since when"),
-                    12.. => assert_eq!(rate, Some(InterfaceLoad { inward: BitsPerSec(1_000_000), outward: BitsPerSec(2_000_000) })),
-                    _ => assert!(rate.is_none_or(|r| r.inward == BitsPerSec(1_000_000)), "{rate:?}"),
+                    12.. => assert_eq!(
+                        rate,
+                        Some(InterfaceLoad {
+                            inward: BitsPerSec(1_000_000),
+                            outward: BitsPerSec(2_000_000)
+                        })
+                    ),
+                    _ => assert!(
+                        rate.is_none_or(|r| r.inward == BitsPerSec(1_000_000)),
+                        "{rate:?}"
+                    ),
                 }
             }
         }
@@ -200,7 +265,11 @@ mod tests {
     fn traffic_that_stops_and_begins_shows_soon() {
         let mut m = LoadMeter::default();
         for at in 0..100 {
-            read(&mut m, at * 500, &[(1, at.min(10) * 62_500 + at.saturating_sub(60) * 62_500, 0)]);
+            read(
+                &mut m,
+                at * 500,
+                &[(1, at.min(10) * 62_500 + at.saturating_sub(60) * 62_500, 0)],
+            );
             match at {
                 2..=10 | 72..=99 => assert_eq!(inward(&m), Some(1_000_000), "{at}"),
                 20..=60 => assert_eq!(inward(&m), Some(0), "{at}"),
@@ -214,7 +283,11 @@ mod tests {
         let mut m = LoadMeter::default();
         for at in 0..=9 {
             read(&mut m, at * 500, &[(1, 77, 77)]);
-            assert_eq!(inward(&m), (at == 9).then_some(0), "not before an agent's cache would have moved");
+            assert_eq!(
+                inward(&m),
+                (at == 9).then_some(0),
+                "not before an agent's cache would have moved"
+            );
         }
     }
 
@@ -238,8 +311,17 @@ mod tests {
     fn counters_of_thirty_two_bits_wrap_without_a_spike() {
         let mut m = LoadMeter::default();
         for second in 0..200 {
-            read_narrow(&mut m, second * 1000, (1 << 32) - 500 + second * 100_000_000); // 800 Mbit/s: a wrap in 43 s
-            assert!(second < 2 || inward(&m) == Some(800_000_000), "{second}: {:?}", inward(&m));
+            // 800 Mbit/s: a wrap in 43 s
+            read_narrow(
+                &mut m,
+                second * 1000,
+                (1 << 32) - 500 + second * 100_000_000,
+            );
+            assert!(
+                second < 2 || inward(&m) == Some(800_000_000),
+                "{second}: {:?}",
+                inward(&m)
+            );
         }
     }
 
@@ -252,7 +334,11 @@ mod tests {
         assert_eq!(inward(&m), Some(1000));
         for (second, octets, rate) in [(4, 0, None), (5, 125, None), (6, 250, Some(1000))] {
             read_narrow(&mut m, second * 1000, octets);
-            assert_eq!(inward(&m), rate, "1.3 GB in a second are more than the port can carry");
+            assert_eq!(
+                inward(&m),
+                rate,
+                "1.3 GB in a second are more than the port can carry"
+            );
         }
     }
 
@@ -262,12 +348,25 @@ mod tests {
             let mut m = LoadMeter::default();
             let mut most = 0;
             for second in 0..20_u64 {
-                let (uptime, octets) = if second < 10 { (9000 + second, second * 125) } else { (second, 4_000_000 + second * 125) };
-                let pulse = DevicePulse { octets: vec![(1, octets, 0)], narrow, uptime: uptime as u32, ..DevicePulse::default() };
+                let (uptime, octets) = if second < 10 {
+                    (9000 + second, second * 125)
+                } else {
+                    (second, 4_000_000 + second * 125)
+                };
+                let pulse = DevicePulse {
+                    octets: vec![(1, octets, 0)],
+                    narrow,
+                    uptime: uptime as u32,
+                    ..DevicePulse::default()
+                };
                 m.record(Millis(second * 1000), "s0", &pulse, |_| None);
                 most = most.max(inward(&m).unwrap_or_default());
             }
-            assert_eq!((most, inward(&m)), (1000, Some(1000)), "{narrow}: not 4 MB at once");
+            assert_eq!(
+                (most, inward(&m)),
+                (1000, Some(1000)),
+                "{narrow}: not 4 MB at once"
+            );
         }
     }
 
@@ -288,7 +387,19 @@ mod tests {
             read(&mut m, at, &[octets]);
         }
         let rate = m.rate("s0", 1).unwrap();
-        assert_eq!(rate, InterfaceLoad { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(8_000) });
-        assert_eq!(rate.plus(rate), InterfaceLoad { inward: BitsPerSec(u64::MAX), outward: BitsPerSec(16_000) });
+        assert_eq!(
+            rate,
+            InterfaceLoad {
+                inward: BitsPerSec(u64::MAX),
+                outward: BitsPerSec(8_000)
+            }
+        );
+        assert_eq!(
+            rate.plus(rate),
+            InterfaceLoad {
+                inward: BitsPerSec(u64::MAX),
+                outward: BitsPerSec(16_000)
+            }
+        );
     }
 }

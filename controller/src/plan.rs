@@ -19,10 +19,21 @@ pub fn stated(file: &TopologyFile) -> Topology {
     };
     let switches = file.switches.iter().map(|s| Node::new(s, NodeKind::Switch));
     let inner = switches.chain(file.routers.iter().map(|r| Node::new(r, NodeKind::Router)));
-    let trunks = file.links.iter().map(|l| link(&l.a, &l.b, l.rate, l.state.unwrap_or(LinkState::Forwarding)));
+    let trunks = file
+        .links
+        .iter()
+        .map(|l| link(&l.a, &l.b, l.rate, l.state.unwrap_or(LinkState::Forwarding)));
     Topology {
-        nodes: inner.chain(file.hosts.keys().map(|h| Node::new(h, NodeKind::Host))).collect(),
-        links: trunks.chain(file.hosts.iter().map(|(name, h)| link(&h.switch, name, h.rate, LinkState::Forwarding))).collect(),
+        nodes: inner
+            .chain(file.hosts.keys().map(|h| Node::new(h, NodeKind::Host)))
+            .collect(),
+        links: trunks
+            .chain(
+                file.hosts
+                    .iter()
+                    .map(|(name, h)| link(&h.switch, name, h.rate, LinkState::Forwarding)),
+            )
+            .collect(),
         ..Topology::default()
     }
 }

@@ -1,6 +1,7 @@
-//! How often a fleet is asked. What few switches answer twice a second for nothing keeps a core busy where there are a
-//! thousand: so many questions a second are asked at most, and each switch the more rarely the more there are. Up to the
-//! numbers of switches below everything is as stated in the inventory.
+//! How often a fleet is asked. What few switches answer twice a second for nothing keeps a core
+//! busy where there are a thousand: so many questions a second are asked at most, and each switch
+//! the more rarely the more there are. Up to the numbers of switches below everything is as stated
+//! in the inventory.
 use std::time::Duration;
 
 /// Pulses a second, for all switches together.
@@ -9,7 +10,8 @@ const PULSES: usize = 300;
 const WHOLE: usize = 40;
 /// Looks at everything a second.
 const LOOKS: usize = 2;
-/// Between two looks at a switch that traps of one kind ask for, at least: pulses notice changes that often, too.
+/// Between two looks at a switch that traps of one kind ask for, at least: pulses notice changes
+/// that often, too.
 const TRAPS: Duration = Duration::from_secs(1);
 
 /// When a switch is asked for its pulse.
@@ -26,15 +28,31 @@ pub(crate) struct PulseTiming {
 /// The rhythm of one switch, by its number among `switches`; `stated` is the inventory's.
 pub(crate) fn pulse(switches: usize, number: usize, stated: Duration) -> PulseTiming {
     let every = stated.max(share(switches, PULSES));
-    let whole = share(switches, WHOLE).div_duration_f64(every).ceil().max(1.0) as u32;
-    let offset = if every > stated { every.mul_f64(number as f64 / switches.max(1) as f64) } else { Duration::ZERO };
-    PulseTiming { every, whole, offset }
+    let whole = share(switches, WHOLE)
+        .div_duration_f64(every)
+        .ceil()
+        .max(1.0) as u32;
+    let offset = if every > stated {
+        every.mul_f64(number as f64 / switches.max(1) as f64)
+    } else {
+        Duration::ZERO
+    };
+    PulseTiming {
+        every,
+        whole,
+        offset,
+    }
 }
 
-/// Until the next look at everything; in large fleets spread, since all switches were first asked at one time.
+/// Until the next look at everything; in large fleets spread, since all switches were first asked
+/// at one time.
 pub(crate) fn full(switches: usize, number: usize, stated: Duration) -> Duration {
     let every = stated.max(share(switches, LOOKS));
-    let spread = if every > stated { every.mul_f64(number as f64 / switches.max(1) as f64 / 2.0) } else { Duration::ZERO };
+    let spread = if every > stated {
+        every.mul_f64(number as f64 / switches.max(1) as f64 / 2.0)
+    } else {
+        Duration::ZERO
+    };
     every - spread
 }
 
@@ -57,9 +75,19 @@ mod tests {
     #[test]
     fn few_switches_are_asked_as_stated() {
         for switches in [1, 20] {
-            assert_eq!(pulse(switches, switches - 1, STATED), PulseTiming { every: STATED, whole: 1, offset: Duration::ZERO });
+            assert_eq!(
+                pulse(switches, switches - 1, STATED),
+                PulseTiming {
+                    every: STATED,
+                    whole: 1,
+                    offset: Duration::ZERO
+                }
+            );
         }
-        assert_eq!(full(120, 119, Duration::from_secs(60)), Duration::from_secs(60));
+        assert_eq!(
+            full(120, 119, Duration::from_secs(60)),
+            Duration::from_secs(60)
+        );
         assert_eq!(traps(300), Duration::from_secs(1));
     }
 
@@ -68,12 +96,24 @@ mod tests {
         for switches in [40, 150, 151, 1_000, 5_000] {
             let all: Vec<PulseTiming> = (0..switches).map(|n| pulse(switches, n, STATED)).collect();
             let per_second = switches as f64 / all[0].every.as_secs_f64();
-            assert!(per_second <= PULSES as f64 + 1.0 && per_second / f64::from(all[0].whole) <= WHOLE as f64 + 1.0, "{switches}: {all:?}");
+            assert!(
+                per_second <= PULSES as f64 + 1.0
+                    && per_second / f64::from(all[0].whole) <= WHOLE as f64 + 1.0,
+                "{switches}: {all:?}"
+            );
             assert!(all.iter().all(|r| r.offset < all[0].every));
         }
-        assert_eq!(pulse(1_000, 500, STATED).every, Duration::from_secs(1_000) / 300);
+        assert_eq!(
+            pulse(1_000, 500, STATED).every,
+            Duration::from_secs(1_000) / 300
+        );
         assert_eq!(traps(1_000), Duration::from_secs(1_000) / 300);
-        let looks: Vec<Duration> = (0..1_000).map(|n| full(1_000, n, Duration::from_secs(60))).collect();
-        assert!(looks.iter().min() > Some(&Duration::from_secs(249)) && looks.iter().max() == Some(&Duration::from_secs(500)));
+        let looks: Vec<Duration> = (0..1_000)
+            .map(|n| full(1_000, n, Duration::from_secs(60)))
+            .collect();
+        assert!(
+            looks.iter().min() > Some(&Duration::from_secs(249))
+                && looks.iter().max() == Some(&Duration::from_secs(500))
+        );
     }
 }

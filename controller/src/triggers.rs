@@ -1,4 +1,5 @@
-//! What has to be read again when a switch's cheap counters moved or it sent a trap: only what can have changed.
+//! What has to be read again when a switch's cheap counters moved or it sent a trap: only what can
+//! have changed.
 use inventory::observation::{DevicePulse, DeviceTable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -29,14 +30,18 @@ pub fn after_trap(kind: TrapTopic) -> Vec<DeviceTable> {
 
 /// The tables worth reading after `now`, given the pulse before it; without one, all.
 pub fn after_pulse(before: Option<&DevicePulse>, now: &DevicePulse) -> Vec<DeviceTable> {
-    let Some(before) = before else { return DeviceTable::ALL.to_vec() };
+    let Some(before) = before else {
+        return DeviceTable::ALL.to_vec();
+    };
     if now.uptime < before.uptime {
         return DeviceTable::ALL.to_vec();
     }
     let mut tables = BTreeSet::new();
     let ports = !now.brief;
-    // The time since the last change goes back when there was one, also where the counter is missing or wraps.
-    let stp_moved = now.top_changes != before.top_changes || now.since_top_change < before.since_top_change;
+    // The time since the last change goes back when there was one, also where the counter is
+    // missing or wraps.
+    let stp_moved =
+        now.top_changes != before.top_changes || now.since_top_change < before.since_top_change;
     if stp_moved || (ports && now.stp_states != before.stp_states) {
         tables.extend([DeviceTable::Bridge, DeviceTable::Fdb]);
     }
@@ -79,8 +84,16 @@ mod tests {
             ..DevicePulse::default()
         };
         assert_eq!(after_pulse(Some(&pulse()), &brief(700)), []);
-        assert_eq!(after_pulse(Some(&pulse()), &brief(800)), [DeviceTable::Lldp]);
-        let next = DevicePulse { uptime: 1200, since_top_change: Some(700), up: vec![(2, false)], ..pulse() };
+        assert_eq!(
+            after_pulse(Some(&pulse()), &brief(800)),
+            [DeviceTable::Lldp]
+        );
+        let next = DevicePulse {
+            uptime: 1200,
+            since_top_change: Some(700),
+            up: vec![(2, false)],
+            ..pulse()
+        };
         let before = brief(700).completed(Some(&pulse()));
         assert_eq!(
             after_pulse(Some(&before), &next),
@@ -91,19 +104,60 @@ mod tests {
 
     #[test]
     fn counters_that_only_run_on_ask_for_nothing() {
-        let later = DevicePulse { uptime: 1100, since_top_change: Some(600), octets: vec![(2, 99, 99)], ..pulse() };
+        let later = DevicePulse {
+            uptime: 1100,
+            since_top_change: Some(600),
+            octets: vec![(2, 99, 99)],
+            ..pulse()
+        };
         assert_eq!(after_pulse(Some(&pulse()), &later), []);
     }
 
     #[test]
     fn each_change_asks_for_its_tables_only() {
         let after = |now: DevicePulse| after_pulse(Some(&pulse()), &now);
-        assert_eq!(after(DevicePulse { top_changes: Some(5), ..pulse() }), [DeviceTable::Bridge, DeviceTable::Fdb]);
-        assert_eq!(after(DevicePulse { since_top_change: Some(3), ..pulse() }), [DeviceTable::Bridge, DeviceTable::Fdb]);
-        assert_eq!(after(DevicePulse { stp_states: vec![(1, StpState::Blocking)], ..pulse() }), [DeviceTable::Bridge, DeviceTable::Fdb]);
-        assert_eq!(after(DevicePulse { lldp_last_change: Some(900), ..pulse() }), [DeviceTable::Lldp]);
-        assert_eq!(after(DevicePulse { up: vec![(2, false)], ..pulse() }), [DeviceTable::Interfaces, DeviceTable::Bridge]);
-        assert_eq!(after(DevicePulse { uptime: 3, ..pulse() }), DeviceTable::ALL);
+        assert_eq!(
+            after(DevicePulse {
+                top_changes: Some(5),
+                ..pulse()
+            }),
+            [DeviceTable::Bridge, DeviceTable::Fdb]
+        );
+        assert_eq!(
+            after(DevicePulse {
+                since_top_change: Some(3),
+                ..pulse()
+            }),
+            [DeviceTable::Bridge, DeviceTable::Fdb]
+        );
+        assert_eq!(
+            after(DevicePulse {
+                stp_states: vec![(1, StpState::Blocking)],
+                ..pulse()
+            }),
+            [DeviceTable::Bridge, DeviceTable::Fdb]
+        );
+        assert_eq!(
+            after(DevicePulse {
+                lldp_last_change: Some(900),
+                ..pulse()
+            }),
+            [DeviceTable::Lldp]
+        );
+        assert_eq!(
+            after(DevicePulse {
+                up: vec![(2, false)],
+                ..pulse()
+            }),
+            [DeviceTable::Interfaces, DeviceTable::Bridge]
+        );
+        assert_eq!(
+            after(DevicePulse {
+                uptime: 3,
+                ..pulse()
+            }),
+            DeviceTable::ALL
+        );
         assert_eq!(after_pulse(None, &pulse()), DeviceTable::ALL);
     }
 }

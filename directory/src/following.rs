@@ -1,5 +1,5 @@
-//! Following the published epochs, as the helper of a rank does. It only ever reads whole files, checks every digest, and when
-//! anything is wrong it says so and keeps nothing.
+//! Following the published epochs, as the helper of a rank does. It only ever reads whole files,
+//! checks every digest, and when anything is wrong it says so and keeps nothing.
 use crate::bounded;
 use crate::epoch::LeanEpoch;
 use crate::layout::{CURRENT, limit};
@@ -30,11 +30,15 @@ pub enum ReaderOutcome {
 impl EpochFollower {
     /// Looks at nothing yet.
     pub fn new(dir: &Path) -> EpochFollower {
-        EpochFollower { dir: dir.to_owned(), seen: None }
+        EpochFollower {
+            dir: dir.to_owned(),
+            seen: None,
+        }
     }
 
-    /// Reads the pointer, and the epoch if it is another one than last time. An epoch that could not be
-    /// opened is tried again at the next look: a file may still be on its way to this host. After that it is new again.
+    /// Reads the pointer, and the epoch if it is another one than last time. An epoch that could
+    /// not be opened is tried again at the next look: a file may still be on its way to this host.
+    /// After that it is new again.
     pub fn look(&mut self) -> ReaderOutcome {
         match self.open() {
             Ok(None) => ReaderOutcome::Same,
@@ -53,7 +57,9 @@ impl EpochFollower {
     fn open(&self) -> Result<Option<(String, LeanEpoch)>, String> {
         let current = self.dir.join(CURRENT);
         let line = bounded::read(&current, limit(CURRENT)).map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound if !self.dir.is_dir() => format!("{}: no such directory on this host", self.dir.display()),
+            io::ErrorKind::NotFound if !self.dir.is_dir() => {
+                format!("{}: no such directory on this host", self.dir.display())
+            }
             io::ErrorKind::NotFound => format!("{}: no epoch published yet", self.dir.display()),
             _ => format!("{}: {e}", current.display()),
         })?;
@@ -61,9 +67,12 @@ impl EpochFollower {
         if self.seen.as_ref() == Some(&line) {
             return Ok(None);
         }
-        let pointer: EpochPointer = line.parse().map_err(|e| format!("{}: {e}", current.display()))?;
+        let pointer: EpochPointer = line
+            .parse()
+            .map_err(|e| format!("{}: {e}", current.display()))?;
         let folder = self.dir.join(pointer.folder());
-        let lean = LeanEpoch::open(&pointer, reader(folder)).map_err(|e| format!("{}: {e}", self.dir.display()))?;
+        let lean = LeanEpoch::open(&pointer, reader(folder))
+            .map_err(|e| format!("{}: {e}", self.dir.display()))?;
         Ok(Some((line, lean)))
     }
 }
@@ -78,13 +87,30 @@ mod tests {
 
     /// Publishes an epoch of one switch by hand.
     fn publish(dir: &Path) {
-        let topology = TopologyFile::parse("tree", "switches: [s]\nhosts: {a: {switch: s}, b: {switch: s}}\n").unwrap();
-        let epoch = Epoch::plan(1, Millis(0), topology, Topology::default(), TuningRuns::default()).unwrap();
+        let topology = TopologyFile::parse(
+            "tree",
+            "switches: [s]\nhosts: {a: {switch: s}, b: {switch: s}}\n",
+        )
+        .unwrap();
+        let epoch = Epoch::plan(
+            1,
+            Millis(0),
+            topology,
+            Topology::default(),
+            TuningRuns::default(),
+        )
+        .unwrap();
         let files = epoch.files();
-        let manifest = &files.iter().find(|(name, _)| *name == "manifest.json").unwrap().1;
+        let manifest = &files
+            .iter()
+            .find(|(name, _)| *name == "manifest.json")
+            .unwrap()
+            .1;
         let pointer = EpochPointer::new(1, manifest);
         fs::create_dir_all(dir.join(pointer.folder())).unwrap();
-        files.iter().for_each(|(name, octets)| fs::write(dir.join(pointer.folder()).join(name), octets).unwrap());
+        files.iter().for_each(|(name, octets)| {
+            fs::write(dir.join(pointer.folder()).join(name), octets).unwrap()
+        });
         fs::write(dir.join("current"), pointer.to_string()).unwrap();
     }
 

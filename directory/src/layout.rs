@@ -25,8 +25,8 @@ pub const TABLE: &str = "table.json";
 /// In an epoch and beside all of them: the measurements from which a decision table follows.
 pub const TUNING: &str = "tuning.json";
 
-/// Longest file of each name that is read; the plan's has room for sixteen octets a message of the most hosts there may be, the
-/// pointer's for 20 digits, a blank and a digest.
+/// Longest file of each name that is read; the plan's has room for sixteen octets a message of the
+/// most hosts there may be, the pointer's for 20 digits, a blank and a digest.
 const LIMITS: [(&str, u64); 8] = [
     (CURRENT, 128),
     (MANIFEST, 64 << 10),
@@ -58,7 +58,10 @@ pub fn is_unfinished_record(name: &str) -> bool {
 
 /// How many octets a file of this name may have; none if it has no place here.
 pub fn limit(file: &str) -> u64 {
-    LIMITS.iter().find(|(name, _)| *name == file).map_or(0, |&(_, limit)| limit)
+    LIMITS
+        .iter()
+        .find(|(name, _)| *name == file)
+        .map_or(0, |&(_, limit)| limit)
 }
 
 /// The folder of an epoch below [`EPOCHS`]: `00000041`.

@@ -8,8 +8,9 @@
 //! jobs/ID.json            job records; the folder is world-writable and sticky
 //! ```
 //!
-//! The formats are functions on bytes. Whatever is read is bounded, and nothing is opened that could block: the folder of job records
-//! belongs to everybody, and all others may lie on a file server. The library that jobs preload has this crate in it, so it stays light.
+//! The formats are functions on bytes. Whatever is read is bounded, and nothing is opened that
+//! could block: the folder of job records belongs to everybody, and all others may lie on a file
+//! server. The library that jobs preload has this crate in it, so it stays light.
 //!
 //! | module | one idea |
 //! |---|---|

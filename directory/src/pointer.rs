@@ -32,10 +32,18 @@ impl FromStr for Sha256Digest {
 
     fn from_str(text: &str) -> Result<Sha256Digest, PointerError> {
         let bad = || PointerError(shortened(text));
-        let digits = text.strip_prefix("sha256:").filter(|d| d.len() == 64).ok_or_else(bad)?;
+        let digits = text
+            .strip_prefix("sha256:")
+            .filter(|d| d.len() == 64)
+            .ok_or_else(bad)?;
         let mut sha = [0; 32];
         for (byte, pair) in sha.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-            let digit = |c: u8| (c as char).to_digit(16).filter(|_| !c.is_ascii_uppercase()).ok_or_else(bad);
+            let digit = |c: u8| {
+                (c as char)
+                    .to_digit(16)
+                    .filter(|_| !c.is_ascii_uppercase())
+                    .ok_or_else(bad)
+            };
             *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
         }
         Ok(Sha256Digest(sha))
@@ -63,7 +71,10 @@ pub(crate) fn shortened(text: &str) -> String {
 impl EpochPointer {
     /// The pointer to an epoch whose manifest has these bytes.
     pub fn new(number: u64, manifest: &[u8]) -> EpochPointer {
-        EpochPointer { number, digest: Sha256Digest::of(manifest) }
+        EpochPointer {
+            number,
+            digest: Sha256Digest::of(manifest),
+        }
     }
 
     /// The epoch's folder in the shared directory: `epochs/00000041`.
@@ -84,9 +95,20 @@ impl FromStr for EpochPointer {
     /// Reads what `Display` writes, with or without a newline at the end.
     fn from_str(text: &str) -> Result<EpochPointer, PointerError> {
         let bad = || PointerError(shortened(text));
-        let (number, digest) = text.strip_suffix('\n').unwrap_or(text).split_once(' ').ok_or_else(bad)?;
+        let (number, digest) = text
+            .strip_suffix('\n')
+            .unwrap_or(text)
+            .split_once(' ')
+            .ok_or_else(bad)?;
         let plain = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
-        let number = number.parse().ok().filter(|&n| plain && n > 0).ok_or_else(bad)?;
-        Ok(EpochPointer { number, digest: digest.parse().map_err(|_| bad())? })
+        let number = number
+            .parse()
+            .ok()
+            .filter(|&n| plain && n > 0)
+            .ok_or_else(bad)?;
+        Ok(EpochPointer {
+            number,
+            digest: digest.parse().map_err(|_| bad())?,
+        })
     }
 }

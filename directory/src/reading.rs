@@ -1,4 +1,5 @@
-//! Reading what is published: the pointer, the current epoch, which epochs there are, and the measurements.
+//! Reading what is published: the pointer, the current epoch, which epochs there are, and the
+//! measurements.
 use crate::bounded;
 use crate::epoch::{Epoch, EpochError};
 use crate::layout::{CURRENT, TUNING, folder_name, limit};
@@ -20,7 +21,9 @@ pub fn current(dir: &Path) -> io::Result<Option<EpochPointer>> {
         other => other.map_err(told)?,
     };
     let text = String::from_utf8_lossy(&bytes);
-    let pointer = text.parse::<EpochPointer>().map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e.to_string())))?;
+    let pointer = text
+        .parse::<EpochPointer>()
+        .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e.to_string())))?;
     Ok(Some(pointer))
 }
 
@@ -40,11 +43,17 @@ pub enum CurrentEpochError {
 /// # Errors
 /// [`CurrentEpochError`] naming what is missing or altered.
 pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentEpochError> {
-    let Some(pointer) = current(dir)? else { return Ok(None) };
-    Ok(Some(Epoch::open(&pointer, reader(dir.join(pointer.folder())))?))
+    let Some(pointer) = current(dir)? else {
+        return Ok(None);
+    };
+    Ok(Some(Epoch::open(
+        &pointer,
+        reader(dir.join(pointer.folder())),
+    )?))
 }
 
-/// What was measured on this cluster, as `heddle tune` left it in the shared directory; nothing where nobody measured.
+/// What was measured on this cluster, as `heddle tune` left it in the shared directory; nothing
+/// where nobody measured.
 ///
 /// # Errors
 /// The system's refusal, or `InvalidData` where the file holds something else.
@@ -53,7 +62,8 @@ pub fn measurements(dir: &Path) -> io::Result<TuningRuns> {
     let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
     match bounded::read(&path, limit(TUNING)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(TuningRuns::default()),
-        bytes => TuningRuns::from_json(&bytes.map_err(told)?).map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
+        bytes => TuningRuns::from_json(&bytes.map_err(told)?)
+            .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
     }
 }
 
@@ -70,7 +80,10 @@ pub fn numbers(epochs: &Path) -> io::Result<Vec<u64>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(epochs)? {
         let name = entry?.file_name();
-        let number = name.to_str().filter(|n| n.len() >= 8 && n.bytes().all(|b| b.is_ascii_digit())).and_then(|n| n.parse().ok());
+        let number = name
+            .to_str()
+            .filter(|n| n.len() >= 8 && n.bytes().all(|b| b.is_ascii_digit()))
+            .and_then(|n| n.parse().ok());
         found.extend(number.filter(|n| Some(folder_name(*n).as_str()) == name.to_str()));
     }
     found.sort_unstable();
@@ -85,6 +98,11 @@ mod tests {
     fn a_pointer_that_is_none_is_told() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(CURRENT), "garbage").unwrap();
-        assert!(current(dir.path()).unwrap_err().to_string().contains("current: pointer"));
+        assert!(
+            current(dir.path())
+                .unwrap_err()
+                .to_string()
+                .contains("current: pointer")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Everything read that somebody else may have written, with valid inputs mutated a little: the fuzz targets' functions on stable Rust.
+//! Everything read that somebody else may have written, with valid inputs mutated a little: the
+//! fuzz targets' functions on stable Rust.
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -58,7 +59,9 @@ fn call(reader: &str, bytes: &[u8]) {
 
 #[test]
 fn valid_inputs_are_read() {
-    readers::seeds().iter().for_each(|(reader, bytes)| call(reader, bytes));
+    readers::seeds()
+        .iter()
+        .for_each(|(reader, bytes)| call(reader, bytes));
 }
 
 proptest! {

@@ -11,7 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Commands that start MPI jobs, under the names distributions give them.
-const LAUNCHERS: [&str; 6] = ["mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "srun"];
+const LAUNCHERS: [&str; 6] = [
+    "mpirun",
+    "mpiexec",
+    "mpirun.openmpi",
+    "mpirun.mpich",
+    "mpiexec.hydra",
+    "srun",
+];
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +40,8 @@ pub struct JobFindings {
 
 impl JobFindings {
     fn say(&mut self, what: &str, value: &str) {
-        self.list.push(JobFinding::Line(what.to_owned(), value.to_owned()));
+        self.list
+            .push(JobFinding::Line(what.to_owned(), value.to_owned()));
     }
 
     fn missing(&mut self, what: &str, value: &str) {
@@ -44,14 +52,22 @@ impl JobFindings {
 
 /// Looks for all of it; `dir` is the shared directory, else `HEDDLE_DIR` names it.
 pub fn look(dir: Option<&Path>) -> JobFindings {
-    let mut findings = JobFindings { list: Vec::new(), good: true };
+    let mut findings = JobFindings {
+        list: Vec::new(),
+        good: true,
+    };
     library(&mut findings);
     launchers(&mut findings);
-    let named = std::env::var_os("HEDDLE_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let named = std::env::var_os("HEDDLE_DIR")
+        .filter(|dir| !dir.is_empty())
+        .map(PathBuf::from);
     match dir.map(Path::to_owned).or(named) {
         Some(dir) => directory(&mut findings, &dir),
-        None => findings
-            .missing("directory", "HEDDLE_DIR is not set, and no --dir given: jobs find no epoch, and the MPI library's own routines run"),
+        None => findings.missing(
+            "directory",
+            "HEDDLE_DIR is not set, and no --dir given: jobs find no epoch, \
+                                   and the MPI library's own routines run",
+        ),
     }
     findings
 }
@@ -60,9 +76,18 @@ pub fn look(dir: Option<&Path>) -> JobFindings {
 fn library(findings: &mut JobFindings) {
     let me = std::env::current_exe().unwrap_or_default();
     let folder = me.parent().unwrap_or(&me);
-    let lib = ["lib", "../lib/heddle"].map(|place| folder.join(place)).into_iter().find(|lib| lib.join("libheddle.so").is_file());
+    let lib = ["lib", "../lib/heddle"]
+        .map(|place| folder.join(place))
+        .into_iter()
+        .find(|lib| lib.join("libheddle.so").is_file());
     let Some(lib) = lib else {
-        return findings.missing("library", &format!("libheddle.so is not beside {}; run: make install", me.display()));
+        return findings.missing(
+            "library",
+            &format!(
+                "libheddle.so is not beside {}; run: make install",
+                me.display()
+            ),
+        );
     };
     let lib = lib.canonicalize().unwrap_or(lib);
     findings.say("library", &lib.join("libheddle.so").display().to_string());
@@ -70,23 +95,56 @@ fn library(findings: &mut JobFindings) {
         let backend = lib.join(format!("libheddle-{mpi}.so"));
         match backend.is_file() {
             true => findings.say("backend", &format!("{mpi}: {}", backend.display())),
-            false => findings.missing("backend", &format!("{mpi}: {} is missing: jobs under it run without heddle", backend.display())),
+            false => findings.missing(
+                "backend",
+                &format!(
+                    "{mpi}: {} is missing: jobs under it run without heddle",
+                    backend.display()
+                ),
+            ),
         }
     }
     let helper = lib.join("heddle-helper");
     match helper.is_file() {
         true => findings.say("helper", &helper.display().to_string()),
-        false => findings
-            .missing("helper", &format!("{} is missing: jobs find no epoch, and the MPI library's own routines run", helper.display())),
+        false => findings.missing(
+            "helper",
+            &format!(
+                "{} is missing: jobs find no epoch, and the MPI library's own routines run",
+                helper.display()
+            ),
+        ),
     }
     let preload = std::env::var("LD_PRELOAD").unwrap_or_default();
-    match preload.split([':', ' ']).find(|name| name.ends_with("libheddle.so")) {
-        Some(name) if Path::new(name).is_file() => findings.say("preload", &format!("LD_PRELOAD has {name}")),
-        Some(name) => findings.missing("preload", &format!("LD_PRELOAD has {name}, which is not there")),
-        None => findings.say("preload", "LD_PRELOAD does not name it here: the job's command has to (README, \"Load the library\")"),
+    match preload
+        .split([':', ' '])
+        .find(|name| name.ends_with("libheddle.so"))
+    {
+        Some(name) if Path::new(name).is_file() => findings.say(
+            "preload",
+            &format!(
+                "LD_PRELOAD \
+            has {name}"
+            ),
+        ),
+        Some(name) => findings.missing(
+            "preload",
+            &format!(
+                "LD_PRELOAD has {name}, which is not \
+            there"
+            ),
+        ),
+        None => findings.say(
+            "preload",
+            "LD_PRELOAD does not name it here: the job's command has \
+                                         to (README, \"Load the library\")",
+        ),
     }
     if std::env::var("HEDDLE").is_ok_and(|v| v == "off") {
-        findings.say("switch", "HEDDLE=off: jobs started from here run without heddle");
+        findings.say(
+            "switch",
+            "HEDDLE=off: jobs started from here run without heddle",
+        );
     }
 }
 
@@ -94,14 +152,26 @@ fn library(findings: &mut JobFindings) {
 fn launchers(findings: &mut JobFindings) {
     let mut seen = Vec::new();
     for name in LAUNCHERS {
-        let Some(path) = program(name).and_then(|path| path.canonicalize().ok()).filter(|path| !seen.contains(path)) else {
+        let Some(path) = program(name)
+            .and_then(|path| path.canonicalize().ok())
+            .filter(|path| !seen.contains(path))
+        else {
             continue;
         };
-        let said =
-            Command::new(&path).arg("--version").output().map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
-        // "mpirun (Open MPI) 4.1.4", "HYDRA build details:" and then "Version:   4.0.2", "slurm 22.05.8"
-        let lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).take(2);
-        let told = lines.take_while(|line| line.chars().any(|c| c.is_ascii_digit()) || line.ends_with(':'));
+        let said = Command::new(&path)
+            .arg("--version")
+            .output()
+            .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
+            .unwrap_or_default();
+        // "mpirun (Open MPI) 4.1.4", "HYDRA build details:" and then "Version:   4.0.2", "slurm
+        // 22.05.8"
+        let lines = said
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .take(2);
+        let told = lines
+            .take_while(|line| line.chars().any(|c| c.is_ascii_digit()) || line.ends_with(':'));
         let words: Vec<&str> = told.flat_map(str::split_whitespace).collect();
         findings.say("MPI", &format!("{}: {}", path.display(), words.join(" ")));
         seen.push(path);
@@ -115,20 +185,40 @@ fn directory(findings: &mut JobFindings, dir: &Path) {
     findings.say("directory", &dir.display().to_string());
     match current_epoch(dir) {
         Ok(Some(epoch)) => followed(findings, &epoch),
-        Ok(None) => findings.missing("epoch", "none published yet: run heddle controller, or heddle publish"),
-        Err(e) => findings.missing("epoch", &format!("{e}; jobs stay with the last one they read")),
+        Ok(None) => findings.missing(
+            "epoch",
+            "none published yet: run heddle controller, or heddle publish",
+        ),
+        Err(e) => findings.missing(
+            "epoch",
+            &format!("{e}; jobs stay with the last one they read"),
+        ),
     }
 }
 
 fn followed(findings: &mut JobFindings, epoch: &Epoch) {
     let file = &epoch.topology;
-    findings.say("epoch", &format!("{}: {} hosts on {} switches", epoch.number, file.hosts.len(), file.switches.len()));
+    findings.say(
+        "epoch",
+        &format!(
+            "{}: {} hosts on {} switches",
+            epoch.number,
+            file.hosts.len(),
+            file.switches.len()
+        ),
+    );
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = name.trim().to_owned();
     let short = name.split('.').next().unwrap_or(&name);
-    match [name.as_str(), short].into_iter().find(|name| file.hosts.contains_key(*name)) {
+    match [name.as_str(), short]
+        .into_iter()
+        .find(|name| file.hosts.contains_key(*name))
+    {
         Some(known) => findings.say("this host", &format!("\"{known}\", {}", place(file, known))),
-        None => findings.say("this host", &format!("\"{name}\" is none of them: a job with a rank here runs without heddle")),
+        None => findings.say(
+            "this host",
+            &format!("\"{name}\" is none of them: a job with a rank here runs without heddle"),
+        ),
     }
     for host in file.hosts.keys() {
         findings.say("host", &format!("{host:<16} {}", place(file, host)));
@@ -147,31 +237,67 @@ fn clusters(file: &TopologyFile) -> Option<String> {
         Ok(clusters) => clusters,
         Err(problem) => return Some(format!("{problem}; no job goes by lg")),
     };
-    let [_, _, ..] = clusters.list() else { return None };
-    let named: Vec<String> = clusters.list().iter().map(|cluster| format!("{} ({})", cluster.name, cluster.hosts.len())).collect();
-    Some(format!("{}: jobs that span them can go by lg", named.join(", ")))
+    let [_, _, ..] = clusters.list() else {
+        return None;
+    };
+    let named: Vec<String> = clusters
+        .list()
+        .iter()
+        .map(|cluster| format!("{} ({})", cluster.name, cluster.hosts.len()))
+        .collect();
+    Some(format!(
+        "{}: jobs that span them can go by lg",
+        named.join(", ")
+    ))
 }
 
 /// Where a host hangs.
 fn place(file: &TopologyFile, host: &str) -> String {
-    let Some(host) = file.hosts.get(host) else { return String::new() };
-    let address = host.address.map_or("no address: MPI carries its blocks".to_owned(), |address| address.to_string());
-    let ranks = if host.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", host.ranks) };
+    let Some(host) = file.hosts.get(host) else {
+        return String::new();
+    };
+    let address = host
+        .address
+        .map_or("no address: MPI carries its blocks".to_owned(), |address| {
+            address.to_string()
+        });
+    let ranks = if host.ranks == 1 {
+        "1 rank".to_owned()
+    } else {
+        format!("{} ranks", host.ranks)
+    };
     format!("at {}, {}bit/s, {ranks}, {address}", host.switch, host.rate)
 }
 
 /// What runs at which size, and what that rests on.
 fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
     let run = epoch.tuning.runs.iter().find(|run| run.mpi == mpi);
-    findings.say(&mpi.to_string(), &run.map_or("not measured here: heddle tune does".to_owned(), |run| measured(epoch, run)));
+    findings.say(
+        &mpi.to_string(),
+        &run.map_or("not measured here: heddle tune does".to_owned(), |run| {
+            measured(epoch, run)
+        }),
+    );
     let table = epoch.table.clone().for_mpi(mpi);
     for collective in [Collective::Alltoall, Collective::Allgather] {
         findings.say("", &collective.to_string());
-        findings.list.push(JobFinding::Table(table.entries(collective).to_vec()));
+        findings
+            .list
+            .push(JobFinding::Table(table.entries(collective).to_vec()));
     }
 }
 
 fn measured(epoch: &Epoch, run: &TuningRun) -> String {
-    let grounds = epoch.topology.tree().map(|tree| run.grounds(&tree).to_string()).unwrap_or_default();
-    format!("{grounds}: {}, {} ranks, epoch {}, {}", moment(run.at), run.place.hosts.len(), run.epoch, run.library)
+    let grounds = epoch
+        .topology
+        .tree()
+        .map(|tree| run.grounds(&tree).to_string())
+        .unwrap_or_default();
+    format!(
+        "{grounds}: {}, {} ranks, epoch {}, {}",
+        moment(run.at),
+        run.place.hosts.len(),
+        run.epoch,
+        run.library
+    )
 }

@@ -1,4 +1,5 @@
-//! What heddle uses on the machine it runs on, and what gives it. The controller and the runtime themselves need none of it.
+//! What heddle uses on the machine it runs on, and what gives it. The controller and the runtime
+//! themselves need none of it.
 use crate::probe::NeedProbe::{self, Kernel, Library, Program, Python, RawSockets, Rights};
 
 /// Something heddle uses.
@@ -38,7 +39,8 @@ pub const NEEDS: &[MachineNeed] = &[
     MachineNeed { what: "kernel: bridge with STP", part: LAB, look: Kernel(&["ip", "link", "add", "br0", "type", "bridge", "stp_state", "1"]), gives: Run("modprobe bridge") },
     MachineNeed { what: "kernel: veth", part: LAB, look: Kernel(&["ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1"]), gives: Run("modprobe veth") },
     MachineNeed { what: "kernel: token bucket", part: LAB, look: Kernel(&["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "20mbit", "burst", "3100", "limit", "65536"]), gives: Run("modprobe sch_tbf") },
-    MachineNeed { what: "raw sockets", part: AGENT, look: RawSockets, gives: Run("sudo heddle agent ..., or as docs/systemd/heddle-agent.service does") },
+    MachineNeed { what: "raw sockets", part: AGENT, look: RawSockets, gives: Run("sudo heddle \
+        agent ..., or as docs/systemd/heddle-agent.service does") },
     MachineNeed { what: "ip", part: LAB, look: Program("ip"), gives: Package("iproute2") },
     MachineNeed { what: "bridge", part: LAB, look: Program("bridge"), gives: Package("iproute2") },
     MachineNeed { what: "tc", part: LAB, look: Program("tc"), gives: Package("iproute2") },
@@ -61,7 +63,10 @@ pub const NEEDS: &[MachineNeed] = &[
 
 /// Looks for everything.
 pub fn look() -> Vec<(&'static MachineNeed, bool)> {
-    NEEDS.iter().map(|need| (need, need.look.is_there())).collect()
+    NEEDS
+        .iter()
+        .map(|need| (need, need.look.is_there()))
+        .collect()
 }
 
 /// The packages that are missing, each once.
@@ -86,7 +91,10 @@ mod tests {
         let script = include_str!("../../scripts/packages");
         for need in NEEDS {
             if let Package(name) = need.gives {
-                assert!(script.split([' ', '(', ')', '\n']).any(|word| word == name), "scripts/packages lacks {name}");
+                assert!(
+                    script.split([' ', '(', ')', '\n']).any(|word| word == name),
+                    "scripts/packages lacks {name}"
+                );
             }
         }
     }

@@ -20,7 +20,8 @@ pub enum NeedProbe {
     Kernel(&'static [&'static str]),
 }
 
-/// The burst size of TCP pacing on short paths: with the default, packets leave in bursts that overrun shallow switch buffers.
+/// The burst size of TCP pacing on short paths: with the default, packets leave in bursts that
+/// overrun shallow switch buffers.
 const PACING: &str = "/proc/sys/net/ipv4/tcp_tso_rtt_log";
 
 impl NeedProbe {
@@ -31,13 +32,30 @@ impl NeedProbe {
             RawSockets => granted(1 << 13),
             Program(name) => program(name).is_some(),
             Library(name) => library(name),
-            // The system's own, whatever comes first on the search path: that is the one packages serve.
-            Python(module) => succeeds(Command::new("/usr/bin/python3").args(["-c", &format!("import {module}")])),
+            // The system's own, whatever comes first on the search path: that is the one packages
+            // serve.
+            Python(module) => {
+                succeeds(Command::new("/usr/bin/python3").args(["-c", &format!("import {module}")]))
+            }
             // Without root, a user namespace tells whether the kernel could.
             Kernel(words) => {
-                let own = if may_make_namespaces() { "--net" } else { "--user" };
-                let more: &[&str] = if own == "--user" { &["--map-root-user", "--net"] } else { &[] };
-                succeeds(Command::new("unshare").arg(own).args(more).arg("--").args(*words))
+                let own = if may_make_namespaces() {
+                    "--net"
+                } else {
+                    "--user"
+                };
+                let more: &[&str] = if own == "--user" {
+                    &["--map-root-user", "--net"]
+                } else {
+                    &[]
+                };
+                succeeds(
+                    Command::new("unshare")
+                        .arg(own)
+                        .args(more)
+                        .arg("--")
+                        .args(*words),
+                )
             }
         }
     }
@@ -45,8 +63,17 @@ impl NeedProbe {
 
 /// Whether a command succeeds, silently.
 fn succeeds(command: &mut Command) -> bool {
-    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    command.env("PATH", path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+    let path = format!(
+        "{}:/usr/sbin:/sbin",
+        std::env::var("PATH").unwrap_or_default()
+    );
+    command
+        .env("PATH", path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
 }
 
 /// CAP_NET_ADMIN and CAP_SYS_ADMIN.
@@ -57,7 +84,10 @@ fn may_make_namespaces() -> bool {
 /// Whether the kernel grants these capabilities now (capabilities(7)).
 fn granted(wanted: u64) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let granted = status.lines().find_map(|l| l.strip_prefix("CapEff:")).and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    let granted = status
+        .lines()
+        .find_map(|l| l.strip_prefix("CapEff:"))
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
     granted.is_some_and(|g| g & wanted == wanted)
 }
 
@@ -65,22 +95,39 @@ fn granted(wanted: u64) -> bool {
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
-    folders.map(|folder| folder.join(name)).find(|file| file.is_file())
+    folders
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
 }
 
 /// Libraries lie in `/usr/lib*`, in its folders, and clang's in `/usr/lib/llvm-N/lib`.
 fn library(name: &str) -> bool {
-    let inside =
-        |folder: &Path| -> Vec<PathBuf> { std::fs::read_dir(folder).map_or_else(|_| vec![], |d| d.flatten().map(|e| e.path()).collect()) };
-    let is_it =
-        |file: &PathBuf| file.file_name().is_some_and(|f| f.to_string_lossy().starts_with(name) && f.to_string_lossy().contains(".so"));
-    ["/usr/lib", "/usr/lib64", "/usr/local/lib"].into_iter().any(|folder| {
-        let first = inside(Path::new(folder));
-        first.iter().any(is_it) || first.iter().any(|f| inside(f).iter().any(is_it) || inside(&f.join("lib")).iter().any(is_it))
-    })
+    let inside = |folder: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(folder)
+            .map_or_else(|_| vec![], |d| d.flatten().map(|e| e.path()).collect())
+    };
+    let is_it = |file: &PathBuf| {
+        file.file_name().is_some_and(|f| {
+            f.to_string_lossy().starts_with(name) && f.to_string_lossy().contains(".so")
+        })
+    };
+    ["/usr/lib", "/usr/lib64", "/usr/local/lib"]
+        .into_iter()
+        .any(|folder| {
+            let first = inside(Path::new(folder));
+            first.iter().any(is_it)
+                || first.iter().any(|f| {
+                    inside(f).iter().any(is_it) || inside(&f.join("lib")).iter().any(is_it)
+                })
+        })
 }
 
 /// `net.ipv4.tcp_tso_rtt_log`, where it lets TCP send in bursts.
 pub fn bursts() -> Option<u32> {
-    std::fs::read_to_string(PACING).ok()?.trim().parse().ok().filter(|log| *log > 0)
+    std::fs::read_to_string(PACING)
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
+        .filter(|log| *log > 0)
 }

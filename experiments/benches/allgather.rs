@@ -1,8 +1,11 @@
-//! How long allgathers take to plan: LR1 and LR3 for 1,000 switches, lanes for 1,024 hosts behind slow trunks.
+//! How long allgathers take to plan: LR1 and LR3 for 1,000 switches, lanes for 1,024 hosts behind
+//! slow trunks.
 //!
 //! Target: LR3, 1,000 switches, 20 ms.
 use criterion::{Criterion, criterion_group, criterion_main};
-use experiments::graph::{HOSTS_PER_SWITCH, SplitMix64, TreeConstruction, random_cluster, spanning_tree};
+use experiments::graph::{
+    HOSTS_PER_SWITCH, SplitMix64, TreeConstruction, random_cluster, spanning_tree,
+};
 use inventory::topology_file::TopologyCable;
 use inventory::{BitsPerSec, Tree};
 use schedules::allgather::{AllgatherAlgorithm, lanes, plan_as};
@@ -15,10 +18,13 @@ const SWITCHES: usize = 1000;
 fn spanning(construction: TreeConstruction) -> Tree {
     let mut random = SplitMix64::new(11);
     let cluster = random_cluster(SWITCHES, SWITCHES * HOSTS_PER_SWITCH, &mut random);
-    spanning_tree(&cluster, construction, &mut random).tree().unwrap()
+    spanning_tree(&cluster, construction, &mut random)
+        .tree()
+        .unwrap()
 }
 
-/// Every switch below one of up to `back` before it, `hosts` at random switches; few hosts make rings hard to find.
+/// Every switch below one of up to `back` before it, `hosts` at random switches; few hosts make
+/// rings hard to find.
 fn grown(back: usize, hosts: usize) -> Tree {
     let mut random = SplitMix64::new(11);
     let mut cluster = random_cluster(SWITCHES, hosts, &mut random);
@@ -42,11 +48,18 @@ fn rings(c: &mut Criterion) {
         ("tall, two hosts a switch", grown(3, 2 * SWITCHES)),
         ("tall, a host a switch", grown(3, SWITCHES)),
         ("low, a host a switch", grown(SWITCHES, SWITCHES)),
-        ("low, a host for two switches", grown(SWITCHES, SWITCHES / 2)),
+        (
+            "low, a host for two switches",
+            grown(SWITCHES, SWITCHES / 2),
+        ),
     ] {
         for algorithm in [AllgatherAlgorithm::Lr1, AllgatherAlgorithm::Lr3] {
-            let path = plan_as(&tree, algorithm).map(|ring| ring.longest_path).unwrap();
-            group.bench_function(format!("{name}, {algorithm} (longest path {path})"), |b| b.iter(|| plan_as(black_box(&tree), algorithm)));
+            let path = plan_as(&tree, algorithm)
+                .map(|ring| ring.longest_path)
+                .unwrap();
+            group.bench_function(format!("{name}, {algorithm} (longest path {path})"), |b| {
+                b.iter(|| plan_as(black_box(&tree), algorithm))
+            });
         }
     }
     group.finish();
@@ -56,12 +69,20 @@ fn rings(c: &mut Criterion) {
 fn behind_slow_trunks(c: &mut Criterion) {
     let mut random = SplitMix64::new(11);
     let mut cluster = random_cluster(64, 1024, &mut random);
-    cluster.hosts.values_mut().enumerate().for_each(|(h, host)| {
-        host.switch = format!("s{}", h % 64);
-        host.rate = BitsPerSec::mega(10_000);
+    cluster
+        .hosts
+        .values_mut()
+        .enumerate()
+        .for_each(|(h, host)| {
+            host.switch = format!("s{}", h % 64);
+            host.rate = BitsPerSec::mega(10_000);
+        });
+    let tree = spanning_tree(&cluster, TreeConstruction::BreadthFirst, &mut random)
+        .tree()
+        .unwrap();
+    c.bench_function("allgather 1024 hosts, lanes", |b| {
+        b.iter(|| lanes::plan(black_box(&tree)))
     });
-    let tree = spanning_tree(&cluster, TreeConstruction::BreadthFirst, &mut random).tree().unwrap();
-    c.bench_function("allgather 1024 hosts, lanes", |b| b.iter(|| lanes::plan(black_box(&tree))));
 }
 
 criterion_group!(benches, rings, behind_slow_trunks);

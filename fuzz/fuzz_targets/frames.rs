@@ -5,12 +5,21 @@ use agent::frames::{NeighbourFrame, cdp, lldp};
 use inventory::Mac;
 
 pub fn lldp(content: &[u8]) {
-    again(EthernetPayload::Typed { ethertype: lldp::ETHERTYPE, content });
+    again(EthernetPayload::Typed {
+        ethertype: lldp::ETHERTYPE,
+        content,
+    });
 }
 
 /// With a right checksum, which else nothing would pass.
 pub fn cdp(content: &[u8]) {
-    again(EthernetPayload::Llc(&[&[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0][..], &cdp::sealed(content.to_vec())].concat()));
+    again(EthernetPayload::Llc(
+        &[
+            &[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0][..],
+            &cdp::sealed(content.to_vec()),
+        ]
+        .concat(),
+    ));
 }
 
 pub fn bpdu(content: &[u8]) {
@@ -18,7 +27,12 @@ pub fn bpdu(content: &[u8]) {
 }
 
 fn again(payload: EthernetPayload) {
-    let octets = EthernetFrame { destination: lldp::NEAREST_BRIDGE, source: Mac([2, 0, 0, 0, 0, 1]), payload }.write();
+    let octets = EthernetFrame {
+        destination: lldp::NEAREST_BRIDGE,
+        source: Mac([2, 0, 0, 0, 0, 1]),
+        payload,
+    }
+    .write();
     if let Ok(frame) = NeighbourFrame::read(&octets) {
         // Texts of wrong encoding may be cut when written.
         let written = NeighbourFrame::read(&frame.write()).expect("what is read can be written");

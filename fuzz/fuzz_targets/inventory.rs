@@ -7,6 +7,9 @@ use inventory::inventory_file::Inventory;
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(inventory) = Inventory::parse("fuzz", &String::from_utf8_lossy(bytes)) {
         let topology = infer(&inventory, &DeviceViews::new());
-        assert!(topology.nodes.len() >= inventory.switches.len(), "each switch is a node, seen or not");
+        assert!(
+            topology.nodes.len() >= inventory.switches.len(),
+            "each switch is a node, seen or not"
+        );
     }
 });

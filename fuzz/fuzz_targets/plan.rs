@@ -6,6 +6,10 @@ use inventory::Topology;
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(plan) = CablingPlan::parse("fuzz", &String::from_utf8_lossy(bytes)) {
         let report = compare(&plan, &Topology::default());
-        assert_eq!(report.differences.len(), plan.cables.len(), "all are missing");
+        assert_eq!(
+            report.differences.len(),
+            plan.cables.len(),
+            "all are missing"
+        );
     }
 });

@@ -11,7 +11,9 @@ use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use std::sync::LazyLock;
 
-const INVENTORY: &str = "switches: {s0: {address: 10.0.0.1}, s1: {address: 10.0.0.2}}\nsnmp: {default: {version: 2c, community: c}}\nhosts: {n0: {}, n1: {mac: \"02:00:00:00:01:01\"}, n2: {address: 10.0.1.2}}\n";
+const INVENTORY: &str = "switches: {s0: {address: 10.0.0.1}, s1: {address: 10.0.0.2}}\nsnmp: \
+                         {default: {version: 2c, community: c}}\nhosts: \
+                         {n0: {}, n1: {mac: \"02:00:00:00:01:01\"}, n2: {address: 10.0.1.2}}\n";
 /// Each switch hears the other, and s0 has learned n1.
 const WALKS: [&[u8]; 2] = [
     b"1.3.6.1.2.1.1.5.0|4|s0\n1.3.6.1.2.1.2.2.1.2.1|4|swp1\n1.3.6.1.2.1.2.2.1.2.2|4|swp2\n1.3.6.1.2.1.2.2.1.2.3|4|swp3\n1.0.8802.1.1.2.1.3.1.0|2|4\n1.0.8802.1.1.2.1.3.2.0|4x|020000000001\n1.0.8802.1.1.2.1.3.7.1.3.1|4|swp1\n1.0.8802.1.1.2.1.4.1.1.4.0.1.1|2|4\n1.0.8802.1.1.2.1.4.1.1.5.0.1.1|4x|020000000002\n1.0.8802.1.1.2.1.4.1.1.7.0.1.1|4|swp1\n1.3.6.1.2.1.17.1.1.0|4x|020000000001\n1.3.6.1.2.1.17.1.4.1.2.1|2|1\n1.3.6.1.2.1.17.1.4.1.2.2|2|2\n1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.1.1|2|2\n",
@@ -33,15 +35,31 @@ static NETWORK: LazyLock<(Inventory, DeviceViews)> = LazyLock::new(|| {
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let (inventory, mut views) = (&NETWORK.0, NETWORK.1.clone());
     for (host, text) in ["n0", "n1"].into_iter().zip(bytes.split(|&b| b == 0)) {
-        let Ok(report) = serde_json::from_slice::<HostReport>(text) else { continue };
+        let Ok(report) = serde_json::from_slice::<HostReport>(text) else {
+            continue;
+        };
         if report.check().is_err() {
             continue;
         }
         let again = serde_json::to_vec(&report).expect("plain data serializes");
-        assert_eq!(serde_json::from_slice::<HostReport>(&again).ok().as_ref(), Some(&report));
+        assert_eq!(
+            serde_json::from_slice::<HostReport>(&again).ok().as_ref(),
+            Some(&report)
+        );
         // The controller takes a host's word under that host's name only.
-        let fact = DeviceFact::Host(HostReport { host: host.to_owned(), ..report });
-        apply(&mut views, &Observation { at: Millis(2), reporter: host.to_owned(), source: ObservationSource::Agent, fact });
+        let fact = DeviceFact::Host(HostReport {
+            host: host.to_owned(),
+            ..report
+        });
+        apply(
+            &mut views,
+            &Observation {
+                at: Millis(2),
+                reporter: host.to_owned(),
+                source: ObservationSource::Agent,
+                fact,
+            },
+        );
     }
     written::everywhere(&infer(inventory, &views));
 });

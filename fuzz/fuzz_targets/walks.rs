@@ -11,7 +11,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     // Two devices, parted by a zero: what one says of the other matters, too.
     let mut views = DeviceViews::new();
     for (name, text) in ["s0", "s1"].into_iter().zip(bytes.split(|&b| b == 0)) {
-        for observation in DeviceRecording::parse(name, text).into_iter().flat_map(|r| r.observations(Millis(1))) {
+        for observation in DeviceRecording::parse(name, text)
+            .into_iter()
+            .flat_map(|r| r.observations(Millis(1)))
+        {
             apply(&mut views, &observation);
         }
     }

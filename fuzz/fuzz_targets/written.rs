@@ -1,4 +1,5 @@
-//! A topology in every form it is written in: in characters that can be seen, and read back as what it was.
+//! A topology in every form it is written in: in characters that can be seen, and read back as what
+//! it was.
 use cabling::{CablingPlan, FindingKind, compare, export};
 use inventory::topology::LinkGrade;
 use inventory::{Topology, TopologyFile, sanitize};
@@ -6,22 +7,36 @@ use inventory::{Topology, TopologyFile, sanitize};
 /// Writes it everywhere.
 pub fn everywhere(topology: &Topology) {
     let json = serde_json::to_string_pretty(topology).expect("plain data serializes");
-    assert_eq!(serde_json::from_str::<Topology>(&json).ok().as_ref(), Some(topology));
+    assert_eq!(
+        serde_json::from_str::<Topology>(&json).ok().as_ref(),
+        Some(topology)
+    );
     let (dot, file) = (export::dot(topology), topology.to_file());
     let yaml = file.to_yaml();
-    let slurm = [export::slurm(topology), export::slurm_yaml(topology)].into_iter().filter_map(Result::ok);
+    let slurm = [export::slurm(topology), export::slurm_yaml(topology)]
+        .into_iter()
+        .filter_map(Result::ok);
     for text in slurm.chain([json, export::text(topology), dot.clone(), yaml.clone()]) {
-        assert!(!text.contains(|c| c != '\n' && sanitize::is_hidden(c)), "{text:?}");
+        assert!(
+            !text.contains(|c| c != '\n' && sanitize::is_hidden(c)),
+            "{text:?}"
+        );
     }
     if let Ok(again) = TopologyFile::parse("written", &yaml) {
         assert_eq!(again, file);
     }
-    let sure = topology.links.iter().all(|l| l.grade != LinkGrade::Ambiguous);
+    let sure = topology
+        .links
+        .iter()
+        .all(|l| l.grade != LinkGrade::Ambiguous);
     if let Ok(plan) = CablingPlan::parse("written.dot", &dot)
         && sure
     {
         let report = compare(&plan, topology);
-        let other = report.differences.iter().find(|d| d.kind != FindingKind::Blocked);
+        let other = report
+            .differences
+            .iter()
+            .find(|d| d.kind != FindingKind::Blocked);
         assert!(other.is_none(), "the network is not as it is: {report}");
     }
 }

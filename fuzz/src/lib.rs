@@ -1,6 +1,8 @@
-//! Readers of bytes that somebody else may have written, each with what must hold of whatever it accepts.
+//! Readers of bytes that somebody else may have written, each with what must hold of whatever it
+//! accepts.
 //!
-//! The fuzz targets call these functions, and so do the tests of `directory` (directory/tests/readers.rs) with valid inputs mutated a little.
+//! The fuzz targets call these functions, and so do the tests of `directory`
+//! (directory/tests/readers.rs) with valid inputs mutated a little.
 use directory::epoch::{Epoch, LeanEpoch};
 use directory::pointer::EpochPointer;
 use flate2::Compression;
@@ -18,22 +20,35 @@ use std::sync::LazyLock;
 
 type FuzzFiles = BTreeMap<&'static str, Vec<u8>>;
 
-const TOPOLOGY: &str = "switches: [s0, s1]\nrouters: [r0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1, rate: 10G}}\nlinks: [{a: s0, b: r0, rate: 10G, delay: 5ms}, {a: r0, b: s1, rate: 10G}]\nclusters: {west: [n0, n1], east: [n2]}\n";
+const TOPOLOGY: &str = "switches: [s0, s1]\nrouters: [r0]\nhosts: \
+                        {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1, rate: 10G}}\nlinks: \
+                        [{a: s0, b: r0, rate: 10G, delay: 5ms}, \
+                        {a: r0, b: s1, rate: 10G}]\nclusters: {west: [n0, n1], east: [n2]}\n";
 const PLAN: &str = "alltoall.plan";
 const MANIFEST: &str = "manifest.json";
 
 /// The epoch whose files are replaced one at a time.
 static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
     let topology = TopologyFile::parse("seed", TOPOLOGY).expect("a good file");
-    Epoch::plan(7, Millis(1), topology, Topology::default(), TuningRuns::default()).expect("a tree")
+    Epoch::plan(
+        7,
+        Millis(1),
+        topology,
+        Topology::default(),
+        TuningRuns::default(),
+    )
+    .expect("a tree")
 });
 
 static FILES: LazyLock<FuzzFiles> = LazyLock::new(|| EPOCH.files().into_iter().collect());
 
-/// An epoch's pointer, each of its files, and what ranks broadcast of it. The first octet says which: a file comes with a manifest
-/// that lists it as it is, and the plan, compressed and checked by a sum as it is, also as the numbers inside.
+/// An epoch's pointer, each of its files, and what ranks broadcast of it. The first octet says
+/// which: a file comes with a manifest that lists it as it is, and the plan, compressed and checked
+/// by a sum as it is, also as the numbers inside.
 pub fn epoch(bytes: &[u8]) {
-    let Some((which, bytes)) = bytes.split_first() else { return };
+    let Some((which, bytes)) = bytes.split_first() else {
+        return;
+    };
     let mut files = FILES.clone();
     match which {
         0 => pointer(bytes),
@@ -44,7 +59,11 @@ pub fn epoch(bytes: &[u8]) {
             folder(&files, manifest(&files));
         }
         which => {
-            let names: Vec<&str> = files.keys().copied().filter(|&name| name != MANIFEST).collect();
+            let names: Vec<&str> = files
+                .keys()
+                .copied()
+                .filter(|&name| name != MANIFEST)
+                .collect();
             files.insert(names[usize::from(*which) % names.len()], bytes.to_vec());
             folder(&files, manifest(&files));
         }
@@ -67,20 +86,43 @@ fn broadcast(bytes: &[u8]) {
 fn folder(files: &FuzzFiles, manifest: Vec<u8>) {
     let pointer = EpochPointer::new(EPOCH.number, &manifest);
     let read = |name: &str, limit: u64| {
-        let bytes = if name == MANIFEST { Some(&manifest) } else { files.get(name) };
+        let bytes = if name == MANIFEST {
+            Some(&manifest)
+        } else {
+            files.get(name)
+        };
         let bytes = bytes.ok_or(io::ErrorKind::NotFound)?;
         Ok(bytes[..bytes.len().min(limit as usize + 1)].to_vec())
     };
     let lean = LeanEpoch::open(&pointer, read);
-    let Ok(epoch) = Epoch::open(&pointer, read) else { return };
-    assert_eq!(lean, Ok(LeanEpoch::from(&epoch)), "whoever reads all reads the same as who reads a part");
-    let Ok(tree) = epoch.topology.tree() else { return };
-    let whole = epoch.alltoall.as_ref().map_or(Ok(()), |plan| verify::alltoall(&tree, plan));
+    let Ok(epoch) = Epoch::open(&pointer, read) else {
+        return;
+    };
+    assert_eq!(
+        lean,
+        Ok(LeanEpoch::from(&epoch)),
+        "whoever reads all reads the same as who reads a part"
+    );
+    let Ok(tree) = epoch.topology.tree() else {
+        return;
+    };
+    let whole = epoch
+        .alltoall
+        .as_ref()
+        .map_or(Ok(()), |plan| verify::alltoall(&tree, plan));
     let right = whole.and_then(|()| verify::allgather(&tree, &epoch.allgather));
     if right.is_ok() {
         let files: FuzzFiles = epoch.files().into_iter().collect();
-        let read = |name: &str, _| files.get(name).cloned().ok_or(io::ErrorKind::NotFound.into());
-        assert_eq!(Epoch::open(&EpochPointer::new(epoch.number, &files[MANIFEST]), read), Ok(epoch));
+        let read = |name: &str, _| {
+            files
+                .get(name)
+                .cloned()
+                .ok_or(io::ErrorKind::NotFound.into())
+        };
+        assert_eq!(
+            Epoch::open(&EpochPointer::new(epoch.number, &files[MANIFEST]), read),
+            Ok(epoch)
+        );
     }
 }
 
@@ -90,39 +132,58 @@ fn manifest(files: &FuzzFiles) -> Vec<u8> {
         let digest = EpochPointer::new(1, bytes).digest.to_string();
         serde_json::json!({"name": name, "bytes": bytes.len(), "digest": digest})
     };
-    let files: Vec<serde_json::Value> = files.iter().filter(|(name, _)| **name != MANIFEST).map(entry).collect();
-    serde_json::json!({"epoch": EPOCH.number, "at": 1, "heddle": "0", "files": files}).to_string().into_bytes()
+    let files: Vec<serde_json::Value> = files
+        .iter()
+        .filter(|(name, _)| **name != MANIFEST)
+        .map(entry)
+        .collect();
+    serde_json::json!({"epoch": EPOCH.number, "at": 1, "heddle": "0", "files": files})
+        .to_string()
+        .into_bytes()
 }
 
 const MARK: &[u8] = b"heddle alltoall plan, version 2\n";
 
 fn packed(numbers: &[u8]) -> Vec<u8> {
     let mut file = ZlibEncoder::new(MARK.to_vec(), Compression::fast());
-    file.write_all(numbers).and_then(|()| file.finish()).expect("a vector takes all that is written")
+    file.write_all(numbers)
+        .and_then(|()| file.finish())
+        .expect("a vector takes all that is written")
 }
 
 fn unpacked(plan: &[u8]) -> Vec<u8> {
     let mut numbers = Vec::new();
     let stream = plan.strip_prefix(MARK).expect("a plan file");
-    io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(stream), &mut numbers).expect("a compressed stream");
+    io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(stream), &mut numbers)
+        .expect("a compressed stream");
     numbers
 }
 
 /// A schedule as JSON.
 pub fn schedule(bytes: &[u8]) {
-    let Ok(schedule) = json::read(bytes) else { return };
+    let Ok(schedule) = json::read(bytes) else {
+        return;
+    };
     match &schedule {
         Schedule::Alltoall(plan) => {
             let _ = verify::alltoall(&tree(), plan);
-            assert_eq!(json::read(json::write_alltoall(plan).as_bytes()), Ok(schedule));
+            assert_eq!(
+                json::read(json::write_alltoall(plan).as_bytes()),
+                Ok(schedule)
+            );
         }
         Schedule::Lg(plan) => {
             let _ = verify::lg(&tree(), plan);
             assert_eq!(json::read(json::write_lg(plan).as_bytes()), Ok(schedule));
         }
         Schedule::Allgather(plan) => {
-            let _ = plan.renumbered(&EPOCH.allgather.hosts).map(|plan| verify::allgather(&tree(), &plan));
-            assert_eq!(json::read(json::write_allgather(plan).as_bytes()), Ok(schedule));
+            let _ = plan
+                .renumbered(&EPOCH.allgather.hosts)
+                .map(|plan| verify::allgather(&tree(), &plan));
+            assert_eq!(
+                json::read(json::write_allgather(plan).as_bytes()),
+                Ok(schedule)
+            );
         }
     }
 }
@@ -135,20 +196,38 @@ fn tree() -> Tree {
 pub fn table(bytes: &[u8]) {
     if let Ok(tuning) = TuningRuns::from_json(bytes) {
         assert_eq!(tuning.table(&tree()).check(), Ok(()));
-        assert_eq!(TuningRuns::from_json(tuning.to_json().as_bytes()), Ok(tuning));
+        assert_eq!(
+            TuningRuns::from_json(tuning.to_json().as_bytes()),
+            Ok(tuning)
+        );
     }
     if let Ok(table) = DecisionTable::from_json(bytes) {
-        assert_eq!(DecisionTable::from_json(table.to_json().as_bytes()), Ok(table));
+        assert_eq!(
+            DecisionTable::from_json(table.to_json().as_bytes()),
+            Ok(table)
+        );
     }
 }
 
 /// A topology file; what is a small tree is planned for, too.
 pub fn topology(bytes: &[u8]) {
-    let Ok(file) = TopologyFile::parse("fuzz", &String::from_utf8_lossy(bytes)) else { return };
-    assert_eq!(TopologyFile::parse("fuzz", &file.to_yaml()), Ok(file.clone()));
+    let Ok(file) = TopologyFile::parse("fuzz", &String::from_utf8_lossy(bytes)) else {
+        return;
+    };
+    assert_eq!(
+        TopologyFile::parse("fuzz", &file.to_yaml()),
+        Ok(file.clone())
+    );
     match file.tree() {
         Ok(tree) if tree.nodes() <= 32 => {
-            Epoch::plan(1, Millis(1), file, Topology::default(), TuningRuns::default()).expect("the verifier passes what is planned");
+            Epoch::plan(
+                1,
+                Millis(1),
+                file,
+                Topology::default(),
+                TuningRuns::default(),
+            )
+            .expect("the verifier passes what is planned");
         }
         _ => {}
     }
@@ -163,18 +242,37 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let ring = allgather::plan(&tree().restrict(&hosts[..2]).expect("known hosts"));
     let clusters = ClusterPartition::of(&tree(), &EPOCH.topology).expect("good clusters");
     let mut seeds = vec![
-        with(0, EpochPointer::new(EPOCH.number, &files[MANIFEST]).to_string().as_bytes()),
+        with(
+            0,
+            EpochPointer::new(EPOCH.number, &files[MANIFEST])
+                .to_string()
+                .as_bytes(),
+        ),
         with(1, &LeanEpoch::from(&*EPOCH).to_bytes()),
         with(2, &files[MANIFEST]),
         with(3, &unpacked(&files[PLAN])),
         ("schedule", json::write_alltoall(plan).into_bytes()),
-        ("schedule", json::write_lg(&lg::plan(&tree(), &clusters, None)).into_bytes()),
+        (
+            "schedule",
+            json::write_lg(&lg::plan(&tree(), &clusters, None)).into_bytes(),
+        ),
         ("schedule", json::write_allgather(&ring).into_bytes()),
         ("table", EPOCH.table.to_json().into_bytes()),
         ("topology", TOPOLOGY.as_bytes().to_vec()),
     ];
-    let other_files = files.iter().filter(|(name, _)| **name != MANIFEST).map(|(_, bytes)| bytes);
+    let other_files = files
+        .iter()
+        .filter(|(name, _)| **name != MANIFEST)
+        .map(|(_, bytes)| bytes);
     // Any five numbers in a row say each of the five files once.
-    seeds.extend((5..10u8).map(|which| with(which, other_files.clone().nth(usize::from(which) % 5).expect("five files"))));
+    seeds.extend((5..10u8).map(|which| {
+        with(
+            which,
+            other_files
+                .clone()
+                .nth(usize::from(which) % 5)
+                .expect("five files"),
+        )
+    }));
     seeds
 }

@@ -1,5 +1,6 @@
-//! Where a host is reached on the cluster network, by its agent's word: at the card on its cable, or at one that switches learned where
-//! no cable names a card. Another card's address would lead over another network, past this one's switches and routers.
+//! Where a host is reached on the cluster network, by its agent's word: at the card on its cable,
+//! or at one that switches learned where no cable names a card. Another card's address would lead
+//! over another network, past this one's switches and routers.
 use crate::Mac;
 use crate::device_view::{DeviceView, DeviceViews};
 use crate::host_report::Nic;
@@ -40,17 +41,26 @@ impl AddressFault {
         AddressFault::of(address).filter(|wrong| *wrong != AddressFault::Loopback)
     }
 
-    /// What is wrong with it in a network of such a prefix length. Networks of two addresses (RFC 3021) have neither first nor last.
+    /// What is wrong with it in a network of such a prefix length. Networks of two addresses (RFC
+    /// 3021) have neither first nor last.
     pub fn within((address, length): (IpAddr, u8)) -> Option<AddressFault> {
         let ends = |ip: Ipv4Addr| {
-            let hosts = u32::MAX.checked_shr(length.into()).filter(|_| length < 31)?;
+            let hosts = u32::MAX
+                .checked_shr(length.into())
+                .filter(|_| length < 31)?;
             match ip.to_bits() & hosts {
                 0 => Some(AddressFault::Network),
                 rest if rest == hosts => Some(AddressFault::Broadcast),
                 _ => None,
             }
         };
-        AddressFault::of(address).or_else(|| if let IpAddr::V4(ip) = address.to_canonical() { ends(ip) } else { None })
+        AddressFault::of(address).or_else(|| {
+            if let IpAddr::V4(ip) = address.to_canonical() {
+                ends(ip)
+            } else {
+                None
+            }
+        })
     }
 }
 
@@ -69,32 +79,47 @@ impl fmt::Display for AddressFault {
 #[derive(Debug)]
 pub struct AddressLookup<'a> {
     views: &'a DeviceViews,
-    /// Stations that forwarding tables hold; gathered when a host first needs them, for a large network's are millions.
+    /// Stations that forwarding tables hold; gathered when a host first needs them, for a large
+    /// network's are millions.
     learned: OnceCell<HashSet<Mac>>,
 }
 
 impl<'a> AddressLookup<'a> {
     /// Addresses by these views.
     pub fn new(views: &'a DeviceViews) -> AddressLookup<'a> {
-        AddressLookup { views, learned: OnceCell::new() }
+        AddressLookup {
+            views,
+            learned: OnceCell::new(),
+        }
     }
 
-    /// A host's address and prefix length, where its agent reported a fitting card. `card` is the host's end of its cable, by name or
-    /// MAC address; empty where none is known.
+    /// A host's address and prefix length, where its agent reported a fitting card. `card` is the
+    /// host's end of its cable, by name or MAC address; empty where none is known.
     pub fn of(&self, host: &str, card: &str) -> Option<(IpAddr, u8)> {
         let report = self.views.get(host)?.host.as_ref()?;
         let mut cards: Vec<&Nic> = report.cards_at(card).collect();
         if cards.is_empty() {
-            let seen = report.nics.iter().filter(|n| n.mac.is_some_and(|mac| self.learned().contains(&mac)));
+            let seen = report
+                .nics
+                .iter()
+                .filter(|n| n.mac.is_some_and(|mac| self.learned().contains(&mac)));
             cards = seen.flat_map(|n| report.cards_at(&n.name)).collect();
         }
-        // IPv4 before IPv6, and then the lowest: the order in which a system lists its addresses changes.
-        cards.into_iter().filter(|n| n.up).flat_map(|n| &n.addresses).copied().filter(is_reached_from_elsewhere).min()
+        // IPv4 before IPv6, and then the lowest: the order in which a system lists its addresses
+        // changes.
+        cards
+            .into_iter()
+            .filter(|n| n.up)
+            .flat_map(|n| &n.addresses)
+            .copied()
+            .filter(is_reached_from_elsewhere)
+            .min()
     }
 
     fn learned(&self) -> &HashSet<Mac> {
         let rows = |view: &'a DeviceView| view.fdb.iter().flatten().map(|row| row.mac);
-        self.learned.get_or_init(|| self.views.values().flat_map(rows).collect())
+        self.learned
+            .get_or_init(|| self.views.values().flat_map(rows).collect())
     }
 }
 
@@ -114,43 +139,93 @@ mod tests {
 
     fn card(name: &str, mac: u8, addresses: &[&str]) -> Nic {
         let addresses = addresses.iter().map(|a| (a.parse().unwrap(), 24)).collect();
-        Nic { name: name.into(), mac: Some(Mac([2, 0, 0, 0, 0, mac])), addresses, up: true, ..Nic::default() }
+        Nic {
+            name: name.into(),
+            mac: Some(Mac([2, 0, 0, 0, 0, mac])),
+            addresses,
+            up: true,
+            ..Nic::default()
+        }
     }
 
     fn views(nics: Vec<Nic>) -> DeviceViews {
-        let report = HostReport { host: "n0".into(), nics, ..HostReport::default() };
-        DeviceViews::from([("n0".into(), DeviceView { host: Some(report), ..DeviceView::default() })])
+        let report = HostReport {
+            host: "n0".into(),
+            nics,
+            ..HostReport::default()
+        };
+        DeviceViews::from([(
+            "n0".into(),
+            DeviceView {
+                host: Some(report),
+                ..DeviceView::default()
+            },
+        )])
     }
 
     #[test]
     fn the_card_on_the_cable_counts_and_its_bond_and_no_other() {
-        let member = Nic { master: Some("bond0".into()), ..card("eth0", 1, &[]) };
+        let member = Nic {
+            master: Some("bond0".into()),
+            ..card("eth0", 1, &[])
+        };
         let all = views(vec![
             card("lo", 0, &["127.0.0.1"]),
             card("ib0", 3, &["10.0.0.1"]),
             member,
-            card("bond0", 1, &["169.254.0.9", "fd00::1", "10.77.0.9", "10.77.0.5"]),
+            card(
+                "bond0",
+                1,
+                &["169.254.0.9", "fd00::1", "10.77.0.9", "10.77.0.5"],
+            ),
         ]);
         let lowest = Some(("10.77.0.5".parse().unwrap(), 24));
         assert_eq!(AddressLookup::new(&all).of("n0", "eth0"), lowest);
-        assert_eq!(AddressLookup::new(&all).of("n0", "02:00:00:00:00:01"), lowest);
-        assert_eq!(AddressLookup::new(&all).of("n0", "ib0"), Some(("10.0.0.1".parse().unwrap(), 24)));
+        assert_eq!(
+            AddressLookup::new(&all).of("n0", "02:00:00:00:00:01"),
+            lowest
+        );
+        assert_eq!(
+            AddressLookup::new(&all).of("n0", "ib0"),
+            Some(("10.0.0.1".parse().unwrap(), 24))
+        );
         assert_eq!(AddressLookup::new(&all).of("n1", "eth0"), None);
     }
 
     #[test]
     fn without_a_name_at_the_cable_only_a_learned_card_counts() {
-        let mut all = views(vec![card("mgmt", 1, &["192.168.0.1"]), card("eth0", 2, &["fd00::1"])]);
+        let mut all = views(vec![
+            card("mgmt", 1, &["192.168.0.1"]),
+            card("eth0", 2, &["fd00::1"]),
+        ]);
         assert_eq!(AddressLookup::new(&all).of("n0", ""), None);
-        let row = FdbEntry { mac: Mac([2, 0, 0, 0, 0, 2]), port: 1 };
-        all.insert("s0".into(), DeviceView { fdb: Some(vec![row]), ..DeviceView::default() });
-        assert_eq!(AddressLookup::new(&all).of("n0", ""), Some(("fd00::1".parse().unwrap(), 24)));
+        let row = FdbEntry {
+            mac: Mac([2, 0, 0, 0, 0, 2]),
+            port: 1,
+        };
+        all.insert(
+            "s0".into(),
+            DeviceView {
+                fdb: Some(vec![row]),
+                ..DeviceView::default()
+            },
+        );
+        assert_eq!(
+            AddressLookup::new(&all).of("n0", ""),
+            Some(("fd00::1".parse().unwrap(), 24))
+        );
     }
 
     #[test]
     fn a_card_without_a_carrier_or_with_local_addresses_only_is_none() {
-        let down = Nic { up: false, ..card("eth0", 1, &["10.77.0.1"]) };
-        assert_eq!(AddressLookup::new(&views(vec![down])).of("n0", "eth0"), None);
+        let down = Nic {
+            up: false,
+            ..card("eth0", 1, &["10.77.0.1"])
+        };
+        assert_eq!(
+            AddressLookup::new(&views(vec![down])).of("n0", "eth0"),
+            None
+        );
         let none = [
             "fe80::1",
             "0.0.0.0",
@@ -163,7 +238,10 @@ mod tests {
             "10.0.0.255",
             "10.0.0.0",
         ];
-        assert_eq!(AddressLookup::new(&views(vec![card("eth0", 1, &none)])).of("n0", "eth0"), None);
+        assert_eq!(
+            AddressLookup::new(&views(vec![card("eth0", 1, &none)])).of("n0", "eth0"),
+            None
+        );
     }
 
     #[test]

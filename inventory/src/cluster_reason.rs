@@ -89,26 +89,69 @@ impl fmt::Display for ClusterReason {
         let names = |names: &[String]| short_list(names.iter().map(String::as_str));
         match self {
             ClusterReason::Stated => f.write_str(STATED),
-            ClusterReason::StatedElsewhere(hosts) => write!(f, "without {}: {STATED} to be elsewhere", names(hosts)),
+            ClusterReason::StatedElsewhere(hosts) => {
+                write!(f, "without {}: {STATED} to be elsewhere", names(hosts))
+            }
             ClusterReason::OneSwitch(switch) => write!(f, "hosts on {switch}"),
             ClusterReason::NoRouter(switches) => write!(f, "no router between {}", names(switches)),
             ClusterReason::OneRootBridge([a, b], root) => {
-                write!(f, "{a} and {b} name one root bridge, {:04x}.{}", root.priority, root.address)
+                write!(
+                    f,
+                    "{a} and {b} name one root bridge, {:04x}.{}",
+                    root.priority, root.address
+                )
             }
             ClusterReason::NoHop { from, to } => write!(f, "no routed hop from {from} to {to}"),
-            ClusterReason::SlowLink { link, rate, hosts } => write!(f, "{link} carries {rate}, hosts have {hosts}"),
-            ClusterReason::LongLinks { links, least_us, most_us } => {
-                let links = links.iter().map(ForestEdge::to_string).collect::<Vec<_>>().join(" or ");
+            ClusterReason::SlowLink { link, rate, hosts } => {
+                write!(f, "{link} carries {rate}, hosts have {hosts}")
+            }
+            ClusterReason::LongLinks {
+                links,
+                least_us,
+                most_us,
+            } => {
+                let links = links
+                    .iter()
+                    .map(ForestEdge::to_string)
+                    .collect::<Vec<_>>()
+                    .join(" or ");
                 let (least, most) = (milliseconds(*least_us), milliseconds(*most_us));
-                write!(f, "{links}: round trips across take {least} or more, others {most} at most")
+                write!(
+                    f,
+                    "{links}: round trips across take {least} or more, others {most} at most"
+                )
             }
             ClusterReason::Routers(routers) => {
-                let verb = if routers.len() == 1 { "is a router" } else { "are routers" };
-                write!(f, "{} {verb}: what is beyond has another spanning tree", names(routers))
+                let verb = if routers.len() == 1 {
+                    "is a router"
+                } else {
+                    "are routers"
+                };
+                write!(
+                    f,
+                    "{} {verb}: what is beyond has another spanning tree",
+                    names(routers)
+                )
             }
-            ClusterReason::Routed { hops, own, other, cluster, inward } => {
-                let other = format!("{other}{}", cluster.as_ref().map(|name| format!(" in {name}")).unwrap_or_default());
-                let (from, to) = if *inward { (&other, own) } else { (own, &other) };
+            ClusterReason::Routed {
+                hops,
+                own,
+                other,
+                cluster,
+                inward,
+            } => {
+                let other = format!(
+                    "{other}{}",
+                    cluster
+                        .as_ref()
+                        .map(|name| format!(" in {name}"))
+                        .unwrap_or_default()
+                );
+                let (from, to) = if *inward {
+                    (&other, own)
+                } else {
+                    (own, &other)
+                };
                 write!(f, "{} from {from} to {to}", routed_hops(hops))
             }
             ClusterReason::More(more) => write!(f, "and {more} more such"),
@@ -127,6 +170,10 @@ impl<'de> Deserialize<'de> for ClusterReason {
     /// What a file says. Only what something is decided on is told apart.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ClusterReason, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Ok(if text == STATED { ClusterReason::Stated } else { ClusterReason::ReadBack(text) })
+        Ok(if text == STATED {
+            ClusterReason::Stated
+        } else {
+            ClusterReason::ReadBack(text)
+        })
     }
 }

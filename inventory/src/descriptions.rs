@@ -11,7 +11,10 @@ impl PortDescriptions {
         if description.is_empty() || port.is_empty() {
             return;
         }
-        let known = self.0.entry((node.to_owned(), description.to_owned())).or_insert_with(|| Some(port.to_owned()));
+        let known = self
+            .0
+            .entry((node.to_owned(), description.to_owned()))
+            .or_insert_with(|| Some(port.to_owned()));
         if known.as_deref() != Some(port) {
             *known = None;
         }
@@ -19,6 +22,8 @@ impl PortDescriptions {
 
     /// The port of a node that alone is described so.
     pub fn port(&self, node: &str, description: &str) -> Option<&str> {
-        self.0.get(&(node.to_owned(), description.to_owned()))?.as_deref()
+        self.0
+            .get(&(node.to_owned(), description.to_owned()))?
+            .as_deref()
     }
 }

@@ -1,7 +1,10 @@
 //! The newest word of each device on each table.
 use crate::Millis;
 use crate::host_report::{HostReport, RoundTrip};
-use crate::observation::{ArpEntry, BridgeTable, DeviceFact, DevicePulse, FdbEntry, InterfaceRow, LldpTable, Observation, SystemGroup};
+use crate::observation::{
+    ArpEntry, BridgeTable, DeviceFact, DevicePulse, FdbEntry, InterfaceRow, LldpTable, Observation,
+    SystemGroup,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -36,12 +39,18 @@ pub struct DeviceView {
     pub host: Option<HostReport>,
 }
 
-/// Takes one observation into the views. Returns whether anything the inference reads became different.
+/// Takes one observation into the views. Returns whether anything the inference reads became
+/// different.
 pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
     let view = views.entry(observation.reporter.clone()).or_default();
     if let DeviceFact::Failed { table, problem } = &observation.fact {
         return match table {
-            Some(t) => view.failed.insert(format!("{t:?}").to_lowercase(), problem.clone()).as_ref() != Some(problem),
+            Some(t) => {
+                view.failed
+                    .insert(format!("{t:?}").to_lowercase(), problem.clone())
+                    .as_ref()
+                    != Some(problem)
+            }
             None => {
                 let first = view.stale.is_none();
                 let since = view.stale.as_ref().map_or(observation.at, |(at, _)| *at);
@@ -54,13 +63,19 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
     let back = view.stale.take().is_some();
     let changed = match &observation.fact {
         DeviceFact::System(x) => {
-            let same = view.system.as_ref().is_some_and(|o| o.name == x.name && o.descr == x.descr);
+            let same = view
+                .system
+                .as_ref()
+                .is_some_and(|o| o.name == x.name && o.descr == x.descr);
             view.system = Some(x.clone());
             !same
         }
         DeviceFact::Interfaces(x) => {
             let living = without_ghosts(x);
-            let same = view.interfaces.as_ref().is_some_and(|o| same_but_octets(o, &living));
+            let same = view
+                .interfaces
+                .as_ref()
+                .is_some_and(|o| same_but_octets(o, &living));
             view.interfaces = Some(living);
             !same
         }
@@ -103,32 +118,45 @@ fn replace<T: Clone + PartialEq>(slot: &mut Option<T>, new: &T) -> bool {
     changed
 }
 
-/// Agents such as net-snmp keep the row of an interface that was removed and made anew, down and under the same name.
-/// Of rows with one name a dead one counts only where it is the latest: the others have no STP state, and two of them
-/// would leave the name without a port.
+/// Agents such as net-snmp keep the row of an interface that was removed and made anew, down and
+/// under the same name. Of rows with one name a dead one counts only where it is the latest: the
+/// others have no STP state, and two of them would leave the name without a port.
 fn without_ghosts(interfaces: &[InterfaceRow]) -> Vec<InterfaceRow> {
     let mut latest: BTreeMap<&str, (bool, u32)> = BTreeMap::new();
     for i in interfaces {
         let best = latest.entry(&i.name).or_default();
         *best = (*best).max((i.up, i.index));
     }
-    let ghost = |i: &&InterfaceRow| !i.name.is_empty() && !i.up && latest[i.name.as_str()] != (i.up, i.index);
+    let ghost = |i: &&InterfaceRow| {
+        !i.name.is_empty() && !i.up && latest[i.name.as_str()] != (i.up, i.index)
+    };
     interfaces.iter().filter(|i| !ghost(i)).cloned().collect()
 }
 
 /// Counters always move; that alone is no change of the network.
 fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
-    let plain = |i: &InterfaceRow| InterfaceRow { in_octets: 0, out_octets: 0, ..i.clone() };
+    let plain = |i: &InterfaceRow| InterfaceRow {
+        in_octets: 0,
+        out_octets: 0,
+        ..i.clone()
+    };
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| plain(x) == plain(y))
 }
 
-/// Whether two reports of a host tell the same. Counters always move, frames are heard again, and round trips differ from
-/// probe to probe: by less than a factor of four that is no change of the network.
+/// Whether two reports of a host tell the same. Counters always move, frames are heard again, and
+/// round trips differ from probe to probe: by less than a factor of four that is no change of the
+/// network.
 pub fn same_but_moments(a: &HostReport, b: &HostReport) -> bool {
     let plain = |report: &HostReport| {
         let mut plain = report.clone();
-        plain.nics.iter_mut().for_each(|n| (n.in_octets, n.out_octets) = (0, 0));
-        plain.heard.iter_mut().for_each(|h| h.at = Millis::default());
+        plain
+            .nics
+            .iter_mut()
+            .for_each(|n| (n.in_octets, n.out_octets) = (0, 0));
+        plain
+            .heard
+            .iter_mut()
+            .for_each(|h| h.at = Millis::default());
         plain.paths.iter_mut().for_each(|p| p.round_trip = None);
         plain
     };
@@ -136,7 +164,11 @@ pub fn same_but_moments(a: &HostReport, b: &HostReport) -> bool {
         (Some(x), Some(y)) => x.min_us.max(1).max(y.min_us) / x.min_us.min(y.min_us).max(1) < 4,
         (x, y) => x == y,
     };
-    plain(a) == plain(b) && a.paths.iter().zip(&b.paths).all(|(x, y)| near(&x.round_trip, &y.round_trip))
+    plain(a) == plain(b)
+        && a.paths
+            .iter()
+            .zip(&b.paths)
+            .all(|(x, y)| near(&x.round_trip, &y.round_trip))
 }
 
 #[cfg(test)]
@@ -145,11 +177,21 @@ mod tests {
     use crate::observation::ObservationSource;
 
     fn row(index: u32, name: &str, up: bool) -> InterfaceRow {
-        InterfaceRow { index, name: name.into(), up, ..InterfaceRow::default() }
+        InterfaceRow {
+            index,
+            name: name.into(),
+            up,
+            ..InterfaceRow::default()
+        }
     }
 
     fn said(fact: DeviceFact) -> Observation {
-        Observation { at: Millis(5), reporter: "s0".into(), source: ObservationSource::Snmp, fact }
+        Observation {
+            at: Millis(5),
+            reporter: "s0".into(),
+            source: ObservationSource::Snmp,
+            fact,
+        }
     }
 
     #[test]
@@ -164,20 +206,40 @@ mod tests {
             row(6, "", false),
             row(7, "", false),
         ];
-        assert!(apply(&mut views, &said(DeviceFact::Interfaces(rows.clone()))));
-        let kept: Vec<u32> = views["s0"].interfaces.iter().flatten().map(|i| i.index).collect();
+        assert!(apply(
+            &mut views,
+            &said(DeviceFact::Interfaces(rows.clone()))
+        ));
+        let kept: Vec<u32> = views["s0"]
+            .interfaces
+            .iter()
+            .flatten()
+            .map(|i| i.index)
+            .collect();
         assert_eq!(kept, [3, 5, 6, 7]);
-        assert!(!apply(&mut views, &said(DeviceFact::Interfaces(rows))), "the same again is no change");
+        assert!(
+            !apply(&mut views, &said(DeviceFact::Interfaces(rows))),
+            "the same again is no change"
+        );
     }
 
     #[test]
     fn silence_makes_stale_and_an_answer_makes_fresh() {
         let mut views = DeviceViews::new();
         apply(&mut views, &said(DeviceFact::Fdb(vec![])));
-        let silent = said(DeviceFact::Failed { table: None, problem: "no answer".into() });
-        assert!(apply(&mut views, &silent) && !apply(&mut views, &silent), "told once");
+        let silent = said(DeviceFact::Failed {
+            table: None,
+            problem: "no answer".into(),
+        });
+        assert!(
+            apply(&mut views, &silent) && !apply(&mut views, &silent),
+            "told once"
+        );
         assert_eq!(views["s0"].fdb, Some(vec![]), "what was known stays");
-        assert!(apply(&mut views, &said(DeviceFact::Fdb(vec![]))), "being back is a change");
+        assert!(
+            apply(&mut views, &said(DeviceFact::Fdb(vec![]))),
+            "being back is a change"
+        );
         assert_eq!(views["s0"].stale, None);
     }
 
@@ -188,10 +250,23 @@ mod tests {
             address: "10.0.0.1".parse().unwrap(),
             hops: vec![],
             reached: true,
-            round_trip: Some(RoundTrip { min_us, median_us: min_us, samples: 3 }),
+            round_trip: Some(RoundTrip {
+                min_us,
+                median_us: min_us,
+                samples: 3,
+            }),
         };
-        let report = |min_us| HostReport { paths: vec![path(min_us)], ..HostReport::default() };
-        for (a, b, same) in [(1023, 1025, true), (100, 399, true), (100, 400, false), (0, 3, true), (0, 0, true)] {
+        let report = |min_us| HostReport {
+            paths: vec![path(min_us)],
+            ..HostReport::default()
+        };
+        for (a, b, same) in [
+            (1023, 1025, true),
+            (100, 399, true),
+            (100, 400, false),
+            (0, 3, true),
+            (0, 0, true),
+        ] {
             assert_eq!(same_but_moments(&report(a), &report(b)), same, "{a} {b}");
             assert_eq!(same_but_moments(&report(b), &report(a)), same, "{b} {a}");
         }

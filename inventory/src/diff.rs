@@ -1,5 +1,5 @@
-//! What changed between two topologies, in words for operators. Evidence, alarms and order are no change: they differ
-//! from look to look while the network is the same.
+//! What changed between two topologies, in words for operators. Evidence, alarms and order are no
+//! change: they differ from look to look while the network is the same.
 use crate::BitsPerSec;
 use crate::natural_order::{NaturalKey, natural};
 use crate::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
@@ -79,11 +79,21 @@ pub fn diff(old: &Topology, new: &Topology) -> Vec<NetworkChange> {
     hosts(old, new, &mut changes);
     cables(old, new, &mut changes);
     if old.root_bridge != new.root_bridge {
-        changes.push(NetworkChange::RootBridge(old.root_bridge.clone(), new.root_bridge.clone()));
+        changes.push(NetworkChange::RootBridge(
+            old.root_bridge.clone(),
+            new.root_bridge.clone(),
+        ));
     }
-    let names = |t: &Topology| t.clusters.iter().map(|c| c.name.clone()).collect::<BTreeSet<_>>();
+    let names = |t: &Topology| {
+        t.clusters
+            .iter()
+            .map(|c| c.name.clone())
+            .collect::<BTreeSet<_>>()
+    };
     if names(old) != names(new) {
-        changes.push(NetworkChange::Clusters(new.clusters.iter().map(|c| c.name.clone()).collect()));
+        changes.push(NetworkChange::Clusters(
+            new.clusters.iter().map(|c| c.name.clone()).collect(),
+        ));
     } else {
         members(old, new, &mut changes);
     }
@@ -91,8 +101,13 @@ pub fn diff(old: &Topology, new: &Topology) -> Vec<NetworkChange> {
 }
 
 fn nodes(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
-    let inner =
-        |t: &Topology| t.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| (natural(&n.name), (n.name.clone(), n.stale))).collect();
+    let inner = |t: &Topology| {
+        t.nodes
+            .iter()
+            .filter(|n| n.kind != NodeKind::Host)
+            .map(|n| (natural(&n.name), (n.name.clone(), n.stale)))
+            .collect()
+    };
     let (before, after): (BTreeMap<_, _>, BTreeMap<_, _>) = (inner(old), inner(new));
     for (key, (name, stale)) in &after {
         match before.get(key) {
@@ -102,7 +117,12 @@ fn nodes(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
             Some(_) => changes.push(NetworkChange::Answers(name.clone())),
         }
     }
-    changes.extend(before.iter().filter(|(k, _)| !after.contains_key(*k)).map(|(_, (name, _))| NetworkChange::Gone(name.clone())));
+    changes.extend(
+        before
+            .iter()
+            .filter(|(k, _)| !after.contains_key(*k))
+            .map(|(_, (name, _))| NetworkChange::Gone(name.clone())),
+    );
 }
 
 fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
@@ -110,31 +130,55 @@ fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let names: BTreeSet<_> = before.keys().chain(after.keys()).cloned().collect();
     for key in names {
         let of = |side: &BTreeMap<_, (String, BTreeSet<SwitchPort>)>| {
-            side.get(&key).map(|(_, p)| p.iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
+            side.get(&key)
+                .map(|(_, p)| p.iter().cloned().collect::<Vec<_>>())
+                .unwrap_or_default()
         };
-        let host = after.get(&key).or(before.get(&key)).map(|(n, _)| n.clone()).unwrap_or_default();
+        let host = after
+            .get(&key)
+            .or(before.get(&key))
+            .map(|(n, _)| n.clone())
+            .unwrap_or_default();
         match (&of(&before)[..], &of(&after)[..]) {
             (was, is) if was == is => {}
             ([], [to]) => changes.push(NetworkChange::Attached(host, to.clone())),
             ([from, ..], []) => changes.push(NetworkChange::Lost(host, from.clone())),
-            ([from], [to]) => changes.push(NetworkChange::Moved { host, from: from.clone(), to: to.clone() }),
+            ([from], [to]) => changes.push(NetworkChange::Moved {
+                host,
+                from: from.clone(),
+                to: to.clone(),
+            }),
             (several, [to]) => {
                 let from = several.iter().find(|p| *p != to).unwrap_or(to).clone();
-                changes.push(NetworkChange::Moved { host, from, to: to.clone() });
+                changes.push(NetworkChange::Moved {
+                    host,
+                    from,
+                    to: to.clone(),
+                });
             }
             (_, several) => changes.push(NetworkChange::Ambiguous(host, several.to_vec())),
         }
     }
 }
 
-/// Hosts that changed their cluster. One that comes or goes does so with its cable, which tells enough.
+/// Hosts that changed their cluster. One that comes or goes does so with its cable, which tells
+/// enough.
 fn members(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let of = |t: &Topology| -> BTreeMap<_, (String, String)> {
-        t.clusters.iter().flat_map(|c| c.hosts.iter().map(|h| (natural(h), (h.clone(), c.name.clone())))).collect()
+        t.clusters
+            .iter()
+            .flat_map(|c| {
+                c.hosts
+                    .iter()
+                    .map(|h| (natural(h), (h.clone(), c.name.clone())))
+            })
+            .collect()
     };
     let (before, after) = (of(old), of(new));
     let (places_before, places_after) = (places(old), places(new));
-    let stays = |key: &NaturalKey| places_after.contains_key(key) && places_before.get(key) == places_after.get(key);
+    let stays = |key: &NaturalKey| {
+        places_after.contains_key(key) && places_before.get(key) == places_after.get(key)
+    };
     for (key, (host, cluster)) in &after {
         match before.get(key) {
             Some((_, was)) if was == cluster => {}
@@ -142,7 +186,10 @@ fn members(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
             _ => changes.push(NetworkChange::Joined(host.clone(), cluster.clone())),
         }
     }
-    for (_, (host, cluster)) in before.iter().filter(|(key, _)| !after.contains_key(*key) && stays(key)) {
+    for (_, (host, cluster)) in before
+        .iter()
+        .filter(|(key, _)| !after.contains_key(*key) && stays(key))
+    {
         changes.push(NetworkChange::Left(host.clone(), cluster.clone()));
     }
 }
@@ -151,8 +198,13 @@ fn members(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
 fn places(t: &Topology) -> BTreeMap<NaturalKey, (String, BTreeSet<SwitchPort>)> {
     let mut places: BTreeMap<_, (String, BTreeSet<SwitchPort>)> = BTreeMap::new();
     for link in host_links(t) {
-        let entry = places.entry(natural(&link.b)).or_insert_with(|| (link.b.clone(), BTreeSet::new()));
-        entry.1.insert(SwitchPort { switch: link.a.clone(), port: link.a_port.clone() });
+        let entry = places
+            .entry(natural(&link.b))
+            .or_insert_with(|| (link.b.clone(), BTreeSet::new()));
+        entry.1.insert(SwitchPort {
+            switch: link.a.clone(),
+            port: link.a_port.clone(),
+        });
     }
     places
 }
@@ -162,13 +214,21 @@ fn host_links(t: &Topology) -> impl Iterator<Item = &Link> {
     t.links.iter().filter(move |l| hosts.contains(l.b.as_str()))
 }
 
-/// Links by their ends, and whether they are hosts'. What a host calls its own port does not tell its link apart.
+/// Links by their ends, and whether they are hosts'. What a host calls its own port does not tell
+/// its link apart.
 fn by_ends(t: &Topology) -> BTreeMap<[NaturalKey; 4], (&Link, bool)> {
     let hosts: BTreeSet<&str> = t.of(NodeKind::Host).collect();
     let keyed = t.links.iter().map(|l| {
         let host = hosts.contains(l.b.as_str());
-        let far = if host { NaturalKey::default() } else { natural(&l.b_port) };
-        ([natural(&l.a), natural(&l.a_port), natural(&l.b), far], (l, host))
+        let far = if host {
+            NaturalKey::default()
+        } else {
+            natural(&l.b_port)
+        };
+        (
+            [natural(&l.a), natural(&l.a_port), natural(&l.b), far],
+            (l, host),
+        )
     });
     keyed.collect()
 }
@@ -176,9 +236,25 @@ fn by_ends(t: &Topology) -> BTreeMap<[NaturalKey; 4], (&Link, bool)> {
 /// What can differ of a link that stays: hosts' links too, unless the host moved.
 fn cables(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let (before, after) = (by_ends(old), by_ends(new));
-    let several = |l: &Link| [old, new].iter().any(|t| t.links.iter().filter(|x| (&x.a, &x.b) == (&l.a, &l.b)).count() > 1);
-    let ends = |l: &Link| LinkEnds { a: l.a.clone(), b: l.b.clone(), ports: several(l).then(|| (l.a_port.clone(), l.b_port.clone())) };
-    for (link, _) in before.iter().filter(|(k, (_, host))| !host && !after.contains_key(*k)).map(|(_, l)| l) {
+    let several = |l: &Link| {
+        [old, new].iter().any(|t| {
+            t.links
+                .iter()
+                .filter(|x| (&x.a, &x.b) == (&l.a, &l.b))
+                .count()
+                > 1
+        })
+    };
+    let ends = |l: &Link| LinkEnds {
+        a: l.a.clone(),
+        b: l.b.clone(),
+        ports: several(l).then(|| (l.a_port.clone(), l.b_port.clone())),
+    };
+    for (link, _) in before
+        .iter()
+        .filter(|(k, (_, host))| !host && !after.contains_key(*k))
+        .map(|(_, l)| l)
+    {
         changes.push(NetworkChange::Unlinked(ends(link)));
     }
     for (key, (link, host)) in &after {
@@ -208,8 +284,12 @@ impl fmt::Display for NetworkChange {
             NetworkChange::Stale(node) => write!(f, "switch {node} is stale"),
             NetworkChange::Answers(node) => write!(f, "switch {node} answers again"),
             NetworkChange::Attached(host, at) => write!(f, "{host} is on {at}"),
-            NetworkChange::Lost(host, from) => write!(f, "{host} is seen nowhere, it was on {from}"),
-            NetworkChange::Moved { host, from, to } => write!(f, "{host} moved from {from} to {to}"),
+            NetworkChange::Lost(host, from) => {
+                write!(f, "{host} is seen nowhere, it was on {from}")
+            }
+            NetworkChange::Moved { host, from, to } => {
+                write!(f, "{host} moved from {from} to {to}")
+            }
             NetworkChange::Ambiguous(host, places) => {
                 let places: Vec<String> = places.iter().map(SwitchPort::to_string).collect();
                 write!(f, "{host} may be on {}", places.join(" or "))
@@ -220,14 +300,19 @@ impl fmt::Display for NetworkChange {
             NetworkChange::Rate(ends, from, to) => write!(f, "link {ends}: rate {from} → {to}"),
             NetworkChange::Grade(ends, from, to) => write!(f, "link {ends}: {from} → {to}"),
             NetworkChange::RootBridge(from, to) => {
-                let name = |n: &Option<String>| n.clone().unwrap_or_else(|| "not agreed on".to_owned());
+                let name =
+                    |n: &Option<String>| n.clone().unwrap_or_else(|| "not agreed on".to_owned());
                 write!(f, "root bridge: {} → {}", name(from), name(to))
             }
             NetworkChange::Joined(host, cluster) => write!(f, "{host} joined {cluster}"),
             NetworkChange::Left(host, cluster) => write!(f, "{host} left {cluster}"),
             NetworkChange::Clusters(names) if names.is_empty() => write!(f, "no cluster is left"),
-            NetworkChange::Clusters(names) if names.len() == 1 => write!(f, "one cluster: {}", names[0]),
-            NetworkChange::Clusters(names) => write!(f, "{} clusters: {}", names.len(), names.join(", ")),
+            NetworkChange::Clusters(names) if names.len() == 1 => {
+                write!(f, "one cluster: {}", names[0])
+            }
+            NetworkChange::Clusters(names) => {
+                write!(f, "{} clusters: {}", names.len(), names.join(", "))
+            }
         }
     }
 }
@@ -287,7 +372,11 @@ mod tests {
                 link("s1", "swp4", "n10", "eth0"),
                 link("s1", "swp5", "n2", "eth0"),
             ],
-            clusters: vec![Cluster { name: "cluster".into(), hosts: vec!["n2".into(), "n3".into(), "n10".into()], reasons: vec![] }],
+            clusters: vec![Cluster {
+                name: "cluster".into(),
+                hosts: vec!["n2".into(), "n3".into(), "n10".into()],
+                reasons: vec![],
+            }],
             alarms: vec![],
             root_bridge: Some("s0".into()),
             further_root_bridges: vec![],
@@ -297,7 +386,10 @@ mod tests {
     fn words(change: impl FnOnce(&mut Topology)) -> Vec<String> {
         let mut new = sample();
         change(&mut new);
-        diff(&sample(), &new).iter().map(NetworkChange::to_string).collect()
+        diff(&sample(), &new)
+            .iter()
+            .map(NetworkChange::to_string)
+            .collect()
     }
 
     #[test]
@@ -307,26 +399,59 @@ mod tests {
             t.nodes.reverse();
             t.links[0].evidence.clear();
             t.links[0].b_port = "02:00:00:00:00:01".into();
-            t.alarms.push(Alarm { subject: AlarmSubject::node("s0"), kind: AlarmKind::Loop });
+            t.alarms.push(Alarm {
+                subject: AlarmSubject::node("s0"),
+                kind: AlarmKind::Loop,
+            });
         });
         assert_eq!(seen, [] as [&str; 0]);
     }
 
     #[test]
     fn every_change_in_words() {
-        assert_eq!(words(|t| t.links[1] = link("s1", "swp7", "n3", "eth0")), ["n3 moved from s0 port swp4 to s1 port swp7"]);
-        assert_eq!(words(|t| t.links[0].state = LinkState::Blocked), ["link s0-s1: forwarding → blocked"]);
-        assert_eq!(words(|t| t.links[0].rate_bps = BitsPerSec::mega(100)), ["link s0-s1: rate 1G → 100M"]);
+        assert_eq!(
+            words(|t| t.links[1] = link("s1", "swp7", "n3", "eth0")),
+            ["n3 moved from s0 port swp4 to s1 port swp7"]
+        );
+        assert_eq!(
+            words(|t| t.links[0].state = LinkState::Blocked),
+            ["link s0-s1: forwarding → blocked"]
+        );
+        assert_eq!(
+            words(|t| t.links[0].rate_bps = BitsPerSec::mega(100)),
+            ["link s0-s1: rate 1G → 100M"]
+        );
         assert_eq!(words(|t| t.nodes[1].stale = true), ["switch s1 is stale"]);
-        assert_eq!(words(|t| drop(t.links.remove(1))), ["n3 is seen nowhere, it was on s0 port swp4"]);
-        assert_eq!(words(|t| t.links.push(link("s0", "swp9", "n3", "eth0"))), ["n3 may be on s0 port swp4 or s0 port swp9"]);
-        assert_eq!(words(|t| t.links.push(link("s0", "swp2", "s1", "swp2"))), ["link s0-s1 (swp2-swp2) is new"]);
+        assert_eq!(
+            words(|t| drop(t.links.remove(1))),
+            ["n3 is seen nowhere, it was on s0 port swp4"]
+        );
+        assert_eq!(
+            words(|t| t.links.push(link("s0", "swp9", "n3", "eth0"))),
+            ["n3 may be on s0 port swp4 or s0 port swp9"]
+        );
+        assert_eq!(
+            words(|t| t.links.push(link("s0", "swp2", "s1", "swp2"))),
+            ["link s0-s1 (swp2-swp2) is new"]
+        );
         assert_eq!(words(|t| drop(t.links.remove(0))), ["link s0-s1 is gone"]);
-        assert_eq!(words(|t| t.links[1].grade = LinkGrade::Inferred), ["link s0-n3: certain → inferred"]);
-        assert_eq!(words(|t| t.root_bridge = None), ["root bridge: s0 → not agreed on"]);
-        assert_eq!(words(|t| t.nodes.push(Node::new("s2", NodeKind::Switch))), ["switch s2 is new"]);
+        assert_eq!(
+            words(|t| t.links[1].grade = LinkGrade::Inferred),
+            ["link s0-n3: certain → inferred"]
+        );
+        assert_eq!(
+            words(|t| t.root_bridge = None),
+            ["root bridge: s0 → not agreed on"]
+        );
+        assert_eq!(
+            words(|t| t.nodes.push(Node::new("s2", NodeKind::Switch))),
+            ["switch s2 is new"]
+        );
         assert_eq!(words(|t| t.clusters.clear()), ["no cluster is left"]);
-        assert_eq!(words(|t| drop(t.clusters[0].hosts.remove(1))), ["n3 left cluster"]);
+        assert_eq!(
+            words(|t| drop(t.clusters[0].hosts.remove(1))),
+            ["n3 left cluster"]
+        );
     }
 
     #[test]
@@ -334,11 +459,24 @@ mod tests {
         let (mut new, old) = (sample(), sample());
         new.links.remove(1);
         new.nodes[0].stale = true;
-        let back: Vec<String> = diff(&new, &old).iter().map(NetworkChange::to_string).collect();
+        let back: Vec<String> = diff(&new, &old)
+            .iter()
+            .map(NetworkChange::to_string)
+            .collect();
         assert_eq!(back, ["switch s0 answers again", "n3 is on s0 port swp4"]);
         let mut new = sample();
         new.clusters[0].hosts.clear();
-        let back: Vec<String> = diff(&new, &old).iter().map(NetworkChange::to_string).collect();
-        assert_eq!(back, ["n2 joined cluster", "n3 joined cluster", "n10 joined cluster"]);
+        let back: Vec<String> = diff(&new, &old)
+            .iter()
+            .map(NetworkChange::to_string)
+            .collect();
+        assert_eq!(
+            back,
+            [
+                "n2 joined cluster",
+                "n3 joined cluster",
+                "n10 joined cluster"
+            ]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Why a link is believed: facts that can be asked for. Their words exist in `Display` only.
 //!
-//! In files a piece of evidence is its text. What is read back from one is [`Evidence::ReadBack`], but for the few facts that something is
-//! decided on.
+//! In files a piece of evidence is its text. What is read back from one is [`Evidence::ReadBack`],
+//! but for the few facts that something is decided on.
 use crate::observation::{NeighbourId, StpState};
 use crate::topology::LinkState;
 use crate::wording::routed_hops;
@@ -282,7 +282,10 @@ pub enum Evidence {
 impl DevicePort {
     /// The port of this name on this device.
     pub fn new(device: impl Into<String>, port: impl Into<String>) -> DevicePort {
-        DevicePort { device: device.into(), port: port.into() }
+        DevicePort {
+            device: device.into(),
+            port: port.into(),
+        }
     }
 
     /// The two words that name it.
@@ -336,8 +339,13 @@ impl fmt::Display for AssumedRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AssumedRate::Gigabit => f.write_str("neither end says it, 1G assumed"),
-            AssumedRate::AsBefore(bridge) => write!(f, "that of the port before {bridge}; {bridge} does not say its own"),
-            AssumedRate::AsSlowestHost(rate) => write!(f, "nothing says it, {rate} assumed as the slowest host has"),
+            AssumedRate::AsBefore(bridge) => write!(
+                f,
+                "that of the port before {bridge}; {bridge} does not say its own"
+            ),
+            AssumedRate::AsSlowestHost(rate) => {
+                write!(f, "nothing says it, {rate} assumed as the slowest host has")
+            }
             AssumedRate::ReadBack(text) => f.write_str(text),
         }
     }
@@ -357,7 +365,9 @@ impl fmt::Display for SilentBridge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SilentBridge::Known(owner, address) => write!(f, "{owner} ({address})"),
-            SilentBridge::OnlyMissing(one, address) => write!(f, "{address}, and {one} is all that is missing,"),
+            SilentBridge::OnlyMissing(one, address) => {
+                write!(f, "{address}, and {one} is all that is missing,")
+            }
             SilentBridge::Unknown(address) => write!(f, "{address}"),
         }
     }
@@ -383,7 +393,9 @@ impl fmt::Display for Evidence {
             Evidence::PortDown(at) => write!(f, "port {} of {} is down", at.port, at.device),
             Evidence::HostsOnPort(hosts) => write!(f, "{hosts} hosts on one port"),
             Evidence::PlaceAssumed => f.write_str("its place on this side is assumed"),
-            Evidence::RoutedHops { hops, from, to } => write!(f, "{} from {from} to {to}", routed_hops(hops)),
+            Evidence::RoutedHops { hops, from, to } => {
+                write!(f, "{} from {from} to {to}", routed_hops(hops))
+            }
             Evidence::Kept { epoch, because } => write!(f, "as in epoch {epoch}; {because}"),
             Evidence::ReadBack(text) => f.write_str(text),
             Evidence::Names { .. }
@@ -400,7 +412,9 @@ impl fmt::Display for Evidence {
             | Evidence::LearnedBetween { .. }
             | Evidence::Facing { .. }
             | Evidence::BetweenPossible(_) => self.forwarding(f),
-            Evidence::HostBond { .. } | Evidence::Aggregate { .. } | Evidence::MembersGuessed => self.aggregate(f),
+            Evidence::HostBond { .. } | Evidence::Aggregate { .. } | Evidence::MembersGuessed => {
+                self.aggregate(f)
+            }
             Evidence::PortStates(_)
             | Evidence::OnlyWay
             | Evidence::Routed
@@ -416,24 +430,62 @@ impl Evidence {
     /// What devices say of their neighbours.
     fn neighbour(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Evidence::Names { protocol, at, neighbour, by, stale, down } => {
+            Evidence::Names {
+                protocol,
+                at,
+                neighbour,
+                by,
+                stale,
+                down,
+            } => {
                 let old = if *stale { ", as last seen" } else { "" };
                 let down = if *down { ", but the port is down" } else { "" };
-                write!(f, "{protocol}: {} names {neighbour} by {by}{old}{down}", at.short())
+                write!(
+                    f,
+                    "{protocol}: {} names {neighbour} by {by}{old}{down}",
+                    at.short()
+                )
             }
-            Evidence::Hears { protocol, at, from, by, old } => {
+            Evidence::Hears {
+                protocol,
+                at,
+                from,
+                by,
+                old,
+            } => {
                 write!(f, "{protocol}: {} hears {}", at.short(), from.short())?;
                 by.iter().try_for_each(|by| write!(f, " by {by}"))?;
                 f.write_str(if *old { ", as last heard" } else { "" })
             }
-            Evidence::NotNamedBack { device, other } => write!(f, "{device} does not name {other} back"),
-            Evidence::Unanswering(device) => write!(f, "{device} does not answer, so it neither confirms nor denies this"),
-            Evidence::BehindPossible { hidden: a, unnamed: b } => {
-                write!(f, "neither {a} nor {b} answers, and nobody names {b}: it may be behind {a}")
+            Evidence::NotNamedBack { device, other } => {
+                write!(f, "{device} does not name {other} back")
             }
-            Evidence::AlsoNames { at, named } => write!(f, "{} also names {named}, which nobody confirms", at.short()),
+            Evidence::Unanswering(device) => write!(
+                f,
+                "{device} does not answer, so it neither confirms nor denies this"
+            ),
+            Evidence::BehindPossible {
+                hidden: a,
+                unnamed: b,
+            } => {
+                write!(
+                    f,
+                    "neither {a} nor {b} answers, and nobody names {b}: it may be behind {a}"
+                )
+            }
+            Evidence::AlsoNames { at, named } => write!(
+                f,
+                "{} also names {named}, which nobody confirms",
+                at.short()
+            ),
             Evidence::NamedUnconfirmed { at, named } => {
-                write!(f, "{} also names {}, which {} does not confirm", at.short(), named.short(), named.device)
+                write!(
+                    f,
+                    "{} also names {}, which {} does not confirm",
+                    at.short(),
+                    named.short(),
+                    named.device
+                )
             }
             _ => Ok(()),
         }
@@ -443,24 +495,63 @@ impl Evidence {
     fn forwarding(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FDB: ")?;
         match self {
-            Evidence::OthersLearned(at) => write!(f, "others are learned on {}, who are elsewhere", at.short()),
+            Evidence::OthersLearned(at) => {
+                write!(f, "others are learned on {}, who are elsewhere", at.short())
+            }
             Evidence::OthersPossible(at) => write!(f, "others may be on {}, too", at.short()),
             Evidence::LearnedAtEdge { at, macs, stale } => {
-                let macs = macs.iter().map(Mac::to_string).collect::<Vec<_>>().join(" or ");
+                let macs = macs
+                    .iter()
+                    .map(Mac::to_string)
+                    .collect::<Vec<_>>()
+                    .join(" or ");
                 let old = if *stale { ", as last seen" } else { "" };
-                write!(f, "{} learned {macs} on edge port {}{old}", at.device, at.port)
+                write!(
+                    f,
+                    "{} learned {macs} on edge port {}{old}",
+                    at.device, at.port
+                )
             }
             Evidence::LearnedBeyond { host, silent } => {
-                write!(f, "those who learned {host} have it beyond their own ports, where {silent} is or may be")
+                write!(
+                    f,
+                    "those who learned {host} have it beyond their own ports, where {silent} is \
+                     or may be"
+                )
             }
             Evidence::LearnedBetween { mac, ends: [a, b] } => {
-                write!(f, "{mac} was learned between {} and {}, as if something stood there", a.short(), b.short())
+                write!(
+                    f,
+                    "{mac} was learned between {} and {}, as if something stood there",
+                    a.short(),
+                    b.short()
+                )
             }
-            Evidence::Facing { ends: [x, y], proof, sides: (ours, theirs), between } => {
-                write!(f, "{x} and {y} face each other: {proof}; {ours} stations on the one side, {theirs} on the other")?;
-                if *between > 0 { write!(f, ", {between} between: something unmanaged may stand there") } else { Ok(()) }
+            Evidence::Facing {
+                ends: [x, y],
+                proof,
+                sides: (ours, theirs),
+                between,
+            } => {
+                write!(
+                    f,
+                    "{x} and {y} face each other: {proof}; {ours} stations on the one side, \
+                     {theirs} on the other"
+                )?;
+                if *between > 0 {
+                    write!(
+                        f,
+                        ", {between} between: something unmanaged may stand there"
+                    )
+                } else {
+                    Ok(())
+                }
             }
-            Evidence::BetweenPossible(names) => write!(f, "{} may stand between, nothing says so or not", names.join(" or ")),
+            Evidence::BetweenPossible(names) => write!(
+                f,
+                "{} may stand between, nothing says so or not",
+                names.join(" or ")
+            ),
             _ => Ok(()),
         }
     }
@@ -469,15 +560,38 @@ impl Evidence {
     fn aggregate(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("LAG: ")?;
         match self {
-            Evidence::HostBond { cables, bond, aggregated } => {
-                let how = if *aggregated { "" } else { "; the switch names no aggregate, so they count as one cable" };
-                write!(f, "{cables} cables of {}{how}", bond.as_deref().unwrap_or("one aggregate"))
+            Evidence::HostBond {
+                cables,
+                bond,
+                aggregated,
+            } => {
+                let how = if *aggregated {
+                    ""
+                } else {
+                    "; the switch names no aggregate, so they count as one cable"
+                };
+                write!(
+                    f,
+                    "{cables} cables of {}{how}",
+                    bond.as_deref().unwrap_or("one aggregate")
+                )
             }
             Evidence::Aggregate { cables, a, b } => {
-                let port = |end: &(String, Option<String>)| end.1.clone().unwrap_or_else(|| "(not said)".to_owned());
-                write!(f, "{cables} cables between {} {} and {} {}", a.0, port(a), b.0, port(b))
+                let port = |end: &(String, Option<String>)| {
+                    end.1.clone().unwrap_or_else(|| "(not said)".to_owned())
+                };
+                write!(
+                    f,
+                    "{cables} cables between {} {} and {} {}",
+                    a.0,
+                    port(a),
+                    b.0,
+                    port(b)
+                )
             }
-            Evidence::MembersGuessed => f.write_str("which member is joined to which is not told; matched in the ports' order"),
+            Evidence::MembersGuessed => f.write_str(
+                "which member is joined to which is not told; matched in the ports' order",
+            ),
             _ => Ok(()),
         }
     }
@@ -486,19 +600,40 @@ impl Evidence {
     fn spanning_tree(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Evidence::PortStates(ends) => {
-                let ends: Vec<String> = ends.iter().map(|(at, state)| format!("{} {state}", at.short())).collect();
+                let ends: Vec<String> = ends
+                    .iter()
+                    .map(|(at, state)| format!("{} {state}", at.short()))
+                    .collect();
                 write!(f, "STP: {}", ends.join(", "))
             }
-            Evidence::OnlyWay => f.write_str("STP: not said at both ends, but there is no other way"),
+            Evidence::OnlyWay => {
+                f.write_str("STP: not said at both ends, but there is no other way")
+            }
             Evidence::Routed => f.write_str("routed: no spanning tree across"),
-            Evidence::RoutedElsewhere => f.write_str("routed: there is another way, and nothing tells which one packets take"),
+            Evidence::RoutedElsewhere => f.write_str(
+                "routed: there is another way, and nothing tells which one packets take",
+            ),
             Evidence::ThirdDesignated { at, bridge } => {
-                write!(f, "STP: {} names {bridge} as the designated bridge, as if something stood between", at.short())
+                write!(
+                    f,
+                    "STP: {} names {bridge} as the designated bridge, as if something stood \
+                     between",
+                    at.short()
+                )
             }
             Evidence::DesignatedPort { at, designated } => {
-                write!(f, "STP: {} names {} as the designated port", at.short(), designated.short())
+                write!(
+                    f,
+                    "STP: {} names {} as the designated port",
+                    at.short(),
+                    designated.short()
+                )
             }
-            Evidence::DesignatedBridge { at, bridge } => write!(f, "STP: {} names {bridge} as the designated bridge", at.short()),
+            Evidence::DesignatedBridge { at, bridge } => write!(
+                f,
+                "STP: {} names {bridge} as the designated bridge",
+                at.short()
+            ),
             _ => Ok(()),
         }
     }
@@ -538,14 +673,29 @@ mod tests {
     fn what_is_decided_on_is_known_again_when_a_file_is_read_back() {
         let json = r#"["stated in the inventory","rate: neither end says it, 1G assumed","rate: as in older files","LLDP: s0 p1 names s1 by name s1"]"#;
         let read: Vec<Evidence> = serde_json::from_str(json).unwrap();
-        assert_eq!(read[..2], [Evidence::Stated, Evidence::Rate(AssumedRate::Gigabit)]);
-        assert!(matches!(&read[2..], [Evidence::Rate(AssumedRate::ReadBack(_)), Evidence::ReadBack(_)]), "{read:?}");
+        assert_eq!(
+            read[..2],
+            [Evidence::Stated, Evidence::Rate(AssumedRate::Gigabit)]
+        );
+        assert!(
+            matches!(
+                &read[2..],
+                [
+                    Evidence::Rate(AssumedRate::ReadBack(_)),
+                    Evidence::ReadBack(_)
+                ]
+            ),
+            "{read:?}"
+        );
         assert_eq!(serde_json::to_string(&read).unwrap(), json);
     }
 
     #[test]
     fn a_name_within_another_name_is_not_meant() {
-        let back = Evidence::NotNamedBack { device: "s10".into(), other: "s2".into() };
+        let back = Evidence::NotNamedBack {
+            device: "s10".into(),
+            other: "s2".into(),
+        };
         assert!(back.concerns("s10") && back.concerns("s2") && !back.concerns("s1"));
     }
 }

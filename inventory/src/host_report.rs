@@ -1,14 +1,15 @@
 //! What a host agent says: its network cards, what it heard on them, and how far other hosts are.
 //!
-//! A host speaks for itself only. It reports whole states, not changes: a report replaces the one before, and a lost one
-//! costs nothing.
+//! A host speaks for itself only. It reports whole states, not changes: a report replaces the one
+//! before, and a lost one costs nothing.
 use crate::address::AddressFault;
 use crate::observation::{BridgeId, NeighbourId, SystemCapabilities};
 use crate::{BitsPerSec, Mac, Millis, sanitize};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// The longest text in a report: a TLV's value (IEEE 802.1AB, 9.4) has at most 511 octets, each shown as two digits.
+/// The longest text in a report: a TLV's value (IEEE 802.1AB, 9.4) has at most 511 octets, each
+/// shown as two digits.
 const LONGEST: usize = 1024;
 /// Entries in one list of a report: no host has more cards or hears more bridges.
 const MOST: usize = 4096;
@@ -16,13 +17,14 @@ const MOST: usize = 4096;
 /// Ranks a host may offer: none has more processors, and more ranks than that are a mistake.
 pub const SLOTS: std::ops::RangeInclusive<u32> = 1..=65_536;
 
-/// One host's report. Of agents of another age it may have further lists, which are passed over; an entry that is not understood
-/// is refused.
+/// One host's report. Of agents of another age it may have further lists, which are passed over; an
+/// entry that is not understood is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostReport {
     /// The name it goes by: that of the inventory.
     pub host: String,
-    /// How many ranks it offers: the processors it may use, unless its operator stated another number.
+    /// How many ranks it offers: the processors it may use, unless its operator stated another
+    /// number.
     pub slots: u32,
     /// Its Ethernet cards.
     pub nics: Vec<Nic>,
@@ -71,7 +73,8 @@ pub struct HeardFrame {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum HeardContent {
-    /// LLDP (IEEE 802.1AB) or CDP: no bridge passes on the first, those that do not speak CDP pass on the second.
+    /// LLDP (IEEE 802.1AB) or CDP: no bridge passes on the first, those that do not speak CDP pass
+    /// on the second.
     Neighbour {
         /// Which of the two.
         protocol: DiscoveryProtocol,
@@ -117,7 +120,8 @@ pub struct ProbedPath {
     pub to: String,
     /// The address probed.
     pub address: IpAddr,
-    /// Routers on the way in order, `None` for one that does not answer. Empty: no routed hop between.
+    /// Routers on the way in order, `None` for one that does not answer. Empty: no routed hop
+    /// between.
     pub hops: Vec<Option<IpAddr>>,
     /// Whether the host itself answered; where not, `hops` is as far as the probes came.
     pub reached: bool,
@@ -158,59 +162,118 @@ pub struct ProbeTarget {
 }
 
 impl HostReport {
-    /// What makes a well-formed report unfit: texts and lists that are longer than any host's, addresses that are no host's, and
-    /// characters that cannot be seen ([`sanitize::is_hidden`]), which would reach terminals and logs.
+    /// What makes a well-formed report unfit: texts and lists that are longer than any host's,
+    /// addresses that are no host's, and characters that cannot be seen ([`sanitize::is_hidden`]),
+    /// which would reach terminals and logs.
     ///
     /// # Errors
     /// Place and problem, for the agent's operator.
     pub fn check(&self) -> Result<(), String> {
         if !SLOTS.contains(&self.slots) {
-            return Err(format!("slots: {}; expected {} to {}", self.slots, SLOTS.start(), SLOTS.end()));
+            return Err(format!(
+                "slots: {}; expected {} to {}",
+                self.slots,
+                SLOTS.start(),
+                SLOTS.end()
+            ));
         }
-        let lists = [("nics", self.nics.len()), ("heard", self.heard.len()), ("paths", self.paths.len())];
+        let lists = [
+            ("nics", self.nics.len()),
+            ("heard", self.heard.len()),
+            ("paths", self.paths.len()),
+        ];
         for (list, length) in lists {
             if length > MOST {
                 return Err(format!("{list}: {length} entries; expected at most {MOST}"));
             }
         }
         if let Some(nic) = self.nics.iter().find(|n| n.addresses.len() > MOST) {
-            return Err(format!("nics: {} addresses on one card; expected at most {MOST}", nic.addresses.len()));
+            return Err(format!(
+                "nics: {} addresses on one card; expected at most {MOST}",
+                nic.addresses.len()
+            ));
         }
         let addresses = self.nics.iter().flat_map(|n| &n.addresses);
-        if let Some((address, wrong)) = addresses.copied().find_map(|a| Some((a, AddressFault::within(a)?))) {
-            return Err(format!("nics.addresses: {}/{}: {wrong}; expected one that other hosts reach this one by", address.0, address.1));
+        if let Some((address, wrong)) = addresses
+            .copied()
+            .find_map(|a| Some((a, AddressFault::within(a)?)))
+        {
+            return Err(format!(
+                "nics.addresses: {}/{}: {wrong}; expected one that other hosts reach this one by",
+                address.0, address.1
+            ));
         }
-        if let Some(path) = self.paths.iter().find(|p| p.hops.len() > usize::from(u8::MAX)) {
-            return Err(format!("paths: {} hops; a time to live ends at {}", path.hops.len(), u8::MAX));
+        if let Some(path) = self
+            .paths
+            .iter()
+            .find(|p| p.hops.len() > usize::from(u8::MAX))
+        {
+            return Err(format!(
+                "paths: {} hops; a time to live ends at {}",
+                path.hops.len(),
+                u8::MAX
+            ));
         }
         self.texts().try_for_each(|(place, text)| match text {
-            t if t.len() > LONGEST => Err(format!("{place}: {} octets; expected at most {LONGEST}", t.len())),
-            t if t.contains(sanitize::is_hidden) => Err(format!("{place}: characters that cannot be seen; expected printable text")),
+            t if t.len() > LONGEST => Err(format!(
+                "{place}: {} octets; expected at most {LONGEST}",
+                t.len()
+            )),
+            t if t.contains(sanitize::is_hidden) => Err(format!(
+                "{place}: characters that cannot be seen; expected printable text"
+            )),
             _ => Ok(()),
         })
     }
 
-    /// The card that a link's end names, by its name or MAC address as LLDP has it, and the bond or bridge it is a member of.
+    /// The card that a link's end names, by its name or MAC address as LLDP has it, and the bond or
+    /// bridge it is a member of.
     pub fn cards_at(&self, port: &str) -> impl Iterator<Item = &Nic> {
-        let is_there = move |n: &&Nic| n.name == port || port.parse().is_ok_and(|mac: Mac| n.mac == Some(mac));
-        let master = self.nics.iter().find(is_there).and_then(|n| n.master.as_deref());
-        self.nics.iter().filter(move |n| is_there(n) || Some(n.name.as_str()) == master)
+        let is_there =
+            move |n: &&Nic| n.name == port || port.parse().is_ok_and(|mac: Mac| n.mac == Some(mac));
+        let master = self
+            .nics
+            .iter()
+            .find(is_there)
+            .and_then(|n| n.master.as_deref());
+        self.nics
+            .iter()
+            .filter(move |n| is_there(n) || Some(n.name.as_str()) == master)
     }
 
     /// Every text and where it stands.
     fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let nics = self.nics.iter().flat_map(|n| [("nics.name", Some(n.name.as_str())), ("nics.master", n.master.as_deref())]);
+        let nics = self.nics.iter().flat_map(|n| {
+            [
+                ("nics.name", Some(n.name.as_str())),
+                ("nics.master", n.master.as_deref()),
+            ]
+        });
         let heard = self.heard.iter().flat_map(|h| {
             let said: [_; 4] = match &h.said {
-                HeardContent::Neighbour { chassis, port, port_descr, name, .. } => {
-                    [id_text(chassis), id_text(port), Some(port_descr), Some(name)]
-                }
+                HeardContent::Neighbour {
+                    chassis,
+                    port,
+                    port_descr,
+                    name,
+                    ..
+                } => [
+                    id_text(chassis),
+                    id_text(port),
+                    Some(port_descr),
+                    Some(name),
+                ],
                 HeardContent::Bpdu { .. } => [None; 4],
             };
-            [("heard.nic", Some(h.nic.as_str()))].into_iter().chain(said.map(|text| ("heard.said", text)))
+            [("heard.nic", Some(h.nic.as_str()))]
+                .into_iter()
+                .chain(said.map(|text| ("heard.said", text)))
         });
         let paths = self.paths.iter().map(|p| ("paths.to", Some(p.to.as_str())));
-        let texts = std::iter::once(("host", Some(self.host.as_str()))).chain(nics).chain(heard).chain(paths);
+        let texts = std::iter::once(("host", Some(self.host.as_str())))
+            .chain(nics)
+            .chain(heard)
+            .chain(paths);
         texts.filter_map(|(place, text)| Some((place, text?)))
     }
 }
@@ -238,8 +301,16 @@ mod tests {
         HostReport {
             host: "n0".into(),
             slots: 4,
-            nics: vec![Nic { name: "eth0".into(), up: true, ..Nic::default() }],
-            heard: vec![HeardFrame { nic: "eth0".into(), at: Millis(1), said }],
+            nics: vec![Nic {
+                name: "eth0".into(),
+                up: true,
+                ..Nic::default()
+            }],
+            heard: vec![HeardFrame {
+                nic: "eth0".into(),
+                at: Millis(1),
+                said,
+            }],
             ..HostReport::default()
         }
     }
@@ -254,9 +325,23 @@ mod tests {
     #[test]
     fn a_list_of_another_age_is_passed_over_and_an_entry_is_not() {
         let told = serde_json::to_string(&report()).unwrap();
-        let older = told.replacen('{', r#"{"changes":[{"at":1,"nic":"eth0","what":"neighbour"}],"#, 1);
-        assert_eq!(serde_json::from_str::<HostReport>(&older).unwrap(), report());
-        assert!(serde_json::from_str::<HostReport>(&told.replacen(r#"{"name""#, r#"{"alias":"lan0","name""#, 1)).is_err());
+        let older = told.replacen(
+            '{',
+            r#"{"changes":[{"at":1,"nic":"eth0","what":"neighbour"}],"#,
+            1,
+        );
+        assert_eq!(
+            serde_json::from_str::<HostReport>(&older).unwrap(),
+            report()
+        );
+        assert!(
+            serde_json::from_str::<HostReport>(&told.replacen(
+                r#"{"name""#,
+                r#"{"alias":"lan0","name""#,
+                1
+            ))
+            .is_err()
+        );
     }
 
     #[test]
@@ -267,9 +352,18 @@ mod tests {
             report.check().unwrap_err()
         };
         assert_eq!(with(|r| r.slots = 0), "slots: 0; expected 1 to 65536");
-        assert_eq!(with(|r| r.slots = u32::MAX), "slots: 4294967295; expected 1 to 65536");
-        assert!(with(|r| r.host = "n0\u{1b}[2J".into()).starts_with("host: characters that cannot be seen"));
-        assert!(with(|r| r.nics[0].name = "e\u{202e}th".into()).starts_with("nics.name: characters that cannot be seen"));
+        assert_eq!(
+            with(|r| r.slots = u32::MAX),
+            "slots: 4294967295; expected 1 to 65536"
+        );
+        assert!(
+            with(|r| r.host = "n0\u{1b}[2J".into())
+                .starts_with("host: characters that cannot be seen")
+        );
+        assert!(
+            with(|r| r.nics[0].name = "e\u{202e}th".into())
+                .starts_with("nics.name: characters that cannot be seen")
+        );
         assert!(with(|r| r.nics[0].name = "e".repeat(1025)).starts_with("nics.name: 1025 octets"));
         for (bad, length, wrong) in [
             ("127.0.0.1", 8, "loopback"),
@@ -279,15 +373,26 @@ mod tests {
             ("::", 0, "network"),
         ] {
             let mut report = report();
-            report.nics[0].addresses = vec![("10.0.0.1".parse().unwrap(), 24), (bad.parse().unwrap(), length)];
+            report.nics[0].addresses = vec![
+                ("10.0.0.1".parse().unwrap(), 24),
+                (bad.parse().unwrap(), length),
+            ];
             let problem = report.check().unwrap_err();
-            assert!(problem.starts_with(&format!("nics.addresses: {bad}/{length}: a ")) && problem.contains(wrong), "{problem}");
+            assert!(
+                problem.starts_with(&format!("nics.addresses: {bad}/{length}: a "))
+                    && problem.contains(wrong),
+                "{problem}"
+            );
         }
-        assert!(with(|r| r.heard = vec![r.heard[0].clone(); 4097]).starts_with("heard: 4097 entries"));
         assert!(
-            with(|r| if let HeardContent::Neighbour { port, .. } = &mut r.heard[0].said {
-                *port = NeighbourId::Text("\n".into())
-            })
+            with(|r| r.heard = vec![r.heard[0].clone(); 4097]).starts_with("heard: 4097 entries")
+        );
+        assert!(
+            with(
+                |r| if let HeardContent::Neighbour { port, .. } = &mut r.heard[0].said {
+                    *port = NeighbourId::Text("\n".into())
+                }
+            )
             .contains("heard.said")
         );
     }

@@ -1,4 +1,5 @@
-//! The operator's inventory: which switches to ask, with which credentials, and which hosts to expect.
+//! The operator's inventory: which switches to ask, with which credentials, and which hosts to
+//! expect.
 //!
 //! ```yaml
 //! switches:
@@ -25,7 +26,9 @@
 mod contradiction;
 mod credential;
 
-pub use credential::{AuthProtocol, AuthSettings, Credential, PrivacyProtocol, PrivacySettings, SnmpUser};
+pub use credential::{
+    AuthProtocol, AuthSettings, Credential, PrivacyProtocol, PrivacySettings, SnmpUser,
+};
 
 use crate::secret::SecretLocation;
 use crate::topology::LinkState;
@@ -54,7 +57,8 @@ pub struct Inventory {
     /// Where to hear what devices send unasked; `None`: nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traps: Option<TrapSettings>,
-    /// Hosts by cluster, as the operator groups them; those of no cluster are left to what is found.
+    /// Hosts by cluster, as the operator groups them; those of no cluster are left to what is
+    /// found.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub clusters: IndexMap<String, Vec<String>>,
     /// Routers that cannot be asked, for links to end at.
@@ -70,7 +74,10 @@ pub struct Inventory {
 
 /// A cable as the operator knows it. A host has one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a map like {a: s0, a_port: swp1, b: s1}")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a map like {a: s0, a_port: swp1, b: s1}"
+)]
 pub struct InventoryCable {
     /// One end: a switch, router or unmanaged bridge.
     pub a: String,
@@ -111,7 +118,10 @@ pub struct InventorySwitch {
 
 /// What is known of a host beforehand; nothing is needed where it speaks LLDP under its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a map like {mac: \"02:00:00:00:00:01\"}")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a map like {mac: \"02:00:00:00:00:01\"}"
+)]
 pub struct InventoryHost {
     /// Its MAC address on the cluster network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +136,11 @@ pub struct InventoryHost {
 
 /// How often and how patiently the network is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a map like {poll: 500ms, full: 60s}")]
+#[serde(
+    deny_unknown_fields,
+    default,
+    expecting = "a map like {poll: 500ms, full: 60s}"
+)]
 pub struct InventoryTiming {
     /// A change must hold still this long before it is believed. 500 ms.
     #[serde(with = "units::duration")]
@@ -146,7 +160,10 @@ pub struct InventoryTiming {
 
 /// Where to hear what devices send unasked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a map like {listen: \"0.0.0.0:162\"}")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a map like {listen: \"0.0.0.0:162\"}"
+)]
 pub struct TrapSettings {
     /// Address and port, usually `0.0.0.0:162`.
     pub listen: SocketAddr,
@@ -155,7 +172,13 @@ pub struct TrapSettings {
 impl Default for InventoryTiming {
     fn default() -> InventoryTiming {
         let ms = Duration::from_millis;
-        InventoryTiming { hold_down: ms(500), poll: ms(500), full: ms(60_000), timeout: ms(500), retries: 2 }
+        InventoryTiming {
+            hold_down: ms(500),
+            poll: ms(500),
+            full: ms(60_000),
+            timeout: ms(500),
+            retries: 2,
+        }
     }
 }
 
@@ -166,14 +189,24 @@ impl Inventory {
     /// [`InputFileError`] with the line for anything that is no inventory or contradicts itself.
     pub fn parse(file: &str, text: &str) -> Result<Inventory, InputFileError> {
         let written: InventoryFields = yaml::read(file, text).map_err(|e| match e {
-            InputFileError::Syntax { file, line, problem } => {
-                InputFileError::Syntax { file, line, problem: credential::unquoted(&problem).unwrap_or(problem) }
-            }
+            InputFileError::Syntax {
+                file,
+                line,
+                problem,
+            } => InputFileError::Syntax {
+                file,
+                line,
+                problem: credential::unquoted(&problem).unwrap_or(problem),
+            },
             content => content,
         })?;
         Inventory::try_from(written).map_err(|c| {
             let line = contradiction::line_of(text, c.section, &c.name);
-            InputFileError::Content { file: file.to_owned(), line, problem: c.problem }
+            InputFileError::Content {
+                file: file.to_owned(),
+                line,
+                problem: c.problem,
+            }
         })
     }
 
@@ -182,17 +215,24 @@ impl Inventory {
         self.snmp.get(&switch.snmp)
     }
 
-    /// Fetches every secret that is kept outside the file; `read` gets the place and gives the text.
+    /// Fetches every secret that is kept outside the file; `read` gets the place and gives the
+    /// text.
     ///
     /// # Errors
     /// The first one of `read`, with the credential's name before it.
-    pub fn resolve_secrets(&mut self, mut read: impl FnMut(SecretLocation<'_>) -> Result<String, String>) -> Result<(), String> {
+    pub fn resolve_secrets(
+        &mut self,
+        mut read: impl FnMut(SecretLocation<'_>) -> Result<String, String>,
+    ) -> Result<(), String> {
         for (name, credential) in &mut self.snmp {
             let secrets = match credential {
                 Credential::Community(community) => vec![community],
-                Credential::User(user) => {
-                    user.auth.iter_mut().map(|a| &mut a.key).chain(user.privacy.iter_mut().map(|p| &mut p.key)).collect()
-                }
+                Credential::User(user) => user
+                    .auth
+                    .iter_mut()
+                    .map(|a| &mut a.key)
+                    .chain(user.privacy.iter_mut().map(|p| &mut p.key))
+                    .collect(),
             };
             for secret in secrets {
                 secret
@@ -206,12 +246,17 @@ impl Inventory {
         Ok(())
     }
 
-    /// Puts a found network's hosts into the order stated here, with the ranks and addresses stated here.
+    /// Puts a found network's hosts into the order stated here, with the ranks and addresses stated
+    /// here.
     pub fn apply_stated_hosts(&self, file: &mut TopologyFile) {
-        file.hosts.sort_by_cached_key(|name, _| self.hosts.get_index_of(name).unwrap_or(usize::MAX));
+        file.hosts
+            .sort_by_cached_key(|name, _| self.hosts.get_index_of(name).unwrap_or(usize::MAX));
         for (name, host) in &mut file.hosts {
             if let Some(stated) = self.hosts.get(name) {
-                (host.ranks, host.address) = (stated.ranks.unwrap_or(host.ranks), stated.address.or(host.address));
+                (host.ranks, host.address) = (
+                    stated.ranks.unwrap_or(host.ranks),
+                    stated.address.or(host.address),
+                );
             }
         }
     }
@@ -253,8 +298,28 @@ impl TryFrom<InventoryFields> for Inventory {
             })?;
             snmp.insert(name, credential);
         }
-        let InventoryFields { switches, hosts, timing, traps, clusters, routers, unmanaged, links, .. } = written;
-        let inventory = Inventory { switches, snmp, hosts, timing, traps, clusters, routers, unmanaged, links };
+        let InventoryFields {
+            switches,
+            hosts,
+            timing,
+            traps,
+            clusters,
+            routers,
+            unmanaged,
+            links,
+            ..
+        } = written;
+        let inventory = Inventory {
+            switches,
+            snmp,
+            hosts,
+            timing,
+            traps,
+            clusters,
+            routers,
+            unmanaged,
+            links,
+        };
         inventory.contradiction().map_or(Ok(inventory), Err)
     }
 }
@@ -267,17 +332,28 @@ fn default_credential() -> String {
 const SNMP_PORT: u16 = 161;
 
 fn write_address<S: Serializer>(address: &SocketAddr, s: S) -> Result<S::Ok, S::Error> {
-    if address.port() == SNMP_PORT { s.collect_str(&address.ip()) } else { s.collect_str(address) }
+    if address.port() == SNMP_PORT {
+        s.collect_str(&address.ip())
+    } else {
+        s.collect_str(address)
+    }
 }
 
 fn read_address<'de, D: Deserializer<'de>>(d: D) -> Result<SocketAddr, D::Error> {
     let text = String::deserialize(d)?;
-    let with_port = text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, SNMP_PORT));
+    let with_port = text
+        .parse::<IpAddr>()
+        .map(|ip| SocketAddr::new(ip, SNMP_PORT));
     let address: SocketAddr = with_port.or_else(|_| text.parse()).map_err(|_| {
-        D::Error::custom(format!("address \"{text}\": expected an IP address, with a port if it is not 161: 10.0.0.1, \"10.0.0.1:1161\""))
+        D::Error::custom(format!(
+            "address \"{text}\": expected an IP address, with a port if it \
+                                  is not 161: 10.0.0.1, \"10.0.0.1:1161\""
+        ))
     })?;
     if address.port() == 0 {
-        return Err(D::Error::custom(format!("address \"{text}\": port 0 cannot be asked")));
+        return Err(D::Error::custom(format!(
+            "address \"{text}\": port 0 cannot be asked"
+        )));
     }
     Ok(address)
 }

@@ -4,7 +4,8 @@
 //! Observation --views--> View per switch --infer--> Topology --tree--> Tree (what schedules plan on)
 //! ```
 //!
-//! The step `infer` is a crate of its own, and so is `cabling`: what is told of a topology to people and other tools.
+//! The step `infer` is a crate of its own, and so is `cabling`: what is told of a topology to
+//! people and other tools.
 //!
 //! | module | one idea |
 //! |---|---|

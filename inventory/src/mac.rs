@@ -21,7 +21,8 @@ impl Mac {
     /// The address so many after this one, within the same manufacturer's block.
     pub fn plus(self, n: u32) -> Mac {
         let [a, b, c, d, e, f] = self.0;
-        let [_, x, y, z] = (u32::from_be_bytes([0, d, e, f]).wrapping_add(n) & 0xff_ffff).to_be_bytes();
+        let [_, x, y, z] =
+            (u32::from_be_bytes([0, d, e, f]).wrapping_add(n) & 0xff_ffff).to_be_bytes();
         Mac([a, b, c, x, y, z])
     }
 
@@ -39,10 +40,17 @@ impl FromStr for Mac {
         let mut octets = [0; 6];
         let mut parts = text.trim().split([':', '-']);
         for octet in &mut octets {
-            let part = parts.next().filter(|p| (1..=2).contains(&p.len())).ok_or_else(bad)?;
+            let part = parts
+                .next()
+                .filter(|p| (1..=2).contains(&p.len()))
+                .ok_or_else(bad)?;
             *octet = u8::from_str_radix(part, 16).map_err(|_| bad())?;
         }
-        if parts.next().is_some() { Err(bad()) } else { Ok(Mac(octets)) }
+        if parts.next().is_some() {
+            Err(bad())
+        } else {
+            Ok(Mac(octets))
+        }
     }
 }
 
@@ -67,7 +75,9 @@ impl Serialize for Mac {
 
 impl<'de> Deserialize<'de> for Mac {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Mac, D::Error> {
-        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+        String::deserialize(d)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -80,7 +90,13 @@ mod tests {
         let mac: Mac = "02:0:00:aB:00:01".parse().unwrap();
         assert_eq!(mac.to_string(), "02:00:00:ab:00:01");
         assert!(mac.is_station());
-        for text in ["", "02:00:00:00:00", "02:00:00:00:00:01:02", "02:00:00:00:00:1g", "0200:00:00:00:00:1"] {
+        for text in [
+            "",
+            "02:00:00:00:00",
+            "02:00:00:00:00:01:02",
+            "02:00:00:00:00:1g",
+            "0200:00:00:00:00:1",
+        ] {
             assert!(text.parse::<Mac>().is_err(), "{text}");
         }
         assert!(!Mac([0; 6]).is_station() && !Mac([1, 0x80, 0xc2, 0, 0, 0x0e]).is_station());

@@ -9,9 +9,13 @@ pub fn natural(name: &str) -> NaturalKey {
     let mut key = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let digits = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
         let (text, after) = rest.split_at(digits);
-        let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        let end = after
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(after.len());
         let (number, after) = after.split_at(end);
         key.push((text.to_owned(), number.parse().unwrap_or(u64::MAX)));
         rest = after;
@@ -26,9 +30,30 @@ mod tests {
 
     #[test]
     fn numbers_count_as_numbers() {
-        let mut names = ["n10", "n2", "rack1-n3", "n1", "n", "rack1-n20", "99999999999999999999999", "a"];
+        let mut names = [
+            "n10",
+            "n2",
+            "rack1-n3",
+            "n1",
+            "n",
+            "rack1-n20",
+            "99999999999999999999999",
+            "a",
+        ];
         names.sort_by_cached_key(|n| natural(n));
-        assert_eq!(names, ["99999999999999999999999", "a", "n1", "n2", "n10", "n", "rack1-n3", "rack1-n20"]);
+        assert_eq!(
+            names,
+            [
+                "99999999999999999999999",
+                "a",
+                "n1",
+                "n2",
+                "n10",
+                "n",
+                "rack1-n3",
+                "rack1-n20"
+            ]
+        );
         assert!(natural("n1") != natural("n01"));
     }
 }

@@ -43,7 +43,8 @@ pub enum DeviceTable {
     System,
     /// IF-MIB ifTable and ifXTable.
     Interfaces,
-    /// LLDP-MIB local and remote tables, and CISCO-CDP-MIB's: what is known of neighbours changes together.
+    /// LLDP-MIB local and remote tables, and CISCO-CDP-MIB's: what is known of neighbours changes
+    /// together.
     Lldp,
     /// BRIDGE-MIB dot1dBase and dot1dStp.
     Bridge,
@@ -55,11 +56,18 @@ pub enum DeviceTable {
 
 impl DeviceTable {
     /// Every table, in the order a full look reads them.
-    pub const ALL: [DeviceTable; 6] =
-        [DeviceTable::System, DeviceTable::Interfaces, DeviceTable::Lldp, DeviceTable::Bridge, DeviceTable::Fdb, DeviceTable::Arp];
+    pub const ALL: [DeviceTable; 6] = [
+        DeviceTable::System,
+        DeviceTable::Interfaces,
+        DeviceTable::Lldp,
+        DeviceTable::Bridge,
+        DeviceTable::Fdb,
+        DeviceTable::Arp,
+    ];
 }
 
-/// The content of one table, or the failure to get it. A fact replaces the former one of its table whole.
+/// The content of one table, or the failure to get it. A fact replaces the former one of its table
+/// whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceFact {
@@ -79,7 +87,8 @@ pub enum DeviceFact {
     Pulse(DevicePulse),
     /// A host agent's report.
     Host(HostReport),
-    /// The device did not answer, or answered nonsense: its former facts turn stale, they are not dropped.
+    /// The device did not answer, or answered nonsense: its former facts turn stale, they are not
+    /// dropped.
     Failed {
         /// What was asked; `None` when nothing could be asked at all.
         table: Option<DeviceTable>,
@@ -199,7 +208,8 @@ pub struct CdpNeighbour {
     pub capabilities: Option<SystemCapabilities>,
 }
 
-/// What a neighbour says it does (IEEE 802.1AB-2005, LldpSystemCapabilitiesMap), as far as it matters here.
+/// What a neighbour says it does (IEEE 802.1AB-2005, LldpSystemCapabilitiesMap), as far as it
+/// matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SystemCapabilities {
     /// bridge(2).
@@ -208,8 +218,8 @@ pub struct SystemCapabilities {
     pub router: bool,
 }
 
-/// An LLDP chassis or port identifier, reduced to what it can be matched by (IEEE 802.1AB 8.5.2, 8.5.3;
-/// the two subtype enumerations differ, the reader resolves them).
+/// An LLDP chassis or port identifier, reduced to what it can be matched by (IEEE 802.1AB 8.5.2,
+/// 8.5.3; the two subtype enumerations differ, the reader resolves them).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NeighbourId {
@@ -217,7 +227,8 @@ pub enum NeighbourId {
     Mac(Mac),
     /// A network address.
     Address(IpAddr),
-    /// An interface name, alias, component or locally assigned text; unprintable octets as hexadecimal.
+    /// An interface name, alias, component or locally assigned text; unprintable octets as
+    /// hexadecimal.
     Text(String),
 }
 
@@ -301,7 +312,8 @@ impl fmt::Display for StpState {
     }
 }
 
-/// One learned row of the forwarding database; rows that are not learned(3) are left out by the reader.
+/// One learned row of the forwarding database; rows that are not learned(3) are left out by the
+/// reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FdbEntry {
     /// The station.
@@ -334,7 +346,8 @@ pub struct DevicePulse {
     pub lldp_last_change: Option<u32>,
     /// ifOperStatus is up, per ifIndex.
     pub up: Vec<(u32, bool)>,
-    /// ifHCInOctets and ifHCOutOctets per ifIndex, for the load; ifInOctets and ifOutOctets where the device has no other.
+    /// ifHCInOctets and ifHCOutOctets per ifIndex, for the load; ifInOctets and ifOutOctets where
+    /// the device has no other.
     pub octets: Vec<(u32, u64, u64)>,
     /// `octets` are of 32 bits, and wrap.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -347,8 +360,22 @@ pub struct DevicePulse {
 impl DevicePulse {
     /// The same pulse; where it is brief, with what was said of ports before.
     pub fn completed(&self, before: Option<&DevicePulse>) -> DevicePulse {
-        let Some(before) = before.filter(|_| self.brief) else { return self.clone() };
-        let DevicePulse { stp_states, up, octets, narrow, .. } = before.clone();
-        DevicePulse { stp_states, up, octets, narrow, ..self.clone() }
+        let Some(before) = before.filter(|_| self.brief) else {
+            return self.clone();
+        };
+        let DevicePulse {
+            stp_states,
+            up,
+            octets,
+            narrow,
+            ..
+        } = before.clone();
+        DevicePulse {
+            stp_states,
+            up,
+            octets,
+            narrow,
+            ..self.clone()
+        }
     }
 }

@@ -1,19 +1,27 @@
-//! Ranks by name: `n0` is the only rank of host n0, `n0:0`, `n0:1`, … are the ranks of a host that has several. No host's name
-//! holds a colon.
+//! Ranks by name: `n0` is the only rank of host n0, `n0:0`, `n0:1`, … are the ranks of a host that
+//! has several. No host's name holds a colon.
 use crate::tree::{NodeNumber, Tree, TreeError};
 
 /// The ranks that the tree's hosts offer, host by host.
 pub fn names(tree: &Tree) -> Vec<String> {
     let of = |host: NodeNumber| {
         let (name, ranks) = (tree.name(host), tree.ranks(host));
-        (0..ranks).map(move |rank| if ranks == 1 { name.to_owned() } else { format!("{name}:{rank}") })
+        (0..ranks).map(move |rank| {
+            if ranks == 1 {
+                name.to_owned()
+            } else {
+                format!("{name}:{rank}")
+            }
+        })
     };
     (0..tree.hosts()).flat_map(of).collect()
 }
 
 /// How many ranks the tree's hosts offer, without naming them.
 pub fn count(tree: &Tree) -> u64 {
-    (0..tree.hosts()).map(|host| u64::from(tree.ranks(host))).sum()
+    (0..tree.hosts())
+        .map(|host| u64::from(tree.ranks(host)))
+        .sum()
 }
 
 /// The tree whose leaves are these ranks, in this order ([`Tree::with_ranks`]).
@@ -21,29 +29,50 @@ pub fn count(tree: &Tree) -> u64 {
 /// # Errors
 /// [`TreeError`]: no rank, one listed twice, one that its host does not offer.
 pub fn tree<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<Tree, TreeError> {
-    let numbers: std::collections::HashMap<&str, NodeNumber> = tree.host_names().iter().map(String::as_str).zip(0..).collect();
+    let numbers: std::collections::HashMap<&str, NodeNumber> = tree
+        .host_names()
+        .iter()
+        .map(String::as_str)
+        .zip(0..)
+        .collect();
     let resolve = |name: &str| {
         let (host, rank) = match name.split_once(':') {
             None => (name, 0),
-            Some((host, rank)) => (host, rank.parse().ok().filter(|r: &u32| r.to_string() == rank)?),
+            Some((host, rank)) => (
+                host,
+                rank.parse().ok().filter(|r: &u32| r.to_string() == rank)?,
+            ),
         };
-        numbers.get(host).copied().filter(|&host| rank < tree.ranks(host))
+        numbers
+            .get(host)
+            .copied()
+            .filter(|&host| rank < tree.ranks(host))
     };
     let place = |name: &S| {
         let name = name.as_ref();
-        resolve(name).map(|host| (name.to_owned(), host)).ok_or_else(|| TreeError::Unknown(name.to_owned()))
+        resolve(name)
+            .map(|host| (name.to_owned(), host))
+            .ok_or_else(|| TreeError::Unknown(name.to_owned()))
     };
     let places = ranks.iter().map(place).collect::<Result<Vec<_>, _>>()?;
     if let Some(twice) = first_repeated(&places) {
         return Err(TreeError::Twice(twice));
     }
     // One rank a host, all by the hosts' own names: the common case needs no leaves of its own.
-    if ranks.iter().all(|name| !name.as_ref().contains(':')) { tree.restrict(ranks) } else { tree.with_ranks(&places) }
+    if ranks.iter().all(|name| !name.as_ref().contains(':')) {
+        tree.restrict(ranks)
+    } else {
+        tree.with_ranks(&places)
+    }
 }
 
 fn first_repeated(places: &[(String, NodeNumber)]) -> Option<String> {
     let mut seen = std::collections::HashSet::new();
-    places.iter().map(|(name, _)| name).find(|name| !seen.insert(name.as_str())).cloned()
+    places
+        .iter()
+        .map(|(name, _)| name)
+        .find(|name| !seen.insert(name.as_str()))
+        .cloned()
 }
 
 #[cfg(test)]
@@ -52,7 +81,8 @@ mod tests {
     use crate::TopologyFile;
 
     fn sample() -> Tree {
-        let text = "switches: [s]\nhosts: {a: {switch: s, ranks: 2}, b: {switch: s}, c: {switch: s, ranks: 3}}";
+        let text = "switches: [s]\nhosts: \
+                    {a: {switch: s, ranks: 2}, b: {switch: s}, c: {switch: s, ranks: 3}}";
         TopologyFile::parse("test", text).unwrap().tree().unwrap()
     }
 
@@ -70,9 +100,15 @@ mod tests {
         assert_eq!(t.nodes(), 5, "three ranks, host c and the switch");
         assert_eq!(tree(&whole, &["b", "a"]).unwrap().nodes(), 3);
         for unknown in ["a:2", "b:1", "a:01", "a:", "d", "a:-0", ":1"] {
-            assert_eq!(tree(&whole, &[unknown]).unwrap_err(), TreeError::Unknown(unknown.to_owned()));
+            assert_eq!(
+                tree(&whole, &[unknown]).unwrap_err(),
+                TreeError::Unknown(unknown.to_owned())
+            );
         }
-        assert_eq!(tree(&whole, &["a:1", "b", "a:1"]).unwrap_err(), TreeError::Twice("a:1".to_owned()));
+        assert_eq!(
+            tree(&whole, &["a:1", "b", "a:1"]).unwrap_err(),
+            TreeError::Twice("a:1".to_owned())
+        );
         assert_eq!(tree(&whole, &["b"; 0]).unwrap_err(), TreeError::NoHost);
     }
 }

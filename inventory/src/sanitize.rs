@@ -1,22 +1,24 @@
-//! The one place where foreign text becomes harmless. Names of switches, ports, neighbours, hosts and jobs are whatever
-//! a device or a user says; neither a terminal nor a file, log or export must ever get what moves a cursor, turns the
-//! direction of writing or cannot be seen.
+//! The one place where foreign text becomes harmless. Names of switches, ports, neighbours, hosts
+//! and jobs are whatever a device or a user says; neither a terminal nor a file, log or export must
+//! ever get what moves a cursor, turns the direction of writing or cannot be seen.
 //!
-//! [`clean_line`] is for the border: what comes in from the network is kept in that form only. [`visible`] and [`message`]
-//! are for what is shown all the same, whoever said it.
+//! [`clean_line`] is for the border: what comes in from the network is kept in that form only.
+//! [`visible`] and [`message`] are for what is shown all the same, whoever said it.
 
 /// Characters kept of any text from the network. SnmpAdminString has 255 octets (RFC 3411).
 pub const LONGEST: usize = 255;
 
-/// Whether a character does something else than to be seen: controls, direction overrides and isolates, zero-width
-/// characters, line separators, tags (Unicode 16, sections 23.1 to 23.3 and 23.9).
+/// Whether a character does something else than to be seen: controls, direction overrides and
+/// isolates, zero-width characters, line separators, tags (Unicode 16, sections 23.1 to 23.3 and
+/// 23.9).
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether a text can name a port or, in Graphviz files, a node: whatever a name from the network can be.
+/// Whether a text can name a port or, in Graphviz files, a node: whatever a name from the network
+/// can be.
 pub fn is_label(text: &str) -> bool {
     text.chars().count() <= LONGEST && !text.contains(is_hidden)
 }
@@ -24,10 +26,14 @@ pub fn is_label(text: &str) -> bool {
 /// What is expected of a text that [`is_label`] refuses.
 pub const LABEL: &str = "at most 255 characters, all of which can be seen";
 
-/// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words. One that is cut ends in a figure
-/// of the whole, so that long names that begin alike stay different.
+/// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words.
+/// One that is cut ends in a figure of the whole, so that long names that begin alike stay
+/// different.
 pub fn clean_line(text: &str) -> String {
-    let words = text.split(is_hidden).map(str::trim).filter(|word| !word.is_empty());
+    let words = text
+        .split(is_hidden)
+        .map(str::trim)
+        .filter(|word| !word.is_empty());
     let mut kept = String::new();
     for word in words {
         if !kept.is_empty() {
@@ -42,12 +48,17 @@ pub fn clean_line(text: &str) -> String {
         return kept;
     }
     let figure = format!("~{:08x}", figure(text));
-    kept.chars().take(LONGEST - figure.len()).chain(figure.chars()).collect()
+    kept.chars()
+        .take(LONGEST - figure.len())
+        .chain(figure.chars())
+        .collect()
 }
 
 /// FNV-1a (Fowler, Noll and Vo): the same for the same text, at any time and on any machine.
 fn figure(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |figure, octet| (figure ^ u32::from(octet)).wrapping_mul(0x0100_0193))
+    text.bytes().fold(0x811c_9dc5, |figure, octet| {
+        (figure ^ u32::from(octet)).wrapping_mul(0x0100_0193)
+    })
 }
 
 /// A text to be shown, with each hidden character made visible; line breaks and tabs become blanks.
@@ -57,10 +68,13 @@ pub fn visible(text: &str) -> String {
 
 /// The same for a message, which may have several lines.
 pub fn message(text: &str) -> String {
-    text.chars().map(|c| if c == '\n' { c } else { shown(c) }).collect()
+    text.chars()
+        .map(|c| if c == '\n' { c } else { shown(c) })
+        .collect()
 }
 
-/// Unicode's control pictures keep two different control characters different; all else becomes U+FFFD.
+/// Unicode's control pictures keep two different control characters different; all else becomes
+/// U+FFFD.
 fn shown(c: char) -> char {
     match c {
         '\n' | '\r' | '\t' => ' ',
@@ -77,14 +91,27 @@ mod tests {
 
     #[test]
     fn no_hidden_character_survives() {
-        for c in (0..=0xffffu32).chain(0xe0000..=0xe0fff).filter_map(char::from_u32) {
-            for clean in [clean_line(&format!("a{c}b")), visible(&c.to_string()), message(&c.to_string()).replace('\n', "")] {
+        for c in (0..=0xffffu32)
+            .chain(0xe0000..=0xe0fff)
+            .filter_map(char::from_u32)
+        {
+            for clean in [
+                clean_line(&format!("a{c}b")),
+                visible(&c.to_string()),
+                message(&c.to_string()).replace('\n', ""),
+            ] {
                 assert!(!clean.contains(is_hidden), "{c:?}");
             }
         }
-        assert_eq!((visible("s\u{1b}[31m1\n"), message("a\nb\u{202e}")), ("s␛[31m1 ".to_owned(), "a\nb\u{fffd}".to_owned()));
         assert_eq!(
-            (visible("plain größe 交换机"), clean_line("plain größe 交换机")),
+            (visible("s\u{1b}[31m1\n"), message("a\nb\u{202e}")),
+            ("s␛[31m1 ".to_owned(), "a\nb\u{fffd}".to_owned())
+        );
+        assert_eq!(
+            (
+                visible("plain größe 交换机"),
+                clean_line("plain größe 交换机")
+            ),
             ("plain größe 交换机".into(), "plain größe 交换机".into())
         );
     }
@@ -92,13 +119,34 @@ mod tests {
     #[test]
     fn a_name_is_one_short_line() {
         assert_eq!(clean_line("a\u{1b}[31mb\r\n"), "a [31mb");
-        assert_eq!(clean_line("\u{feff} core\u{200b}1 \u{2028}\u{2029}"), "core 1");
-        assert_eq!((clean_line(""), clean_line("\0\0")), (String::new(), String::new()));
+        assert_eq!(
+            clean_line("\u{feff} core\u{200b}1 \u{2028}\u{2029}"),
+            "core 1"
+        );
+        assert_eq!(
+            (clean_line(""), clean_line("\0\0")),
+            (String::new(), String::new())
+        );
         assert_eq!(clean_line(&"ü".repeat(10_000)).chars().count(), LONGEST);
         let [one, other] = ["1", "2"].map(|end| clean_line(&("x".repeat(10_000) + end)));
-        assert!(one != other && one.starts_with(&"x".repeat(LONGEST - 9)), "{one} {other}");
-        assert_eq!(clean_line(&"x".repeat(LONGEST)), "x".repeat(LONGEST), "what fits is kept");
-        assert_eq!((figure(""), figure("a"), figure("foobar")), (0x811c_9dc5, 0xe40c_292c, 0xbf9c_f968), "the authors' own examples");
-        assert_eq!(clean_line(&"x\n".repeat(1_000_000)).len(), LONGEST, "and takes no more than it keeps");
+        assert!(
+            one != other && one.starts_with(&"x".repeat(LONGEST - 9)),
+            "{one} {other}"
+        );
+        assert_eq!(
+            clean_line(&"x".repeat(LONGEST)),
+            "x".repeat(LONGEST),
+            "what fits is kept"
+        );
+        assert_eq!(
+            (figure(""), figure("a"), figure("foobar")),
+            (0x811c_9dc5, 0xe40c_292c, 0xbf9c_f968),
+            "the authors' own examples"
+        );
+        assert_eq!(
+            clean_line(&"x\n".repeat(1_000_000)).len(),
+            LONGEST,
+            "and takes no more than it keeps"
+        );
     }
 }

@@ -1,9 +1,11 @@
-//! Secrets of the inventory: a community, a pass phrase. They never leave through `Debug` or serialization.
+//! Secrets of the inventory: a community, a pass phrase. They never leave through `Debug` or
+//! serialization.
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// A text that nobody may see, or where to find it: `public`, `{env: NAME}`, `{file: PATH}` or `{credential: NAME}`.
+/// A text that nobody may see, or where to find it: `public`, `{env: NAME}`, `{file: PATH}` or
+/// `{credential: NAME}`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(SecretSource);
 
@@ -16,7 +18,8 @@ enum SecretSource {
     Credential(String),
 }
 
-/// A place outside the inventory that holds a secret, for the caller of [`Secret::resolve`] to read.
+/// A place outside the inventory that holds a secret, for the caller of [`Secret::resolve`] to
+/// read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretLocation<'a> {
     /// An environment variable.
@@ -45,7 +48,10 @@ impl Secret {
     ///
     /// # Errors
     /// Those of `read`.
-    pub(crate) fn resolve<E>(&mut self, read: impl FnOnce(SecretLocation<'_>) -> Result<String, E>) -> Result<(), E> {
+    pub(crate) fn resolve<E>(
+        &mut self,
+        read: impl FnOnce(SecretLocation<'_>) -> Result<String, E>,
+    ) -> Result<(), E> {
         let text = match &self.0 {
             SecretSource::Text(_) => return Ok(()),
             SecretSource::Env(name) => read(SecretLocation::Env(name))?,
@@ -67,7 +73,8 @@ impl fmt::Display for SecretLocation<'_> {
     }
 }
 
-/// What is shown in place of a secret's text. Long enough to be read back where a key needs eight octets.
+/// What is shown in place of a secret's text. Long enough to be read back where a key needs eight
+/// octets.
 const HIDDEN: &str = "(hidden)";
 
 impl fmt::Debug for Secret {
@@ -106,7 +113,8 @@ impl<'de> Deserialize<'de> for Secret {
                 Ok(Secret::new(text))
             }
 
-            // A number without quotes would lose leading zeros, and its value must not show in a message.
+            // A number without quotes would lose leading zeros, and its value must not show in a
+            // message.
             fn visit_u64<E: Error>(self, _: u64) -> Result<Secret, E> {
                 Err(E::custom("a secret of digits must stand in quotes"))
             }
@@ -124,12 +132,20 @@ impl<'de> Deserialize<'de> for Secret {
                     Some((key, name)) if key == "env" => SecretSource::Env(name),
                     Some((key, path)) if key == "file" => SecretSource::File(path),
                     // It names a file in one directory, and none elsewhere.
-                    Some((key, name)) if key == "credential" && is_credential(&name) => SecretSource::Credential(name),
-                    _ => return Err(A::Error::custom("expected {env: NAME}, {file: PATH} or {credential: NAME}")),
+                    Some((key, name)) if key == "credential" && is_credential(&name) => {
+                        SecretSource::Credential(name)
+                    }
+                    _ => {
+                        return Err(A::Error::custom(
+                            "expected {env: NAME}, {file: PATH} or {credential: NAME}",
+                        ));
+                    }
                 };
                 match map.next_key::<String>()? {
                     None => Ok(Secret(origin)),
-                    Some(_) => Err(A::Error::custom("expected one of {env: NAME}, {file: PATH} and {credential: NAME}")),
+                    Some(_) => Err(A::Error::custom(
+                        "expected one of {env: NAME}, {file: PATH} and {credential: NAME}",
+                    )),
                 }
             }
         }
@@ -137,9 +153,13 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-/// Whether systemd takes this as a credential's name: a file name of printable ASCII (systemd.exec(5)).
+/// Whether systemd takes this as a credential's name: a file name of printable ASCII
+/// (systemd.exec(5)).
 fn is_credential(name: &str) -> bool {
-    (1..=255).contains(&name.len()) && name != "." && name != ".." && name.bytes().all(|b| b.is_ascii_graphic() && b != b'/')
+    (1..=255).contains(&name.len())
+        && name != "."
+        && name != ".."
+        && name.bytes().all(|b| b.is_ascii_graphic() && b != b'/')
 }
 
 #[cfg(test)]
@@ -163,15 +183,45 @@ mod tests {
     fn is_fetched_from_where_it_is_kept() {
         let mut secret = read("{env: COMMUNITY}").unwrap();
         assert_eq!(secret.expose(), None);
-        secret.resolve(|place| if place == SecretLocation::Env("COMMUNITY") { Ok("abc\n".to_owned()) } else { Err(()) }).unwrap();
+        secret
+            .resolve(|place| {
+                if place == SecretLocation::Env("COMMUNITY") {
+                    Ok("abc\n".to_owned())
+                } else {
+                    Err(())
+                }
+            })
+            .unwrap();
         assert_eq!(secret.expose(), Some("abc"));
         let mut file = read("{file: /etc/heddle/key}").unwrap();
-        assert_eq!(file.resolve(|place| Err::<String, _>(place.to_string())), Err("file /etc/heddle/key".to_owned()));
+        assert_eq!(
+            file.resolve(|place| Err::<String, _>(place.to_string())),
+            Err("file /etc/heddle/key".to_owned())
+        );
         let mut credential = read("{credential: snmp-auth}").unwrap();
-        assert_eq!(serde_yaml::to_string(&credential).unwrap(), "credential: snmp-auth\n");
-        credential.resolve(|place| if place == SecretLocation::Credential("snmp-auth") { Ok("abc".to_owned()) } else { Err(()) }).unwrap();
+        assert_eq!(
+            serde_yaml::to_string(&credential).unwrap(),
+            "credential: snmp-auth\n"
+        );
+        credential
+            .resolve(|place| {
+                if place == SecretLocation::Credential("snmp-auth") {
+                    Ok("abc".to_owned())
+                } else {
+                    Err(())
+                }
+            })
+            .unwrap();
         assert_eq!(credential.expose(), Some("abc"));
-        assert!(["../shadow", "/etc/shadow", "..", ""].iter().all(|name| read(&format!("{{credential: \"{name}\"}}")).is_err()));
-        assert!(read("{env: A, file: B}").is_err() && read("{path: A}").is_err() && read("[a]").is_err());
+        assert!(
+            ["../shadow", "/etc/shadow", "..", ""]
+                .iter()
+                .all(|name| read(&format!("{{credential: \"{name}\"}}")).is_err())
+        );
+        assert!(
+            read("{env: A, file: B}").is_err()
+                && read("{path: A}").is_err()
+                && read("[a]").is_err()
+        );
     }
 }

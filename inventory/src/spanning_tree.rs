@@ -1,12 +1,11 @@
 //! Which links of a topology file spanning tree would let through.
 //!
-//! Source: IEEE 802.1D-2004, 17.5 (priority vectors: root bridge, cost of the way to it, designated bridge, its port), 17.14 and
-//! Table 17-3 (port path costs).
-//! Input: a topology file and the root bridge.
-//! Guarantee: the forwarding links join everything that any links join, without a loop.
-//! Cost: O(links · log links).
-//! Deviations: bridge identifiers and port numbers are not in the file, so of equal ways that over the switch named first and
-//! the link stated first wins; a part that does not hold the root bridge takes its first switch.
+//! Source: IEEE 802.1D-2004, 17.5 (priority vectors: root bridge, cost of the way to it, designated
+//! bridge, its port), 17.14 and Table 17-3 (port path costs). Input: a topology file and the root
+//! bridge. Guarantee: the forwarding links join everything that any links join, without a loop.
+//! Cost: O(links · log links). Deviations: bridge identifiers and port numbers are not in the file,
+//! so of equal ways that over the switch named first and the link stated first wins; a part that
+//! does not hold the root bridge takes its first switch.
 use crate::BitsPerSec;
 use crate::topology::LinkState;
 use crate::topology_file::TopologyFile;
@@ -18,23 +17,38 @@ fn path_cost(rate: BitsPerSec) -> u64 {
     (20_000_000_000_000 / rate.0.max(1)).clamp(1, 200_000_000)
 }
 
-/// The same file with every link's state as spanning tree under `root_bridge` would leave it: none where it forwards, `blocked`
-/// where it does not. What the file says of states is not looked at, but at routers, which take no part: links there stay as they
-/// are, and each part between them has a tree of its own. `None` for a root bridge it does not have.
+/// The same file with every link's state as spanning tree under `root_bridge` would leave it: none
+/// where it forwards, `blocked` where it does not. What the file says of states is not looked at,
+/// but at routers, which take no part: links there stay as they are, and each part between them has
+/// a tree of its own. `None` for a root bridge it does not have.
 pub fn with_spanning_tree(file: &TopologyFile, root_bridge: &str) -> Option<TopologyFile> {
-    let numbers: HashMap<&str, usize> = file.switches.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+    let numbers: HashMap<&str, usize> = file
+        .switches
+        .iter()
+        .enumerate()
+        .map(|(i, name)| (name.as_str(), i))
+        .collect();
     let root = *numbers.get(root_bridge)?;
     let number = |name: &String| numbers.get(name.as_str()).copied();
-    let ends: Vec<Option<[usize; 2]>> = file.links.iter().map(|l| Some([number(&l.a)?, number(&l.b)?])).collect();
+    let ends: Vec<Option<[usize; 2]>> = file
+        .links
+        .iter()
+        .map(|l| Some([number(&l.a)?, number(&l.b)?]))
+        .collect();
     let mut links_of = vec![Vec::new(); file.switches.len()];
-    for (link, [a, b]) in ends.iter().enumerate().filter_map(|(link, ends)| Some((link, (*ends)?))) {
+    for (link, [a, b]) in ends
+        .iter()
+        .enumerate()
+        .filter_map(|(link, ends)| Some((link, (*ends)?)))
+    {
         links_of[a].push((link, b));
         links_of[b].push((link, a));
     }
     let mut reached = vec![false; file.switches.len()];
     let mut forwards = vec![false; file.links.len()];
     for start in std::iter::once(root).chain(0..file.switches.len()) {
-        // The way a switch takes is the least by (cost, designated bridge, link): a heap hands them out in this order.
+        // The way a switch takes is the least by (cost, designated bridge, link): a heap hands them
+        // out in this order.
         let mut offers = BinaryHeap::from([Reverse((0, 0, 0, start, None))]);
         while let Some(Reverse((cost, _, _, switch, over))) = offers.pop() {
             if std::mem::replace(&mut reached[switch], true) {
@@ -43,14 +57,28 @@ pub fn with_spanning_tree(file: &TopologyFile, root_bridge: &str) -> Option<Topo
             if let Some(link) = over {
                 forwards[link] = true;
             }
-            for &(link, other) in links_of[switch].iter().filter(|(_, other)| !reached[*other]) {
+            for &(link, other) in links_of[switch]
+                .iter()
+                .filter(|(_, other)| !reached[*other])
+            {
                 let cost = cost + path_cost(file.links[link].rate);
-                offers.push(Reverse((cost, if switch == root { 0 } else { switch + 1 }, link, other, Some(link))));
+                offers.push(Reverse((
+                    cost,
+                    if switch == root { 0 } else { switch + 1 },
+                    link,
+                    other,
+                    Some(link),
+                )));
             }
         }
     }
     let mut file = file.clone();
-    let bridged = file.links.iter_mut().zip(ends).zip(forwards).filter(|((_, ends), _)| ends.is_some());
+    let bridged = file
+        .links
+        .iter_mut()
+        .zip(ends)
+        .zip(forwards)
+        .filter(|((_, ends), _)| ends.is_some());
     for ((link, _), forwards) in bridged {
         link.state = (!forwards).then_some(LinkState::Blocked);
     }
@@ -63,18 +91,30 @@ mod tests {
     use proptest::prelude::*;
 
     fn file(links: &str) -> TopologyFile {
-        TopologyFile::parse("test", &format!("switches: [s0, s1, s2, s3]\nhosts: {{n0: {{switch: s0}}}}\nlinks: [{links}]")).unwrap()
+        TopologyFile::parse(
+            "test",
+            &format!("switches: [s0, s1, s2, s3]\nhosts: {{n0: {{switch: s0}}}}\nlinks: [{links}]"),
+        )
+        .unwrap()
     }
 
     fn blocked(file: &TopologyFile, root: &str) -> Vec<String> {
-        let blocked = with_spanning_tree(file, root).unwrap().links.into_iter().filter(|l| l.state == Some(LinkState::Blocked));
+        let blocked = with_spanning_tree(file, root)
+            .unwrap()
+            .links
+            .into_iter()
+            .filter(|l| l.state == Some(LinkState::Blocked));
         blocked.map(|l| format!("{}-{}", l.a, l.b)).collect()
     }
 
     #[test]
     fn a_ring_is_opened_far_from_the_root_bridge() {
         let ring = file("{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}, {a: s3, b: s0}");
-        assert_eq!(blocked(&ring, "s0"), ["s2-s3"], "s2 goes by s1, which is named first");
+        assert_eq!(
+            blocked(&ring, "s0"),
+            ["s2-s3"],
+            "s2 goes by s1, which is named first"
+        );
         assert_eq!(blocked(&ring, "s1"), ["s2-s3"], "s3 goes by s0");
         assert_eq!(blocked(&ring, "s2"), ["s3-s0"], "s0 goes by s1");
         assert_eq!(with_spanning_tree(&ring, "s4"), None);
@@ -84,14 +124,32 @@ mod tests {
     fn each_part_between_routers_has_a_tree_and_routers_take_no_part() {
         let text = "switches: [s0, s1, s2]\nrouters: [r0]\nhosts: {n0: {switch: s0}}
 links: [{a: s0, b: r0}, {a: r0, b: s1}, {a: s1, b: s2}, {a: s1, b: s2}]";
-        assert_eq!(blocked(&TopologyFile::parse("test", text).unwrap(), "s0"), ["s1-s2"]);
+        assert_eq!(
+            blocked(&TopologyFile::parse("test", text).unwrap(), "s0"),
+            ["s1-s2"]
+        );
     }
 
     #[test]
     fn a_faster_way_round_wins_and_of_equal_cables_the_first() {
-        assert_eq!(blocked(&file("{a: s0, b: s1, rate: 100M}, {a: s0, b: s2}, {a: s2, b: s1}"), "s0"), ["s0-s1"]);
-        assert_eq!(blocked(&file("{a: s0, b: s1}, {a: s0, b: s1}, {a: s2, b: s3}, {a: s2, b: s3}"), "s0"), ["s0-s1", "s2-s3"]);
-        assert_eq!([10_000, 1_000, 100].map(|m| path_cost(BitsPerSec::mega(m))), [2_000, 20_000, 200_000]);
+        assert_eq!(
+            blocked(
+                &file("{a: s0, b: s1, rate: 100M}, {a: s0, b: s2}, {a: s2, b: s1}"),
+                "s0"
+            ),
+            ["s0-s1"]
+        );
+        assert_eq!(
+            blocked(
+                &file("{a: s0, b: s1}, {a: s0, b: s1}, {a: s2, b: s3}, {a: s2, b: s3}"),
+                "s0"
+            ),
+            ["s0-s1", "s2-s3"]
+        );
+        assert_eq!(
+            [10_000, 1_000, 100].map(|m| path_cost(BitsPerSec::mega(m))),
+            [2_000, 20_000, 200_000]
+        );
     }
 
     proptest! {

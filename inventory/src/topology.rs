@@ -93,7 +93,9 @@ pub struct AggregateMember {
 }
 
 /// Whether a link carries frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkState {
     /// Both ends forward.
@@ -130,23 +132,37 @@ pub struct Cluster {
 }
 
 impl Topology {
-    /// The tree of forwarding links under the attached hosts, one rank each. Switches that nothing connects to a
-    /// host stay out; so do hosts that are seen nowhere.
+    /// The tree of forwarding links under the attached hosts, one rank each. Switches that nothing
+    /// connects to a host stay out; so do hosts that are seen nowhere.
     ///
     /// # Errors
-    /// [`TreeError::Ambiguous`] for a host with more than one place, [`TreeError::Loop`] and [`TreeError::Apart`]
-    /// for links that are no tree.
+    /// [`TreeError::Ambiguous`] for a host with more than one place, [`TreeError::Loop`] and
+    /// [`TreeError::Apart`] for links that are no tree.
     pub fn tree(&self) -> Result<Tree, TreeError> {
-        if let Some(link) = self.links.iter().find(|l| l.grade == LinkGrade::Ambiguous && self.kind(&l.b) == Some(NodeKind::Host)) {
+        if let Some(link) = self
+            .links
+            .iter()
+            .find(|l| l.grade == LinkGrade::Ambiguous && self.kind(&l.b) == Some(NodeKind::Host))
+        {
             return Err(TreeError::Ambiguous(link.b.clone()));
         }
         let carrying: Vec<&Link> = self.links.iter().filter(|l| l.carries_frames()).collect();
         let attached: HashSet<&str> = carrying.iter().map(|l| l.b.as_str()).collect();
-        let hosts: Vec<&str> = self.of(NodeKind::Host).filter(|h| attached.contains(h)).collect();
-        let numbers: HashMap<&str, usize> = self.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+        let hosts: Vec<&str> = self
+            .of(NodeKind::Host)
+            .filter(|h| attached.contains(h))
+            .collect();
+        let numbers: HashMap<&str, usize> = self
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(i, n)| (n.name.as_str(), i))
+            .collect();
         let mut neighbours = vec![Vec::new(); self.nodes.len()];
         for link in &carrying {
-            if let (Some(&a), Some(&b)) = (numbers.get(link.a.as_str()), numbers.get(link.b.as_str())) {
+            if let (Some(&a), Some(&b)) =
+                (numbers.get(link.a.as_str()), numbers.get(link.b.as_str()))
+            {
                 neighbours[a].push(b);
                 neighbours[b].push(a);
             }
@@ -159,42 +175,77 @@ impl Topology {
                 reached.extend(&neighbours[node]);
             }
         }
-        let inner = self.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.as_str());
+        let inner = self
+            .nodes
+            .iter()
+            .filter(|n| n.kind != NodeKind::Host)
+            .map(|n| n.name.as_str());
         let switches: Vec<&str> = inner.filter(|s| inhabited[numbers[s]]).collect();
         let known: HashSet<&str> = hosts.iter().chain(&switches).copied().collect();
         let cables: Vec<TreeCable<'_>> = carrying
             .iter()
             .filter(|l| known.contains(l.a.as_str()) && known.contains(l.b.as_str()))
-            .map(|l| TreeCable { a: &l.a, b: &l.b, rate: l.rate_bps })
+            .map(|l| TreeCable {
+                a: &l.a,
+                b: &l.b,
+                rate: l.rate_bps,
+            })
             .collect();
-        Tree::new(&hosts.iter().map(|h| (*h, 1)).collect::<Vec<_>>(), &switches, &cables)
+        Tree::new(
+            &hosts.iter().map(|h| (*h, 1)).collect::<Vec<_>>(),
+            &switches,
+            &cables,
+        )
     }
 
-    /// The hosts' seats that only one reading fits: the switch, and the host's end of the cable as its neighbour names it.
+    /// The hosts' seats that only one reading fits: the switch, and the host's end of the cable as
+    /// its neighbour names it.
     pub fn attachments(&self) -> HashMap<&str, (&str, &str)> {
         let kinds = self.kinds();
         let is_host = |name: &str| kinds.get(name) == Some(&NodeKind::Host);
-        let links = self.links.iter().filter(|l| l.grade != LinkGrade::Ambiguous && is_host(&l.b));
-        links.map(|l| (l.b.as_str(), (l.a.as_str(), l.b_port.as_str()))).collect()
+        let links = self
+            .links
+            .iter()
+            .filter(|l| l.grade != LinkGrade::Ambiguous && is_host(&l.b));
+        links
+            .map(|l| (l.b.as_str(), (l.a.as_str(), l.b_port.as_str())))
+            .collect()
     }
 
-    /// The network as a topology file: the root bridge first, hosts with one place and one rank each, every link
-    /// between switches and routers with its state where it does not forward. Links of no certain place are stated `unknown`; a
-    /// host with cables to several places is left out, as a file has one place for each. Names that no file takes
-    /// lose the characters it cannot hold.
+    /// The network as a topology file: the root bridge first, hosts with one place and one rank
+    /// each, every link between switches and routers with its state where it does not forward.
+    /// Links of no certain place are stated `unknown`; a host with cables to several places is left
+    /// out, as a file has one place for each. Names that no file takes lose the characters it
+    /// cannot hold.
     pub fn to_file(&self) -> TopologyFile {
         self.with_plain_names().as_file()
     }
 
     fn as_file(&self) -> TopologyFile {
-        let bridges = self.nodes.iter().filter(|n| matches!(n.kind, NodeKind::Switch | NodeKind::Unmanaged));
+        let bridges = self
+            .nodes
+            .iter()
+            .filter(|n| matches!(n.kind, NodeKind::Switch | NodeKind::Unmanaged));
         let mut switches: Vec<String> = bridges.map(|n| n.name.clone()).collect();
-        switches.sort_by_key(|s| (Some(s) != self.root_bridge.as_ref(), !self.further_root_bridges.contains(s)));
+        switches.sort_by_key(|s| {
+            (
+                Some(s) != self.root_bridge.as_ref(),
+                !self.further_root_bridges.contains(s),
+            )
+        });
         // A file has no router that joins nothing.
         let kinds = self.kinds();
         let kind = |name: &str| kinds.get(name).copied();
-        let linked = |name: &&str| self.links.iter().any(|l| (l.a == *name || l.b == *name) && kind(&l.b) != Some(NodeKind::Host));
-        let routers = self.of(NodeKind::Router).filter(linked).map(str::to_owned).collect();
+        let linked = |name: &&str| {
+            self.links
+                .iter()
+                .any(|l| (l.a == *name || l.b == *name) && kind(&l.b) != Some(NodeKind::Host))
+        };
+        let routers = self
+            .of(NodeKind::Router)
+            .filter(linked)
+            .map(str::to_owned)
+            .collect();
         let mut hosts = IndexMap::new();
         let mut links = Vec::new();
         let mut places: HashMap<&str, HashSet<&str>> = HashMap::new();
@@ -204,7 +255,8 @@ impl Topology {
         for link in &self.links {
             match kind(&link.b) {
                 Some(NodeKind::Host) if places[link.b.as_str()].len() > 1 => {}
-                Some(NodeKind::Host) if link.grade == LinkGrade::Ambiguous || link.state == LinkState::Blocked => {}
+                Some(NodeKind::Host)
+                    if link.grade == LinkGrade::Ambiguous || link.state == LinkState::Blocked => {}
                 Some(NodeKind::Host) => {
                     hosts.insert(
                         link.b.clone(),
@@ -218,10 +270,20 @@ impl Topology {
                     );
                 }
                 Some(_) => {
-                    let state = if link.grade == LinkGrade::Ambiguous { LinkState::Unknown } else { link.state };
+                    let state = if link.grade == LinkGrade::Ambiguous {
+                        LinkState::Unknown
+                    } else {
+                        link.state
+                    };
                     let state = Some(state).filter(|s| *s != LinkState::Forwarding);
                     let (a, b, rate) = (link.a.clone(), link.b.clone(), link.rate_bps);
-                    links.push(topology_file::TopologyCable { a, b, rate, delay: Duration::ZERO, state });
+                    links.push(topology_file::TopologyCable {
+                        a,
+                        b,
+                        rate,
+                        delay: Duration::ZERO,
+                        state,
+                    });
                 }
                 None => {}
             }
@@ -230,23 +292,54 @@ impl Topology {
         let clusters = match &self.clusters[..] {
             [] => IndexMap::new(),
             [one] if !one.reasons.contains(&ClusterReason::Stated) => IndexMap::new(),
-            several => {
-                several.iter().map(|c| (c.name.clone(), c.hosts.iter().filter(|h| hosts.contains_key(*h)).cloned().collect())).collect()
-            }
+            several => several
+                .iter()
+                .map(|c| {
+                    (
+                        c.name.clone(),
+                        c.hosts
+                            .iter()
+                            .filter(|h| hosts.contains_key(*h))
+                            .cloned()
+                            .collect(),
+                    )
+                })
+                .collect(),
         };
-        TopologyFile { switches, routers, hosts, links, clusters }
+        TopologyFile {
+            switches,
+            routers,
+            hosts,
+            links,
+            clusters,
+        }
     }
 
-    /// The same network with names that every file takes: other characters become hyphens, and of several that are then
-    /// alike all but the first get a number.
+    /// The same network with names that every file takes: other characters become hyphens, and of
+    /// several that are then alike all but the first get a number.
     pub fn with_plain_names(&self) -> Topology {
-        let mut taken: HashSet<String> = self.nodes.iter().filter(|n| is_name(&n.name)).map(|n| n.name.clone()).collect();
+        let mut taken: HashSet<String> = self
+            .nodes
+            .iter()
+            .filter(|n| is_name(&n.name))
+            .map(|n| n.name.clone())
+            .collect();
         let mut names: HashMap<&str, String> = HashMap::new();
         for node in self.nodes.iter().filter(|n| !is_name(&n.name)) {
-            let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+            let allowed = |c: char| {
+                if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                    c
+                } else {
+                    '-'
+                }
+            };
             let plain: String = node.name.chars().take(56).map(allowed).collect();
-            let candidates = std::iter::once(plain.clone()).chain((2..).map(|n: u32| format!("{plain}-{n}")));
-            if let Some(name) = candidates.into_iter().find(|name| is_name(name) && !taken.contains(name)) {
+            let candidates =
+                std::iter::once(plain.clone()).chain((2..).map(|n: u32| format!("{plain}-{n}")));
+            if let Some(name) = candidates
+                .into_iter()
+                .find(|name| is_name(name) && !taken.contains(name))
+            {
                 taken.insert(name.clone());
                 names.insert(&node.name, name);
             }
@@ -272,7 +365,10 @@ impl Topology {
 
     /// Whether a spanning tree hangs from this switch.
     pub fn is_root_bridge(&self, name: &str) -> bool {
-        self.root_bridge.iter().chain(&self.further_root_bridges).any(|r| r == name)
+        self.root_bridge
+            .iter()
+            .chain(&self.further_root_bridges)
+            .any(|r| r == name)
     }
 
     /// What a node is; `None` for a name the topology does not have.
@@ -282,12 +378,18 @@ impl Topology {
 
     /// [`Topology::kind`] of every node, for whoever asks about many.
     pub fn kinds(&self) -> HashMap<&str, NodeKind> {
-        self.nodes.iter().map(|n| (n.name.as_str(), n.kind)).collect()
+        self.nodes
+            .iter()
+            .map(|n| (n.name.as_str(), n.kind))
+            .collect()
     }
 
     /// The names of all nodes of a kind, in order.
     pub fn of(&self, kind: NodeKind) -> impl Iterator<Item = &str> {
-        self.nodes.iter().filter(move |n| n.kind == kind).map(|n| n.name.as_str())
+        self.nodes
+            .iter()
+            .filter(move |n| n.kind == kind)
+            .map(|n| n.name.as_str())
     }
 }
 
@@ -314,7 +416,12 @@ impl fmt::Display for LinkGrade {
 impl Node {
     /// A node of which nothing but name and kind is known.
     pub fn new(name: impl Into<String>, kind: NodeKind) -> Node {
-        Node { name: name.into(), kind, chassis: None, stale: false }
+        Node {
+            name: name.into(),
+            kind,
+            chassis: None,
+            stale: false,
+        }
     }
 }
 
@@ -361,23 +468,64 @@ mod tests {
             link("core/1", "two places"),
         ];
         let nodes = switches.into_iter().chain(hosts).collect();
-        let clusters = vec![Cluster { name: "cluster".into(), hosts: vec!["02:00:00:00:00:01".into()], reasons: vec![] }];
-        let t = Topology { nodes, links, clusters, alarms: vec![], root_bridge: Some("core/1".into()), further_root_bridges: vec![] };
+        let clusters = vec![Cluster {
+            name: "cluster".into(),
+            hosts: vec!["02:00:00:00:00:01".into()],
+            reasons: vec![],
+        }];
+        let t = Topology {
+            nodes,
+            links,
+            clusters,
+            alarms: vec![],
+            root_bridge: Some("core/1".into()),
+            further_root_bridges: vec![],
+        };
         let file = t.to_file();
-        assert_eq!(file.switches, ["core-1-3", "core-1-2", "core-1"], "the root bridge first");
+        assert_eq!(
+            file.switches,
+            ["core-1-3", "core-1-2", "core-1"],
+            "the root bridge first"
+        );
         assert_eq!(file.hosts.keys().collect::<Vec<_>>(), ["02-00-00-00-00-01"]);
-        assert_eq!(TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(), file);
+        assert_eq!(
+            TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(),
+            file
+        );
     }
 
     #[test]
     fn routers_are_written_as_routers_where_they_join_something() {
-        let mut nodes: Vec<Node> = ["r0", "r1", "silent"].into_iter().map(|n| Node::new(n, NodeKind::Router)).collect();
-        nodes.extend([Node::new("s0", NodeKind::Switch), Node::new("n0", NodeKind::Host), Node::new("n1", NodeKind::Host)]);
-        let links = vec![link("r0", "r1"), link("r0", "s0"), link("s0", "n0"), link("r1", "n1")];
-        let file = Topology { nodes, links, ..Topology::default() }.to_file();
-        assert_eq!((file.routers.join(" "), file.switches.join(" ")), ("r0 r1".into(), "s0".into()));
+        let mut nodes: Vec<Node> = ["r0", "r1", "silent"]
+            .into_iter()
+            .map(|n| Node::new(n, NodeKind::Router))
+            .collect();
+        nodes.extend([
+            Node::new("s0", NodeKind::Switch),
+            Node::new("n0", NodeKind::Host),
+            Node::new("n1", NodeKind::Host),
+        ]);
+        let links = vec![
+            link("r0", "r1"),
+            link("r0", "s0"),
+            link("s0", "n0"),
+            link("r1", "n1"),
+        ];
+        let file = Topology {
+            nodes,
+            links,
+            ..Topology::default()
+        }
+        .to_file();
+        assert_eq!(
+            (file.routers.join(" "), file.switches.join(" ")),
+            ("r0 r1".into(), "s0".into())
+        );
         assert_eq!(file.hosts["n1"].switch, "r1");
-        assert_eq!(TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(), file);
+        assert_eq!(
+            TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(),
+            file
+        );
         assert_eq!(file.tree().unwrap().nodes(), 5);
     }
 }

@@ -11,11 +11,15 @@ use std::time::Duration;
 
 /// A topology file, checked: every name is unique, every reference resolves.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a map with switches, hosts and links")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a map with switches, hosts and links"
+)]
 pub struct TopologyFile {
     /// Switch names. In the lab the first one becomes the STP root bridge.
     pub switches: Vec<String>,
-    /// Router names: between them the network falls into parts with a spanning tree each. Mostly none.
+    /// Router names: between them the network falls into parts with a spanning tree each. Mostly
+    /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<String>,
     /// Hosts by name, in rank order.
@@ -25,7 +29,11 @@ pub struct TopologyFile {
     #[serde(default)]
     pub links: Vec<TopologyCable>,
     /// Clusters by name; empty: one cluster, found from the network.
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty", deserialize_with = "unique_keys::map")]
+    #[serde(
+        default,
+        skip_serializing_if = "IndexMap::is_empty",
+        deserialize_with = "unique_keys::map"
+    )]
     pub clusters: IndexMap<String, Vec<String>>,
 }
 
@@ -39,7 +47,11 @@ pub struct TopologyHost {
     #[serde(default = "gigabit")]
     pub rate: BitsPerSec,
     /// How long a bit is on its way through the cable.
-    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "units::duration")]
+    #[serde(
+        default,
+        skip_serializing_if = "Duration::is_zero",
+        with = "units::duration"
+    )]
     pub delay: Duration,
     /// How many ranks it runs.
     #[serde(default = "one")]
@@ -61,7 +73,11 @@ pub struct TopologyCable {
     #[serde(default = "gigabit")]
     pub rate: BitsPerSec,
     /// How long a bit is on its way, in each direction: about 5 us a kilometre of fibre.
-    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "units::duration")]
+    #[serde(
+        default,
+        skip_serializing_if = "Duration::is_zero",
+        with = "units::duration"
+    )]
     pub delay: Duration,
     /// Whether it carries frames; stated links forward unless marked `blocked`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,8 +128,15 @@ impl InputFileError {
         let line = error.location().map(|l| l.line());
         // The parser repeats the place behind its text.
         let text = error.to_string();
-        let problem = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned();
-        InputFileError::Syntax { file: file.to_owned(), line, problem }
+        let problem = text
+            .rfind(" at line ")
+            .map_or(text.as_str(), |end| &text[..end])
+            .to_owned();
+        InputFileError::Syntax {
+            file: file.to_owned(),
+            line,
+            problem,
+        }
     }
 }
 
@@ -123,20 +146,32 @@ fn place(line: Option<usize>) -> String {
 
 /// Whether a text can name a switch or host: 1 to 64 letters, digits, `-`, `_` or `.`.
 pub(crate) fn is_name(name: &str) -> bool {
-    (1..=64).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    (1..=64).contains(&name.len())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 fn too_long(delay: Duration) -> Option<String> {
-    let (said, most) = (units::duration::show(delay), units::duration::show(LONGEST_DELAY));
-    (delay > LONGEST_DELAY).then(|| format!("delay {said}: expected at most {most}; it is the time one way, 5ms for 1000 km of fibre"))
+    let (said, most) = (
+        units::duration::show(delay),
+        units::duration::show(LONGEST_DELAY),
+    );
+    (delay > LONGEST_DELAY).then(|| {
+        format!(
+            "delay {said}: expected at most {most}; it is the \
+                                             time one way, 5ms for 1000 km of fibre"
+        )
+    })
 }
 
 impl TopologyFile {
     /// Reads a topology file; `file` is only for messages.
     ///
     /// # Errors
-    /// [`InputFileError`] for anything that is no topology file or contradicts itself. A loop or a part without
-    /// connection is no error here (the lab wants both): [`TopologyFile::tree`] reports it.
+    /// [`InputFileError`] for anything that is no topology file or contradicts itself. A loop or a
+    /// part without connection is no error here (the lab wants both): [`TopologyFile::tree`]
+    /// reports it.
     pub fn parse(file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
         let parsed: TopologyFile = yaml::read(file, text)?;
         parsed.checked(file)
@@ -149,27 +184,41 @@ impl TopologyFile {
     pub fn checked(self, file: &str) -> Result<TopologyFile, InputFileError> {
         match self.contradiction() {
             None => Ok(self),
-            Some(problem) => Err(InputFileError::Content { file: file.to_owned(), line: None, problem }),
+            Some(problem) => Err(InputFileError::Content {
+                file: file.to_owned(),
+                line: None,
+                problem,
+            }),
         }
     }
 
     fn contradiction(&self) -> Option<String> {
-        self.name_trouble().or_else(|| self.host_trouble()).or_else(|| self.link_trouble()).or_else(|| self.cluster_trouble())
+        self.name_trouble()
+            .or_else(|| self.host_trouble())
+            .or_else(|| self.link_trouble())
+            .or_else(|| self.cluster_trouble())
     }
 
     /// Switches and routers: what is neither leaf nor cable.
     fn inner(&self) -> impl Iterator<Item = &str> {
-        self.switches.iter().chain(&self.routers).map(String::as_str)
+        self.switches
+            .iter()
+            .chain(&self.routers)
+            .map(String::as_str)
     }
 
     fn name_trouble(&self) -> Option<String> {
         let mut seen = HashSet::new();
         for name in self.inner().chain(self.hosts.keys().map(String::as_str)) {
             if !is_name(name) {
-                return Some(format!("name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""));
+                return Some(format!(
+                    "name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""
+                ));
             }
             if !seen.insert(name) {
-                return Some(format!("name \"{name}\" declared twice; every switch and host needs its own"));
+                return Some(format!(
+                    "name \"{name}\" declared twice; every switch and host needs its own"
+                ));
             }
         }
         None
@@ -181,7 +230,10 @@ impl TopologyFile {
         if self.routers.is_empty() {
             return format!("unknown switch \"{end}\"; known switches: {switches}");
         }
-        format!("\"{end}\" is neither switch nor router; known switches: {switches}; known routers: {}", self.routers.join(", "))
+        format!(
+            "\"{end}\" is neither switch nor router; known switches: {switches}; known routers: {}",
+            self.routers.join(", ")
+        )
     }
 
     fn host_trouble(&self) -> Option<String> {
@@ -191,11 +243,18 @@ impl TopologyFile {
                 return Some(format!("host \"{name}\": {}", self.unknown(&host.switch)));
             }
             if host.ranks == 0 || host.ranks > 65_536 {
-                return Some(format!("host \"{name}\": ranks {}: expected 1 to 65536", host.ranks));
-            }
-            if let Some((address, wrong)) = host.address.and_then(|a| Some((a, AddressFault::of_stated(a)?))) {
                 return Some(format!(
-                    "host \"{name}\": address {address}: {wrong}; expected the host's own, by which other ranks reach it"
+                    "host \"{name}\": ranks {}: expected 1 to 65536",
+                    host.ranks
+                ));
+            }
+            if let Some((address, wrong)) = host
+                .address
+                .and_then(|a| Some((a, AddressFault::of_stated(a)?)))
+            {
+                return Some(format!(
+                    "host \"{name}\": address {address}: {wrong}; expected the host's own, by \
+                     which other ranks reach it"
                 ));
             }
             if let Some(problem) = too_long(host.delay) {
@@ -209,20 +268,34 @@ impl TopologyFile {
         let inner: HashSet<&str> = self.inner().collect();
         for link in &self.links {
             let name = format!("link {}-{}", link.a, link.b);
-            if let Some(end) = [&link.a, &link.b].into_iter().find(|end| !inner.contains(end.as_str())) {
+            if let Some(end) = [&link.a, &link.b]
+                .into_iter()
+                .find(|end| !inner.contains(end.as_str()))
+            {
                 return Some(format!("{name}: {}", self.unknown(end)));
             }
             if link.a == link.b {
-                let what = if self.routers.contains(&link.a) { "router" } else { "switch" };
+                let what = if self.routers.contains(&link.a) {
+                    "router"
+                } else {
+                    "switch"
+                };
                 return Some(format!("{name}: both ends are the same {what}"));
             }
             if let Some(problem) = too_long(link.delay) {
                 return Some(format!("{name}: {problem}"));
             }
         }
-        let linked: HashSet<&str> = self.links.iter().flat_map(|l| [l.a.as_str(), l.b.as_str()]).collect();
+        let linked: HashSet<&str> = self
+            .links
+            .iter()
+            .flat_map(|l| [l.a.as_str(), l.b.as_str()])
+            .collect();
         let lone = self.routers.iter().find(|r| !linked.contains(r.as_str()))?;
-        Some(format!("router \"{lone}\": no link ends at it, so it joins nothing; add one like {{a: SWITCH, b: {lone}}} or leave it out"))
+        Some(format!(
+            "router \"{lone}\": no link ends at it, so it joins nothing; add one like \
+             {{a: SWITCH, b: {lone}}} or leave it out"
+        ))
     }
 
     fn cluster_trouble(&self) -> Option<String> {
@@ -233,33 +306,48 @@ impl TopologyFile {
                     return Some(format!("cluster \"{cluster}\": unknown host \"{host}\""));
                 }
                 if !member.insert(host) {
-                    return Some(format!("cluster \"{cluster}\": host \"{host}\" is in two clusters"));
+                    return Some(format!(
+                        "cluster \"{cluster}\": host \"{host}\" is in two clusters"
+                    ));
                 }
             }
         }
         None
     }
 
-    /// The tree of the links that carry frames: those without a state, and those stated `forwarding`. Routers are inner nodes
-    /// of it as switches are.
+    /// The tree of the links that carry frames: those without a state, and those stated
+    /// `forwarding`. Routers are inner nodes of it as switches are.
     ///
     /// # Errors
     /// See [`TreeError`].
     pub fn tree(&self) -> Result<Tree, TreeError> {
-        let hosts: Vec<(&str, u32)> = self.hosts.iter().map(|(n, h)| (n.as_str(), h.ranks)).collect();
+        let hosts: Vec<(&str, u32)> = self
+            .hosts
+            .iter()
+            .map(|(n, h)| (n.as_str(), h.ranks))
+            .collect();
         let inner: Vec<&str> = self.inner().collect();
-        let trunks = self.links.iter().filter(|l| matches!(l.state, None | Some(LinkState::Forwarding))).map(|l| TreeCable {
-            a: &l.a,
-            b: &l.b,
-            rate: l.rate,
+        let trunks = self
+            .links
+            .iter()
+            .filter(|l| matches!(l.state, None | Some(LinkState::Forwarding)))
+            .map(|l| TreeCable {
+                a: &l.a,
+                b: &l.b,
+                rate: l.rate,
+            });
+        let uplinks = self.hosts.iter().map(|(n, h)| TreeCable {
+            a: n,
+            b: &h.switch,
+            rate: h.rate,
         });
-        let uplinks = self.hosts.iter().map(|(n, h)| TreeCable { a: n, b: &h.switch, rate: h.rate });
         Tree::new(&hosts, &inner, &trunks.chain(uplinks).collect::<Vec<_>>())
     }
 
     /// The file as text, readable by [`TopologyFile::parse`].
     pub fn to_yaml(&self) -> String {
-        serde_yaml::to_string(self).unwrap_or_else(|e| unreachable!("plain maps and strings always serialize: {e}"))
+        serde_yaml::to_string(self)
+            .unwrap_or_else(|e| unreachable!("plain maps and strings always serialize: {e}"))
     }
 }
 
@@ -267,18 +355,25 @@ impl TopologyFile {
 mod tests {
     use super::*;
 
-    const GOOD: &str =
-        "switches: [s0, s1]\nhosts:\n  n0: {switch: s0}\n  n1: {switch: s1, rate: 100M, ranks: 2}\nlinks:\n  - {a: s0, b: s1, rate: 10G}\n";
+    const GOOD: &str = "switches: [s0, s1]\nhosts:\n  n0: {switch: s0}\n  n1: \
+                        {switch: s1, rate: 100M, ranks: 2}\nlinks:\n  - \
+                        {a: s0, b: s1, rate: 10G}\n";
 
     #[test]
     fn names_what_is_expected_as_it_is_written() {
         for (text, expected) in [
             ("everything", "a map with switches, hosts and links"),
             ("switches: [s0]\nhosts: {n0: s0}", "a map like {switch: s0}"),
-            ("switches: [s0]\nhosts: {}\nlinks: [s0-s1]", "a map like {a: s0, b: s1}"),
+            (
+                "switches: [s0]\nhosts: {}\nlinks: [s0-s1]",
+                "a map like {a: s0, b: s1}",
+            ),
         ] {
             let message = TopologyFile::parse("t.yaml", text).unwrap_err().to_string();
-            assert!(message.contains(&format!("expected {expected};")), "{message}");
+            assert!(
+                message.contains(&format!("expected {expected};")),
+                "{message}"
+            );
         }
     }
 
@@ -306,9 +401,16 @@ mod tests {
         assert!(err("switches: [s0]\nhosts: {n0: {switch: s0, rate: 0}}").contains("rate"));
         assert_eq!(
             err("switches: [s0]\nhosts: {n0: {switch: s0, address: 255.255.255.255}}"),
-            "t.yaml: host \"n0\": address 255.255.255.255: a broadcast address; expected the host's own, by which other ranks reach it; file ignored"
+            "t.yaml: host \"n0\": address 255.255.255.255: a broadcast address; expected the \
+             host's own, by which other ranks reach it; file ignored"
         );
-        assert!(TopologyFile::parse("t.yaml", "switches: [s0]\nhosts: {n0: {switch: s0, address: 127.0.0.1}}").is_ok());
+        assert!(
+            TopologyFile::parse(
+                "t.yaml",
+                "switches: [s0]\nhosts: {n0: {switch: s0, address: 127.0.0.1}}"
+            )
+            .is_ok()
+        );
         assert!(err("switches: [s0]\nhosts: {n0: {switch: s0}, n0: {switch: s0}}").contains("n0"));
         assert!(err("switches: [\"s\\e[31m\"]\nhosts: {}").contains("letters"));
     }
@@ -319,39 +421,69 @@ links: [{a: s0, b: r0}, {a: r0, b: r1, rate: 10M, delay: 10ms}, {a: r1, b: s1}]\
     #[test]
     fn routers_are_inner_nodes_and_cables_have_a_delay() {
         let t = TopologyFile::parse("t.yaml", SITES).unwrap();
-        assert_eq!((t.links[1].delay, t.hosts["n0"].delay), (Duration::from_millis(10), Duration::from_micros(100)));
+        assert_eq!(
+            (t.links[1].delay, t.hosts["n0"].delay),
+            (Duration::from_millis(10), Duration::from_micros(100))
+        );
         assert_eq!(t.links[0].delay, Duration::ZERO);
         assert_eq!(TopologyFile::parse("t.yaml", &t.to_yaml()).unwrap(), t);
         let tree = t.tree().unwrap();
         assert_eq!((tree.hosts(), tree.nodes()), (3, 7));
         let plain = TopologyFile::parse("t.yaml", GOOD).unwrap().to_yaml();
-        assert!(!plain.contains("routers") && !plain.contains("delay"), "{plain}");
+        assert!(
+            !plain.contains("routers") && !plain.contains("delay"),
+            "{plain}"
+        );
     }
 
     #[test]
     fn refuses_routers_and_delays_that_make_no_sense() {
-        let err = |from: &str, to: &str| TopologyFile::parse("t.yaml", &SITES.replace(from, to)).unwrap_err().to_string();
+        let err = |from: &str, to: &str| {
+            TopologyFile::parse("t.yaml", &SITES.replace(from, to))
+                .unwrap_err()
+                .to_string()
+        };
         assert_eq!(
             err("a: s0, b: r0", "a: s0, b: r7"),
-            "t.yaml: link s0-r7: \"r7\" is neither switch nor router; known switches: s0, s1; known routers: r0, r1; file ignored"
+            "t.yaml: link s0-r7: \"r7\" is neither switch nor router; known switches: s0, s1; \
+             known routers: r0, r1; file ignored"
         );
         assert!(err("[r0, r1]", "[r0, r1, r2]").contains("router \"r2\": no link ends at it"));
         assert!(err("[r0, r1]", "[r0, r1, s1]").contains("name \"s1\" declared twice"));
         assert!(err("b: s1}]", "b: r1}]").contains("both ends are the same router"));
-        assert!(err("switch: r1", "switch: n0").contains("host \"n2\": \"n0\" is neither switch nor router"));
-        assert!(err("delay: 10ms", "delay: 1001ms").contains("link r0-r1: delay 1001ms: expected at most 1s"));
-        assert!(err("delay: 100us", "delay: 2s").contains("host \"n0\": delay 2s: expected at most 1s"));
+        assert!(
+            err("switch: r1", "switch: n0")
+                .contains("host \"n2\": \"n0\" is neither switch nor router")
+        );
+        assert!(
+            err("delay: 10ms", "delay: 1001ms")
+                .contains("link r0-r1: delay 1001ms: expected at most 1s")
+        );
+        assert!(
+            err("delay: 100us", "delay: 2s").contains("host \"n0\": delay 2s: expected at most 1s")
+        );
         for bad in ["10", "-1ms", "1.5ms", "fast"] {
-            assert!(err("delay: 10ms", &format!("delay: {bad}")).contains("a time with its unit"), "{bad}");
+            assert!(
+                err("delay: 10ms", &format!("delay: {bad}")).contains("a time with its unit"),
+                "{bad}"
+            );
         }
     }
 
     #[test]
     fn a_loop_is_told_when_the_tree_is_asked_for() {
-        let text = "switches: [s0, s1, s2]\nhosts: {n0: {switch: s0}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s0}]";
+        let text = "switches: [s0, s1, s2]\nhosts: {n0: {switch: s0}}\nlinks: [{a: s0, b: s1}, \
+                    {a: s1, b: s2}, {a: s2, b: s0}]";
         let t = TopologyFile::parse("t.yaml", text).unwrap();
         assert!(t.tree().unwrap_err().to_string().contains("loop"));
         let open = text.replace("{a: s2, b: s0}", "{a: s2, b: s0, state: blocked}");
-        assert_eq!(TopologyFile::parse("t.yaml", &open).unwrap().tree().unwrap().nodes(), 4);
+        assert_eq!(
+            TopologyFile::parse("t.yaml", &open)
+                .unwrap()
+                .tree()
+                .unwrap()
+                .nodes(),
+            4
+        );
     }
 }

@@ -1,9 +1,9 @@
-//! The tree that schedules are planned on: hosts are leaves, switches inner nodes, every cable an edge
-//! with a rate.
+//! The tree that schedules are planned on: hosts are leaves, switches inner nodes, every cable an
+//! edge with a rate.
 //!
-//! Nodes are numbered: hosts `0..hosts()` in the order they were given, then switches. A *directed edge*
-//! is `2v` from node `v` up to its parent, `2v + 1` down from the parent to `v`. Everything that plans or
-//! verifies works on these numbers.
+//! Nodes are numbered: hosts `0..hosts()` in the order they were given, then switches. A *directed
+//! edge* is `2v` from node `v` up to its parent, `2v + 1` down from the parent to `v`. Everything
+//! that plans or verifies works on these numbers.
 use crate::BitsPerSec;
 use std::collections::HashMap;
 
@@ -35,19 +35,30 @@ pub enum TreeError {
     #[error("topology has no host; nothing can be planned")]
     NoHost,
     /// A name that is neither a host nor a switch of the topology.
-    #[error("host \"{0}\" is not in the topology; known hosts are listed by `heddle discover` or in the topology file")]
+    #[error(
+        "host \"{0}\" is not in the topology; known hosts are listed by `heddle discover` or in \
+         the topology file"
+    )]
     Unknown(String),
     /// A host was listed twice.
     #[error("host \"{0}\" is listed twice; each host takes part once")]
     Twice(String),
     /// More cables than a tree has.
-    #[error("link {0}-{1} closes a loop among forwarding links; frames would circle: mark the redundant link `state: blocked`")]
+    #[error(
+        "link {0}-{1} closes a loop among forwarding links; frames would circle: mark the \
+         redundant link `state: blocked`"
+    )]
     Loop(String, String),
     /// A host whose place is not certain.
-    #[error("host \"{0}\": the evidence fits more than one place; nothing is planned until one remains, see the alarms")]
+    #[error(
+        "host \"{0}\": the evidence fits more than one place; nothing is planned until one \
+         remains, see the alarms"
+    )]
     Ambiguous(String),
     /// Not everything is connected.
-    #[error("\"{1}\" cannot be reached from \"{0}\" over forwarding links; the topology is in two parts")]
+    #[error(
+        "\"{1}\" cannot be reached from \"{0}\" over forwarding links; the topology is in two parts"
+    )]
     Apart(String, String),
 }
 
@@ -65,33 +76,57 @@ pub struct TreeCable<'a> {
 impl Tree {
     /// Builds the tree of `hosts` (name, ranks) and `switches` over the forwarding `cables`.
     ///
-    /// Switches that no host hangs under stay in; [`Tree::restrict`] drops what a job does not need.
+    /// Switches that no host hangs under stay in; [`Tree::restrict`] drops what a job does not
+    /// need.
     ///
     /// # Errors
     /// See [`TreeError`]; every one names the object.
-    pub fn new(hosts: &[(&str, u32)], switches: &[&str], cables: &[TreeCable<'_>]) -> Result<Tree, TreeError> {
+    pub fn new(
+        hosts: &[(&str, u32)],
+        switches: &[&str],
+        cables: &[TreeCable<'_>],
+    ) -> Result<Tree, TreeError> {
         if hosts.is_empty() {
             return Err(TreeError::NoHost);
         }
-        let names: Vec<String> = hosts.iter().map(|(n, _)| *n).chain(switches.iter().copied()).map(str::to_owned).collect();
+        let names: Vec<String> = hosts
+            .iter()
+            .map(|(n, _)| *n)
+            .chain(switches.iter().copied())
+            .map(str::to_owned)
+            .collect();
         let mut number = HashMap::with_capacity(names.len());
         for (i, name) in names.iter().enumerate() {
             if number.insert(name.as_str(), i as u32).is_some() {
                 return Err(TreeError::Twice(name.clone()));
             }
         }
-        let find = |name: &str| number.get(name).copied().ok_or_else(|| TreeError::Unknown(name.to_owned()));
+        let find = |name: &str| {
+            number
+                .get(name)
+                .copied()
+                .ok_or_else(|| TreeError::Unknown(name.to_owned()))
+        };
         let mut near: Vec<Vec<(u32, BitsPerSec)>> = vec![Vec::new(); names.len()];
         for cable in cables {
             let (a, b) = (find(cable.a)?, find(cable.b)?);
             near[a as usize].push((b, cable.rate));
             near[b as usize].push((a, cable.rate));
         }
-        let root = if switches.is_empty() { 0 } else { hosts.len() as u32 };
+        let root = if switches.is_empty() {
+            0
+        } else {
+            hosts.len() as u32
+        };
         Tree::grow(names, hosts.iter().map(|h| h.1).collect(), &near, root)
     }
 
-    fn grow(names: Vec<String>, ranks: Vec<u32>, near: &[Vec<(u32, BitsPerSec)>], root: u32) -> Result<Tree, TreeError> {
+    fn grow(
+        names: Vec<String>,
+        ranks: Vec<u32>,
+        near: &[Vec<(u32, BitsPerSec)>],
+        root: u32,
+    ) -> Result<Tree, TreeError> {
         let n = names.len();
         let mut tree = Tree {
             hosts: ranks.len() as u32,
@@ -113,7 +148,10 @@ impl Tree {
                     parent_links = 1;
                 } else if tree.depth[v as usize] != NONE {
                     let (a, b) = (u.min(v) as usize, u.max(v) as usize);
-                    return Err(TreeError::Loop(tree.names[b].clone(), tree.names[a].clone()));
+                    return Err(TreeError::Loop(
+                        tree.names[b].clone(),
+                        tree.names[a].clone(),
+                    ));
                 } else {
                     tree.depth[v as usize] = tree.depth[u as usize] + 1;
                     tree.parent[v as usize] = u;
@@ -123,7 +161,10 @@ impl Tree {
             }
         }
         match tree.depth.iter().position(|&d| d == NONE) {
-            Some(lost) => Err(TreeError::Apart(tree.names[root as usize].clone(), tree.names[lost].clone())),
+            Some(lost) => Err(TreeError::Apart(
+                tree.names[root as usize].clone(),
+                tree.names[lost].clone(),
+            )),
             None => Ok(tree),
         }
     }
@@ -160,7 +201,10 @@ impl Tree {
 
     /// The host with this name.
     pub fn host(&self, name: &str) -> Option<NodeNumber> {
-        self.host_names().iter().position(|n| n == name).map(|i| i as NodeNumber)
+        self.host_names()
+            .iter()
+            .position(|n| n == name)
+            .map(|i| i as NodeNumber)
     }
 
     /// Whether the node is a host.
@@ -168,7 +212,8 @@ impl Tree {
         node < self.hosts
     }
 
-    /// The node everything hangs under. This is bookkeeping: neither the STP root bridge nor a schedule's root.
+    /// The node everything hangs under. This is bookkeeping: neither the STP root bridge nor a
+    /// schedule's root.
     pub fn root(&self) -> NodeNumber {
         self.root
     }
@@ -193,7 +238,8 @@ impl Tree {
         self.rate[node as usize]
     }
 
-    /// Neighbours of every node with the rate between, parent first, then children in [`Tree::top_down`] order.
+    /// Neighbours of every node with the rate between, parent first, then children in
+    /// [`Tree::top_down`] order.
     pub fn neighbours(&self) -> Vec<Vec<(NodeNumber, BitsPerSec)>> {
         let mut near = vec![Vec::new(); self.names.len()];
         for &v in &self.order {
@@ -209,7 +255,11 @@ impl Tree {
     pub fn ends(&self, edge: EdgeNumber) -> Option<(NodeNumber, NodeNumber)> {
         let v = edge / 2;
         let p = self.parent(v)?;
-        Some(if edge.is_multiple_of(2) { (v, p) } else { (p, v) })
+        Some(if edge.is_multiple_of(2) {
+            (v, p)
+        } else {
+            (p, v)
+        })
     }
 
     /// Hosts below each node, a host counting itself.
@@ -247,18 +297,25 @@ impl Tree {
         }
     }
 
-    /// The tree of these hosts only, in the order given: switches without any of them below are dropped.
-    /// Switches between just two others stay, because their cables still limit.
+    /// The tree of these hosts only, in the order given: switches without any of them below are
+    /// dropped. Switches between just two others stay, because their cables still limit.
     ///
     /// # Errors
     /// [`TreeError::NoHost`], [`TreeError::Unknown`], [`TreeError::Twice`].
     pub fn restrict<S: AsRef<str>>(&self, hosts: &[S]) -> Result<Tree, TreeError> {
-        let number: HashMap<&str, NodeNumber> = self.host_names().iter().enumerate().map(|(i, n)| (n.as_str(), i as NodeNumber)).collect();
+        let number: HashMap<&str, NodeNumber> = self
+            .host_names()
+            .iter()
+            .enumerate()
+            .map(|(i, n)| (n.as_str(), i as NodeNumber))
+            .collect();
         let mut seen = vec![false; self.hosts as usize];
         let mut keep = Vec::with_capacity(hosts.len());
         for name in hosts {
             let name = name.as_ref();
-            let h = *number.get(name).ok_or_else(|| TreeError::Unknown(name.to_owned()))?;
+            let h = *number
+                .get(name)
+                .ok_or_else(|| TreeError::Unknown(name.to_owned()))?;
             if std::mem::replace(&mut seen[h as usize], true) {
                 return Err(TreeError::Twice(name.to_owned()));
             }
@@ -270,36 +327,65 @@ impl Tree {
         Ok(self.keep(&keep))
     }
 
-    /// The tree with ranks as leaves: leaf `r` has the name `ranks[r].0` and runs on host `ranks[r].1`. A host with one rank is
-    /// that leaf. A host with several becomes a switch that they hang on by cables of its own rate, so that its cable counts
-    /// once for all of them. Hosts without ranks are dropped.
+    /// The tree with ranks as leaves: leaf `r` has the name `ranks[r].0` and runs on host
+    /// `ranks[r].1`. A host with one rank is that leaf. A host with several becomes a switch that
+    /// they hang on by cables of its own rate, so that its cable counts once for all of them. Hosts
+    /// without ranks are dropped.
     ///
     /// # Errors
     /// As [`Tree::restrict`] and [`Tree::new`], where a host number or a name is wrong.
     pub fn with_ranks(&self, ranks: &[(String, NodeNumber)]) -> Result<Tree, TreeError> {
         let mut leaves: Vec<Vec<&str>> = vec![Vec::new(); self.hosts as usize];
         for (name, host) in ranks {
-            leaves.get_mut(*host as usize).ok_or_else(|| TreeError::Unknown(format!("number {host}")))?.push(name);
+            leaves
+                .get_mut(*host as usize)
+                .ok_or_else(|| TreeError::Unknown(format!("number {host}")))?
+                .push(name);
         }
-        let used: Vec<&str> = self.host_names().iter().zip(&leaves).filter(|(_, own)| !own.is_empty()).map(|(h, _)| h.as_str()).collect();
+        let used: Vec<&str> = self
+            .host_names()
+            .iter()
+            .zip(&leaves)
+            .filter(|(_, own)| !own.is_empty())
+            .map(|(h, _)| h.as_str())
+            .collect();
         let tree = self.restrict(&used)?;
         leaves.retain(|own| !own.is_empty());
         let name = |v: NodeNumber| match leaves.get(v as usize).map(Vec::as_slice) {
             Some([only]) => *only,
             _ => tree.name(v),
         };
-        let shared = || (0..tree.hosts).zip(&leaves).filter(|(_, own)| own.len() > 1);
-        let switches: Vec<&str> = (tree.hosts..tree.nodes()).chain(shared().map(|(host, _)| host)).map(|v| tree.name(v)).collect();
+        let shared = || {
+            (0..tree.hosts)
+                .zip(&leaves)
+                .filter(|(_, own)| own.len() > 1)
+        };
+        let switches: Vec<&str> = (tree.hosts..tree.nodes())
+            .chain(shared().map(|(host, _)| host))
+            .map(|v| tree.name(v))
+            .collect();
         let mut cables: Vec<TreeCable<'_>> = Vec::with_capacity(tree.names.len() + ranks.len());
         for &v in &tree.order {
             if let Some(parent) = tree.parent(v) {
-                cables.push(TreeCable { a: name(parent), b: name(v), rate: tree.rate(v) });
+                cables.push(TreeCable {
+                    a: name(parent),
+                    b: name(v),
+                    rate: tree.rate(v),
+                });
             }
         }
         for (host, own) in shared() {
             // Alone in its tree it has no cable, and its ranks never leave it.
-            let rate = if tree.parent(host).is_some() { tree.rate(host) } else { BitsPerSec::GIGABIT };
-            cables.extend(own.iter().map(|rank| TreeCable { a: tree.name(host), b: rank, rate }));
+            let rate = if tree.parent(host).is_some() {
+                tree.rate(host)
+            } else {
+                BitsPerSec::GIGABIT
+            };
+            cables.extend(own.iter().map(|rank| TreeCable {
+                a: tree.name(host),
+                b: rank,
+                rate,
+            }));
         }
         let named: Vec<(&str, u32)> = ranks.iter().map(|(name, _)| (name.as_str(), 1)).collect();
         Tree::new(&named, &switches, &cables)
@@ -317,8 +403,14 @@ impl Tree {
                 below[p as usize] += below[v as usize];
             }
         }
-        // The lowest node that has all of them below becomes the root; what is above it carries nothing.
-        let top = self.order.iter().copied().rfind(|&v| below[v as usize] == total).unwrap_or(self.root);
+        // The lowest node that has all of them below becomes the root; what is above it carries
+        // nothing.
+        let top = self
+            .order
+            .iter()
+            .copied()
+            .rfind(|&v| below[v as usize] == total)
+            .unwrap_or(self.root);
         let mut new = vec![NONE; self.names.len()];
         for (i, &h) in hosts.iter().enumerate() {
             new[h as usize] = i as u32;
@@ -326,7 +418,8 @@ impl Tree {
         let mut old: Vec<NodeNumber> = hosts.to_vec();
         let mut order = Vec::new();
         for &v in &self.order {
-            let above = self.depth[v as usize] < self.depth[top as usize] || (v != top && below[v as usize] == total && !self.is_host(v));
+            let above = self.depth[v as usize] < self.depth[top as usize]
+                || (v != top && below[v as usize] == total && !self.is_host(v));
             if below[v as usize] == 0 || above {
                 continue;
             }
@@ -336,13 +429,37 @@ impl Tree {
             }
             order.push(new[v as usize]);
         }
-        let parent = old.iter().map(|&v| if v == top { NONE } else { new[self.parent[v as usize] as usize] }).collect();
+        let parent = old
+            .iter()
+            .map(|&v| {
+                if v == top {
+                    NONE
+                } else {
+                    new[self.parent[v as usize] as usize]
+                }
+            })
+            .collect();
         Tree {
-            names: old.iter().map(|&v| self.names[v as usize].clone()).collect(),
+            names: old
+                .iter()
+                .map(|&v| self.names[v as usize].clone())
+                .collect(),
             hosts: total,
             ranks: hosts.iter().map(|&h| self.ranks[h as usize]).collect(),
-            rate: old.iter().map(|&v| if v == top { BitsPerSec::default() } else { self.rate[v as usize] }).collect(),
-            depth: old.iter().map(|&v| self.depth[v as usize] - self.depth[top as usize]).collect(),
+            rate: old
+                .iter()
+                .map(|&v| {
+                    if v == top {
+                        BitsPerSec::default()
+                    } else {
+                        self.rate[v as usize]
+                    }
+                })
+                .collect(),
+            depth: old
+                .iter()
+                .map(|&v| self.depth[v as usize] - self.depth[top as usize])
+                .collect(),
             parent,
             order,
             root: new[top as usize],
@@ -355,19 +472,41 @@ mod tests {
     use super::*;
 
     fn cable<'a>(a: &'a str, b: &'a str) -> TreeCable<'a> {
-        TreeCable { a, b, rate: BitsPerSec::GIGABIT }
+        TreeCable {
+            a,
+            b,
+            rate: BitsPerSec::GIGABIT,
+        }
     }
 
     fn sample() -> Tree {
-        let cables = [cable("s0", "s1"), cable("s1", "s2"), cable("n0", "s0"), cable("n1", "s0"), cable("n2", "s1"), cable("n3", "s2")];
-        Tree::new(&[("n0", 1), ("n1", 1), ("n2", 1), ("n3", 2)], &["s0", "s1", "s2"], &cables).unwrap()
+        let cables = [
+            cable("s0", "s1"),
+            cable("s1", "s2"),
+            cable("n0", "s0"),
+            cable("n1", "s0"),
+            cable("n2", "s1"),
+            cable("n3", "s2"),
+        ];
+        Tree::new(
+            &[("n0", 1), ("n1", 1), ("n2", 1), ("n3", 2)],
+            &["s0", "s1", "s2"],
+            &cables,
+        )
+        .unwrap()
     }
 
     #[test]
     fn path_visits_every_edge_once_in_its_direction() {
         let t = sample();
         let mut ends = Vec::new();
-        t.path(0, 3, |e| ends.push(t.ends(e).map(|(a, b)| format!("{}>{}", t.name(a), t.name(b))).unwrap()));
+        t.path(0, 3, |e| {
+            ends.push(
+                t.ends(e)
+                    .map(|(a, b)| format!("{}>{}", t.name(a), t.name(b)))
+                    .unwrap(),
+            )
+        });
         ends.sort();
         assert_eq!(ends, ["n0>s0", "s0>s1", "s1>s2", "s2>n3"]);
         assert_eq!(t.hosts_below()[t.root() as usize], 4);
@@ -389,27 +528,48 @@ mod tests {
         assert_eq!(t.host_names(), ["r0", "r1", "r2"]);
         let way = |a, b| {
             let mut nodes = Vec::new();
-            t.path(a, b, |e| nodes.push(t.name(t.ends(e).unwrap().1).to_owned()));
+            t.path(a, b, |e| {
+                nodes.push(t.name(t.ends(e).unwrap().1).to_owned())
+            });
             nodes.sort();
             nodes
         };
         assert_eq!(way(0, 2), ["n3", "r2"]);
         assert_eq!(way(0, 1), ["n3", "r1", "s0", "s1", "s2"]);
-        let alone = sample().with_ranks(&[("a".to_owned(), 1), ("b".to_owned(), 1)]).unwrap();
-        assert_eq!((alone.hosts(), alone.nodes(), alone.rate(0)), (2, 3, BitsPerSec::GIGABIT));
+        let alone = sample()
+            .with_ranks(&[("a".to_owned(), 1), ("b".to_owned(), 1)])
+            .unwrap();
+        assert_eq!(
+            (alone.hosts(), alone.nodes(), alone.rate(0)),
+            (2, 3, BitsPerSec::GIGABIT)
+        );
         assert!(sample().with_ranks(&[("a".to_owned(), 9)]).is_err());
         assert!(sample().with_ranks(&[]).is_err());
     }
 
     #[test]
     fn refuses_what_is_no_tree() {
-        let err = |hosts: &[(&str, u32)], cables: &[TreeCable<'_>]| Tree::new(hosts, &["s0", "s1"], cables).unwrap_err().to_string();
+        let err = |hosts: &[(&str, u32)], cables: &[TreeCable<'_>]| {
+            Tree::new(hosts, &["s0", "s1"], cables)
+                .unwrap_err()
+                .to_string()
+        };
         assert!(err(&[], &[]).contains("no host"));
         assert!(err(&[("n0", 1)], &[cable("n0", "s0")]).contains("two parts"));
         let double = [cable("n0", "s0"), cable("s0", "s1"), cable("s0", "s1")];
-        assert!(err(&[("n0", 1)], &double).contains("loop"), "{}", err(&[("n0", 1)], &double));
+        assert!(
+            err(&[("n0", 1)], &double).contains("loop"),
+            "{}",
+            err(&[("n0", 1)], &double)
+        );
         assert!(err(&[("n0", 1), ("n0", 1)], &[]).contains("twice"));
-        assert!(sample().restrict(&["n9"]).unwrap_err().to_string().contains("n9"));
+        assert!(
+            sample()
+                .restrict(&["n9"])
+                .unwrap_err()
+                .to_string()
+                .contains("n9")
+        );
     }
 
     #[test]

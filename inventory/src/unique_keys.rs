@@ -1,12 +1,14 @@
-//! Maps whose keys may come once. Plain deserialization keeps the last of two equal keys without a word,
-//! which would lose a host.
+//! Maps whose keys may come once. Plain deserialization keeps the last of two equal keys without a
+//! word, which would lose a host.
 use indexmap::IndexMap;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
 /// For `#[serde(deserialize_with = "unique_keys::map")]`.
-pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<IndexMap<String, V>, D::Error> {
+pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+    d: D,
+) -> Result<IndexMap<String, V>, D::Error> {
     struct UniqueMapVisitor<V>(PhantomData<V>);
     impl<'de, V: Deserialize<'de>> Visitor<'de> for UniqueMapVisitor<V> {
         type Value = IndexMap<String, V>;
@@ -26,8 +28,11 @@ pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result<Index
     d.deserialize_map(UniqueMapVisitor(PhantomData))
 }
 
-/// Like [`map`], for a section that may also be a plain list of names, or a name without a value: the default then.
-pub(crate) fn map_or_list<'de, V: Deserialize<'de> + Default, D: Deserializer<'de>>(d: D) -> Result<IndexMap<String, V>, D::Error> {
+/// Like [`map`], for a section that may also be a plain list of names, or a name without a value:
+/// the default then.
+pub(crate) fn map_or_list<'de, V: Deserialize<'de> + Default, D: Deserializer<'de>>(
+    d: D,
+) -> Result<IndexMap<String, V>, D::Error> {
     struct UniqueListVisitor<V>(PhantomData<V>);
     impl<'de, V: Deserialize<'de> + Default> Visitor<'de> for UniqueListVisitor<V> {
         type Value = IndexMap<String, V>;
@@ -59,7 +64,8 @@ pub(crate) fn map_or_list<'de, V: Deserialize<'de> + Default, D: Deserializer<'d
     d.deserialize_any(UniqueListVisitor(PhantomData))
 }
 
-/// A name that is not in the map yet. Refused while it is read, so that the error names the line of the second one.
+/// A name that is not in the map yet. Refused while it is read, so that the error names the line of
+/// the second one.
 struct NewKey<'a, V>(&'a IndexMap<String, V>);
 
 impl<'de, V> DeserializeSeed<'de> for NewKey<'_, V> {
@@ -79,7 +85,9 @@ impl<V> Visitor<'_> for NewKey<'_, V> {
 
     fn visit_str<E: Error>(self, name: &str) -> Result<String, E> {
         match self.0.contains_key(name) {
-            true => Err(E::custom(format!("\"{name}\" declared twice; every name may come once"))),
+            true => Err(E::custom(format!(
+                "\"{name}\" declared twice; every name may come once"
+            ))),
             false => Ok(name.to_owned()),
         }
     }

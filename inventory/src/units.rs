@@ -9,12 +9,16 @@ use std::time::Duration;
 pub struct BitsPerSec(pub u64);
 
 /// A size in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
 /// A point in time: milliseconds since the Unix epoch. Pure code gets it as an argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Millis(pub u64);
 
@@ -24,7 +28,8 @@ impl Millis {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// So much later, at most the last moment there is: moments come from files and from other machines, too.
+    /// So much later, at most the last moment there is: moments come from files and from other
+    /// machines, too.
     pub fn after(self, span: Duration) -> Millis {
         Millis(self.0.saturating_add(milliseconds::of(span)))
     }
@@ -69,7 +74,10 @@ pub mod milliseconds {
         ///
         /// # Errors
         /// Those of the serializer.
-        pub fn serialize<S: Serializer>(span: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        pub fn serialize<S: Serializer>(
+            span: &Option<Duration>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
             span.map(super::of).serialize(serializer)
         }
 
@@ -77,7 +85,9 @@ pub mod milliseconds {
         ///
         /// # Errors
         /// Whatever is no number of milliseconds.
-        pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        pub fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Option<Duration>, D::Error> {
             Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_millis))
         }
     }
@@ -104,7 +114,9 @@ impl FromStr for BitsPerSec {
     fn from_str(text: &str) -> Result<Self, RateError> {
         let bad = || RateError(text.to_owned());
         let t = text.trim();
-        let split = t.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(t.len());
+        let split = t
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(t.len());
         let (digits, suffix) = t.split_at(split);
         let unit: u64 = match suffix.trim() {
             "" => 1,
@@ -118,11 +130,18 @@ impl FromStr for BitsPerSec {
         if whole.is_empty() || fraction.len() > 9 || (unit == 1 && !fraction.is_empty()) {
             return Err(bad());
         }
-        let whole = whole.parse::<u64>().map_err(|_| bad())?.checked_mul(unit).ok_or_else(bad)?;
+        let whole = whole
+            .parse::<u64>()
+            .map_err(|_| bad())?
+            .checked_mul(unit)
+            .ok_or_else(bad)?;
         let part = match fraction {
             "" => 0,
             // Nine digits of a terabit are more than 64 bits hold before they are divided.
-            f => (f.parse::<u128>().map_err(|_| bad())? * u128::from(unit) / 10u128.pow(f.len() as u32)) as u64,
+            f => {
+                (f.parse::<u128>().map_err(|_| bad())? * u128::from(unit)
+                    / 10u128.pow(f.len() as u32)) as u64
+            }
         };
         match whole.checked_add(part) {
             Some(n) if n > 0 => Ok(BitsPerSec(n)),
@@ -133,10 +152,13 @@ impl FromStr for BitsPerSec {
 
 /// A size that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("size \"{0}\": expected a number of bytes or one like 64k, 1M, 2G (of 1,024), greater than zero")]
+#[error(
+    "size \"{0}\": expected a number of bytes or one like 64k, 1M, 2G (of 1,024), greater than zero"
+)]
 pub struct SizeError(pub String);
 
-/// The largest unit without a remainder: `64k`, `1M`, `1000`. What it writes is read again as the same.
+/// The largest unit without a remainder: `64k`, `1M`, `1000`. What it writes is read again as the
+/// same.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&match self.0 {
@@ -153,7 +175,9 @@ impl FromStr for Bytes {
 
     fn from_str(text: &str) -> Result<Self, SizeError> {
         let bad = || SizeError(text.to_owned());
-        let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let split = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
         let unit: u64 = match &text[split..] {
             "" => 1,
             "k" | "K" => 1 << 10,
@@ -161,8 +185,16 @@ impl FromStr for Bytes {
             "G" => 1 << 30,
             _ => return Err(bad()),
         };
-        let bytes = text[..split].parse::<u64>().map_err(|_| bad())?.checked_mul(unit).ok_or_else(bad)?;
-        if bytes > 0 { Ok(Bytes(bytes)) } else { Err(bad()) }
+        let bytes = text[..split]
+            .parse::<u64>()
+            .map_err(|_| bad())?
+            .checked_mul(unit)
+            .ok_or_else(bad)?;
+        if bytes > 0 {
+            Ok(Bytes(bytes))
+        } else {
+            Err(bad())
+        }
     }
 }
 
@@ -197,20 +229,31 @@ impl<'de> Deserialize<'de> for BitsPerSec {
                 f.write_str("a rate like 100M, 1G, 25G or a number of bit/s")
             }
             fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<BitsPerSec, E> {
-                if n == 0 { Err(E::custom(RateError("0".into()))) } else { Ok(BitsPerSec(n)) }
+                if n == 0 {
+                    Err(E::custom(RateError("0".into())))
+                } else {
+                    Ok(BitsPerSec(n))
+                }
             }
             fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<BitsPerSec, E> {
-                u64::try_from(n).map_err(|_| E::custom(RateError(n.to_string()))).and_then(|n| self.visit_u64(n))
+                u64::try_from(n)
+                    .map_err(|_| E::custom(RateError(n.to_string())))
+                    .and_then(|n| self.visit_u64(n))
             }
             fn visit_str<E: serde::de::Error>(self, s: &str) -> Result<BitsPerSec, E> {
                 s.parse().map_err(E::custom)
             }
         }
-        if d.is_human_readable() { d.deserialize_any(RateVisitor) } else { d.deserialize_u64(RateVisitor) }
+        if d.is_human_readable() {
+            d.deserialize_any(RateVisitor)
+        } else {
+            d.deserialize_u64(RateVisitor)
+        }
     }
 }
 
-/// Times as text with a unit, `250us`, `500ms`, `2s`, `1m`, `1h`: for `#[serde(with = "units::duration")]`.
+/// Times as text with a unit, `250us`, `500ms`, `2s`, `1m`, `1h`: for `#[serde(with =
+/// "units::duration")]`.
 pub mod duration {
     use serde::{Deserializer, Serializer};
     use std::time::Duration;
@@ -281,7 +324,17 @@ mod tests {
         ] {
             assert_eq!(text.parse::<BitsPerSec>().unwrap().0, bits, "{text}");
         }
-        for text in ["", "G", "0", "0G", "-1G", "1X", "1.5", "99999999999T", "1..5G"] {
+        for text in [
+            "",
+            "G",
+            "0",
+            "0G",
+            "-1G",
+            "1X",
+            "1.5",
+            "99999999999T",
+            "1..5G",
+        ] {
             assert!(text.parse::<BitsPerSec>().is_err(), "{text}");
         }
         assert_eq!(BitsPerSec::mega(2500).to_string(), "2.5G");
@@ -293,8 +346,24 @@ mod tests {
         for (text, bytes) in [("1", 1), ("64k", 65_536), ("3M", 3 << 20), ("2G", 2 << 30)] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
-        for text in ["", "0", "k", "-1", "1.5k", "1m", "1 k", "99999999999G", "18446744073709551616"] {
-            assert!(text.parse::<Bytes>().unwrap_err().to_string().contains(text), "{text}");
+        for text in [
+            "",
+            "0",
+            "k",
+            "-1",
+            "1.5k",
+            "1m",
+            "1 k",
+            "99999999999G",
+            "18446744073709551616",
+        ] {
+            assert!(
+                text.parse::<Bytes>()
+                    .unwrap_err()
+                    .to_string()
+                    .contains(text),
+                "{text}"
+            );
         }
     }
 
@@ -303,7 +372,15 @@ mod tests {
         for text in ["250us", "500ms", "2s", "1m", "90s", "0s"] {
             assert_eq!(duration::show(duration::parse(text).unwrap()), text);
         }
-        for text in ["", "500", "ms", "-1s", "1.5s", "1 fortnight", "99999999999999999999s"] {
+        for text in [
+            "",
+            "500",
+            "ms",
+            "-1s",
+            "1.5s",
+            "1 fortnight",
+            "99999999999999999999s",
+        ] {
             assert_eq!(duration::parse(text), None, "{text}");
         }
     }

@@ -15,9 +15,16 @@ pub(crate) fn short_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// `2 routed hops (10.0.0.1, one that does not answer)`.
 pub(crate) fn routed_hops(hops: &[Option<IpAddr>]) -> String {
-    let each = hops.iter().map(|h| h.map_or("one that does not answer".to_owned(), |ip| ip.to_string()));
+    let each = hops
+        .iter()
+        .map(|h| h.map_or("one that does not answer".to_owned(), |ip| ip.to_string()));
     let each: Vec<String> = each.collect();
-    format!("{} routed hop{} ({})", hops.len(), if hops.len() == 1 { "" } else { "s" }, short_list(each.iter().map(String::as_str)))
+    format!(
+        "{} routed hop{} ({})",
+        hops.len(),
+        if hops.len() == 1 { "" } else { "s" },
+        short_list(each.iter().map(String::as_str))
+    )
 }
 
 /// In the unit people use for it.
@@ -31,8 +38,17 @@ mod tests {
 
     #[test]
     fn lists_are_short() {
-        assert_eq!(short_list(["a", "b", "c", "d", "e", "f"].into_iter()), "a, b, c, d and 2 more");
-        assert_eq!(routed_hops(&[None]), "1 routed hop (one that does not answer)");
-        assert_eq!([0, 7, 100, 20_000].map(milliseconds), ["0 ms", "0.007 ms", "0.1 ms", "20 ms"]);
+        assert_eq!(
+            short_list(["a", "b", "c", "d", "e", "f"].into_iter()),
+            "a, b, c, d and 2 more"
+        );
+        assert_eq!(
+            routed_hops(&[None]),
+            "1 routed hop (one that does not answer)"
+        );
+        assert_eq!(
+            [0, 7, 100, 20_000].map(milliseconds),
+            ["0 ms", "0.007 ms", "0.1 ms", "20 ms"]
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Reading YAML, the one way into every file of it.
 //!
-//! The parser takes a time that grows with the square of the depth to which brackets are nested: a file of a megabyte can take it minutes.
-//! So brackets are counted first; the nesting of everything else, and how often aliases are followed, the parser bounds itself.
+//! The parser takes a time that grows with the square of the depth to which brackets are nested: a
+//! file of a megabyte can take it minutes. So brackets are counted first; the nesting of everything
+//! else, and how often aliases are followed, the parser bounds itself.
 mod brackets;
 
 use crate::topology_file::InputFileError;
@@ -16,8 +17,14 @@ const MOST_DEEP: usize = 32;
 /// [`InputFileError`] with the line for whatever cannot be read as a `T`.
 pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputFileError> {
     if let Some(line) = brackets::line_nested_deeper(text, MOST_DEEP) {
-        let problem = format!("brackets are nested deeper than {MOST_DEEP}: expected a few levels at most; close them");
-        return Err(InputFileError::Syntax { file: file.to_owned(), line: Some(line), problem });
+        let problem = format!(
+            "brackets are nested deeper than {MOST_DEEP}: expected a few levels at most; close them"
+        );
+        return Err(InputFileError::Syntax {
+            file: file.to_owned(),
+            line: Some(line),
+            problem,
+        });
     }
     serde_yaml::from_str(text).map_err(|e| InputFileError::yaml(file, &e))
 }
@@ -32,25 +39,54 @@ mod tests {
     #[test]
     fn nothing_takes_the_parser_long() {
         let n = 250_000;
-        let bomb = (1..40).fold("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned(), |text, level| {
-            text + &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 10].join(","))
-        });
+        let bomb = (1..40).fold(
+            "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned(),
+            |text, level| {
+                text + &format!(
+                    "a{level}: &a{level} [{}]\n",
+                    vec![format!("*a{}", level - 1); 10].join(",")
+                )
+            },
+        );
         let deep = [
             "[".repeat(n),
             "{a: ".repeat(n),
             format!("switches: {}{}", "[".repeat(n), "]".repeat(n)),
             format!("switches: {}", "[x, '[', \"]\", # ]\n".repeat(n)),
             format!("switches: [s0]\nhosts:\n  'a]': b\n  c: {}", "{[".repeat(n)),
-            format!("switches: [s0]\nhosts:\n  b\n  'c\nd: {}", "[a, {b: ".repeat(n)),
+            format!(
+                "switches: [s0]\nhosts:\n  b\n  'c\nd: {}",
+                "[a, {b: ".repeat(n)
+            ),
         ];
         let others = ["- ".repeat(n), "? ".repeat(n), bomb + "switches: *a39\n"];
-        for (text, told) in deep.iter().map(|text| (text, true)).chain(others.iter().map(|text| (text, false))) {
+        for (text, told) in deep
+            .iter()
+            .map(|text| (text, true))
+            .chain(others.iter().map(|text| (text, false)))
+        {
             let inventory = Inventory::parse("i.yaml", text).unwrap_err().to_string();
             let topology = TopologyFile::parse("t.yaml", text).unwrap_err().to_string();
-            assert!(inventory.starts_with("i.yaml:") && topology.starts_with("t.yaml:"), "{inventory}, {topology}");
-            assert_eq!([inventory, topology].map(|error| error.contains("nested deeper than 32")), [told; 2], "{text:.60}");
+            assert!(
+                inventory.starts_with("i.yaml:") && topology.starts_with("t.yaml:"),
+                "{inventory}, {topology}"
+            );
+            assert_eq!(
+                [inventory, topology].map(|error| error.contains("nested deeper than 32")),
+                [told; 2],
+                "{text:.60}"
+            );
         }
-        let problem = TopologyFile::parse("t.yaml", &format!("switches:\n- s0\nhosts: {}", "{a: [".repeat(20))).unwrap_err().to_string();
-        assert_eq!(problem, "t.yaml:3: brackets are nested deeper than 32: expected a few levels at most; close them; file ignored");
+        let problem = TopologyFile::parse(
+            "t.yaml",
+            &format!("switches:\n- s0\nhosts: {}", "{a: [".repeat(20)),
+        )
+        .unwrap_err()
+        .to_string();
+        assert_eq!(
+            problem,
+            "t.yaml:3: brackets are nested deeper than 32: expected a few levels at most; close \
+             them; file ignored"
+        );
     }
 }

@@ -1,39 +1,66 @@
-//! A node's place on the data network: addresses, the neighbours it need not ask for, the routes to other segments.
+//! A node's place on the data network: addresses, the neighbours it need not ask for, the routes to
+//! other segments.
 use crate::error::LabResult;
 use crate::netlink::NetlinkNamespace;
 use crate::plan::{LabNodeKind, LabPlan, LabSegment, SegmentMember};
 
 /// Gives a node its address in every segment it is in, and its routes to the others.
-pub(crate) async fn add_addresses(plan: &LabPlan, wire: &NetlinkNamespace, node: &str) -> LabResult<()> {
+pub(crate) async fn add_addresses(
+    plan: &LabPlan,
+    wire: &NetlinkNamespace,
+    node: &str,
+) -> LabResult<()> {
     for (segment, member) in plan.places(node) {
         at(plan, wire, segment, member).await?;
     }
     Ok(())
 }
 
-/// The same for one interface, after it was down: the kernel forgets its routes and neighbours then.
-pub(crate) async fn restore_address(plan: &LabPlan, wire: &NetlinkNamespace, node: &str, port: &str) -> LabResult<()> {
+/// The same for one interface, after it was down: the kernel forgets its routes and neighbours
+/// then.
+pub(crate) async fn restore_address(
+    plan: &LabPlan,
+    wire: &NetlinkNamespace,
+    node: &str,
+    port: &str,
+) -> LabResult<()> {
     for (segment, member) in plan.places(node).filter(|(_, m)| m.port == port) {
         at(plan, wire, segment, member).await?;
     }
     Ok(())
 }
 
-async fn at(plan: &LabPlan, wire: &NetlinkNamespace, segment: &LabSegment, member: &SegmentMember) -> LabResult<()> {
+async fn at(
+    plan: &LabPlan,
+    wire: &NetlinkNamespace,
+    segment: &LabSegment,
+    member: &SegmentMember,
+) -> LabResult<()> {
     let port = &member.port;
     if plan.node(&member.node)?.kind == LabNodeKind::Switch {
-        wire.add_address(port, member.address, segment.prefix).await?;
+        wire.add_address(port, member.address, segment.prefix)
+            .await?;
     } else {
-        wire.add_data_address(port, member.address, (segment.network, segment.prefix)).await?;
+        wire.add_data_address(port, member.address, (segment.network, segment.prefix))
+            .await?;
         // Who passes packets on is known without asking; a bridge's own address is not.
-        let stations = segment.members.iter().filter(|m| plan.node(&m.node).is_ok_and(|n| n.kind != LabNodeKind::Switch));
+        let stations = segment.members.iter().filter(|m| {
+            plan.node(&m.node)
+                .is_ok_and(|n| n.kind != LabNodeKind::Switch)
+        });
         let index = wire.index(port).await?;
         for other in stations.filter(|m| m.node != member.node) {
             wire.add_neighbour(index, other.address, other.mac).await?;
         }
     }
     for route in plan.routes(&member.node).iter().filter(|r| r.port == *port) {
-        wire.add_route(port, (route.network, route.prefix), route.via, member.address).await?;
+        wire.add_route(
+            port,
+            (route.network, route.prefix),
+            route.via,
+            member.address,
+        )
+        .await?;
     }
     Ok(())
 }

@@ -1,15 +1,21 @@
-//! A host or router that says "I am here" so that every bridge knows its port: gratuitous ARP (RFC 5227, section 3).
-#![allow(unsafe_code, reason = "packet and netlink sockets have no safe wrapper for these addresses")]
+//! A host or router that says "I am here" so that every bridge knows its port: gratuitous ARP (RFC
+//! 5227, section 3).
+#![allow(
+    unsafe_code,
+    reason = "packet and netlink sockets have no safe wrapper for these addresses"
+)]
 use inventory::Mac;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
+};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Announces a node at each of its ports: now and then, and often after its cable was touched, for then the bridges have forgotten it and nobody
-/// knows when its new port starts to forward.
+/// Announces a node at each of its ports: now and then, and often after its cable was touched, for
+/// then the bridges have forgotten it and nobody knows when its new port starts to forward.
 pub(crate) struct ArpAnnouncer {
     /// By interface.
     frames: Vec<(libc::c_int, [u8; 42])>,
@@ -27,15 +33,40 @@ const BUSY_FOR: Duration = Duration::from_secs(10);
 
 impl ArpAnnouncer {
     /// For the node that owns these interfaces, each with a name, a MAC address and an address.
-    pub(crate) fn new<'a>(interfaces: impl Iterator<Item = (&'a str, Mac, Ipv4Addr)>) -> io::Result<ArpAnnouncer> {
-        let frame = |(name, mac, address)| Ok((nix::net::if_::if_nametoindex(name)? as libc::c_int, frame(mac, address)));
+    pub(crate) fn new<'a>(
+        interfaces: impl Iterator<Item = (&'a str, Mac, Ipv4Addr)>,
+    ) -> io::Result<ArpAnnouncer> {
+        let frame = |(name, mac, address)| {
+            Ok((
+                nix::net::if_::if_nametoindex(name)? as libc::c_int,
+                frame(mac, address),
+            ))
+        };
         let frames = interfaces.map(frame).collect::<io::Result<_>>()?;
         // Protocol 0: it only sends.
-        let packets = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)?;
+        let packets = socket(
+            AddressFamily::Packet,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC,
+            None,
+        )?;
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let links = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
-        bind(links.as_raw_fd(), &NetlinkAddr::new(0, libc::RTMGRP_LINK as u32))?;
-        Ok(ArpAnnouncer { frames, packets, links, busy_until: Instant::now() + BUSY_FOR })
+        let links = socket(
+            AddressFamily::Netlink,
+            SockType::Raw,
+            flags,
+            SockProtocol::NetlinkRoute,
+        )?;
+        bind(
+            links.as_raw_fd(),
+            &NetlinkAddr::new(0, libc::RTMGRP_LINK as u32),
+        )?;
+        Ok(ArpAnnouncer {
+            frames,
+            packets,
+            links,
+            busy_until: Instant::now() + BUSY_FOR,
+        })
     }
 
     /// Sends an announcement from each port, then waits until the next is due.
@@ -44,9 +75,16 @@ impl ArpAnnouncer {
             // A port whose cable is out has nobody to tell.
             let _ = self.send(*interface, frame);
         }
-        let wait = if Instant::now() < self.busy_until { BUSY } else { CALM };
+        let wait = if Instant::now() < self.busy_until {
+            BUSY
+        } else {
+            CALM
+        };
         let timeout = PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX);
-        let ready = poll(&mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)], timeout);
+        let ready = poll(
+            &mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)],
+            timeout,
+        );
         if ready.is_ok_and(|n| n > 0) {
             let mut message = [0; 8192];
             while recv(self.links.as_raw_fd(), &mut message, MsgFlags::empty()).is_ok() {}
@@ -62,8 +100,18 @@ impl ArpAnnouncer {
         to.sll_ifindex = interface;
         let (data, length) = (frame.as_ptr().cast(), frame.len());
         let size = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-        // SAFETY: `data` points to `length` readable octets and `to` to a sockaddr_ll of `size` octets.
-        match unsafe { libc::sendto(self.packets.as_raw_fd(), data, length, 0, (&raw const to).cast(), size) } {
+        // SAFETY: `data` points to `length` readable octets and `to` to a sockaddr_ll of `size`
+        // octets.
+        match unsafe {
+            libc::sendto(
+                self.packets.as_raw_fd(),
+                data,
+                length,
+                0,
+                (&raw const to).cast(),
+                size,
+            )
+        } {
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(()),
         }
@@ -90,9 +138,15 @@ mod tests {
     #[test]
     fn the_frame_is_a_gratuitous_arp_request() {
         let f = frame(Mac([2, 0, 0, 0, 0, 7]), Ipv4Addr::new(10, 77, 0, 8));
-        assert_eq!(&f[..14], &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 7, 8, 6]);
+        assert_eq!(
+            &f[..14],
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 7, 8, 6]
+        );
         assert_eq!(&f[14..22], &[0, 1, 8, 0, 6, 4, 0, 1]);
-        assert_eq!((&f[28..32], &f[38..42]), (&[10, 77, 0, 8][..], &[10, 77, 0, 8][..]));
+        assert_eq!(
+            (&f[28..32], &f[38..42]),
+            (&[10, 77, 0, 8][..], &[10, 77, 0, 8][..])
+        );
         assert_eq!(&f[32..38], &[0; 6]);
     }
 }

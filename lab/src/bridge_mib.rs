@@ -1,6 +1,8 @@
-//! The BRIDGE-MIB (RFC 4188) of a kernel bridge, for `pass_persist` of snmpd, which has none of its own.
+//! The BRIDGE-MIB (RFC 4188) of a kernel bridge, for `pass_persist` of snmpd, which has none of its
+//! own.
 //!
-//! `kernel` reads the bridge, `changes` counts what the kernel does not, `table` makes objects of it, `protocol` speaks with snmpd.
+//! `kernel` reads the bridge, `changes` counts what the kernel does not, `table` makes objects of
+//! it, `protocol` speaks with snmpd.
 mod changes;
 mod kernel;
 mod protocol;
@@ -10,7 +12,9 @@ use crate::error::{KernelErrorContext, LabResult};
 use changes::TopologyChanges;
 use kernel::KernelBridge;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
+};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,8 +34,15 @@ const WATCH: Duration = Duration::from_millis(200);
 pub fn serve(name: &str) -> LabResult<()> {
     let began = Instant::now();
     let place = || format!("bridge-mib: bridge {name}");
-    let changes = Arc::new(Mutex::new(TopologyChanges::new(&KernelBridge::read(name).during(place)?)));
-    let watcher = BridgeWatcher { name: name.to_owned(), began, changes: changes.clone(), links: links().during(place)? };
+    let changes = Arc::new(Mutex::new(TopologyChanges::new(
+        &KernelBridge::read(name).during(place)?,
+    )));
+    let watcher = BridgeWatcher {
+        name: name.to_owned(),
+        began,
+        changes: changes.clone(),
+        links: links().during(place)?,
+    };
     std::thread::spawn(move || watcher.run());
     let mut cache: Option<(Instant, ObjectTable)> = None;
     let source = |look: &mut dyn FnMut(&ObjectTable)| -> io::Result<()> {
@@ -62,7 +73,10 @@ impl BridgeWatcher {
     fn run(&self) {
         let timeout = PollTimeout::try_from(WATCH).unwrap_or(PollTimeout::MAX);
         loop {
-            let told = poll(&mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)], timeout);
+            let told = poll(
+                &mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)],
+                timeout,
+            );
             if told.is_ok_and(|n| n > 0) {
                 let mut message = [0; 8192];
                 while recv(self.links.as_raw_fd(), &mut message, MsgFlags::empty()).is_ok() {}
@@ -77,8 +91,16 @@ impl BridgeWatcher {
 
 fn links() -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let links = socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?;
-    bind(links.as_raw_fd(), &NetlinkAddr::new(0, nix::libc::RTMGRP_LINK as u32))?;
+    let links = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        flags,
+        SockProtocol::NetlinkRoute,
+    )?;
+    bind(
+        links.as_raw_fd(),
+        &NetlinkAddr::new(0, nix::libc::RTMGRP_LINK as u32),
+    )?;
     Ok(links)
 }
 

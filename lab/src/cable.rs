@@ -12,28 +12,48 @@ use inventory::BitsPerSec;
 use std::time::Duration;
 
 /// Takes the switch's end of a host's cable out and plugs it into a free port of another switch.
-pub(crate) async fn move_host(lab: &LabName, host: &str, switch: &str) -> LabResult<(PortEnd, PortEnd)> {
+pub(crate) async fn move_host(
+    lab: &LabName,
+    host: &str,
+    switch: &str,
+) -> LabResult<(PortEnd, PortEnd)> {
     let (_lock, mut state) = open(lab)?;
     let plan = &state.plan;
     let kind = |name: &str| plan.node(name).map(|n| n.kind);
     if kind(host)? != LabNodeKind::Host || kind(switch)? != LabNodeKind::Switch {
-        return Err(LabError::Refused(format!("move {host} {switch}: expected a host and a switch")));
+        return Err(LabError::Refused(format!(
+            "move {host} {switch}: expected a host and a switch"
+        )));
     }
     let index = plan.cables.iter().position(|c| c.a.node == host);
     let index = index.ok_or_else(|| LabError::Refused(format!("move {host}: it has no cable")))?;
     let mut cable = plan.cables[index].clone();
     if cable.b.node == switch {
-        return Err(LabError::Refused(format!("move {host} {switch}: it is there already, on port {}", cable.b.port)));
+        return Err(LabError::Refused(format!(
+            "move {host} {switch}: it is there already, on port {}",
+            cable.b.port
+        )));
     }
     let segment = |node: &str| plan.places(node).next().map(|(segment, _)| segment.network);
     if segment(host) != segment(switch) {
-        let hint = "its address would be reached there by nobody; move it to a switch on this side of the router";
-        return Err(LabError::Refused(format!("move {host} {switch}: there is a router between; {hint}")));
+        let hint = "its address would be reached there by nobody; move it to a switch on this \
+                    side of the router";
+        return Err(LabError::Refused(format!(
+            "move {host} {switch}: there is a router between; {hint}"
+        )));
     }
     let from = std::mem::replace(&mut cable.b, plan.free_port(switch));
     cable.cut = false;
     let (old, new, own) = (wire(lab, &from.node)?, wire(lab, switch)?, wire(lab, host)?);
-    old.move_interface(&from.port, &VethEnd { wire: &new, port: &cable.b.port, mac: plan.port_mac(&cable.b) }).await?;
+    old.move_interface(
+        &from.port,
+        &VethEnd {
+            wire: &new,
+            port: &cable.b.port,
+            mac: plan.port_mac(&cable.b),
+        },
+    )
+    .await?;
     own.set_up("eth0", true).await?;
     plug_in(plan, &new, &cable.b, &cable).await?;
     let to = cable.b.clone();
@@ -47,24 +67,47 @@ pub(crate) async fn cut(lab: &LabName, a: &str, b: &str) -> LabResult<Vec<LabCab
     let (_lock, mut state) = open(lab)?;
     let cut = set(&mut state, a, b, true, None).await?;
     if cut.is_empty() {
-        return Err(LabError::Refused(format!("cut {a}-{b}: no cable between them that is not cut")));
+        return Err(LabError::Refused(format!(
+            "cut {a}-{b}: no cable between them that is not cut"
+        )));
     }
     state.save()?;
     Ok(cut)
 }
 
-/// Sets both ends of every cut cable between two nodes up again, or makes a cable between two switches.
-pub(crate) async fn join(lab: &LabName, a: &str, b: &str, rate: Option<BitsPerSec>) -> LabResult<Vec<LabCable>> {
+/// Sets both ends of every cut cable between two nodes up again, or makes a cable between two
+/// switches.
+pub(crate) async fn join(
+    lab: &LabName,
+    a: &str,
+    b: &str,
+    rate: Option<BitsPerSec>,
+) -> LabResult<Vec<LabCable>> {
     let (_lock, mut state) = open(lab)?;
     let mut joined = set(&mut state, a, b, false, rate).await?;
     if joined.is_empty() {
-        joined.push(add(&mut state.plan, lab, a, b, rate.unwrap_or(BitsPerSec::GIGABIT)).await?);
+        joined.push(
+            add(
+                &mut state.plan,
+                lab,
+                a,
+                b,
+                rate.unwrap_or(BitsPerSec::GIGABIT),
+            )
+            .await?,
+        );
     }
     state.save()?;
     Ok(joined)
 }
 
-async fn set(state: &mut LabState, a: &str, b: &str, cut: bool, rate: Option<BitsPerSec>) -> LabResult<Vec<LabCable>> {
+async fn set(
+    state: &mut LabState,
+    a: &str,
+    b: &str,
+    cut: bool,
+    rate: Option<BitsPerSec>,
+) -> LabResult<Vec<LabCable>> {
     // Names are checked even where there is no cable.
     state.plan.node(a)?;
     state.plan.node(b)?;
@@ -95,13 +138,34 @@ async fn set(state: &mut LabState, a: &str, b: &str, cut: bool, rate: Option<Bit
 }
 
 /// A new cable between two switches.
-async fn add(plan: &mut LabPlan, lab: &LabName, a: &str, b: &str, rate: BitsPerSec) -> LabResult<LabCable> {
-    if a == b || plan.node(a)?.kind != LabNodeKind::Switch || plan.node(b)?.kind != LabNodeKind::Switch {
-        return Err(LabError::Refused(format!("join {a}-{b}: no cut cable between them, and a new one goes between two switches")));
+async fn add(
+    plan: &mut LabPlan,
+    lab: &LabName,
+    a: &str,
+    b: &str,
+    rate: BitsPerSec,
+) -> LabResult<LabCable> {
+    if a == b
+        || plan.node(a)?.kind != LabNodeKind::Switch
+        || plan.node(b)?.kind != LabNodeKind::Switch
+    {
+        return Err(LabError::Refused(format!(
+            "join {a}-{b}: no cut cable between them, and a new one goes between two switches"
+        )));
     }
     let delay = Duration::ZERO;
-    let cable = LabCable { a: plan.free_port(a), b: plan.free_port(b), rate, delay, cut: false, expect_blocked: false };
-    let wires = [a, b].map(|node| Ok((node, wire(lab, node)?))).into_iter().collect::<LabResult<_>>()?;
+    let cable = LabCable {
+        a: plan.free_port(a),
+        b: plan.free_port(b),
+        rate,
+        delay,
+        cut: false,
+        expect_blocked: false,
+    };
+    let wires = [a, b]
+        .map(|node| Ok((node, wire(lab, node)?)))
+        .into_iter()
+        .collect::<LabResult<_>>()?;
     connect(plan, &wires, plan.cables.len(), &cable).await?;
     plan.cables.push(cable.clone());
     Ok(cable)
@@ -117,6 +181,8 @@ fn open(lab: &LabName) -> LabResult<(LabLock, LabState)> {
 /// A running node's interfaces.
 fn wire(lab: &LabName, node: &str) -> LabResult<NetlinkNamespace> {
     let path = namespace(lab, node);
-    let path = path.ok_or_else(|| LabError::Refused(format!("lab \"{lab}\": node \"{node}\" is not running")))?;
+    let path = path.ok_or_else(|| {
+        LabError::Refused(format!("lab \"{lab}\": node \"{node}\" is not running"))
+    })?;
     NetlinkNamespace::open(node, &path)
 }

@@ -9,14 +9,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Objects whose answers show that all of a switch's agents are up, encoded: snmpd itself, the bridge program, lldpd.
+/// Objects whose answers show that all of a switch's agents are up, encoded: snmpd itself, the
+/// bridge program, lldpd.
 const SYSTEM: &[u8] = &[0x2b, 6, 1, 2, 1, 1];
 const DOT1D_BRIDGE: &[u8] = &[0x2b, 6, 1, 2, 1, 17];
 const LLDP_LOCAL: &[u8] = &[0x28, 0xc4, 0x62, 1, 1, 2, 1, 3];
 
-/// nsCacheTimeout of ifTable (NET-SNMP-AGENT-MIB): for how many seconds interface counters are not read again, 3 by default. Zero
-/// would read them for every packet of a walk, which costs more than it tells.
-const INTERFACE_CACHE: &[u8] = &[0x2b, 6, 1, 4, 1, 0xbf, 0x08, 1, 5, 3, 1, 2, 1, 3, 6, 1, 2, 1, 2, 2];
+/// nsCacheTimeout of ifTable (NET-SNMP-AGENT-MIB): for how many seconds interface counters are not
+/// read again, 3 by default. Zero would read them for every packet of a walk, which costs more than
+/// it tells.
+const INTERFACE_CACHE: &[u8] = &[
+    0x2b, 6, 1, 4, 1, 0xbf, 0x08, 1, 5, 3, 1, 2, 1, 3, 6, 1, 2, 1, 2, 2,
+];
 const INTERFACE_CACHE_SECONDS: u8 = 1;
 
 /// How long a daemon may take.
@@ -28,17 +32,38 @@ pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()
         LabNodeKind::Control => Ok(()),
         LabNodeKind::Host => lldpd(node, logs),
         LabNodeKind::Switch | LabNodeKind::Router => {
-            fs::write("/run/snmp/snmpd.conf", snmpd_conf(node, plan)).during(|| "/run/snmp/snmpd.conf".into())?;
+            fs::write("/run/snmp/snmpd.conf", snmpd_conf(node, plan))
+                .during(|| "/run/snmp/snmpd.conf".into())?;
             let log = logs.join(format!("{}-snmpd.log", node.name));
             let log = format!("-Lf{}", log.display());
-            let arguments = ["-f", &log, "-C", "-c", "/run/snmp/snmpd.conf", "-I", "-smux"];
-            spawn(node, logs, daemon("snmpd").args(arguments).env("SNMP_PERSISTENT_DIR", "/var/lib/snmp").env("MIBS", ""))?;
+            let arguments = [
+                "-f",
+                &log,
+                "-C",
+                "-c",
+                "/run/snmp/snmpd.conf",
+                "-I",
+                "-smux",
+            ];
+            spawn(
+                node,
+                logs,
+                daemon("snmpd")
+                    .args(arguments)
+                    .env("SNMP_PERSISTENT_DIR", "/var/lib/snmp")
+                    .env("MIBS", ""),
+            )?;
             await_answer(node, "snmpd", SYSTEM)?;
             // Not taken: loads are seen a little later.
-            let _ = probe::set(INTERFACE_CACHE, INTERFACE_CACHE_SECONDS, Duration::from_secs(1));
+            let _ = probe::set(
+                INTERFACE_CACHE,
+                INTERFACE_CACHE_SECONDS,
+                Duration::from_secs(1),
+            );
             lldpd(node, logs)?;
             if node.kind == LabNodeKind::Switch {
-                // snmpd starts the program at the first question; it has to be there to count topology changes.
+                // snmpd starts the program at the first question; it has to be there to count
+                // topology changes.
                 await_answer(node, "heddle lab bridge-mib", DOT1D_BRIDGE)?;
             }
             await_answer(node, "lldpd", LLDP_LOCAL)
@@ -62,13 +87,24 @@ fn daemon(name: &str) -> Command {
 }
 
 fn spawn(node: &LabNode, logs: &Path, command: &mut Command) -> LabResult<()> {
-    let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let program = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let path = logs.join(format!("{}-{program}.log", node.name));
-    let log = File::options().create(true).append(true).open(&path).during(|| path.display().to_string())?;
+    let log = File::options()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .during(|| path.display().to_string())?;
     let errors = log.try_clone().during(|| path.display().to_string())?;
     command.stdin(Stdio::null()).stdout(log).stderr(errors);
     // The init reaps every child there is; this one is not waited for by name.
-    command.spawn().map(drop).during(|| format!("{}: starting {program}", node.name))
+    command
+        .spawn()
+        .map(drop)
+        .during(|| format!("{}: starting {program}", node.name))
 }
 
 fn await_answer(node: &LabNode, program: &str, subtree: &[u8]) -> LabResult<()> {
@@ -81,20 +117,31 @@ fn await_answer(node: &LabNode, program: &str, subtree: &[u8]) -> LabResult<()> 
         // A closed port refuses at once.
         std::thread::sleep(Duration::from_millis(50).saturating_sub(asked.elapsed()));
     }
-    Err(LabError::NotReady(format!("{}: {program} does not answer over SNMP after {} s", node.name, PATIENCE.as_secs())))
+    Err(LabError::NotReady(format!(
+        "{}: {program} does not answer over SNMP after {} s",
+        node.name,
+        PATIENCE.as_secs()
+    )))
 }
 
-/// The snmpd of a switch or router: v2c `public`, v3 users `mon` (SHA, AES) and `mon256` (SHA-256, AES) with pass phrases `authpass12` and
-/// `privpass12`, traps to the head node, the lab's BRIDGE-MIB for a switch, lldpd's LLDP-MIB over AgentX.
+/// The snmpd of a switch or router: v2c `public`, v3 users `mon` (SHA, AES) and `mon256` (SHA-256,
+/// AES) with pass phrases `authpass12` and `privpass12`, traps to the head node, the lab's
+/// BRIDGE-MIB for a switch, lldpd's LLDP-MIB over AgentX.
 fn snmpd_conf(node: &LabNode, plan: &LabPlan) -> String {
     let name = &node.name;
     let sink = plan.nodes[0].management;
     // Layers as sysServices counts them (RFC 3418): 2 is a bridge, 4 a router.
     let (services, bridge) = match node.kind {
         LabNodeKind::Router => (4, ""),
-        _ => (2, "pass_persist .1.3.6.1.2.1.17 /proc/1/exe lab bridge-mib br0\n"),
+        _ => (
+            2,
+            "pass_persist .1.3.6.1.2.1.17 /proc/1/exe lab bridge-mib br0\n",
+        ),
     };
-    let interfaces: String = port_rates(node, plan).iter().map(|(port, rate)| format!("interface {port} 6 {}\n", rate.0)).collect();
+    let interfaces: String = port_rates(node, plan)
+        .iter()
+        .map(|(port, rate)| format!("interface {port} 6 {}\n", rate.0))
+        .collect();
     format!(
         "agentaddress udp:161
 sysName {name}
@@ -121,7 +168,8 @@ notificationEvent linkDownTrap .1.3.6.1.6.3.1.1.5.3 .1.3.6.1.2.1.2.2.1.1 .1.3.6.
     )
 }
 
-/// A veth says 10 Gbit/s whatever its shaping; snmpd is told the truth. Ports that a moved cable may take later are told too.
+/// A veth says 10 Gbit/s whatever its shaping; snmpd is told the truth. Ports that a moved cable
+/// may take later are told too.
 fn port_rates(node: &LabNode, plan: &LabPlan) -> Vec<(String, BitsPerSec)> {
     let mut rates: Vec<(String, BitsPerSec)> = Vec::new();
     for cable in &plan.cables {
@@ -134,7 +182,13 @@ fn port_rates(node: &LabNode, plan: &LabPlan) -> Vec<(String, BitsPerSec)> {
     if node.kind == LabNodeKind::Router {
         return rates;
     }
-    let spare = plan.cables.iter().filter(|c| c.a.port == "eth0").map(|c| c.rate).max().unwrap_or(BitsPerSec::GIGABIT);
+    let spare = plan
+        .cables
+        .iter()
+        .filter(|c| c.a.port == "eth0")
+        .map(|c| c.rate)
+        .max()
+        .unwrap_or(BitsPerSec::GIGABIT);
     let known = rates.len();
     rates.extend((known + 1..=known + 16).map(|k| (format!("swp{k}"), spare)));
     rates
@@ -166,10 +220,20 @@ mod tests {
 
     #[test]
     fn snmpd_tells_the_rates_of_present_and_coming_ports() {
-        let text = "switches: [s0, s1]\nhosts: {n0: {switch: s0, rate: 20M}}\nlinks: [{a: s0, b: s1, rate: 50M}]\n";
-        let plan = LabPlan::new(&TopologyFile::parse("t.yaml", text).unwrap(), LabOptions::default()).unwrap();
+        let text = "switches: [s0, s1]\nhosts: {n0: {switch: s0, rate: 20M}}\nlinks: \
+                    [{a: s0, b: s1, rate: 50M}]\n";
+        let plan = LabPlan::new(
+            &TopologyFile::parse("t.yaml", text).unwrap(),
+            LabOptions::default(),
+        )
+        .unwrap();
         let conf = snmpd_conf(plan.node("s0").unwrap(), &plan);
-        for line in ["interface swp1 6 50000000\n", "interface swp2 6 20000000\n", "interface swp3 6 20000000\n", "sysName s0\n"] {
+        for line in [
+            "interface swp1 6 50000000\n",
+            "interface swp2 6 20000000\n",
+            "interface swp3 6 20000000\n",
+            "sysName s0\n",
+        ] {
             assert!(conf.contains(line), "{line}");
         }
     }

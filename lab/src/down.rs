@@ -11,9 +11,14 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Ends every process of a lab and removes its namespaces and files. A lab that is not there is down already.
+/// Ends every process of a lab and removes its namespaces and files. A lab that is not there is
+/// down already.
 pub(crate) fn down(lab: &LabName) -> LabResult<()> {
-    let _lock = if state::directory(lab).exists() { Some(LabLock::take(lab)?) } else { None };
+    let _lock = if state::directory(lab).exists() {
+        Some(LabLock::take(lab)?)
+    } else {
+        None
+    };
     remove(lab)
 }
 
@@ -22,7 +27,9 @@ pub(crate) fn remove(lab: &LabName) -> LabResult<()> {
     clear(lab)?;
     let directory = state::directory(lab);
     match fs::remove_dir(&directory) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e).during(|| directory.display().to_string()),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            return Err(e).during(|| directory.display().to_string());
+        }
         _ => {}
     }
     state::remove_empty_base();
@@ -41,19 +48,24 @@ pub(crate) fn clear(lab: &LabName) -> LabResult<()> {
     let directory = state::directory(lab);
     for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
         let path = entry.path();
-        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        let removed = if path.is_dir() {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
+        };
         removed.during(|| path.display().to_string())?;
     }
     Ok(())
 }
 
-/// Kills whatever lives in one of these network namespaces and waits until it is gone. Most of it falls with the first kill:
-/// the head node's init is the root of the lab's process tree.
+/// Kills whatever lives in one of these network namespaces and waits until it is gone. Most of it
+/// falls with the first kill: the head node's init is the root of the lab's process tree.
 fn end_processes(lab: &LabName, namespaces: &HashSet<u64>) -> LabResult<()> {
     let own = netns::inode(Path::new("/proc/self/ns/net")).ok();
     if own.is_some_and(|o| namespaces.contains(&o)) {
         return Err(LabError::Refused(format!(
-            "lab \"{lab}\": cannot be taken down from inside; run it outside: heddle lab down --name {lab}"
+            "lab \"{lab}\": cannot be taken down from inside; run it outside: heddle lab down \
+             --name {lab}"
         )));
     }
     let end = Instant::now() + Duration::from_secs(20);
@@ -63,7 +75,9 @@ fn end_processes(lab: &LabName, namespaces: &HashSet<u64>) -> LabResult<()> {
             return Ok(());
         }
         if Instant::now() > end {
-            return Err(LabError::NotReady(format!("lab \"{lab}\": processes {alive:?} do not end")));
+            return Err(LabError::NotReady(format!(
+                "lab \"{lab}\": processes {alive:?} do not end"
+            )));
         }
         for pid in alive {
             // Gone in between.
@@ -77,5 +91,9 @@ fn end_processes(lab: &LabName, namespaces: &HashSet<u64>) -> LabResult<()> {
 fn inhabitants(namespaces: &HashSet<u64>) -> Vec<i32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|p| p.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter(|pid| netns::inode(Path::new(&format!("/proc/{pid}/ns/net"))).is_ok_and(|n| namespaces.contains(&n))).collect()
+    pids.filter(|pid| {
+        netns::inode(Path::new(&format!("/proc/{pid}/ns/net")))
+            .is_ok_and(|n| namespaces.contains(&n))
+    })
+    .collect()
 }

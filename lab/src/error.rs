@@ -1,7 +1,8 @@
 //! What can go wrong in the lab.
 use std::io;
 
-/// A lab that could not be built, found or changed. The text names object, problem and the command that helps.
+/// A lab that could not be built, found or changed. The text names object, problem and the command
+/// that helps.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The topology file is refused.
@@ -37,13 +38,19 @@ pub(crate) trait KernelErrorContext<T> {
 
 impl<T> KernelErrorContext<T> for io::Result<T> {
     fn during(self, place: impl FnOnce() -> String) -> LabResult<T> {
-        self.map_err(|cause| LabError::Kernel { place: place(), cause })
+        self.map_err(|cause| LabError::Kernel {
+            place: place(),
+            cause,
+        })
     }
 }
 
 impl<T> KernelErrorContext<T> for nix::Result<T> {
     fn during(self, place: impl FnOnce() -> String) -> LabResult<T> {
-        self.map_err(|errno| LabError::Kernel { place: place(), cause: errno.into() })
+        self.map_err(|errno| LabError::Kernel {
+            place: place(),
+            cause: errno.into(),
+        })
     }
 }
 
@@ -54,7 +61,10 @@ impl<T> KernelErrorContext<T> for std::result::Result<T, rtnetlink::Error> {
                 rtnetlink::Error::NetlinkError(message) => message.to_io(),
                 other => io::Error::other(other.to_string()),
             };
-            LabError::Kernel { place: place(), cause }
+            LabError::Kernel {
+                place: place(),
+                cause,
+            }
         })
     }
 }

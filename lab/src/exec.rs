@@ -1,7 +1,8 @@
 //! Running programs inside a node.
 //!
-//! `exec` enters the namespaces of a node's init and starts the program there, as its own child: terminal, process group and
-//! standard streams stay. The launcher agent is `exec` as an MPI's `ssh`: its program and everything below dies with it.
+//! `exec` enters the namespaces of a node's init and starts the program there, as its own child:
+//! terminal, process group and standard streams stay. The launcher agent is `exec` as an MPI's
+//! `ssh`: its program and everything below dies with it.
 #![allow(unsafe_code, reason = "what happens between fork and exec; fork")]
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
@@ -23,8 +24,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Runs a program in a node, waits for it and gives its exit status (128 and the signal's number if one ended it). The caller
-/// is inside the node afterwards; run it in a process without threads that ends after it.
+/// Runs a program in a node, waits for it and gives its exit status (128 and the signal's number if
+/// one ended it). The caller is inside the node afterwards; run it in a process without threads
+/// that ends after it.
 ///
 /// # Errors
 /// [`LabError`] if the node is not there or the program cannot be started.
@@ -33,7 +35,12 @@ pub fn exec(lab: &str, node: &str, program: &[OsString]) -> LabResult<i32> {
 }
 
 /// [`exec`] that kills the program after `limit` and then gives [`crate::mpi::TIMED_OUT`].
-pub(crate) fn exec_for(lab: &LabName, node: &str, program: &[OsString], limit: Option<Duration>) -> LabResult<i32> {
+pub(crate) fn exec_for(
+    lab: &LabName,
+    node: &str,
+    program: &[OsString],
+    limit: Option<Duration>,
+) -> LabResult<i32> {
     enter(lab, node)?;
     supervise(command(lab, node, program)?, limit)
 }
@@ -44,8 +51,9 @@ pub(crate) const AGENT: &str = "/run/heddle-agent";
 /// What is in it.
 pub(crate) const AGENT_SCRIPT: &str = "#!/bin/sh\nexec /proc/1/exe lab agent \"$@\"\n";
 
-/// `exec` as the launcher of Open MPI and MPICH calls it: `AGENT [-x] NODE WORD...`, the words being a shell command line.
-/// Everything the command leaves behind dies with it, and all of it with the caller's parent.
+/// `exec` as the launcher of Open MPI and MPICH calls it: `AGENT [-x] NODE WORD...`, the words
+/// being a shell command line. Everything the command leaves behind dies with it, and all of it
+/// with the caller's parent.
 ///
 /// # Errors
 /// As for [`exec`].
@@ -57,32 +65,57 @@ pub fn launcher_agent(lab: &str, arguments: &[OsString]) -> LabResult<i32> {
         all => all,
     };
     let [node, words @ ..] = arguments else {
-        return Err(LabError::Refused("launcher agent: expected a node and a command".into()));
+        return Err(LabError::Refused(
+            "launcher agent: expected a node and a command".into(),
+        ));
     };
     let node = node.to_string_lossy();
     enter(&lab, &node)?;
     let line = words.join(OsString::from(" ").as_os_str());
-    let session: Vec<OsString> = ["/proc/1/exe", "lab", "session", "--", "/bin/sh", "-c"].iter().map(OsString::from).collect();
+    let session: Vec<OsString> = ["/proc/1/exe", "lab", "session", "--", "/bin/sh", "-c"]
+        .iter()
+        .map(OsString::from)
+        .collect();
     supervise(command(&lab, &node, &[session, vec![line]].concat())?, None)
 }
 
-/// Runs a program as the only child of a process namespace of its own inside the present one, gives its exit status, and ends
-/// whatever it left behind.
+/// Runs a program as the only child of a process namespace of its own inside the present one, gives
+/// its exit status, and ends whatever it left behind.
 ///
 /// # Errors
 /// [`LabError`] if the namespace cannot be made or the program cannot be started.
 pub fn session(program: &[OsString]) -> LabResult<i32> {
-    unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS).during(|| "session: making its namespaces".into())?;
+    unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS)
+        .during(|| "session: making its namespaces".into())?;
     // SAFETY: this process has one thread, so the child may do anything.
     match unsafe { fork() }.during(|| "session: starting".into())? {
         ForkResult::Parent { child } => Ok(wait_for(child)),
         ForkResult::Child => {
             let run = || -> LabResult<i32> {
                 set_pdeathsig(Signal::SIGKILL).during(|| "session".into())?;
-                mount(None::<&str>, "/proc", None::<&str>, MsFlags::MS_PRIVATE, None::<&str>).during(|| "session: /proc".into())?;
-                mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), None::<&str>).during(|| "session: /proc".into())?;
-                let [name, rest @ ..] = program else { return Err(LabError::Refused("session: expected a command".into())) };
-                let child = Command::new(name).args(rest).spawn().during(|| format!("{}: starting it", name.to_string_lossy()))?;
+                mount(
+                    None::<&str>,
+                    "/proc",
+                    None::<&str>,
+                    MsFlags::MS_PRIVATE,
+                    None::<&str>,
+                )
+                .during(|| "session: /proc".into())?;
+                mount(
+                    Some("proc"),
+                    "/proc",
+                    Some("proc"),
+                    MsFlags::empty(),
+                    None::<&str>,
+                )
+                .during(|| "session: /proc".into())?;
+                let [name, rest @ ..] = program else {
+                    return Err(LabError::Refused("session: expected a command".into()));
+                };
+                let child = Command::new(name)
+                    .args(rest)
+                    .spawn()
+                    .during(|| format!("{}: starting it", name.to_string_lossy()))?;
                 Ok(wait_for(Pid::from_raw(child.id() as i32)))
             };
             let status = run().unwrap_or_else(|error| {
@@ -95,13 +128,21 @@ pub fn session(program: &[OsString]) -> LabResult<i32> {
     }
 }
 
-/// Takes the calling process into the namespaces of a node; processes it starts from now on are below the node's init.
+/// Takes the calling process into the namespaces of a node; processes it starts from now on are
+/// below the node's init.
 fn enter(lab: &LabName, node: &str) -> LabResult<()> {
     let state = LabState::load(lab)?;
     state.plan.node(node)?;
     let pid = InitIdentity::pid(lab, node).ok_or_else(|| {
-        let hint = if node == CONTROL { "" } else { ", or seen from a node other than ctl" };
-        LabError::Refused(format!("lab \"{lab}\": node \"{node}\" is not running{hint}; look with: heddle lab status --name {lab}"))
+        let hint = if node == CONTROL {
+            ""
+        } else {
+            ", or seen from a node other than ctl"
+        };
+        LabError::Refused(format!(
+            "lab \"{lab}\": node \"{node}\" is not running{hint}; look \
+                                   with: heddle lab status --name {lab}"
+        ))
     })?;
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let open = |kind: &str| {
@@ -120,21 +161,42 @@ fn enter(lab: &LabName, node: &str) -> LabResult<()> {
         namespaces.push((open(kind)?, flag));
     }
     for (namespace, flag) in namespaces {
-        setns(namespace, flag).during(|| format!("node \"{node}\": entering its namespaces; root is needed: sudo heddle lab exec ..."))?;
+        setns(namespace, flag).during(|| {
+            format!(
+                "node \"{node}\": entering its namespaces; root is needed: sudo heddle lab exec ..."
+            )
+        })?;
     }
     // A directory that is not there inside is left for the root.
-    std::env::set_current_dir(&directory).or_else(|_| std::env::set_current_dir("/")).during(|| directory.display().to_string())
+    std::env::set_current_dir(&directory)
+        .or_else(|_| std::env::set_current_dir("/"))
+        .during(|| directory.display().to_string())
 }
 
 fn command(lab: &LabName, node: &str, program: &[OsString]) -> LabResult<Command> {
-    let [name, arguments @ ..] = program else { return Err(LabError::Refused("lab exec: expected a program after \"--\"".into())) };
+    let [name, arguments @ ..] = program else {
+        return Err(LabError::Refused(
+            "lab exec: expected a program after \"--\"".into(),
+        ));
+    };
     let mut command = Command::new(name);
-    command.args(arguments).env("HEDDLE_LAB", lab.as_str()).env("HOSTNAME", node).env("TMPDIR", "/run/tmp");
+    command
+        .args(arguments)
+        .env("HEDDLE_LAB", lab.as_str())
+        .env("HOSTNAME", node)
+        .env("TMPDIR", "/run/tmp");
     Ok(command)
 }
 
 /// Signals that are passed on to the program.
-const PASSED_ON: [Signal; 6] = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
+const PASSED_ON: [Signal; 6] = [
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+];
 
 /// Starts the program, passes on what it is told, and gives its exit status.
 fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
@@ -143,7 +205,8 @@ fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
     watched.add(Signal::SIGCHLD);
     PASSED_ON.iter().for_each(|s| watched.add(*s));
     let mut before = SigSet::empty();
-    sigprocmask(SigmaskHow::SIG_BLOCK, Some(&watched), Some(&mut before)).during(|| "signals".into())?;
+    sigprocmask(SigmaskHow::SIG_BLOCK, Some(&watched), Some(&mut before))
+        .during(|| "signals".into())?;
     let signals = SignalFd::new(&watched).during(|| "signals".into())?;
     // SAFETY: between fork and exec only system calls that are safe there: prctl, sigprocmask.
     unsafe {
@@ -156,24 +219,35 @@ fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
     let child = command.spawn().during(|| format!("{name}: starting it"))?;
     let child = Pid::from_raw(child.id() as i32);
     loop {
-        let wait = end.map_or(Ok(PollTimeout::NONE), |e| PollTimeout::try_from(e.saturating_duration_since(Instant::now())));
-        let ready = poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], wait.unwrap_or(PollTimeout::MAX));
+        let wait = end.map_or(Ok(PollTimeout::NONE), |e| {
+            PollTimeout::try_from(e.saturating_duration_since(Instant::now()))
+        });
+        let ready = poll(
+            &mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)],
+            wait.unwrap_or(PollTimeout::MAX),
+        );
         if end.is_some_and(|e| Instant::now() >= e) {
             // What it started elsewhere is told by the kernel: agents die with their parent.
             let _ = kill(child, Signal::SIGKILL);
             let _ = waitpid(child, None);
-            eprintln!("{name}: not done after {:.1} s: killed", limit.unwrap_or_default().as_secs_f64());
+            eprintln!(
+                "{name}: not done after {:.1} s: killed",
+                limit.unwrap_or_default().as_secs_f64()
+            );
             return Ok(crate::mpi::TIMED_OUT);
         }
         let Ok(1) = ready else { continue };
-        let Ok(Some(signal)) = signals.read_signal() else { continue };
+        let Ok(Some(signal)) = signals.read_signal() else {
+            continue;
+        };
         match Signal::try_from(signal.ssi_signo as i32) {
             Ok(Signal::SIGCHLD) => match waitpid(child, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) | Err(nix::errno::Errno::EINTR) => {}
                 Ok(status) => return Ok(exit_status(status)),
                 Err(errno) => return Err(errno).during(|| name),
             },
-            // The terminal tells the whole process group; a process that tells this one alone means the program.
+            // The terminal tells the whole process group; a process that tells this one alone means
+            // the program.
             Ok(told) if signal.ssi_code == libc::SI_USER => {
                 let _ = kill(child, told);
             }
@@ -207,5 +281,11 @@ fn die_with_parent() -> LabResult<()> {
     let parent = getppid();
     set_pdeathsig(Signal::SIGKILL).during(|| "launcher agent".into())?;
     // It may have died before.
-    if getppid() == parent { Ok(()) } else { Err(LabError::Refused("launcher agent: its parent is gone".into())) }
+    if getppid() == parent {
+        Ok(())
+    } else {
+        Err(LabError::Refused(
+            "launcher agent: its parent is gone".into(),
+        ))
+    }
 }

@@ -1,8 +1,10 @@
 //! An emulated switched-Ethernet cluster out of kernel namespaces.
 //!
-//! A host is a set of namespaces, a switch is one with a Linux bridge that runs STP, snmpd and lldpd; a link is a veth pair
-//! shaped to its rate by a token bucket filter with a shallow queue. One more node, [`plan::CONTROL`], is the head node.
-//! Routers part the network into segments, each with a spanning tree and a subnet of its own. Nothing of a lab is in the root network namespace, so two labs stand side by side with the same addresses.
+//! A host is a set of namespaces, a switch is one with a Linux bridge that runs STP, snmpd and
+//! lldpd; a link is a veth pair shaped to its rate by a token bucket filter with a shallow queue.
+//! One more node, [`plan::CONTROL`], is the head node. Routers part the network into segments, each
+//! with a spanning tree and a subnet of its own. Nothing of a lab is in the root network namespace,
+//! so two labs stand side by side with the same addresses.
 //!
 //! | module | one idea |
 //! |---|---|
@@ -58,14 +60,24 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Builds a lab and returns when every agent answers and the spanning tree stands; `program` is the heddle binary, which
-    /// the nodes run. What a killed `up` of the same name left is removed first.
+    /// Builds a lab and returns when every agent answers and the spanning tree stands; `program` is
+    /// the heddle binary, which the nodes run. What a killed `up` of the same name left is removed
+    /// first.
     ///
     /// # Errors
-    /// [`LabError`]; then nothing of the lab is left, unless it was up before or another command is changing it.
-    pub fn up(name: &str, file: &TopologyFile, options: LabOptions, program: &Path) -> LabResult<Lab> {
+    /// [`LabError`]; then nothing of the lab is left, unless it was up before or another command is
+    /// changing it.
+    pub fn up(
+        name: &str,
+        file: &TopologyFile,
+        options: LabOptions,
+        program: &Path,
+    ) -> LabResult<Lab> {
         let state = block_on(up::up(&LabName::new(name)?, file, options, program))?;
-        Ok(Lab { name: state.name, program: state.program })
+        Ok(Lab {
+            name: state.name,
+            program: state.program,
+        })
     }
 
     /// A lab that is up already.
@@ -74,13 +86,18 @@ impl Lab {
     /// [`LabError::Refused`] if there is none of this name, or it cannot be a lab's.
     pub fn open(name: &str) -> LabResult<Lab> {
         let state = LabState::load(&LabName::new(name)?)?;
-        Ok(Lab { name: state.name, program: state.program })
+        Ok(Lab {
+            name: state.name,
+            program: state.program,
+        })
     }
 
-    /// Ends every process of a lab and removes all that is left of it, complete or not. No lab of this name: nothing to do.
+    /// Ends every process of a lab and removes all that is left of it, complete or not. No lab of
+    /// this name: nothing to do.
     ///
     /// # Errors
-    /// [`LabError::Refused`] if this cannot be a lab's name, any other if something of it cannot be removed.
+    /// [`LabError::Refused`] if this cannot be a lab's name, any other if something of it cannot be
+    /// removed.
     pub fn down(name: &str) -> LabResult<()> {
         down::down(&LabName::new(name)?)
     }
@@ -94,8 +111,9 @@ impl Lab {
         block_on(async move { status::status(&state).await })
     }
 
-    /// Moves a host's cable to the lowest free port of another switch, and gives both ports: from, to. The host's own interface
-    /// and its connections stay; the new port forwards after twice the forward delay.
+    /// Moves a host's cable to the lowest free port of another switch, and gives both ports: from,
+    /// to. The host's own interface and its connections stay; the new port forwards after twice the
+    /// forward delay.
     ///
     /// # Errors
     /// [`LabError`] if there is no such host or switch, or the host is on that switch already.
@@ -111,12 +129,17 @@ impl Lab {
         block_on(cable::cut(&self.name, a, b))
     }
 
-    /// Joins what was cut between two nodes, or two switches by a new cable. `rate` is the new cable's, 1 Gbit/s unless given;
-    /// a joined one keeps its own unless given.
+    /// Joins what was cut between two nodes, or two switches by a new cable. `rate` is the new
+    /// cable's, 1 Gbit/s unless given; a joined one keeps its own unless given.
     ///
     /// # Errors
     /// [`LabError`] if they are joined already, or one of them is a host that has no such cable.
-    pub fn join(&self, a: &str, b: &str, rate: Option<BitsPerSec>) -> LabResult<Vec<plan::LabCable>> {
+    pub fn join(
+        &self,
+        a: &str,
+        b: &str,
+        rate: Option<BitsPerSec>,
+    ) -> LabResult<Vec<plan::LabCable>> {
         block_on(cable::join(&self.name, a, b, rate))
     }
 
@@ -128,19 +151,33 @@ impl Lab {
         Ok(LabState::load(&self.name)?.plan)
     }
 
-    /// A command that will run `arguments` inside a node; its streams, directory and environment are set as on any other.
-    /// Killing its process kills the program.
-    pub fn exec<S: AsRef<std::ffi::OsStr>>(&self, node: &str, arguments: impl IntoIterator<Item = S>) -> Command {
+    /// A command that will run `arguments` inside a node; its streams, directory and environment
+    /// are set as on any other. Killing its process kills the program.
+    pub fn exec<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        node: &str,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["lab", "exec", "--name", self.name.as_str(), node, "--"]).args(arguments);
+        command
+            .args(["lab", "exec", "--name", self.name.as_str(), node, "--"])
+            .args(arguments);
         command
     }
 
-    /// A command that will run an MPI program across the lab's hosts; its output is that of all ranks. Killing its process kills
-    /// the job.
-    pub fn mpirun<S: AsRef<std::ffi::OsStr>>(&self, job: &mpi::MpiJob, program: impl IntoIterator<Item = S>) -> Command {
+    /// A command that will run an MPI program across the lab's hosts; its output is that of all
+    /// ranks. Killing its process kills the job.
+    pub fn mpirun<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        job: &mpi::MpiJob,
+        program: impl IntoIterator<Item = S>,
+    ) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["lab", "mpirun", "--name", self.name.as_str()]).args(job.flags()).arg("--").args(program);
+        command
+            .args(["lab", "mpirun", "--name", self.name.as_str()])
+            .args(job.flags())
+            .arg("--")
+            .args(program);
         command
     }
 
@@ -148,7 +185,11 @@ impl Lab {
     ///
     /// # Errors
     /// [`LabError::Kernel`] if the node's namespace is gone or `work` fails.
-    pub fn within_network<T: Send>(&self, node: &str, work: impl FnOnce() -> std::io::Result<T> + Send) -> LabResult<T> {
+    pub fn within_network<T: Send>(
+        &self,
+        node: &str,
+        work: impl FnOnce() -> std::io::Result<T> + Send,
+    ) -> LabResult<T> {
         netns::within(&netns::path(&self.name, node), work)
     }
 
@@ -173,11 +214,20 @@ impl Lab {
     }
 }
 
-/// Runs netlink work to its end on a thread of its own, so that callers inside a tokio runtime may call it too.
+/// Runs netlink work to its end on a thread of its own, so that callers inside a tokio runtime may
+/// call it too.
 fn block_on<T: Send>(work: impl Future<Output = LabResult<T>> + Send) -> LabResult<T> {
     let run = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(|cause| LabError::Kernel { place: "lab: starting its runtime".into(), cause })?.block_on(work)
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime
+            .map_err(|cause| LabError::Kernel {
+                place: "lab: starting its runtime".into(),
+                cause,
+            })?
+            .block_on(work)
     };
-    std::thread::scope(|s| s.spawn(run).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    std::thread::scope(|s| s.spawn(run).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

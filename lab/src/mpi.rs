@@ -1,5 +1,5 @@
-//! MPI programs across the lab's hosts: how each library is told to start one daemon a host, to stay on the data network, and
-//! to leave the cores to those who have work.
+//! MPI programs across the lab's hosts: how each library is told to start one daemon a host, to
+//! stay on the data network, and to leave the cores to those who have work.
 use crate::error::{LabError, LabResult};
 use crate::name::LabName;
 use crate::plan::{CONTROL, LabNodeKind, LabPlan};
@@ -48,16 +48,31 @@ pub struct MpiJob {
 impl MpiJob {
     /// One rank on every host, with the runtime, for as long as it takes.
     pub fn new(mpi: Mpi) -> MpiJob {
-        MpiJob { mpi, ranks: None, per_host: 1, hosts: Vec::new(), shim: true, timeout: None }
+        MpiJob {
+            mpi,
+            ranks: None,
+            per_host: 1,
+            hosts: Vec::new(),
+            shim: true,
+            timeout: None,
+        }
     }
 
     /// The job as flags of `heddle lab mpirun`.
     pub(crate) fn flags(&self) -> Vec<String> {
-        let mut flags = vec!["--mpi".to_owned(), self.mpi.to_string(), "--per-host".into(), self.per_host.to_string()];
+        let mut flags = vec![
+            "--mpi".to_owned(),
+            self.mpi.to_string(),
+            "--per-host".into(),
+            self.per_host.to_string(),
+        ];
         flags.extend(self.ranks.iter().flat_map(|n| ["-n".into(), n.to_string()]));
         flags.extend((!self.hosts.is_empty()).then(|| format!("--hosts={}", self.hosts.join(","))));
         flags.extend((!self.shim).then(|| "--no-shim".to_owned()));
-        flags.extend(self.timeout.map(|t| format!("--timeout={}", t.as_secs_f64())));
+        flags.extend(
+            self.timeout
+                .map(|t| format!("--timeout={}", t.as_secs_f64())),
+        );
         flags
     }
 }
@@ -65,8 +80,8 @@ impl MpiJob {
 /// Exit status of a job that ran into its time limit, as of timeout(1).
 pub const TIMED_OUT: i32 = 124;
 
-/// Runs a program as a job on the lab's hosts, waits, and gives the launcher's exit status. As [`exec::exec`] it leaves the
-/// caller inside the head node.
+/// Runs a program as a job on the lab's hosts, waits, and gives the launcher's exit status. As
+/// [`exec::exec`] it leaves the caller inside the head node.
 ///
 /// # Errors
 /// [`LabError`] if hosts, libraries or the launcher are missing.
@@ -76,7 +91,11 @@ pub fn run(lab: &str, job: &MpiJob, program: &[OsString]) -> LabResult<i32> {
     let launcher = launcher(job.mpi)?;
     let variables = variables(&state, job)?;
     let mut line: Vec<OsString> = vec![launcher.into()];
-    line.extend(arguments(job, &hosts, state.plan.nodes[0].management, &variables).into_iter().map(OsString::from));
+    line.extend(
+        arguments(job, &hosts, state.plan.nodes[0].management, &variables)
+            .into_iter()
+            .map(OsString::from),
+    );
     line.extend(program.iter().cloned());
     exec::exec_for(&state.name, CONTROL, &line, job.timeout)
 }
@@ -84,17 +103,27 @@ pub fn run(lab: &str, job: &MpiJob, program: &[OsString]) -> LabResult<i32> {
 /// The hosts of the job, with as many ranks as it has.
 fn hosts(plan: &LabPlan, job: &MpiJob) -> LabResult<Vec<String>> {
     let all = || plan.hosts().map(|h| h.name.clone()).collect();
-    let mut hosts: Vec<String> = if job.hosts.is_empty() { all() } else { job.hosts.clone() };
+    let mut hosts: Vec<String> = if job.hosts.is_empty() {
+        all()
+    } else {
+        job.hosts.clone()
+    };
     for host in &hosts {
         if plan.node(host)?.kind != LabNodeKind::Host {
-            return Err(LabError::Refused(format!("mpirun: \"{host}\" is not a host; ranks run on hosts")));
+            return Err(LabError::Refused(format!(
+                "mpirun: \"{host}\" is not a host; ranks run on hosts"
+            )));
         }
     }
     let fit = hosts.len() * job.per_host;
     let ranks = job.ranks.unwrap_or(fit);
     if ranks == 0 || ranks > fit {
         let hint = "give fewer ranks (-n) or more a host (--per-host)";
-        return Err(LabError::Refused(format!("mpirun: {ranks} ranks on {} hosts with {} each; {hint}", hosts.len(), job.per_host)));
+        return Err(LabError::Refused(format!(
+            "mpirun: {ranks} ranks on {} hosts with {} each; {hint}",
+            hosts.len(),
+            job.per_host
+        )));
     }
     hosts.truncate(ranks.div_ceil(job.per_host));
     Ok(hosts)
@@ -105,14 +134,26 @@ fn launcher(mpi: Mpi) -> LabResult<PathBuf> {
         Mpi::OpenMpi => (["mpirun.openmpi", "mpirun"], "openmpi-bin"),
         Mpi::Mpich => (["mpiexec.mpich", "mpiexec.hydra"], "mpich"),
     };
-    let missing = || LabError::Missing(format!("mpirun: {mpi} is not installed; run: apt-get install {package}"));
-    names.iter().find_map(|n| requirements::find(n)).ok_or_else(missing)
+    let missing = || {
+        LabError::Missing(format!(
+            "mpirun: {mpi} is not installed; run: apt-get install {package}"
+        ))
+    };
+    names
+        .iter()
+        .find_map(|n| requirements::find(n))
+        .ok_or_else(missing)
 }
 
-/// Environment of the ranks: what is preloaded, where epochs are, and every `HEDDLE_*` of the caller.
+/// Environment of the ranks: what is preloaded, where epochs are, and every `HEDDLE_*` of the
+/// caller.
 fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>> {
     let load = |name: &str, hint: &str| {
-        let missing = || LabError::Missing(format!("mpirun: lib{name}.so is not built; run: make build{hint}"));
+        let missing = || {
+            LabError::Missing(format!(
+                "mpirun: lib{name}.so is not built; run: make build{hint}"
+            ))
+        };
         library(&state.program, name).ok_or_else(missing)
     };
     let mut preload = Vec::new();
@@ -122,35 +163,71 @@ fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>>
     // Not for speed alone: MPICH jobs would hang at their end without it.
     preload.push(load("heddle-idle", "")?);
     let preload: Vec<String> = preload.iter().map(|p| p.display().to_string()).collect();
-    let mut variables: Vec<(String, String)> = std::env::vars().filter(|(k, _)| k.starts_with("HEDDLE_") || k == "HEDDLE").collect();
+    let mut variables: Vec<(String, String)> = std::env::vars()
+        .filter(|(k, _)| k.starts_with("HEDDLE_") || k == "HEDDLE")
+        .collect();
     variables.retain(|(k, _)| k != "HEDDLE_DIR" && k != "HEDDLE_LAB");
     if job.shim {
-        variables.push(("HEDDLE_DIR".into(), state::directory(&state.name).join("shared").display().to_string()));
+        variables.push((
+            "HEDDLE_DIR".into(),
+            state::directory(&state.name)
+                .join("shared")
+                .display()
+                .to_string(),
+        ));
     }
     variables.push(("LD_PRELOAD".into(), preload.join(":")));
     Ok(variables)
 }
 
-/// A library that belongs to the binary: as built (`lib/` beside it), as installed (`../lib/heddle/`), as cargo leaves it.
+/// A library that belongs to the binary: as built (`lib/` beside it), as installed
+/// (`../lib/heddle/`), as cargo leaves it.
 pub(crate) fn library(program: &Path, name: &str) -> Option<PathBuf> {
     let directory = program.parent()?;
     let file = format!("lib{name}.so");
     let cargo = format!("lib{}.so", name.replace('-', "_"));
-    let places = [directory.join("lib").join(&file), directory.join("../lib/heddle").join(&file), directory.join(cargo)];
+    let places = [
+        directory.join("lib").join(&file),
+        directory.join("../lib/heddle").join(&file),
+        directory.join(cargo),
+    ];
     places.into_iter().find(|p| p.is_file())
 }
 
 /// The launcher's own arguments, up to the program.
-fn arguments(job: &MpiJob, hosts: &[String], control: std::net::Ipv4Addr, variables: &[(String, String)]) -> Vec<String> {
-    let slots: Vec<String> = hosts.iter().map(|h| format!("{h}:{}", job.per_host)).collect();
-    let (slots, ranks) = (slots.join(","), job.ranks.unwrap_or(hosts.len() * job.per_host).to_string());
+fn arguments(
+    job: &MpiJob,
+    hosts: &[String],
+    control: std::net::Ipv4Addr,
+    variables: &[(String, String)],
+) -> Vec<String> {
+    let slots: Vec<String> = hosts
+        .iter()
+        .map(|h| format!("{h}:{}", job.per_host))
+        .collect();
+    let (slots, ranks) = (
+        slots.join(","),
+        job.ranks.unwrap_or(hosts.len() * job.per_host).to_string(),
+    );
     let control = control.to_string();
     let mut line: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| line.extend(words.iter().map(|w| (*w).to_owned()));
     match job.mpi {
         Mpi::OpenMpi => {
-            add(&["--allow-run-as-root", "-np", &ranks, "--host", &slots, "--map-by", "slot", "--oversubscribe", "--bind-to", "none"]);
-            // One daemon a host, each started from here and attached to its agent, so that it ends with it.
+            add(&[
+                "--allow-run-as-root",
+                "-np",
+                &ranks,
+                "--host",
+                &slots,
+                "--map-by",
+                "slot",
+                "--oversubscribe",
+                "--bind-to",
+                "none",
+            ]);
+            // One daemon a host, each started from here and attached to its agent, so that it ends
+            // with it.
             for (key, value) in [
                 ("plm_rsh_agent", exec::AGENT),
                 ("plm_rsh_no_tree_spawn", "1"),
@@ -158,7 +235,14 @@ fn arguments(job: &MpiJob, hosts: &[String], control: std::net::Ipv4Addr, variab
                 ("orte_leave_session_attached", "1"),
                 ("oob_tcp_if_include", "10.78.0.0/16"),
                 // Ranks of one host have its memory in common.
-                ("btl", if job.per_host > 1 { "tcp,vader,self" } else { "tcp,self" }),
+                (
+                    "btl",
+                    if job.per_host > 1 {
+                        "tcp,vader,self"
+                    } else {
+                        "tcp,self"
+                    },
+                ),
                 ("pml", "ob1"),
                 ("btl_tcp_if_include", "10.77.0.0/16"),
                 ("mpi_yield_when_idle", "1"),
@@ -171,8 +255,28 @@ fn arguments(job: &MpiJob, hosts: &[String], control: std::net::Ipv4Addr, variab
             }
         }
         Mpi::Mpich => {
-            add(&["-n", &ranks, "-hosts", &slots, "-launcher", "ssh", "-launcher-exec", exec::AGENT]);
-            add(&["-localhost", &control, "-bind-to", "none", "-genv", "UCX_TLS", "tcp,self", "-genv", "UCX_NET_DEVICES", "eth0"]);
+            add(&[
+                "-n",
+                &ranks,
+                "-hosts",
+                &slots,
+                "-launcher",
+                "ssh",
+                "-launcher-exec",
+                exec::AGENT,
+            ]);
+            add(&[
+                "-localhost",
+                &control,
+                "-bind-to",
+                "none",
+                "-genv",
+                "UCX_TLS",
+                "tcp,self",
+                "-genv",
+                "UCX_NET_DEVICES",
+                "eth0",
+            ]);
             for (key, value) in variables {
                 add(&["-genv", key, value]);
             }
@@ -188,17 +292,34 @@ mod tests {
     use inventory::TopologyFile;
 
     fn plan() -> LabPlan {
-        let text = "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}}\n";
-        LabPlan::new(&TopologyFile::parse("t.yaml", text).unwrap(), LabOptions::default()).unwrap()
+        let text =
+            "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}}\n";
+        LabPlan::new(
+            &TopologyFile::parse("t.yaml", text).unwrap(),
+            LabOptions::default(),
+        )
+        .unwrap()
     }
 
     #[test]
     fn ranks_fill_hosts_in_order() {
-        let job = MpiJob { ranks: Some(3), per_host: 2, ..MpiJob::new(Mpi::OpenMpi) };
+        let job = MpiJob {
+            ranks: Some(3),
+            per_host: 2,
+            ..MpiJob::new(Mpi::OpenMpi)
+        };
         assert_eq!(hosts(&plan(), &job).unwrap(), ["n0", "n1"]);
-        let job = MpiJob { hosts: vec!["n2".into(), "n0".into()], ..MpiJob::new(Mpi::Mpich) };
+        let job = MpiJob {
+            hosts: vec!["n2".into(), "n0".into()],
+            ..MpiJob::new(Mpi::Mpich)
+        };
         let hosts = hosts(&plan(), &job).unwrap();
-        let line = arguments(&job, &hosts, "10.78.255.254".parse().unwrap(), &[("A".into(), "b c".into())]);
+        let line = arguments(
+            &job,
+            &hosts,
+            "10.78.255.254".parse().unwrap(),
+            &[("A".into(), "b c".into())],
+        );
         assert_eq!(line[..4], ["-n", "2", "-hosts", "n2:1,n0:1"]);
         assert_eq!(line[line.len() - 3..], ["-genv", "A", "b c"]);
     }
@@ -206,8 +327,26 @@ mod tests {
     #[test]
     fn refuses_what_does_not_fit() {
         let refused = |job: &MpiJob| hosts(&plan(), job).unwrap_err().to_string();
-        assert!(refused(&MpiJob { ranks: Some(4), ..MpiJob::new(Mpi::OpenMpi) }).contains("--per-host"));
-        assert!(refused(&MpiJob { hosts: vec!["s0".into()], ..MpiJob::new(Mpi::OpenMpi) }).contains("not a host"));
-        assert!(refused(&MpiJob { hosts: vec!["n9".into()], ..MpiJob::new(Mpi::OpenMpi) }).contains("no such node"));
+        assert!(
+            refused(&MpiJob {
+                ranks: Some(4),
+                ..MpiJob::new(Mpi::OpenMpi)
+            })
+            .contains("--per-host")
+        );
+        assert!(
+            refused(&MpiJob {
+                hosts: vec!["s0".into()],
+                ..MpiJob::new(Mpi::OpenMpi)
+            })
+            .contains("not a host")
+        );
+        assert!(
+            refused(&MpiJob {
+                hosts: vec!["n9".into()],
+                ..MpiJob::new(Mpi::OpenMpi)
+            })
+            .contains("no such node")
+        );
     }
 }

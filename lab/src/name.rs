@@ -1,10 +1,12 @@
-//! The name of a lab. It becomes a part of paths below which `down` deletes, and of names of namespaces, so nothing is looked up
-//! by a name that was not checked: whatever comes from outside the crate is made a [`LabName`] first.
+//! The name of a lab. It becomes a part of paths below which `down` deletes, and of names of
+//! namespaces, so nothing is looked up by a name that was not checked: whatever comes from outside
+//! the crate is made a [`LabName`] first.
 use crate::error::{LabError, LabResult};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// 1 to 32 letters, digits, `-` or `_`, the first no `-`: never a path, an option, or more than one part of a dotted name.
+/// 1 to 32 letters, digits, `-` or `_`, the first no `-`: never a path, an option, or more than one
+/// part of a dotted name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct LabName(String);
@@ -13,10 +15,17 @@ impl LabName {
     /// Checks a name.
     pub(crate) fn new(name: &str) -> LabResult<LabName> {
         let fits = (1..=32).contains(&name.len()) && !name.starts_with('-');
-        if fits && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+        if fits
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+        {
             return Ok(LabName(name.to_owned()));
         }
-        Err(LabError::Refused(format!("lab name \"{name}\": expected 1 to 32 letters, digits, \"-\" or \"_\", the first no \"-\"")))
+        Err(LabError::Refused(format!(
+            "lab name \"{name}\": expected 1 to 32 letters, digits, \"-\" or \"_\", the first no \
+             \"-\""
+        )))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -51,7 +60,9 @@ mod tests {
     #[test]
     fn what_leads_elsewhere_is_no_name() {
         let long = "x".repeat(33);
-        for bad in ["", ".", "..", "/x", "a/b", "../..", "a.b", "-x", "a b", "é", "a\0", "a\n", &long] {
+        for bad in [
+            "", ".", "..", "/x", "a/b", "../..", "a.b", "-x", "a b", "é", "a\0", "a\n", &long,
+        ] {
             assert!(LabName::new(bad).is_err(), "{bad:?}");
         }
         for good in ["lab", "a", "demo-2", "A_b-3", "_", &long[1..]] {
@@ -63,6 +74,9 @@ mod tests {
     fn a_file_cannot_bring_one_in() {
         assert!(serde_json::from_str::<LabName>("\"../..\"").is_err());
         let name = LabName::new("demo-2").unwrap();
-        assert_eq!(serde_json::from_str::<LabName>(&serde_json::to_string(&name).unwrap()).unwrap(), name);
+        assert_eq!(
+            serde_json::from_str::<LabName>(&serde_json::to_string(&name).unwrap()).unwrap(),
+            name
+        );
     }
 }

@@ -1,5 +1,10 @@
-//! Interfaces inside the lab's namespaces, by netlink. Every function names the object in its error.
-#![allow(unsafe_code, reason = "the offloads of an interface have no netlink request in rtnetlink: an ioctl switches them")]
+//! Interfaces inside the lab's namespaces, by netlink. Every function names the object in its
+//! error.
+#![allow(
+    unsafe_code,
+    reason = "the offloads of an interface have no netlink request in rtnetlink: an ioctl \
+              switches them"
+)]
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::plan::LabOptions;
 use crate::relay::RelayPort;
@@ -10,10 +15,13 @@ use rtnetlink::packet_core::{NetlinkMessage, NetlinkPayload};
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags};
 use rtnetlink::packet_route::link::{
-    BridgeStpState, InfoBridgePort, InfoData, InfoPortData, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    BridgeStpState, InfoBridgePort, InfoData, InfoPortData, InfoVeth, LinkAttribute, LinkFlags,
+    LinkInfo, LinkMessage,
 };
 use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteMetric};
-use rtnetlink::{LinkBridge, LinkBridgePort, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder};
+use rtnetlink::{
+    LinkBridge, LinkBridgePort, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder,
+};
 use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -49,66 +57,180 @@ impl NetlinkNamespace {
         })?;
         tokio::spawn(connection);
         let namespace = File::open(path).during(|| path.display().to_string())?;
-        Ok(NetlinkNamespace { node: node.to_owned(), handle, socket, namespace })
+        Ok(NetlinkNamespace {
+            node: node.to_owned(),
+            handle,
+            socket,
+            namespace,
+        })
     }
 
     /// The kernel's number of an interface.
     pub(crate) async fn index(&self, port: &str) -> LabResult<u32> {
-        let mut links = self.handle.link().get().match_name(port.to_owned()).execute();
-        let link = links.try_next().await.during(|| self.place(port, "looking it up"))?;
-        link.map(|l| l.header.index).ok_or_else(|| LabError::Refused(format!("{}: no such interface", self.place(port, "looking it up"))))
+        let mut links = self
+            .handle
+            .link()
+            .get()
+            .match_name(port.to_owned())
+            .execute();
+        let link = links
+            .try_next()
+            .await
+            .during(|| self.place(port, "looking it up"))?;
+        link.map(|l| l.header.index).ok_or_else(|| {
+            LabError::Refused(format!(
+                "{}: no such interface",
+                self.place(port, "looking it up")
+            ))
+        })
     }
 
     /// Sets an interface up or down.
     pub(crate) async fn set_up(&self, port: &str, up: bool) -> LabResult<()> {
         let link = LinkUnspec::new_with_index(self.index(port).await?);
         let message = if up { link.up() } else { link.down() }.build();
-        self.handle.link().change(message).execute().await.during(|| self.place(port, if up { "setting it up" } else { "setting it down" }))
+        self.handle
+            .link()
+            .change(message)
+            .execute()
+            .await
+            .during(|| {
+                self.place(
+                    port,
+                    if up {
+                        "setting it up"
+                    } else {
+                        "setting it down"
+                    },
+                )
+            })
     }
 
     /// Gives an interface an address and the route to its subnet.
-    pub(crate) async fn add_address(&self, port: &str, address: Ipv4Addr, prefix: u8) -> LabResult<()> {
+    pub(crate) async fn add_address(
+        &self,
+        port: &str,
+        address: Ipv4Addr,
+        prefix: u8,
+    ) -> LabResult<()> {
         let index = self.index(port).await?;
-        let request = self.handle.address().add(index, address.into(), prefix).replace();
-        request.execute().await.during(|| self.place(port, "adding its address"))
+        let request = self
+            .handle
+            .address()
+            .add(index, address.into(), prefix)
+            .replace();
+        request
+            .execute()
+            .await
+            .during(|| self.place(port, "adding its address"))
     }
 
-    /// Like [`NetlinkNamespace::add_address`], with a route of its own that names TCP's congestion control: per route is the only place
-    /// where a namespace may choose it.
-    pub(crate) async fn add_data_address(&self, port: &str, address: Ipv4Addr, subnet: (Ipv4Addr, u8)) -> LabResult<()> {
+    /// Like [`NetlinkNamespace::add_address`], with a route of its own that names TCP's congestion
+    /// control: per route is the only place where a namespace may choose it.
+    pub(crate) async fn add_data_address(
+        &self,
+        port: &str,
+        address: Ipv4Addr,
+        subnet: (Ipv4Addr, u8),
+    ) -> LabResult<()> {
         let index = self.index(port).await?;
-        let mut request = self.handle.address().add(index, address.into(), subnet.1).replace();
-        request.message_mut().attributes.push(AddressAttribute::Flags(AddressFlags::Noprefixroute));
-        request.execute().await.during(|| self.place(port, "adding its address"))?;
-        let route = RouteMessageBuilder::<Ipv4Addr>::new().scope(rtnetlink::packet_route::route::RouteScope::Link);
-        self.route(port, route.destination_prefix(subnet.0, subnet.1).output_interface(index).pref_source(address).build()).await
+        let mut request = self
+            .handle
+            .address()
+            .add(index, address.into(), subnet.1)
+            .replace();
+        request
+            .message_mut()
+            .attributes
+            .push(AddressAttribute::Flags(AddressFlags::Noprefixroute));
+        request
+            .execute()
+            .await
+            .during(|| self.place(port, "adding its address"))?;
+        let route = RouteMessageBuilder::<Ipv4Addr>::new()
+            .scope(rtnetlink::packet_route::route::RouteScope::Link);
+        self.route(
+            port,
+            route
+                .destination_prefix(subnet.0, subnet.1)
+                .output_interface(index)
+                .pref_source(address)
+                .build(),
+        )
+        .await
     }
 
     /// Sends what is for another subnet to a router; `source` is the interface's own address.
-    pub(crate) async fn add_route(&self, port: &str, subnet: (Ipv4Addr, u8), via: Ipv4Addr, source: Ipv4Addr) -> LabResult<()> {
-        let route = RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(subnet.0, subnet.1).gateway(via);
-        self.route(port, route.output_interface(self.index(port).await?).pref_source(source).build()).await
+    pub(crate) async fn add_route(
+        &self,
+        port: &str,
+        subnet: (Ipv4Addr, u8),
+        via: Ipv4Addr,
+        source: Ipv4Addr,
+    ) -> LabResult<()> {
+        let route = RouteMessageBuilder::<Ipv4Addr>::new()
+            .destination_prefix(subnet.0, subnet.1)
+            .gateway(via);
+        self.route(
+            port,
+            route
+                .output_interface(self.index(port).await?)
+                .pref_source(source)
+                .build(),
+        )
+        .await
     }
 
     async fn route(&self, port: &str, mut route: RouteMessage) -> LabResult<()> {
-        route.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo("cubic".into())]));
+        route
+            .attributes
+            .push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo(
+                "cubic".into(),
+            )]));
         let request = self.handle.route().add(route).replace();
-        request.execute().await.during(|| self.place(port, "adding its route (TCP congestion control cubic)"))
+        request
+            .execute()
+            .await
+            .during(|| self.place(port, "adding its route (TCP congestion control cubic)"))
     }
 
     /// Pins the address of a neighbour, so that no schedule waits for ARP.
-    pub(crate) async fn add_neighbour(&self, port_index: u32, address: Ipv4Addr, mac: Mac) -> LabResult<()> {
-        let request = self.handle.neighbours().add(port_index, address.into()).link_layer_address(&mac.0).replace();
-        request.execute().await.during(|| self.place("eth0", "adding a neighbour"))
+    pub(crate) async fn add_neighbour(
+        &self,
+        port_index: u32,
+        address: Ipv4Addr,
+        mac: Mac,
+    ) -> LabResult<()> {
+        let request = self
+            .handle
+            .neighbours()
+            .add(port_index, address.into())
+            .link_layer_address(&mac.0)
+            .replace();
+        request
+            .execute()
+            .await
+            .during(|| self.place("eth0", "adding a neighbour"))
     }
 
     /// Makes a learning bridge without STP: the management network's.
     pub(crate) async fn add_plain_bridge(&self, name: &str) -> LabResult<()> {
-        self.handle.link().add(LinkBridge::new(name).build()).execute().await.during(|| self.place(name, "making the bridge"))
+        self.handle
+            .link()
+            .add(LinkBridge::new(name).build())
+            .execute()
+            .await
+            .during(|| self.place(name, "making the bridge"))
     }
 
     /// Makes the bridge of a switch.
-    pub(crate) async fn add_stp_bridge(&self, name: &str, mac: Mac, priority: u16, options: &LabOptions) -> LabResult<()> {
+    pub(crate) async fn add_stp_bridge(
+        &self,
+        name: &str,
+        mac: Mac,
+        priority: u16,
+        options: &LabOptions,
+    ) -> LabResult<()> {
         let message = LinkBridge::new(name)
             .address(mac.0.to_vec())
             .forward_delay(centiseconds(options.forward_delay))
@@ -119,85 +241,166 @@ impl NetlinkNamespace {
             .priority(priority)
             .mcast_snooping(false)
             .build();
-        self.handle.link().add(message).execute().await.during(|| self.place(name, "making the bridge"))
+        self.handle
+            .link()
+            .add(message)
+            .execute()
+            .await
+            .during(|| self.place(name, "making the bridge"))
     }
 
     /// Makes an interface a port of a bridge; `cost` is its STP path cost.
-    pub(crate) async fn enslave(&self, port: &str, bridge: &str, cost: Option<u32>) -> LabResult<()> {
+    pub(crate) async fn enslave(
+        &self,
+        port: &str,
+        bridge: &str,
+        cost: Option<u32>,
+    ) -> LabResult<()> {
         let (port_index, bridge_index) = (self.index(port).await?, self.index(bridge).await?);
-        let master = LinkUnspec::new_with_index(port_index).controller(bridge_index).up().build();
-        self.handle.link().change(master).execute().await.during(|| self.place(port, "adding it to the bridge"))?;
+        let master = LinkUnspec::new_with_index(port_index)
+            .controller(bridge_index)
+            .up()
+            .build();
+        self.handle
+            .link()
+            .change(master)
+            .execute()
+            .await
+            .during(|| self.place(port, "adding it to the bridge"))?;
         if let Some(cost) = cost {
             let message = LinkBridgePort::new(port_index).cost(cost).build();
-            self.handle.link().set_port(message).execute().await.during(|| self.place(port, "setting its path cost"))?;
+            self.handle
+                .link()
+                .set_port(message)
+                .execute()
+                .await
+                .during(|| self.place(port, "setting its path cost"))?;
         }
         Ok(())
     }
 
-    /// Shapes an interface to a rate with a queue of `buffer` bytes, and makes it send frame by frame: segments of 64 kB would
-    /// pass a shallow queue as one.
+    /// Shapes an interface to a rate with a queue of `buffer` bytes, and makes it send frame by
+    /// frame: segments of 64 kB would pass a shallow queue as one.
     pub(crate) async fn shape(&self, port: &str, rate: BitsPerSec, buffer: u32) -> LabResult<()> {
         let index = self.index(port).await?;
         self.switch_off(port, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
-        self.queue(port, tbf::request(index, rate, buffer), &format!("shaping it to {rate}bit/s (tbf)")).await
+        self.queue(
+            port,
+            tbf::request(index, rate, buffer),
+            &format!("shaping it to {rate}bit/s (tbf)"),
+        )
+        .await
     }
 
     /// Gives an interface that is shaped three bands, as a host's card has them.
     pub(crate) async fn prioritise(&self, port: &str) -> LabResult<()> {
         let index = self.index(port).await?;
-        self.queue(port, tbf::bands(index), "giving it bands (pfifo_fast)").await
+        self.queue(port, tbf::bands(index), "giving it bands (pfifo_fast)")
+            .await
     }
 
-    async fn queue(&self, port: &str, request: NetlinkMessage<RouteNetlinkMessage>, doing: &str) -> LabResult<()> {
+    async fn queue(
+        &self,
+        port: &str,
+        request: NetlinkMessage<RouteNetlinkMessage>,
+        doing: &str,
+    ) -> LabResult<()> {
         let mut handle = self.handle.clone();
         let mut answers = handle.request(request).during(|| self.place(port, doing))?;
         while let Some(answer) = answers.next().await {
             if let NetlinkPayload::Error(error) = answer.payload {
-                return Err(rtnetlink::Error::NetlinkError(error)).during(|| self.place(port, doing));
+                return Err(rtnetlink::Error::NetlinkError(error))
+                    .during(|| self.place(port, doing));
             }
         }
         Ok(())
     }
 
-    /// Makes an interface send frames with their checksums in them: what takes them in is no kernel that knows they are right.
+    /// Makes an interface send frames with their checksums in them: what takes them in is no kernel
+    /// that knows they are right.
     pub(crate) fn complete_checksums(&self, port: &str) -> LabResult<()> {
         self.switch_off(port, &[ETHTOOL_STXCSUM])
     }
 
     fn switch_off(&self, port: &str, offloads: &[u32]) -> LabResult<()> {
-        let mut all = offloads.iter().map(|command| switch_off(&self.socket, port, *command));
-        all.try_for_each(|done| done).during(|| self.place(port, "switching its offloads off"))
+        let mut all = offloads
+            .iter()
+            .map(|command| switch_off(&self.socket, port, *command));
+        all.try_for_each(|done| done)
+            .during(|| self.place(port, "switching its offloads off"))
     }
 
-    /// Moves an interface into another namespace under another name and address. It loses its bridge and its queue.
+    /// Moves an interface into another namespace under another name and address. It loses its
+    /// bridge and its queue.
     pub(crate) async fn move_interface(&self, port: &str, to: &VethEnd<'_>) -> LabResult<()> {
         let index = self.index(port).await?;
         // A name nobody has, for the target may have a port of the same name.
         let passing = format!("hdm{}", std::process::id());
         let change = |message| self.handle.link().change(message).execute();
-        change(LinkUnspec::new_with_index(index).nocontroller().down().build()).await.during(|| self.place(port, "unplugging it"))?;
-        change(LinkUnspec::new_with_index(index).name(passing.clone()).build()).await.during(|| self.place(port, "renaming it"))?;
-        let away = LinkUnspec::new_with_index(index).setns_by_fd(to.wire.namespace.as_raw_fd()).build();
-        change(away).await.during(|| self.place(port, "moving it"))?;
+        change(
+            LinkUnspec::new_with_index(index)
+                .nocontroller()
+                .down()
+                .build(),
+        )
+        .await
+        .during(|| self.place(port, "unplugging it"))?;
+        change(
+            LinkUnspec::new_with_index(index)
+                .name(passing.clone())
+                .build(),
+        )
+        .await
+        .during(|| self.place(port, "renaming it"))?;
+        let away = LinkUnspec::new_with_index(index)
+            .setns_by_fd(to.wire.namespace.as_raw_fd())
+            .build();
+        change(away)
+            .await
+            .during(|| self.place(port, "moving it"))?;
         let index = to.wire.index(&passing).await?;
-        let named = LinkUnspec::new_with_index(index).name(to.port.to_owned()).address(to.mac.0.to_vec()).build();
-        to.wire.handle.link().change(named).execute().await.during(|| to.wire.place(to.port, "naming it"))
+        let named = LinkUnspec::new_with_index(index)
+            .name(to.port.to_owned())
+            .address(to.mac.0.to_vec())
+            .build();
+        to.wire
+            .handle
+            .link()
+            .change(named)
+            .execute()
+            .await
+            .during(|| to.wire.place(to.port, "naming it"))
     }
 
     /// Whether an interface is set up, and whether it sees the other end.
     pub(crate) async fn port(&self, port: &str) -> LabResult<RelayPort> {
-        let mut links = self.handle.link().get().match_name(port.to_owned()).execute();
-        let link = links.try_next().await.during(|| self.place(port, "looking at it"))?;
+        let mut links = self
+            .handle
+            .link()
+            .get()
+            .match_name(port.to_owned())
+            .execute();
+        let link = links
+            .try_next()
+            .await
+            .during(|| self.place(port, "looking at it"))?;
         let flags = link.map(|l| l.header.flags).unwrap_or_default();
-        Ok(RelayPort { up: flags.contains(LinkFlags::Up), carrier: flags.contains(LinkFlags::Up | LinkFlags::LowerUp) })
+        Ok(RelayPort {
+            up: flags.contains(LinkFlags::Up),
+            carrier: flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
+        })
     }
 
-    /// Every bridge port with its STP state (kernel numbering: 0 disabled, 1 listening, 2 learning, 3 forwarding, 4 blocking)
-    /// and the root bridge it believes in.
+    /// Every bridge port with its STP state (kernel numbering: 0 disabled, 1 listening, 2 learning,
+    /// 3 forwarding, 4 blocking) and the root bridge it believes in.
     pub(crate) async fn ports(&self) -> LabResult<Vec<StpPortState>> {
         let mut links = self.handle.link().get().execute();
         let mut ports = Vec::new();
-        while let Some(link) = links.try_next().await.during(|| self.place("br0", "listing its ports"))? {
+        while let Some(link) = links
+            .try_next()
+            .await
+            .during(|| self.place("br0", "listing its ports"))?
+        {
             ports.extend(port_state(&link));
         }
         Ok(ports)
@@ -226,9 +429,17 @@ pub(crate) async fn cable(a: &VethEnd<'_>, b: &VethEnd<'_>) -> LabResult<()> {
         .address(b.mac.0.to_vec())
         .setns_by_fd(b.wire.namespace.as_raw_fd())
         .build();
-    let pair = LinkVeth::new(a.port, b.port).address(a.mac.0.to_vec()).set_info_data(InfoData::Veth(InfoVeth::Peer(peer))).build();
+    let pair = LinkVeth::new(a.port, b.port)
+        .address(a.mac.0.to_vec())
+        .set_info_data(InfoData::Veth(InfoVeth::Peer(peer)))
+        .build();
     let request = a.wire.handle.link().add(pair);
-    request.execute().await.during(|| format!("cable {}:{} - {}:{}: making it", a.wire.node, a.port, b.wire.node, b.port))
+    request.execute().await.during(|| {
+        format!(
+            "cable {}:{} - {}:{}: making it",
+            a.wire.node, a.port, b.wire.node, b.port
+        )
+    })
 }
 
 fn port_state(link: &LinkMessage) -> Option<StpPortState> {
@@ -247,10 +458,30 @@ fn port_state(link: &LinkMessage) -> Option<StpPortState> {
         }
     }
     let port = port?;
-    let state = port.iter().find_map(|i| if let InfoBridgePort::State(s) = i { Some(u8::from(*s)) } else { None })?;
-    let root = port.iter().find_map(|i| if let InfoBridgePort::RootId(r) = i { Some((r.priority, Mac(r.address))) } else { None })?;
-    let carrier = link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp);
-    Some(StpPortState { name: name?, carrier, state, root })
+    let state = port.iter().find_map(|i| {
+        if let InfoBridgePort::State(s) = i {
+            Some(u8::from(*s))
+        } else {
+            None
+        }
+    })?;
+    let root = port.iter().find_map(|i| {
+        if let InfoBridgePort::RootId(r) = i {
+            Some((r.priority, Mac(r.address)))
+        } else {
+            None
+        }
+    })?;
+    let carrier = link
+        .header
+        .flags
+        .contains(LinkFlags::Up | LinkFlags::LowerUp);
+    Some(StpPortState {
+        name: name?,
+        carrier,
+        state,
+        root,
+    })
 }
 
 /// Bridge timers are in hundredths of a second (USER_HZ).
@@ -275,11 +506,16 @@ fn switch_off(socket: &UdpSocket, port: &str, command: u32) -> io::Result<()> {
     let mut value = EthtoolValue { command, data: 0 };
     // SAFETY: all-zero is a valid ifreq: integers, a pointer and character arrays.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(port.bytes().take(libc::IFNAMSIZ - 1)) {
+    for (to, from) in request
+        .ifr_name
+        .iter_mut()
+        .zip(port.bytes().take(libc::IFNAMSIZ - 1))
+    {
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: the kernel reads and writes `request` and the `value` it points to; both outlive the call.
+    // SAFETY: the kernel reads and writes `request` and the `value` it points to; both outlive the
+    // call.
     match unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),

@@ -25,14 +25,20 @@ pub(crate) fn inode(file: &Path) -> io::Result<u64> {
     fs::metadata(file).map(|m| m.ino())
 }
 
-/// Makes a namespace and its name. It has no IPv6, takes unasked ARP into account, bridges in it pass no firewall, and cables keep frames
-/// in order.
+/// Makes a namespace and its name. It has no IPv6, takes unasked ARP into account, bridges in it
+/// pass no firewall, and cables keep frames in order.
 pub(crate) fn create(path: &Path) -> LabResult<()> {
     shared_directory().during(|| format!("{DIRECTORY}: making it a shared mount"))?;
     let make = || -> io::Result<()> {
         fs::File::create_new(path)?;
         unshare(CloneFlags::CLONE_NEWNET)?;
-        mount(Some("/proc/thread-self/ns/net"), path, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
+        mount(
+            Some("/proc/thread-self/ns/net"),
+            path,
+            None::<&str>,
+            MsFlags::MS_BIND,
+            None::<&str>,
+        )?;
         settings()
     };
     // A namespace belongs to a thread; one of its own keeps the caller's where it is.
@@ -41,8 +47,8 @@ pub(crate) fn create(path: &Path) -> LabResult<()> {
         .during(|| format!("network namespace {}: making it", path.display()))
 }
 
-/// Makes a namespace forward IP as a router does: it answers each packet whose time to live ends there, under the address the
-/// packet came in by, and believes that routes are as they are meant.
+/// Makes a namespace forward IP as a router does: it answers each packet whose time to live ends
+/// there, under the address the packet came in by, and believes that routes are as they are meant.
 pub(crate) fn forward(path: &Path) -> LabResult<()> {
     let settings = [
         ("ipv4/ip_forward", "1"),
@@ -60,7 +66,10 @@ pub(crate) fn forward(path: &Path) -> LabResult<()> {
 pub(crate) fn of_lab(lab: &LabName) -> Vec<PathBuf> {
     let prefix = prefix(lab);
     let entries = fs::read_dir(DIRECTORY).into_iter().flatten().flatten();
-    entries.filter(|e| e.file_name().to_string_lossy().starts_with(&prefix)).map(|e| e.path()).collect()
+    entries
+        .filter(|e| e.file_name().to_string_lossy().starts_with(&prefix))
+        .map(|e| e.path())
+        .collect()
 }
 
 /// Takes a name away; the namespace ends with its last process.
@@ -68,13 +77,18 @@ pub(crate) fn remove(path: &Path) -> LabResult<()> {
     // Not mounted: a name whose `up` was killed before the mount.
     let _ = umount2(path, MntFlags::MNT_DETACH);
     match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e).during(|| format!("network namespace {}: removing it", path.display())),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(e).during(|| format!("network namespace {}: removing it", path.display()))
+        }
         _ => Ok(()),
     }
 }
 
 /// Runs `work` on a thread inside the namespace.
-pub(crate) fn within<T: Send>(path: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> LabResult<T> {
+pub(crate) fn within<T: Send>(
+    path: &Path,
+    work: impl FnOnce() -> io::Result<T> + Send,
+) -> LabResult<T> {
     let enter = || -> io::Result<T> {
         setns(fs::File::open(path)?, CloneFlags::CLONE_NEWNET)?;
         work()
@@ -84,12 +98,27 @@ pub(crate) fn within<T: Send>(path: &Path, work: impl FnOnce() -> io::Result<T> 
         .during(|| format!("network namespace {}: entering it", path.display()))
 }
 
-/// Mounts below a shared directory are also taken away where other mount namespaces have a copy of them.
+/// Mounts below a shared directory are also taken away where other mount namespaces have a copy of
+/// them.
 fn shared_directory() -> io::Result<()> {
     fs::create_dir_all(DIRECTORY)?;
-    let share = || mount(None::<&str>, DIRECTORY, None::<&str>, MsFlags::MS_SHARED | MsFlags::MS_REC, None::<&str>);
+    let share = || {
+        mount(
+            None::<&str>,
+            DIRECTORY,
+            None::<&str>,
+            MsFlags::MS_SHARED | MsFlags::MS_REC,
+            None::<&str>,
+        )
+    };
     if share().is_err() {
-        mount(Some(DIRECTORY), DIRECTORY, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)?;
+        mount(
+            Some(DIRECTORY),
+            DIRECTORY,
+            None::<&str>,
+            MsFlags::MS_BIND | MsFlags::MS_REC,
+            None::<&str>,
+        )?;
         share()?;
     }
     Ok(())
@@ -109,11 +138,15 @@ fn settings() -> io::Result<()> {
     keep_order()
 }
 
-/// Lets one processor take in what is of one flow. A veth pair otherwise hands each frame to the processor that happens to send it, and
-/// where processors are busy, frames overtake each other from one's queue to the other's: no cable does that.
+/// Lets one processor take in what is of one flow. A veth pair otherwise hands each frame to the
+/// processor that happens to send it, and where processors are busy, frames overtake each other
+/// from one's queue to the other's: no cable does that.
 fn keep_order() -> io::Result<()> {
     let status = fs::read_to_string("/proc/self/status")?;
-    let processors = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap_or_default();
+    let processors = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed:"))
+        .unwrap_or_default();
     set(&[("core/rps_default_mask", processors.trim())])
 }
 
@@ -121,7 +154,9 @@ fn set(settings: &[(&str, &str)]) -> io::Result<()> {
     for (key, value) in settings {
         match fs::write(Path::new("/proc/sys/net").join(key), value) {
             // A kernel without IPv6 or without the bridge's firewall hooks needs no switching off.
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(io::Error::new(e.kind(), format!("net/{key}: {e}"))),
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                return Err(io::Error::new(e.kind(), format!("net/{key}: {e}")));
+            }
             _ => {}
         }
     }

@@ -1,7 +1,8 @@
 //! The init of a node: process 1 of namespaces of its own. Whatever runs in the node dies with it.
 //!
-//! The head node's init starts the others, so that one lab is one tree of processes and of process namespaces: killing its root
-//! ends everything, and from the head node every other node can be entered.
+//! The head node's init starts the others, so that one lab is one tree of processes and of process
+//! namespaces: killing its root ends everything, and from the head node every other node can be
+//! entered.
 #![allow(unsafe_code, reason = "fork")]
 use crate::arp_announcer::ArpAnnouncer;
 use crate::daemons;
@@ -24,7 +25,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Becomes the init of a node. Returns only in the process that started it, at once; run it in a process without threads.
+/// Becomes the init of a node. Returns only in the process that started it, at once; run it in a
+/// process without threads.
 ///
 /// # Errors
 /// Everything that keeps the node from starting. What goes wrong later is in `nodes/NAME.ready`.
@@ -37,7 +39,10 @@ pub fn init(lab: &str, name: &str) -> LabResult<()> {
 /// Tells `up` that the node is ready, or why it is not.
 pub(crate) fn tell(lab: &LabName, name: &str, word: &str) {
     // If this fails too nobody is left to tell; `up` then waits in vain and says so.
-    let _ = state::write(&state::directory(lab).join(format!("nodes/{name}.ready")), word.as_bytes());
+    let _ = state::write(
+        &state::directory(lab).join(format!("nodes/{name}.ready")),
+        word.as_bytes(),
+    );
 }
 
 pub(crate) const READY: &str = "ready";
@@ -46,8 +51,12 @@ fn begin(state: &LabState, node: &LabNode) -> LabResult<()> {
     let name = &node.name;
     let path = netns::path(&state.name, name);
     let namespace = File::open(&path).during(|| path.display().to_string())?;
-    setns(namespace, CloneFlags::CLONE_NEWNET).during(|| format!("{name}: entering its network namespace"))?;
-    let own = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWPID;
+    setns(namespace, CloneFlags::CLONE_NEWNET)
+        .during(|| format!("{name}: entering its network namespace"))?;
+    let own = CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWUTS
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWPID;
     unshare(own).during(|| format!("{name}: making its namespaces"))?;
     // SAFETY: this process has one thread, so the child may do anything.
     match unsafe { fork() }.during(|| format!("{name}: starting its init"))? {
@@ -69,19 +78,25 @@ fn live(state: &LabState, node: &LabNode) -> LabResult<Infallible> {
     let place = |what: &str| format!("{name}: {what}");
     // Away from the terminal of whoever typed `up`.
     let _ = setsid();
-    InitIdentity::of_self().during(|| place("reading its process number"))?.save(lab, &node.name)?;
+    InitIdentity::of_self()
+        .during(|| place("reading its process number"))?
+        .save(lab, &node.name)?;
     if node.name == CONTROL {
         start_others(state, &logs)?;
         if state.plan.has_delays() {
             start_relay(lab, &logs)?;
         }
     }
-    own_files(&directory, &state.plan.etc_hosts(node)).during(|| place("mounting its own files"))?;
+    own_files(&directory, &state.plan.etc_hosts(node))
+        .during(|| place("mounting its own files"))?;
     launcher_agent().during(|| place(AGENT))?;
     sethostname(&node.name).during(|| place("setting its host name"))?;
     let mut announcer = match node.kind {
         LabNodeKind::Host | LabNodeKind::Router => {
-            let places = state.plan.places(name).map(|(_, m)| (m.port.as_str(), m.mac, m.address));
+            let places = state
+                .plan
+                .places(name)
+                .map(|(_, m)| (m.port.as_str(), m.mac, m.address));
             Some(ArpAnnouncer::new(places).during(|| place("announcing"))?)
         }
         LabNodeKind::Control | LabNodeKind::Switch => None,
@@ -97,26 +112,38 @@ fn live(state: &LabState, node: &LabNode) -> LabResult<Infallible> {
     }
 }
 
-/// Starts the inits of all other nodes, all at once, and waits until each has namespaces of its own: what is mounted here next
-/// is not for them.
+/// Starts the inits of all other nodes, all at once, and waits until each has namespaces of its
+/// own: what is mounted here next is not for them.
 fn start_others(state: &LabState, logs: &Path) -> LabResult<()> {
     let others = state.plan.nodes.iter().filter(|n| n.name != CONTROL);
-    let started: LabResult<Vec<Child>> = others.map(|n| spawn(Path::new("/proc/self/exe"), &state.name, &n.name, logs)).collect();
+    let started: LabResult<Vec<Child>> = others
+        .map(|n| spawn(Path::new("/proc/self/exe"), &state.name, &n.name, logs))
+        .collect();
     for mut child in started? {
-        child.wait().during(|| format!("{CONTROL}: starting the other nodes"))?;
+        child
+            .wait()
+            .during(|| format!("{CONTROL}: starting the other nodes"))?;
     }
     Ok(())
 }
 
-/// Starts what carries the cables with a delay, and waits until it does: afterwards it could not find its namespace.
+/// Starts what carries the cables with a delay, and waits until it does: afterwards it could not
+/// find its namespace.
 fn start_relay(lab: &LabName, logs: &Path) -> LabResult<()> {
-    let mut relay = run(Path::new("/proc/self/exe"), &["lab", "relay", "--name", lab.as_str()], RELAY, logs)?;
+    let mut relay = run(
+        Path::new("/proc/self/exe"),
+        &["lab", "relay", "--name", lab.as_str()],
+        RELAY,
+        logs,
+    )?;
     loop {
         if let Some(outcome) = outcome(lab, RELAY) {
             return outcome;
         }
         if let Some(status) = relay.try_wait().during(|| "relay: waiting for it".into())? {
-            return Err(LabError::NotReady(format!("relay: {status} before it carried anything")));
+            return Err(LabError::NotReady(format!(
+                "relay: {status} before it carried anything"
+            )));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -124,7 +151,12 @@ fn start_relay(lab: &LabName, logs: &Path) -> LabResult<()> {
 
 /// Starts the init of a node as a process of its own.
 pub(crate) fn spawn(program: &Path, lab: &LabName, node: &str, logs: &Path) -> LabResult<Child> {
-    run(program, &["lab", "node-init", "--name", lab.as_str(), node], node, logs)
+    run(
+        program,
+        &["lab", "node-init", "--name", lab.as_str(), node],
+        node,
+        logs,
+    )
 }
 
 fn run(program: &Path, arguments: &[&str], node: &str, logs: &Path) -> LabResult<Child> {
@@ -132,33 +164,80 @@ fn run(program: &Path, arguments: &[&str], node: &str, logs: &Path) -> LabResult
     let log = File::create(&path).during(|| path.display().to_string())?;
     let copy = log.try_clone().during(|| path.display().to_string())?;
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(log).stderr(copy);
-    command.current_dir("/").spawn().during(|| format!("{node}: starting {}", program.display()))
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(copy);
+    command
+        .current_dir("/")
+        .spawn()
+        .during(|| format!("{node}: starting {}", program.display()))
 }
 
-/// Files only this node sees: process and device trees of its namespaces, an empty `/run` with the lab's directory in it,
-/// empty shared memory (ranks of two hosts must not meet there), and its own `/etc/hosts`.
+/// Files only this node sees: process and device trees of its namespaces, an empty `/run` with the
+/// lab's directory in it, empty shared memory (ranks of two hosts must not meet there), and its own
+/// `/etc/hosts`.
 fn own_files(directory: &Path, hosts: &str) -> std::io::Result<()> {
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
-    let lab = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(directory)?;
+    let lab = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH)
+        .open(directory)?;
     // Copies of other namespaces' names would keep those namespaces alive after their lab is down.
     while umount2("/run/netns", MntFlags::MNT_DETACH).is_ok() {}
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount(Some("proc"), "/proc", Some("proc"), safe | MsFlags::MS_NOEXEC, none)?;
-    mount(Some("sysfs"), "/sys", Some("sysfs"), safe | MsFlags::MS_NOEXEC, none)?;
+    mount(
+        Some("proc"),
+        "/proc",
+        Some("proc"),
+        safe | MsFlags::MS_NOEXEC,
+        none,
+    )?;
+    mount(
+        Some("sysfs"),
+        "/sys",
+        Some("sysfs"),
+        safe | MsFlags::MS_NOEXEC,
+        none,
+    )?;
     mount(Some("tmpfs"), "/run", Some("tmpfs"), safe, Some("mode=755"))?;
-    mount(Some("tmpfs"), "/dev/shm", Some("tmpfs"), safe, Some("mode=1777"))?;
+    mount(
+        Some("tmpfs"),
+        "/dev/shm",
+        Some("tmpfs"),
+        safe,
+        Some("mode=1777"),
+    )?;
     fs::create_dir_all(directory)?;
     for own in ["agentx", "lldpd", "lock", "snmp", "tmp"] {
         fs::create_dir_all(Path::new("/run").join(own))?;
     }
-    mount(Some(format!("/proc/self/fd/{}", lab.as_raw_fd()).as_str()), directory, none, MsFlags::MS_BIND, none)?;
+    mount(
+        Some(format!("/proc/self/fd/{}", lab.as_raw_fd()).as_str()),
+        directory,
+        none,
+        MsFlags::MS_BIND,
+        none,
+    )?;
     if Path::new("/var/lib/snmp").is_dir() {
-        mount(Some("tmpfs"), "/var/lib/snmp", Some("tmpfs"), safe, Some("mode=755"))?;
+        mount(
+            Some("tmpfs"),
+            "/var/lib/snmp",
+            Some("tmpfs"),
+            safe,
+            Some("mode=755"),
+        )?;
     }
     fs::write("/run/hosts", hosts)?;
-    mount(Some("/run/hosts"), "/etc/hosts", none, MsFlags::MS_BIND, none)?;
+    mount(
+        Some("/run/hosts"),
+        "/etc/hosts",
+        none,
+        MsFlags::MS_BIND,
+        none,
+    )?;
     Ok(())
 }
 
@@ -181,6 +260,11 @@ fn reap() {
 
 /// What a node said of itself, if it said anything yet.
 pub(crate) fn outcome(lab: &LabName, node: &str) -> Option<LabResult<()>> {
-    let text = fs::read_to_string(state::directory(lab).join(format!("nodes/{node}.ready"))).ok()?;
-    if text == READY { Some(Ok(())) } else { Some(Err(LabError::NotReady(text))) }
+    let text =
+        fs::read_to_string(state::directory(lab).join(format!("nodes/{node}.ready"))).ok()?;
+    if text == READY {
+        Some(Ok(()))
+    } else {
+        Some(Err(LabError::NotReady(text)))
+    }
 }

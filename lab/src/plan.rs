@@ -1,4 +1,5 @@
-//! What `up` builds, worked out before anything is touched: nodes with their addresses, cables with their ports.
+//! What `up` builds, worked out before anything is touched: nodes with their addresses, cables with
+//! their ports.
 //!
 //! Addresses are the same in every lab, for nothing of a lab is in the root network namespace:
 //!
@@ -134,24 +135,52 @@ impl LabPlan {
     /// Gives every node its addresses and every cable its ports.
     ///
     /// # Errors
-    /// [`LabError::Refused`] for names the lab cannot use and for more nodes than it has addresses for.
+    /// [`LabError::Refused`] for names the lab cannot use and for more nodes than it has addresses
+    /// for.
     pub fn new(file: &TopologyFile, options: LabOptions) -> LabResult<LabPlan> {
-        let mut plan = LabPlan { options, nodes: nodes(file)?, cables: Vec::new(), segments: Vec::new() };
+        let mut plan = LabPlan {
+            options,
+            nodes: nodes(file)?,
+            cables: Vec::new(),
+            segments: Vec::new(),
+        };
         for link in &file.links {
             let blocked = link.state == Some(inventory::topology::LinkState::Blocked);
-            let between_switches = [&link.a, &link.b].into_iter().all(|end| file.switches.contains(end));
+            let between_switches = [&link.a, &link.b]
+                .into_iter()
+                .all(|end| file.switches.contains(end));
             if blocked && !between_switches {
-                let text = format!("link {}-{}: state blocked: a router takes no part in STP; leave the link out", link.a, link.b);
+                let text = format!(
+                    "link {}-{}: state blocked: a router takes no part in STP; leave the link out",
+                    link.a, link.b
+                );
                 return Err(LabError::Refused(text));
             }
             let a = plan.free_port(&link.a);
             let b = plan.free_port(&link.b);
-            plan.cables.push(LabCable { a, b, rate: link.rate, delay: link.delay, cut: false, expect_blocked: blocked });
+            plan.cables.push(LabCable {
+                a,
+                b,
+                rate: link.rate,
+                delay: link.delay,
+                cut: false,
+                expect_blocked: blocked,
+            });
         }
         for (name, host) in &file.hosts {
-            let a = PortEnd { node: name.clone(), port: "eth0".into() };
+            let a = PortEnd {
+                node: name.clone(),
+                port: "eth0".into(),
+            };
             let b = plan.free_port(&host.switch);
-            plan.cables.push(LabCable { a, b, rate: host.rate, delay: host.delay, cut: false, expect_blocked: false });
+            plan.cables.push(LabCable {
+                a,
+                b,
+                rate: host.rate,
+                delay: host.delay,
+                cut: false,
+                expect_blocked: false,
+            });
         }
         plan.part()?;
         Ok(plan)
@@ -165,7 +194,11 @@ impl LabPlan {
         }
         self.segments = segments::between(&self.nodes, &self.cables, |end| self.port_mac(end))?;
         for node in &mut self.nodes {
-            let mut own = self.segments.iter().flat_map(|s| &s.members).filter(|m| m.node == node.name);
+            let mut own = self
+                .segments
+                .iter()
+                .flat_map(|s| &s.members)
+                .filter(|m| m.node == node.name);
             node.data = own.next().map(|m| m.address);
         }
         Ok(())
@@ -178,7 +211,10 @@ impl LabPlan {
     pub fn node(&self, name: &str) -> LabResult<&LabNode> {
         self.nodes.iter().find(|n| n.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
-            LabError::Refused(format!("node \"{name}\": no such node; nodes: {}", known.join(", ")))
+            LabError::Refused(format!(
+                "node \"{name}\": no such node; nodes: {}",
+                known.join(", ")
+            ))
         })
     }
 
@@ -198,8 +234,14 @@ impl LabPlan {
     }
 
     /// A node's interfaces in the segments it is in.
-    pub fn places<'a>(&'a self, node: &'a str) -> impl Iterator<Item = (&'a LabSegment, &'a SegmentMember)> {
-        self.segments.iter().flat_map(|s| s.members.iter().map(move |m| (s, m))).filter(move |(_, m)| m.node == node)
+    pub fn places<'a>(
+        &'a self,
+        node: &'a str,
+    ) -> impl Iterator<Item = (&'a LabSegment, &'a SegmentMember)> {
+        self.segments
+            .iter()
+            .flat_map(|s| s.members.iter().map(move |m| (s, m)))
+            .filter(move |(_, m)| m.node == node)
     }
 
     /// How a node reaches the segments it is not in.
@@ -220,16 +262,37 @@ impl LabPlan {
 
     /// The lowest port of a switch or router without a cable.
     pub(crate) fn free_port(&self, node: &str) -> PortEnd {
-        let kind = if self.routers().any(|r| r.name == node) { "ge" } else { "swp" };
-        let taken = |port: &str| self.cables.iter().flat_map(|c| [&c.a, &c.b]).any(|e| e.node == node && e.port == port);
-        let port = (1..).map(|k| format!("{kind}{k}")).find(|p| !taken(p)).unwrap_or_else(|| unreachable!("an endless range"));
-        PortEnd { node: node.to_owned(), port }
+        let kind = if self.routers().any(|r| r.name == node) {
+            "ge"
+        } else {
+            "swp"
+        };
+        let taken = |port: &str| {
+            self.cables
+                .iter()
+                .flat_map(|c| [&c.a, &c.b])
+                .any(|e| e.node == node && e.port == port)
+        };
+        let port = (1..)
+            .map(|k| format!("{kind}{k}"))
+            .find(|p| !taken(p))
+            .unwrap_or_else(|| unreachable!("an endless range"));
+        PortEnd {
+            node: node.to_owned(),
+            port,
+        }
     }
 
-    /// The address of a port's own interface, derived from its node's, so that it is the same in every run.
+    /// The address of a port's own interface, derived from its node's, so that it is the same in
+    /// every run.
     pub(crate) fn port_mac(&self, end: &PortEnd) -> Mac {
-        let Some(node) = self.nodes.iter().find(|n| n.name == end.node) else { return Mac::default() };
-        let number = end.port.strip_prefix("swp").or_else(|| end.port.strip_prefix("ge"));
+        let Some(node) = self.nodes.iter().find(|n| n.name == end.node) else {
+            return Mac::default();
+        };
+        let number = end
+            .port
+            .strip_prefix("swp")
+            .or_else(|| end.port.strip_prefix("ge"));
         let number: u8 = number.and_then(|n| n.parse().ok()).unwrap_or(0);
         let [a, b, c, d, e, _] = node.mac.0;
         Mac([a, b, c, d, e, number])
@@ -240,8 +303,8 @@ impl LabPlan {
         self.cables.iter().any(|c| !c.delay.is_zero())
     }
 
-    /// `/etc/hosts` of a node. A host's name is its data address on switches and hosts, its management address on the head node,
-    /// which is not on the data network.
+    /// `/etc/hosts` of a node. A host's name is its data address on switches and hosts, its
+    /// management address on the head node, which is not on the data network.
     pub(crate) fn etc_hosts(&self, of: &LabNode) -> String {
         let mut text = String::from("127.0.0.1 localhost\n");
         for node in &self.nodes {
@@ -249,13 +312,17 @@ impl LabPlan {
                 (LabNodeKind::Control, _) | (_, None) => node.management,
                 (_, Some(data)) => data,
             };
-            text += &format!("{address} {}\n{} {}-mgmt\n", node.name, node.management, node.name);
+            text += &format!(
+                "{address} {}\n{} {}-mgmt\n",
+                node.name, node.management, node.name
+            );
         }
         text
     }
 
-    /// The inventory for `heddle controller` and `heddle discover`: addresses and credentials of the switches and routers, names
-    /// and addresses of the hosts, and nothing of how they are cabled.
+    /// The inventory for `heddle controller` and `heddle discover`: addresses and credentials of
+    /// the switches and routers, names and addresses of the hosts, and nothing of how they are
+    /// cabled.
     pub(crate) fn inventory(&self, ranks: impl Fn(&str) -> u32) -> String {
         let mut text = String::from("# written by heddle lab up\nswitches:\n");
         for switch in self.switches().chain(self.routers()) {
@@ -264,42 +331,90 @@ impl LabPlan {
         text += "snmp:\n  default: {version: 2c, community: public}\nhosts:\n";
         for host in self.hosts() {
             let address = host.data.map(|address| format!("address: {address}"));
-            let ranks = Some(ranks(&host.name)).filter(|n| *n != 1).map(|n| format!("ranks: {n}"));
+            let ranks = Some(ranks(&host.name))
+                .filter(|n| *n != 1)
+                .map(|n| format!("ranks: {n}"));
             let stated: Vec<String> = address.into_iter().chain(ranks).collect();
             text += &format!("  {}: {{{}}}\n", host.name, stated.join(", "));
         }
-        text += &format!("timing: {{hold_down: 500ms, poll: 500ms}}\ntraps: {{listen: \"{}:162\"}}\n", self.nodes[0].management);
+        text += &format!(
+            "timing: {{hold_down: 500ms, poll: 500ms}}\ntraps: {{listen: \"{}:162\"}}\n",
+            self.nodes[0].management
+        );
         text
     }
 }
 
 /// The head node, then switches, routers and hosts.
 fn nodes(file: &TopologyFile) -> LabResult<Vec<LabNode>> {
-    let node = |name: &str, kind, management, data, mac| LabNode { name: name.to_owned(), kind, management, data, mac, priority: 0 };
-    let mut nodes = vec![node(CONTROL, LabNodeKind::Control, Ipv4Addr::new(10, 78, 255, 254), None, mac(0, 0))];
+    let node = |name: &str, kind, management, data, mac| LabNode {
+        name: name.to_owned(),
+        kind,
+        management,
+        data,
+        mac,
+        priority: 0,
+    };
+    let mut nodes = vec![node(
+        CONTROL,
+        LabNodeKind::Control,
+        Ipv4Addr::new(10, 78, 255, 254),
+        None,
+        mac(0, 0),
+    )];
     for (i, name) in file.switches.iter().enumerate() {
-        let data = Some(Ipv4Addr::new(10, 77, 254 - (i / 250) as u8, (i % 250) as u8 + 1));
-        // The file's order decides which bridge is better: priority in the steps of the standard, then the address.
+        let data = Some(Ipv4Addr::new(
+            10,
+            77,
+            254 - (i / 250) as u8,
+            (i % 250) as u8 + 1,
+        ));
+        // The file's order decides which bridge is better: priority in the steps of the standard,
+        // then the address.
         let priority = 4096 * (i as u16 + 1).min(8);
-        nodes.push(LabNode { priority, ..node(name, LabNodeKind::Switch, address(78, 1, i)?, data, mac(1, i)) });
+        nodes.push(LabNode {
+            priority,
+            ..node(
+                name,
+                LabNodeKind::Switch,
+                address(78, 1, i)?,
+                data,
+                mac(1, i),
+            )
+        });
     }
     for (i, name) in file.routers.iter().enumerate() {
-        nodes.push(node(name, LabNodeKind::Router, address(78, 64, i)?, None, mac(3, i)));
+        nodes.push(node(
+            name,
+            LabNodeKind::Router,
+            address(78, 64, i)?,
+            None,
+            mac(3, i),
+        ));
     }
     for (i, name) in file.hosts.keys().enumerate() {
-        nodes.push(node(name, LabNodeKind::Host, address(78, 128, i)?, Some(address(77, 0, i)?), mac(2, i)));
+        nodes.push(node(
+            name,
+            LabNodeKind::Host,
+            address(78, 128, i)?,
+            Some(address(77, 0, i)?),
+            mac(2, i),
+        ));
     }
     for node in &nodes[1..] {
         // Names become host names and parts of file names.
         if node.name == CONTROL || node.name.starts_with(['.', '-']) {
-            return Err(LabError::Refused(format!("node \"{}\": the lab cannot use this name; choose another", node.name)));
+            return Err(LabError::Refused(format!(
+                "node \"{}\": the lab cannot use this name; choose another",
+                node.name
+            )));
         }
     }
     Ok(nodes)
 }
 
-/// STP path cost of a rate: IEEE 802.1D-1998, table 8-5, and 1000 divided by the rate in Mbit/s below its slowest entries, for
-/// the kernel's costs have 16 bits.
+/// STP path cost of a rate: IEEE 802.1D-1998, table 8-5, and 1000 divided by the rate in Mbit/s
+/// below its slowest entries, for the kernel's costs have 16 bits.
 pub(crate) fn path_cost(rate: BitsPerSec) -> u32 {
     match rate.0 {
         10_000_000_000.. => 2,
@@ -317,7 +432,9 @@ fn mac(kind: u8, i: usize) -> Mac {
 fn address(second: u8, third: u8, i: usize) -> LabResult<Ipv4Addr> {
     let third = third as usize + i / 250;
     if i >= 250 * 120 {
-        return Err(LabError::Refused(format!("node {i}: the lab has addresses for 30000 switches and as many hosts")));
+        return Err(LabError::Refused(format!(
+            "node {i}: the lab has addresses for 30000 switches and as many hosts"
+        )));
     }
     Ok(Ipv4Addr::new(10, second, third as u8, (i % 250) as u8 + 1))
 }
@@ -326,17 +443,35 @@ fn address(second: u8, third: u8, i: usize) -> LabResult<Ipv4Addr> {
 mod tests {
     use super::*;
 
-    const FILE: &str = "switches: [s0, s1]\nhosts:\n  n0: {switch: s0, rate: 20M}\n  n1: {switch: s1, ranks: 2}\nlinks:\n  - {a: s0, b: s1}\n  - {a: s0, b: s1, state: blocked}\n";
+    const FILE: &str = "switches: [s0, s1]\nhosts:\n  n0: {switch: s0, rate: 20M}\n  n1: \
+                        {switch: s1, ranks: 2}\nlinks:\n  - {a: s0, b: s1}\n  - \
+                        {a: s0, b: s1, state: blocked}\n";
 
     fn plan() -> LabPlan {
-        LabPlan::new(&TopologyFile::parse("t.yaml", FILE).unwrap(), LabOptions::default()).unwrap()
+        LabPlan::new(
+            &TopologyFile::parse("t.yaml", FILE).unwrap(),
+            LabOptions::default(),
+        )
+        .unwrap()
     }
 
     #[test]
     fn every_cable_has_ports_of_its_own() {
         let plan = plan();
-        let ends: Vec<String> = plan.cables.iter().map(|c| format!("{}:{} {}:{}", c.a.node, c.a.port, c.b.node, c.b.port)).collect();
-        assert_eq!(ends, ["s0:swp1 s1:swp1", "s0:swp2 s1:swp2", "n0:eth0 s0:swp3", "n1:eth0 s1:swp3"]);
+        let ends: Vec<String> = plan
+            .cables
+            .iter()
+            .map(|c| format!("{}:{} {}:{}", c.a.node, c.a.port, c.b.node, c.b.port))
+            .collect();
+        assert_eq!(
+            ends,
+            [
+                "s0:swp1 s1:swp1",
+                "s0:swp2 s1:swp2",
+                "n0:eth0 s0:swp3",
+                "n1:eth0 s1:swp3"
+            ]
+        );
         assert!(plan.cables[1].expect_blocked);
         assert_eq!(plan.free_port("s0").port, "swp4");
     }
@@ -345,20 +480,40 @@ mod tests {
     fn addresses_and_bridge_ids_follow_the_order_of_the_file() {
         let plan = plan();
         assert_eq!(plan.node("s1").unwrap().management.to_string(), "10.78.1.2");
-        assert_eq!(plan.node("n1").unwrap().data.unwrap().to_string(), "10.77.0.2");
+        assert_eq!(
+            plan.node("n1").unwrap().data.unwrap().to_string(),
+            "10.77.0.2"
+        );
         let ids: Vec<(u16, Mac)> = plan.switches().map(|s| (s.priority, s.mac)).collect();
         assert!(ids.is_sorted() && ids[0] != ids[1]);
-        assert!(plan.node("s7").unwrap_err().to_string().contains("nodes: ctl, s0, s1, n0, n1"));
+        assert!(
+            plan.node("s7")
+                .unwrap_err()
+                .to_string()
+                .contains("nodes: ctl, s0, s1, n0, n1")
+        );
     }
 
     #[test]
     fn bridge_ids_stay_in_order_for_hundreds_of_switches() {
         let names: Vec<String> = (0..600).map(|i| format!("s{i}")).collect();
-        let text = format!("switches: [{}]\nhosts: {{n0: {{switch: s0}}}}\n", names.join(", "));
-        let plan = LabPlan::new(&TopologyFile::parse("t.yaml", &text).unwrap(), LabOptions::default()).unwrap();
+        let text = format!(
+            "switches: [{}]\nhosts: {{n0: {{switch: s0}}}}\n",
+            names.join(", ")
+        );
+        let plan = LabPlan::new(
+            &TopologyFile::parse("t.yaml", &text).unwrap(),
+            LabOptions::default(),
+        )
+        .unwrap();
         let ids: Vec<(u16, Mac)> = plan.switches().map(|s| (s.priority, s.mac)).collect();
         assert!(ids.windows(2).all(|w| w[0] < w[1]));
-        let mut addresses: Vec<Ipv4Addr> = plan.nodes.iter().flat_map(|n| [Some(n.management), n.data]).flatten().collect();
+        let mut addresses: Vec<Ipv4Addr> = plan
+            .nodes
+            .iter()
+            .flat_map(|n| [Some(n.management), n.data])
+            .flatten()
+            .collect();
         addresses.sort();
         let all = addresses.len();
         addresses.dedup();
@@ -368,10 +523,14 @@ mod tests {
     #[test]
     fn the_inventory_is_one_the_controller_reads_and_tells_no_cabling() {
         let text = plan().inventory(|host| if host == "n1" { 2 } else { 1 });
-        let inventory = inventory::inventory_file::Inventory::parse("inventory.yaml", &text).unwrap();
+        let inventory =
+            inventory::inventory_file::Inventory::parse("inventory.yaml", &text).unwrap();
         assert_eq!(inventory.switches.len(), 2);
         let n1 = &inventory.hosts["n1"];
-        assert_eq!((n1.address, n1.ranks), (Some("10.77.0.2".parse().unwrap()), Some(2)));
+        assert_eq!(
+            (n1.address, n1.ranks),
+            (Some("10.77.0.2".parse().unwrap()), Some(2))
+        );
         assert!(!text.contains("swp"));
     }
 
@@ -380,13 +539,19 @@ mod tests {
         let plan = plan();
         let hosts = plan.etc_hosts(plan.node("n0").unwrap());
         assert!(hosts.contains("10.77.0.2 n1\n") && hosts.contains("10.78.255.254 ctl\n"));
-        assert!(plan.etc_hosts(plan.node("ctl").unwrap()).contains("10.78.128.2 n1\n"));
+        assert!(
+            plan.etc_hosts(plan.node("ctl").unwrap())
+                .contains("10.78.128.2 n1\n")
+        );
     }
 
     #[test]
     fn slower_links_cost_more() {
         let cost = |m| path_cost(BitsPerSec::mega(m));
-        assert_eq!([cost(10_000), cost(1_000), cost(100), cost(20), cost(10)], [2, 4, 19, 50, 100]);
+        assert_eq!(
+            [cost(10_000), cost(1_000), cost(100), cost(20), cost(10)],
+            [2, 4, 19, 50, 100]
+        );
         assert!(cost(99) > cost(100));
     }
 }

@@ -1,17 +1,24 @@
-//! Asks the SNMP agent beside it one question, to know when it is up. The real client is the crate `agent`; the lab may not
-//! import it and needs nothing of it: one request of fixed shape, one look at the answer.
+//! Asks the SNMP agent beside it one question, to know when it is up. The real client is the crate
+//! `agent`; the lab may not import it and needs nothing of it: one request of fixed shape, one look
+//! at the answer.
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
-/// Whether the agent on this node, asked GETNEXT of `subtree` (encoded, without the leading tag), answers from within it.
+/// Whether the agent on this node, asked GETNEXT of `subtree` (encoded, without the leading tag),
+/// answers from within it.
 pub(crate) fn answers_from(subtree: &[u8], patience: Duration) -> bool {
     ask(&get_next(subtree), patience).is_ok_and(|answer| is_within(&answer, subtree))
 }
 
-/// Sets object `name` to a number of one octet, with community `private`; whether the agent answered at all.
+/// Sets object `name` to a number of one octet, with community `private`; whether the agent
+/// answered at all.
 pub(crate) fn set(name: &[u8], value: u8, patience: Duration) -> bool {
-    ask(&message(b"private", 0xa3, name, &tlv(0x02, &[value])), patience).is_ok()
+    ask(
+        &message(b"private", 0xa3, name, &tlv(0x02, &[value])),
+        patience,
+    )
+    .is_ok()
 }
 
 fn ask(request: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
@@ -33,7 +40,10 @@ fn get_next(subtree: &[u8]) -> Vec<u8> {
 fn message(community: &[u8], pdu: u8, name: &[u8], value: &[u8]) -> Vec<u8> {
     let binding = tlv(0x30, &[&tlv(0x06, name), value].concat());
     let zero = || tlv(0x02, &[0]);
-    let pdu = tlv(pdu, &[tlv(0x02, &[1]), zero(), zero(), tlv(0x30, &binding)].concat());
+    let pdu = tlv(
+        pdu,
+        &[tlv(0x02, &[1]), zero(), zero(), tlv(0x30, &binding)].concat(),
+    );
     tlv(0x30, &[tlv(0x02, &[1]), tlv(0x04, community), pdu].concat())
 }
 
@@ -46,7 +56,9 @@ fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
 /// Whether a response names an object below `subtree`.
 fn is_within(answer: &[u8], subtree: &[u8]) -> bool {
     let n = subtree.len();
-    answer.windows(n + 2).any(|w| w[0] == 0x06 && usize::from(w[1]) > n && w[2..] == *subtree)
+    answer
+        .windows(n + 2)
+        .any(|w| w[0] == 0x06 && usize::from(w[1]) > n && w[2..] == *subtree)
 }
 
 #[cfg(test)]
@@ -58,11 +70,20 @@ mod tests {
         let dot1d_bridge = [0x2b, 6, 1, 2, 1, 17];
         let request = get_next(&dot1d_bridge);
         assert_eq!(request.len(), usize::from(request[1]) + 2);
-        assert!(!is_within(&request, &dot1d_bridge), "the question itself is no answer");
+        assert!(
+            !is_within(&request, &dot1d_bridge),
+            "the question itself is no answer"
+        );
         let set = message(b"private", 0xa3, &dot1d_bridge, &tlv(0x02, &[1]));
-        assert_eq!((set[4 + 3 + 7], set[set.len() - 3..].to_vec()), (0xa3, vec![2, 1, 1]));
+        assert_eq!(
+            (set[4 + 3 + 7], set[set.len() - 3..].to_vec()),
+            (0xa3, vec![2, 1, 1])
+        );
         let answer = tlv(0x06, &[0x2b, 6, 1, 2, 1, 17, 1, 1, 0]);
         assert!(is_within(&answer, &dot1d_bridge));
-        assert!(!is_within(&tlv(0x06, &[0x2b, 6, 1, 2, 1, 31, 1, 1, 0]), &dot1d_bridge));
+        assert!(!is_within(
+            &tlv(0x06, &[0x2b, 6, 1, 2, 1, 31, 1, 1, 0]),
+            &dot1d_bridge
+        ));
     }
 }

@@ -2,14 +2,19 @@
 use crate::error::{LabError, LabResult};
 use std::path::Path;
 
-/// Rights and programs. The kernel's own parts (veth, bridge, tbf) are named where they are first used.
+/// Rights and programs. The kernel's own parts (veth, bridge, tbf) are named where they are first
+/// used.
 pub(crate) fn check() -> LabResult<()> {
     if !nix::unistd::geteuid().is_root() {
-        return Err(LabError::Missing("lab: root is needed to make network namespaces; run: sudo heddle lab ...".into()));
+        return Err(LabError::Missing(
+            "lab: root is needed to make network namespaces; run: sudo heddle lab ...".into(),
+        ));
     }
     for (program, package) in [("snmpd", "snmpd"), ("lldpd", "lldpd")] {
         if find(program).is_none() {
-            return Err(LabError::Missing(format!("lab: {program} is not installed; run: apt-get install {package}")));
+            return Err(LabError::Missing(format!(
+                "lab: {program} is not installed; run: apt-get install {package}"
+            )));
         }
     }
     Ok(())

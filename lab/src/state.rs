@@ -50,17 +50,24 @@ impl LabState {
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                return Err(LabError::Refused(format!("lab \"{lab}\": not up; bring it up with: heddle lab up FILE --name {lab}")));
+                return Err(LabError::Refused(format!(
+                    "lab \"{lab}\": not up; bring it up with: heddle lab up FILE --name {lab}"
+                )));
             }
             Err(e) => return Err(e).during(|| path.display().to_string()),
         };
-        serde_json::from_slice(&text)
-            .map_err(|e| LabError::Refused(format!("{}: {e}; take the lab down with: heddle lab down --name {lab}", path.display())))
+        serde_json::from_slice(&text).map_err(|e| {
+            LabError::Refused(format!(
+                "{}: {e}; take the lab down with: heddle lab down --name {lab}",
+                path.display()
+            ))
+        })
     }
 
     /// Writes the state in place of the old one.
     pub(crate) fn save(&self) -> LabResult<()> {
-        let text = serde_json::to_vec_pretty(self).unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
+        let text = serde_json::to_vec_pretty(self)
+            .unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
         write(&directory(&self.name).join("state.json"), &text)
     }
 }
@@ -72,16 +79,26 @@ impl LabLock {
     /// Takes the lock of a lab whose directory exists.
     pub(crate) fn take(lab: &LabName) -> LabResult<LabLock> {
         let path = directory(lab);
-        let busy = || LabError::Refused(format!("lab \"{lab}\": another command is changing it right now; try again when it is done"));
+        let busy = || {
+            LabError::Refused(format!(
+                "lab \"{lab}\": another command is changing it right now; try again when it is done"
+            ))
+        };
         let file = File::open(&path).during(|| path.display().to_string())?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| busy())?;
-        // The directory may have been removed between the two steps; then the lock is one on nothing.
+        // The directory may have been removed between the two steps; then the lock is one on
+        // nothing.
         let same = fs::metadata(&path).and_then(|now| Ok(now.ino() == lock.metadata()?.ino()));
-        if same.unwrap_or(false) { Ok(LabLock(lock)) } else { Err(busy()) }
+        if same.unwrap_or(false) {
+            Ok(LabLock(lock))
+        } else {
+            Err(busy())
+        }
     }
 }
 
-/// Who a node's init is. Process numbers depend on who looks: one a level of process namespaces, outermost first.
+/// Who a node's init is. Process numbers depend on who looks: one a level of process namespaces,
+/// outermost first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct InitIdentity {
     pub(crate) pids: Vec<i32>,
@@ -93,9 +110,18 @@ impl InitIdentity {
     /// The calling process, while `/proc` is still the one outside.
     pub(crate) fn of_self() -> io::Result<InitIdentity> {
         let status = fs::read_to_string("/proc/self/status")?;
-        let line = status.lines().find_map(|l| l.strip_prefix("NSpid:")).unwrap_or_default();
-        let pids = line.split_whitespace().filter_map(|p| p.parse().ok()).collect();
-        Ok(InitIdentity { pids, netns: netns::inode(Path::new("/proc/self/ns/net"))? })
+        let line = status
+            .lines()
+            .find_map(|l| l.strip_prefix("NSpid:"))
+            .unwrap_or_default();
+        let pids = line
+            .split_whitespace()
+            .filter_map(|p| p.parse().ok())
+            .collect();
+        Ok(InitIdentity {
+            pids,
+            netns: netns::inode(Path::new("/proc/self/ns/net"))?,
+        })
     }
 
     /// The init of a node as the caller sees it, if it lives.
@@ -103,22 +129,35 @@ impl InitIdentity {
         let text = fs::read(directory(lab).join(format!("nodes/{node}.json"))).ok()?;
         let identity: InitIdentity = serde_json::from_slice(&text).ok()?;
         // A number may belong to another process by now; the namespace tells.
-        let lives = |pid: &&i32| netns::inode(&PathBuf::from(format!("/proc/{pid}/ns/net"))).is_ok_and(|i| i == identity.netns);
+        let lives = |pid: &&i32| {
+            netns::inode(&PathBuf::from(format!("/proc/{pid}/ns/net")))
+                .is_ok_and(|i| i == identity.netns)
+        };
         identity.pids.iter().find(lives).copied()
     }
 
     /// Tells the others.
     pub(crate) fn save(&self, lab: &LabName, node: &str) -> LabResult<()> {
-        let text = serde_json::to_vec(self).unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
+        let text = serde_json::to_vec(self)
+            .unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
         write(&directory(lab).join(format!("nodes/{node}.json")), &text)
     }
 }
 
 /// The network namespaces the nodes of a lab say they have.
 pub(crate) fn namespaces(lab: &LabName) -> Vec<u64> {
-    let files = fs::read_dir(directory(lab).join("nodes")).into_iter().flatten().flatten().map(|e| e.path());
-    let identities = files.filter(|f| f.extension().is_some_and(|extension| extension == "json")).filter_map(|f| fs::read(f).ok());
-    identities.filter_map(|text| serde_json::from_slice::<InitIdentity>(&text).ok()).map(|i| i.netns).collect()
+    let files = fs::read_dir(directory(lab).join("nodes"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|e| e.path());
+    let identities = files
+        .filter(|f| f.extension().is_some_and(|extension| extension == "json"))
+        .filter_map(|f| fs::read(f).ok());
+    identities
+        .filter_map(|text| serde_json::from_slice::<InitIdentity>(&text).ok())
+        .map(|i| i.netns)
+        .collect()
 }
 
 /// Replaces a file as a whole.

@@ -53,17 +53,25 @@ pub struct CableStatus {
     pub rate_bps: u64,
     /// How long a frame is on its way, in microseconds.
     pub delay_us: u64,
-    /// `forwarding`, `blocking`, `listening`, `learning`, `down`: the worse of its two ends. A router's end forwards while it has
-    /// link.
+    /// `forwarding`, `blocking`, `listening`, `learning`, `down`: the worse of its two ends. A
+    /// router's end forwards while it has link.
     pub state: String,
     /// The topology file marks it `blocked`.
     pub expect_blocked: bool,
 }
 
 impl LabStatus {
-    /// Whether every cable's state is what the topology file says: `blocked` ones blocking, the others forwarding.
+    /// Whether every cable's state is what the topology file says: `blocked` ones blocking, the
+    /// others forwarding.
     pub fn as_expected(&self) -> bool {
-        self.cables.iter().all(|c| c.state == if c.expect_blocked { "blocking" } else { "forwarding" })
+        self.cables.iter().all(|c| {
+            c.state
+                == if c.expect_blocked {
+                    "blocking"
+                } else {
+                    "forwarding"
+                }
+        })
     }
 }
 
@@ -76,7 +84,10 @@ pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
         management: n.management.to_string(),
         data: n.data.map(|a| a.to_string()),
         ports: match n.kind {
-            LabNodeKind::Router => plan.places(&n.name).map(|(_, m)| (m.port.clone(), m.address.to_string())).collect(),
+            LabNodeKind::Router => plan
+                .places(&n.name)
+                .map(|(_, m)| (m.port.clone(), m.address.to_string()))
+                .collect(),
             _ => Vec::new(),
         },
         pid: InitIdentity::pid(&state.name, &n.name),
@@ -85,12 +96,23 @@ pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
     let mut ports = HashMap::new();
     for switch in plan.switches() {
         if let Some(path) = namespace(&state.name, &switch.name) {
-            ports.insert(switch.name.as_str(), NetlinkNamespace::open(&switch.name, &path)?.ports().await?);
+            ports.insert(
+                switch.name.as_str(),
+                NetlinkNamespace::open(&switch.name, &path)?.ports().await?,
+            );
         }
     }
     for router in plan.routers() {
         if let Some(path) = namespace(&state.name, &router.name) {
-            ports.insert(router.name.as_str(), forwarding(plan, &NetlinkNamespace::open(&router.name, &path)?, &router.name).await?);
+            ports.insert(
+                router.name.as_str(),
+                forwarding(
+                    plan,
+                    &NetlinkNamespace::open(&router.name, &path)?,
+                    &router.name,
+                )
+                .await?,
+            );
         }
     }
     let carried = !plan.has_delays() || InitIdentity::pid(&state.name, RELAY).is_some();
@@ -103,31 +125,49 @@ pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
     })
 }
 
-/// The network namespace of a running node, as the caller can reach it: on the head node the names of `ip netns` are hidden.
+/// The network namespace of a running node, as the caller can reach it: on the head node the names
+/// of `ip netns` are hidden.
 pub(crate) fn namespace(lab: &LabName, node: &str) -> Option<PathBuf> {
     InitIdentity::pid(lab, node).map(|pid| PathBuf::from(format!("/proc/{pid}/ns/net")))
 }
 
 /// A router's ports, as if they were a bridge's.
-async fn forwarding(plan: &LabPlan, wire: &NetlinkNamespace, router: &str) -> LabResult<Vec<StpPortState>> {
+async fn forwarding(
+    plan: &LabPlan,
+    wire: &NetlinkNamespace,
+    router: &str,
+) -> LabResult<Vec<StpPortState>> {
     let mut ports = Vec::new();
     for (_, member) in plan.places(router) {
         let carrier = wire.port(&member.port).await?.carrier;
-        ports.push(StpPortState { name: member.port.clone(), carrier, state: FORWARDING, root: (0, Mac::default()) });
+        ports.push(StpPortState {
+            name: member.port.clone(),
+            carrier,
+            state: FORWARDING,
+            root: (0, Mac::default()),
+        });
     }
     Ok(ports)
 }
 
 /// `carried`: the cables with a delay have their relay.
-fn cables(plan: &LabPlan, ports: &HashMap<&str, Vec<StpPortState>>, carried: bool) -> Vec<CableStatus> {
+fn cables(
+    plan: &LabPlan,
+    ports: &HashMap<&str, Vec<StpPortState>>,
+    carried: bool,
+) -> Vec<CableStatus> {
     let end_state = |end: &crate::plan::PortEnd| {
-        let port = ports.get(end.node.as_str()).and_then(|p| p.iter().find(|p| p.name == end.port));
+        let port = ports
+            .get(end.node.as_str())
+            .and_then(|p| p.iter().find(|p| p.name == end.port));
         port.map(|p| if p.carrier { p.state } else { DISABLED })
     };
     let cable = |c: &crate::plan::LabCable| {
         // Of the two ends the one that lets less through decides.
         let ends = [&c.a, &c.b].into_iter().filter_map(end_state);
-        let worse = ends.min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s)).filter(|_| carried || c.delay.is_zero());
+        let worse = ends
+            .min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s))
+            .filter(|_| carried || c.delay.is_zero());
         CableStatus {
             a: (c.a.node.clone(), c.a.port.clone()),
             b: (c.b.node.clone(), c.b.port.clone()),

@@ -1,18 +1,22 @@
-//! The queue disciplines of a port, as netlink requests: the token bucket filter that holds it at its rate, and under a host's the three
-//! bands of the kernel's default, so that what an application calls urgent overtakes its data as it does on a real card. Switches
-//! have one queue.
+//! The queue disciplines of a port, as netlink requests: the token bucket filter that holds it at
+//! its rate, and under a host's the three bands of the kernel's default, so that what an
+//! application calls urgent overtakes its data as it does on a real card. Switches have one queue.
 //!
-//! Source: `struct tc_tbf_qopt` and `TCA_TBF_*` of linux/pkt_sched.h; semantics of net/sched/sch_tbf.c, sch_generic.c (pfifo_fast).
+//! Source: `struct tc_tbf_qopt` and `TCA_TBF_*` of linux/pkt_sched.h; semantics of
+//! net/sched/sch_tbf.c, sch_generic.c (pfifo_fast).
 use inventory::BitsPerSec;
-use rtnetlink::packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage};
+use rtnetlink::packet_core::{
+    DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
+};
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 
-/// Two frames of 1,514 octets: the least that lets tbf keep the rate without timer jitter becoming idle wire.
+/// Two frames of 1,514 octets: the least that lets tbf keep the rate without timer jitter becoming
+/// idle wire.
 const BURST: u32 = 3100;
 
-/// What a frame costs on the wire beyond what the kernel counts: preamble and start delimiter 8, FCS 4, gap 12 octets
-/// (IEEE 802.3-2018, 3.1.1 and 4.4.2).
+/// What a frame costs on the wire beyond what the kernel counts: preamble and start delimiter 8,
+/// FCS 4, gap 12 octets (IEEE 802.3-2018, 3.1.1 and 4.4.2).
 const OVERHEAD: u16 = 24;
 
 const TCA_TBF_PARMS: u16 = 1;
@@ -24,16 +28,25 @@ const TC_LINKLAYER_ETHERNET: u8 = 1;
 const TBF: TcHandle = TcHandle { major: 1, minor: 0 };
 const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
 
-/// The request that makes tbf the root discipline of interface `index`; `limit` is the queue in bytes.
-pub(crate) fn request(index: u32, rate: BitsPerSec, limit: u32) -> NetlinkMessage<RouteNetlinkMessage> {
+/// The request that makes tbf the root discipline of interface `index`; `limit` is the queue in
+/// bytes.
+pub(crate) fn request(
+    index: u32,
+    rate: BitsPerSec,
+    limit: u32,
+) -> NetlinkMessage<RouteNetlinkMessage> {
     let mut message = TcMessage::with_index(index as i32);
     message.header.parent = TcHandle::ROOT;
     message.header.handle = TBF;
-    message.attributes = vec![TcAttribute::Kind("tbf".into()), TcAttribute::Options(options(rate, limit))];
+    message.attributes = vec![
+        TcAttribute::Kind("tbf".into()),
+        TcAttribute::Options(options(rate, limit)),
+    ];
     new(message)
 }
 
-/// The request that replaces tbf's queue by three bands, each as many frames long as the interface's own queue.
+/// The request that replaces tbf's queue by three bands, each as many frames long as the
+/// interface's own queue.
 pub(crate) fn bands(index: u32) -> NetlinkMessage<RouteNetlinkMessage> {
     let mut message = TcMessage::with_index(index as i32);
     message.header.parent = CLASS;
@@ -51,16 +64,23 @@ fn options(rate: BitsPerSec, limit: u32) -> Vec<TcOption> {
     let bytes_per_second = rate.0 / 8;
     let other = |kind, value: Vec<u8>| TcOption::Other(DefaultNla::new(kind, value));
     let mut options = vec![
-        other(TCA_TBF_PARMS, parameters(u32::try_from(bytes_per_second).unwrap_or(u32::MAX), limit)),
+        other(
+            TCA_TBF_PARMS,
+            parameters(u32::try_from(bytes_per_second).unwrap_or(u32::MAX), limit),
+        ),
         other(TCA_TBF_BURST, BURST.to_ne_bytes().to_vec()),
     ];
     if bytes_per_second > u64::from(u32::MAX) {
-        options.push(other(TCA_TBF_RATE64, bytes_per_second.to_ne_bytes().to_vec()));
+        options.push(other(
+            TCA_TBF_RATE64,
+            bytes_per_second.to_ne_bytes().to_vec(),
+        ));
     }
     options
 }
 
-/// `struct tc_tbf_qopt`: the rate, no peak rate, the limit; the bucket itself comes as `TCA_TBF_BURST`.
+/// `struct tc_tbf_qopt`: the rate, no peak rate, the limit; the bucket itself comes as
+/// `TCA_TBF_BURST`.
 fn parameters(bytes_per_second: u32, limit: u32) -> Vec<u8> {
     let mut qopt = Vec::with_capacity(36);
     // struct tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate
@@ -90,7 +110,15 @@ mod tests {
 
     #[test]
     fn rates_above_34_gigabit_use_the_wide_field() {
-        assert!(options(BitsPerSec::GIGABIT, 1).iter().all(|o| o.kind() != TCA_TBF_RATE64));
-        assert!(options(BitsPerSec::mega(100_000), 1).iter().any(|o| o.kind() == TCA_TBF_RATE64));
+        assert!(
+            options(BitsPerSec::GIGABIT, 1)
+                .iter()
+                .all(|o| o.kind() != TCA_TBF_RATE64)
+        );
+        assert!(
+            options(BitsPerSec::mega(100_000), 1)
+                .iter()
+                .any(|o| o.kind() == TCA_TBF_RATE64)
+        );
     }
 }

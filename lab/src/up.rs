@@ -19,16 +19,34 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MANAGEMENT: &str = "mgmt";
 
 /// Builds the lab `name`.
-pub(crate) async fn up(name: &LabName, file: &TopologyFile, options: LabOptions, program: &Path) -> LabResult<LabState> {
+pub(crate) async fn up(
+    name: &LabName,
+    file: &TopologyFile,
+    options: LabOptions,
+    program: &Path,
+) -> LabResult<LabState> {
     crate::requirements::check()?;
     let plan = LabPlan::new(file, options)?;
     let directory = state::directory(name);
     fs::create_dir_all(&directory).during(|| directory.display().to_string())?;
     let _lock = LabLock::take(name)?;
-    if LabState::load(name).is_ok_and(|s| s.complete) && state::InitIdentity::pid(name, crate::plan::CONTROL).is_some() {
-        return Err(LabError::Refused(format!("lab \"{name}\": already up; take it down first: heddle lab down --name {name}")));
+    if LabState::load(name).is_ok_and(|s| s.complete)
+        && state::InitIdentity::pid(name, crate::plan::CONTROL).is_some()
+    {
+        return Err(LabError::Refused(format!(
+            "lab \"{name}\": already up; take it down first: heddle lab down --name {name}"
+        )));
     }
-    let built = afresh(LabState { name: name.clone(), program: program.to_owned(), plan, complete: false }, file).await;
+    let built = afresh(
+        LabState {
+            name: name.clone(),
+            program: program.to_owned(),
+            plan,
+            complete: false,
+        },
+        file,
+    )
+    .await;
     if built.is_err() {
         // Half a lab is of no use; the logs are quoted in the error, which is the one to tell.
         let _ = down::remove(name);
@@ -49,11 +67,18 @@ async fn afresh(mut state: LabState, file: &TopologyFile) -> LabResult<LabState>
 fn write_files(state: &LabState, file: &TopologyFile) -> LabResult<()> {
     let directory = state::directory(&state.name);
     for sub in ["nodes", "logs", "shared"] {
-        fs::create_dir_all(directory.join(sub)).during(|| directory.join(sub).display().to_string())?;
+        fs::create_dir_all(directory.join(sub))
+            .during(|| directory.join(sub).display().to_string())?;
     }
     let ranks = |host: &str| file.hosts.get(host).map_or(1, |h| h.ranks);
-    state::write(&directory.join("inventory.yaml"), state.plan.inventory(ranks).as_bytes())?;
-    state::write(&directory.join("topology.yaml"), state.plan.addressed(file).to_yaml().as_bytes())?;
+    state::write(
+        &directory.join("inventory.yaml"),
+        state.plan.inventory(ranks).as_bytes(),
+    )?;
+    state::write(
+        &directory.join("topology.yaml"),
+        state.plan.addressed(file).to_yaml().as_bytes(),
+    )?;
     state.save()
 }
 
@@ -66,66 +91,139 @@ async fn build(state: &LabState) -> LabResult<()> {
         if node.kind == LabNodeKind::Router {
             netns::forward(&path)?;
         }
-        wires.insert(node.name.as_str(), NetlinkNamespace::open(&node.name, &path)?);
+        wires.insert(
+            node.name.as_str(),
+            NetlinkNamespace::open(&node.name, &path)?,
+        );
     }
     if plan.has_delays() {
         let path = netns::path(&state.name, RELAY);
         netns::create(&path)?;
         wires.insert(RELAY, NetlinkNamespace::open(RELAY, &path)?);
     }
-    try_join_all(plan.switches().map(|s| wires[s.name.as_str()].add_stp_bridge("br0", s.mac, s.priority, &plan.options))).await?;
-    try_join_all(plan.cables.iter().enumerate().map(|(number, c)| connect(plan, &wires, number, c))).await?;
-    // After the cables: lldpd takes the first interface's address for the chassis, and that should be one the bridges see.
+    try_join_all(
+        plan.switches().map(|s| {
+            wires[s.name.as_str()].add_stp_bridge("br0", s.mac, s.priority, &plan.options)
+        }),
+    )
+    .await?;
+    try_join_all(
+        plan.cables
+            .iter()
+            .enumerate()
+            .map(|(number, c)| connect(plan, &wires, number, c)),
+    )
+    .await?;
+    // After the cables: lldpd takes the first interface's address for the chassis, and that should
+    // be one the bridges see.
     wire_management(plan, &wires).await?;
-    try_join_all(plan.nodes.iter().map(|n| address::add_addresses(plan, &wires[n.name.as_str()], &n.name))).await?;
+    try_join_all(
+        plan.nodes
+            .iter()
+            .map(|n| address::add_addresses(plan, &wires[n.name.as_str()], &n.name)),
+    )
+    .await?;
     let logs = state::directory(&state.name).join("logs");
     let mut init = node::spawn(&state.program, &state.name, crate::plan::CONTROL, &logs)?;
     let status = init.wait().during(|| "ctl: its init".into())?;
     if !status.success() {
-        return Err(LabError::NotReady(format!("ctl: its init did not start: {}", last_words(&logs, crate::plan::CONTROL))));
+        return Err(LabError::NotReady(format!(
+            "ctl: its init did not start: {}",
+            last_words(&logs, crate::plan::CONTROL)
+        )));
     }
     await_nodes(state, &logs).await?;
     await_spanning_tree(plan, &wires).await
 }
 
-/// Every node gets an unshaped cable to a bridge in the head node, beside the network that is emulated.
+/// Every node gets an unshaped cable to a bridge in the head node, beside the network that is
+/// emulated.
 async fn wire_management(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>) -> LabResult<()> {
     let control = &wires[crate::plan::CONTROL];
     control.set_up("lo", true).await?;
     control.add_plain_bridge(MANAGEMENT).await?;
-    control.add_address(MANAGEMENT, plan.nodes[0].management, PREFIX).await?;
-    try_join_all(plan.nodes.iter().enumerate().skip(1).map(|(i, node)| async move {
-        let wire = &wires[node.name.as_str()];
-        let (port, there) = (management_port(node.kind), format!("m{i}"));
-        let [a, _, c, d, e, _] = node.mac.0;
-        let plug = VethEnd { wire, port, mac: Mac([a, 0x4d, c, d, e, 0]) };
-        netlink::cable(&plug, &VethEnd { wire: control, port: &there, mac: Mac([a, 0x4e, c, d, e, 0]) }).await?;
-        control.enslave(&there, MANAGEMENT, None).await?;
-        wire.set_up("lo", true).await?;
-        wire.set_up(port, true).await?;
-        wire.add_address(port, node.management, PREFIX).await
-    }))
+    control
+        .add_address(MANAGEMENT, plan.nodes[0].management, PREFIX)
+        .await?;
+    try_join_all(
+        plan.nodes
+            .iter()
+            .enumerate()
+            .skip(1)
+            .map(|(i, node)| async move {
+                let wire = &wires[node.name.as_str()];
+                let (port, there) = (management_port(node.kind), format!("m{i}"));
+                let [a, _, c, d, e, _] = node.mac.0;
+                let plug = VethEnd {
+                    wire,
+                    port,
+                    mac: Mac([a, 0x4d, c, d, e, 0]),
+                };
+                netlink::cable(
+                    &plug,
+                    &VethEnd {
+                        wire: control,
+                        port: &there,
+                        mac: Mac([a, 0x4e, c, d, e, 0]),
+                    },
+                )
+                .await?;
+                control.enslave(&there, MANAGEMENT, None).await?;
+                wire.set_up("lo", true).await?;
+                wire.set_up(port, true).await?;
+                wire.add_address(port, node.management, PREFIX).await
+            }),
+    )
     .await
     .map(drop)
 }
 
 /// The name of a node's management interface.
 pub(crate) fn management_port(kind: LabNodeKind) -> &'static str {
-    if matches!(kind, LabNodeKind::Switch | LabNodeKind::Router) { "eth0" } else { "mgmt0" }
+    if matches!(kind, LabNodeKind::Switch | LabNodeKind::Router) {
+        "eth0"
+    } else {
+        "mgmt0"
+    }
 }
 
-/// Makes a cable between two nodes, the plan's of this number, and plugs both ends. One with a delay goes by the relay.
-pub(crate) async fn connect(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>, number: usize, cable: &LabCable) -> LabResult<()> {
+/// Makes a cable between two nodes, the plan's of this number, and plugs both ends. One with a
+/// delay goes by the relay.
+pub(crate) async fn connect(
+    plan: &LabPlan,
+    wires: &HashMap<&str, NetlinkNamespace>,
+    number: usize,
+    cable: &LabCable,
+) -> LabResult<()> {
     let (a, b) = (&wires[cable.a.node.as_str()], &wires[cable.b.node.as_str()]);
-    let a_plug = VethEnd { wire: a, port: &cable.a.port, mac: plan.port_mac(&cable.a) };
-    let b_plug = VethEnd { wire: b, port: &cable.b.port, mac: plan.port_mac(&cable.b) };
+    let a_plug = VethEnd {
+        wire: a,
+        port: &cable.a.port,
+        mac: plan.port_mac(&cable.a),
+    };
+    let b_plug = VethEnd {
+        wire: b,
+        port: &cable.b.port,
+        mac: plan.port_mac(&cable.b),
+    };
     if cable.delay.is_zero() {
         netlink::cable(&a_plug, &b_plug).await?;
     } else {
         let relay = &wires[RELAY];
-        for (plug, (port, end)) in [a_plug, b_plug].iter().zip(relay::ports(number).iter().zip(0..)) {
+        for (plug, (port, end)) in [a_plug, b_plug]
+            .iter()
+            .zip(relay::ports(number).iter().zip(0..))
+        {
             let mac = Mac([0x02, 0x4c, 4, (number >> 8) as u8, number as u8, end]);
-            netlink::cable(plug, &VethEnd { wire: relay, port, mac }).await?;
+            netlink::cable(
+                plug,
+                &VethEnd {
+                    wire: relay,
+                    port,
+                    mac,
+                },
+            )
+            .await?;
             relay.set_up(port, true).await?;
         }
         relay::pace(relay, number, cable).await?;
@@ -135,9 +233,15 @@ pub(crate) async fn connect(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespa
 }
 
 /// Shapes one end of a cable and sets it up, on the bridge if the node is a switch.
-pub(crate) async fn plug_in(plan: &LabPlan, wire: &NetlinkNamespace, end: &PortEnd, cable: &LabCable) -> LabResult<()> {
+pub(crate) async fn plug_in(
+    plan: &LabPlan,
+    wire: &NetlinkNamespace,
+    end: &PortEnd,
+    cable: &LabCable,
+) -> LabResult<()> {
     let (port, kind) = (&end.port, plan.node(&end.node)?.kind);
-    wire.shape(port, cable.rate, plan.options.port_buffer).await?;
+    wire.shape(port, cable.rate, plan.options.port_buffer)
+        .await?;
     if kind == LabNodeKind::Host {
         wire.prioritise(port).await?;
     }
@@ -145,7 +249,10 @@ pub(crate) async fn plug_in(plan: &LabPlan, wire: &NetlinkNamespace, end: &PortE
         wire.complete_checksums(port)?;
     }
     match kind {
-        LabNodeKind::Switch => wire.enslave(port, "br0", Some(crate::plan::path_cost(cable.rate))).await,
+        LabNodeKind::Switch => {
+            wire.enslave(port, "br0", Some(crate::plan::path_cost(cable.rate)))
+                .await
+        }
         _ => wire.set_up(port, true).await,
     }
 }
@@ -180,19 +287,35 @@ async fn await_nodes(state: &LabState, logs: &Path) -> LabResult<()> {
 /// What a node's init last wrote.
 fn last_words(logs: &Path, node: &str) -> String {
     let text = fs::read_to_string(logs.join(format!("{node}.log"))).unwrap_or_default();
-    text.lines().last().unwrap_or("nothing in its log").to_owned()
+    text.lines()
+        .last()
+        .unwrap_or("nothing in its log")
+        .to_owned()
 }
 
-/// Waits until no port is on its way to forwarding and both ends of every trunk believe in the same root bridge.
-async fn await_spanning_tree(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>) -> LabResult<()> {
+/// Waits until no port is on its way to forwarding and both ends of every trunk believe in the same
+/// root bridge.
+async fn await_spanning_tree(
+    plan: &LabPlan,
+    wires: &HashMap<&str, NetlinkNamespace>,
+) -> LabResult<()> {
     let end = Instant::now() + PATIENCE;
     loop {
         let switches: Vec<&LabNode> = plan.switches().collect();
         let ports = try_join_all(switches.iter().map(|s| wires[s.name.as_str()].ports())).await?;
-        let by_switch: HashMap<&str, Vec<StpPortState>> = switches.iter().map(|s| s.name.as_str()).zip(ports).collect();
-        let Some(unsettled) = unsettled(plan, &by_switch) else { return Ok(()) };
+        let by_switch: HashMap<&str, Vec<StpPortState>> = switches
+            .iter()
+            .map(|s| s.name.as_str())
+            .zip(ports)
+            .collect();
+        let Some(unsettled) = unsettled(plan, &by_switch) else {
+            return Ok(());
+        };
         if Instant::now() > end {
-            return Err(LabError::NotReady(format!("spanning tree: not settled after {} s: {unsettled}", PATIENCE.as_secs())));
+            return Err(LabError::NotReady(format!(
+                "spanning tree: not settled after {} s: {unsettled}",
+                PATIENCE.as_secs()
+            )));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -202,17 +325,35 @@ async fn await_spanning_tree(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamesp
 fn unsettled(plan: &LabPlan, ports: &HashMap<&str, Vec<StpPortState>>) -> Option<String> {
     const LISTENING: u8 = 1;
     const LEARNING: u8 = 2;
-    let find = |node: &str, port: &str| ports.get(node).and_then(|p| p.iter().find(|p| p.name == port));
+    let find = |node: &str, port: &str| {
+        ports
+            .get(node)
+            .and_then(|p| p.iter().find(|p| p.name == port))
+    };
     for (switch, ports) in ports {
-        if let Some(p) = ports.iter().find(|p| !p.carrier || matches!(p.state, LISTENING | LEARNING)) {
-            return Some(format!("{switch}: port {} is {}", p.name, crate::status::state_name(p.state)));
+        if let Some(p) = ports
+            .iter()
+            .find(|p| !p.carrier || matches!(p.state, LISTENING | LEARNING))
+        {
+            return Some(format!(
+                "{switch}: port {} is {}",
+                p.name,
+                crate::status::state_name(p.state)
+            ));
         }
     }
-    let bridges = |c: &&LabCable| [&c.a, &c.b].iter().all(|end| plan.switches().any(|s| s.name == end.node));
+    let bridges = |c: &&LabCable| {
+        [&c.a, &c.b]
+            .iter()
+            .all(|end| plan.switches().any(|s| s.name == end.node))
+    };
     for cable in plan.cables.iter().filter(bridges) {
         let roots = [&cable.a, &cable.b].map(|e| find(&e.node, &e.port).map(|p| p.root));
         if roots[0] != roots[1] {
-            return Some(format!("{} and {} do not agree on the root bridge", cable.a.node, cable.b.node));
+            return Some(format!(
+                "{} and {} do not agree on the root bridge",
+                cable.a.node, cable.b.node
+            ));
         }
     }
     None

@@ -1,7 +1,7 @@
 //! How long it takes to plan all-to-alls on links of different speed.
 //!
-//! Targets: three tiers 4 x 8 x 32 (1,024 hosts) 400 ms, 64 x 64 (4,096 hosts) 5 s, 64 hosts of a job among 1,024 2 ms with
-//! the restriction of the tree to them.
+//! Targets: three tiers 4 x 8 x 32 (1,024 hosts) 400 ms, 64 x 64 (4,096 hosts) 5 s, 64 hosts of a
+//! job among 1,024 2 ms with the restriction of the tree to them.
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{TopologyFile, Tree};
 use schedules::capacities::EdgeCapacities;
@@ -10,7 +10,8 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Switches under a core, each tier as many under every switch of the one before and with that uplink; hosts under the last.
+/// Switches under a core, each tier as many under every switch of the one before and with that
+/// uplink; hosts under the last.
 fn tiers(tiers: &[(usize, &str)], hosts: usize, rate: &str) -> Tree {
     let (mut names, mut links) = (vec!["s0".to_owned()], Vec::new());
     let mut last = 0..1;
@@ -18,7 +19,10 @@ fn tiers(tiers: &[(usize, &str)], hosts: usize, rate: &str) -> Tree {
         let first = names.len();
         for above in last {
             for _ in 0..each {
-                links.push(format!("{{a: s{}, b: s{above}, rate: {uplink}}}", names.len()));
+                links.push(format!(
+                    "{{a: s{}, b: s{above}, rate: {uplink}}}",
+                    names.len()
+                ));
                 names.push(format!("s{}", names.len()));
             }
         }
@@ -34,13 +38,28 @@ fn tiers(tiers: &[(usize, &str)], hosts: usize, rate: &str) -> Tree {
 
 fn plans(c: &mut Criterion) {
     let mut group = c.benchmark_group("capacity");
-    group.sample_size(10).measurement_time(Duration::from_secs(5)).warm_up_time(Duration::from_millis(500));
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(5))
+        .warm_up_time(Duration::from_millis(500));
     let plan = |tree: &Tree| capacity::phases(tree, &EdgeCapacities::of(tree));
     for (name, tree) in [
-        ("4x8x32, uplinks 10 and 40", tiers(&[(4, "40G"), (8, "10G")], 32, "1G")),
-        ("4x8x32, uplinks 10 and 20", tiers(&[(4, "20G"), (8, "10G")], 32, "1G")),
-        ("4x8x32, uplinks 20 and 160", tiers(&[(4, "160G"), (8, "20G")], 32, "1G")),
-        ("4x8x32, 25G hosts, uplinks 40G and 100G", tiers(&[(4, "100G"), (8, "40G")], 32, "25G")),
+        (
+            "4x8x32, uplinks 10 and 40",
+            tiers(&[(4, "40G"), (8, "10G")], 32, "1G"),
+        ),
+        (
+            "4x8x32, uplinks 10 and 20",
+            tiers(&[(4, "20G"), (8, "10G")], 32, "1G"),
+        ),
+        (
+            "4x8x32, uplinks 20 and 160",
+            tiers(&[(4, "160G"), (8, "20G")], 32, "1G"),
+        ),
+        (
+            "4x8x32, 25G hosts, uplinks 40G and 100G",
+            tiers(&[(4, "100G"), (8, "40G")], 32, "25G"),
+        ),
         ("64x64, uplinks 10", tiers(&[(64, "100G")], 64, "10G")),
         ("64x64, uplinks 40", tiers(&[(64, "400G")], 64, "10G")),
     ] {
@@ -48,8 +67,12 @@ fn plans(c: &mut Criterion) {
     }
     let whole = tiers(&[(4, "40G"), (8, "10G")], 32, "1G");
     for (name, step) in [("64 of 1,024 all over", 16), ("64 of 1,024 in a row", 1)] {
-        let job: Vec<&str> = (0..64).map(|h| whole.host_names()[h * step].as_str()).collect();
-        group.bench_function(name, |b| b.iter(|| plan(&black_box(&whole).restrict(&job).unwrap())));
+        let job: Vec<&str> = (0..64)
+            .map(|h| whole.host_names()[h * step].as_str())
+            .collect();
+        group.bench_function(name, |b| {
+            b.iter(|| plan(&black_box(&whole).restrict(&job).unwrap()))
+        });
     }
     group.finish();
 }

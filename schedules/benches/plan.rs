@@ -1,9 +1,12 @@
-//! How long planning takes. What the controller publishes is measured in `directory/benches/epoch.rs`.
+//! How long planning takes. What the controller publishes is measured in
+//! `directory/benches/epoch.rs`.
 //!
-//! Targets, one thread: 1,024 hosts with AAPC and chain 150 ms, with AAPC and minimal synchronizations 600 ms, with capacities
-//! (4 x 8 x 32) 400 ms; 4,096 hosts with capacities (64 x 64) 5 s; a subset of 64 among 1,024 hosts 2 ms.
+//! Targets, one thread: 1,024 hosts with AAPC and chain 150 ms, with AAPC and minimal
+//! synchronizations 600 ms, with capacities (4 x 8 x 32) 400 ms; 4,096 hosts with capacities (64 x
+//! 64) 5 s; a subset of 64 among 1,024 hosts 2 ms.
 //!
-//! *A subset* is what a rank does for a communicator: restrict the tree, plan with minimal synchronizations, take its own steps.
+//! *A subset* is what a rank does for a communicator: restrict the tree, plan with minimal
+//! synchronizations, take its own steps.
 use criterion::{Criterion, criterion_group, criterion_main};
 use schedules::alltoall::{plan, plan_reduced};
 use schedules::synchronization::{SyncKind, SyncReduction};
@@ -15,11 +18,17 @@ use std::time::Duration;
 mod networks;
 use networks::{row, three_levels, two_levels};
 
-const REDUCTIONS: [(&str, SyncReduction); 2] = [("chain", SyncReduction::Chain), ("minimal", SyncReduction::Minimal)];
+const REDUCTIONS: [(&str, SyncReduction); 2] = [
+    ("chain", SyncReduction::Chain),
+    ("minimal", SyncReduction::Minimal),
+];
 
 fn alltoall(c: &mut Criterion) {
     let mut group = c.benchmark_group("alltoall");
-    group.sample_size(10).measurement_time(Duration::from_secs(5)).warm_up_time(Duration::from_millis(500));
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(5))
+        .warm_up_time(Duration::from_millis(500));
     for (name, topology) in [
         ("16x16", two_levels(16, 16, "1G")),
         ("32x32", two_levels(32, 32, "1G")),
@@ -27,9 +36,13 @@ fn alltoall(c: &mut Criterion) {
         ("4x8x32, capacities", three_levels(4, 8, 32)),
     ] {
         let tree = topology.tree().unwrap();
-        group.bench_function(format!("{name}, aapc phases alone"), |b| b.iter(|| aapc::phases(black_box(&tree))));
+        group.bench_function(format!("{name}, aapc phases alone"), |b| {
+            b.iter(|| aapc::phases(black_box(&tree)))
+        });
         for (kind, reduction) in REDUCTIONS {
-            group.bench_function(format!("{name}, {kind}"), |b| b.iter(|| plan_reduced(black_box(&tree), SyncKind::Receiver, reduction)));
+            group.bench_function(format!("{name}, {kind}"), |b| {
+                b.iter(|| plan_reduced(black_box(&tree), SyncKind::Receiver, reduction))
+            });
             let plan = plan_reduced(&tree, SyncKind::Receiver, reduction);
             group.bench_function(format!("{name}, {kind}, verified"), |b| {
                 b.iter(|| verify::alltoall(black_box(&tree), black_box(&plan)).unwrap())
@@ -47,7 +60,9 @@ fn one_host(c: &mut Criterion) {
     let mut group = c.benchmark_group("one host");
     let tree = two_levels(32, 32, "1G").tree().unwrap();
     let whole = plan(&tree, SyncKind::Receiver);
-    group.bench_function("its slice of 1,024", |b| b.iter(|| slice::of(black_box(&whole), 7)));
+    group.bench_function("its slice of 1,024", |b| {
+        b.iter(|| slice::of(black_box(&whole), 7))
+    });
     // Two hosts of each switch, in an order of their own.
     let subset: Vec<&str> = (0..64).map(|i| tree.name(i * 37 % 64 * 16)).collect();
     group.bench_function("a subset of 64 among 1,024", |b| {

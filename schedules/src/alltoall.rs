@@ -9,24 +9,38 @@ use inventory::Tree;
 use std::fmt;
 use std::str::FromStr;
 
-/// Up to this many hosts [`plan`] reduces synchronizations to the minimal set. At that size the reduction takes about two
-/// tenths of a second, twice as long as all the rest, and it grows with the third power of the hosts.
+/// Up to this many hosts [`plan`] reduces synchronizations to the minimal set. At that size the
+/// reduction takes about two tenths of a second, twice as long as all the rest, and it grows with
+/// the third power of the hosts.
 pub const MINIMAL_HOSTS: u32 = 1024;
 
-/// Plans the all-to-all among the tree's hosts: phases by the fitting algorithm, synchronizations by [`crate::synchronization`], the
-/// minimal set up to [`MINIMAL_HOSTS`], else the chain.
+/// Plans the all-to-all among the tree's hosts: phases by the fitting algorithm, synchronizations
+/// by [`crate::synchronization`], the minimal set up to [`MINIMAL_HOSTS`], else the chain.
 pub fn plan(tree: &Tree, sync: impl Into<SyncScheme>) -> AlltoallSchedule {
-    let reduction = if tree.hosts() <= MINIMAL_HOSTS { SyncReduction::Minimal } else { SyncReduction::Chain };
+    let reduction = if tree.hosts() <= MINIMAL_HOSTS {
+        SyncReduction::Minimal
+    } else {
+        SyncReduction::Chain
+    };
     plan_reduced(tree, sync, reduction)
 }
 
 /// [`plan`] with the synchronizations one asks for.
-pub fn plan_reduced(tree: &Tree, sync: impl Into<SyncScheme>, reduction: SyncReduction) -> AlltoallSchedule {
+pub fn plan_reduced(
+    tree: &Tree,
+    sync: impl Into<SyncScheme>,
+    reduction: SyncReduction,
+) -> AlltoallSchedule {
     plan_as(tree, AlltoallAlgorithm::faster_for(tree), sync, reduction)
 }
 
 /// [`plan`] with the algorithm and the synchronizations one asks for.
-pub fn plan_as(tree: &Tree, algorithm: AlltoallAlgorithm, scheme: impl Into<SyncScheme>, reduction: SyncReduction) -> AlltoallSchedule {
+pub fn plan_as(
+    tree: &Tree,
+    algorithm: AlltoallAlgorithm,
+    scheme: impl Into<SyncScheme>,
+    reduction: SyncReduction,
+) -> AlltoallSchedule {
     let scheme = scheme.into();
     let capacities = algorithm.capacities(tree);
     let phases = match algorithm {
@@ -34,11 +48,20 @@ pub fn plan_as(tree: &Tree, algorithm: AlltoallAlgorithm, scheme: impl Into<Sync
         AlltoallAlgorithm::Capacity => capacity::phases(tree, &capacities),
     };
     let syncs = scheme.syncs(tree, &capacities, &phases, reduction);
-    AlltoallSchedule { algorithm, hosts: tree.host_names().to_vec(), bound: bound(tree, &capacities), phases, scheme, syncs }
+    AlltoallSchedule {
+        algorithm,
+        hosts: tree.host_names().to_vec(),
+        bound: bound(tree, &capacities),
+        phases,
+        scheme,
+        syncs,
+    }
 }
 
 /// How the phases of an all-to-all are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum AlltoallAlgorithm {
     /// [`crate::aapc`]: every edge carries one message at once.
@@ -48,14 +71,25 @@ pub enum AlltoallAlgorithm {
 }
 
 impl AlltoallAlgorithm {
-    /// The one whose phases take less time at the bound, [`AlltoallAlgorithm::Aapc`] if they take the same.
+    /// The one whose phases take less time at the bound, [`AlltoallAlgorithm::Aapc`] if they take
+    /// the same.
     pub fn faster_for(tree: &Tree) -> AlltoallAlgorithm {
         let time = |algorithm: AlltoallAlgorithm| {
             let capacities = algorithm.capacities(tree);
-            (u128::from(bound(tree, &capacities).phases), u128::from(capacities.rate().0))
+            (
+                u128::from(bound(tree, &capacities).phases),
+                u128::from(capacities.rate().0),
+            )
         };
-        let ((unit_phases, unit_rate), (phases, rate)) = (time(AlltoallAlgorithm::Aapc), time(AlltoallAlgorithm::Capacity));
-        if unit_phases * rate <= phases * unit_rate { AlltoallAlgorithm::Aapc } else { AlltoallAlgorithm::Capacity }
+        let ((unit_phases, unit_rate), (phases, rate)) = (
+            time(AlltoallAlgorithm::Aapc),
+            time(AlltoallAlgorithm::Capacity),
+        );
+        if unit_phases * rate <= phases * unit_rate {
+            AlltoallAlgorithm::Aapc
+        } else {
+            AlltoallAlgorithm::Capacity
+        }
     }
 
     /// What the edges of `tree` carry by this algorithm's reckoning.
@@ -117,7 +151,12 @@ pub struct AlltoallSchedule {
 impl AlltoallSchedule {
     /// The all-to-all of nobody: there is no tree without hosts, yet nothing to do is not an error.
     pub fn empty(scheme: impl Into<SyncScheme>) -> AlltoallSchedule {
-        let bound = PhaseBound { phases: 0, edge: (String::new(), String::new()), load: 0, capacity: 1 };
+        let bound = PhaseBound {
+            phases: 0,
+            edge: (String::new(), String::new()),
+            load: 0,
+            capacity: 1,
+        };
         AlltoallSchedule {
             algorithm: AlltoallAlgorithm::Aapc,
             hosts: Vec::new(),
@@ -128,15 +167,25 @@ impl AlltoallSchedule {
         }
     }
 
-    /// The same schedule with its phases in the order that needs fewer tokens ([`crate::phase_order`]); unchanged where the scheme has blocks
-    /// or no tokens.
+    /// The same schedule with its phases in the order that needs fewer tokens
+    /// ([`crate::phase_order`]); unchanged where the scheme has blocks or no tokens.
     pub fn reordered(self, tree: &Tree, reduction: SyncReduction) -> AlltoallSchedule {
         if self.scheme != self.scheme.tokens().into() || self.syncs.is_empty() {
             return self;
         }
         let capacities = self.algorithm.capacities(tree);
-        let (phases, syncs) = phase_order::with_fewer_syncs(tree, &capacities, self.phases, self.scheme.tokens(), reduction);
-        AlltoallSchedule { phases, syncs, ..self }
+        let (phases, syncs) = phase_order::with_fewer_syncs(
+            tree,
+            &capacities,
+            self.phases,
+            self.scheme.tokens(),
+            reduction,
+        );
+        AlltoallSchedule {
+            phases,
+            syncs,
+            ..self
+        }
     }
 
     /// Number of messages.

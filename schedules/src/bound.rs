@@ -1,11 +1,11 @@
-//! What no schedule can beat: messages over the bottleneck edge, and the time its cable needs for them.
+//! What no schedule can beat: messages over the bottleneck edge, and the time its cable needs for
+//! them.
 //!
-//! Source: aapc-2007 section 3 (load of an edge, AAPC load of a tree); allgather-switched-clusters section 1
-//! for the allgather.
-//! Guarantee: a lower bound for any algorithm on the tree.
-//! Cost: O(nodes).
-//! Deviations: the papers count messages on links of one rate; [`bound`] does so with [`EdgeCapacities::unit`], which is what
-//! [`crate::aapc`] reaches, and counts by the real rates with [`EdgeCapacities::of`].
+//! Source: aapc-2007 section 3 (load of an edge, AAPC load of a tree); allgather-switched-clusters
+//! section 1 for the allgather. Guarantee: a lower bound for any algorithm on the tree. Cost:
+//! O(nodes). Deviations: the papers count messages on links of one rate; [`bound`] does so with
+//! [`EdgeCapacities::unit`], which is what [`crate::aapc`] reaches, and counts by the real rates
+//! with [`EdgeCapacities::of`].
 use crate::capacities::EdgeCapacities;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes};
@@ -24,29 +24,52 @@ pub struct PhaseBound {
 }
 
 /// Octets on the wire per octet of payload over TCP: 1448 payload octets in a 1538-octet frame slot
-/// (preamble 8, Ethernet header 14, IPv4 20, TCP with timestamps 32, FCS 4, gap 12; IEEE 802.3 clause 4, RFC 7323).
+/// (preamble 8, Ethernet header 14, IPv4 20, TCP with timestamps 32, FCS 4, gap 12; IEEE 802.3
+/// clause 4, RFC 7323).
 pub const WIRE_PER_PAYLOAD: f64 = 1538.0 / 1448.0;
 
-/// Messages of one all-to-all over each directed edge: hosts on its one side times hosts on the other.
-/// Indexed by [`EdgeNumber`](inventory::tree::EdgeNumber); the root's unused numbers hold 0.
+/// Messages of one all-to-all over each directed edge: hosts on its one side times hosts on the
+/// other. Indexed by [`EdgeNumber`](inventory::tree::EdgeNumber); the root's unused numbers hold 0.
 pub fn loads(tree: &Tree) -> Vec<u64> {
     let n = u64::from(tree.hosts());
-    tree.hosts_below().iter().map(|&below| u64::from(below)).flat_map(|below| [below * (n - below); 2]).collect()
+    tree.hosts_below()
+        .iter()
+        .map(|&below| u64::from(below))
+        .flat_map(|below| [below * (n - below); 2])
+        .collect()
 }
 
-/// The phases that `capacities` force: the bottleneck edge's load over its width, rounded up. With one host nothing
-/// is sent, and the edge is the host itself.
+/// The phases that `capacities` force: the bottleneck edge's load over its width, rounded up. With
+/// one host nothing is sent, and the edge is the host itself.
 pub fn bound(tree: &Tree, capacities: &EdgeCapacities) -> PhaseBound {
     let loads = loads(tree);
     let needs = |v: &NodeNumber| loads[2 * *v as usize].div_ceil(capacities.width(2 * v).max(1));
-    let edges = tree.top_down().iter().copied().filter(|&v| loads[2 * v as usize] > 0);
+    let edges = tree
+        .top_down()
+        .iter()
+        .copied()
+        .filter(|&v| loads[2 * v as usize] > 0);
     let name = |v: NodeNumber| tree.name(v).to_owned();
-    match edges.rev().max_by_key(needs).and_then(|v| Some((v, tree.ends(2 * v)?))) {
+    match edges
+        .rev()
+        .max_by_key(needs)
+        .and_then(|v| Some((v, tree.ends(2 * v)?)))
+    {
         Some((v, (from, to))) => {
             let (load, capacity) = (loads[2 * v as usize], capacities.width(2 * v));
-            PhaseBound { phases: needs(&v), edge: (name(from), name(to)), load, capacity }
+            PhaseBound {
+                phases: needs(&v),
+                edge: (name(from), name(to)),
+                load,
+                capacity,
+            }
         }
-        None => PhaseBound { phases: 0, edge: (name(0), name(0)), load: 0, capacity: 1 },
+        None => PhaseBound {
+            phases: 0,
+            edge: (name(0), name(0)),
+            load: 0,
+            capacity: 1,
+        },
     }
 }
 
@@ -55,13 +78,17 @@ pub fn link_capacity(rate: BitsPerSec, unit: BitsPerSec) -> u64 {
     (rate.0 / unit.0.max(1)).max(1)
 }
 
-/// The rate of the slowest host link, the unit of [`link_capacity`]; `None` where no host has a link.
+/// The rate of the slowest host link, the unit of [`link_capacity`]; `None` where no host has a
+/// link.
 pub fn slowest_host_link(tree: &Tree) -> Option<BitsPerSec> {
-    (0..tree.hosts()).filter(|&h| tree.parent(h).is_some()).map(|h| tree.rate(h)).min()
+    (0..tree.hosts())
+        .filter(|&h| tree.parent(h).is_some())
+        .map(|h| tree.rate(h))
+        .min()
 }
 
-/// Seconds an all-to-all needs at least, with one rank a host that sends `block` to every other rank: the
-/// bottleneck edge at line rate, TCP over Ethernet. Zero with one host.
+/// Seconds an all-to-all needs at least, with one rank a host that sends `block` to every other
+/// rank: the bottleneck edge at line rate, TCP over Ethernet. Zero with one host.
 pub fn payload_bound_seconds(tree: &Tree, block: Bytes) -> f64 {
     alltoall_seconds(tree, &vec![1; tree.hosts() as usize], block)
 }
@@ -72,22 +99,37 @@ pub fn allgather_bound_seconds(tree: &Tree, block: Bytes) -> f64 {
     allgather_seconds(tree, &vec![1; tree.hosts() as usize], block)
 }
 
-/// [`payload_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none): an edge carries a
-/// block for every pair of ranks it separates.
+/// [`payload_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none): an edge
+/// carries a block for every pair of ranks it separates.
 pub fn alltoall_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
-    slowest_edge(tree, ranks, |this_side, other_side| this_side * other_side, block)
+    slowest_edge(
+        tree,
+        ranks,
+        |this_side, other_side| this_side * other_side,
+        block,
+    )
 }
 
-/// [`allgather_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none): an edge carries
-/// each block of its sending side at least once.
+/// [`allgather_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none): an edge
+/// carries each block of its sending side at least once.
 pub fn allgather_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
-    slowest_edge(tree, ranks, |this_side, other_side| if other_side > 0.0 { this_side } else { 0.0 }, block)
+    slowest_edge(
+        tree,
+        ranks,
+        |this_side, other_side| if other_side > 0.0 { this_side } else { 0.0 },
+        block,
+    )
 }
 
-/// Seconds of the edge that takes longest to carry `blocks(ranks on the sending side, ranks on the receiving side)`.
+/// Seconds of the edge that takes longest to carry `blocks(ranks on the sending side, ranks on the
+/// receiving side)`.
 fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, block: Bytes) -> f64 {
     let mut below = vec![0u64; tree.nodes() as usize];
-    below.iter_mut().zip(ranks).take(tree.hosts() as usize).for_each(|(own, &ranks)| *own = u64::from(ranks));
+    below
+        .iter_mut()
+        .zip(ranks)
+        .take(tree.hosts() as usize)
+        .for_each(|(own, &ranks)| *own = u64::from(ranks));
     for &v in tree.top_down().iter().rev() {
         if let Some(parent) = tree.parent(v) {
             below[parent as usize] += below[v as usize];
@@ -98,7 +140,11 @@ fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, bl
         let v = edge / 2;
         tree.parent(v)?;
         let (low, high) = (below[v as usize] as f64, (total - below[v as usize]) as f64);
-        let count = if edge.is_multiple_of(2) { blocks(low, high) } else { blocks(high, low) };
+        let count = if edge.is_multiple_of(2) {
+            blocks(low, high)
+        } else {
+            blocks(high, low)
+        };
         Some(count * block.0 as f64 * 8.0 * WIRE_PER_PAYLOAD / tree.rate(v).0.max(1) as f64)
     };
     (0..tree.edges()).filter_map(seconds).fold(0.0, f64::max)
@@ -115,9 +161,17 @@ mod tests {
 
     #[test]
     fn a_wide_trunk_needs_fewer_phases_than_its_load() {
-        let hosts: Vec<String> = (0..96).map(|h| format!("n{h}: {{switch: s{}}}", h / 24)).collect();
-        let trunks: Vec<String> = (0..4).map(|s| format!("{{a: core, b: s{s}, rate: 10G}}")).collect();
-        let text = format!("switches: [core, s0, s1, s2, s3]\nhosts: {{{}}}\nlinks: [{}]", hosts.join(", "), trunks.join(", "));
+        let hosts: Vec<String> = (0..96)
+            .map(|h| format!("n{h}: {{switch: s{}}}", h / 24))
+            .collect();
+        let trunks: Vec<String> = (0..4)
+            .map(|s| format!("{{a: core, b: s{s}, rate: 10G}}"))
+            .collect();
+        let text = format!(
+            "switches: [core, s0, s1, s2, s3]\nhosts: {{{}}}\nlinks: [{}]",
+            hosts.join(", "),
+            trunks.join(", ")
+        );
         let tree = topology(&text);
         assert_eq!(unit(&tree).phases, 1_728);
         let wide = bound(&tree, &EdgeCapacities::of(&tree));
@@ -139,8 +193,17 @@ mod tests {
     fn one_host_sends_nothing() {
         for tree in [star(&[1]), star(&[2, 1]).restrict(&["n1"]).unwrap()] {
             let b = unit(&tree);
-            assert_eq!((b.phases, b.load, b.edge), (0, 0, (tree.name(0).into(), tree.name(0).into())));
-            assert_eq!((payload_bound_seconds(&tree, Bytes(1 << 20)), allgather_bound_seconds(&tree, Bytes(1 << 20))), (0.0, 0.0));
+            assert_eq!(
+                (b.phases, b.load, b.edge),
+                (0, 0, (tree.name(0).into(), tree.name(0).into()))
+            );
+            assert_eq!(
+                (
+                    payload_bound_seconds(&tree, Bytes(1 << 20)),
+                    allgather_bound_seconds(&tree, Bytes(1 << 20))
+                ),
+                (0.0, 0.0)
+            );
         }
     }
 
@@ -156,8 +219,13 @@ mod tests {
         assert!((payload_bound_seconds(&slow, block) - 4.0 * WIRE_PER_PAYLOAD).abs() < 1e-9);
         assert!((payload_bound_seconds(&fast, block) - 3.0 * WIRE_PER_PAYLOAD).abs() < 1e-9);
         assert!((allgather_bound_seconds(&slow, block) - 3.0 * WIRE_PER_PAYLOAD).abs() < 1e-9);
-        assert!((alltoall_seconds(&slow, &[2, 2, 2, 2], block) - 16.0 * WIRE_PER_PAYLOAD).abs() < 1e-9);
-        assert_eq!(link_capacity(BitsPerSec::mega(10_000), slowest_host_link(&fast).unwrap()), 10);
+        assert!(
+            (alltoall_seconds(&slow, &[2, 2, 2, 2], block) - 16.0 * WIRE_PER_PAYLOAD).abs() < 1e-9
+        );
+        assert_eq!(
+            link_capacity(BitsPerSec::mega(10_000), slowest_host_link(&fast).unwrap()),
+            10
+        );
         assert_eq!(link_capacity(BitsPerSec::mega(100), BitsPerSec::GIGABIT), 1);
     }
 }

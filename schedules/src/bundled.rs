@@ -1,13 +1,15 @@
-//! All-to-all of small blocks where hosts have several ranks: one message for each ordered pair of hosts.
+//! All-to-all of small blocks where hosts have several ranks: one message for each ordered pair of
+//! hosts.
 //!
-//! Source: Träff and Rougier, "MPI collectives and datatypes for hierarchical all-to-all communication", EuroMPI/ASIA 2014, for the three
-//! stages; the order among hosts is that of the phases of [`crate::alltoall`].
-//! Input: the host of each rank, as many ranks on each as one likes, and phases among the hosts.
-//! Guarantee: all blocks from a host to another cross in one message, from the rank that leads the pair there to the one that leads it here;
-//! no rank of a host leads two pairs more than another one in the same direction; blocks within a host never leave it.
-//! Cost: O(hosts² + blocks the rank touches).
-//! Deviations: there, one leader a host collects everything; here its ranks share the pairs of hosts among them, so no rank handles more
-//! than its share, and what is collected goes directly to the rank that sends it on.
+//! Source: Träff and Rougier, "MPI collectives and datatypes for hierarchical all-to-all
+//! communication", EuroMPI/ASIA 2014, for the three stages; the order among hosts is that of the
+//! phases of [`crate::alltoall`]. Input: the host of each rank, as many ranks on each as one likes,
+//! and phases among the hosts. Guarantee: all blocks from a host to another cross in one message,
+//! from the rank that leads the pair there to the one that leads it here; no rank of a host leads
+//! two pairs more than another one in the same direction; blocks within a host never leave it.
+//! Cost: O(hosts² + blocks the rank touches). Deviations: there, one leader a host collects
+//! everything; here its ranks share the pairs of hosts among them, so no rank handles more than its
+//! share, and what is collected goes directly to the rank that sends it on.
 use crate::lg::Transfer;
 use crate::lg::slice::{self, TransferSlice};
 use crate::message::Message;
@@ -25,25 +27,38 @@ struct BundleRoute {
     receiver: u32,
 }
 
-/// The part of `rank`, whose host and each other one's `host_of` gives, by phases of an all-to-all among the hosts: first within
-/// each host to those who lead, then between hosts, then within each host to those they are for.
+/// The part of `rank`, whose host and each other one's `host_of` gives, by phases of an all-to-all
+/// among the hosts: first within each host to those who lead, then between hosts, then within each
+/// host to those they are for.
 pub fn part(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> RankPart {
     let steps = steps(host_of, phases, rank).unwrap_or_default();
-    part::of(&TransferSchedule::passed_on(host_of.len() as u32, &steps), rank)
+    part::of(
+        &TransferSchedule::passed_on(host_of.len() as u32, &steps),
+        rank,
+    )
 }
 
 /// [`part`] in the form of [`crate::lg`].
 pub fn slice(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> TransferSlice {
-    steps(host_of, phases, rank).map_or_else(TransferSlice::default, |steps| slice::of_steps(&steps, rank))
+    steps(host_of, phases, rank).map_or_else(TransferSlice::default, |steps| {
+        slice::of_steps(&steps, rank)
+    })
 }
 
 /// The steps as far as they touch the rank or its host.
 fn steps(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> Option<Vec<Vec<Transfer>>> {
-    let mut ranks: Vec<Vec<u32>> = vec![Vec::new(); host_of.iter().max().map_or(0, |&host| host as usize + 1)];
-    (0..).zip(host_of).for_each(|(rank, &host)| ranks[host as usize].push(rank));
+    let mut ranks: Vec<Vec<u32>> =
+        vec![Vec::new(); host_of.iter().max().map_or(0, |&host| host as usize + 1)];
+    (0..)
+        .zip(host_of)
+        .for_each(|(rank, &host)| ranks[host as usize].push(rank));
     let routes = routes(&ranks, phases);
     let &host = host_of.get(rank as usize)?;
-    Some(vec![collect(&ranks, &routes, host), exchange(&ranks, &routes, rank), spread(&ranks, &routes, host)])
+    Some(vec![
+        collect(&ranks, &routes, host),
+        exchange(&ranks, &routes, rank),
+        spread(&ranks, &routes, host),
+    ])
 }
 
 /// The most blocks a message can have, the same for every rank.
@@ -63,40 +78,73 @@ fn routes(ranks: &[Vec<u32>], phases: &[Vec<Message>]) -> Vec<BundleRoute> {
         ranks[(*count - 1) % ranks.len()]
     };
     let messages = phases.iter().flatten();
-    messages.map(|m| BundleRoute { from: m.src, to: m.dst, sender: lead(&mut sent, m.src), receiver: lead(&mut received, m.dst) }).collect()
+    messages
+        .map(|m| BundleRoute {
+            from: m.src,
+            to: m.dst,
+            sender: lead(&mut sent, m.src),
+            receiver: lead(&mut received, m.dst),
+        })
+        .collect()
 }
 
 /// Each rank of the host gives each other one its block, and what that one has to send on.
 fn collect(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
     within(&ranks[host as usize], |from, to| {
         let led = routes.iter().filter(|route| route.sender == to);
-        let abroad = led.flat_map(|route| &ranks[route.to as usize]).map(|&dst| Message { src: from, dst });
-        std::iter::once(Message { src: from, dst: to }).chain(abroad).collect()
+        let abroad = led
+            .flat_map(|route| &ranks[route.to as usize])
+            .map(|&dst| Message { src: from, dst });
+        std::iter::once(Message { src: from, dst: to })
+            .chain(abroad)
+            .collect()
     })
 }
 
 /// What the rank sends to other hosts, and receives from them.
 fn exchange(ranks: &[Vec<u32>], routes: &[BundleRoute], rank: u32) -> Vec<Transfer> {
-    let own = routes.iter().filter(|route| route.sender == rank || route.receiver == rank);
+    let own = routes
+        .iter()
+        .filter(|route| route.sender == rank || route.receiver == rank);
     let all = |route: &BundleRoute| {
         let destinations = &ranks[route.to as usize];
-        ranks[route.from as usize].iter().flat_map(|&src| destinations.iter().map(move |&dst| Message { src, dst })).collect()
+        ranks[route.from as usize]
+            .iter()
+            .flat_map(|&src| destinations.iter().map(move |&dst| Message { src, dst }))
+            .collect()
     };
-    own.map(|route| Transfer { from: route.sender, to: route.receiver, blocks: all(route) }).collect()
+    own.map(|route| Transfer {
+        from: route.sender,
+        to: route.receiver,
+        blocks: all(route),
+    })
+    .collect()
 }
 
 /// Each rank of the host gives each other one what came for it.
 fn spread(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
     within(&ranks[host as usize], |from, to| {
         let led = routes.iter().filter(|route| route.receiver == from);
-        led.flat_map(|route| &ranks[route.from as usize]).map(|&src| Message { src, dst: to }).collect()
+        led.flat_map(|route| &ranks[route.from as usize])
+            .map(|&src| Message { src, dst: to })
+            .collect()
     })
 }
 
 /// A message from each to each other one, but for those of nothing.
 fn within(ranks: &[u32], blocks: impl Fn(u32, u32) -> Vec<Message>) -> Vec<Transfer> {
-    let pairs = ranks.iter().flat_map(|&from| ranks.iter().map(move |&to| (from, to))).filter(|(from, to)| from != to);
-    pairs.map(|(from, to)| Transfer { from, to, blocks: blocks(from, to) }).filter(|transfer| !transfer.blocks.is_empty()).collect()
+    let pairs = ranks
+        .iter()
+        .flat_map(|&from| ranks.iter().map(move |&to| (from, to)))
+        .filter(|(from, to)| from != to);
+    pairs
+        .map(|(from, to)| Transfer {
+            from,
+            to,
+            blocks: blocks(from, to),
+        })
+        .filter(|transfer| !transfer.blocks.is_empty())
+        .collect()
 }
 
 #[cfg(test)]
@@ -112,12 +160,23 @@ mod tests {
     fn slices(host_of: &[u32]) -> Vec<TransferSlice> {
         let hosts = host_of.iter().max().unwrap() + 1;
         let phases = alltoall::plan(&star(&[hosts.div_ceil(2), hosts / 2]), SyncKind::None).phases;
-        (0..host_of.len() as u32).map(|rank| slice(host_of, &phases, rank)).collect()
+        (0..host_of.len() as u32)
+            .map(|rank| slice(host_of, &phases, rank))
+            .collect()
     }
 
     /// How many messages each rank sends in a step.
     fn sends(slices: &[TransferSlice], step: u32) -> Vec<usize> {
-        slices.iter().map(|slice| slice.sends.iter().filter(|sent| sent.parcel.step == step).count()).collect()
+        slices
+            .iter()
+            .map(|slice| {
+                slice
+                    .sends
+                    .iter()
+                    .filter(|sent| sent.parcel.step == step)
+                    .count()
+            })
+            .collect()
     }
 
     /// Carries all slices out, step by step, and gives what each rank received of whom.
@@ -130,9 +189,16 @@ mod tests {
                 for sent in slice.sends.iter().filter(|sent| sent.parcel.step == step) {
                     let block = |(source, said): (&BlockSource, &Message)| match *source {
                         BlockSource::Own => Message { src: rank, ..*said },
-                        BlockSource::Received { parcel, block } => came[rank as usize][parcel][block],
+                        BlockSource::Received { parcel, block } => {
+                            came[rank as usize][parcel][block]
+                        }
                     };
-                    let blocks: Vec<Message> = sent.sources.iter().zip(&sent.parcel.blocks).map(block).collect();
+                    let blocks: Vec<Message> = sent
+                        .sources
+                        .iter()
+                        .zip(&sent.parcel.blocks)
+                        .map(block)
+                        .collect();
                     assert_eq!(blocks, sent.parcel.blocks, "it has what it says");
                     assert_eq!(network.insert((rank, sent.parcel.peer), blocks), None);
                 }
@@ -142,7 +208,11 @@ mod tests {
                     let blocks = network.remove(&(message.peer, rank)).expect("it was sent");
                     assert_eq!(blocks, message.blocks);
                     for &block in blocks.iter().filter(|block| block.dst == rank) {
-                        assert_eq!(received[rank as usize].insert(block.src, block), None, "twice");
+                        assert_eq!(
+                            received[rank as usize].insert(block.src, block),
+                            None,
+                            "twice"
+                        );
                     }
                     came[rank as usize].push(blocks);
                 }
@@ -158,15 +228,24 @@ mod tests {
         let spread: usize = sends(&slices, 2).iter().sum();
         assert_eq!((sends(&slices, 0), spread), (vec![3; 16], 4 * 3 * 3));
         let between = sends(&slices, 1);
-        assert_eq!((between.iter().sum::<usize>(), between.iter().max()), (12, Some(&1)));
-        let mut bundles = slices.iter().flat_map(|slice| &slice.sends).filter(|sent| sent.parcel.step == 1);
+        assert_eq!(
+            (between.iter().sum::<usize>(), between.iter().max()),
+            (12, Some(&1))
+        );
+        let mut bundles = slices
+            .iter()
+            .flat_map(|slice| &slice.sends)
+            .filter(|sent| sent.parcel.step == 1);
         assert!(bundles.all(|sent| sent.sources.len() == 16));
     }
 
     #[test]
     fn with_one_rank_a_host_only_hosts_exchange() {
         let slices = slices(&[0, 1, 2]);
-        assert_eq!([0, 1, 2].map(|step| sends(&slices, step)), [vec![0; 3], vec![2; 3], vec![0; 3]]);
+        assert_eq!(
+            [0, 1, 2].map(|step| sends(&slices, step)),
+            [vec![0; 3], vec![2; 3], vec![0; 3]]
+        );
     }
 
     proptest! {

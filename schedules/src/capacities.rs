@@ -1,19 +1,23 @@
 //! How many messages each directed edge carries at once.
 //!
-//! Source: none of the papers; they know links of one rate. See docs/decisions/two-planners-one-verifier.md.
+//! Source: none of the papers; they know links of one rate. See
+//! docs/decisions/two-planners-one-verifier.md.
 //!
-//! All messages have one rate, the unit, and an edge is as wide as its rate holds whole units; what is left of its rate is idle. With
-//! hosts of 1G and trunks of 10G the unit is 1G, and trunks are 10 wide.
+//! All messages have one rate, the unit, and an edge is as wide as its rate holds whole units; what
+//! is left of its rate is idle. With hosts of 1G and trunks of 10G the unit is 1G, and trunks are
+//! 10 wide.
 //!
-//! The unit is the greatest common divisor of the rates that carry anything: with hosts of 25G and trunks of 40G, 5G, and nothing is
-//! idle. Rates as measured, or of aggregates, may have next to none in common, and more messages at a time than need be contend for
-//! a host. Where even the slowest edge would be more than 16 wide, the unit is the coarsest rate for which both hold:
+//! The unit is the greatest common divisor of the rates that carry anything: with hosts of 25G and
+//! trunks of 40G, 5G, and nothing is idle. Rates as measured, or of aggregates, may have next to
+//! none in common, and more messages at a time than need be contend for a host. Where even the
+//! slowest edge would be more than 16 wide, the unit is the coarsest rate for which both hold:
 //! - every edge is at least one message wide;
-//! - the phases of an all-to-all, each as long as a message at that rate takes, together last at most 1 % longer than the bottleneck
-//!   edge needs to carry its load at its full rate.
+//! - the phases of an all-to-all, each as long as a message at that rate takes, together last at
+//!   most 1 % longer than the bottleneck edge needs to carry its load at its full rate.
 //!
-//! Looked at are whole fractions of the edges' rates down to a 16th of the slowest, for between two such fractions no width changes.
-//! If none of them comes within 1 %, as in small trees whose few phases cannot be cut finer, it is the one that comes closest.
+//! Looked at are whole fractions of the edges' rates down to a 16th of the slowest, for between two
+//! such fractions no width changes. If none of them comes within 1 %, as in small trees whose few
+//! phases cannot be cut finer, it is the one that comes closest.
 use crate::bound::loads;
 use inventory::BitsPerSec;
 use inventory::tree::{EdgeNumber, Tree};
@@ -35,14 +39,25 @@ impl EdgeCapacities {
     /// Every edge carries one message, at the rate of the slowest cable: what the papers assume.
     pub fn unit(tree: &Tree) -> EdgeCapacities {
         let width = |v| u64::from(tree.parent(v).is_some());
-        EdgeCapacities { widths: (0..tree.nodes()).map(width).collect(), rate: BitsPerSec(slowest(tree)) }
+        EdgeCapacities {
+            widths: (0..tree.nodes()).map(width).collect(),
+            rate: BitsPerSec(slowest(tree)),
+        }
     }
 
     /// A message has the rate told above, and an edge is as wide as its rate has messages.
     pub fn of(tree: &Tree) -> EdgeCapacities {
-        let unit = common(tree).or_else(|| fitting(&critical(tree))).unwrap_or_else(|| slowest(tree));
-        let width = |v| tree.parent(v).map_or(0, |_| (tree.rate(v).0 / unit.max(1)).max(1));
-        EdgeCapacities { widths: (0..tree.nodes()).map(width).collect(), rate: BitsPerSec(unit) }
+        let unit = common(tree)
+            .or_else(|| fitting(&critical(tree)))
+            .unwrap_or_else(|| slowest(tree));
+        let width = |v| {
+            tree.parent(v)
+                .map_or(0, |_| (tree.rate(v).0 / unit.max(1)).max(1))
+        };
+        EdgeCapacities {
+            widths: (0..tree.nodes()).map(width).collect(),
+            rate: BitsPerSec(unit),
+        }
     }
 
     /// Messages that `edge` carries at once: 0 for the root's unused numbers, else at least 1.
@@ -62,15 +77,26 @@ impl EdgeCapacities {
 }
 
 fn slowest(tree: &Tree) -> u64 {
-    (0..tree.nodes()).filter(|&v| tree.parent(v).is_some()).map(|v| tree.rate(v).0).min().unwrap_or(0)
+    (0..tree.nodes())
+        .filter(|&v| tree.parent(v).is_some())
+        .map(|v| tree.rate(v).0)
+        .min()
+        .unwrap_or(0)
 }
 
 /// What the rates of edges that carry anything have in common, if that is not too little.
 fn common(tree: &Tree) -> Option<u64> {
     let loads = loads(tree);
-    let rates = || (0..tree.nodes()).filter(|&v| loads[2 * v as usize] > 0).map(|v| tree.rate(v).0.max(1));
+    let rates = || {
+        (0..tree.nodes())
+            .filter(|&v| loads[2 * v as usize] > 0)
+            .map(|v| tree.rate(v).0.max(1))
+    };
     let unit = rates().reduce(gcd)?;
-    rates().min().filter(|slowest| slowest / unit <= WIDEST).map(|_| unit)
+    rates()
+        .min()
+        .filter(|slowest| slowest / unit <= WIDEST)
+        .map(|_| unit)
 }
 
 /// Greatest common divisor (Euclid); of 0 and any number that number.
@@ -78,11 +104,14 @@ pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Rate and load of the edges that may be bottlenecks: by rising rate, and each has more to carry than the slower ones.
+/// Rate and load of the edges that may be bottlenecks: by rising rate, and each has more to carry
+/// than the slower ones.
 fn critical(tree: &Tree) -> Vec<(u64, u64)> {
     let loads = loads(tree);
     let loaded = (0..tree.nodes()).filter(|&v| loads[2 * v as usize] > 0);
-    let mut edges: Vec<(u64, u64)> = loaded.map(|v| (tree.rate(v).0.max(1), loads[2 * v as usize])).collect();
+    let mut edges: Vec<(u64, u64)> = loaded
+        .map(|v| (tree.rate(v).0.max(1), loads[2 * v as usize]))
+        .collect();
     edges.sort_unstable_by_key(|&(rate, load)| (rate, std::cmp::Reverse(load)));
     let mut most = 0;
     edges.retain(|&(_, load)| {
@@ -96,10 +125,18 @@ fn critical(tree: &Tree) -> Vec<(u64, u64)> {
 /// The unit for these edges; none if nothing is sent.
 fn fitting(edges: &[(u64, u64)]) -> Option<u64> {
     let slowest = edges.first()?.0;
-    let &(rate, load) = edges.iter().max_by(|a, b| (wide(a.1) * wide(b.0)).cmp(&(wide(b.1) * wide(a.0))))?;
+    let &(rate, load) = edges
+        .iter()
+        .max_by(|a, b| (wide(a.1) * wide(b.0)).cmp(&(wide(b.1) * wide(a.0))))?;
     let mut best: Option<(u64, u64)> = None;
-    for unit in units(edges, slowest).take(TRIED).take_while(|&unit| wide(unit) * wide(WIDEST) >= wide(slowest)) {
-        let phases = edges.iter().map(|&(rate, load)| load.div_ceil(rate / unit)).max()?;
+    for unit in units(edges, slowest)
+        .take(TRIED)
+        .take_while(|&unit| wide(unit) * wide(WIDEST) >= wide(slowest))
+    {
+        let phases = edges
+            .iter()
+            .map(|&(rate, load)| load.div_ceil(rate / unit))
+            .max()?;
         if best.is_none_or(|(fewest, at)| wide(phases) * wide(at) < wide(fewest) * wide(unit)) {
             best = Some((phases, unit));
         }
@@ -112,9 +149,14 @@ fn fitting(edges: &[(u64, u64)]) -> Option<u64> {
 
 /// The edges' rates over 1, 2, 3, ..., from `slowest` down.
 fn units(edges: &[(u64, u64)], slowest: u64) -> impl Iterator<Item = u64> {
-    let mut fractions: Vec<(u64, u64)> = edges.iter().map(|&(rate, _)| (rate, rate.div_ceil(slowest))).collect();
+    let mut fractions: Vec<(u64, u64)> = edges
+        .iter()
+        .map(|&(rate, _)| (rate, rate.div_ceil(slowest)))
+        .collect();
     std::iter::from_fn(move || {
-        let (rate, parts) = fractions.iter_mut().max_by_key(|(rate, parts)| *rate / *parts)?;
+        let (rate, parts) = fractions
+            .iter_mut()
+            .max_by_key(|(rate, parts)| *rate / *parts)?;
         let unit = *rate / *parts;
         *parts += 1;
         Some(unit).filter(|&unit| unit > 0)
@@ -133,16 +175,31 @@ mod tests {
     /// Switches of four hosts each under a core.
     fn leaves(count: usize, host: &str, uplink: &str) -> Tree {
         let names: Vec<String> = (0..count).map(|s| format!("s{s}")).collect();
-        let hosts: String = (0..4 * count).map(|h| format!("  n{h}: {{switch: s{}, rate: {host}}}\n", h / 4)).collect();
-        let links: Vec<String> = names.iter().map(|s| format!("{{a: core, b: {s}, rate: {uplink}}}")).collect();
-        topology(&format!("switches: [core, {}]\nhosts:\n{hosts}links: [{}]", names.join(", "), links.join(", ")))
+        let hosts: String = (0..4 * count)
+            .map(|h| format!("  n{h}: {{switch: s{}, rate: {host}}}\n", h / 4))
+            .collect();
+        let links: Vec<String> = names
+            .iter()
+            .map(|s| format!("{{a: core, b: {s}, rate: {uplink}}}"))
+            .collect();
+        topology(&format!(
+            "switches: [core, {}]\nhosts:\n{hosts}links: [{}]",
+            names.join(", "),
+            links.join(", ")
+        ))
     }
 
     /// Widths of a host's and a switch's cable, and the unit in Mbit/s.
     fn chosen(tree: &Tree) -> (u64, u64, u64) {
         let capacities = EdgeCapacities::of(tree);
-        let uplink = (tree.hosts()..tree.nodes()).find(|&v| tree.parent(v).is_some()).unwrap();
-        (capacities.width(0), capacities.width(2 * uplink), capacities.rate().0 / 1_000_000)
+        let uplink = (tree.hosts()..tree.nodes())
+            .find(|&v| tree.parent(v).is_some())
+            .unwrap();
+        (
+            capacities.width(0),
+            capacities.width(2 * uplink),
+            capacities.rate().0 / 1_000_000,
+        )
     }
 
     #[test]
@@ -150,10 +207,17 @@ mod tests {
         assert_eq!(chosen(&leaves(4, "1G", "10G")), (1, 10, 1_000));
         assert_eq!(chosen(&leaves(4, "25G", "40G")), (5, 8, 5_000));
         assert_eq!(chosen(&leaves(4, "1G", "2.5G")), (2, 5, 500));
-        assert_eq!(chosen(&leaves(4, "1.7G", "2.6G")), (1, 2, 1_300), "17 and 26 of 100M would be too wide");
+        assert_eq!(
+            chosen(&leaves(4, "1.7G", "2.6G")),
+            (1, 2, 1_300),
+            "17 and 26 of 100M would be too wide"
+        );
         assert_eq!(chosen(&leaves(2, "10G", "1G")), (10, 1, 1_000));
         assert_eq!(chosen(&leaves(40, "987M", "1973M")), (1, 2, 986));
-        assert_eq!(EdgeCapacities::unit(&leaves(2, "25G", "40G")).rate(), BitsPerSec(25_000_000_000));
+        assert_eq!(
+            EdgeCapacities::unit(&leaves(2, "25G", "40G")).rate(),
+            BitsPerSec(25_000_000_000)
+        );
     }
 
     #[test]
@@ -162,28 +226,55 @@ mod tests {
         let (mut worst, mut sum) = (0.0f64, 0.0);
         for _ in 0..400 {
             let mut next = |low: u64, high: u64| {
-                rate = rate.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                rate = rate
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 format!("{}M", low + (rate >> 33) % (high - low))
             };
             let tree = leaves(16, &next(900, 5_000), &next(900, 20_000));
             let capacities = EdgeCapacities::of(&tree);
             let loads = loads(&tree);
             let edges = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some());
-            let least = edges.map(|v| loads[2 * v as usize] as f64 / tree.rate(v).0 as f64).fold(0.0, f64::max);
-            let lost = crate::bound::bound(&tree, &capacities).phases as f64 / capacities.rate().0 as f64 / least - 1.0;
+            let least = edges
+                .map(|v| loads[2 * v as usize] as f64 / tree.rate(v).0 as f64)
+                .fold(0.0, f64::max);
+            let lost = crate::bound::bound(&tree, &capacities).phases as f64
+                / capacities.rate().0 as f64
+                / least
+                - 1.0;
             worst = worst.max(lost);
             sum += lost;
-            assert!((0..tree.edges()).map(|edge| capacities.width(edge)).filter(|&width| width > 0).min() <= Some(WIDEST));
+            assert!(
+                (0..tree.edges())
+                    .map(|edge| capacities.width(edge))
+                    .filter(|&width| width > 0)
+                    .min()
+                    <= Some(WIDEST)
+            );
         }
-        assert!(worst < 0.015 && sum / 400.0 < 0.002, "worst {worst}, mean {}", sum / 400.0);
+        assert!(
+            worst < 0.015 && sum / 400.0 < 0.002,
+            "worst {worst}, mean {}",
+            sum / 400.0
+        );
     }
 
     #[test]
     fn rates_of_nothing_do_no_harm() {
         use inventory::tree::TreeCable;
-        let cable = |a, rate| TreeCable { a, b: "s", rate: BitsPerSec(rate) };
-        let tree = Tree::new(&[("x", 1), ("y", 1), ("z", 1)], &["s"], &[cable("x", 0), cable("y", 5), cable("z", u64::MAX)]).unwrap();
-        assert!((0..3).all(|h| EdgeCapacities::of(&tree).width(2 * h) >= 1 && EdgeCapacities::unit(&tree).width(2 * h) == 1));
+        let cable = |a, rate| TreeCable {
+            a,
+            b: "s",
+            rate: BitsPerSec(rate),
+        };
+        let tree = Tree::new(
+            &[("x", 1), ("y", 1), ("z", 1)],
+            &["s"],
+            &[cable("x", 0), cable("y", 5), cable("z", u64::MAX)],
+        )
+        .unwrap();
+        assert!((0..3).all(|h| EdgeCapacities::of(&tree).width(2 * h) >= 1
+            && EdgeCapacities::unit(&tree).width(2 * h) == 1));
     }
 
     #[test]

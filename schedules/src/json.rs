@@ -1,7 +1,8 @@
-//! Schedules as the contract's JSON, written and read: `heddle schedule --format json`, `heddle verify`.
+//! Schedules as the contract's JSON, written and read: `heddle schedule --format json`, `heddle
+//! verify`.
 //!
-//! Reading takes nothing on trust: names must resolve, sizes are limited, unknown fields are refused. Whether the schedule
-//! is right is for [`crate::verify`].
+//! Reading takes nothing on trust: names must resolve, sizes are limited, unknown fields are
+//! refused. Whether the schedule is right is for [`crate::verify`].
 mod lg;
 
 pub use lg::{read_lg, write_lg};
@@ -16,7 +17,8 @@ use crate::synchronization::scheme::{SyncScheme, SyncSchemeError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// More hosts are refused in an all-to-all: their 16.8 million messages make a file of some hundred megabytes.
+/// More hosts are refused in an all-to-all: their 16.8 million messages make a file of some hundred
+/// megabytes.
 pub const MAX_HOSTS: usize = 4096;
 
 /// More hosts are refused in a ring, which takes a name of at most 64 characters a host.
@@ -90,18 +92,33 @@ struct AllgatherJson<Name> {
 /// An all-to-all as one line of JSON.
 ///
 /// # Panics
-/// If a message names a host number beyond `hosts`; planners and readers never make such a schedule.
+/// If a message names a host number beyond `hosts`; planners and readers never make such a
+/// schedule.
 pub fn write_alltoall(plan: &AlltoallSchedule) -> String {
     let name = |h: u32| plan.hosts[h as usize].as_str();
     let ends = |m: Message| (name(m.src), name(m.dst));
-    let sync = |s: &Synchronization| SyncJson { after: ends(s.after), before: ends(s.before), from: name(s.from), to: name(s.to) };
+    let sync = |s: &Synchronization| SyncJson {
+        after: ends(s.after),
+        before: ends(s.before),
+        from: name(s.from),
+        to: name(s.to),
+    };
     let bound = &plan.bound;
     line(&AlltoallJson {
         collective: "alltoall",
         algorithm: plan.algorithm.name(),
         hosts: plan.hosts.iter().map(String::as_str).collect(),
-        bound: BoundJson { phases: bound.phases, edge: (&bound.edge.0, &bound.edge.1), load: bound.load, capacity: bound.capacity },
-        phases: plan.phases.iter().map(|phase| phase.iter().map(|&m| ends(m)).collect()).collect(),
+        bound: BoundJson {
+            phases: bound.phases,
+            edge: (&bound.edge.0, &bound.edge.1),
+            load: bound.load,
+            capacity: bound.capacity,
+        },
+        phases: plan
+            .phases
+            .iter()
+            .map(|phase| phase.iter().map(|&m| ends(m)).collect())
+            .collect(),
         sync: Some(plan.scheme.to_string()),
         syncs: plan.syncs.iter().map(sync).collect(),
     })
@@ -115,14 +132,20 @@ pub fn write_allgather(plan: &AllgatherSchedule) -> String {
     line(&AllgatherJson {
         collective: "allgather",
         algorithm: plan.algorithm.name(),
-        ring: plan.ring.iter().map(|&h| plan.hosts[h as usize].as_str()).collect(),
+        ring: plan
+            .ring
+            .iter()
+            .map(|&h| plan.hosts[h as usize].as_str())
+            .collect(),
         longest_path: plan.longest_path,
         contention_free: plan.contention_free,
     })
 }
 
 fn line(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|e| unreachable!("names and numbers always serialize: {e}")) + "\n"
+    serde_json::to_string(value)
+        .unwrap_or_else(|e| unreachable!("names and numbers always serialize: {e}"))
+        + "\n"
 }
 
 /// Reads a schedule of either collective.
@@ -144,12 +167,20 @@ pub fn read(text: &[u8]) -> Result<Schedule, JsonError> {
         "alltoall" if head.algorithm == LG => read_lg(text).map(Schedule::Lg),
         "alltoall" => read_alltoall(text).map(Schedule::Alltoall),
         "allgather" => read_allgather(text).map(Schedule::Allgather),
-        other => refuse(format!("collective \"{other}\": expected alltoall or allgather")),
+        other => refuse(format!(
+            "collective \"{other}\": expected alltoall or allgather"
+        )),
     }
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
-    let what = |e: &serde_json::Error| if e.is_eof() { "cut off" } else { "no schedule as `heddle schedule --format json` prints it" };
+    let what = |e: &serde_json::Error| {
+        if e.is_eof() {
+            "cut off"
+        } else {
+            "no schedule as `heddle schedule --format json` prints it"
+        }
+    };
     serde_json::from_slice(text).map_err(|e| JsonError(format!("{}: {e}", what(&e))))
 }
 
@@ -160,19 +191,63 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
 pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
     let json: AlltoallJson<String> = parse(text)?;
     known("collective", &json.collective, "alltoall")?;
-    let algorithm = json.algorithm.parse().map_err(|e: UnknownAlltoallAlgorithm| JsonError(e.to_string()))?;
+    let algorithm = json
+        .algorithm
+        .parse()
+        .map_err(|e: UnknownAlltoallAlgorithm| JsonError(e.to_string()))?;
     let numbers = HostNumbers::new(&json.hosts, MAX_HOSTS)?;
-    let message = |ends: &(String, String)| Ok(Message { src: numbers.of(&ends.0)?, dst: numbers.of(&ends.1)? });
-    let phases = json.phases.iter().map(|phase| phase.iter().map(message).collect()).collect::<Result<Vec<Vec<Message>>, JsonError>>()?;
-    let sync = |s: &SyncJson<String>| {
-        Ok(Synchronization { after: message(&s.after)?, before: message(&s.before)?, from: numbers.of(&s.from)?, to: numbers.of(&s.to)? })
+    let message = |ends: &(String, String)| {
+        Ok(Message {
+            src: numbers.of(&ends.0)?,
+            dst: numbers.of(&ends.1)?,
+        })
     };
-    let syncs = json.syncs.iter().map(sync).collect::<Result<Vec<Synchronization>, JsonError>>()?;
-    let stated = json.sync.map(|text| text.parse().map_err(|e: SyncSchemeError| JsonError(e.to_string()))).transpose()?;
+    let phases = json
+        .phases
+        .iter()
+        .map(|phase| phase.iter().map(message).collect())
+        .collect::<Result<Vec<Vec<Message>>, JsonError>>()?;
+    let sync = |s: &SyncJson<String>| {
+        Ok(Synchronization {
+            after: message(&s.after)?,
+            before: message(&s.before)?,
+            from: numbers.of(&s.from)?,
+            to: numbers.of(&s.to)?,
+        })
+    };
+    let syncs = json
+        .syncs
+        .iter()
+        .map(sync)
+        .collect::<Result<Vec<Synchronization>, JsonError>>()?;
+    let stated = json
+        .sync
+        .map(|text| {
+            text.parse()
+                .map_err(|e: SyncSchemeError| JsonError(e.to_string()))
+        })
+        .transpose()?;
     let scheme = stated.unwrap_or_else(|| told_by(&syncs));
-    let BoundJson { phases: least, edge, load, capacity } = json.bound;
+    let BoundJson {
+        phases: least,
+        edge,
+        load,
+        capacity,
+    } = json.bound;
     drop(numbers);
-    Ok(AlltoallSchedule { algorithm, hosts: json.hosts, bound: PhaseBound { phases: least, edge, load, capacity }, phases, scheme, syncs })
+    Ok(AlltoallSchedule {
+        algorithm,
+        hosts: json.hosts,
+        bound: PhaseBound {
+            phases: least,
+            edge,
+            load,
+            capacity,
+        },
+        phases,
+        scheme,
+        syncs,
+    })
 }
 
 /// The scheme of a schedule that does not say: that of tokens between any two phases.
@@ -191,14 +266,27 @@ fn told_by(syncs: &[Synchronization]) -> SyncScheme {
 pub fn read_allgather(text: &[u8]) -> Result<AllgatherSchedule, JsonError> {
     let json: AllgatherJson<String> = parse(text)?;
     known("collective", &json.collective, "allgather")?;
-    let algorithm = json.algorithm.parse().map_err(|e: allgather::UnknownAllgatherAlgorithm| JsonError(e.to_string()))?;
+    let algorithm = json
+        .algorithm
+        .parse()
+        .map_err(|e: allgather::UnknownAllgatherAlgorithm| JsonError(e.to_string()))?;
     HostNumbers::new(&json.ring, MAX_RING)?;
     let ring = (0..json.ring.len() as u32).collect();
-    Ok(AllgatherSchedule { algorithm, hosts: json.ring, ring, longest_path: json.longest_path, contention_free: json.contention_free })
+    Ok(AllgatherSchedule {
+        algorithm,
+        hosts: json.ring,
+        ring,
+        longest_path: json.longest_path,
+        contention_free: json.contention_free,
+    })
 }
 
 fn known(field: &str, found: &str, expected: &'static str) -> Result<&'static str, JsonError> {
-    if found == expected { Ok(expected) } else { refuse(format!("{field} \"{found}\": expected {expected}")) }
+    if found == expected {
+        Ok(expected)
+    } else {
+        refuse(format!("{field} \"{found}\": expected {expected}"))
+    }
 }
 
 /// Host names to numbers.
@@ -212,14 +300,19 @@ impl<'a> HostNumbers<'a> {
         let mut numbers = HashMap::with_capacity(hosts.len());
         for (name, number) in hosts.iter().zip(0..) {
             if numbers.insert(name.as_str(), number).is_some() {
-                return refuse(format!("host \"{name}\" is listed twice; each host takes part once"));
+                return refuse(format!(
+                    "host \"{name}\" is listed twice; each host takes part once"
+                ));
             }
         }
         Ok(HostNumbers(numbers))
     }
 
     fn of(&self, name: &str) -> Result<u32, JsonError> {
-        self.0.get(name).copied().ok_or_else(|| JsonError(format!("host \"{name}\" is used but not listed in hosts")))
+        self.0
+            .get(name)
+            .copied()
+            .ok_or_else(|| JsonError(format!("host \"{name}\" is used but not listed in hosts")))
     }
 }
 
@@ -253,7 +346,11 @@ mod tests {
     #[test]
     fn refuses_foreign_files_with_the_reason() {
         let good = write_alltoall(&alltoall::plan(&star(&[2, 1]), SyncKind::None));
-        let err = |from: &str, to: &str| read(good.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+        let err = |from: &str, to: &str| {
+            read(good.replacen(from, to, 1).as_bytes())
+                .unwrap_err()
+                .to_string()
+        };
         assert!(err("alltoall", "bcast").contains("\"bcast\": expected alltoall or allgather"));
         assert!(err("aapc", "lgs").contains("algorithm \"lgs\""));
         assert!(err("[[[\"n0\"", "[[[\"n7\"").contains("\"n7\" is used but not listed"));
@@ -265,7 +362,12 @@ mod tests {
             "{{\"collective\":\"allgather\",\"algorithm\":\"lr1\",\"ring\":[{}],\"longest_path\":1,\"contention_free\":true}}",
             many.join(",")
         );
-        assert!(read(ring.as_bytes()).unwrap_err().to_string().contains("65537 hosts: expected at most 65536"));
+        assert!(
+            read(ring.as_bytes())
+                .unwrap_err()
+                .to_string()
+                .contains("65537 hosts: expected at most 65536")
+        );
     }
 
     proptest! {

@@ -1,7 +1,10 @@
 //! What a schedule is made of: messages, and which of them wait for which.
 
-/// One message: host `src` sends its block for host `dst`. Host numbers of the tree it was planned on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+/// One message: host `src` sends its block for host `dst`. Host numbers of the tree it was planned
+/// on.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Message {
     /// The sending host.
     pub src: u32,
@@ -10,7 +13,9 @@ pub struct Message {
 }
 
 /// `before` must not start until `after` has left the network; `from` tells `to` by a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Synchronization {
     /// The earlier message.
     pub after: Message,

@@ -1,14 +1,15 @@
 //! The order of phases that needs fewer synchronizations.
 //!
-//! Source: none of the papers. Phases are free of contention each by itself, so they may come in any order, but who follows whom on an
-//! edge, hence who must tell whom, depends on it.
-//! Input: phases in which no edge carries more messages than it is wide.
-//! Guarantee: the same phases, and never more synchronizations than they need in the order given. The same result everywhere.
-//! Cost: O(messages * path length * [`WINDOWS`]) and the synchronizations of each order tried; beyond [`MOST_MESSAGES`] only the latter,
-//! of the order given.
-//! Deviations: not the best order, which is a travelling salesman's question. Phase by phase, the one is taken next, out of the
-//! few that have waited longest, whose messages follow other senders on the fewest edges. Small windows keep the order of
-//! AAPC, which on a star is hard to beat; larger ones part from it where that pays, as in a row of switches.
+//! Source: none of the papers. Phases are free of contention each by itself, so they may come in
+//! any order, but who follows whom on an edge, hence who must tell whom, depends on it. Input:
+//! phases in which no edge carries more messages than it is wide. Guarantee: the same phases, and
+//! never more synchronizations than they need in the order given. The same result everywhere. Cost:
+//! O(messages * path length * [`WINDOWS`]) and the synchronizations of each order tried; beyond
+//! [`MOST_MESSAGES`] only the latter, of the order given. Deviations: not the best order, which is
+//! a travelling salesman's question. Phase by phase, the one is taken next, out of the few that
+//! have waited longest, whose messages follow other senders on the fewest edges. Small windows keep
+//! the order of AAPC, which on a star is hard to beat; larger ones part from it where that pays, as
+//! in a row of switches.
 //!
 //! Synchronizations a message, minimal, of AAPC's phases before and after:
 //!
@@ -30,10 +31,12 @@ use std::collections::VecDeque;
 /// Out of how many waiting phases the next one is taken; all are tried.
 pub const WINDOWS: [usize; 3] = [8, 16, 64];
 
-/// Schedules of more messages, those of more than 128 hosts, stay as they are: trying takes far longer than planning.
+/// Schedules of more messages, those of more than 128 hosts, stay as they are: trying takes far
+/// longer than planning.
 pub const MOST_MESSAGES: usize = 128 * 127;
 
-/// The phases in the order that needs the fewest synchronizations of those tried, and these synchronizations.
+/// The phases in the order that needs the fewest synchronizations of those tried, and these
+/// synchronizations.
 pub fn with_fewer_syncs(
     tree: &Tree,
     capacities: &EdgeCapacities,
@@ -43,7 +46,8 @@ pub fn with_fewer_syncs(
 ) -> (Vec<Vec<Message>>, Vec<Synchronization>) {
     let needed = |phases: &[Vec<Message>]| syncs(tree, capacities, phases, kind, reduction);
     let given = needed(&phases);
-    let none_to_save = given.is_empty() || phases.iter().map(Vec::len).sum::<usize>() > MOST_MESSAGES;
+    let none_to_save =
+        given.is_empty() || phases.iter().map(Vec::len).sum::<usize>() > MOST_MESSAGES;
     if none_to_save {
         return (phases, given);
     }
@@ -75,22 +79,39 @@ impl NarrowPaths {
     fn new(tree: &Tree, capacities: &EdgeCapacities, phases: &[Vec<Message>]) -> NarrowPaths {
         let path = |m: &Message| {
             let mut edges = Vec::new();
-            tree.path(m.src, m.dst, |edge| edges.extend(Some(edge).filter(|&edge| capacities.width(edge) == 1)));
+            tree.path(m.src, m.dst, |edge| {
+                edges.extend(Some(edge).filter(|&edge| capacities.width(edge) == 1))
+            });
             MessagePath { src: m.src, edges }
         };
-        let phases = phases.iter().map(|messages| messages.iter().map(path).collect()).collect();
-        NarrowPaths { edges: tree.edges() as usize, phases }
+        let phases = phases
+            .iter()
+            .map(|messages| messages.iter().map(path).collect())
+            .collect();
+        NarrowPaths {
+            edges: tree.edges() as usize,
+            phases,
+        }
     }
 
     /// The order in which phases are taken, each time out of the `window` first ones left.
     fn order(&self, window: usize) -> Vec<usize> {
         let mut left: VecDeque<usize> = (0..self.phases.len()).collect();
         let mut order = Vec::with_capacity(left.len());
-        let mut users = LastUsers { last: vec![None; self.edges], count: 0 };
-        while let Some((place, _)) =
-            left.iter().map(|&phase| users.cost(&self.phases[phase])).enumerate().take(window).min_by(|a, b| a.1.cmp(&b.1))
+        let mut users = LastUsers {
+            last: vec![None; self.edges],
+            count: 0,
+        };
+        while let Some((place, _)) = left
+            .iter()
+            .map(|&phase| users.cost(&self.phases[phase]))
+            .enumerate()
+            .take(window)
+            .min_by(|a, b| a.1.cmp(&b.1))
         {
-            let Some(phase) = left.remove(place) else { break };
+            let Some(phase) = left.remove(place) else {
+                break;
+            };
             users.send(&self.phases[phase]);
             order.push(phase);
         }
@@ -106,23 +127,34 @@ struct LastUsers {
 }
 
 impl LastUsers {
-    /// How many messages of other senders those of a phase would follow, each as often as it is followed, per message.
+    /// How many messages of other senders those of a phase would follow, each as often as it is
+    /// followed, per message.
     fn cost(&self, phase: &[MessagePath]) -> OrderCost {
         let mut others = Vec::new();
         let mut follows = 0;
         for path in phase {
-            others.extend(path.edges.iter().filter_map(|&edge| self.last[edge as usize]).filter(|&(src, _)| src != path.src));
+            others.extend(
+                path.edges
+                    .iter()
+                    .filter_map(|&edge| self.last[edge as usize])
+                    .filter(|&(src, _)| src != path.src),
+            );
             others.sort_unstable();
             others.dedup();
             follows += others.len() as u64;
             others.clear();
         }
-        OrderCost { follows, messages: phase.len() as u64 }
+        OrderCost {
+            follows,
+            messages: phase.len() as u64,
+        }
     }
 
     fn send(&mut self, phase: &[MessagePath]) {
         for path in phase {
-            path.edges.iter().for_each(|&edge| self.last[edge as usize] = Some((path.src, self.count)));
+            path.edges
+                .iter()
+                .for_each(|&edge| self.last[edge as usize] = Some((path.src, self.count)));
             self.count += 1;
         }
     }
@@ -161,8 +193,21 @@ mod tests {
     fn a_row_of_switches_needs_a_fifth_less() {
         let tree = row(4, 8);
         let (unit, phases) = (EdgeCapacities::unit(&tree), aapc::phases(&tree));
-        let given = syncs(&tree, &unit, &phases, SyncKind::Receiver, SyncReduction::Minimal).len();
-        let (_, fewer) = with_fewer_syncs(&tree, &unit, phases, SyncKind::Receiver, SyncReduction::Minimal);
+        let given = syncs(
+            &tree,
+            &unit,
+            &phases,
+            SyncKind::Receiver,
+            SyncReduction::Minimal,
+        )
+        .len();
+        let (_, fewer) = with_fewer_syncs(
+            &tree,
+            &unit,
+            phases,
+            SyncKind::Receiver,
+            SyncReduction::Minimal,
+        );
         assert_eq!((given, fewer.len()), (927, 756));
     }
 

@@ -1,6 +1,7 @@
 //! Numbers that look random and are the same on every machine.
 
-/// SplitMix64. Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, Figure 14.
+/// SplitMix64. Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
+/// 2014, Figure 14.
 #[derive(Debug, Clone)]
 pub struct SplitMix64(u64);
 
@@ -49,7 +50,16 @@ mod tests {
     fn gives_the_published_sequence() {
         let mut random = SplitMix64::new(1_234_567);
         let first = [0; 5].map(|_: u8| random.next());
-        assert_eq!(first, [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]);
+        assert_eq!(
+            first,
+            [
+                6457827717110365317,
+                3203168211198807973,
+                9817491932198370423,
+                4593380528125082431,
+                16408922859458223821
+            ]
+        );
     }
 
     #[test]
@@ -58,7 +68,11 @@ mod tests {
         let mut seen = [false; 10];
         (0..200).for_each(|_| seen[random.below(10)] = true);
         assert!(seen.iter().all(|&seen| seen) && random.below(0) == 0);
-        assert!((0..200).map(|_| random.unit()).all(|x| (0.0..1.0).contains(&x)));
+        assert!(
+            (0..200)
+                .map(|_| random.unit())
+                .all(|x| (0.0..1.0).contains(&x))
+        );
         let mut items: Vec<u32> = (0..50).collect();
         random.shuffle(&mut items);
         assert!(!items.is_sorted());

@@ -1,11 +1,11 @@
-//! The schedule's root: the node at a bottleneck edge from which no subtree holds more than half of the hosts.
+//! The schedule's root: the node at a bottleneck edge from which no subtree holds more than half of
+//! the hosts.
 //!
-//! Source: aapc-2007 section 4.1.
-//! Input: a tree of at least three hosts.
-//! Guarantee: the largest subtree's link is a bottleneck link (Lemma 1), so the AAPC needs `m0 * (n - m0)` phases.
-//! Cost: O(nodes log nodes).
-//! Deviations: branches without hosts are skipped everywhere; the paper lets only some of them occur. A host that others are
-//! cabled to counts as if it hung from a switch in its place; the paper knows hosts as leaves only.
+//! Source: aapc-2007 section 4.1. Input: a tree of at least three hosts. Guarantee: the largest
+//! subtree's link is a bottleneck link (Lemma 1), so the AAPC needs `m0 * (n - m0)` phases. Cost:
+//! O(nodes log nodes). Deviations: branches without hosts are skipped everywhere; the paper lets
+//! only some of them occur. A host that others are cabled to counts as if it hung from a switch in
+//! its place; the paper knows hosts as leaves only.
 use inventory::tree::{NodeNumber, Tree};
 
 /// The root and the hosts of its subtrees.
@@ -13,7 +13,8 @@ use inventory::tree::{NodeNumber, Tree};
 pub struct ScheduleRoot {
     /// The switch; or the host, where others are cabled to it.
     pub node: NodeNumber,
-    /// Hosts per subtree in ascending order; largest subtree first, of equal ones that of the smallest host number.
+    /// Hosts per subtree in ascending order; largest subtree first, of equal ones that of the
+    /// smallest host number.
     pub subtrees: Vec<Vec<NodeNumber>>,
 }
 
@@ -24,7 +25,9 @@ pub fn schedule_root(tree: &Tree) -> ScheduleRoot {
     let mut subtree_of = vec![usize::MAX; hung.nodes() as usize];
     let mut subtrees: Vec<Vec<NodeNumber>> = Vec::new();
     for &v in hung.top_down() {
-        let Some(parent) = hung.parent(v) else { continue };
+        let Some(parent) = hung.parent(v) else {
+            continue;
+        };
         subtree_of[v as usize] = if parent == node {
             subtrees.push(Vec::new());
             subtrees.len() - 1
@@ -48,13 +51,31 @@ pub fn schedule_root(tree: &Tree) -> ScheduleRoot {
 fn walk_to_root(tree: &Tree) -> NodeNumber {
     let (n, below) = (tree.hosts(), tree.hosts_below());
     let load = |v: NodeNumber| u64::from(below[v as usize]) * u64::from(n - below[v as usize]);
-    let links = tree.top_down().iter().filter_map(|&v| tree.parent(v).map(|parent| (v, parent)));
-    let Some((child, parent)) = links.rev().max_by_key(|&(v, _)| load(v)) else { return tree.root() };
-    let (mut at, mut from) = if n - below[child as usize] >= below[child as usize] { (parent, child) } else { (child, parent) };
+    let links = tree
+        .top_down()
+        .iter()
+        .filter_map(|&v| tree.parent(v).map(|parent| (v, parent)));
+    let Some((child, parent)) = links.rev().max_by_key(|&(v, _)| load(v)) else {
+        return tree.root();
+    };
+    let (mut at, mut from) = if n - below[child as usize] >= below[child as usize] {
+        (parent, child)
+    } else {
+        (child, parent)
+    };
     let neighbours = tree.neighbours();
-    let hosts_behind = |u: NodeNumber, w: NodeNumber| if tree.parent(w) == Some(u) { below[w as usize] } else { n - below[u as usize] };
+    let hosts_behind = |u: NodeNumber, w: NodeNumber| {
+        if tree.parent(w) == Some(u) {
+            below[w as usize]
+        } else {
+            n - below[u as usize]
+        }
+    };
     loop {
-        let mut branches = neighbours[at as usize].iter().map(|&(w, _)| w).filter(|&w| w != from && hosts_behind(at, w) > 0);
+        let mut branches = neighbours[at as usize]
+            .iter()
+            .map(|&(w, _)| w)
+            .filter(|&w| w != from && hosts_behind(at, w) > 0);
         match (branches.next(), branches.next()) {
             (Some(only), None) if !tree.is_host(at) => (at, from) = (only, at),
             _ => return at,

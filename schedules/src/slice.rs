@@ -1,11 +1,13 @@
-//! One host's own steps of an all-to-all: what it sends and receives, which tokens it awaits and gives.
+//! One host's own steps of an all-to-all: what it sends and receives, which tokens it awaits and
+//! gives.
 //!
-//! Tokens are matched by the pair of hosts and a number: [`SyncToken::id`] counts, per ordered pair of hosts, the synchronizations
-//! between them in the plan's order, so both ends come to the same numbers without a word. In a plan of
-//! [`crate::alltoall::plan`] no two tokens of one pair follow the same message, so each is below `hosts - 1`: it fits an MPI
-//! tag (at least 32,767; MPI-4.1 section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same order
-//! at both ends ([`crate::synchronization::syncs`]): a carrier that keeps order and gives the tokens of a step only after those of the
-//! steps before needs no number at all.
+//! Tokens are matched by the pair of hosts and a number: [`SyncToken::id`] counts, per ordered pair
+//! of hosts, the synchronizations between them in the plan's order, so both ends come to the same
+//! numbers without a word. In a plan of [`crate::alltoall::plan`] no two tokens of one pair follow
+//! the same message, so each is below `hosts - 1`: it fits an MPI tag (at least 32,767; MPI-4.1
+//! section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same order at both
+//! ends ([`crate::synchronization::syncs`]): a carrier that keeps order and gives the tokens of a
+//! step only after those of the steps before needs no number at all.
 use crate::alltoall::AlltoallSchedule;
 use crate::message::Message;
 
@@ -18,9 +20,11 @@ pub struct SyncToken {
     pub id: u32,
 }
 
-/// What a host does in one phase, or a part of it. Sending and receiving go on at the same time; only sending waits for tokens.
+/// What a host does in one phase, or a part of it. Sending and receiving go on at the same time;
+/// only sending waits for tokens.
 ///
-/// Tokens point to later phases, so it cannot hang, whether hosts end each step before the next or receive whenever something comes.
+/// Tokens point to later phases, so it cannot hang, whether hosts end each step before the next or
+/// receive whenever something comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostStep {
     /// The phase, from 0; phases in which the host is idle have no step.
@@ -39,7 +43,8 @@ pub struct HostStep {
 
 /// The steps of `host` in the order of phases. A number that is no host's gives none.
 ///
-/// A host that sends or receives several messages in one phase has several steps in it, in the plan's order.
+/// A host that sends or receives several messages in one phase has several steps in it, in the
+/// plan's order.
 pub fn of(plan: &AlltoallSchedule, host: u32) -> Vec<HostStep> {
     let mut steps: Vec<HostStep> = Vec::new();
     // By peer, the step in which the host sends to it, and in which it receives from it.
@@ -49,13 +54,21 @@ pub fn of(plan: &AlltoallSchedule, host: u32) -> Vec<HostStep> {
         let first = steps.len();
         let (mut sent, mut received) = (0, 0);
         for &Message { src, dst } in messages.iter().filter(|m| m.src == host || m.dst == host) {
-            let (side, peer, count) = if src == host { (&mut sends, dst, &mut sent) } else { (&mut receives, src, &mut received) };
+            let (side, peer, count) = if src == host {
+                (&mut sends, dst, &mut sent)
+            } else {
+                (&mut receives, src, &mut received)
+            };
             let at = first + *count;
             *count += 1;
             if at == steps.len() {
                 steps.push(HostStep::in_phase(phase as u32));
             }
-            let its_peer = if src == host { &mut steps[at].send_to } else { &mut steps[at].receive_from };
+            let its_peer = if src == host {
+                &mut steps[at].send_to
+            } else {
+                &mut steps[at].receive_from
+            };
             *its_peer = Some(peer);
             if let Some(known) = side.get_mut(peer as usize) {
                 *known = Some(at);
@@ -68,22 +81,43 @@ pub fn of(plan: &AlltoallSchedule, host: u32) -> Vec<HostStep> {
 
 impl HostStep {
     fn in_phase(phase: u32) -> HostStep {
-        HostStep { phase, send_to: None, receive_from: None, wait: Vec::new(), give_after_send: Vec::new(), give_after_receive: Vec::new() }
+        HostStep {
+            phase,
+            send_to: None,
+            receive_from: None,
+            wait: Vec::new(),
+            give_after_send: Vec::new(),
+            give_after_receive: Vec::new(),
+        }
     }
 }
 
-fn add_tokens(plan: &AlltoallSchedule, host: u32, steps: &mut [HostStep], sends: &[Option<usize>], receives: &[Option<usize>]) {
+fn add_tokens(
+    plan: &AlltoallSchedule,
+    host: u32,
+    steps: &mut [HostStep],
+    sends: &[Option<usize>],
+    receives: &[Option<usize>],
+) {
     let step = |side: &[Option<usize>], peer: u32| side.get(peer as usize).copied().flatten();
     let mut taken = vec![0u32; plan.hosts.len()];
     let mut given = vec![0u32; plan.hosts.len()];
     let next = |counts: &mut Vec<u32>, peer: u32| {
         let count = counts.get_mut(peer as usize)?;
         *count += 1;
-        Some(SyncToken { peer, id: *count - 1 })
+        Some(SyncToken {
+            peer,
+            id: *count - 1,
+        })
     };
-    for sync in plan.syncs.iter().filter(|sync| sync.from == host || sync.to == host) {
+    for sync in plan
+        .syncs
+        .iter()
+        .filter(|sync| sync.from == host || sync.to == host)
+    {
         if sync.to == host
-            && let (Some(token), Some(at)) = (next(&mut taken, sync.from), step(sends, sync.before.dst))
+            && let (Some(token), Some(at)) =
+                (next(&mut taken, sync.from), step(sends, sync.before.dst))
         {
             steps[at].wait.push(token);
         }
@@ -111,27 +145,44 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::{HashMap, HashSet};
 
-    /// Runs the steps of all hosts, each by itself, as far as tokens allow; messages arrive when sent. Returns the order of messages,
-    /// or what hangs.
+    /// Runs the steps of all hosts, each by itself, as far as tokens allow; messages arrive when
+    /// sent. Returns the order of messages, or what hangs.
     fn run(tree: &Tree, slices: &[Vec<HostStep>]) -> Result<Vec<Message>, String> {
         let hosts = tree.hosts() as usize;
         let (mut at, mut tokens, mut order) = (vec![0; hosts], HashSet::new(), Vec::new());
         loop {
             let mut moved = false;
             for host in 0..hosts {
-                let Some(step) = slices[host].get(at[host]) else { continue };
-                if !step.wait.iter().all(|t| tokens.contains(&(t.peer, host as u32, t.id))) {
+                let Some(step) = slices[host].get(at[host]) else {
+                    continue;
+                };
+                if !step
+                    .wait
+                    .iter()
+                    .all(|t| tokens.contains(&(t.peer, host as u32, t.id)))
+                {
                     continue;
                 }
                 moved = true;
                 at[host] += 1;
-                step.wait.iter().for_each(|t| assert!(tokens.remove(&(t.peer, host as u32, t.id))));
+                step.wait
+                    .iter()
+                    .for_each(|t| assert!(tokens.remove(&(t.peer, host as u32, t.id))));
                 for t in &step.give_after_send {
-                    assert!(tokens.insert((host as u32, t.peer, t.id)), "same token twice");
+                    assert!(
+                        tokens.insert((host as u32, t.peer, t.id)),
+                        "same token twice"
+                    );
                 }
                 if let Some(dst) = step.send_to {
-                    order.push(Message { src: host as u32, dst });
-                    let received = slices[dst as usize].iter().find(|s| s.receive_from == Some(host as u32)).ok_or("nobody receives")?;
+                    order.push(Message {
+                        src: host as u32,
+                        dst,
+                    });
+                    let received = slices[dst as usize]
+                        .iter()
+                        .find(|s| s.receive_from == Some(host as u32))
+                        .ok_or("nobody receives")?;
                     for t in &received.give_after_receive {
                         assert!(tokens.insert((dst, t.peer, t.id)), "same token twice");
                     }
@@ -139,7 +190,11 @@ mod tests {
             }
             if !moved {
                 let hangs = (0..hosts).any(|host| at[host] < slices[host].len());
-                return if hangs || !tokens.is_empty() { Err(format!("hangs at {at:?}, tokens left {}", tokens.len())) } else { Ok(order) };
+                return if hangs || !tokens.is_empty() {
+                    Err(format!("hangs at {at:?}, tokens left {}", tokens.len()))
+                } else {
+                    Ok(order)
+                };
             }
         }
     }

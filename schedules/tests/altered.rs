@@ -1,4 +1,5 @@
-//! Schedule files that were cut off, altered, or made for another topology: each is refused, and the first thing wrong is named.
+//! Schedule files that were cut off, altered, or made for another topology: each is refused, and
+//! the first thing wrong is named.
 use inventory::{TopologyFile, Tree};
 use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
 use schedules::json::{self, Schedule};
@@ -13,24 +14,40 @@ links: [{a: core, b: near}, {a: core, b: mid}, {a: core, b: far}]
 ";
 
 fn network(text: &str) -> Tree {
-    TopologyFile::parse("network", text).unwrap().tree().unwrap()
+    TopologyFile::parse("network", text)
+        .unwrap()
+        .tree()
+        .unwrap()
 }
 
 fn good() -> AlltoallSchedule {
-    plan_as(&network(NETWORK), AlltoallAlgorithm::Aapc, SyncKind::Receiver, SyncReduction::Minimal)
+    plan_as(
+        &network(NETWORK),
+        AlltoallAlgorithm::Aapc,
+        SyncKind::Receiver,
+        SyncReduction::Minimal,
+    )
 }
 
 /// What `heddle verify` says of the file; nothing where it is right.
 fn verdict(tree: &Tree, text: &[u8]) -> Option<String> {
     match json::read(text) {
         Err(error) => Some(error.to_string()),
-        Ok(Schedule::Alltoall(plan)) => verify::alltoall(tree, &plan).err().map(|violation| violation.to_string()),
+        Ok(Schedule::Alltoall(plan)) => verify::alltoall(tree, &plan)
+            .err()
+            .map(|violation| violation.to_string()),
         Ok(Schedule::Allgather(ring)) => {
             let names: Vec<String> = tree.host_names().to_vec();
-            let Some(ring) = ring.renumbered(&names) else { return Some("other hosts".to_owned()) };
-            verify::allgather(tree, &ring).err().map(|violation| violation.to_string())
+            let Some(ring) = ring.renumbered(&names) else {
+                return Some("other hosts".to_owned());
+            };
+            verify::allgather(tree, &ring)
+                .err()
+                .map(|violation| violation.to_string())
         }
-        Ok(Schedule::Lg(plan)) => verify::lg(tree, &plan).err().map(|violation| violation.to_string()),
+        Ok(Schedule::Lg(plan)) => verify::lg(tree, &plan)
+            .err()
+            .map(|violation| violation.to_string()),
     }
 }
 
@@ -43,7 +60,10 @@ fn changed(change: impl FnOnce(&mut AlltoallSchedule)) -> String {
 #[test]
 fn every_cut_is_refused_and_the_place_is_named() {
     let tree = network(NETWORK);
-    let texts = [json::write_alltoall(&good()), json::write_allgather(&allgather::plan(&tree))];
+    let texts = [
+        json::write_alltoall(&good()),
+        json::write_allgather(&allgather::plan(&tree)),
+    ];
     for text in texts {
         assert_eq!(verdict(&tree, text.as_bytes()), None);
         // The last octet ends the line and says nothing.
@@ -64,7 +84,11 @@ fn every_altered_octet_is_refused() {
         for (at, bit) in (first..text.len() - 1).flat_map(|at| (0..8).map(move |bit| (at, bit))) {
             let mut bad = text.clone().into_bytes();
             bad[at] ^= 1 << bit;
-            assert!(verdict(&tree, &bad).is_some(), "bit {bit} of octet {at}: {}", String::from_utf8_lossy(&bad));
+            assert!(
+                verdict(&tree, &bad).is_some(),
+                "bit {bit} of octet {at}: {}",
+                String::from_utf8_lossy(&bad)
+            );
         }
     }
 }
@@ -73,10 +97,22 @@ fn every_altered_octet_is_refused() {
 fn what_was_altered_is_named() {
     type ScheduleDamage = (fn(&mut AlltoallSchedule), &'static str);
     let damages: [ScheduleDamage; 12] = [
-        (|plan| _ = plan.phases[3].remove(0), "message ann -> dora: sent in no phase"),
-        (|plan| _ = plan.phases.remove(2), "message ben -> cleo: sent in no phase"),
-        (|plan| plan.phases[4].push(Message { src: 0, dst: 3 }), "message ann -> dora: sent in phase 3 and again in phase 4"),
-        (|plan| plan.phases[2][0].dst = 1, "phase 2: message ben -> ben does not leave its host"),
+        (
+            |plan| _ = plan.phases[3].remove(0),
+            "message ann -> dora: sent in no phase",
+        ),
+        (
+            |plan| _ = plan.phases.remove(2),
+            "message ben -> cleo: sent in no phase",
+        ),
+        (
+            |plan| plan.phases[4].push(Message { src: 0, dst: 3 }),
+            "message ann -> dora: sent in phase 3 and again in phase 4",
+        ),
+        (
+            |plan| plan.phases[2][0].dst = 1,
+            "phase 2: message ben -> ben does not leave its host",
+        ),
         (
             |plan| {
                 let moved = plan.phases[3].remove(0);
@@ -91,20 +127,34 @@ fn what_was_altered_is_named() {
             },
             "9 phases: the load of the bottleneck edge near -> core asks for 8",
         ),
-        (|plan| plan.bound.phases -= 1, "bound: says 7 phases by load 8, capacity 1 of edge near -> core; "),
+        (
+            |plan| plan.bound.phases -= 1,
+            "bound: says 7 phases by load 8, capacity 1 of edge near -> core; ",
+        ),
         (
             |plan| plan.bound.edge.0 = "ann".to_owned(),
-            "bound: says 8 phases by load 8, capacity 1 of edge ann -> core; that is no bottleneck edge",
+            "bound: says 8 phases by load 8, capacity 1 of edge ann -> core; that is no \
+             bottleneck edge",
         ),
         (
             |plan| _ = plan.syncs.remove(4),
-            "edge far -> core: emil -> ann (phase 1) and fritz -> ben (phase 2) are ordered by no synchronization",
+            "edge far -> core: emil -> ann (phase 1) and fritz -> ben (phase 2) are ordered by no \
+             synchronization",
         ),
-        (|plan| plan.syncs[0].from = 4, "synchronization ann -> cleo (phase 0) before ben -> dora (phase 1): told by neither end"),
-        (|plan| plan.syncs[0].to = 4, "synchronization ann -> cleo (phase 0) before ben -> dora (phase 1): awaited by another host"),
+        (
+            |plan| plan.syncs[0].from = 4,
+            "synchronization ann -> cleo (phase 0) before ben -> dora (phase 1): told by neither \
+             end",
+        ),
+        (
+            |plan| plan.syncs[0].to = 4,
+            "synchronization ann -> cleo (phase 0) before ben -> dora (phase 1): awaited by \
+             another host",
+        ),
         (
             |plan| plan.hosts.swap(0, 5),
-            "hosts: the schedule's are not those of the topology in its order: fritz stands where ann is expected",
+            "hosts: the schedule's are not those of the topology in its order: fritz stands where \
+             ann is expected",
         ),
     ];
     for (damage, expected) in damages {
@@ -117,8 +167,16 @@ fn what_was_altered_is_named() {
 fn a_schedule_for_another_topology_is_refused_where_it_first_fails() {
     let text = json::write_alltoall(&good());
     for (made, really, expected) in [
-        ("ben: {switch: near}", "ben: {switch: mid}", "edge core -> mid, phase 0: ann -> cleo and emil -> ben collide"),
-        (", fritz: {switch: far}", "", "hosts: the schedule's are not those of the topology in its order: 6 instead of 5"),
+        (
+            "ben: {switch: near}",
+            "ben: {switch: mid}",
+            "edge core -> mid, phase 0: ann -> cleo and emil -> ben collide",
+        ),
+        (
+            ", fritz: {switch: far}",
+            "",
+            "hosts: the schedule's are not those of the topology in its order: 6 instead of 5",
+        ),
         (
             "{a: core, b: mid}, {a: core, b: far}",
             "{a: near, b: mid}, {a: mid, b: far}",

@@ -1,5 +1,5 @@
-//! Says which MPI the package is for (`cfg(open_mpi)` or `cfg(mpich)`), compiles the constants that only mpi.h knows,
-//! and lets the C compiler compare src/abi with mpi.h.
+//! Says which MPI the package is for (`cfg(open_mpi)` or `cfg(mpich)`), compiles the constants that
+//! only mpi.h knows, and lets the C compiler compare src/abi with mpi.h.
 use std::mem::{align_of, offset_of, size_of};
 
 #[allow(dead_code, non_camel_case_types)] // compared, not used; MPI's names
@@ -33,7 +33,9 @@ fn main() {
     };
     println!("cargo:rustc-cfg={mpi}");
     let mut c = cc::Build::new();
-    c.compiler(format!("mpicc.{package}")).file("../src/constants.c").define(wanted, None);
+    c.compiler(format!("mpicc.{package}"))
+        .file("../src/constants.c")
+        .define(wanted, None);
     for (name, value) in layout {
         c.define(name, value.to_string().as_str());
     }

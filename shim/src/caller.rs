@@ -1,8 +1,8 @@
-//! Who calls a profiling name: the MPI library itself, or somebody before it. Only the return address tells, and Rust gives none:
-//! a few instructions take it before the call goes on.
+//! Who calls a profiling name: the MPI library itself, or somebody before it. Only the return
+//! address tells, and Rust gives none: a few instructions take it before the call goes on.
 
-/// The body of a profiling name: asks `$decide` where a call from this return address goes, and jumps there with all arguments in
-/// their places, as if the caller had called that itself.
+/// The body of a profiling name: asks `$decide` where a call from this return address goes, and
+/// jumps there with all arguments in their places, as if the caller had called that itself.
 macro_rules! by_caller {
     ($decide:path) => {
         #[cfg(target_arch = "x86_64")]
@@ -18,11 +18,13 @@ macro_rules! by_caller {
         #[cfg(target_arch = "aarch64")]
         core::arch::naked_asm!(
             "stp x29, x30, [sp, #-80]!", "mov x29, sp",
-            "stp x0, x1, [sp, #16]", "stp x2, x3, [sp, #32]", "stp x4, x5, [sp, #48]", "stp x6, x7, [sp, #64]",
+            "stp x0, x1, [sp, #16]", "stp x2, x3, [sp, #32]", "stp x4, x5, [sp, #48]", "stp x6, \
+                x7, [sp, #64]",
             "mov x0, x30",
             "bl {decide}",
             "mov x16, x0",
-            "ldp x0, x1, [sp, #16]", "ldp x2, x3, [sp, #32]", "ldp x4, x5, [sp, #48]", "ldp x6, x7, [sp, #64]",
+            "ldp x0, x1, [sp, #16]", "ldp x2, x3, [sp, #32]", "ldp x4, x5, [sp, #48]", "ldp x6, \
+                x7, [sp, #64]",
             "ldp x29, x30, [sp], #80",
             "br x16",
             decide = sym $decide,
@@ -32,4 +34,7 @@ macro_rules! by_caller {
 pub(crate) use by_caller;
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-compile_error!("the front hands arguments on as the calling conventions of x86-64 and AArch64 lay them out; it knows no other");
+compile_error!(
+    "the front hands arguments on as the calling conventions of x86-64 and AArch64 lay them out; \
+     it knows no other"
+);

@@ -2,7 +2,9 @@
 use crate::mapped_file::{MappedFile, file_of};
 use crate::profiler;
 use crate::{EightArguments, NineArguments, SevenArguments};
-use libc::{RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void};
+use libc::{
+    RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void,
+};
 use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -41,8 +43,9 @@ unsafe extern "C" fn nobody_has_it() -> c_int {
     MPI_ERR_COUNT
 }
 
-/// Looks a symbol of the MPI library up; null where it has none. Backends get this instead of linking an
-/// MPI of their own: distributions name the same library differently, and a second copy would be loaded.
+/// Looks a symbol of the MPI library up; null where it has none. Backends get this instead of
+/// linking an MPI of their own: distributions name the same library differently, and a second copy
+/// would be loaded.
 pub(crate) type SymbolLookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 /// What a backend exports to be opened: 0, or the address of a C string that says why not.
 /// It takes one way to find functions and one to find objects, and whether it is switched off.
@@ -55,8 +58,8 @@ pub(crate) fn say(text: &str) {
 }
 
 impl ServedLibrary {
-    /// Finds the library and opens its backend. Without any MPI the process ends with a message: somebody
-    /// called an MPI function that nobody has.
+    /// Finds the library and opens its backend. Without any MPI the process ends with a message:
+    /// somebody called an MPI function that nobody has.
     pub(crate) fn find() -> ServedLibrary {
         let Some((version_function, version)) = version() else {
             say("an MPI function was called, but this process has no MPI library loaded");
@@ -65,13 +68,21 @@ impl ServedLibrary {
         let off = std::env::var_os("HEDDLE").is_some_and(|v| v == "off");
         // Switched off, nothing is opened but for what the library itself lacks.
         let wanted = !off || find(c"PMPI_Alltoall_c").is_none();
-        let opened = if wanted { LoadedBackend::open(&version, off).map(Some) } else { Ok(None) };
+        let opened = if wanted {
+            LoadedBackend::open(&version, off).map(Some)
+        } else {
+            Ok(None)
+        };
         if let (false, Err(problem)) = (off, &opened)
             && first_rank()
         {
             say(&format!("{problem}; the MPI library's own routines run"));
         }
-        let found = FoundMpi { file: MappedFile::of(version_function), version, backend: opened.ok().flatten() };
+        let found = FoundMpi {
+            file: MappedFile::of(version_function),
+            version,
+            backend: opened.ok().flatten(),
+        };
         ServedLibrary {
             alltoall: found.served("Alltoall"),
             allgather: found.served("Allgather"),
@@ -85,10 +96,15 @@ impl ServedLibrary {
         }
     }
 
-    /// Where a call of a profiling name goes, by its return address. What the library calls for itself stays its own: MPICH's
-    /// collective files call `PMPI_` names with the library's locks held. All others are served: the Fortran bindings of Open MPI,
-    /// which call these names and not the `MPI_` ones, and profilers.
-    pub(crate) fn target_of_call<F: Copy>(&self, collective: &ServedCollective<F>, from: usize) -> F {
+    /// Where a call of a profiling name goes, by its return address. What the library calls for
+    /// itself stays its own: MPICH's collective files call `PMPI_` names with the library's locks
+    /// held. All others are served: the Fortran bindings of Open MPI, which call these names and
+    /// not the `MPI_` ones, and profilers.
+    pub(crate) fn target_of_call<F: Copy>(
+        &self,
+        collective: &ServedCollective<F>,
+        from: usize,
+    ) -> F {
         if self.file.holds(from) {
             return collective.own;
         }
@@ -110,7 +126,10 @@ impl FoundMpi {
     /// `F` must be the type of the collective of this name.
     fn served<F: Copy>(&self, name: &str) -> ServedCollective<F> {
         let own = library_function(name).unwrap_or_else(|| {
-            say(&format!("{}: no PMPI_{name}; the call cannot be served", self.version));
+            say(&format!(
+                "{}: no PMPI_{name}; the call cannot be served",
+                self.version
+            ));
             std::process::abort();
         });
         self.form(name, own)
@@ -118,13 +137,19 @@ impl FoundMpi {
 
     /// The same of a large-count form, which a library may lack.
     fn large<F: Copy>(&self, name: &str) -> ServedCollective<F> {
-        self.form(name, library_function(name).or_else(|| self.ours(name)).unwrap_or(nobody_has_it as *mut c_void))
+        self.form(
+            name,
+            library_function(name)
+                .or_else(|| self.ours(name))
+                .unwrap_or(nobody_has_it as *mut c_void),
+        )
     }
 
     fn form<F: Copy>(&self, name: &str, own: *mut c_void) -> ServedCollective<F> {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         // SAFETY: both sides are as wide as an address, and this is the collective's type.
-        let typed = |symbol: *mut c_void| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&symbol) };
+        let typed =
+            |symbol: *mut c_void| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&symbol) };
         ServedCollective {
             profiler: profiler::profiler_behind(&format!("MPI_{name}"), &self.file).map(typed),
             served: typed(self.ours(name).unwrap_or(own)),
@@ -133,7 +158,10 @@ impl FoundMpi {
     }
 
     fn ours(&self, name: &str) -> Option<*mut c_void> {
-        self.backend.as_ref()?.symbol(&format!("heddle_{}", name.to_lowercase())).ok()
+        self.backend
+            .as_ref()?
+            .symbol(&format!("heddle_{}", name.to_lowercase()))
+            .ok()
     }
 }
 
@@ -152,11 +180,19 @@ impl LoadedBackend {
         let mpi = match version {
             v if v.contains("Open MPI") => "openmpi",
             v if v.contains("MPICH") => "mpich",
-            v => return Err(format!("\"{}\": heddle has no backend for this MPI library", v.lines().next().unwrap_or(v))),
+            v => {
+                return Err(format!(
+                    "\"{}\": heddle has no backend for this MPI library",
+                    v.lines().next().unwrap_or(v)
+                ));
+            }
         };
         if has_standard_abi() {
             let version = version.lines().next().unwrap_or(version);
-            return Err(format!("\"{version}\", by the standard's own binary interface: heddle's backend is for the library's own"));
+            return Err(format!(
+                "\"{version}\", by the standard's own binary interface: heddle's backend is for \
+                 the library's own"
+            ));
         }
         let path = beside_me(&format!("libheddle-{mpi}.so"));
         let file = CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
@@ -177,32 +213,58 @@ impl LoadedBackend {
             return Ok(backend);
         }
         // SAFETY: a static C string of the backend.
-        Err(format!("{}: {}", backend.path.display(), unsafe { CStr::from_ptr(problem) }.to_string_lossy()))
+        Err(format!(
+            "{}: {}",
+            backend.path.display(),
+            unsafe { CStr::from_ptr(problem) }.to_string_lossy()
+        ))
     }
 
     fn symbol(&self, name: &str) -> Result<*mut c_void, String> {
         let symbol = CString::new(name).map_err(|e| e.to_string())?;
         // SAFETY: an open handle and a C string.
         let found = unsafe { libc::dlsym(self.handle, symbol.as_ptr()) };
-        if found.is_null() { Err(format!("{}: no {name}: not a backend of this version", self.path.display())) } else { Ok(found) }
+        if found.is_null() {
+            Err(format!(
+                "{}: no {name}: not a backend of this version",
+                self.path.display()
+            ))
+        } else {
+            Ok(found)
+        }
     }
 }
 
 /// A file in the directory this library was loaded from.
 fn beside_me(name: &str) -> PathBuf {
-    file_of(beside_me as fn(&str) -> PathBuf as *const c_void).unwrap_or_default().with_file_name(name)
+    file_of(beside_me as fn(&str) -> PathBuf as *const c_void)
+        .unwrap_or_default()
+        .with_file_name(name)
 }
 
 fn last_error() -> String {
     // SAFETY: dlerror gives null or a C string valid until the next dl call of this thread.
     let text = unsafe { libc::dlerror() };
     // SAFETY: as above.
-    if text.is_null() { "unknown error".into() } else { unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned() }
+    if text.is_null() {
+        "unknown error".into()
+    } else {
+        unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned()
+    }
 }
 
 /// Whether this process is the first of its job, as launchers tell; so that one line is said once.
 pub(crate) fn first_rank() -> bool {
-    let rank = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"].iter().find_map(std::env::var_os);
+    let rank = [
+        "OMPI_COMM_WORLD_RANK",
+        "PMI_RANK",
+        "PMIX_RANK",
+        "SLURM_PROCID",
+    ]
+    .iter()
+    .find_map(std::env::var_os);
     rank.is_none_or(|r| r == "0")
 }
 
@@ -212,7 +274,8 @@ fn version() -> Option<(*mut c_void, String)> {
     let found = find(c"PMPI_Get_library_version")?;
     // SAFETY: the MPI standard gives this signature.
     let get: LibraryVersionFunction = unsafe { std::mem::transmute(found) };
-    let mut text = vec![0u8; 16 * 1024]; // at least MPI_MAX_LIBRARY_VERSION_STRING of every library: 256 and 8192
+    // at least MPI_MAX_LIBRARY_VERSION_STRING of every library: 256 and 8192
+    let mut text = vec![0u8; 16 * 1024];
     let mut length = 0;
     // SAFETY: the buffer is longer than any library writes.
     unsafe { get(text.as_mut_ptr().cast(), &mut length) };
@@ -220,8 +283,9 @@ fn version() -> Option<(*mut c_void, String)> {
     Some((found, text.to_string_lossy().into_owned()))
 }
 
-/// Whether the library has the handles of the MPI standard's own ABI (MPI-5.0, Application Binary Interface) and not those its backend is compiled for.
-/// One and the same library comes in both forms. May be asked before initialization, and gives -1 where it has its own.
+/// Whether the library has the handles of the MPI standard's own ABI (MPI-5.0, Application Binary
+/// Interface) and not those its backend is compiled for. One and the same library comes in both
+/// forms. May be asked before initialization, and gives -1 where it has its own.
 fn has_standard_abi() -> bool {
     type AbiVersionFunction = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
     find(c"PMPI_Abi_get_version").is_some_and(|found| {
@@ -239,15 +303,19 @@ unsafe extern "C" fn find_function(name: *const c_char) -> *mut c_void {
     find(unsafe { CStr::from_ptr(name) }).unwrap_or(std::ptr::null_mut())
 }
 
-/// An object of the library, like Open MPI's predefined handles. The one that counts is the first in the
-/// process: a program that names such an object may hold the only living copy of it (a copy relocation), and what lies in
-/// the library's own file is then a dead twin.
+/// An object of the library, like Open MPI's predefined handles. The one that counts is the first
+/// in the process: a program that names such an object may hold the only living copy of it (a copy
+/// relocation), and what lies in the library's own file is then a dead twin.
 unsafe extern "C" fn find_object(name: *const c_char) -> *mut c_void {
     // SAFETY: the backend passes C strings.
     let name = unsafe { CStr::from_ptr(name) };
     // SAFETY: a C string.
     let first = unsafe { libc::dlsym(RTLD_DEFAULT, name.as_ptr()) };
-    if first.is_null() { find(name).unwrap_or(std::ptr::null_mut()) } else { first }
+    if first.is_null() {
+        find(name).unwrap_or(std::ptr::null_mut())
+    } else {
+        first
+    }
 }
 
 /// A function of the MPI library, never this library's own.
@@ -263,8 +331,8 @@ fn find(name: &CStr) -> Option<*mut c_void> {
     found.filter(|p| !p.is_null())
 }
 
-/// The MPI library where it was loaded out of the global scope: Python opens its extension modules, and
-/// with them MPI, privately.
+/// The MPI library where it was loaded out of the global scope: Python opens its extension modules,
+/// and with them MPI, privately.
 fn local_library() -> Option<usize> {
     static HANDLE: OnceLock<Option<usize>> = OnceLock::new();
     *HANDLE.get_or_init(|| {
@@ -275,19 +343,28 @@ fn local_library() -> Option<usize> {
             // SAFETY: NOLOAD opens nothing that is not there already.
             let handle = unsafe { libc::dlopen(name.as_ptr(), RTLD_NOLOAD | RTLD_LAZY) };
             // SAFETY: an open handle and a C string.
-            let is_mpi = !handle.is_null() && !unsafe { libc::dlsym(handle, c"PMPI_Get_library_version".as_ptr()) }.is_null();
+            let is_mpi = !handle.is_null()
+                && !unsafe { libc::dlsym(handle, c"PMPI_Get_library_version".as_ptr()) }.is_null();
             is_mpi.then_some(handle as usize)
         })
     })
 }
 
-unsafe extern "C" fn collect_name(info: *mut libc::dl_phdr_info, _size: usize, names: *mut c_void) -> c_int {
+unsafe extern "C" fn collect_name(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    names: *mut c_void,
+) -> c_int {
     // SAFETY: the loader passes a valid entry and the pointer given to dl_iterate_phdr.
     let (name, names) = unsafe { ((*info).dlpi_name, &mut *names.cast::<Vec<CString>>()) };
     if !name.is_null() {
         // SAFETY: a C string of the loader.
         let name = unsafe { CStr::from_ptr(name) };
-        let file = name.to_bytes().rsplit(|&b| b == b'/').next().unwrap_or_default();
+        let file = name
+            .to_bytes()
+            .rsplit(|&b| b == b'/')
+            .next()
+            .unwrap_or_default();
         if file.starts_with(b"libmpi") {
             names.push(name.to_owned());
         }

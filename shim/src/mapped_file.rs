@@ -22,17 +22,25 @@ impl MappedFile {
     }
 }
 
-unsafe extern "C" fn find_segments(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+unsafe extern "C" fn find_segments(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    search: *mut c_void,
+) -> c_int {
     // SAFETY: the loader passes a valid entry and the pointer given to dl_iterate_phdr.
     let (info, (wanted, found)) = unsafe { (&*info, &mut *search.cast::<(usize, Range<usize>)>()) };
     // SAFETY: the loader's entry names so many headers.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+    let loaded = headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_LOAD);
     let segments = loaded.map(|header| {
         let start = info.dlpi_addr as usize + header.p_vaddr as usize;
         start..start + header.p_memsz as usize
     });
-    let whole = segments.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
+    let whole = segments
+        .reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
+        .unwrap_or(0..0);
     if whole.contains(wanted) {
         *found = whole;
         return 1;

@@ -1,5 +1,6 @@
-//! A PMPI profiler that is loaded behind this library. What the program calls goes to the profiler first, and is served when the
-//! profiler calls the profiling name, which is this library's. So both orders of loading come to the same.
+//! A PMPI profiler that is loaded behind this library. What the program calls goes to the profiler
+//! first, and is served when the profiler calls the profiling name, which is this library's. So
+//! both orders of loading come to the same.
 use crate::library::{first_rank, say};
 use crate::mapped_file::{MappedFile, file_of};
 use libc::{RTLD_NEXT, c_int, c_void};
@@ -12,7 +13,8 @@ thread_local! {
     static CAME_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What stands between this library and the MPI library under this name: a profiler's own, for the MPI library's lies in its file.
+/// What stands between this library and the MPI library under this name: a profiler's own, for the
+/// MPI library's lies in its file.
 pub(crate) fn profiler_behind(name: &str, library: &MappedFile) -> Option<*mut c_void> {
     let symbol = CString::new(name).ok()?;
     // SAFETY: a C string; RTLD_NEXT starts behind this library.
@@ -21,14 +23,19 @@ pub(crate) fn profiler_behind(name: &str, library: &MappedFile) -> Option<*mut c
 }
 
 /// Calls the profiler, and says so once where it passes this library by.
-pub(crate) fn call_through_profiler(name: &str, profiler: *const c_void, call: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn call_through_profiler(
+    name: &str,
+    profiler: *const c_void,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
     static TOLD: AtomicBool = AtomicBool::new(false);
     CAME_BACK.set(false);
     let code = call();
     if !CAME_BACK.get() && !TOLD.swap(true, Ordering::Relaxed) && first_rank() {
         let file = file_of(profiler).unwrap_or_default();
         say(&format!(
-            "{}: loaded after heddle, its {name} did not call P{name}; what it passes on is not served: load it before heddle",
+            "{}: loaded after heddle, its {name} did not call P{name}; what it passes on is not \
+             served: load it before heddle",
             file.display()
         ));
     }

@@ -34,8 +34,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if topology.hosts.is_empty() {
         return of_nobody(args.common.format);
     }
-    let tree = tree_of(&args.common.topology, &topology, &args.common.hosts, MOST_RANKS)?;
-    let by = |algorithm| allgather::plan_as(&tree, algorithm).with_context(|| args.common.topology.display().to_string());
+    let tree = tree_of(
+        &args.common.topology,
+        &topology,
+        &args.common.hosts,
+        MOST_RANKS,
+    )?;
+    let by = |algorithm| {
+        allgather::plan_as(&tree, algorithm)
+            .with_context(|| args.common.topology.display().to_string())
+    };
     let plan = match args.algorithm {
         AllgatherChoice::Auto => allgather::plan(&tree),
         AllgatherChoice::Lr1 => by(AllgatherAlgorithm::Lr1)?,
@@ -47,7 +55,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         ScheduleFormat::Json => json::write_allgather(&plan),
         ScheduleFormat::C => program::allgather(&plan),
         ScheduleFormat::Summary => format!(
-            "allgather among {}\nalgorithm     {}\nring          {}\nlongest path  {} between neighbours\ncontention    none: no link carries two messages in one direction\nbound         {}\n",
+            "allgather among {}\nalgorithm     {}\nring          {}\nlongest path  {} between \
+             neighbours\ncontention    none: no link carries two messages in one \
+             direction\nbound         {}\n",
             size(&tree, &topology),
             plan.algorithm,
             ring.join(" "),
@@ -69,10 +79,18 @@ fn of_nobody(format: ScheduleFormat) -> anyhow::Result<CommandOutcome> {
 fn share(tree: &Tree) -> String {
     let percent = |lanes: &LaneAllgather| format!("{:.0} %", 100.0 * lanes.reached());
     let (ring, best) = (lanes::one_ring(tree), lanes::plan(tree));
-    let LaneLoad { edge: (from, to), load, .. } = &best.bound;
+    let LaneLoad {
+        edge: (from, to),
+        load,
+        ..
+    } = &best.bound;
     match (load, best.is_one_ring()) {
         (0, _) => "nothing to send".to_owned(),
         (_, true) => format!("{from} -> {to}; the ring reaches {} of it", percent(&ring)),
-        _ => format!("{from} -> {to}; the ring reaches {} of it, several rings at once would reach {}", percent(&ring), percent(&best)),
+        _ => format!(
+            "{from} -> {to}; the ring reaches {} of it, several rings at once would reach {}",
+            percent(&ring),
+            percent(&best)
+        ),
     }
 }

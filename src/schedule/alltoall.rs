@@ -20,12 +20,13 @@ pub(super) struct Args {
     /// How to plan
     #[arg(long, value_enum, default_value_t = AlltoallChoice::Auto)]
     algorithm: AlltoallChoice,
-    /// What keeps messages of different phases apart: tokens of the sender or the receiver of the earlier message, barriers,
-    /// barriers with tokens between them, nothing, or nothing and filler messages for idle hosts
-    /// [default: receiver]
+    /// What keeps messages of different phases apart: tokens of the sender or the receiver of the
+    /// earlier message, barriers, barriers with tokens between them, nothing, or nothing and filler
+    /// messages for idle hosts [default: receiver]
     #[arg(long, value_parser = PossibleValuesParser::new(SyncMechanism::ALL.map(SyncMechanism::name)).try_map(|name| name.parse::<SyncMechanism>()))]
     sync: Option<SyncMechanism>,
-    /// Keep blocks of N phases apart instead of single ones; with barrier+... put barriers between blocks
+    /// Keep blocks of N phases apart instead of single ones; with barrier+... put barriers between
+    /// blocks
     #[arg(long, value_name = "N")]
     block: Option<u32>,
     /// Leave out every token that others imply
@@ -44,7 +45,8 @@ enum AlltoallChoice {
     Aapc,
     /// Faster links carry several messages at once
     Capacity,
-    /// Few large messages between clusters: those the topology file declares, else what links slower than all hosts' part
+    /// Few large messages between clusters: those the topology file declares, else what links
+    /// slower than all hosts' part
     Lg,
 }
 
@@ -54,16 +56,29 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if topology.hosts.is_empty() {
         return of_nobody(args.common.format, scheme);
     }
-    let tree = tree_of(&args.common.topology, &topology, &args.common.hosts, MOST_RANKS)?;
+    let tree = tree_of(
+        &args.common.topology,
+        &topology,
+        &args.common.hosts,
+        MOST_RANKS,
+    )?;
     let algorithm = match args.algorithm {
         AlltoallChoice::Auto => AlltoallAlgorithm::faster_for(&tree),
         AlltoallChoice::Aapc => AlltoallAlgorithm::Aapc,
         AlltoallChoice::Capacity => AlltoallAlgorithm::Capacity,
         AlltoallChoice::Lg => return lg(args, &tree, &topology),
     };
-    let reduction = if args.minimal { SyncReduction::Minimal } else { SyncReduction::Chain };
+    let reduction = if args.minimal {
+        SyncReduction::Minimal
+    } else {
+        SyncReduction::Chain
+    };
     let plan = plan_as(&tree, algorithm, scheme, reduction);
-    let plan = if args.reorder { plan.reordered(&tree, reduction) } else { plan };
+    let plan = if args.reorder {
+        plan.reordered(&tree, reduction)
+    } else {
+        plan
+    };
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_alltoall(&plan),
         ScheduleFormat::C => program::alltoall(&tree, &plan),
@@ -81,25 +96,43 @@ fn of_nobody(format: ScheduleFormat, scheme: SyncScheme) -> anyhow::Result<Comma
 
 fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<CommandOutcome> {
     if args.sync.is_some() || args.block.is_some() || args.minimal || args.reorder {
-        let what = "--sync, --block, --minimal and --reorder concern phases; lg has steps, each of which ends before the next begins";
-        clap::Command::new("heddle schedule alltoall").error(clap::error::ErrorKind::ArgumentConflict, what).exit();
+        let what = "--sync, --block, --minimal and --reorder concern phases; lg has steps, each \
+                    of which ends before the next begins";
+        clap::Command::new("heddle schedule alltoall")
+            .error(clap::error::ErrorKind::ArgumentConflict, what)
+            .exit();
     }
     let file = || args.common.topology.display().to_string();
     let clusters = ClusterPartition::of(tree, topology).with_context(file)?;
     let plan = lg::plan(tree, &clusters, None);
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_lg(&plan),
-        ScheduleFormat::C => bail!("{}: lg has no C form; use --format json, or another algorithm", file()),
+        ScheduleFormat::C => bail!(
+            "{}: lg has no C form; use --format json, or another algorithm",
+            file()
+        ),
         ScheduleFormat::Summary => lg_summary(tree, topology, &plan),
     })
 }
 
 fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &LgSchedule) -> String {
-    let clusters: Vec<String> = plan.clusters.iter().map(|c| format!("{} ({})", c.name, c.hosts.len())).collect();
-    let PhaseBound { edge: (from, to), load, .. } = &plan.bound;
+    let clusters: Vec<String> = plan
+        .clusters
+        .iter()
+        .map(|c| format!("{} ({})", c.name, c.hosts.len()))
+        .collect();
+    let PhaseBound {
+        edge: (from, to),
+        load,
+        ..
+    } = &plan.bound;
     let backbone = match load {
         0 => "nothing goes between clusters".to_owned(),
-        load => format!("{from} -> {to} carries {} in {}", count(*load as usize, "block", "blocks"), messages(plan.messages as usize)),
+        load => format!(
+            "{from} -> {to} carries {} in {}",
+            count(*load as usize, "block", "blocks"),
+            messages(plan.messages as usize)
+        ),
     };
     let transfers = plan.steps.iter().map(Vec::len).sum();
     let lines = [
@@ -107,25 +140,58 @@ fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &LgSchedule) -> String
         format!("algorithm     {LG}"),
         format!("clusters      {}", clusters.join(", ")),
         format!("bound         {backbone}"),
-        format!("schedule      {}, {}", count(plan.steps.len(), "step", "steps"), messages(transfers)),
+        format!(
+            "schedule      {}, {}",
+            count(plan.steps.len(), "step", "steps"),
+            messages(transfers)
+        ),
     ];
     lines.join("\n") + "\n"
 }
 
 fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> String {
-    let PhaseBound { edge: (from, to), load, capacity, .. } = &plan.bound;
-    let at_once = if *capacity > 1 { format!(", {capacity} at once") } else { String::new() };
-    let carries = || format!("{from} -> {to} carries {}{at_once}", messages(*load as usize));
-    let reason = if *load == 0 { "nothing to send".to_owned() } else { carries() };
+    let PhaseBound {
+        edge: (from, to),
+        load,
+        capacity,
+        ..
+    } = &plan.bound;
+    let at_once = if *capacity > 1 {
+        format!(", {capacity} at once")
+    } else {
+        String::new()
+    };
+    let carries = || {
+        format!(
+            "{from} -> {to} carries {}{at_once}",
+            messages(*load as usize)
+        )
+    };
+    let reason = if *load == 0 {
+        "nothing to send".to_owned()
+    } else {
+        carries()
+    };
     let mut lines = vec![
         format!("all-to-all among {}", size(tree, topology)),
         format!("algorithm     {}", plan.algorithm),
         format!("bound         {}: {reason}", phases(plan.bound.phases)),
-        format!("schedule      {}, {}{}", phases(plan.phases.len() as u64), messages(plan.messages()), pace(tree, plan)),
+        format!(
+            "schedule      {}, {}{}",
+            phases(plan.phases.len() as u64),
+            messages(plan.messages()),
+            pace(tree, plan)
+        ),
         format!("sync          {}: {}", plan.scheme, sync(tree, plan)),
     ];
-    if plan.algorithm == AlltoallAlgorithm::Aapc && AlltoallAlgorithm::faster_for(tree) == AlltoallAlgorithm::Capacity {
-        lines.push("note          links differ in speed, and aapc uses each like the slowest; capacity would take less time".to_owned());
+    if plan.algorithm == AlltoallAlgorithm::Aapc
+        && AlltoallAlgorithm::faster_for(tree) == AlltoallAlgorithm::Capacity
+    {
+        lines.push(
+            "note          links differ in speed, and aapc uses each like the slowest; \
+                    capacity would take less time"
+                .to_owned(),
+        );
     }
     lines.join("\n") + "\n"
 }
@@ -133,27 +199,53 @@ fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> Str
 /// At what rate each message goes, where links carry several at once.
 fn pace(tree: &Tree, plan: &AlltoallSchedule) -> String {
     let capacities = plan.algorithm.capacities(tree);
-    if capacities.are_unit() { String::new() } else { format!(" of {} each", capacities.rate()) }
+    if capacities.are_unit() {
+        String::new()
+    } else {
+        format!(" of {} each", capacities.rate())
+    }
 }
 
 /// What the scheme puts between phases.
 fn sync(tree: &Tree, plan: &AlltoallSchedule) -> String {
     let scheme = plan.scheme;
-    let barriers = (0..plan.phases.len()).filter(|&phase| scheme.barrier_before(phase)).count();
+    let barriers = (0..plan.phases.len())
+        .filter(|&phase| scheme.barrier_before(phase))
+        .count();
     let mut parts = Vec::new();
     if barriers > 0 {
         parts.push(count(barriers, "barrier", "barriers"));
     }
     if scheme.tokens() != SyncKind::None {
-        let number = |reduction| scheme.syncs(tree, &plan.algorithm.capacities(tree), &plan.phases, reduction).len();
+        let number = |reduction| {
+            scheme
+                .syncs(
+                    tree,
+                    &plan.algorithm.capacities(tree),
+                    &plan.phases,
+                    reduction,
+                )
+                .len()
+        };
         let (chain, minimal) = (number(SyncReduction::Chain), number(SyncReduction::Minimal));
-        parts.push(format!("{} in this plan; {chain} chained, {minimal} minimal", count(plan.syncs.len(), "token", "tokens")));
+        parts.push(format!(
+            "{} in this plan; {chain} chained, {minimal} minimal",
+            count(plan.syncs.len(), "token", "tokens")
+        ));
     }
     if scheme.mechanism() == SyncMechanism::Dummy {
-        parts.push(count(dummies(tree, &plan.phases).len(), "filler message", "filler messages"));
+        parts.push(count(
+            dummies(tree, &plan.phases).len(),
+            "filler message",
+            "filler messages",
+        ));
     }
     if !scheme.keeps_all_apart() {
-        let what = if scheme.block() > 1 { "phases of a block" } else { "phases" };
+        let what = if scheme.block() > 1 {
+            "phases of a block"
+        } else {
+            "phases"
+        };
         parts.push(format!("{what} may run into each other"));
     }
     parts.join(", ")

@@ -57,20 +57,38 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 /// More ranks take too long to plan for, and are refused by every reader of schedules.
 const MOST_RANKS: u64 = MAX_HOSTS as u64;
 
-/// The tree of the ranks on the `chosen` hosts of a topology, all if none are named, but not of more than `most`.
-pub(crate) fn tree_of(file: &Path, topology: &TopologyFile, chosen: &[String], most: u64) -> anyhow::Result<Tree> {
+/// The tree of the ranks on the `chosen` hosts of a topology, all if none are named, but not of
+/// more than `most`.
+pub(crate) fn tree_of(
+    file: &Path,
+    topology: &TopologyFile,
+    chosen: &[String],
+    most: u64,
+) -> anyhow::Result<Tree> {
     let place = || file.display().to_string();
     if chosen.iter().any(String::is_empty) {
         bail!("--hosts: a name is empty; expected names with commas between them, and no blanks");
     }
     let whole = topology.tree().with_context(place)?;
-    let hosts = if chosen.is_empty() { whole } else { whole.restrict(chosen).with_context(place)? };
+    let hosts = if chosen.is_empty() {
+        whole
+    } else {
+        whole.restrict(chosen).with_context(place)?
+    };
     let number = ranks::count(&hosts);
     if number > most {
-        bail!("{}: {number} ranks are more than the {most} this is made for; choose hosts by --hosts, or state fewer ranks", place());
+        bail!(
+            "{}: {number} ranks are more than the {most} this is made for; choose hosts by \
+             --hosts, or state fewer ranks",
+            place()
+        );
     }
     let single = number == u64::from(hosts.hosts());
-    if single { Ok(hosts) } else { ranks::tree(&hosts, &ranks::names(&hosts)).with_context(place) }
+    if single {
+        Ok(hosts)
+    } else {
+        ranks::tree(&hosts, &ranks::names(&hosts)).with_context(place)
+    }
 }
 
 /// A topology file.
@@ -83,18 +101,39 @@ pub(crate) fn read_topology(path: &Path) -> anyhow::Result<TopologyFile> {
 /// `6 hosts on 4 switches`, `12 ranks on 6 hosts, 4 switches and 1 router`.
 fn size(tree: &Tree, topology: &TopologyFile) -> String {
     let leaves = tree.host_names();
-    let shared: std::collections::BTreeSet<&str> = leaves.iter().filter_map(|name| Some(name.split_once(':')?.0)).collect();
-    let inner = || (tree.hosts()..tree.nodes()).map(|v| tree.name(v)).filter(|name| !shared.contains(name));
-    let routers = inner().filter(|name| topology.routers.iter().any(|r| r == name)).count();
+    let shared: std::collections::BTreeSet<&str> = leaves
+        .iter()
+        .filter_map(|name| Some(name.split_once(':')?.0))
+        .collect();
+    let inner = || {
+        (tree.hosts()..tree.nodes())
+            .map(|v| tree.name(v))
+            .filter(|name| !shared.contains(name))
+    };
+    let routers = inner()
+        .filter(|name| topology.routers.iter().any(|r| r == name))
+        .count();
     let mut below = Vec::new();
     if !shared.is_empty() {
-        below.push(count(leaves.iter().filter(|name| !name.contains(':')).count() + shared.len(), "host", "hosts"));
+        below.push(count(
+            leaves.iter().filter(|name| !name.contains(':')).count() + shared.len(),
+            "host",
+            "hosts",
+        ));
     }
     below.push(count(inner().count() - routers, "switch", "switches"));
     below.extend((routers > 0).then(|| count(routers, "router", "routers")));
     let last = below.pop().unwrap_or_default();
-    let below = if below.is_empty() { last } else { format!("{} and {last}", below.join(", ")) };
-    let (one, many) = if shared.is_empty() { ("host", "hosts") } else { ("rank", "ranks") };
+    let below = if below.is_empty() {
+        last
+    } else {
+        format!("{} and {last}", below.join(", "))
+    };
+    let (one, many) = if shared.is_empty() {
+        ("host", "hosts")
+    } else {
+        ("rank", "ranks")
+    };
     format!("{} on {below}", count(leaves.len(), one, many))
 }
 

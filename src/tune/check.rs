@@ -10,10 +10,21 @@ use selection::decision_table::DecisionTable;
 use selection::tuning::comparison::{ComparisonVerdict, MARGIN, TunedComparison};
 use selection::tuning::pairs::{self, PromiseCheck};
 
-pub(super) fn run(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(
+    args: &Args,
+    launcher: &JobLauncher,
+    epoch: &Epoch,
+) -> anyhow::Result<CommandOutcome> {
     let table = epoch.table.clone().for_mpi(args.mpi.both().1);
     let sizes: Vec<Bytes> = pairs::sizes(&args.size, &table).into_iter().collect();
-    let (heading, compared) = super::compare(launcher, launcher.dir(), epoch.number, &sizes, args.launches, args.rounds)?;
+    let (heading, compared) = super::compare(
+        launcher,
+        launcher.dir(),
+        epoch.number,
+        &sizes,
+        args.launches,
+        args.rounds,
+    )?;
     print(&format!("{heading}\n{}", report(&compared, &table)))?;
     Ok(match PromiseCheck::of(&compared) {
         PromiseCheck::Broken(_) => CommandOutcome::CheckFailed,
@@ -23,23 +34,50 @@ pub(super) fn run(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow:
 
 /// A line for each comparison, and one about them all.
 fn report(compared: &[TunedComparison], table: &DecisionTable) -> String {
-    let way = |comparison: &TunedComparison| table.choose(comparison.collective, comparison.own.block);
+    let way =
+        |comparison: &TunedComparison| table.choose(comparison.collective, comparison.own.block);
     let width = widest(compared.iter().map(way));
-    let mut text = format!("{:<10}{:>9}  {:<width$}{:>12}{:>12}{:>7}  tuned / own\n", "", "block", "goes", "own", "tuned", "pairs");
+    let mut text = format!(
+        "{:<10}{:>9}  {:<width$}{:>12}{:>12}{:>7}  tuned / own\n",
+        "", "block", "goes", "own", "tuned", "pairs"
+    );
     for comparison in compared {
-        let TunedComparison { collective, own, tuned, .. } = comparison;
-        let (block, way, seconds) = (own.block.to_string(), way(comparison).to_string(), [own, tuned].map(|timing| time(timing.seconds())));
-        let line = format!("{collective:<10}{block:>9}  {way:<width$}{:>12}{:>12}{:>7}", seconds[0], seconds[1], own.times);
-        text += &format!("{line}  {:.3} ± {:.3}  {}\n", comparison.ratio(), comparison.noise(), word(comparison.verdict()));
+        let TunedComparison {
+            collective,
+            own,
+            tuned,
+            ..
+        } = comparison;
+        let (block, way, seconds) = (
+            own.block.to_string(),
+            way(comparison).to_string(),
+            [own, tuned].map(|timing| time(timing.seconds())),
+        );
+        let line = format!(
+            "{collective:<10}{block:>9}  {way:<width$}{:>12}{:>12}{:>7}",
+            seconds[0], seconds[1], own.times
+        );
+        text += &format!(
+            "{line}  {:.3} ± {:.3}  {}\n",
+            comparison.ratio(),
+            comparison.noise(),
+            word(comparison.verdict())
+        );
     }
     let percent = (MARGIN - 1.0) * 100.0;
     let told = match PromiseCheck::of(compared) {
-        PromiseCheck::Kept => format!("no call is more than {percent:.0} % slower than the library's own"),
+        PromiseCheck::Kept => {
+            format!("no call is more than {percent:.0} % slower than the library's own")
+        }
         PromiseCheck::Open(open) => format!(
-            "no call is shown to be more than {percent:.0} % slower; at {open} sizes the noise hides it: more --rounds or --launches"
+            "no call is shown to be more than {percent:.0} % slower; at {open} sizes the noise \
+             hides it: more --rounds or --launches"
         ),
         PromiseCheck::Broken(slower) => {
-            format!("more than {percent:.0} % slower than the library's own at {slower} sizes: run heddle tune again, with more --rounds")
+            format!(
+                "more than {percent:.0} % slower than the library's own at {slower} sizes: run \
+                 heddle tune again, with more --rounds"
+            )
         }
     };
     text + &told + "\n"
@@ -60,18 +98,33 @@ mod tests {
     use selection::decision_table::Collective;
 
     fn compared(ratio: f64) -> TunedComparison {
-        let pairs: Vec<(f64, f64)> = (1..6).map(|i| (f64::from(i), ratio * f64::from(i))).collect();
+        let pairs: Vec<(f64, f64)> = (1..6)
+            .map(|i| (f64::from(i), ratio * f64::from(i)))
+            .collect();
         TunedComparison::of(Collective::Alltoall, Bytes(1 << 16), &pairs).unwrap()
     }
 
     #[test]
     fn a_line_a_size_and_one_that_sums_up() {
-        let text = |ratios: &[f64]| report(&ratios.iter().map(|&ratio| compared(ratio)).collect::<Vec<_>>(), &DecisionTable::default());
-        assert!(text(&[1.0, 0.5]).ends_with("no call is more than 2 % slower than the library's own\n"));
-        let slower = text(&[1.0, 1.1]);
-        assert!(slower.contains("more than 2 % slower than the library's own at 1 sizes"), "{slower}");
+        let text = |ratios: &[f64]| {
+            report(
+                &ratios
+                    .iter()
+                    .map(|&ratio| compared(ratio))
+                    .collect::<Vec<_>>(),
+                &DecisionTable::default(),
+            )
+        };
         assert!(
-            slower.lines().any(|line| line.starts_with("alltoall") && line.contains("64k  ") && line.ends_with("1.100 ± 0.000  SLOWER"))
+            text(&[1.0, 0.5]).ends_with("no call is more than 2 % slower than the library's own\n")
         );
+        let slower = text(&[1.0, 1.1]);
+        assert!(
+            slower.contains("more than 2 % slower than the library's own at 1 sizes"),
+            "{slower}"
+        );
+        assert!(slower.lines().any(|line| line.starts_with("alltoall")
+            && line.contains("64k  ")
+            && line.ends_with("1.100 ± 0.000  SLOWER")));
     }
 }

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// How long a job record that rank 0 wrote at its end may take to be seen here.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Loads the runtime before what the launcher has loaded, on the host of each rank: launchers differ in which variables they pass on.
+/// Loads the runtime before what the launcher has loaded, on the host of each rank: launchers
+/// differ in which variables they pass on.
 const PRELOAD: &str = r#"export LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}"; exec "$@""#;
 
 /// The first calls of a communicator count already.
@@ -67,15 +68,28 @@ pub(super) struct BenchSeries {
 
 /// The collective of this name; ping-pongs are none.
 pub(super) fn collective(name: &str) -> Option<Collective> {
-    name.parse().ok().filter(|collective| matches!(collective, Collective::Alltoall | Collective::Allgather))
+    name.parse()
+        .ok()
+        .filter(|collective| matches!(collective, Collective::Alltoall | Collective::Allgather))
 }
 
 impl<'a> JobLauncher<'a> {
     pub(super) fn new(args: &'a Args) -> anyhow::Result<JobLauncher<'a>> {
         let lab = args.lab.as_deref().map(Lab::open).transpose()?;
-        let dir = args.dir.clone().or_else(|| lab.as_ref().map(Lab::shared_dir)).context("--dir, or --lab")?;
-        let dir = dir.canonicalize().with_context(|| dir.display().to_string())?;
-        Ok(JobLauncher { args, dir, bench: crate::bench::program(args.mpi.both().0)?, lab })
+        let dir = args
+            .dir
+            .clone()
+            .or_else(|| lab.as_ref().map(Lab::shared_dir))
+            .context("--dir, or --lab")?;
+        let dir = dir
+            .canonicalize()
+            .with_context(|| dir.display().to_string())?;
+        Ok(JobLauncher {
+            args,
+            dir,
+            bench: crate::bench::program(args.mpi.both().0)?,
+            lab,
+        })
     }
 
     /// The shared directory.
@@ -88,33 +102,85 @@ impl<'a> JobLauncher<'a> {
         let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
         let rounds = (self.args.rounds + 1) * ways.len() as u64; // The first one does not count.
         let turns = format!("HEDDLE_TURNS={}", names.join(","));
-        self.with_runtime(&self.dir, &[turns], &self.args.size, &["--collective=all", &format!("--at-least={rounds}")])
+        self.with_runtime(
+            &self.dir,
+            &[turns],
+            &self.args.size,
+            &["--collective=all", &format!("--at-least={rounds}")],
+        )
     }
 
-    /// A job with the runtime as any other has it, following a shared directory, in which every other row of calls goes past it. The first
-    /// pairs make plans and connections.
-    pub(super) fn compare(&self, dir: &Path, sizes: &[Bytes], pairs: u64) -> anyhow::Result<JobOutput> {
-        self.with_runtime(dir, &[], sizes, &["--collective=both", "--compare", &format!("--at-least={}", 2 * pairs)])
+    /// A job with the runtime as any other has it, following a shared directory, in which every
+    /// other row of calls goes past it. The first pairs make plans and connections.
+    pub(super) fn compare(
+        &self,
+        dir: &Path,
+        sizes: &[Bytes],
+        pairs: u64,
+    ) -> anyhow::Result<JobOutput> {
+        self.with_runtime(
+            dir,
+            &[],
+            sizes,
+            &[
+                "--collective=both",
+                "--compare",
+                &format!("--at-least={}", 2 * pairs),
+            ],
+        )
     }
 
-    fn with_runtime(&self, dir: &Path, environment: &[String], sizes: &[Bytes], flags: &[&str]) -> anyhow::Result<JobOutput> {
-        let environment: Vec<String> =
-            environment.iter().cloned().chain([format!("HEDDLE_DIR={}", dir.display()), AT_ONCE.to_owned()]).collect();
+    fn with_runtime(
+        &self,
+        dir: &Path,
+        environment: &[String],
+        sizes: &[Bytes],
+        flags: &[&str],
+    ) -> anyhow::Result<JobOutput> {
+        let environment: Vec<String> = environment
+            .iter()
+            .cloned()
+            .chain([format!("HEDDLE_DIR={}", dir.display()), AT_ONCE.to_owned()])
+            .collect();
         let (introduction, series) = self.launch(true, &environment, sizes, flags)?;
         let record = record(dir, &introduction)?;
         if let Some(why) = record.aside {
             bail!("the runtime stood aside, so there is nothing to compare: {why}");
         }
-        let gone = record.calls.iter().filter_map(|call| call.way.known().copied()).collect();
-        Ok(JobOutput { library: introduction.library, hosts: introduction.hosts, epoch: record.epoch, gone, series })
+        let gone = record
+            .calls
+            .iter()
+            .filter_map(|call| call.way.known().copied())
+            .collect();
+        Ok(JobOutput {
+            library: introduction.library,
+            hosts: introduction.hosts,
+            epoch: record.epoch,
+            gone,
+            series,
+        })
     }
 
     /// A job without the runtime, in which the library is forced to these algorithms.
     pub(super) fn forced(&self, algorithms: &ForcedAlgorithms) -> anyhow::Result<JobOutput> {
-        let environment: Vec<String> = algorithms.environment().chain(["HEDDLE=off".to_owned()]).collect();
+        let environment: Vec<String> = algorithms
+            .environment()
+            .chain(["HEDDLE=off".to_owned()])
+            .collect();
         let calls = format!("--at-least={}", self.args.rounds + 1);
-        let (introduction, series) = self.launch(false, &environment, &self.args.size, &["--collective=both", &calls])?;
-        Ok(JobOutput { library: introduction.library, hosts: introduction.hosts, epoch: 0, gone: Vec::new(), series })
+        let (introduction, series) = self.launch(
+            false,
+            &environment,
+            &self.args.size,
+            &["--collective=both", &calls],
+        )?;
+        Ok(JobOutput {
+            library: introduction.library,
+            hosts: introduction.hosts,
+            epoch: 0,
+            gone: Vec::new(),
+            series,
+        })
     }
 
     fn launch(
@@ -130,34 +196,57 @@ impl<'a> JobLauncher<'a> {
         program.extend_from_slice(environment);
         if runtime && self.lab.is_none() {
             let library = self.bench.with_file_name("libheddle.so");
-            program.extend(["sh", "-c", PRELOAD, &library.display().to_string()].map(str::to_owned));
+            program
+                .extend(["sh", "-c", PRELOAD, &library.display().to_string()].map(str::to_owned));
         }
         program.push(self.bench.display().to_string());
-        program.extend(["--each".to_owned(), format!("--size={}", sizes.join(",")), format!("--rows={}", rows.join(","))]);
+        program.extend([
+            "--each".to_owned(),
+            format!("--size={}", sizes.join(",")),
+            format!("--rows={}", rows.join(",")),
+        ]);
         program.push(format!("--seconds={}", self.args.seconds));
         program.extend(flags.iter().map(|flag| (*flag).to_owned()));
         let mut command = match &self.lab {
             Some(lab) => {
                 let timeout = Some(Duration::from_secs_f64(self.args.limit));
-                lab.mpirun(&MpiJob { shim: runtime, timeout, per_host: self.args.per_host, ..MpiJob::new(self.args.mpi.both().0) }, program)
+                lab.mpirun(
+                    &MpiJob {
+                        shim: runtime,
+                        timeout,
+                        per_host: self.args.per_host,
+                        ..MpiJob::new(self.args.mpi.both().0)
+                    },
+                    program,
+                )
             }
             None => {
                 // Some launchers hang where a job does.
                 let mut command = Command::new("timeout");
-                command.args(["-k", "10", &self.args.limit.to_string()]).args(&self.args.launcher).args(program);
+                command
+                    .args(["-k", "10", &self.args.limit.to_string()])
+                    .args(&self.args.launcher)
+                    .args(program);
                 command
             }
         };
-        let output = command.stderr(Stdio::inherit()).output().context("the launcher")?;
+        let output = command
+            .stderr(Stdio::inherit())
+            .output()
+            .context("the launcher")?;
         if !output.status.success() {
-            bail!("the job ended with {} (124: out of time, see --limit); see what it said above", output.status);
+            bail!(
+                "the job ended with {} (124: out of time, see --limit); see what it said above",
+                output.status
+            );
         }
         let text = String::from_utf8_lossy(&output.stdout);
         read(&text).with_context(|| format!("what the benchmark program said: {text:?}"))
     }
 }
 
-/// What the runtime wrote of the job: its file appears when its rank 0 ends, and on this host perhaps later.
+/// What the runtime wrote of the job: its file appears when its rank 0 ends, and on this host
+/// perhaps later.
 fn record(dir: &Path, introduction: &BenchIntroduction) -> anyhow::Result<JobRecord> {
     let began = Instant::now();
     loop {
@@ -167,7 +256,8 @@ fn record(dir: &Path, introduction: &BenchIntroduction) -> anyhow::Result<JobRec
         if began.elapsed() > PATIENCE {
             let host = introduction.hosts.first().map_or("", String::as_str);
             bail!(
-                "{}: no job record of process {} on \"{host}\": was the library not loaded, are all ranks on one host, or does that host not see the directory?",
+                "{}: no job record of process {} on \"{host}\": was the library not loaded, are \
+                 all ranks on one host, or does that host not see the directory?",
                 dir.join(JOBS).display(),
                 introduction.pid
             );
@@ -179,19 +269,33 @@ fn record(dir: &Path, introduction: &BenchIntroduction) -> anyhow::Result<JobRec
 fn find_record(dir: &Path, introduction: &BenchIntroduction) -> Option<JobRecord> {
     let begins = format!("{}-{}-", introduction.hosts.first()?, introduction.pid);
     let records = reading::beginning_with(dir, &begins).ok()?;
-    records.filter(|record| record.finished).max_by_key(|record| record.started)
+    records
+        .filter(|record| record.finished)
+        .max_by_key(|record| record.started)
 }
 
 /// The lines of the benchmark program; launchers may say something of their own between.
 fn read(text: &str) -> anyhow::Result<(BenchIntroduction, Vec<BenchSeries>)> {
     let lines = || text.lines().filter(|line| line.starts_with('{'));
-    let mut introduction: BenchIntroduction = lines().find_map(|line| serde_json::from_str(line).ok()).context("no line about the job")?;
+    let mut introduction: BenchIntroduction = lines()
+        .find_map(|line| serde_json::from_str(line).ok())
+        .context("no line about the job")?;
     // "Open MPI v4.1.4, package: ...", "MPICH Version:      4.0.2"
-    let version = introduction.library.split(", package").next().unwrap_or_default();
+    let version = introduction
+        .library
+        .split(", package")
+        .next()
+        .unwrap_or_default();
     introduction.library = version.split_whitespace().collect::<Vec<_>>().join(" ");
-    let series: Vec<BenchSeries> =
-        lines().filter_map(|line| serde_json::from_str::<BenchSeries>(line).ok()).filter(|series| !series.seconds.is_empty()).collect();
-    if series.is_empty() { bail!("no times") } else { Ok((introduction, series)) }
+    let series: Vec<BenchSeries> = lines()
+        .filter_map(|line| serde_json::from_str::<BenchSeries>(line).ok())
+        .filter(|series| !series.seconds.is_empty())
+        .collect();
+    if series.is_empty() {
+        bail!("no times")
+    } else {
+        Ok((introduction, series))
+    }
 }
 
 #[cfg(test)]
@@ -207,18 +311,31 @@ mod tests {
         let text = "Warning: eth0\n{\"library\":\"Open MPI  v4, package: x\",\"pid\":7,\"hosts\":[\"n0\",\"n1\"]}\n{\"collective\":\"alltoall\",\"block\":8,\"seconds\":[1e-3,2e-3]}\n";
         let (introduction, series) = read(text).unwrap();
         assert_eq!(introduction.library, "Open MPI v4");
-        let expected = BenchSeries { collective: "alltoall".to_owned(), block: Bytes(8), seconds: vec![1e-3, 2e-3], own: Vec::new() };
-        assert_eq!((introduction.pid, introduction.hosts.len(), series), (7, 2, vec![expected]));
+        let expected = BenchSeries {
+            collective: "alltoall".to_owned(),
+            block: Bytes(8),
+            seconds: vec![1e-3, 2e-3],
+            own: Vec::new(),
+        };
+        assert_eq!(
+            (introduction.pid, introduction.hosts.len(), series),
+            (7, 2, vec![expected])
+        );
         assert!(read("").is_err());
     }
 
-    /// Anybody may write to the folder of job records, under the name that a job's record will have.
+    /// Anybody may write to the folder of job records, under the name that a job's record will
+    /// have.
     #[test]
     fn whatever_lies_beside_the_job_record_is_passed_over() {
         let dir = tempfile::tempdir().unwrap();
         let jobs = dir.path().join("jobs");
         fs::create_dir(&jobs).unwrap();
-        let introduction = BenchIntroduction { library: String::new(), pid: 7, hosts: vec!["n0".to_owned()] };
+        let introduction = BenchIntroduction {
+            library: String::new(),
+            pid: 7,
+            hosts: vec!["n0".to_owned()],
+        };
         let json = |id: &str, started: u64| {
             format!(
                 r#"{{"id":"{id}","program":"a","user":"u","started":{started},"updated":9,"hosts":["n0"],"ranks":2,"mpi":"mpich","epoch":1,"epoch_since":1,"finished":true,"calls":[]}}"#
@@ -228,10 +345,21 @@ mod tests {
         fs::write(dir.path().join("elsewhere"), json("n0-7-6-link", 90)).unwrap();
         symlink(dir.path().join("elsewhere"), jobs.join("n0-7-6-link.json")).unwrap();
         symlink("/dev/zero", jobs.join("n0-7-2-endless.json")).unwrap();
-        File::create(jobs.join("n0-7-3-sparse.json")).unwrap().set_len(1 << 40).unwrap();
-        fs::write(jobs.join("n0-7-4-huge.json"), json("n0-7-4-huge", 80) + &" ".repeat(1 << 20)).unwrap();
+        File::create(jobs.join("n0-7-3-sparse.json"))
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
+        fs::write(
+            jobs.join("n0-7-4-huge.json"),
+            json("n0-7-4-huge", 80) + &" ".repeat(1 << 20),
+        )
+        .unwrap();
         mkfifo(&jobs.join("n0-7-5-pipe.json"), Mode::S_IRWXU).unwrap();
-        fs::write(jobs.join("n0-7-8-unfinished.new"), json("n0-7-8-unfinished", 70)).unwrap();
+        fs::write(
+            jobs.join("n0-7-8-unfinished.new"),
+            json("n0-7-8-unfinished", 70),
+        )
+        .unwrap();
         assert_eq!(found(), None);
         fs::write(jobs.join("n0-7-1-a.json"), json("n0-7-1-a", 1)).unwrap();
         assert_eq!(found().as_deref(), Some("n0-7-1-a"));

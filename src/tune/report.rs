@@ -9,7 +9,13 @@ pub(super) fn text(run: &TuningRun, table: &DecisionTable) -> String {
     let mut hosts = run.place.hosts.clone();
     hosts.sort_unstable();
     hosts.dedup();
-    let mut text = format!("{}, {} ranks on {} hosts, epoch {}\n", run.library, run.place.hosts.len(), hosts.len(), run.epoch);
+    let mut text = format!(
+        "{}, {} ranks on {} hosts, epoch {}\n",
+        run.library,
+        run.place.hosts.len(),
+        hosts.len(),
+        run.epoch
+    );
     let table = table.clone().for_mpi(run.mpi);
     for collective in [Collective::Alltoall, Collective::Allgather] {
         text += &measured(run, collective);
@@ -31,34 +37,56 @@ fn left_out(run: &TuningRun) -> String {
     if names.is_empty() {
         String::new()
     } else {
-        format!("\nleft out of later launches, being slower at every size: {}\n", names.join(", "))
+        format!(
+            "\nleft out of later launches, being slower at every size: {}\n",
+            names.join(", ")
+        )
     }
 }
 
 /// A line a size: the library's own median, and each way's as a multiple of it.
 fn measured(run: &TuningRun, collective: Collective) -> String {
     let mut ways: Vec<Way> = Vec::new();
-    run.figures.iter().filter(|f| f.collective == collective && f.way != Way::Native).for_each(|f| {
-        if !ways.contains(&f.way) {
-            ways.push(f.way)
-        }
-    });
-    let heading = [format!("{collective:<9}"), "native".to_owned()].into_iter().chain(ways.iter().map(Way::to_string));
+    run.figures
+        .iter()
+        .filter(|f| f.collective == collective && f.way != Way::Native)
+        .for_each(|f| {
+            if !ways.contains(&f.way) {
+                ways.push(f.way)
+            }
+        });
+    let heading = [format!("{collective:<9}"), "native".to_owned()]
+        .into_iter()
+        .chain(ways.iter().map(Way::to_string));
     let mut rows: Vec<Vec<String>> = vec![heading.collect()];
     for block in run.sizes(collective) {
-        let Some(native) = run.timing(collective, Way::Native, block) else { continue };
-        let cell = |way: &Way| run.timing(collective, *way, block).map_or_else(|| "-".to_owned(), |timing| ratio(timing, native));
+        let Some(native) = run.timing(collective, Way::Native, block) else {
+            continue;
+        };
+        let cell = |way: &Way| {
+            run.timing(collective, *way, block)
+                .map_or_else(|| "-".to_owned(), |timing| ratio(timing, native))
+        };
         let own = [block.to_string(), time(native.seconds())];
         rows.push(own.into_iter().chain(ways.iter().map(cell)).collect());
     }
     format!("\n{}", aligned(&rows))
 }
 
-/// Columns as wide as what stands in them and two blanks apart, each cell at its column's right end.
+/// Columns as wide as what stands in them and two blanks apart, each cell at its column's right
+/// end.
 fn aligned(rows: &[Vec<String>]) -> String {
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+    };
     let line = |row: &Vec<String>| {
-        let cells = row.iter().enumerate().map(|(column, cell)| format!("{cell:>0$}", width(column).unwrap_or_default()));
+        let cells = row
+            .iter()
+            .enumerate()
+            .map(|(column, cell)| format!("{cell:>0$}", width(column).unwrap_or_default()));
         cells.collect::<Vec<_>>().join("  ") + "\n"
     };
     rows.iter().map(line).collect()
@@ -66,24 +94,46 @@ fn aligned(rows: &[Vec<String>]) -> String {
 
 /// The width of a column of ways.
 pub(super) fn widest(ways: impl Iterator<Item = Way>) -> usize {
-    ways.map(|way| way.to_string().len()).max().unwrap_or_default().max(Way::Native.to_string().len())
+    ways.map(|way| way.to_string().len())
+        .max()
+        .unwrap_or_default()
+        .max(Way::Native.to_string().len())
 }
 
-/// A line for each size at which the table was tried: what the way took there of the library's own time.
+/// A line for each size at which the table was tried: what the way took there of the library's own
+/// time.
 fn tried(run: &TuningRun, collective: Collective) -> String {
-    let trials = || run.trials.iter().filter(|trial| trial.comparison.collective == collective);
+    let trials = || {
+        run.trials
+            .iter()
+            .filter(|trial| trial.comparison.collective == collective)
+    };
     let width = widest(trials().map(|trial| trial.way));
     trials().fold(String::new(), |text, trial| {
-        let word = if trial.confirms() { "confirmed" } else { "not confirmed" };
-        let (block, way, comparison) = (trial.comparison.own.block.to_string(), trial.way.to_string(), trial.comparison);
-        text + &format!("  tried {block:>8}  {way:<width$}  {:.2} ± {:.2}, {word}\n", comparison.ratio(), comparison.noise())
+        let word = if trial.confirms() {
+            "confirmed"
+        } else {
+            "not confirmed"
+        };
+        let (block, way, comparison) = (
+            trial.comparison.own.block.to_string(),
+            trial.way.to_string(),
+            trial.comparison,
+        );
+        text + &format!(
+            "  tried {block:>8}  {way:<width$}  {:.2} ± {:.2}, {word}\n",
+            comparison.ratio(),
+            comparison.noise()
+        )
     })
 }
 
 /// A multiple of the library's own time, and twice its standard error.
 fn ratio(timing: &CallTiming, native: &CallTiming) -> String {
     let ratio = timing.seconds() / native.seconds();
-    let error = ratio * (timing.error_ns as f64 / timing.median_ns as f64).hypot(native.error_ns as f64 / native.median_ns as f64);
+    let error = ratio
+        * (timing.error_ns as f64 / timing.median_ns as f64)
+            .hypot(native.error_ns as f64 / native.median_ns as f64);
     format!("{ratio:.2} ± {:.2}", 2.0 * error)
 }
 
@@ -91,7 +141,12 @@ fn ratio(timing: &CallTiming, native: &CallTiming) -> String {
 pub(crate) fn decided(entries: &[DecisionEntry]) -> String {
     let width = widest(entries.iter().map(|entry| entry.way));
     entries.iter().fold(String::new(), |text, entry| {
-        text + &format!("  from {:>8}  {:<width$}  {}\n", entry.from.to_string(), entry.way.to_string(), entry.grounds)
+        text + &format!(
+            "  from {:>8}  {:<width$}  {}\n",
+            entry.from.to_string(),
+            entry.way.to_string(),
+            entry.grounds
+        )
     })
 }
 
@@ -101,7 +156,11 @@ fn better(run: &TuningRun, collective: Collective) -> String {
     for (best, own) in algorithms::better(run, collective) {
         let hint = algorithms::hint(run.mpi, collective, &best.name).unwrap_or_default();
         let (block, share) = (best.timing.block.to_string(), ratio(&best.timing, own));
-        let _ = writeln!(text, "  {block:>8}: without heddle the library's {} takes {share} of its own choice: {hint}", best.name);
+        let _ = writeln!(
+            text,
+            "  {block:>8}: without heddle the library's {} takes {share} of its own choice: {hint}",
+            best.name
+        );
     }
     text
 }
@@ -118,25 +177,54 @@ mod tests {
     const SIZES: [u64; 3] = [1 << 10, 16 << 10, 256 << 10];
 
     fn timing(block: u64, us: u64) -> CallTiming {
-        CallTiming { block: Bytes(block), median_ns: us * 1000, error_ns: us * 20, times: 12 }
+        CallTiming {
+            block: Bytes(block),
+            median_ns: us * 1000,
+            error_ns: us * 20,
+            times: 12,
+        }
     }
 
     fn figures(collective: Collective, of: &[(&str, [u64; 3])]) -> Vec<WayTiming> {
-        let figure = |way: &str, block, us| WayTiming { collective, way: way.parse().unwrap(), timing: timing(block, us) };
-        of.iter().flat_map(|(way, took)| SIZES.into_iter().zip(*took).map(move |(block, us)| figure(way, block, us))).collect()
+        let figure = |way: &str, block, us| WayTiming {
+            collective,
+            way: way.parse().unwrap(),
+            timing: timing(block, us),
+        };
+        of.iter()
+            .flat_map(|(way, took)| {
+                SIZES
+                    .into_iter()
+                    .zip(*took)
+                    .map(move |(block, us)| figure(way, block, us))
+            })
+            .collect()
     }
 
-    /// A run with all that one can say: a way with a long name, a size at which one is missing, trials of both ends, forced algorithms.
+    /// A run with all that one can say: a way with a long name, a size at which one is missing,
+    /// trials of both ends, forced algorithms.
     fn run(tree: &inventory::tree::Tree) -> TuningRun {
         let native = [150, 1_610, 180_000];
         let long = ("aapc barrier+receiver(16) tcp", [16_123, 700, 95_000]);
-        let mut alltoall =
-            figures(Collective::Alltoall, &[("native", native), ("bundled", [160, 2000, 1]), long, ("aapc", [3000, 1500, 178_000])]);
-        alltoall.retain(|figure| figure.way != Way::Bundled || figure.timing.block < Bytes(256 << 10));
+        let mut alltoall = figures(
+            Collective::Alltoall,
+            &[
+                ("native", native),
+                ("bundled", [160, 2000, 1]),
+                long,
+                ("aapc", [3000, 1500, 178_000]),
+            ],
+        );
+        alltoall
+            .retain(|figure| figure.way != Way::Bundled || figure.timing.block < Bytes(256 << 10));
         let trial = |block, way: &str, ratio| WayTrial {
             way: way.parse().unwrap(),
-            comparison: TunedComparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)])
-                .unwrap(),
+            comparison: TunedComparison::of(
+                Collective::Alltoall,
+                Bytes(block),
+                &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)],
+            )
+            .unwrap(),
         };
         TuningRun {
             at: Millis(1),
@@ -145,34 +233,59 @@ mod tests {
             epoch: 7,
             place: MeasuredPlace::of(tree, &["n0", "n1", "n2", "n3"]).unwrap(),
             pingpong: Vec::new(),
-            figures: [alltoall, figures(Collective::Allgather, &[("native", native), ("ring", [120, 1_000, 90_000])])].concat(),
+            figures: [
+                alltoall,
+                figures(
+                    Collective::Allgather,
+                    &[("native", native), ("ring", [120, 1_000, 90_000])],
+                ),
+            ]
+            .concat(),
             early: figures(Collective::Alltoall, &[("aapc none", [9000; 3])]),
-            trials: vec![trial(16 << 10, long.0, 0.44), trial(256 << 10, long.0, 1.07)],
+            trials: vec![
+                trial(16 << 10, long.0, 0.44),
+                trial(256 << 10, long.0, 1.07),
+            ],
             algorithms: [("own choice", 1_600), ("pairwise", 900)]
-                .map(|(name, us)| LibraryTiming { collective: Collective::Alltoall, name: name.to_owned(), timing: timing(16 << 10, us) })
+                .map(|(name, us)| LibraryTiming {
+                    collective: Collective::Alltoall,
+                    name: name.to_owned(),
+                    timing: timing(16 << 10, us),
+                })
                 .into(),
         }
     }
 
     #[test]
     fn the_report_is_as_it_once_looked_right() {
-        let file =
-            "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}\nlinks: [{a: s0, b: s1}]";
+        let file = "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}\nlinks: [{a: s0, b: s1}]";
         let tree = TopologyFile::parse("t", file).unwrap().tree().unwrap();
         let tuning = TuningRuns::default().with(run(&tree));
         let found = text(&tuning.runs[0], &tuning.table(&tree));
         let golden = include_str!("../../tests/golden/tune/report.txt");
-        assert!(found == golden, "tests/golden/tune/report.txt differs\n--- expected\n{golden}\n--- found\n{found}");
+        assert!(
+            found == golden,
+            "tests/golden/tune/report.txt differs\n--- expected\n{golden}\n--- found\n{found}"
+        );
     }
 
     #[test]
     fn no_two_headings_touch_whatever_the_ways_are_called() {
-        let longest = schedules::synchronization::scheme::SyncScheme::table_5(&[4, 16]).into_iter().map(|sync| format!("aapc {sync} tcp"));
+        let longest = schedules::synchronization::scheme::SyncScheme::table_5(&[4, 16])
+            .into_iter()
+            .map(|sync| format!("aapc {sync} tcp"));
         let ways: Vec<String> = longest.filter(|name| name.parse::<Way>().is_ok()).collect();
         assert!(ways.iter().any(|way| way.len() > 18), "{ways:?}");
         let rows = vec![ways.clone(), vec!["1.00 ± 0.01".to_owned(); ways.len()]];
         let text = aligned(&rows);
-        let heading: Vec<&str> = text.lines().next().unwrap().split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let heading: Vec<&str> = text
+            .lines()
+            .next()
+            .unwrap()
+            .split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .collect();
         assert_eq!(heading, ways);
     }
 }

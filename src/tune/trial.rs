@@ -1,4 +1,5 @@
-//! The launch at the end of `heddle tune`: the new table decides, beside the library's own routine, before any other job follows it.
+//! The launch at the end of `heddle tune`: the new table decides, beside the library's own routine,
+//! before any other job follows it.
 use super::job::JobLauncher;
 use anyhow::Context;
 use directory::epoch::{Epoch, VerifiedEpoch};
@@ -8,10 +9,12 @@ use selection::tuning::confirm::{self, WayTrial};
 use selection::tuning::{TuningRun, TuningRuns};
 use std::path::PathBuf;
 
-/// Pairs for each round of turns: a pair is two calls, a round one of every way, and what the noise hides is not confirmed.
+/// Pairs for each round of turns: a pair is two calls, a round one of every way, and what the noise
+/// hides is not confirmed.
 const PAIRS: u64 = 4;
 
-/// A shared directory of its own within the shared one, where hosts see it too. Dropping it removes it.
+/// A shared directory of its own within the shared one, where hosts see it too. Dropping it removes
+/// it.
 pub(super) struct TrialDirectory {
     path: PathBuf,
     store: EpochStore,
@@ -19,23 +22,38 @@ pub(super) struct TrialDirectory {
 
 impl Drop for TrialDirectory {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path); // What stays is the next one's; nobody else looks there.
+        // What stays is the next one's; nobody else looks there.
+        let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
 impl TrialDirectory {
-    /// Made before anything is measured: who may not write there learns it at once, and so does a second one.
+    /// Made before anything is measured: who may not write there learns it at once, and so does a
+    /// second one.
     pub(super) fn new(launcher: &JobLauncher) -> anyhow::Result<TrialDirectory> {
         let path = launcher.dir().join("trial");
-        let store = EpochStore::open(&path, 1).context("the table that heddle tune makes is tried in a directory of its own")?;
+        let store = EpochStore::open(&path, 1)
+            .context("the table that heddle tune makes is tried in a directory of its own")?;
         Ok(TrialDirectory { path, store })
     }
 
     /// How the ways do that the table takes; nothing where it takes none.
-    pub(super) fn of(&self, launcher: &JobLauncher, epoch: &Epoch, run: &TuningRun, rounds: u64) -> anyhow::Result<Vec<WayTrial>> {
+    pub(super) fn of(
+        &self,
+        launcher: &JobLauncher,
+        epoch: &Epoch,
+        run: &TuningRun,
+        rounds: u64,
+    ) -> anyhow::Result<Vec<WayTrial>> {
         let tuning = TuningRuns::default().with(run.clone());
         let number = self.store.next()?; // A launch that was killed may have left its epoch.
-        let verified = VerifiedEpoch::plan(number, agent::now(), epoch.topology.clone(), epoch.network.clone(), tuning)?;
+        let verified = VerifiedEpoch::plan(
+            number,
+            agent::now(),
+            epoch.topology.clone(),
+            epoch.network.clone(),
+            tuning,
+        )?;
         let table = verified.epoch().table.clone().for_mpi(run.mpi);
         let sizes: Vec<Bytes> = confirm::sizes(run, &table).into_iter().collect();
         if sizes.is_empty() {
@@ -43,7 +61,8 @@ impl TrialDirectory {
         }
         self.store.publish(&verified)?;
         eprintln!("the table that follows from it, tried:");
-        let (_, compared) = super::compare(launcher, &self.path, number, &sizes, 1, PAIRS * rounds)?;
+        let (_, compared) =
+            super::compare(launcher, &self.path, number, &sizes, 1, PAIRS * rounds)?;
         Ok(confirm::trials(&compared, &table))
     }
 }

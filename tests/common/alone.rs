@@ -1,5 +1,6 @@
-//! The machine for one test at a time. A lab, an MPI job or a flood takes all of two cores, and a test that looks at the clock needs
-//! them. All tests are threads of one process, so a lock of the process keeps such tests apart; light tests run beside them.
+//! The machine for one test at a time. A lab, an MPI job or a flood takes all of two cores, and a
+//! test that looks at the clock needs them. All tests are threads of one process, so a lock of the
+//! process keeps such tests apart; light tests run beside them.
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,11 +11,16 @@ thread_local! {
 }
 
 /// While a test has this, no other test runs a lab, a job or a flood.
-pub(crate) struct Alone(#[expect(dead_code, reason = "held until it is dropped")] MutexGuard<'static, ()>);
+pub(crate) struct Alone(
+    #[expect(dead_code, reason = "held until it is dropped")] MutexGuard<'static, ()>,
+);
 
 /// Waits for the machine. What has a time limit of its own begins after it.
 pub(crate) fn alone() -> Alone {
-    assert!(!HAS_IT.get(), "this test has the machine already and would wait for itself");
+    assert!(
+        !HAS_IT.get(),
+        "this test has the machine already and would wait for itself"
+    );
     let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     HAS_IT.set(true);
     Alone(machine)

@@ -22,7 +22,13 @@ impl ControllerProcess {
     /// Starts it on a free port of loopback, and waits until its API is there.
     pub(crate) fn start(inventory: &Path, dir: &Path, more: &[&str]) -> ControllerProcess {
         let mut command = Command::new(HEDDLE);
-        command.args(["controller", "--listen", "127.0.0.1:0"]).args(more).arg("--inventory").arg(inventory).arg("--dir").arg(dir);
+        command
+            .args(["controller", "--listen", "127.0.0.1:0"])
+            .args(more)
+            .arg("--inventory")
+            .arg(inventory)
+            .arg("--dir")
+            .arg(dir);
         ControllerProcess::run(command)
     }
 
@@ -32,14 +38,25 @@ impl ControllerProcess {
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let log = Arc::new(Mutex::new(String::new()));
         let api = loop {
-            let line = keep(&mut lines, &log).unwrap_or_else(|| panic!("the controller ended: {}", log.lock().unwrap()));
-            if let Some((_, address)) = line.split_once("API on ").and_then(|(_, url)| url.split_once("://")) {
+            let line = keep(&mut lines, &log)
+                .unwrap_or_else(|| panic!("the controller ended: {}", log.lock().unwrap()));
+            if let Some((_, address)) = line
+                .split_once("API on ")
+                .and_then(|(_, url)| url.split_once("://"))
+            {
                 break address.trim().parse().unwrap();
             }
         };
         let kept = Arc::clone(&log);
-        let reader = Some(std::thread::spawn(move || while keep(&mut lines, &kept).is_some() {}));
-        ControllerProcess { child, api, log, reader }
+        let reader = Some(std::thread::spawn(move || {
+            while keep(&mut lines, &kept).is_some() {}
+        }));
+        ControllerProcess {
+            child,
+            api,
+            log,
+            reader,
+        }
     }
 
     /// Its process.
@@ -56,8 +73,12 @@ impl ControllerProcess {
     pub(crate) fn ask(&self, request: &str, header: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(self.api).unwrap();
         let length = body.len();
-        write!(stream, "{request} HTTP/1.1\r\nHost: localhost\r\n{header}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
-            .unwrap();
+        write!(
+            stream,
+            "{request} HTTP/1.1\r\nHost: localhost\r\n{header}Content-Length: \
+                        {length}\r\nConnection: close\r\n\r\n{body}"
+        )
+        .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
@@ -74,7 +95,14 @@ impl ControllerProcess {
     }
 
     pub(crate) fn signal(&self, signal: &str) {
-        assert!(Command::new("kill").arg(signal).arg(self.child.id().to_string()).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .arg(signal)
+                .arg(self.child.id().to_string())
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Stops it as its operator would, and gives what it logged.
@@ -97,7 +125,11 @@ fn keep(lines: &mut BufReader<ChildStderr>, log: &Mutex<String>) -> Option<Strin
 pub(crate) fn wait(part: &str, look: impl Fn() -> String) {
     until_or_why(part, LIMIT, || {
         let seen = look();
-        if seen.contains(part) { Ok(()) } else { Err(seen) }
+        if seen.contains(part) {
+            Ok(())
+        } else {
+            Err(seen)
+        }
     });
 }
 

@@ -33,8 +33,19 @@ pub(crate) fn publish(dir: &Path, topology: &str) {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     fs::write(file.path(), topology).expect("written");
     let heddle = HEDDLE;
-    let done = Command::new(heddle).arg("publish").arg("--topology").arg(file.path()).arg("--dir").arg(dir).output().expect(heddle);
-    assert!(done.status.success(), "heddle publish: {}", String::from_utf8_lossy(&done.stderr));
+    let done = Command::new(heddle)
+        .arg("publish")
+        .arg("--topology")
+        .arg(file.path())
+        .arg("--dir")
+        .arg(dir)
+        .output()
+        .expect(heddle);
+    assert!(
+        done.status.success(),
+        "heddle publish: {}",
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
 
 /// The collectives and ways of those calls.
@@ -42,18 +53,34 @@ pub(crate) fn ways(dir: &Path) -> Vec<String> {
     calls(dir).into_keys().collect()
 }
 
-/// Calls per collective and way, of all communicators that wrote a job record; those of nothing left out.
+/// Calls per collective and way, of all communicators that wrote a job record; those of nothing
+/// left out.
 pub(crate) fn calls(dir: &Path) -> BTreeMap<String, u64> {
     let mut calls = BTreeMap::new();
-    for total in records(dir).iter().flat_map(|record| &record.calls).filter(|total| total.block > 0) {
-        *calls.entry(format!("{} {}", total.collective, total.way)).or_default() += total.calls;
+    for total in records(dir)
+        .iter()
+        .flat_map(|record| &record.calls)
+        .filter(|total| total.block > 0)
+    {
+        *calls
+            .entry(format!("{} {}", total.collective, total.way))
+            .or_default() += total.calls;
     }
     calls
 }
 
 /// Also while jobs write them: each comes whole, under another name until then.
 pub(crate) fn records(dir: &Path) -> Vec<JobRecord> {
-    let files = fs::read_dir(dir.join("jobs")).expect("jobs/").map(|entry| entry.expect("an entry").path());
-    let records = files.filter(|file| file.extension().is_some_and(|extension| extension == "json"));
-    records.map(|file| serde_json::from_slice(&fs::read(&file).expect("a record")).expect("a job record")).collect()
+    let files = fs::read_dir(dir.join("jobs"))
+        .expect("jobs/")
+        .map(|entry| entry.expect("an entry").path());
+    let records = files.filter(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "json")
+    });
+    records
+        .map(|file| {
+            serde_json::from_slice(&fs::read(&file).expect("a record")).expect("a job record")
+        })
+        .collect()
 }

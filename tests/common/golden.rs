@@ -1,4 +1,5 @@
-//! Golden files: what was printed once and looked right. `UPDATE_GOLDEN=1` writes them anew; look at the difference.
+//! Golden files: what was printed once and looked right. `UPDATE_GOLDEN=1` writes them anew; look
+//! at the difference.
 use super::HEDDLE;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -6,19 +7,33 @@ use std::process::Command;
 
 /// The folder of golden files with this name.
 pub(crate) fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
 }
 
 /// Runs `heddle` in `folder` and tells what a person at a terminal would have seen.
 pub(crate) fn transcript(folder: &Path, args: &[&str]) -> String {
-    let output = Command::new(HEDDLE).args(args).current_dir(folder).output().expect("heddle runs");
+    let output = Command::new(HEDDLE)
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .expect("heddle runs");
     let mut text = format!("$ heddle {}\n", args.join(" "));
     for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         if !bytes.is_empty() {
-            write!(text, "--- {name}\n{}", std::str::from_utf8(bytes).expect("text")).expect("memory");
+            write!(
+                text,
+                "--- {name}\n{}",
+                std::str::from_utf8(bytes).expect("text")
+            )
+            .expect("memory");
         }
     }
-    let status = output.status.code().map_or_else(|| output.status.to_string(), |code| code.to_string());
+    let status = output
+        .status
+        .code()
+        .map_or_else(|| output.status.to_string(), |code| code.to_string());
     text + &format!("--- exit {status}\n")
 }
 
@@ -28,7 +43,8 @@ pub(crate) fn check(path: &Path, actual: &str) {
         std::fs::write(path, actual).expect("golden file is writable");
         return;
     }
-    let expected = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}; UPDATE_GOLDEN=1 writes it", path.display()));
+    let expected = std::fs::read_to_string(path)
+        .unwrap_or_else(|e| panic!("{}: {e}; UPDATE_GOLDEN=1 writes it", path.display()));
     assert!(
         expected == actual,
         "{} differs; UPDATE_GOLDEN=1 writes it anew\n--- expected\n{expected}\n--- found\n{actual}",

@@ -14,12 +14,34 @@ pub(crate) fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
     let folder = lib().with_file_name("mpi-tests");
     fs::create_dir_all(&folder).expect("a folder for test programs");
     let name = format!("{source}{}-{mpi}", flags.concat());
-    let (made, fresh) = (folder.join(&name), tempfile::Builder::new().prefix(&name).tempfile_in(&folder).expect("a file").into_temp_path());
-    let compiler = if source.ends_with(".F90") { "mpifort" } else { "mpicc" };
+    let (made, fresh) = (
+        folder.join(&name),
+        tempfile::Builder::new()
+            .prefix(&name)
+            .tempfile_in(&folder)
+            .expect("a file")
+            .into_temp_path(),
+    );
+    let compiler = if source.ends_with(".F90") {
+        "mpifort"
+    } else {
+        "mpicc"
+    };
     let mut command = Command::new(format!("{compiler}.{mpi}"));
-    command.args(["-O1", "-w", "-o"]).arg(&fresh).args(flags).arg(Path::new("shim/tests").join(source)).arg("-lpthread");
-    let done = command.output().unwrap_or_else(|e| panic!("{compiler}.{mpi}: {e}; see scripts/packages"));
-    assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
+    command
+        .args(["-O1", "-w", "-o"])
+        .arg(&fresh)
+        .args(flags)
+        .arg(Path::new("shim/tests").join(source))
+        .arg("-lpthread");
+    let done = command
+        .output()
+        .unwrap_or_else(|e| panic!("{compiler}.{mpi}: {e}; see scripts/packages"));
+    assert!(
+        done.status.success(),
+        "{source}: {}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     fresh.persist(&made).expect("the program in its place");
     made
 }
@@ -36,7 +58,13 @@ pub(crate) struct TestJob<'a> {
 
 impl<'a> TestJob<'a> {
     pub(crate) fn new(mpi: &'a str, ranks: usize) -> TestJob<'a> {
-        TestJob { mpi, ranks, per_host: 1, preloaded: vec![lib().join("libheddle.so")], env: Vec::new() }
+        TestJob {
+            mpi,
+            ranks,
+            per_host: 1,
+            preloaded: vec![lib().join("libheddle.so")],
+            env: Vec::new(),
+        }
     }
 
     pub(crate) fn bare(mpi: &'a str, ranks: usize) -> TestJob<'a> {
@@ -45,7 +73,10 @@ impl<'a> TestJob<'a> {
 
     /// With these libraries, in this order, in the place of the front that was built.
     pub(crate) fn preloaded(self, libraries: impl Into<Vec<PathBuf>>) -> TestJob<'a> {
-        TestJob { preloaded: libraries.into(), ..self }
+        TestJob {
+            preloaded: libraries.into(),
+            ..self
+        }
     }
 
     pub(crate) fn per_host(self, per_host: usize) -> TestJob<'a> {
@@ -63,25 +94,47 @@ impl<'a> TestJob<'a> {
 
     /// Runs it and insists that it ends well.
     pub(crate) fn run(&self, program: &Path, arguments: &[&str]) -> TestJobOutput {
-        TestJobOutput::new(&self.output(program, arguments), &format!("{} x {} on {}", program.display(), self.ranks, self.mpi))
+        TestJobOutput::new(
+            &self.output(program, arguments),
+            &format!("{} x {} on {}", program.display(), self.ranks, self.mpi),
+        )
     }
 
     /// Runs it, one job at a time on this machine, however it ends.
     pub(crate) fn output(&self, program: &Path, arguments: &[&str]) -> Output {
         let _alone = alone();
-        self.command(program, arguments).output().expect("timeout, of coreutils")
+        self.command(program, arguments)
+            .output()
+            .expect("timeout, of coreutils")
     }
 
     /// The command that runs it; whoever does has the machine.
     pub(crate) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let idle = lib().join("libheddle-idle.so");
         let mut command = mpirun(self.mpi, self.ranks, &idle);
-        command.arg("shim/tests/host.sh").arg(program).args(arguments);
-        for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_FORCE", "HEDDLE_VERBOSE", "HEDDLE_AFTER", "LD_PRELOAD"] {
+        command
+            .arg("shim/tests/host.sh")
+            .arg(program)
+            .args(arguments);
+        for name in [
+            "HEDDLE",
+            "HEDDLE_DIR",
+            "HEDDLE_FORCE",
+            "HEDDLE_VERBOSE",
+            "HEDDLE_AFTER",
+            "LD_PRELOAD",
+        ] {
             command.env_remove(name);
         }
-        let preload: Vec<String> = self.preloaded.iter().chain([&idle]).map(|p| p.display().to_string()).collect();
-        command.env("SHIM", preload.join(":")).env("PER_HOST", self.per_host.to_string());
+        let preload: Vec<String> = self
+            .preloaded
+            .iter()
+            .chain([&idle])
+            .map(|p| p.display().to_string())
+            .collect();
+        command
+            .env("SHIM", preload.join(":"))
+            .env("PER_HOST", self.per_host.to_string());
         command.envs(self.env.iter().copied());
         command
     }
@@ -98,8 +151,16 @@ impl TestJobOutput {
     pub(crate) fn new(output: &Output, what: &str) -> TestJobOutput {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (out, err) = (text(&output.stdout), text(&output.stderr));
-        assert!(output.status.success(), "{what}: {}\n{out}\n{err}\n(124: out of time; host names of their own need root)", output.status);
-        let heddle = err.lines().filter(|line| line.contains("heddle:")).map(str::to_owned).collect();
+        assert!(
+            output.status.success(),
+            "{what}: {}\n{out}\n{err}\n(124: out of time; host names of their own need root)",
+            output.status
+        );
+        let heddle = err
+            .lines()
+            .filter(|line| line.contains("heddle:"))
+            .map(str::to_owned)
+            .collect();
         TestJobOutput { out, heddle }
     }
 }

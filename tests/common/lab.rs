@@ -1,4 +1,5 @@
-//! A lab of a test. Needs root and the programs of the lab; without them it does not come up and says which command gives them.
+//! A lab of a test. Needs root and the programs of the lab; without them it does not come up and
+//! says which command gives them.
 use super::HEDDLE;
 use super::alone::{Alone, alone};
 use super::until::{LIMIT, until_or_why};
@@ -13,7 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A lab's name that no other has, and the machine for it. What has come up under this name is taken down whatever happens.
+/// A lab's name that no other has, and the machine for it. What has come up under this name is
+/// taken down whatever happens.
 pub(crate) struct TestLab {
     pub(crate) name: String,
     _alone: Option<Alone>,
@@ -30,7 +32,10 @@ impl TestLab {
     }
 
     fn of(test: &str, _alone: Option<Alone>) -> TestLab {
-        TestLab { name: format!("t{}-{test}", std::process::id()), _alone }
+        TestLab {
+            name: format!("t{}-{test}", std::process::id()),
+            _alone,
+        }
     }
 
     /// Where the lab has its state.
@@ -40,12 +45,24 @@ impl TestLab {
 
     /// Everything on this machine that carries the name.
     pub(crate) fn left(&self) -> Vec<String> {
-        let names = fs::read_dir("/run/netns").into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut left: Vec<String> = names.map(|path| path.display().to_string()).filter(|path| self.is_named_in(path)).collect();
+        let names = fs::read_dir("/run/netns")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
+        let mut left: Vec<String> = names
+            .map(|path| path.display().to_string())
+            .filter(|path| self.is_named_in(path))
+            .collect();
         let directory = self.directory();
         left.extend(directory.exists().then(|| directory.display().to_string()));
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        left.extend(mounts.lines().filter(|mount| self.is_named_in(mount)).map(str::to_owned));
+        left.extend(
+            mounts
+                .lines()
+                .filter(|mount| self.is_named_in(mount))
+                .map(str::to_owned),
+        );
         left.extend(self.processes());
         left
     }
@@ -53,16 +70,23 @@ impl TestLab {
     /// Whether a text has the name, and not as the beginning of a longer one.
     fn is_named_in(&self, text: &str) -> bool {
         let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        text.match_indices(&self.name).any(|(at, name)| !text[at + name.len()..].starts_with(goes_on))
+        text.match_indices(&self.name)
+            .any(|(at, name)| !text[at + name.len()..].starts_with(goes_on))
     }
 
     /// Processes of the lab: those whose command line or environment names it.
     pub(crate) fn processes(&self) -> Vec<String> {
         let own = std::process::id().to_string();
-        let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let all = fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path());
         let mut found = Vec::new();
         for process in all.filter(|process| !process.ends_with(&own)) {
-            let read = |what: &str| String::from_utf8_lossy(&fs::read(process.join(what)).unwrap_or_default()).into_owned();
+            let read = |what: &str| {
+                String::from_utf8_lossy(&fs::read(process.join(what)).unwrap_or_default())
+                    .into_owned()
+            };
             let line = read("cmdline");
             if self.is_named_in(&line) || self.is_named_in(&read("environ")) {
                 found.push(format!("{} {}", process.display(), line.replace('\0', " ")));
@@ -93,7 +117,12 @@ impl RunningLab {
         let named = TestLab::new(test);
         let file = TopologyFile::parse("topology", text).unwrap();
         let lab = Lab::up(&named.name, &file, LabOptions::default(), Path::new(HEDDLE)).unwrap();
-        RunningLab { lab, file, named, folder: tempfile::tempdir().unwrap() }
+        RunningLab {
+            lab,
+            file,
+            named,
+            folder: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// Where a file of this name goes in the folder.
@@ -101,14 +130,22 @@ impl RunningLab {
         self.folder.path().join(name)
     }
 
-    /// The lab's inventory without the lines that begin with `less`, and with more behind it. It has patience: a single look is
-    /// whole on a busy machine, too.
+    /// The lab's inventory without the lines that begin with `less`, and with more behind it. It
+    /// has patience: a single look is whole on a busy machine, too.
     pub(crate) fn inventory(&self, less: &str, more: &str) -> PathBuf {
         let written = fs::read_to_string(self.lab.inventory_path()).unwrap();
-        let kept: String = written.lines().filter(|l| less.is_empty() || !l.trim().starts_with(less)).map(|l| format!("{l}\n")).collect();
+        let kept: String = written
+            .lines()
+            .filter(|l| less.is_empty() || !l.trim().starts_with(less))
+            .map(|l| format!("{l}\n"))
+            .collect();
         assert!(less.is_empty() || kept != written, "no {less} in {written}");
         let path = self.path("inventory.yaml");
-        fs::write(&path, kept.replace("timing: {", "timing: {timeout: 5s, ") + more).unwrap();
+        fs::write(
+            &path,
+            kept.replace("timing: {", "timing: {timeout: 5s, ") + more,
+        )
+        .unwrap();
         path
     }
 
@@ -116,25 +153,49 @@ impl RunningLab {
     pub(crate) fn exec(&self, node: &str, program: &[&str]) -> String {
         let output = self.lab.exec(node, program).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{node} {program:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{node} {program:?}: {said}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         said
     }
 
-    /// A controller on the head node, with the lab's inventory and shared directory. What it says goes into a file of the folder.
+    /// A controller on the head node, with the lab's inventory and shared directory. What it says
+    /// goes into a file of the folder.
     pub(crate) fn start_controller(&self, log: &str, more: &[&str]) -> Child {
         let (inventory, shared) = (self.lab.inventory_path(), self.lab.shared_dir());
-        let paths = [inventory.to_str().unwrap(), "--dir", shared.to_str().unwrap()];
-        let arguments = [HEDDLE, "controller", "--inventory"].into_iter().chain(paths).chain(more.iter().copied());
+        let paths = [
+            inventory.to_str().unwrap(),
+            "--dir",
+            shared.to_str().unwrap(),
+        ];
+        let arguments = [HEDDLE, "controller", "--inventory"]
+            .into_iter()
+            .chain(paths)
+            .chain(more.iter().copied());
         self.start(CONTROL, log, arguments)
     }
 
-    /// What a controller answers a node to a request, which begins with its method: head and body. None where there is no answer.
-    pub(crate) fn ask(&self, node: &str, api: SocketAddr, request: &str, header: &str, body: &str) -> Option<String> {
+    /// What a controller answers a node to a request, which begins with its method: head and body.
+    /// None where there is no answer.
+    pub(crate) fn ask(
+        &self,
+        node: &str,
+        api: SocketAddr,
+        request: &str,
+        header: &str,
+        body: &str,
+    ) -> Option<String> {
         let asked = self.lab.within_network(node, || {
             let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5))?;
             stream.set_read_timeout(Some(Duration::from_secs(20)))?;
             let length = body.len();
-            write!(stream, "{request} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}")?;
+            write!(
+                stream,
+                "{request} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: \
+                            close\r\nContent-Length: {length}\r\n\r\n{body}"
+            )?;
             let mut answer = String::new();
             stream.read_to_string(&mut answer)?;
             Ok(answer)
@@ -143,15 +204,32 @@ impl RunningLab {
     }
 
     /// Starts a program on a node; what it says goes into a file of the folder.
-    pub(crate) fn start<'a>(&self, node: &str, log: &str, program: impl IntoIterator<Item = &'a str>) -> Child {
+    pub(crate) fn start<'a>(
+        &self,
+        node: &str,
+        log: &str,
+        program: impl IntoIterator<Item = &'a str>,
+    ) -> Child {
         let mut command: Command = self.lab.exec(node, program);
         let log = File::create(self.path(log)).unwrap();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap()
     }
 
     /// What `heddle discover` finds from the head node.
     pub(crate) fn discover(&self, inventory: &Path, format: &str, more: &[&str]) -> String {
-        let look = [HEDDLE, "discover", "--inventory", inventory.to_str().unwrap(), "--format", format];
+        let look = [
+            HEDDLE,
+            "discover",
+            "--inventory",
+            inventory.to_str().unwrap(),
+            "--format",
+            format,
+        ];
         self.exec(CONTROL, &[&look, more].concat())
     }
 
@@ -163,8 +241,15 @@ impl RunningLab {
     /// State of the cable between two nodes.
     fn cable(&self, a: &str, b: &str) -> String {
         let status = self.lab.status().unwrap();
-        let joins = |c: &lab::status::CableStatus| (c.a.0 == a && c.b.0 == b) || (c.a.0 == b && c.b.0 == a);
-        status.cables.iter().find(|c| joins(c)).unwrap().state.clone()
+        let joins =
+            |c: &lab::status::CableStatus| (c.a.0 == a && c.b.0 == b) || (c.a.0 == b && c.b.0 == a);
+        status
+            .cables
+            .iter()
+            .find(|c| joins(c))
+            .unwrap()
+            .state
+            .clone()
     }
 
     /// Waits until the cable between two nodes is in a state.

@@ -2,18 +2,38 @@
 use std::path::Path;
 use std::process::Command;
 
-/// `mpirun` of an MPI library, ended after five minutes, when it hangs. Its first further argument is the program.
+/// `mpirun` of an MPI library, ended after five minutes, when it hangs. Its first further argument
+/// is the program.
 ///
-/// Many ranks share few cores: with `idle` (libheddle-idle.so) preloaded, a rank that waits does not keep the one it waits for
-/// from running. It also keeps MPICH 4.0 over UCX from hanging in MPI_Finalize.
+/// Many ranks share few cores: with `idle` (libheddle-idle.so) preloaded, a rank that waits does
+/// not keep the one it waits for from running. It also keeps MPICH 4.0 over UCX from hanging in
+/// MPI_Finalize.
 pub(crate) fn mpirun(mpi: &str, ranks: usize, idle: &Path) -> Command {
     let mut command = Command::new("timeout");
-    command.args(["-k", "5", "300", &format!("mpirun.{mpi}"), "-n", &ranks.to_string()]);
+    command.args([
+        "-k",
+        "5",
+        "300",
+        &format!("mpirun.{mpi}"),
+        "-n",
+        &ranks.to_string(),
+    ]);
     if mpi == "openmpi" {
-        command.args("--oversubscribe --allow-run-as-root --bind-to none --mca plm isolated --mca btl tcp,self --mca pml ob1".split(' '));
-        command.args("--mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1 --mca opal_event_include epoll".split(' '));
-        // Its way of small blocks on 12 ranks and more (Bruck) gives wrong bytes where the two datatypes differ: linear.
-        command.args("--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1".split(' '));
+        command.args(
+            "--oversubscribe --allow-run-as-root --bind-to none --mca plm isolated --mca \
+                      btl tcp,self --mca pml ob1"
+                .split(' '),
+        );
+        command.args(
+            "--mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1 --mca \
+                      opal_event_include epoll"
+                .split(' '),
+        );
+        // Its way of small blocks on 12 ranks and more (Bruck) gives wrong bytes where the two
+        // datatypes differ: linear.
+        command.args(
+            "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1".split(' '),
+        );
     }
     command.env("SHIM", idle).env("UCX_TLS", "tcp,self");
     command

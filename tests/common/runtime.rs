@@ -11,8 +11,16 @@ pub(crate) fn lib() -> &'static Path {
         let folder = Path::new(HEDDLE).parent().expect("a binary is in a folder");
         let target = folder.parent().expect("target/debug is in target");
         let profile = folder.file_name().expect("a profile's name");
-        let built = Command::new("shim/build.sh").arg(profile).env("CARGO_TARGET_DIR", target).output().expect("shim/build.sh");
-        assert!(built.status.success(), "shim/build.sh failed:\n{}", String::from_utf8_lossy(&built.stderr));
+        let built = Command::new("shim/build.sh")
+            .arg(profile)
+            .env("CARGO_TARGET_DIR", target)
+            .output()
+            .expect("shim/build.sh");
+        assert!(
+            built.status.success(),
+            "shim/build.sh failed:\n{}",
+            String::from_utf8_lossy(&built.stderr)
+        );
         folder.join("lib")
     })
 }

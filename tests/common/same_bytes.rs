@@ -3,21 +3,47 @@ use super::epochs::{BUNDLED, OVER_TCP, TREE, records, shared, ways};
 use super::job::{TestJob, compiled};
 
 /// Runs a program bare and with the runtime, and compares what they print byte for byte.
-pub(crate) fn same_bytes(source: &str, mpi: &str, ranks: usize, per_host: usize, forced: (&str, &str)) {
+pub(crate) fn same_bytes(
+    source: &str,
+    mpi: &str,
+    ranks: usize,
+    per_host: usize,
+    forced: (&str, &str),
+) {
     let program = compiled(source, mpi, &[]);
-    let bare = TestJob::bare(mpi, ranks).per_host(per_host).run(&program, &[]);
+    let bare = TestJob::bare(mpi, ranks)
+        .per_host(per_host)
+        .run(&program, &[]);
     let dir = shared(TREE);
-    let with = TestJob::new(mpi, ranks).per_host(per_host).dir(dir.path()).env(forced.0, forced.1).run(&program, &[]);
+    let with = TestJob::new(mpi, ranks)
+        .per_host(per_host)
+        .dir(dir.path())
+        .env(forced.0, forced.1)
+        .run(&program, &[]);
     assert_eq!(with.out, bare.out, "{source} x {ranks} on {mpi}");
     assert!(bare.out.lines().count() > 10, "{}", bare.out);
     assert_eq!(with.heddle, [] as [&str; 0]);
     let ways = ways(dir.path());
     let gone: &[&str] = match source {
-        "vectors.c" => &["allgather ring", "allgatherv ring", "alltoall aapc", "alltoallv aapc"],
+        "vectors.c" => &[
+            "allgather ring",
+            "allgatherv ring",
+            "alltoall aapc",
+            "alltoallv aapc",
+        ],
         _ if forced == BUNDLED => &["allgather ring", "alltoall bundled"],
         _ if forced == OVER_TCP => &["allgather ring tcp", "alltoall aapc tcp"],
         _ => &["allgather ring", "alltoall aapc"],
     };
-    assert_eq!(ways, gone, "{source} x {ranks} on {mpi} did not go through the runtime");
-    assert!(records(dir.path()).iter().all(|record| record.finished && record.epoch == 1), "{:?}", records(dir.path()));
+    assert_eq!(
+        ways, gone,
+        "{source} x {ranks} on {mpi} did not go through the runtime"
+    );
+    assert!(
+        records(dir.path())
+            .iter()
+            .all(|record| record.finished && record.epoch == 1),
+        "{:?}",
+        records(dir.path())
+    );
 }

@@ -1,5 +1,5 @@
-//! File systems that stop answering: a disk that is frozen, where changes wait and reading goes on, and a server that is stopped, where
-//! both wait. Takes root.
+//! File systems that stop answering: a disk that is frozen, where changes wait and reading goes on,
+//! and a server that is stopped, where both wait. Takes root.
 use super::until::until_so;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -13,11 +13,13 @@ use tempfile::TempDir;
 pub(crate) enum StalledStorage {
     /// ext4 in a file, frozen as for a snapshot. Who waits for it cannot be killed.
     Disk,
-    /// A FUSE server, stopped. It keeps nothing in the kernel's caches, so that reading asks it each time.
+    /// A FUSE server, stopped. It keeps nothing in the kernel's caches, so that reading asks it
+    /// each time.
     Server,
 }
 
-/// Longer than a test lets it stall: after so long it goes on by itself, also if the test was killed meanwhile.
+/// Longer than a test lets it stall: after so long it goes on by itself, also if the test was
+/// killed meanwhile.
 const LONGEST_STALL_SECONDS: u32 = 240;
 
 /// A folder on a file system of its own. It goes on and is gone when this is dropped.
@@ -31,8 +33,15 @@ pub(crate) struct StallableFolder {
 }
 
 fn run(program: &str, arguments: &[&str]) {
-    let output = Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}; see scripts/packages"));
-    assert!(output.status.success(), "{program} {arguments:?}: {} (takes root)", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .unwrap_or_else(|e| panic!("{program}: {e}; see scripts/packages"));
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}: {} (takes root)",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 fn text(path: &Path) -> &str {
@@ -46,7 +55,9 @@ impl StallableFolder {
             StalledStorage::Disk => {
                 let image = beside.join("image");
                 // Sparse; with room for what hostile users leave in it.
-                File::create(&image).and_then(|file| file.set_len(256 << 20)).expect("an image");
+                File::create(&image)
+                    .and_then(|file| file.set_len(256 << 20))
+                    .expect("an image");
                 run("mkfs.ext4", &["-q", text(&image)]);
                 run("mount", &["-o", "loop", text(&image), text(&folder.mount)]);
             }
@@ -70,13 +81,33 @@ impl StallableFolder {
         let beside = TempDir::new().expect("a temporary directory");
         let (mount, path) = (beside.path().join("mount"), beside.path().to_owned());
         fs::create_dir(&mount).expect("a folder");
-        (StallableFolder { server: None, mount, rescue: Mutex::new(None), _beside: beside }, path)
+        (
+            StallableFolder {
+                server: None,
+                mount,
+                rescue: Mutex::new(None),
+                _beside: beside,
+            },
+            path,
+        )
     }
 
     fn serve(&mut self, served: &Path) {
         let mut server = Command::new("bindfs");
-        server.args(["-f", "-o", "direct_io,attr_timeout=0,entry_timeout=0,negative_timeout=0"]).arg(served).arg(&self.mount);
-        self.server = Some(server.stdout(Stdio::null()).spawn().expect("bindfs; see scripts/packages"));
+        server
+            .args([
+                "-f",
+                "-o",
+                "direct_io,attr_timeout=0,entry_timeout=0,negative_timeout=0",
+            ])
+            .arg(served)
+            .arg(&self.mount);
+        self.server = Some(
+            server
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("bindfs; see scripts/packages"),
+        );
         until_so("bindfs mounts", || mounted(&self.mount));
     }
 
@@ -88,7 +119,12 @@ impl StallableFolder {
         let (program, arguments) = self.switch("-u", "-CONT");
         let later = format!("sleep {LONGEST_STALL_SECONDS}; exec \"$@\"");
         let mut rescue = Command::new("sh");
-        rescue.args(["-c", &later, "sh", program]).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        rescue
+            .args(["-c", &later, "sh", program])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         *self.rescue() = Some(rescue.process_group(0).spawn().expect("sh"));
         let (program, arguments) = self.switch("-f", "-STOP");
         run(program, &[&arguments[0], &arguments[1]]);
@@ -98,9 +134,15 @@ impl StallableFolder {
     pub(crate) fn go_on(&self) {
         let (program, arguments) = self.switch("-u", "-CONT");
         // Thawing what is not frozen is an error, and no harm.
-        let _ = Command::new(program).args(arguments).stderr(Stdio::null()).status();
+        let _ = Command::new(program)
+            .args(arguments)
+            .stderr(Stdio::null())
+            .status();
         if let Some(mut rescue) = self.rescue().take() {
-            let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", rescue.id())]).stderr(Stdio::null()).status();
+            let _ = Command::new("kill")
+                .args(["-KILL", "--", &format!("-{}", rescue.id())])
+                .stderr(Stdio::null())
+                .status();
             let _ = rescue.wait();
         }
     }
@@ -111,14 +153,22 @@ impl StallableFolder {
 
     fn switch(&self, freezer: &str, signal: &str) -> (&str, [String; 2]) {
         match &self.server {
-            None => ("fsfreeze", [freezer.to_owned(), text(&self.mount).to_owned()]),
+            None => (
+                "fsfreeze",
+                [freezer.to_owned(), text(&self.mount).to_owned()],
+            ),
             Some(server) => ("kill", [signal.to_owned(), server.id().to_string()]),
         }
     }
 }
 
 fn mounted(folder: &Path) -> bool {
-    Command::new("mountpoint").arg("-q").arg(folder).status().expect("mountpoint, of util-linux").success()
+    Command::new("mountpoint")
+        .arg("-q")
+        .arg(folder)
+        .status()
+        .expect("mountpoint, of util-linux")
+        .success()
 }
 
 impl Drop for StallableFolder {

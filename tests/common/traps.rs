@@ -12,9 +12,18 @@ pub(crate) fn trap(arguments: &[&str]) -> Vec<u8> {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(LIMIT)).unwrap();
     let to = socket.local_addr().unwrap().to_string();
-    let sent = Command::new("snmptrap").args(arguments).args([&to, "", LINK_DOWN]).env("MIBS", "").output();
-    let sent = sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
-    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let sent = Command::new("snmptrap")
+        .args(arguments)
+        .args([&to, "", LINK_DOWN])
+        .env("MIBS", "")
+        .output();
+    let sent =
+        sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
+    assert!(
+        sent.status.success(),
+        "{}",
+        String::from_utf8_lossy(&sent.stderr)
+    );
     let mut datagram = [0; 1500];
     let n = socket.recv(&mut datagram).unwrap();
     datagram[..n].to_vec()

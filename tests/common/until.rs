@@ -19,12 +19,19 @@ pub(crate) fn until_so(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Waits until there is something, or tells why there is not, in the end.
-pub(crate) fn until_or_why<T, W: Display>(what: &str, limit: Duration, mut look: impl FnMut() -> Result<T, W>) -> T {
+pub(crate) fn until_or_why<T, W: Display>(
+    what: &str,
+    limit: Duration,
+    mut look: impl FnMut() -> Result<T, W>,
+) -> T {
     let end = Instant::now() + limit;
     loop {
         match look() {
             Ok(found) => return found,
-            Err(why) => assert!(Instant::now() < end, "{what}: not so after {limit:?}: {why}"),
+            Err(why) => assert!(
+                Instant::now() < end,
+                "{what}: not so after {limit:?}: {why}"
+            ),
         }
         sleep(REST);
     }

@@ -9,7 +9,15 @@ pub(crate) fn demo_walks(altered: impl Fn(&str) -> String) -> tempfile::TempDir 
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
         let text = fs::read_to_string(&path).unwrap();
-        fs::write(walks.path().join(name), if name == "s1.snmprec" { altered(&text) } else { text }).unwrap();
+        fs::write(
+            walks.path().join(name),
+            if name == "s1.snmprec" {
+                altered(&text)
+            } else {
+                text
+            },
+        )
+        .unwrap();
     }
     walks
 }

@@ -1,4 +1,5 @@
-//! The lab with its controller, which dies and comes again, and the shared directory on a file system that stalls.
+//! The lab with its controller, which dies and comes again, and the shared directory on a file
+//! system that stalls.
 use super::directory::DirectoryViews;
 use super::{HANGS, jobs};
 use crate::common::HEDDLE;
@@ -49,23 +50,36 @@ impl StressCluster {
         let mirror = StallableFolder::mirror(shared.path());
         let up = RunningLab::new("stress", topology);
         let views = DirectoryViews::new(up.path("views"), shared.path(), mirror, &HOSTS);
-        // UCX gives connections up that rest for ten seconds and then have no answer for six, which a spanning tree may take: without
-        // heddle, too, such a job ends. With more probes it lives.
+        // UCX gives connections up that rest for ten seconds and then have no answer for six, which
+        // a spanning tree may take: without heddle, too, such a job ends. With more probes it
+        // lives.
         let script = "#!/bin/sh
             HEDDLE_DIR=$(dirname \"$0\")/${STRESS_VIEWS:-views}/$(hostname) UCX_TCP_KEEPCNT=60
             export HEDDLE_DIR UCX_TCP_KEEPCNT
             exec \"$@\"";
-        for (file, text, mode) in [("in-view", script, 0o755), ("agents", AGENTS, 0o600), ("viewers", VIEWERS, 0o600)] {
+        for (file, text, mode) in [
+            ("in-view", script, 0o755),
+            ("agents", AGENTS, 0o600),
+            ("viewers", VIEWERS, 0o600),
+        ] {
             fs::write(up.path(file), text).unwrap();
             fs::set_permissions(up.path(file), Permissions::from_mode(mode)).unwrap();
         }
-        let mut cluster = StressCluster { up, controller: None, controllers: 0, views, shared, out: None };
+        let mut cluster = StressCluster {
+            up,
+            controller: None,
+            controllers: 0,
+            views,
+            shared,
+            out: None,
+        };
         cluster.start_controller();
         super::wait("the first epoch", &[], || cluster.is_published());
         cluster
     }
 
-    /// The program that runs another one with its host's view, out of the folder that STRESS_VIEWS names.
+    /// The program that runs another one with its host's view, out of the folder that STRESS_VIEWS
+    /// names.
     pub(crate) fn in_view(&self) -> PathBuf {
         self.up.path("in-view")
     }
@@ -87,12 +101,47 @@ impl StressCluster {
         }
         self.controllers += 1;
         let limited = format!("ulimit -Sn {FILES} && ulimit -Hn {FILES} && exec \"$@\"");
-        let mut command = self.up.lab.exec(CONTROL, ["sh", "-c", &limited, "sh", HEDDLE, "controller", "--log", "info"]);
-        command.arg("--inventory").arg(self.up.lab.inventory_path()).arg("--dir").arg(self.shared.path());
-        command.arg("--listen").arg(self.api().to_string()).arg("--journal").arg(self.journal(self.controllers));
-        command.arg("--token-file").arg(self.up.path("viewers")).arg("--agent-token-file").arg(self.up.path("agents"));
-        let log = fs::OpenOptions::new().create(true).append(true).open(self.up.path("controller.log")).unwrap();
-        self.controller = Some(KilledAtEnd(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()));
+        let mut command = self.up.lab.exec(
+            CONTROL,
+            [
+                "sh",
+                "-c",
+                &limited,
+                "sh",
+                HEDDLE,
+                "controller",
+                "--log",
+                "info",
+            ],
+        );
+        command
+            .arg("--inventory")
+            .arg(self.up.lab.inventory_path())
+            .arg("--dir")
+            .arg(self.shared.path());
+        command
+            .arg("--listen")
+            .arg(self.api().to_string())
+            .arg("--journal")
+            .arg(self.journal(self.controllers));
+        command
+            .arg("--token-file")
+            .arg(self.up.path("viewers"))
+            .arg("--agent-token-file")
+            .arg(self.up.path("agents"));
+        let log = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.up.path("controller.log"))
+            .unwrap();
+        self.controller = Some(KilledAtEnd(
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(log)
+                .spawn()
+                .unwrap(),
+        ));
         super::wait("the controller's API", &[], || self.is_well());
     }
 
@@ -103,10 +152,21 @@ impl StressCluster {
 
     /// Where the controller listens.
     pub(crate) fn api(&self) -> SocketAddr {
-        (self.up.lab.plan().unwrap().node(CONTROL).unwrap().management, API).into()
+        (
+            self.up
+                .lab
+                .plan()
+                .unwrap()
+                .node(CONTROL)
+                .unwrap()
+                .management,
+            API,
+        )
+            .into()
     }
 
-    /// What the controller answers a node in the end: who shares the address of a flood may have to make room a time or two.
+    /// What the controller answers a node in the end: who shares the address of a flood may have to
+    /// make room a time or two.
     pub(crate) fn answer(&self, node: &str, request: &str, token: &str, body: &str) -> String {
         let mut answer = String::new();
         let began = Instant::now();
@@ -120,45 +180,67 @@ impl StressCluster {
     /// What it answers to a request, which begins with its method; empty where there is no answer.
     fn ask(&self, node: &str, request: &str, token: &str, body: &str) -> String {
         let header = format!("Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n");
-        self.up.ask(node, self.api(), request, &header, body).unwrap_or_default()
+        self.up
+            .ask(node, self.api(), request, &header, body)
+            .unwrap_or_default()
     }
 
     /// Whether the controller answers who asks for its health.
     pub(crate) fn is_well(&self) -> bool {
-        self.ask(CONTROL, "GET /healthz", "", "").ends_with("\r\n\r\nok\n")
+        self.ask(CONTROL, "GET /healthz", "", "")
+            .ends_with("\r\n\r\nok\n")
     }
 
     /// Whether the controller tells viewers of the lasting jobs.
     pub(crate) fn tells_of_jobs(&self) -> bool {
-        self.ask(CONTROL, "GET /v1/snapshot", VIEWERS, "").contains(jobs::LASTING)
+        self.ask(CONTROL, "GET /v1/snapshot", VIEWERS, "")
+            .contains(jobs::LASTING)
     }
 
     /// Whether the current epoch has each host where its cable is now.
     pub(crate) fn is_published(&self) -> bool {
-        let Ok(Some(epoch)) = current_epoch(self.shared.path()) else { return false };
+        let Ok(Some(epoch)) = current_epoch(self.shared.path()) else {
+            return false;
+        };
         let cables = self.up.lab.plan().unwrap().cables;
-        let is_there = |host: &str, switch: &str| cables.iter().any(|cable| cable.joins(host, switch));
-        epoch.topology.hosts.len() == HOSTS.len() && epoch.topology.hosts.iter().all(|(name, host)| is_there(name, &host.switch))
+        let is_there =
+            |host: &str, switch: &str| cables.iter().any(|cable| cable.joins(host, switch));
+        epoch.topology.hosts.len() == HOSTS.len()
+            && epoch
+                .topology
+                .hosts
+                .iter()
+                .all(|(name, host)| is_there(name, &host.switch))
     }
 
     /// The number of the current epoch; 0 before the first.
     pub(crate) fn epoch(&self) -> u64 {
-        directory::reading::current(self.shared.path()).unwrap().map_or(0, |pointer| pointer.number)
+        directory::reading::current(self.shared.path())
+            .unwrap()
+            .map_or(0, |pointer| pointer.number)
     }
 
     /// Whether the communicators of so many lasting jobs all follow the current epoch.
     pub(crate) fn is_followed(&self, jobs: usize) -> bool {
         let epoch = self.epoch();
         let records = records(&self.jobs());
-        let lasting: Vec<&JobRecord> = records.iter().filter(|record| record.program.starts_with(jobs::LASTING)).collect();
+        let lasting: Vec<&JobRecord> = records
+            .iter()
+            .filter(|record| record.program.starts_with(jobs::LASTING))
+            .collect();
         lasting.len() == COMMUNICATORS * jobs && lasting.iter().all(|record| record.epoch == epoch)
     }
 }
 
 /// What jobs have written; whatever else is there is passed over.
 fn records(folder: &Path) -> Vec<JobRecord> {
-    let files = fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    files.filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok()).collect()
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    files
+        .filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok())
+        .collect()
 }
 
 impl StressCluster {
@@ -166,11 +248,20 @@ impl StressCluster {
     fn keep_journals(&self) {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stress");
         let _ = fs::create_dir_all(&kept);
-        let journals = fs::read_dir(self.up.folder.path()).into_iter().flatten().flatten();
-        for journal in journals.filter(|entry| entry.file_name().to_string_lossy().starts_with("journal-")) {
+        let journals = fs::read_dir(self.up.folder.path())
+            .into_iter()
+            .flatten()
+            .flatten();
+        for journal in
+            journals.filter(|entry| entry.file_name().to_string_lossy().starts_with("journal-"))
+        {
             let _ = fs::copy(journal.path(), kept.join(journal.file_name()));
         }
-        eprintln!("their journals are in {}; cables: {:?}", kept.display(), self.up.lab.plan().map(|plan| plan.cables));
+        eprintln!(
+            "their journals are in {}; cables: {:?}",
+            kept.display(),
+            self.up.lab.plan().map(|plan| plan.cables)
+        );
     }
 }
 
@@ -180,7 +271,10 @@ impl Drop for StressCluster {
         self.shared.go_on();
         self.kill_controller();
         if std::thread::panicking() {
-            eprintln!("the controllers said:\n{}", fs::read_to_string(self.up.path("controller.log")).unwrap_or_default());
+            eprintln!(
+                "the controllers said:\n{}",
+                fs::read_to_string(self.up.path("controller.log")).unwrap_or_default()
+            );
             self.keep_journals();
         }
     }

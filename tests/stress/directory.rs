@@ -1,4 +1,5 @@
-//! A shared directory as each host sees it, and how such a view can be wrong; and the directory itself, frozen.
+//! A shared directory as each host sees it, and how such a view can be wrong; and the directory
+//! itself, frozen.
 use super::cluster::{HOSTS, StressCluster};
 use crate::common::stalled_storage::StallableFolder;
 use directory::pointer::EpochPointer;
@@ -17,14 +18,16 @@ pub(crate) enum DirectoryTrouble {
 }
 
 impl DirectoryTrouble {
-    /// Two a round, every fourth time a frost among them. Views mostly on a host with the first rank of some communicator: the others'
-    /// are never looked at.
+    /// Two a round, every fourth time a frost among them. Views mostly on a host with the first
+    /// rank of some communicator: the others' are never looked at.
     pub(crate) fn of(round: u64, random: &mut SplitMix64) -> [DirectoryTrouble; 2] {
         let host = [0, 1, 0, 1, 0, 1, 2, 3][random.below(8)];
         let other = (host + 1 + random.below(3)) % HOSTS.len();
         // Frosts come between them: so many were before.
         let next = (2 * round - (round + 1) / 4) as usize;
-        let spoilt = |host: usize, kind: usize| DirectoryTrouble::Spoilt(HOSTS[host], VIEWS[kind % VIEWS.len()]);
+        let spoilt = |host: usize, kind: usize| {
+            DirectoryTrouble::Spoilt(HOSTS[host], VIEWS[kind % VIEWS.len()])
+        };
         match round % 4 {
             2 => [DirectoryTrouble::Frozen, spoilt(host, next)],
             _ => [spoilt(host, next), spoilt(other, next + 1)],
@@ -103,9 +106,19 @@ const VIEWS: [DirectoryView; 9] = [
 
 impl DirectoryViews {
     /// All hosts see the directory itself.
-    pub(crate) fn new(folder: PathBuf, shared: &Path, mirror: StallableFolder, hosts: &[&str]) -> DirectoryViews {
+    pub(crate) fn new(
+        folder: PathBuf,
+        shared: &Path,
+        mirror: StallableFolder,
+        hosts: &[&str],
+    ) -> DirectoryViews {
         fs::create_dir(&folder).unwrap();
-        let views = DirectoryViews { folder, shared: shared.to_owned(), mirror, made: 0 };
+        let views = DirectoryViews {
+            folder,
+            shared: shared.to_owned(),
+            mirror,
+            made: 0,
+        };
         hosts.iter().for_each(|host| views.mend(host));
         views
     }
@@ -128,7 +141,14 @@ impl DirectoryViews {
                 damage(&copy, view, random);
             }
         }
-        self.turn(host, if let DirectoryView::Stopped = view { self.mirror.path() } else { &copy });
+        self.turn(
+            host,
+            if let DirectoryView::Stopped = view {
+                self.mirror.path()
+            } else {
+                &copy
+            },
+        );
     }
 
     /// By a rename, between two of the job's looks or in the middle of one.
@@ -160,18 +180,35 @@ fn damage(copy: &Path, view: DirectoryView, random: &mut SplitMix64) {
     let line = fs::read_to_string(&pointer).unwrap();
     let mut epochs: Vec<PathBuf> = entries(&copy.join("epochs"));
     // What was on its way when it was copied is no epoch.
-    epochs.retain(|epoch| epoch.file_name().is_some_and(|name| name.len() == 8) && epoch.join("manifest.json").is_file());
+    epochs.retain(|epoch| {
+        epoch.file_name().is_some_and(|name| name.len() == 8)
+            && epoch.join("manifest.json").is_file()
+    });
     epochs.sort();
     match view {
-        DirectoryView::Stale | DirectoryView::Empty | DirectoryView::Missing | DirectoryView::Stopped => return,
-        DirectoryView::PointerCut => return fs::write(pointer, &line[..random.below(line.len())]).unwrap(),
+        DirectoryView::Stale
+        | DirectoryView::Empty
+        | DirectoryView::Missing
+        | DirectoryView::Stopped => return,
+        DirectoryView::PointerCut => {
+            return fs::write(pointer, &line[..random.below(line.len())]).unwrap();
+        }
         DirectoryView::Older => {
             let older = &epochs[epochs.len().saturating_sub(2)];
-            let number = older.file_name().unwrap().to_str().unwrap().parse().unwrap();
+            let number = older
+                .file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .parse()
+                .unwrap();
             let manifest = fs::read(older.join("manifest.json")).unwrap();
             return fs::write(pointer, EpochPointer::new(number, &manifest).to_string()).unwrap();
         }
-        DirectoryView::FilesMissing => epochs.iter().flat_map(|epoch| entries(epoch)).for_each(|file| fs::remove_file(file).unwrap()),
+        DirectoryView::FilesMissing => epochs
+            .iter()
+            .flat_map(|epoch| entries(epoch))
+            .for_each(|file| fs::remove_file(file).unwrap()),
         DirectoryView::Cut | DirectoryView::Flipped => epochs.iter().for_each(|epoch| {
             let files = entries(epoch);
             let file = &files[random.below(files.len())];
@@ -190,5 +227,10 @@ fn damage(copy: &Path, view: DirectoryView, random: &mut SplitMix64) {
 
 /// What is in it; nothing if it has gone meanwhile.
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect()
 }

@@ -13,7 +13,8 @@ const USER: u32 = 65534;
 /// Octets of a fat record: most are larger than any that is read.
 const FAT: [usize; 4] = [60_000, 900_000, 2 << 20, 4 << 20];
 
-/// Everything but a job record, and records that are too large, in a few MB. The fat ones come as standard input, one a line.
+/// Everything but a job record, and records that are too large, in a few MB. The fat ones come as
+/// standard input, one a line.
 const SCRIPT: &str = r#"umask 0
 ln -s /etc/shadow sym.json; ln -s /dev/zero zero.json; ln -s . loop.json
 mkfifo fifo.json; mkdir dir.json; truncate -s 8G sparse.json
@@ -30,8 +31,23 @@ echo '{}' >unread.json; chmod 0 unread.json
 pub(crate) fn leave(jobs: &Path) {
     let user = USER.to_string();
     let mut command = Command::new("setpriv");
-    command.args(["--reuid", &user, "--regid", &user, "--clear-groups", "sh", "-c", SCRIPT]).current_dir(jobs);
-    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("setpriv, of util-linux");
+    command
+        .args([
+            "--reuid",
+            &user,
+            "--regid",
+            &user,
+            "--clear-groups",
+            "sh",
+            "-c",
+            SCRIPT,
+        ])
+        .current_dir(jobs);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("setpriv, of util-linux");
     let mut input = child.stdin.take().unwrap();
     for octets in FAT {
         writeln!(input, "{}", fat(octets)).unwrap();
@@ -39,12 +55,18 @@ pub(crate) fn leave(jobs: &Path) {
     drop(input);
     let output = child.wait_with_output().unwrap();
     let left = left(jobs).len();
-    assert!(output.status.success() && left > 600, "{left} files left: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success() && left > 600,
+        "{left} files left: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// A record of many hosts, in about so many octets.
 fn fat(octets: usize) -> String {
-    let hosts = (0..octets / 250).map(|n| format!("h{n:05}{}", "x".repeat(240))).collect();
+    let hosts = (0..octets / 250)
+        .map(|n| format!("h{n:05}{}", "x".repeat(240)))
+        .collect();
     let record = JobRecord {
         id: format!("fat{octets}"),
         program: "a.out".to_owned(),
@@ -67,12 +89,21 @@ fn fat(octets: usize) -> String {
 pub(crate) fn clear(jobs: &Path) {
     for path in left(jobs) {
         let is_folder = path.symlink_metadata().is_ok_and(|what| what.is_dir());
-        let _ = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        let _ = if is_folder {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
+        };
     }
     assert!(left(jobs).is_empty(), "{:?}", left(jobs));
 }
 
 fn left(jobs: &Path) -> Vec<PathBuf> {
     let is_theirs = |path: &PathBuf| path.symlink_metadata().is_ok_and(|what| what.uid() == USER);
-    fs::read_dir(jobs).unwrap().flatten().map(|entry| entry.path()).filter(is_theirs).collect()
+    fs::read_dir(jobs)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(is_theirs)
+        .collect()
 }

@@ -1,5 +1,5 @@
-//! MPI programs on the lab's hosts: the four that outlive everything, and short ones beside them. Each tells of its checked calls once a
-//! second, so that one that hangs is seen.
+//! MPI programs on the lab's hosts: the four that outlive everything, and short ones beside them.
+//! Each tells of its checked calls once a second, so that one that hangs is seen.
 use super::HANGS;
 use super::cluster::StressCluster;
 use crate::common::job::compiled;
@@ -65,34 +65,87 @@ impl RunningJob {
     pub(crate) fn lasting(cluster: &StressCluster, kind: JobKind) -> RunningJob {
         let (mpi, ways) = kind;
         let name = format!("{mpi} {}", ways.unwrap_or("as the table says"));
-        RunningJob::start(cluster, &RequestedJob { name, kind, source: "steady.c", arguments: Vec::new(), settings: Vec::new() }, LASTING)
+        RunningJob::start(
+            cluster,
+            &RequestedJob {
+                name,
+                kind,
+                source: "steady.c",
+                arguments: Vec::new(),
+                settings: Vec::new(),
+            },
+            LASTING,
+        )
     }
 
     /// Starts it under a name that its job records show. A job of steady.c needs no arguments.
-    pub(crate) fn start(cluster: &StressCluster, ordered: &RequestedJob, program: &str) -> RunningJob {
+    pub(crate) fn start(
+        cluster: &StressCluster,
+        ordered: &RequestedJob,
+        program: &str,
+    ) -> RunningJob {
         let (mpi, ways) = ordered.kind;
-        let built = cluster.up.path(&format!("{program}-{}-{mpi}", ordered.source));
+        let built = cluster
+            .up
+            .path(&format!("{program}-{}-{mpi}", ordered.source));
         if !built.exists() {
             fs::copy(compiled(ordered.source, mpi, &[]), &built).unwrap();
         }
         let alive = cluster.up.path(&format!("{} lives", ordered.name));
-        let library = if mpi == "openmpi" { Mpi::OpenMpi } else { Mpi::Mpich };
-        let job = MpiJob { timeout: Some(Duration::from_secs(LIMIT)), ..MpiJob::new(library) };
+        let library = if mpi == "openmpi" {
+            Mpi::OpenMpi
+        } else {
+            Mpi::Mpich
+        };
+        let job = MpiJob {
+            timeout: Some(Duration::from_secs(LIMIT)),
+            ..MpiJob::new(library)
+        };
         let mut command = cluster.up.lab.mpirun(&job, ["env"]);
-        command.args(&ordered.settings).arg(cluster.in_view()).arg(&built).args(&ordered.arguments);
+        command
+            .args(&ordered.settings)
+            .arg(cluster.in_view())
+            .arg(&built)
+            .args(&ordered.arguments);
         if ordered.arguments.is_empty() {
             command.arg(LIMIT.to_string()).arg(&alive).arg(REST);
         }
-        command.env_remove("HEDDLE_FORCE").env_remove("HEDDLE").envs(ways.map(|ways| ("HEDDLE_FORCE", ways)));
-        command.env("HEDDLE_AFTER", "0").env("HEDDLE_VERBOSE", "1").env("HEDDLE_WATCHDOG", "2");
-        let mut child = KilledAtEnd(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-        let told = Arc::new(Mutex::new(JobProgress { calls: 0, at: Instant::now(), beside: String::new() }));
-        let streams: [Box<dyn Read + Send>; 2] = [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+        command
+            .env_remove("HEDDLE_FORCE")
+            .env_remove("HEDDLE")
+            .envs(ways.map(|ways| ("HEDDLE_FORCE", ways)));
+        command
+            .env("HEDDLE_AFTER", "0")
+            .env("HEDDLE_VERBOSE", "1")
+            .env("HEDDLE_WATCHDOG", "2");
+        let mut child = KilledAtEnd(
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap(),
+        );
+        let told = Arc::new(Mutex::new(JobProgress {
+            calls: 0,
+            at: Instant::now(),
+            beside: String::new(),
+        }));
+        let streams: [Box<dyn Read + Send>; 2] = [
+            Box::new(child.stdout.take().unwrap()),
+            Box::new(child.stderr.take().unwrap()),
+        ];
         let readers = streams.map(|stream| {
             let told = Arc::clone(&told);
             std::thread::spawn(move || listen(stream, &told))
         });
-        RunningJob { name: ordered.name.clone(), child: Mutex::new(child), alive, told, readers: readers.into() }
+        RunningJob {
+            name: ordered.name.clone(),
+            child: Mutex::new(child),
+            alive,
+            told,
+            readers: readers.into(),
+        }
     }
 
     fn told(&self) -> MutexGuard<'_, JobProgress> {
@@ -123,27 +176,45 @@ impl RunningJob {
     pub(crate) fn end(mut self) -> EndedJob {
         self.told().at = Instant::now();
         while !self.has_ended() {
-            assert!(self.told().at.elapsed() < HANGS, "{} hangs: {}", self.name, self.said());
+            assert!(
+                self.told().at.elapsed() < HANGS,
+                "{} hangs: {}",
+                self.name,
+                self.said()
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
         let status = self.child.lock().unwrap().wait().unwrap();
-        self.readers.drain(..).for_each(|reader| reader.join().unwrap());
+        self.readers
+            .drain(..)
+            .for_each(|reader| reader.join().unwrap());
         let calls = self.calls();
         let said = self.told().beside.clone();
         assert!(status.success(), "{}: {status}: {said}", self.name);
-        let counted = said.lines().rfind(|line| line.contains(" wrong")).unwrap_or_else(|| panic!("no count: {said}"));
+        let counted = said
+            .lines()
+            .rfind(|line| line.contains(" wrong"))
+            .unwrap_or_else(|| panic!("no count: {said}"));
         assert!(counted.ends_with(" 0 wrong"), "{}: {said}", self.name);
-        EndedJob { line: format!("{}: {counted}", self.name), calls, said }
+        EndedJob {
+            line: format!("{}: {counted}", self.name),
+            calls,
+            said,
+        }
     }
 }
 
 /// Takes what a job says, to its end.
 fn listen(stream: impl Read, told: &Mutex<JobProgress>) {
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
-        let counted = line.split_once(": ").and_then(|(_, counted)| counted.split_once(" calls so far, 0 wrong"));
+        let counted = line
+            .split_once(": ")
+            .and_then(|(_, counted)| counted.split_once(" calls so far, 0 wrong"));
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
         match counted {
-            Some((counted, _)) => (told.calls, told.at) = (counted.parse().unwrap(), Instant::now()),
+            Some((counted, _)) => {
+                (told.calls, told.at) = (counted.parse().unwrap(), Instant::now())
+            }
             None => told.beside += &(line + "\n"),
         }
     }

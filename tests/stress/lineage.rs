@@ -1,5 +1,6 @@
-//! No epoch is lost: whoever looks sees them ascend, the directory has the last ones without a gap, `heddle history` says the same, and
-//! each controller's journal has one publication for each number it used.
+//! No epoch is lost: whoever looks sees them ascend, the directory has the last ones without a gap,
+//! `heddle history` says the same, and each controller's journal has one publication for each
+//! number it used.
 use super::cluster::StressCluster;
 use crate::common::HEDDLE;
 use controller::history::HistoryEntry;
@@ -29,11 +30,18 @@ impl EpochWatcher {
             while !stopped.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(20));
                 let pointer = current(&shared).expect("the pointer is whole at each moment");
-                seen.extend(pointer.map(|pointer| pointer.number).filter(|number| seen.last() != Some(number)));
+                seen.extend(
+                    pointer
+                        .map(|pointer| pointer.number)
+                        .filter(|number| seen.last() != Some(number)),
+                );
             }
             seen
         };
-        EpochWatcher { stop, thread: Some(std::thread::spawn(look)) }
+        EpochWatcher {
+            stop,
+            thread: Some(std::thread::spawn(look)),
+        }
     }
 
     fn seen(mut self) -> Vec<u64> {
@@ -51,24 +59,57 @@ impl Drop for EpochWatcher {
 /// Insists on all of that.
 pub(crate) fn check(cluster: &StressCluster, watcher: EpochWatcher) {
     let seen = watcher.seen();
-    assert!(seen.is_sorted_by(|a, b| a < b), "the pointer went back: {seen:?}");
+    assert!(
+        seen.is_sorted_by(|a, b| a < b),
+        "the pointer went back: {seen:?}"
+    );
 
     let shared = cluster.shared.path();
     let last = cluster.epoch();
     let kept: Vec<u64> = (last.saturating_sub(KEEP - 1).max(1)..=last).collect();
-    assert_eq!(numbers(&shared.join("epochs")).unwrap(), kept, "epochs/ up to {last}");
+    assert_eq!(
+        numbers(&shared.join("epochs")).unwrap(),
+        kept,
+        "epochs/ up to {last}"
+    );
 
-    let history = Command::new(HEDDLE).args(["history", "--format", "json", "--dir"]).arg(shared).output().unwrap();
+    let history = Command::new(HEDDLE)
+        .args(["history", "--format", "json", "--dir"])
+        .arg(shared)
+        .output()
+        .unwrap();
     let history: Vec<HistoryEntry> = serde_json::from_slice(&history.stdout).unwrap();
-    assert_eq!(history.iter().map(|entry| entry.info.number).collect::<Vec<u64>>(), kept, "heddle history");
-    assert!(history.iter().all(|entry| entry.problem.is_none() && entry.current == (entry.info.number == last)), "{history:?}");
+    assert_eq!(
+        history
+            .iter()
+            .map(|entry| entry.info.number)
+            .collect::<Vec<u64>>(),
+        kept,
+        "heddle history"
+    );
+    assert!(
+        history
+            .iter()
+            .all(|entry| entry.problem.is_none() && entry.current == (entry.info.number == last)),
+        "{history:?}"
+    );
 
-    let journals: Vec<ControllerRun> = (1..=cluster.controllers).map(|started| ControllerRun::read(&cluster.journal(started))).collect();
-    let next = journals.iter().skip(1).map(|run| run.highest_before).chain([last]);
+    let journals: Vec<ControllerRun> = (1..=cluster.controllers)
+        .map(|started| ControllerRun::read(&cluster.journal(started)))
+        .collect();
+    let next = journals
+        .iter()
+        .skip(1)
+        .map(|run| run.highest_before)
+        .chain([last]);
     for (at, (run, highest)) in journals.iter().zip(next).enumerate() {
         // Who is killed between the pointer's move and the journal's line has published one more.
         let (told, killed) = (run.highest_before + run.published, at + 1 < journals.len());
-        assert!(told == highest || killed && told + 1 == highest, "controller {}: {run:?}, then the highest is {highest}", at + 1);
+        assert!(
+            told == highest || killed && told + 1 == highest,
+            "controller {}: {run:?}, then the highest is {highest}",
+            at + 1
+        );
     }
 }
 
@@ -82,12 +123,21 @@ struct ControllerRun {
 
 impl ControllerRun {
     fn read(journal: &Path) -> ControllerRun {
-        let mut run = ControllerRun { highest_before: 0, published: 0 };
+        let mut run = ControllerRun {
+            highest_before: 0,
+            published: 0,
+        };
         // The last line of a killed controller may be cut.
-        let lines = fs::read_to_string(journal).unwrap_or_else(|e| panic!("{}: {e}", journal.display()));
-        for line in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        let lines =
+            fs::read_to_string(journal).unwrap_or_else(|e| panic!("{}: {e}", journal.display()));
+        for line in lines
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        {
             let event = &line["event"];
-            run.highest_before = event["started"]["highest"].as_u64().unwrap_or(run.highest_before);
+            run.highest_before = event["started"]["highest"]
+                .as_u64()
+                .unwrap_or(run.highest_before);
             run.published += u64::from(event.get("published").is_some());
         }
         run

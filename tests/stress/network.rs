@@ -22,7 +22,8 @@ pub(crate) enum NetworkTrouble {
 }
 
 impl NetworkTrouble {
-    /// Three of seven are moves; seven and what the other families go by have no divisor in common, so that all meet all.
+    /// Three of seven are moves; seven and what the other families go by have no divisor in common,
+    /// so that all meet all.
     pub(crate) fn of(round: u64, random: &mut SplitMix64) -> NetworkTrouble {
         let (host, switch) = (HOSTS[random.below(4)], random.below(3));
         let (one, other) = (SWITCHES[switch], SWITCHES[(switch + 1) % 3]);
@@ -48,14 +49,34 @@ impl NetworkTrouble {
 
     pub(crate) fn cause(&self, cluster: &mut StressCluster) {
         let lab = &cluster.up.lab;
-        let is_there = |host: &str, switch: &str| lab.plan().unwrap().cables.iter().any(|cable| cable.joins(host, switch));
+        let is_there = |host: &str, switch: &str| {
+            lab.plan()
+                .unwrap()
+                .cables
+                .iter()
+                .any(|cable| cable.joins(host, switch))
+        };
         match *self {
             NetworkTrouble::Move(host, switch) => {
-                let next = SWITCHES.iter().position(|s| *s == switch).map_or(0, |at| (at + 1) % SWITCHES.len());
-                lab.move_host(host, if is_there(host, switch) { SWITCHES[next] } else { switch }).unwrap();
+                let next = SWITCHES
+                    .iter()
+                    .position(|s| *s == switch)
+                    .map_or(0, |at| (at + 1) % SWITCHES.len());
+                lab.move_host(
+                    host,
+                    if is_there(host, switch) {
+                        SWITCHES[next]
+                    } else {
+                        switch
+                    },
+                )
+                .unwrap();
             }
             NetworkTrouble::Pull(host) => {
-                let switch = SWITCHES.iter().find(|switch| is_there(host, switch)).unwrap();
+                let switch = SWITCHES
+                    .iter()
+                    .find(|switch| is_there(host, switch))
+                    .unwrap();
                 lab.cut(host, switch).unwrap();
                 std::thread::sleep(OUT);
                 lab.join(host, switch, None).unwrap();
@@ -65,7 +86,9 @@ impl NetworkTrouble {
                 cluster.out = Some((a, b));
             }
             NetworkTrouble::Bridge(switch) => {
-                cluster.up.exec(switch, &["ip", "link", "set", "br0", "down"]);
+                cluster
+                    .up
+                    .exec(switch, &["ip", "link", "set", "br0", "down"]);
                 std::thread::sleep(OUT);
                 cluster.up.exec(switch, &["ip", "link", "set", "br0", "up"]);
             }
@@ -80,6 +103,9 @@ impl NetworkTrouble {
 
     /// Puts a trunk back; whether one was out.
     pub(crate) fn repair(cluster: &mut StressCluster) -> bool {
-        cluster.out.take().is_some_and(|(a, b)| cluster.up.lab.join(a, b, None).is_ok())
+        cluster
+            .out
+            .take()
+            .is_some_and(|(a, b)| cluster.up.lab.join(a, b, None).is_ok())
     }
 }

@@ -1,4 +1,5 @@
-//! What others do to the controller: they ask by halves, send traps, lie, fill its folder of job records, or kill it.
+//! What others do to the controller: they ask by halves, send traps, lie, fill its folder of job
+//! records, or kill it.
 use super::cluster::{AGENTS, HOSTS, SWITCHES, StressCluster};
 use super::hostile_records;
 use crate::common::HEDDLE;
@@ -35,11 +36,13 @@ pub(crate) enum OutsiderTrouble {
 }
 
 /// What guests hold open until the round is over.
-pub(crate) struct HeldConnections(#[allow(dead_code, reason = "open until it is dropped")] Vec<TcpStream>);
+pub(crate) struct HeldConnections(
+    #[allow(dead_code, reason = "open until it is dropped")] Vec<TcpStream>,
+);
 
 impl OutsiderTrouble {
-    /// What meets the controller in a round. Rubbish is left while nobody reads it, and never on a directory that is frozen, where it
-    /// could not be left.
+    /// What meets the controller in a round. Rubbish is left while nobody reads it, and never on a
+    /// directory that is frozen, where it could not be left.
     pub(crate) fn of(round: u64, random: &mut SplitMix64) -> Vec<OutsiderTrouble> {
         let (node, switch) = (HOSTS[random.below(4)], SWITCHES[random.below(3)]);
         match round % 4 {
@@ -64,11 +67,21 @@ impl OutsiderTrouble {
         }
     }
 
-    pub(crate) fn cause(&self, cluster: &mut StressCluster, random: &mut SplitMix64) -> HeldConnections {
+    pub(crate) fn cause(
+        &self,
+        cluster: &mut StressCluster,
+        random: &mut SplitMix64,
+    ) -> HeldConnections {
         match *self {
             OutsiderTrouble::HalfRequests(node) => {
                 let api = cluster.api();
-                let held = HeldConnections(cluster.up.lab.within_network(node, || Ok(half_requests(api, random))).unwrap());
+                let held = HeldConnections(
+                    cluster
+                        .up
+                        .lab
+                        .within_network(node, || Ok(half_requests(api, random)))
+                        .unwrap(),
+                );
                 super::wait("an answer beside half requests", &[], || cluster.is_well());
                 return held;
             }
@@ -99,7 +112,9 @@ impl OutsiderTrouble {
             OutsiderTrouble::Killed => cluster.start_controller(),
             OutsiderTrouble::Rubbish => {
                 cluster.start_controller();
-                super::wait("the controller tells of jobs beside rubbish", &[], || cluster.tells_of_jobs());
+                super::wait("the controller tells of jobs beside rubbish", &[], || {
+                    cluster.tells_of_jobs()
+                });
                 hostile_records::clear(&cluster.jobs());
             }
             _ => {}
@@ -109,8 +124,12 @@ impl OutsiderTrouble {
 
 /// Connections that say nothing, or something without an end.
 fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
-    const SAID: [&str; 4] =
-        ["", "G", "GET /healthz HTTP/1.1\r\nX-a: ", "POST /v1/hosts/n0/report HTTP/1.1\r\nHost: c\r\nContent-Length: 900000\r\n\r\n{"];
+    const SAID: [&str; 4] = [
+        "",
+        "G",
+        "GET /healthz HTTP/1.1\r\nX-a: ",
+        "POST /v1/hosts/n0/report HTTP/1.1\r\nHost: c\r\nContent-Length: 900000\r\n\r\n{",
+    ];
     let begin = |_| {
         let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5)).ok()?;
         let said = SAID[random.below(SAID.len())];
@@ -122,32 +141,69 @@ fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
 
 /// Lies that are refused, then some that only who has the token can tell, then the truth.
 fn lie(cluster: &StressCluster, host: &'static str, random: &mut SplitMix64) {
-    let look = [HEDDLE, "agent", "--once", "--listen", "0s", "--slots", "1", "--format", "json"];
+    let look = [
+        HEDDLE, "agent", "--once", "--listen", "0s", "--slots", "1", "--format", "json",
+    ];
     let truth = cluster.up.exec(host, &look);
     let honest: HostReport = serde_json::from_str(&truth).unwrap();
     let tell = |name: &str, token: &str, report: &HostReport| {
-        cluster.answer(host, &format!("POST /v1/hosts/{name}/report"), token, &serde_json::to_string(report).unwrap())
+        cluster.answer(
+            host,
+            &format!("POST /v1/hosts/{name}/report"),
+            token,
+            &serde_json::to_string(report).unwrap(),
+        )
     };
-    let insist = |what: &str, status: &str, answer: &str| assert!(answer.starts_with(status), "{what} of {host}: {answer:?}");
+    let insist = |what: &str, status: &str, answer: &str| {
+        assert!(answer.starts_with(status), "{what} of {host}: {answer:?}")
+    };
 
-    insist("a wrong token", "HTTP/1.1 401", &tell(host, "agents-show-something-else-here", &honest));
+    insist(
+        "a wrong token",
+        "HTTP/1.1 401",
+        &tell(host, "agents-show-something-else-here", &honest),
+    );
     let mut broadcast = honest.clone();
-    broadcast.nics.iter_mut().for_each(|nic| nic.addresses = vec![("10.77.255.255".parse().unwrap(), 16)]);
-    insist("a broadcast address", "HTTP/1.1 422", &tell(host, AGENTS, &broadcast));
-    let other = HOSTS[(HOSTS.iter().position(|name| *name == host).unwrap() + 1 + random.below(3)) % HOSTS.len()];
-    insist("another host's name", "HTTP/1.1 403", &tell(other, AGENTS, &honest));
+    broadcast
+        .nics
+        .iter_mut()
+        .for_each(|nic| nic.addresses = vec![("10.77.255.255".parse().unwrap(), 16)]);
+    insist(
+        "a broadcast address",
+        "HTTP/1.1 422",
+        &tell(host, AGENTS, &broadcast),
+    );
+    let other = HOSTS[(HOSTS.iter().position(|name| *name == host).unwrap() + 1 + random.below(3))
+        % HOSTS.len()];
+    insist(
+        "another host's name",
+        "HTTP/1.1 403",
+        &tell(other, AGENTS, &honest),
+    );
 
     // The last word is the truth, and it is heard: a host may report twice a second.
     let spares = cluster.up.lab.plan().unwrap().node(other).unwrap().mac;
     for flap in 0..FLAPS {
         let mut lie = honest.clone();
         lie.slots = [64, 1][flap % 2];
-        lie.nics.iter_mut().filter(|_| flap % 3 == 1).for_each(|nic| nic.mac = Some(spares));
-        lie.heard = honest.nics.iter().map(|nic| claimed(&nic.name, SWITCHES[random.below(SWITCHES.len())])).collect();
+        lie.nics
+            .iter_mut()
+            .filter(|_| flap % 3 == 1)
+            .for_each(|nic| nic.mac = Some(spares));
+        lie.heard = honest
+            .nics
+            .iter()
+            .map(|nic| claimed(&nic.name, SWITCHES[random.below(SWITCHES.len())]))
+            .collect();
         let answer = tell(host, AGENTS, &lie);
-        assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 429"), "lies of {host}: {answer:?}");
+        assert!(
+            answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 429"),
+            "lies of {host}: {answer:?}"
+        );
     }
-    super::wait("the truth is heard", &[], || tell(host, AGENTS, &honest).starts_with("HTTP/1.1 200"));
+    super::wait("the truth is heard", &[], || {
+        tell(host, AGENTS, &honest).starts_with("HTTP/1.1 200")
+    });
 }
 
 /// A card's word that its cable goes to a switch.
@@ -162,5 +218,9 @@ fn claimed(nic: &str, switch: &str) -> HeardFrame {
         name: switch.to_owned(),
         capabilities: None,
     };
-    HeardFrame { nic: nic.to_owned(), at: Millis(5), said }
+    HeardFrame {
+        nic: nic.to_owned(),
+        at: Millis(5),
+        said,
+    }
 }

@@ -1,4 +1,5 @@
-//! Short MPI programs beside the four that last: many communicators, signals, no descriptors, no helper.
+//! Short MPI programs beside the four that last: many communicators, signals, no descriptors, no
+//! helper.
 use super::cluster::StressCluster;
 use super::jobs::{JobKind, RequestedJob, RunningJob};
 use super::{CALLS, HANGS};
@@ -99,7 +100,12 @@ impl RunningPrograms {
         self.begun += 1;
         let views = cluster.up.path(&format!("views-{}", self.begun));
         symlink(cluster.up.path("views"), &views).unwrap();
-        let communicators = |what: &str, number: u32| ("comms.c", vec![what.to_owned(), number.to_string(), "tell".to_owned()]);
+        let communicators = |what: &str, number: u32| {
+            (
+                "comms.c",
+                vec![what.to_owned(), number.to_string(), "tell".to_owned()],
+            )
+        };
         let (source, arguments) = match trouble {
             ProgramTrouble::Brief(_) => communicators("brief", BRIEF),
             ProgramTrouble::Live(_) => communicators("live", LIVE),
@@ -110,22 +116,47 @@ impl RunningPrograms {
             ProgramTrouble::Descriptors(_) => Some("STEADY_FULL=1".to_owned()),
             _ => None,
         };
-        let settings = set.into_iter().chain([format!("STRESS_VIEWS=views-{}", self.begun)]).collect();
+        let settings = set
+            .into_iter()
+            .chain([format!("STRESS_VIEWS=views-{}", self.begun)])
+            .collect();
         let name = format!("{} {trouble:?}", self.begun);
-        let job = RunningJob::start(cluster, &RequestedJob { name, kind: trouble.kind(), source, arguments, settings }, GUEST);
-        self.under_way.push_back(RunningProgram { trouble, job, views, began: Instant::now() });
+        let job = RunningJob::start(
+            cluster,
+            &RequestedJob {
+                name,
+                kind: trouble.kind(),
+                source,
+                arguments,
+                settings,
+            },
+            GUEST,
+        );
+        self.under_way.push_back(RunningProgram {
+            trouble,
+            job,
+            views,
+            began: Instant::now(),
+        });
     }
 
-    /// Waits for the first calls of all: no MPI library begins on a host whose cable is out, with heddle or without.
+    /// Waits for the first calls of all: no MPI library begins on a host whose cable is out, with
+    /// heddle or without.
     pub(crate) fn have_begun(&self) {
         for guest in &self.under_way {
             goes_on_by(&guest.job, u64::from(guest.job.calls() == 0));
         }
     }
 
-    /// Ends those that call until they are told to end, which have run through a round, and the oldest others where there are many.
+    /// Ends those that call until they are told to end, which have run through a round, and the
+    /// oldest others where there are many.
     pub(crate) fn end_some(&mut self) {
-        let is_told = |guest: &RunningProgram| !matches!(guest.trouble, ProgramTrouble::Brief(_) | ProgramTrouble::Live(_));
+        let is_told = |guest: &RunningProgram| {
+            !matches!(
+                guest.trouble,
+                ProgramTrouble::Brief(_) | ProgramTrouble::Live(_)
+            )
+        };
         while let Some(at) = self.under_way.iter().position(is_told) {
             self.end(at);
         }
@@ -141,7 +172,9 @@ impl RunningPrograms {
     }
 
     fn end(&mut self, at: usize) {
-        let Some(guest) = self.under_way.remove(at) else { return };
+        let Some(guest) = self.under_way.remove(at) else {
+            return;
+        };
         let began = guest.began;
         match guest.trouble {
             ProgramTrouble::Brief(_) => self.communicators += BRIEF,
@@ -150,16 +183,29 @@ impl RunningPrograms {
                 goes_on_by(&guest.job, CALLS);
                 let has_helpers = !helpers(&guest.views).is_empty();
                 let full = matches!(guest.trouble, ProgramTrouble::Descriptors(_));
-                assert!(has_helpers != full, "a descriptor was free, or none was: {}", guest.job.said());
+                assert!(
+                    has_helpers != full,
+                    "a descriptor was free, or none was: {}",
+                    guest.job.said()
+                );
                 guest.job.tell_to_end();
             }
             ProgramTrouble::Helpers(_) => lose_helpers(&guest),
         }
         let ended = guest.job.end();
-        println!("    {} after {:.0} s", ended.line, began.elapsed().as_secs_f64());
+        println!(
+            "    {} after {:.0} s",
+            ended.line,
+            began.elapsed().as_secs_f64()
+        );
         if let ProgramTrouble::Helpers(_) = guest.trouble {
-            // The one place that knows the words of that line. The ranks with a communicator of their own to lead say it: 0 and 1.
-            let told = ended.said.lines().filter(|line| line.contains("the process that reads it for this job is lost")).count();
+            // The one place that knows the words of that line. The ranks with a communicator of
+            // their own to lead say it: 0 and 1.
+            let told = ended
+                .said
+                .lines()
+                .filter(|line| line.contains("the process that reads it for this job is lost"))
+                .count();
             assert!((1..=2).contains(&told), "told {told} times: {}", ended.said);
         }
     }
@@ -180,7 +226,14 @@ fn lose_helpers(guest: &RunningProgram) {
     goes_on_by(&guest.job, CALLS);
     let helpers = helpers(&guest.views);
     assert!(!helpers.is_empty(), "no helper: {}", guest.job.said());
-    assert!(Command::new("kill").arg("-KILL").args(&helpers).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .arg("-KILL")
+            .args(&helpers)
+            .status()
+            .unwrap()
+            .success()
+    );
     goes_on_by(&guest.job, CALLS);
     guest.job.tell_to_end();
 }
@@ -189,8 +242,18 @@ fn lose_helpers(guest: &RunningProgram) {
 fn helpers(views: &Path) -> Vec<String> {
     let is_one = |process: &PathBuf| {
         let read = |what: &str| fs::read_to_string(process.join(what)).unwrap_or_default();
-        read("comm") == "heddle-helper\n" && read("cmdline").split('\0').nth(1).is_some_and(|dir| Path::new(dir).starts_with(views))
+        read("comm") == "heddle-helper\n"
+            && read("cmdline")
+                .split('\0')
+                .nth(1)
+                .is_some_and(|dir| Path::new(dir).starts_with(views))
     };
-    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path()).filter(is_one);
-    processes.map(|process| process.file_name().unwrap().to_string_lossy().into_owned()).collect()
+    let processes = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(is_one);
+    processes
+        .map(|process| process.file_name().unwrap().to_string_lossy().into_owned())
+        .collect()
 }

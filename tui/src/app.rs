@@ -1,4 +1,5 @@
-//! The state machine: messages in, effects out. It opens nothing and reads no clock; [`App::draw`] puts it on a frame.
+//! The state machine: messages in, effects out. It opens nothing and reads no clock; [`App::draw`]
+//! puts it on a frame.
 use crate::keys::{self, KeyAction, KeyContext};
 use crate::lab_moves;
 use crate::panels::{PANELS, Panel, PanelView};
@@ -6,7 +7,9 @@ use crate::sanitize;
 use crate::table::{PanelTable, RowKey};
 use crate::theme::{Palette, Theme};
 use api::Snapshot;
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{
+    KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
 use inventory::Millis;
 use inventory::topology::Topology;
 use jiff::tz::TimeZone;
@@ -85,7 +88,14 @@ pub struct AppSettings {
 
 impl Default for AppSettings {
     fn default() -> AppSettings {
-        AppSettings { address: String::new(), theme: Theme::Default, ascii: false, zone: TimeZone::UTC, lab: false, live: true }
+        AppSettings {
+            address: String::new(),
+            theme: Theme::Default,
+            ascii: false,
+            zone: TimeZone::UTC,
+            lab: false,
+            live: true,
+        }
     }
 }
 
@@ -149,8 +159,14 @@ pub(crate) struct PanelPosition {
 pub(crate) enum InputMode {
     Browse,
     Filter,
-    Help { scroll: usize },
-    Choose { host: String, switches: Vec<String>, at: usize },
+    Help {
+        scroll: usize,
+    },
+    Choose {
+        host: String,
+        switches: Vec<String>,
+        at: usize,
+    },
 }
 
 /// What a click hits.
@@ -190,7 +206,9 @@ impl App {
         self.now = now;
         self.note.take_if(|n| n.until <= now);
         match message {
-            AppMessage::Key(event) if event.kind != KeyEventKind::Release => return self.key(event),
+            AppMessage::Key(event) if event.kind != KeyEventKind::Release => {
+                return self.key(event);
+            }
             AppMessage::Mouse(event) => return self.mouse(event),
             AppMessage::Picture(snapshot) => {
                 self.live = Some((snapshot, now));
@@ -222,7 +240,9 @@ impl App {
         let clock = match (&self.frozen, &self.live) {
             _ if self.lost.is_some() || self.frozen.is_some() => Some(soon),
             (None, Some((s, _))) if s.pending.is_some() => Some(Millis(self.now.0 + TICK / 5)),
-            (None, Some((_, received))) if self.look.live => Some(soon.max(received.after(SILENCE))),
+            (None, Some((_, received))) if self.look.live => {
+                Some(soon.max(received.after(SILENCE)))
+            }
             _ => None,
         };
         [note, clock].into_iter().flatten().min()
@@ -240,8 +260,16 @@ impl App {
             Some(f) => (&f.picture, f.since),
             None => (&self.live, self.now),
         };
-        let passed = |received: Millis| if self.look.live { now.since(received) } else { Duration::ZERO };
-        shown.as_ref().map_or(now, |(s, received)| s.at.after(passed(*received)))
+        let passed = |received: Millis| {
+            if self.look.live {
+                now.since(received)
+            } else {
+                Duration::ZERO
+            }
+        };
+        shown
+            .as_ref()
+            .map_or(now, |(s, received)| s.at.after(passed(*received)))
     }
 
     /// How long a live source has been silent, where that is worth saying.
@@ -260,9 +288,21 @@ impl App {
     }
 
     /// What panels draw from; `empty` stands in while there is no picture.
-    pub(crate) fn view<'a>(&'a self, empty: &'a Snapshot, width: u16, sort: usize) -> PanelView<'a> {
+    pub(crate) fn view<'a>(
+        &'a self,
+        empty: &'a Snapshot,
+        width: u16,
+        sort: usize,
+    ) -> PanelView<'a> {
         let snapshot = self.picture().unwrap_or(empty);
-        PanelView { snapshot, clock: self.clock(), zone: &self.look.zone, palette: &self.palette, width, sort }
+        PanelView {
+            snapshot,
+            clock: self.clock(),
+            zone: &self.look.zone,
+            palette: &self.palette,
+            width,
+            sort,
+        }
     }
 
     /// The contexts whose keys count now.
@@ -277,7 +317,11 @@ impl App {
     }
 
     fn say(&mut self, text: &str, bad: bool) {
-        self.note = Some(AppNote { text: sanitize::text(text), bad, until: Millis(self.now.0 + NOTE_STAYS) });
+        self.note = Some(AppNote {
+            text: sanitize::text(text),
+            bad,
+            until: Millis(self.now.0 + NOTE_STAYS),
+        });
     }
 
     fn key(&mut self, event: KeyEvent) -> Option<AppEffect> {
@@ -285,9 +329,13 @@ impl App {
             return self.act(action);
         }
         if let (InputMode::Filter, KeyCode::Char(c)) = (&self.mode, event.code)
-            && !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+            && !event
+                .modifiers
+                .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
         {
-            self.panels[self.focus].filter.push_str(&sanitize::text(&c.to_string()));
+            self.panels[self.focus]
+                .filter
+                .push_str(&sanitize::text(&c.to_string()));
             self.select_found();
         }
         None
@@ -337,19 +385,35 @@ impl App {
     fn step(&mut self, by: isize) {
         match &mut self.mode {
             InputMode::Help { scroll } => *scroll = scroll.saturating_add_signed(by),
-            InputMode::Choose { switches, at, .. } => *at = at.saturating_add_signed(by).min(switches.len().saturating_sub(1)),
-            _ if self.in_detail => self.detail_scroll = self.detail_scroll.saturating_add_signed(by),
+            InputMode::Choose { switches, at, .. } => {
+                *at = at
+                    .saturating_add_signed(by)
+                    .min(switches.len().saturating_sub(1))
+            }
+            _ if self.in_detail => {
+                self.detail_scroll = self.detail_scroll.saturating_add_signed(by)
+            }
             _ => {
                 let rows = self.table(self.focus, 80).rows;
-                let at = rows.iter().position(|r| Some(&r.key) == self.panels[self.focus].selected.as_ref());
+                let at = rows
+                    .iter()
+                    .position(|r| Some(&r.key) == self.panels[self.focus].selected.as_ref());
                 let at = at.unwrap_or(self.panels[self.focus].index.min(rows.len()));
-                self.select(at.saturating_add_signed(by).min(rows.len().saturating_sub(1)));
+                self.select(
+                    at.saturating_add_signed(by)
+                        .min(rows.len().saturating_sub(1)),
+                );
             }
         }
     }
 
     fn select(&mut self, index: usize) {
-        let key = self.table(self.focus, 80).rows.into_iter().nth(index).map(|r| r.key);
+        let key = self
+            .table(self.focus, 80)
+            .rows
+            .into_iter()
+            .nth(index)
+            .map(|r| r.key);
         let place = &mut self.panels[self.focus];
         (place.selected, place.index) = (key, index);
         self.detail_scroll = 0;
@@ -359,7 +423,9 @@ impl App {
     fn select_found(&mut self) {
         let rows = self.table(self.focus, 80).rows;
         let selected = &self.panels[self.focus].selected;
-        if !rows.iter().any(|r| r.found && Some(&r.key) == selected.as_ref())
+        if !rows
+            .iter()
+            .any(|r| r.found && Some(&r.key) == selected.as_ref())
             && let Some(first) = rows.iter().position(|r| r.found)
         {
             self.select(first);
@@ -390,13 +456,20 @@ impl App {
     fn freeze(&mut self) {
         self.frozen = match self.frozen.take() {
             Some(_) => None,
-            None => Some(FrozenPicture { picture: self.live.clone(), since: self.now }),
+            None => Some(FrozenPicture {
+                picture: self.live.clone(),
+                since: self.now,
+            }),
         };
     }
 
     fn accept(&mut self) -> Option<AppEffect> {
         match std::mem::replace(&mut self.mode, InputMode::Browse) {
-            InputMode::Choose { host, mut switches, at } if at < switches.len() => Some(self.move_host(host, switches.swap_remove(at))),
+            InputMode::Choose {
+                host,
+                mut switches,
+                at,
+            } if at < switches.len() => Some(self.move_host(host, switches.swap_remove(at))),
             _ => None,
         }
     }
@@ -409,13 +482,23 @@ impl App {
         };
         let topology = self.topology();
         if !lab_moves::is_host(&topology, &selected) {
-            return self.say("select a host to move its cable; M moves the next one", true);
+            return self.say(
+                "select a host to move its cable; M moves the next one",
+                true,
+            );
         }
         let switches = lab_moves::targets(&topology, &selected);
         if switches.is_empty() {
-            return self.say(&format!("there is no other switch to move {selected} to"), true);
+            return self.say(
+                &format!("there is no other switch to move {selected} to"),
+                true,
+            );
         }
-        self.mode = InputMode::Choose { host: selected, switches, at: 0 };
+        self.mode = InputMode::Choose {
+            host: selected,
+            switches,
+            at: 0,
+        };
     }
 
     fn move_next(&mut self) -> Option<AppEffect> {
@@ -439,12 +522,17 @@ impl App {
             Some(RowKey::Node(name)) => {
                 let branches = crate::tree::walk(&topology, &|a, b| a.cmp(&b));
                 let branch = branches.iter().find(|b| b.name == name && !b.outside);
-                branch.and_then(|b| b.parent).map(|parent| (parent.to_owned(), name.clone()))
+                branch
+                    .and_then(|b| b.parent)
+                    .map(|parent| (parent.to_owned(), name.clone()))
             }
             _ => None,
         };
         let Some((a, b)) = ends else {
-            self.say("select a link, or a node below another, to cut its link", true);
+            self.say(
+                "select a link, or a node below another, to cut its link",
+                true,
+            );
             return None;
         };
         self.say(&format!("cutting {a}-{b} …"), false);
@@ -461,12 +549,19 @@ impl App {
     }
 
     fn topology(&self) -> Topology {
-        self.picture().map(|s| s.topology.clone()).unwrap_or_default()
+        self.picture()
+            .map(|s| s.topology.clone())
+            .unwrap_or_default()
     }
 
     fn mouse(&mut self, event: MouseEvent) -> Option<AppEffect> {
         let at = Position::new(event.column, event.row);
-        let target = self.hits.iter().rev().find(|(area, _)| area.contains(at)).map(|(_, t)| *t);
+        let target = self
+            .hits
+            .iter()
+            .rev()
+            .find(|(area, _)| area.contains(at))
+            .map(|(_, t)| *t);
         let overlay = matches!(self.mode, InputMode::Help { .. } | InputMode::Choose { .. });
         match (event.kind, target) {
             (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Choice(i))) => {
@@ -475,13 +570,19 @@ impl App {
                 }
                 return self.accept();
             }
-            (MouseEventKind::Down(MouseButton::Left), _) if overlay => self.mode = InputMode::Browse,
-            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Panel(panel))) => self.go(panel),
+            (MouseEventKind::Down(MouseButton::Left), _) if overlay => {
+                self.mode = InputMode::Browse
+            }
+            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Panel(panel))) => {
+                self.go(panel)
+            }
             (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Row(panel, row))) => {
                 self.go(panel);
                 self.select(row);
             }
-            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Detail)) => self.in_detail = true,
+            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Detail)) => {
+                self.in_detail = true
+            }
             (MouseEventKind::ScrollDown, target) => self.wheel(target, 3),
             (MouseEventKind::ScrollUp, target) => self.wheel(target, -3),
             _ => {}
@@ -492,7 +593,9 @@ impl App {
     fn wheel(&mut self, target: Option<ClickTarget>, by: isize) {
         match target {
             _ if self.mode != InputMode::Browse => self.step(by),
-            Some(ClickTarget::Detail) => self.detail_scroll = self.detail_scroll.saturating_add_signed(by),
+            Some(ClickTarget::Detail) => {
+                self.detail_scroll = self.detail_scroll.saturating_add_signed(by)
+            }
             Some(ClickTarget::Panel(panel) | ClickTarget::Row(panel, _)) => {
                 if panel != self.focus {
                     self.go(panel);

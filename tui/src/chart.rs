@@ -1,4 +1,5 @@
-//! Throughput over time as columns, the bound as a line above them, epoch changes as marks through both.
+//! Throughput over time as columns, the bound as a line above them, epoch changes as marks through
+//! both.
 use crate::format;
 use crate::panels::PanelView;
 use crate::table::put;
@@ -14,7 +15,9 @@ use std::time::Duration;
 const SCALE: u16 = 11;
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 /// Steps in milliseconds a column may stand for.
-const STEPS: [u64; 12] = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000, 7_200_000];
+const STEPS: [u64; 12] = [
+    100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000, 7_200_000,
+];
 
 /// One column of the chart.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -34,46 +37,112 @@ pub(crate) fn draw(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buff
     }
     title(view, history, buffer, area);
     if history.is_empty() {
-        put(buffer, area.x + 2, area.y + 1, area.width - 2, false, &Line::styled("no collective measured yet", view.palette.dim));
+        put(
+            buffer,
+            area.x + 2,
+            area.y + 1,
+            area.width - 2,
+            false,
+            &Line::styled("no collective measured yet", view.palette.dim),
+        );
         return;
     }
-    let plot = Rect { x: area.x + SCALE, y: area.y + 1, width: area.width - SCALE - 1, height: area.height - 2 };
+    let plot = Rect {
+        x: area.x + SCALE,
+        y: area.y + 1,
+        width: area.width - SCALE - 1,
+        height: area.height - 2,
+    };
     let (bins, step) = bins(history, plot.width.into());
-    // One line of room above the highest bound, so that its line is never hidden by what reaches it.
-    let highest = bins.iter().flat_map(|b| [b.speed, b.bound]).flatten().fold(0.0, f64::max).max(1.0);
+    // One line of room above the highest bound, so that its line is never hidden by what reaches
+    // it.
+    let highest = bins
+        .iter()
+        .flat_map(|b| [b.speed, b.bound])
+        .flatten()
+        .fold(0.0, f64::max)
+        .max(1.0);
     let top = highest * f64::from(plot.height) / f64::from(plot.height - 1);
     scale(view, top, buffer, plot);
     for (bin, x) in bins.iter().zip(plot.x..) {
-        column(view, bin, top, buffer, Rect { x, width: 1, ..plot });
+        column(
+            view,
+            bin,
+            top,
+            buffer,
+            Rect {
+                x,
+                width: 1,
+                ..plot
+            },
+        );
     }
-    time(view, &bins, step, buffer, Rect { y: plot.bottom(), height: 1, ..plot });
+    time(
+        view,
+        &bins,
+        step,
+        buffer,
+        Rect {
+            y: plot.bottom(),
+            height: 1,
+            ..plot
+        },
+    );
 }
 
 fn title(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
     let p = view.palette;
     let mut spans = vec![Span::styled("throughput", p.dim)];
     if let Some(last) = history.last() {
-        spans.push(Span::styled(format!("  {}", format::throughput(last.bytes_per_sec)), p.strong));
+        spans.push(Span::styled(
+            format!("  {}", format::throughput(last.bytes_per_sec)),
+            p.strong,
+        ));
         if let Some(bound) = bound(last) {
             spans.push(Span::styled("   ▁▁ ", p.bound));
-            spans.push(Span::styled(format!("bound {}", format::throughput(bound)), p.dim));
+            spans.push(Span::styled(
+                format!("bound {}", format::throughput(bound)),
+                p.dim,
+            ));
         }
     }
-    put(buffer, area.x + 2, area.y, area.width - 2, false, &Line::from(spans));
+    put(
+        buffer,
+        area.x + 2,
+        area.y,
+        area.width - 2,
+        false,
+        &Line::from(spans),
+    );
 }
 
 fn bound(point: &JobPoint) -> Option<f64> {
-    point.share.filter(|s| *s > 0.0 && s.is_finite()).map(|s| point.bytes_per_sec / s)
+    point
+        .share
+        .filter(|s| *s > 0.0 && s.is_finite())
+        .map(|s| point.bytes_per_sec / s)
 }
 
-/// The newest points, each column the mean of what falls into its step of time; an empty step stays empty.
+/// The newest points, each column the mean of what falls into its step of time; an empty step stays
+/// empty.
 fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
-    let (first, last) = (history.first().map_or(0, |p| p.at.0), history.last().map_or(0, |p| p.at.0));
-    let mut gaps: Vec<u64> = history.windows(2).map(|w| milliseconds::of(w[1].at.since(w[0].at))).collect();
+    let (first, last) = (
+        history.first().map_or(0, |p| p.at.0),
+        history.last().map_or(0, |p| p.at.0),
+    );
+    let mut gaps: Vec<u64> = history
+        .windows(2)
+        .map(|w| milliseconds::of(w[1].at.since(w[0].at)))
+        .collect();
     gaps.sort_unstable();
     let usual = gaps.get(gaps.len() * 3 / 4).copied().unwrap_or(1_000);
-    let wanted = usual.max(last.saturating_sub(first) / (4 * width as u64).max(1)).max(1);
-    let step = STEPS.into_iter().find(|s| s * 5 >= wanted * 4).unwrap_or(wanted);
+    let wanted = usual
+        .max(last.saturating_sub(first) / (4 * width as u64).max(1))
+        .max(1);
+    let step = STEPS
+        .into_iter()
+        .find(|s| s * 5 >= wanted * 4)
+        .unwrap_or(wanted);
     let count = ((last.saturating_sub(first) / step) as usize + 1).min(width);
     let start = last.saturating_sub(step * count as u64);
     let mut sums = vec![(0.0, 0.0, 0u32, 0u32); count];
@@ -81,7 +150,9 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
     let mut epoch = history.first().map_or(0, |p| p.epoch);
     for point in history {
         // A step owns its end, not its begin: the newest point falls into the last column.
-        let place = (point.at.0 > start).then(|| ((point.at.0 - start - 1) / step) as usize).filter(|&i| i < count);
+        let place = (point.at.0 > start)
+            .then(|| ((point.at.0 - start - 1) / step) as usize)
+            .filter(|&i| i < count);
         if let Some(i) = place {
             let (speed, bounds, n, m) = &mut sums[i];
             *speed += point.bytes_per_sec.max(0.0);
@@ -96,13 +167,20 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
         epoch = point.epoch;
     }
     for (bin, (speed, bounds, n, m)) in bins.iter_mut().zip(sums) {
-        bin.speed = (n > 0).then(|| speed / f64::from(n)).filter(|s| s.is_finite());
-        bin.bound = (m > 0).then(|| bounds / f64::from(m)).filter(|b| b.is_finite());
+        bin.speed = (n > 0)
+            .then(|| speed / f64::from(n))
+            .filter(|s| s.is_finite());
+        bin.bound = (m > 0)
+            .then(|| bounds / f64::from(m))
+            .filter(|b| b.is_finite());
     }
     // Readings come a little late now and then: one empty step between two full ones is no gap.
     for i in 1..count.max(1) - 1 {
         if bins[i].speed.is_none() && bins[i + 1].speed.is_some() && bins[i - 1].speed.is_some() {
-            bins[i] = ChartBin { changed: false, ..bins[i - 1] };
+            bins[i] = ChartBin {
+                changed: false,
+                ..bins[i - 1]
+            };
         }
     }
     (bins, step)
@@ -113,7 +191,14 @@ fn scale(view: &PanelView<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
     // A label stands on the line whose lower edge has its value.
     let mut label = |above: u16| {
         let value = top * f64::from(above) / f64::from(plot.height);
-        put(buffer, x, plot.bottom() - 1 - above, SCALE - 1, true, &Line::styled(format::throughput(value), view.palette.dim));
+        put(
+            buffer,
+            x,
+            plot.bottom() - 1 - above,
+            SCALE - 1,
+            true,
+            &Line::styled(format::throughput(value), view.palette.dim),
+        );
     };
     label(0);
     label(plot.height - 1);
@@ -125,7 +210,9 @@ fn scale(view: &PanelView<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
 fn column(view: &PanelView<'_>, bin: &ChartBin, top: f64, buffer: &mut Buffer, area: Rect) {
     let p = view.palette;
     let cells = f64::from(area.height);
-    let eighths = bin.speed.map_or(0, |s| (s / top * cells * 8.0).round() as usize);
+    let eighths = bin
+        .speed
+        .map_or(0, |s| (s / top * cells * 8.0).round() as usize);
     for (row, y) in (area.y..area.bottom()).rev().enumerate() {
         let part = eighths.saturating_sub(row * 8).min(8);
         if part > 0 {
@@ -145,7 +232,10 @@ fn column(view: &PanelView<'_>, bin: &ChartBin, top: f64, buffer: &mut Buffer, a
 /// How far back the chart goes, and which epochs begin where.
 fn time(view: &PanelView<'_>, bins: &[ChartBin], step: u64, buffer: &mut Buffer, area: Rect) {
     let dim: Style = view.palette.dim;
-    let back = format!("-{}", format::age(Duration::from_millis(step * bins.len() as u64)));
+    let back = format!(
+        "-{}",
+        format::age(Duration::from_millis(step * bins.len() as u64))
+    );
     buffer.set_string(area.x, area.y, &back, dim);
     let mut free = area.x + back.len() as u16 + 1;
     for (bin, x) in bins.iter().zip(area.x..).filter(|(b, _)| b.changed) {
@@ -168,16 +258,27 @@ mod tests {
     use inventory::Millis;
 
     fn point(second: u64, speed: f64, epoch: u64) -> JobPoint {
-        JobPoint { at: Millis(second * 1_000), bytes_per_sec: speed, share: Some(0.5), epoch }
+        JobPoint {
+            at: Millis(second * 1_000),
+            bytes_per_sec: speed,
+            share: Some(0.5),
+            epoch,
+        }
     }
 
     #[test]
     fn a_column_a_reading_and_gaps_stay_gaps() {
-        let history: Vec<JobPoint> = (1..=10).filter(|s| !(5..7).contains(s)).map(|s| point(s, s as f64, 1 + s / 8)).collect();
+        let history: Vec<JobPoint> = (1..=10)
+            .filter(|s| !(5..7).contains(s))
+            .map(|s| point(s, s as f64, 1 + s / 8))
+            .collect();
         let (bins, step) = bins(&history, 40);
         assert_eq!((bins.len(), step), (10, 1_000));
         assert_eq!(bins[4].speed, None);
-        assert_eq!((bins[9].speed, bins[9].bound, bins[9].epoch), (Some(10.0), Some(20.0), 2));
+        assert_eq!(
+            (bins[9].speed, bins[9].bound, bins[9].epoch),
+            (Some(10.0), Some(20.0), 2)
+        );
         assert_eq!(bins.iter().filter(|b| b.changed).count(), 1);
     }
 
@@ -185,8 +286,18 @@ mod tests {
     fn a_long_past_fits_and_odd_figures_do_no_harm() {
         let mut history: Vec<JobPoint> = (1..=500).map(|s| point(s, 5.0, 1)).collect();
         assert!(bins(&history, 30).0.len() <= 30);
-        history.push(JobPoint { at: Millis(u64::MAX), bytes_per_sec: f64::NAN, share: Some(0.0), epoch: 9 });
-        history.push(JobPoint { at: Millis(0), bytes_per_sec: -1.0, share: None, epoch: 9 });
+        history.push(JobPoint {
+            at: Millis(u64::MAX),
+            bytes_per_sec: f64::NAN,
+            share: Some(0.0),
+            epoch: 9,
+        });
+        history.push(JobPoint {
+            at: Millis(0),
+            bytes_per_sec: -1.0,
+            share: None,
+            epoch: 9,
+        });
         assert!(bins(&history, 30).0.len() <= 30);
         assert_eq!(bins(&history[..1], 30).0.len(), 1);
     }

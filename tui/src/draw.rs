@@ -36,7 +36,10 @@ impl App {
         let area = frame.area();
         self.hits.clear();
         if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-            let text = format!("heddle needs a window of {}x{}; this one has {}x{}", SMALLEST.0, SMALLEST.1, area.width, area.height);
+            let text = format!(
+                "heddle needs a window of {}x{}; this one has {}x{}",
+                SMALLEST.0, SMALLEST.1, area.width, area.height
+            );
             frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), area);
             return;
         }
@@ -65,33 +68,73 @@ impl App {
 
     fn regions(&self, area: Rect) -> ScreenRegions {
         let banner = u16::from(self.lost.is_some());
-        let [header, banner, body, footer] =
-            Layout::vertical([Constraint::Length(1), Constraint::Length(banner), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+        let [header, banner, body, footer] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(banner),
+            Constraint::Min(0),
+            Constraint::Length(1),
+        ])
+        .areas(area);
         let roomy = area.width >= ROOMY.0 && area.height >= ROOMY.1;
         if roomy && !self.zoomed {
-            let [left, _, right] = Layout::horizontal([Constraint::Percentage(55), Constraint::Length(1), Constraint::Fill(1)]).areas(body);
-            let [topology, detail] = Layout::vertical([Constraint::Percentage(58), Constraint::Fill(1)]).areas(left);
-            let [links, jobs, epochs, events] =
-                Layout::vertical([Constraint::Percentage(22), Constraint::Percentage(38), Constraint::Percentage(17), Constraint::Fill(1)])
-                    .areas(right);
-            let panels = [topology, links, jobs, epochs, events].into_iter().enumerate().collect();
-            return ScreenRegions { header, banner, tabs: None, panels, detail: Some(detail), footer };
+            let [left, _, right] = Layout::horizontal([
+                Constraint::Percentage(55),
+                Constraint::Length(1),
+                Constraint::Fill(1),
+            ])
+            .areas(body);
+            let [topology, detail] =
+                Layout::vertical([Constraint::Percentage(58), Constraint::Fill(1)]).areas(left);
+            let [links, jobs, epochs, events] = Layout::vertical([
+                Constraint::Percentage(22),
+                Constraint::Percentage(38),
+                Constraint::Percentage(17),
+                Constraint::Fill(1),
+            ])
+            .areas(right);
+            let panels = [topology, links, jobs, epochs, events]
+                .into_iter()
+                .enumerate()
+                .collect();
+            return ScreenRegions {
+                header,
+                banner,
+                tabs: None,
+                panels,
+                detail: Some(detail),
+                footer,
+            };
         }
-        let [tabs, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
+        let [tabs, body] =
+            Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
         let beside = area.width >= ROOMY.0;
         let (panel, detail) = if self.in_detail && !beside {
             (None, body)
         } else if beside {
-            let [panel, _, detail] =
-                Layout::horizontal([Constraint::Percentage(60), Constraint::Length(1), Constraint::Fill(1)]).areas(body);
+            let [panel, _, detail] = Layout::horizontal([
+                Constraint::Percentage(60),
+                Constraint::Length(1),
+                Constraint::Fill(1),
+            ])
+            .areas(body);
             (Some(panel), detail)
         } else {
-            let third = (body.height / 3).max(self.panel().detail_height()).min(body.height / 2);
-            let [panel, detail] = Layout::vertical([Constraint::Fill(1), Constraint::Length(third)]).areas(body);
+            let third = (body.height / 3)
+                .max(self.panel().detail_height())
+                .min(body.height / 2);
+            let [panel, detail] =
+                Layout::vertical([Constraint::Fill(1), Constraint::Length(third)]).areas(body);
             (Some(panel), detail)
         };
         let panels = panel.map(|area| (self.focus, area)).into_iter().collect();
-        ScreenRegions { header, banner, tabs: Some(tabs), panels, detail: Some(detail), footer }
+        ScreenRegions {
+            header,
+            banner,
+            tabs: Some(tabs),
+            panels,
+            detail: Some(detail),
+            footer,
+        }
     }
 
     /// What is watched and how it stands; the least important parts give way first.
@@ -99,15 +142,30 @@ impl App {
         let p = self.palette;
         let state = self.state();
         let room = area.width.saturating_sub(state.width() as u16 + 3) as usize;
-        let mut parts = vec![(0, Span::styled("heddle", p.accent)), (2, Span::styled(self.look.address.clone(), p.dim))];
+        let mut parts = vec![
+            (0, Span::styled("heddle", p.accent)),
+            (2, Span::styled(self.look.address.clone(), p.dim)),
+        ];
         if let Some(s) = self.picture() {
             let count = |kind| s.topology.nodes.iter().filter(|n| n.kind == kind).count();
-            let epoch = s.epochs.last().map_or_else(|| "no epoch".into(), |e| format!("epoch {}", e.number));
+            let epoch = s
+                .epochs
+                .last()
+                .map_or_else(|| "no epoch".into(), |e| format!("epoch {}", e.number));
             parts.push((0, Span::styled(epoch, p.strong)));
             parts.push((1, Span::raw(format::count(count(NodeKind::Host), "host"))));
-            parts.push((1, Span::raw(format::count(count(NodeKind::Switch), "switch"))));
+            parts.push((
+                1,
+                Span::raw(format::count(count(NodeKind::Switch), "switch")),
+            ));
             if !s.alarms.is_empty() {
-                parts.push((0, Span::styled(format!("▲ {}", format::count(s.alarms.len(), "alarm")), p.warn)));
+                parts.push((
+                    0,
+                    Span::styled(
+                        format!("▲ {}", format::count(s.alarms.len(), "alarm")),
+                        p.warn,
+                    ),
+                ));
             }
         }
         for least in [2, 1] {
@@ -115,20 +173,42 @@ impl App {
                 parts.retain(|(importance, _)| *importance != least);
             }
         }
-        let spans = parts.into_iter().flat_map(|(_, span)| [span, Span::raw("  ")]).collect::<Vec<_>>();
-        put(buffer, area.x + 1, area.y, room as u16, false, &Line::from(spans));
-        put(buffer, area.right().saturating_sub(state.width() as u16 + 1), area.y, state.width() as u16, false, &state);
+        let spans = parts
+            .into_iter()
+            .flat_map(|(_, span)| [span, Span::raw("  ")])
+            .collect::<Vec<_>>();
+        put(
+            buffer,
+            area.x + 1,
+            area.y,
+            room as u16,
+            false,
+            &Line::from(spans),
+        );
+        put(
+            buffer,
+            area.right().saturating_sub(state.width() as u16 + 1),
+            area.y,
+            state.width() as u16,
+            false,
+            &state,
+        );
     }
 
     fn state(&self) -> Line<'static> {
         let p = self.palette;
         if let Some(frozen) = &self.frozen {
-            return Line::styled(format!("‖ FROZEN {}", format::age(self.now.since(frozen.since))), p.banner);
+            return Line::styled(
+                format!("‖ FROZEN {}", format::age(self.now.since(frozen.since))),
+                p.banner,
+            );
         }
         if self.lost.is_some() {
             return Line::styled("✖ unreachable", p.bad);
         }
-        let Some(snapshot) = self.picture() else { return Line::styled("○ waiting", p.warn) };
+        let Some(snapshot) = self.picture() else {
+            return Line::styled("○ waiting", p.warn);
+        };
         if !self.look.live {
             let at = format::clock(snapshot.at, &self.look.zone);
             return Line::styled(format!("‖ recorded {at}"), p.dim);
@@ -146,11 +226,27 @@ impl App {
     }
 
     fn banner(&self, buffer: &mut Buffer, area: Rect) {
-        let Some((since, why)) = self.lost.as_ref().filter(|_| area.height > 0) else { return };
-        let shown = if self.picture().is_some() { "showing the last picture" } else { "trying again" };
-        let text = format!(" ✖ controller unreachable since {}, {shown}: {why}", format::clock(*since, &self.look.zone));
+        let Some((since, why)) = self.lost.as_ref().filter(|_| area.height > 0) else {
+            return;
+        };
+        let shown = if self.picture().is_some() {
+            "showing the last picture"
+        } else {
+            "trying again"
+        };
+        let text = format!(
+            " ✖ controller unreachable since {}, {shown}: {why}",
+            format::clock(*since, &self.look.zone)
+        );
         buffer.set_style(area, self.palette.banner);
-        put(buffer, area.x, area.y, area.width, false, &Line::styled(text, self.palette.banner));
+        put(
+            buffer,
+            area.x,
+            area.y,
+            area.width,
+            false,
+            &Line::styled(text, self.palette.banner),
+        );
     }
 
     fn tabs(&mut self, buffer: &mut Buffer, area: Rect) {
@@ -164,23 +260,42 @@ impl App {
                 break;
             }
             if i == self.focus {
-                let line = Line::from(vec![Span::styled("┤", p.dim), Span::styled(label, p.accent), Span::styled("├", p.dim)]);
+                let line = Line::from(vec![
+                    Span::styled("┤", p.dim),
+                    Span::styled(label, p.accent),
+                    Span::styled("├", p.dim),
+                ]);
                 put(buffer, x, area.y, width, false, &line);
             } else {
                 put(buffer, x + 1, area.y, width - 2, false, &Line::raw(label));
             }
-            self.hits.push((Rect { x, width, ..area }, ClickTarget::Panel(i)));
+            self.hits
+                .push((Rect { x, width, ..area }, ClickTarget::Panel(i)));
             x += width;
         }
-        self.corner(buffer, Rect { x, width: area.right().saturating_sub(x), ..area }, self.focus);
+        self.corner(
+            buffer,
+            Rect {
+                x,
+                width: area.right().saturating_sub(x),
+                ..area
+            },
+            self.focus,
+        );
     }
 
     /// The panel's filter, sort order and place, at the right end of its title line.
     fn corner(&self, buffer: &mut Buffer, area: Rect, panel: usize) {
         let (p, place) = (self.palette, &self.panels[panel]);
-        let mut spans = vec![Span::styled(format!(" by {} ", PANELS[panel].sorts()[place.sort]), p.dim)];
+        let mut spans = vec![Span::styled(
+            format!(" by {} ", PANELS[panel].sorts()[place.sort]),
+            p.dim,
+        )];
         if place.rows > place.page {
-            spans.push(Span::styled(format!("· {} of {} ", place.index + 1, place.rows), p.dim));
+            spans.push(Span::styled(
+                format!("· {} of {} ", place.index + 1, place.rows),
+                p.dim,
+            ));
         }
         if !place.filter.is_empty() {
             spans.insert(0, Span::styled(format!(" /{} ", place.filter), p.warn));
@@ -188,7 +303,14 @@ impl App {
         let line = Line::from(spans);
         let width = line.width() as u16;
         if width < area.width {
-            put(buffer, area.right() - width - 1, area.y, width, false, &line);
+            put(
+                buffer,
+                area.right() - width - 1,
+                area.y,
+                width,
+                false,
+                &line,
+            );
         }
     }
 
@@ -196,39 +318,94 @@ impl App {
         self.hits.push((area, ClickTarget::Panel(panel)));
         let mut inner = area;
         if titled {
-            self.title(buffer, area, &format!(" {} {} ", panel + 1, PANELS[panel].title()), panel == self.focus && !self.in_detail);
-            inner = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+            self.title(
+                buffer,
+                area,
+                &format!(" {} {} ", panel + 1, PANELS[panel].title()),
+                panel == self.focus && !self.in_detail,
+            );
+            inner = Rect {
+                y: area.y + 1,
+                height: area.height.saturating_sub(1),
+                ..area
+            };
         }
         let reserve = PANELS[panel].reserve(inner.height).min(inner.height);
-        let [rows, below] = Layout::vertical([Constraint::Fill(1), Constraint::Length(reserve)]).areas(inner);
+        let [rows, below] =
+            Layout::vertical([Constraint::Fill(1), Constraint::Length(reserve)]).areas(inner);
         let table = self.table(panel, rows.width);
         let page = rows.height.saturating_sub(1) as usize;
         let place = &mut self.panels[panel];
-        let found = place.selected.as_ref().and_then(|key| table.rows.iter().position(|r| r.key == *key));
-        place.index = found.unwrap_or(place.index).min(table.rows.len().saturating_sub(1));
-        // What vanished only for a while, or behind a filter, keeps the selection; else its neighbour takes it.
+        let found = place
+            .selected
+            .as_ref()
+            .and_then(|key| table.rows.iter().position(|r| r.key == *key));
+        place.index = found
+            .unwrap_or(place.index)
+            .min(table.rows.len().saturating_sub(1));
+        // What vanished only for a while, or behind a filter, keeps the selection; else its
+        // neighbour takes it.
         place.selected = table.rows.get(place.index).map(|r| r.key.clone());
         (place.page, place.rows) = (page, table.rows.len());
         let latest = table.rows.len().saturating_sub(page);
-        place.offset = place.offset.clamp((place.index + 1).saturating_sub(page), place.index).min(latest);
+        place.offset = place
+            .offset
+            .clamp((place.index + 1).saturating_sub(page), place.index)
+            .min(latest);
         let (offset, selected) = (place.offset, place.selected.clone());
         let focused = panel == self.focus;
-        table.draw(buffer, rows, offset, focused.then_some(self.panels[panel].index), &self.palette);
+        table.draw(
+            buffer,
+            rows,
+            offset,
+            focused.then_some(self.panels[panel].index),
+            &self.palette,
+        );
         for (i, y) in (offset..table.rows.len()).zip(rows.y + 1..rows.bottom()) {
-            self.hits.push((Rect { y, height: 1, ..rows }, ClickTarget::Row(panel, i)));
+            self.hits.push((
+                Rect {
+                    y,
+                    height: 1,
+                    ..rows
+                },
+                ClickTarget::Row(panel, i),
+            ));
         }
         if titled {
-            self.corner(buffer, Rect { x: area.x + 12, width: area.width.saturating_sub(12), ..area }, panel);
+            self.corner(
+                buffer,
+                Rect {
+                    x: area.x + 12,
+                    width: area.width.saturating_sub(12),
+                    ..area
+                },
+                panel,
+            );
         }
         let empty = Snapshot::default();
-        PANELS[panel].below(&self.view(&empty, below.width, 0), selected.as_ref(), buffer, below);
+        PANELS[panel].below(
+            &self.view(&empty, below.width, 0),
+            selected.as_ref(),
+            buffer,
+            below,
+        );
     }
 
     fn title(&self, buffer: &mut Buffer, area: Rect, title: &str, focused: bool) {
-        let (line, rule_style, style) =
-            if focused { ("━", self.palette.accent, self.palette.accent) } else { ("─", self.palette.dim, self.palette.strong) };
+        let (line, rule_style, style) = if focused {
+            ("━", self.palette.accent, self.palette.accent)
+        } else {
+            ("─", self.palette.dim, self.palette.strong)
+        };
         rule(buffer, Rect { height: 1, ..area }, line, rule_style);
-        put(buffer, area.x + 1, area.y, area.width - 1, false, &Line::styled(title.to_owned(), style));
+        put(
+            buffer,
+            area.x + 1,
+            area.y,
+            area.width - 1,
+            false,
+            &Line::styled(title.to_owned(), style),
+        );
     }
 
     fn draw_detail(&mut self, buffer: &mut Buffer, area: Rect) {
@@ -237,17 +414,38 @@ impl App {
         let empty = Snapshot::default();
         let view: PanelView<'_> = self.view(&empty, area.width.saturating_sub(4), 0);
         let key = self.panels[self.focus].selected.clone();
-        let lines = key.map(|key| self.panel().detail(&view, &key)).unwrap_or_default();
-        let inner = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 3, height: area.height.saturating_sub(1) };
-        let lines: Vec<Line<'_>> = lines.into_iter().flat_map(|line| wrap(line, inner.width.into())).collect();
+        let lines = key
+            .map(|key| self.panel().detail(&view, &key))
+            .unwrap_or_default();
+        let inner = Rect {
+            x: area.x + 2,
+            y: area.y + 1,
+            width: area.width - 3,
+            height: area.height.saturating_sub(1),
+        };
+        let lines: Vec<Line<'_>> = lines
+            .into_iter()
+            .flat_map(|line| wrap(line, inner.width.into()))
+            .collect();
         let room = inner.height as usize;
         self.detail_scroll = self.detail_scroll.min(lines.len().saturating_sub(room));
-        for (line, y) in lines.iter().skip(self.detail_scroll).zip(inner.y..inner.bottom()) {
+        for (line, y) in lines
+            .iter()
+            .skip(self.detail_scroll)
+            .zip(inner.y..inner.bottom())
+        {
             put(buffer, inner.x, y, inner.width, false, line);
         }
         let left = lines.len().saturating_sub(self.detail_scroll + room);
         if left > 0 {
-            put(buffer, area.x, area.y, area.width - 1, true, &Line::styled(format!(" ↓ {left} more "), self.palette.dim));
+            put(
+                buffer,
+                area.x,
+                area.y,
+                area.width - 1,
+                true,
+                &Line::styled(format!(" ↓ {left} more "), self.palette.dim),
+            );
         }
     }
 
@@ -258,7 +456,10 @@ impl App {
         let mut cursor = None;
         let line = match (&self.note, &self.mode) {
             (_, InputMode::Filter) => {
-                let typed = Line::from(vec![Span::styled("/", p.accent), Span::raw(self.panels[self.focus].filter.clone())]);
+                let typed = Line::from(vec![
+                    Span::styled("/", p.accent),
+                    Span::raw(self.panels[self.focus].filter.clone()),
+                ]);
                 put(buffer, x, area.y, area.width / 2, false, &typed);
                 x += (typed.width() as u16).min(area.width / 2);
                 cursor = Some(Position::new(x, area.y));
@@ -266,21 +467,41 @@ impl App {
                 self.hints()
             }
             (Some(note), InputMode::Browse) => {
-                let (mark, style) = if note.bad { ("✖ ", p.bad) } else { ("▸ ", p.accent) };
-                Line::from(vec![Span::styled(mark, style), Span::styled(note.text.clone(), if note.bad { p.bad } else { p.strong })])
+                let (mark, style) = if note.bad {
+                    ("✖ ", p.bad)
+                } else {
+                    ("▸ ", p.accent)
+                };
+                Line::from(vec![
+                    Span::styled(mark, style),
+                    Span::styled(note.text.clone(), if note.bad { p.bad } else { p.strong }),
+                ])
             }
             _ => self.hints(),
         };
-        put(buffer, x, area.y, area.right().saturating_sub(x), false, &line);
+        put(
+            buffer,
+            x,
+            area.y,
+            area.right().saturating_sub(x),
+            false,
+            &line,
+        );
         cursor
     }
 
     fn hints(&self) -> Line<'static> {
         let contexts = self.contexts();
-        let hinted = TABLE.iter().filter(|b| contexts.contains(&b.context)).filter_map(|b| b.hint.map(|hint| (b.label, hint)));
+        let hinted = TABLE
+            .iter()
+            .filter(|b| contexts.contains(&b.context))
+            .filter_map(|b| b.hint.map(|hint| (b.label, hint)));
         let key = |label: &'static str| label.split(' ').next().unwrap_or(label);
         let spans = hinted.flat_map(|(label, hint)| {
-            [Span::styled(key(label), self.palette.strong), Span::styled(format!(" {hint}  "), self.palette.dim)]
+            [
+                Span::styled(key(label), self.palette.strong),
+                Span::styled(format!(" {hint}  "), self.palette.dim),
+            ]
         });
         Line::from(spans.collect::<Vec<_>>())
     }
@@ -292,10 +513,19 @@ impl App {
                 let inner = self.popup(buffer, area, "keys", 74, lines.len() as u16);
                 let scroll = (*scroll).min(lines.len().saturating_sub(inner.height.into()));
                 let left = lines.len().saturating_sub(scroll + inner.height as usize);
-                Paragraph::new(lines).scroll((scroll as u16, 0)).render(inner, buffer);
+                Paragraph::new(lines)
+                    .scroll((scroll as u16, 0))
+                    .render(inner, buffer);
                 if left > 0 {
                     let more = Line::styled(format!(" ↓ {left} more "), self.palette.dim);
-                    put(buffer, inner.right().saturating_sub(12), inner.bottom(), 12, true, &more);
+                    put(
+                        buffer,
+                        inner.right().saturating_sub(12),
+                        inner.bottom(),
+                        12,
+                        true,
+                        &more,
+                    );
                 }
                 self.mode = InputMode::Help { scroll };
             }
@@ -305,13 +535,29 @@ impl App {
                 let (at, switches) = (*at, switches.clone());
                 let inner = self.popup(buffer, area, &title, width, switches.len() as u16);
                 let offset = (at + 1).saturating_sub(inner.height.into());
-                for ((i, switch), y) in switches.iter().enumerate().skip(offset).zip(inner.y..inner.bottom()) {
-                    let row = Rect { y, height: 1, ..inner };
+                for ((i, switch), y) in switches
+                    .iter()
+                    .enumerate()
+                    .skip(offset)
+                    .zip(inner.y..inner.bottom())
+                {
+                    let row = Rect {
+                        y,
+                        height: 1,
+                        ..inner
+                    };
                     if i == at {
                         buffer.set_style(row, self.palette.selected);
                         buffer.set_string(row.x, y, "▸", self.palette.accent);
                     }
-                    put(buffer, row.x + 2, y, row.width.saturating_sub(2), false, &Line::raw(switch.clone()));
+                    put(
+                        buffer,
+                        row.x + 2,
+                        y,
+                        row.width.saturating_sub(2),
+                        false,
+                        &Line::raw(switch.clone()),
+                    );
                     self.hits.push((row, ClickTarget::Choice(i)));
                 }
             }
@@ -321,7 +567,10 @@ impl App {
 
     /// A frame in the middle for `height` lines; gives the room inside.
     fn popup(&self, buffer: &mut Buffer, area: Rect, title: &str, width: u16, height: u16) -> Rect {
-        let area = area.centered(Constraint::Length(width.min(area.width)), Constraint::Length((height + 2).min(area.height)));
+        let area = area.centered(
+            Constraint::Length(width.min(area.width)),
+            Constraint::Length((height + 2).min(area.height)),
+        );
         let block = Block::bordered()
             .border_type(BorderType::Rounded)
             .border_style(self.palette.accent)
@@ -329,7 +578,11 @@ impl App {
         let inner = block.inner(area);
         Clear.render(area, buffer);
         block.render(area, buffer);
-        Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+        Rect {
+            x: inner.x + 1,
+            width: inner.width.saturating_sub(2),
+            ..inner
+        }
     }
 
     /// The key table as text, by context.
@@ -343,15 +596,26 @@ impl App {
             (KeyContext::Filter, "while typing a filter"),
             (KeyContext::Choose, "in a list"),
         ];
-        for (context, title) in parts.into_iter().filter(|(c, _)| *c != KeyContext::Lab || self.look.lab) {
+        for (context, title) in parts
+            .into_iter()
+            .filter(|(c, _)| *c != KeyContext::Lab || self.look.lab)
+        {
             if !title.is_empty() {
                 lines.extend([Line::default(), Line::styled(title, p.accent)]);
             }
             let bindings = TABLE.iter().filter(|b| b.context == context);
-            lines.extend(bindings.map(|b| Line::from(vec![Span::styled(format!("{:<12}", b.label), p.strong), Span::raw(b.help)])));
+            lines.extend(bindings.map(|b| {
+                Line::from(vec![
+                    Span::styled(format!("{:<12}", b.label), p.strong),
+                    Span::raw(b.help),
+                ])
+            }));
         }
         lines.push(Line::default());
-        lines.push(Line::styled("mouse       click selects, the wheel scrolls", p.dim));
+        lines.push(Line::styled(
+            "mouse       click selects, the wheel scrolls",
+            p.dim,
+        ));
         lines
     }
 }

@@ -1,4 +1,5 @@
-//! The loop around the state machine: threads bring messages, effects go out, frames are drawn at most ten times a second.
+//! The loop around the state machine: threads bring messages, effects go out, frames are drawn at
+//! most ten times a second.
 use crate::app::{App, AppEffect, AppMessage, AppSettings, LabAction};
 use crate::sanitize;
 use crate::screen::TerminalScreen;
@@ -78,10 +79,12 @@ pub enum TuiError {
     Terminal(#[from] io::Error),
 }
 
-/// Shows `source` in the terminal until the user quits or a signal ends it; the terminal is then as it was before.
+/// Shows `source` in the terminal until the user quits or a signal ends it; the terminal is then as
+/// it was before.
 ///
 /// # Errors
-/// [`TuiError`]. A controller that cannot be reached is no error: the interface says so and keeps trying.
+/// [`TuiError`]. A controller that cannot be reached is no error: the interface says so and keeps
+/// trying.
 pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> {
     if !io::stdout().is_terminal() {
         return Err(TuiError::NoTerminal);
@@ -92,8 +95,14 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
         SnapshotSource::File(file) => Some(load(file)?),
         SnapshotSource::Http { .. } => None,
     };
-    let look =
-        AppSettings { address, theme: options.theme, ascii: options.ascii, zone: TimeZone::system(), lab: options.lab.is_some(), live };
+    let look = AppSettings {
+        address,
+        theme: options.theme,
+        ascii: options.ascii,
+        zone: TimeZone::system(),
+        lab: options.lab.is_some(),
+        live,
+    };
     let mut app = App::new(look);
     if let Some(snapshot) = first {
         app.update(now(), AppMessage::Picture(Box::new(snapshot)));
@@ -117,10 +126,12 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
         }
     });
     let result = turn(app, &mut screen, &messages, orders);
-    // The terminal goes back only when nobody here reads from it any more: what is typed then is the shell's.
+    // The terminal goes back only when nobody here reads from it any more: what is typed then is
+    // the shell's.
     stop.store(true, Ordering::Relaxed);
     let last_key = Instant::now() + 3 * KEY_POLL;
-    // A terminal that was closed may keep crossterm's reader for ever; the end of the program ends it.
+    // A terminal that was closed may keep crossterm's reader for ever; the end of the program ends
+    // it.
     while !keys.is_finished() && Instant::now() < last_key {
         thread::sleep(KEY_POLL / 10);
     }
@@ -134,15 +145,28 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
 ///
 /// # Errors
 /// [`TuiError::Snapshot`] if the file holds none.
-pub fn print(file: &std::path::Path, size: (u16, u16), options: &TuiOptions) -> Result<String, TuiError> {
+pub fn print(
+    file: &std::path::Path,
+    size: (u16, u16),
+    options: &TuiOptions,
+) -> Result<String, TuiError> {
     let snapshot = load(file)?;
     let address = address(&SnapshotSource::File(file.to_owned()));
-    let look =
-        AppSettings { address, theme: Theme::Mono, ascii: options.ascii, zone: TimeZone::UTC, lab: options.lab.is_some(), live: false };
+    let look = AppSettings {
+        address,
+        theme: Theme::Mono,
+        ascii: options.ascii,
+        zone: TimeZone::UTC,
+        lab: options.lab.is_some(),
+        live: false,
+    };
     let mut app = App::new(look);
     app.update(snapshot.at, AppMessage::Picture(Box::new(snapshot)));
-    let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap_or_else(|e| match e {});
-    terminal.draw(|frame| app.draw(frame)).unwrap_or_else(|e| match e {});
+    let mut terminal =
+        Terminal::new(TestBackend::new(size.0, size.1)).unwrap_or_else(|e| match e {});
+    terminal
+        .draw(|frame| app.draw(frame))
+        .unwrap_or_else(|e| match e {});
     Ok(text(terminal.backend().buffer()))
 }
 
@@ -155,7 +179,9 @@ pub fn text(buffer: &ratatui::buffer::Buffer) -> String {
         for cell in row {
             if tail == 0 {
                 line.push_str(cell.symbol());
-                tail = ratatui::text::Span::raw(cell.symbol()).width().saturating_sub(1);
+                tail = ratatui::text::Span::raw(cell.symbol())
+                    .width()
+                    .saturating_sub(1);
             } else {
                 tail -= 1;
             }
@@ -167,15 +193,23 @@ pub fn text(buffer: &ratatui::buffer::Buffer) -> String {
 }
 
 fn load(file: &std::path::Path) -> Result<Snapshot, TuiError> {
-    let problem = |problem: String| TuiError::Snapshot { file: file.to_owned(), problem };
+    let problem = |problem: String| TuiError::Snapshot {
+        file: file.to_owned(),
+        problem,
+    };
     let json = std::fs::read_to_string(file).map_err(|e| problem(e.to_string()))?;
     sanitize::snapshot(&json).map_err(|e| problem(e.to_string()))
 }
 
 fn address(source: &SnapshotSource) -> String {
     let raw = match source {
-        SnapshotSource::Http { url, .. } => url.trim_start_matches("http://").to_owned(), // What is encrypted may say so.
-        SnapshotSource::File(file) => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        // What is encrypted may say so.
+        SnapshotSource::Http { url, .. } => url.trim_start_matches("http://").to_owned(),
+        SnapshotSource::File(file) => file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
     };
     sanitize::text(&raw)
 }
@@ -195,8 +229,15 @@ fn turn(
         for message in batch {
             match app.update(now(), message) {
                 Some(AppEffect::Quit) => return Ok(()),
-                Some(AppEffect::Lab(action)) if orders.as_ref().is_none_or(|o| o.send(action.clone()).is_err()) => {
-                    app.update(now(), AppMessage::Lab(action, Err("the lab does not answer any more".into())));
+                Some(AppEffect::Lab(action))
+                    if orders
+                        .as_ref()
+                        .is_none_or(|o| o.send(action.clone()).is_err()) =>
+                {
+                    app.update(
+                        now(),
+                        AppMessage::Lab(action, Err("the lab does not answer any more".into())),
+                    );
                 }
                 Some(AppEffect::Lab(_)) | None => {}
             }
@@ -210,13 +251,24 @@ fn next(app: &App, messages: &Receiver<AppMessage>) -> AppMessage {
         Some(at) => messages.recv_timeout(at.since(now()).max(Duration::from_millis(1))),
         None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
     };
-    received.unwrap_or_else(|e| if e == RecvTimeoutError::Timeout { AppMessage::Tick } else { AppMessage::Terminate })
+    received.unwrap_or_else(|e| {
+        if e == RecvTimeoutError::Timeout {
+            AppMessage::Tick
+        } else {
+            AppMessage::Terminate
+        }
+    })
 }
 
-/// The wall clock at the start, and on from there: one that is set meanwhile must not make the screen wait.
+/// The wall clock at the start, and on from there: one that is set meanwhile must not make the
+/// screen wait.
 fn now() -> Millis {
     static START: OnceLock<(Instant, u64)> = OnceLock::new();
-    let wall = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    let wall = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_millis() as u64)
+    };
     let (start, wall) = START.get_or_init(|| (Instant::now(), wall()));
     Millis(wall + start.elapsed().as_millis() as u64)
 }
@@ -224,14 +276,15 @@ fn now() -> Millis {
 fn key_thread(sender: Sender<AppMessage>, stop: Arc<AtomicBool>) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         while !stop.load(Ordering::Relaxed) {
-            let message = match event::poll(KEY_POLL).and_then(|some| some.then(event::read).transpose()) {
-                Ok(Some(Event::Key(key))) => AppMessage::Key(key),
-                Ok(Some(Event::Mouse(mouse))) => AppMessage::Mouse(mouse),
-                Ok(Some(Event::Resize(..))) => AppMessage::Resize,
-                Ok(_) => continue,
-                // The terminal is gone.
-                Err(_) => AppMessage::Terminate,
-            };
+            let message =
+                match event::poll(KEY_POLL).and_then(|some| some.then(event::read).transpose()) {
+                    Ok(Some(Event::Key(key))) => AppMessage::Key(key),
+                    Ok(Some(Event::Mouse(mouse))) => AppMessage::Mouse(mouse),
+                    Ok(Some(Event::Resize(..))) => AppMessage::Resize,
+                    Ok(_) => continue,
+                    // The terminal is gone.
+                    Err(_) => AppMessage::Terminate,
+                };
             let gone = matches!(message, AppMessage::Terminate);
             if sender.send(message).is_err() || gone {
                 return;
@@ -241,11 +294,22 @@ fn key_thread(sender: Sender<AppMessage>, stop: Arc<AtomicBool>) -> thread::Join
 }
 
 fn source_thread(source: SnapshotSource, sender: Sender<AppMessage>, stop: Arc<AtomicBool>) {
-    if let SnapshotSource::Http { url, token, authorities } = source {
+    if let SnapshotSource::Http {
+        url,
+        token,
+        authorities,
+    } = source
+    {
         thread::spawn(move || {
-            let follow = || source::follow(&url, token.as_deref(), &authorities, &stop, |message| sender.send(message).is_ok());
+            let follow = || {
+                source::follow(&url, token.as_deref(), &authorities, &stop, |message| {
+                    sender.send(message).is_ok()
+                })
+            };
             if catch_unwind(AssertUnwindSafe(follow)).is_err() {
-                let _ = sender.send(AppMessage::Lost("the reader failed inside heddle; please report it".into()));
+                let _ = sender.send(AppMessage::Lost(
+                    "the reader failed inside heddle; please report it".into(),
+                ));
             }
         });
     }
@@ -260,7 +324,11 @@ fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<AppMessage>) -> Sende
                 LabAction::Cut(a, b) => lab.cut(a, b),
                 LabAction::Join(a, b) => lab.join(a, b),
             }));
-            let done = done.unwrap_or_else(|_| Err(format!("lab: {action:?} failed inside heddle; please report it")));
+            let done = done.unwrap_or_else(|_| {
+                Err(format!(
+                    "lab: {action:?} failed inside heddle; please report it"
+                ))
+            });
             if sender.send(AppMessage::Lab(action, done)).is_err() {
                 return;
             }

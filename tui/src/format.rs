@@ -14,8 +14,13 @@ pub(crate) fn instant(at: Millis, zone: &TimeZone) -> String {
 }
 
 fn moment(at: Millis, zone: &TimeZone, form: &str) -> String {
-    let stamp = i64::try_from(at.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    stamp.map_or_else(|| "?".into(), |t| t.to_zoned(zone.clone()).strftime(form).to_string())
+    let stamp = i64::try_from(at.0)
+        .ok()
+        .and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    stamp.map_or_else(
+        || "?".into(),
+        |t| t.to_zoned(zone.clone()).strftime(form).to_string(),
+    )
 }
 
 /// A span: `40 ms`, `1.25 s`, `3 min 5 s`, `2 h 3 min`.
@@ -67,12 +72,18 @@ pub(crate) fn throughput(bytes_per_sec: f64) -> String {
 
 /// A ratio as whole percent, `62%`.
 pub(crate) fn percent(ratio: f64) -> String {
-    if ratio.is_finite() { format!("{:.0}%", (ratio * 100.0).clamp(0.0, 999.0)) } else { "–".into() }
+    if ratio.is_finite() {
+        format!("{:.0}%", (ratio * 100.0).clamp(0.0, 999.0))
+    } else {
+        "–".into()
+    }
 }
 
 /// Which share of `rate` is used; `None` where nothing was measured.
 pub(crate) fn share(measured: Option<BitsPerSec>, rate: BitsPerSec) -> Option<f64> {
-    measured.filter(|_| rate.0 > 0).map(|m| m.0 as f64 / rate.0 as f64)
+    measured
+        .filter(|_| rate.0 > 0)
+        .map(|m| m.0 as f64 / rate.0 as f64)
 }
 
 /// `1 host`, `2 hosts`.
@@ -95,11 +106,28 @@ mod tests {
         let ms = |ms| span(Duration::from_millis(ms));
         assert_eq!(
             (ms(40), ms(1_250), ms(185_000), ms(7_380_000)),
-            ("40 ms".into(), "1.25 s".into(), "3 min 5 s".into(), "2 h 3 min".into())
+            (
+                "40 ms".into(),
+                "1.25 s".into(),
+                "3 min 5 s".into(),
+                "2 h 3 min".into()
+            )
         );
-        assert_eq!((size(65_536), size(1_000), size(1 << 20)), ("64k".into(), "1000".into(), "1M".into()));
-        assert_eq!(percent(share(Some(BitsPerSec(62)), BitsPerSec(100)).unwrap()), "62%");
-        assert_eq!((percent(f64::NAN), throughput(f64::INFINITY)), ("–".into(), "–".into()));
-        assert_eq!((count(1, "switch"), count(4, "switch"), count(2, "host")), ("1 switch".into(), "4 switches".into(), "2 hosts".into()));
+        assert_eq!(
+            (size(65_536), size(1_000), size(1 << 20)),
+            ("64k".into(), "1000".into(), "1M".into())
+        );
+        assert_eq!(
+            percent(share(Some(BitsPerSec(62)), BitsPerSec(100)).unwrap()),
+            "62%"
+        );
+        assert_eq!(
+            (percent(f64::NAN), throughput(f64::INFINITY)),
+            ("–".into(), "–".into())
+        );
+        assert_eq!(
+            (count(1, "switch"), count(4, "switch"), count(2, "host")),
+            ("1 switch".into(), "4 switches".into(), "2 hosts".into())
+        );
     }
 }

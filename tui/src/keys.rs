@@ -1,4 +1,5 @@
-//! The one table of keys. Dispatch, footer and help all read it, so none can say what the others do not.
+//! The one table of keys. Dispatch, footer and help all read it, so none can say what the others do
+//! not.
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// What a key does.
@@ -91,14 +92,18 @@ pub(crate) const TABLE: &[KeyBinding] = bindings![
     Browse "page up"    [plain(KeyCode::PageUp), (KeyModifiers::CONTROL, KeyCode::Char('u'))] KeyAction::PageUp, "a page up";
     Browse "g home"     [key('g'), plain(KeyCode::Home)] KeyAction::First, "first line";
     Browse "G end"      [key('G'), plain(KeyCode::End)] KeyAction::Last, "last line";
-    Browse "enter"      [plain(KeyCode::Enter)] KeyAction::Detail, "all there is to know of the selected line; j/k scroll", "detail";
+    Browse "enter"      [plain(KeyCode::Enter)] KeyAction::Detail, "all there is to know of the \
+        selected line; j/k scroll", "detail";
     Browse "esc"        [plain(KeyCode::Esc)] KeyAction::Back, "back; clears the filter";
     Browse "/"          [key('/')] KeyAction::Filter, "show only lines with this text", "filter";
     Browse "s"          [key('s')] KeyAction::Sort, "sort by the next column", "sort";
-    Browse "space f"    [key(' '), key('f')] KeyAction::Freeze, "let the picture stand still, or go on", "freeze";
+    Browse "space f"    [key(' '), key('f')] KeyAction::Freeze, "let the picture stand still, or \
+        go on", "freeze";
     Browse "z"          [key('z')] KeyAction::Zoom, "give the panel the whole window, or back";
-    Lab    "m"          [key('m')] KeyAction::MoveHost, "move the selected host's cable to another switch", "move";
-    Lab    "M"          [key('M')] KeyAction::MoveNext, "move the next host's cable to the next switch", "move next";
+    Lab    "m"          [key('m')] KeyAction::MoveHost, "move the selected host's cable to \
+        another switch", "move";
+    Lab    "M"          [key('M')] KeyAction::MoveNext, "move the next host's cable to the next \
+        switch", "move next";
     Lab    "x"          [key('x')] KeyAction::Cut, "cut the selected link";
     Lab    "J"          [key('J')] KeyAction::Join, "join the link cut last again";
     Browse "q"          [key('q'), CTRL_C] KeyAction::Quit, "quit", "quit";
@@ -118,9 +123,16 @@ pub(crate) const TABLE: &[KeyBinding] = bindings![
 /// What `event` does in one of `contexts`.
 pub(crate) fn action(event: KeyEvent, contexts: &[KeyContext]) -> Option<KeyAction> {
     // A shifted letter comes with or without SHIFT, depending on the terminal.
-    let shift = if matches!(event.code, KeyCode::Char(_)) { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
+    let shift = if matches!(event.code, KeyCode::Char(_)) {
+        KeyModifiers::SHIFT
+    } else {
+        KeyModifiers::NONE
+    };
     let pressed = (event.modifiers.difference(shift), event.code);
-    TABLE.iter().find(|b| contexts.contains(&b.context) && b.keys.contains(&pressed)).map(|b| b.action)
+    TABLE
+        .iter()
+        .find(|b| contexts.contains(&b.context) && b.keys.contains(&pressed))
+        .map(|b| b.action)
 }
 
 #[cfg(test)]
@@ -129,8 +141,17 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things_at_once() {
-        for together in [&[KeyContext::Browse, KeyContext::Lab][..], &[KeyContext::Filter], &[KeyContext::Choose], &[KeyContext::Help]] {
-            let keys: Vec<_> = TABLE.iter().filter(|b| together.contains(&b.context)).flat_map(|b| b.keys).collect();
+        for together in [
+            &[KeyContext::Browse, KeyContext::Lab][..],
+            &[KeyContext::Filter],
+            &[KeyContext::Choose],
+            &[KeyContext::Help],
+        ] {
+            let keys: Vec<_> = TABLE
+                .iter()
+                .filter(|b| together.contains(&b.context))
+                .flat_map(|b| b.keys)
+                .collect();
             for (i, key) in keys.iter().enumerate() {
                 assert!(!keys[..i].contains(key), "{key:?} twice in {together:?}");
             }
@@ -139,10 +160,24 @@ mod tests {
 
     #[test]
     fn ctrl_c_leads_out_of_everywhere() {
-        for context in [KeyContext::Browse, KeyContext::Filter, KeyContext::Choose, KeyContext::Help] {
+        for context in [
+            KeyContext::Browse,
+            KeyContext::Filter,
+            KeyContext::Choose,
+            KeyContext::Help,
+        ] {
             let event = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-            assert!(matches!(action(event, &[context]), Some(KeyAction::Quit | KeyAction::Back)));
+            assert!(matches!(
+                action(event, &[context]),
+                Some(KeyAction::Quit | KeyAction::Back)
+            ));
         }
-        assert_eq!(action(KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT), &[KeyContext::Browse]), Some(KeyAction::Last));
+        assert_eq!(
+            action(
+                KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT),
+                &[KeyContext::Browse]
+            ),
+            Some(KeyAction::Last)
+        );
     }
 }

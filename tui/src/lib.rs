@@ -1,4 +1,5 @@
-//! The terminal interface: a picture of the cluster, of its epochs and its jobs, from the controller's snapshots.
+//! The terminal interface: a picture of the cluster, of its epochs and its jobs, from the
+//! controller's snapshots.
 //!
 //! ```text
 //! source --Message--> App::update --Effect--> lab, quit        App::draw --> frame

@@ -1,4 +1,5 @@
-//! Whatever comes from the controller is made harmless ([`inventory::sanitize`]) before it can reach the terminal.
+//! Whatever comes from the controller is made harmless ([`inventory::sanitize`]) before it can
+//! reach the terminal.
 use api::Snapshot;
 use inventory::sanitize;
 use serde_json::Value;
@@ -34,12 +35,21 @@ mod tests {
 
     #[test]
     fn every_string_of_a_snapshot_is_cleaned() {
-        let mut s = Snapshot { version: "\u{1b}]0;x\u{7}".into(), ..Snapshot::default() };
+        let mut s = Snapshot {
+            version: "\u{1b}]0;x\u{7}".into(),
+            ..Snapshot::default()
+        };
         s.topology.root_bridge = Some("a\u{202e}b".into());
-        s.alarms.push(api::AlarmLine { about: "x\u{9b}".into(), text: "line\nbreak".into() });
+        s.alarms.push(api::AlarmLine {
+            about: "x\u{9b}".into(),
+            text: "line\nbreak".into(),
+        });
         let s = snapshot(&serde_json::to_string(&s).unwrap()).unwrap();
         assert_eq!(s.version, "␛]0;x␇");
         assert_eq!(s.topology.root_bridge.as_deref(), Some("a\u{fffd}b"));
-        assert_eq!((s.alarms[0].about.as_str(), s.alarms[0].text.as_str()), ("x\u{fffd}", "line break"));
+        assert_eq!(
+            (s.alarms[0].about.as_str(), s.alarms[0].text.as_str()),
+            ("x\u{fffd}", "line break")
+        );
     }
 }

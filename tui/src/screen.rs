@@ -3,7 +3,8 @@ use crossterm::cursor::Show;
 use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use crossterm::execute;
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
 };
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
@@ -14,7 +15,8 @@ use std::thread::{self, ThreadId};
 /// The thread that draws, while the terminal is taken over.
 static OWNER: Mutex<Option<ThreadId>> = Mutex::new(None);
 
-/// Bytes of a large frame with all its colours. Standard output alone would pass a frame on by the kilobyte.
+/// Bytes of a large frame with all its colours. Standard output alone would pass a frame on by the
+/// kilobyte.
 const FRAME: usize = 1 << 18;
 
 /// The terminal in raw mode on its alternate screen; dropping it restores what was there.
@@ -31,7 +33,8 @@ impl TerminalScreen {
             std::panic::set_hook(Box::new(move |panic| {
                 let owner = *owner();
                 if owner == Some(thread::current().id()) {
-                    // Whoever drew is gone; a message on the alternate screen would be gone with it.
+                    // Whoever drew is gone; a message on the alternate screen would be gone with
+                    // it.
                     leave();
                 } else if owner.is_some() {
                     // The interface goes on; it says itself which of its threads failed.
@@ -43,7 +46,12 @@ impl TerminalScreen {
         *owner() = Some(thread::current().id());
         let entered = enable_raw_mode()
             .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture))
-            .and_then(|()| Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(FRAME, io::stdout()))));
+            .and_then(|()| {
+                Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(
+                    FRAME,
+                    io::stdout(),
+                )))
+            });
         match entered {
             Ok(terminal) => Ok(TerminalScreen { terminal }),
             Err(error) => {
@@ -72,11 +80,17 @@ fn owner() -> MutexGuard<'static, Option<ThreadId>> {
     OWNER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives the terminal back, once: a second time would put the cursor onto what was written since. Nothing can be done about an
-/// error here, the terminal may be gone already.
+/// Gives the terminal back, once: a second time would put the cursor onto what was written since.
+/// Nothing can be done about an error here, the terminal may be gone already.
 fn leave() {
     if owner().take().is_some() {
-        let _ = execute!(io::stdout(), EndSynchronizedUpdate, DisableMouseCapture, LeaveAlternateScreen, Show);
+        let _ = execute!(
+            io::stdout(),
+            EndSynchronizedUpdate,
+            DisableMouseCapture,
+            LeaveAlternateScreen,
+            Show
+        );
         let _ = disable_raw_mode();
     }
 }
@@ -98,21 +112,56 @@ mod tests {
     fn a_panic_gives_the_terminal_back_and_can_be_read() {
         let socket = format!("heddle-panic-{}", std::process::id());
         let tmux = |arguments: &[&str]| {
-            let out = Command::new("tmux").args(["-L", &socket]).args(arguments).output();
-            String::from_utf8(out.unwrap_or_else(|e| panic!("tmux: {e}; this test needs it: apt-get install tmux")).stdout).unwrap()
+            let out = Command::new("tmux")
+                .args(["-L", &socket])
+                .args(arguments)
+                .output();
+            String::from_utf8(
+                out.unwrap_or_else(|e| {
+                    panic!("tmux: {e}; this test needs it: apt-get install tmux")
+                })
+                .stdout,
+            )
+            .unwrap()
         };
         let program = std::env::current_exe().unwrap();
-        let line = format!("{} --exact screen::tests::panics --ignored --nocapture; stty -a; exec sleep 60", program.display());
-        tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "40", "-s", "t", &format!("env RUST_BACKTRACE=0 sh -c '{line}'")]);
+        let line = format!(
+            "{} --exact screen::tests::panics --ignored --nocapture; stty -a; exec sleep 60",
+            program.display()
+        );
+        tmux(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "80",
+            "-y",
+            "40",
+            "-s",
+            "t",
+            &format!("env RUST_BACKTRACE=0 sh -c '{line}'"),
+        ]);
         let end = Instant::now() + Duration::from_secs(30);
         let mut shown = String::new();
         while Instant::now() < end && !shown.contains("echoctl") {
             std::thread::sleep(Duration::from_millis(50));
             shown = tmux(&["capture-pane", "-p", "-t", "t"]);
         }
-        let modes = tmux(&["display-message", "-p", "-t", "t", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"]);
+        let modes = tmux(&[
+            "display-message",
+            "-p",
+            "-t",
+            "t",
+            "#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
+        ]);
         tmux(&["kill-server"]);
-        assert!(shown.contains("deliberate panic") && shown.contains(" icanon ") && shown.contains(" echo "), "{shown}");
+        assert!(
+            shown.contains("deliberate panic")
+                && shown.contains(" icanon ")
+                && shown.contains(" echo "),
+            "{shown}"
+        );
         assert_eq!(modes.trim(), "0 0 1");
     }
 }

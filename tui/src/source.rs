@@ -39,11 +39,31 @@ const LONGEST: usize = 64 << 20;
 /// # Errors
 /// What is wrong with it.
 pub fn authorities(file: &Path) -> Result<Vec<Certificate<'static>>, String> {
-    let bad = |problem: &str| format!("{}: {problem}; expected certificates as PEM", file.display());
+    let bad = |problem: &str| {
+        format!(
+            "{}: {problem}; expected certificates as PEM",
+            file.display()
+        )
+    };
     let pem = std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    let items: Vec<PemItem<'_>> = parse_pem(&pem).collect::<Result<_, _>>().map_err(|_| bad("not well-formed"))?;
-    let certificates: Vec<_> = items.into_iter().filter_map(|i| if let PemItem::Certificate(c) = i { Some(c) } else { None }).collect();
-    if certificates.is_empty() { Err(bad("no certificate in it")) } else { Ok(certificates) }
+    let items: Vec<PemItem<'_>> = parse_pem(&pem)
+        .collect::<Result<_, _>>()
+        .map_err(|_| bad("not well-formed"))?;
+    let certificates: Vec<_> = items
+        .into_iter()
+        .filter_map(|i| {
+            if let PemItem::Certificate(c) = i {
+                Some(c)
+            } else {
+                None
+            }
+        })
+        .collect();
+    if certificates.is_empty() {
+        Err(bad("no certificate in it"))
+    } else {
+        Ok(certificates)
+    }
 }
 
 /// A way to the controller.
@@ -76,22 +96,25 @@ fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
 fn explained(url: &str, error: &ureq::Error) -> String {
     let refused = tls_error(error);
     let hint = match refused {
-        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
-            "; its certificate is not by an authority of --ca FILE"
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        )) => "; its certificate is not by an authority of --ca FILE",
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => "; its certificate is for another name: connect to the one in it",
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::Expired | CertificateError::ExpiredContext { .. },
+        )) => "; its certificate has expired",
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+            "; it speaks no TLS: connect with http://"
         }
-        Some(rustls::Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. })) => {
-            "; its certificate is for another name: connect to the one in it"
-        }
-        Some(rustls::Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. })) => {
-            "; its certificate has expired"
-        }
-        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => "; it speaks no TLS: connect with http://",
         _ => "",
     };
     format!("{url}: {error}{hint}")
 }
 
-/// Follows the event stream until `stop` is set or nobody listens: pictures while it lasts, [`AppMessage::Lost`] when it does not.
+/// Follows the event stream until `stop` is set or nobody listens: pictures while it lasts,
+/// [`AppMessage::Lost`] when it does not.
 pub fn follow(
     url: &str,
     token: Option<&str>,
@@ -111,14 +134,25 @@ pub fn follow(
         if !send(AppMessage::Lost(why)) {
             return;
         }
-        wait = if seen { FIRST_WAIT } else { (wait * 2).min(LAST_WAIT) };
+        wait = if seen {
+            FIRST_WAIT
+        } else {
+            (wait * 2).min(LAST_WAIT)
+        };
         std::thread::park_timeout(wait);
     }
 }
 
 /// Reads one connection to its end. `Ok` when nobody listens any more, else why it ended.
-fn listen(client: &ureq::Agent, url: &str, token: Option<&str>, mut send: impl FnMut(AppMessage) -> bool) -> Result<(), String> {
-    let mut request = client.get(format!("{url}/v1/events")).header("Accept", "text/event-stream");
+fn listen(
+    client: &ureq::Agent,
+    url: &str,
+    token: Option<&str>,
+    mut send: impl FnMut(AppMessage) -> bool,
+) -> Result<(), String> {
+    let mut request = client
+        .get(format!("{url}/v1/events"))
+        .header("Accept", "text/event-stream");
     if let Some(token) = token {
         request = request.header("Authorization", format!("Bearer {token}"));
     }
@@ -126,18 +160,44 @@ fn listen(client: &ureq::Agent, url: &str, token: Option<&str>, mut send: impl F
     match response.status().as_u16() {
         200 => {}
         400 if !url.starts_with("https:") => {
-            return Err(format!("{url}: answers with status 400; a controller with a certificate wants https:// and --ca FILE"));
+            return Err(format!(
+                "{url}: answers with status 400; a controller with a certificate wants https:// \
+                 and --ca FILE"
+            ));
         }
-        401 | 403 => return Err(format!("{url}: token refused; give the controller's token with --token-file")),
-        503 => return Err(format!("{url}: too many viewers of this address follow it; close some")),
-        status => return Err(format!("{url}: answers with status {status}; is this a heddle controller?")),
+        401 | 403 => {
+            return Err(format!(
+                "{url}: token refused; give the controller's token with --token-file"
+            ));
+        }
+        503 => {
+            return Err(format!(
+                "{url}: too many viewers of this address follow it; close some"
+            ));
+        }
+        status => {
+            return Err(format!(
+                "{url}: answers with status {status}; is this a heddle controller?"
+            ));
+        }
     }
-    let mut lines = BufReader::new(response.into_body().into_with_config().limit(u64::MAX).reader());
+    let mut lines = BufReader::new(
+        response
+            .into_body()
+            .into_with_config()
+            .limit(u64::MAX)
+            .reader(),
+    );
     let mut event = ServerSentEvent::default();
     while let Some(line) = line(&mut lines)? {
-        let Some(data) = event.line(&line)? else { continue };
-        let snapshot = sanitize::snapshot(&data)
-            .map_err(|e| format!("{url}: snapshot not understood: {e}; controller and viewer of different versions?"))?;
+        let Some(data) = event.line(&line)? else {
+            continue;
+        };
+        let snapshot = sanitize::snapshot(&data).map_err(|e| {
+            format!(
+                "{url}: snapshot not understood: {e}; controller and viewer of different versions?"
+            )
+        })?;
         if !send(AppMessage::Picture(Box::new(snapshot))) {
             return Ok(());
         }
@@ -148,14 +208,18 @@ fn listen(client: &ureq::Agent, url: &str, token: Option<&str>, mut send: impl F
 /// The next line without its end; `None` at the end of the stream.
 fn line(stream: &mut impl BufRead) -> Result<Option<String>, String> {
     let mut bytes = Vec::new();
-    let read = std::io::Read::take(stream, LONGEST as u64).read_until(b'\n', &mut bytes).map_err(|e| e.to_string())?;
+    let read = std::io::Read::take(stream, LONGEST as u64)
+        .read_until(b'\n', &mut bytes)
+        .map_err(|e| e.to_string())?;
     if read == 0 {
         return Ok(None);
     }
     while bytes.last().is_some_and(|b| b"\r\n".contains(b)) {
         bytes.pop();
     }
-    String::from_utf8(bytes).map(Some).map_err(|_| "the controller sent something that is no UTF-8".to_owned())
+    String::from_utf8(bytes)
+        .map(Some)
+        .map_err(|_| "the controller sent something that is no UTF-8".to_owned())
 }
 
 /// One event of the stream as it comes in, line by line (HTML Living Standard, section 9.2.6).
@@ -208,9 +272,18 @@ mod tests {
 
     #[test]
     fn reads_events_as_the_standard_says() {
-        assert_eq!(events("event: snapshot\ndata: {\"a\":\ndata: 1}\n\n"), ["{\"a\":\n1}"]);
-        assert_eq!(events(": alive\r\n\r\nevent:snapshot\r\nid: 7\r\ndata:x\r\n\r\n"), ["x"]);
-        assert_eq!(events("data: nameless\n\nevent: other\ndata: y\n\nevent: snapshot\n\n"), [""; 0]);
+        assert_eq!(
+            events("event: snapshot\ndata: {\"a\":\ndata: 1}\n\n"),
+            ["{\"a\":\n1}"]
+        );
+        assert_eq!(
+            events(": alive\r\n\r\nevent:snapshot\r\nid: 7\r\ndata:x\r\n\r\n"),
+            ["x"]
+        );
+        assert_eq!(
+            events("data: nameless\n\nevent: other\ndata: y\n\nevent: snapshot\n\n"),
+            [""; 0]
+        );
         assert_eq!(events("event: snapshot\ndata: torn"), [""; 0]);
     }
 }

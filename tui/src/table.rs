@@ -10,7 +10,12 @@ use ratatui::text::{Line, Span};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RowKey {
     Node(String),
-    Link { a: String, a_port: String, b: String, b_port: String },
+    Link {
+        a: String,
+        a_port: String,
+        b: String,
+        b_port: String,
+    },
     Job(String),
     Epoch(u64),
     Event(Millis, String),
@@ -27,12 +32,20 @@ pub(crate) struct TableColumn {
 
 /// A left-aligned column.
 pub(crate) const fn left(title: &'static str, width: u16) -> TableColumn {
-    TableColumn { title, width, right: false }
+    TableColumn {
+        title,
+        width,
+        right: false,
+    }
 }
 
 /// A right-aligned column.
 pub(crate) const fn right(title: &'static str, width: u16) -> TableColumn {
-    TableColumn { title, width, right: true }
+    TableColumn {
+        title,
+        width,
+        right: true,
+    }
 }
 
 /// One line.
@@ -50,7 +63,13 @@ pub(crate) struct TableRow {
 impl TableRow {
     /// A row that hangs on nothing.
     pub(crate) fn new(key: RowKey, words: String, cells: Vec<Line<'static>>) -> TableRow {
-        TableRow { key, cells, words, hang: RowIndent::default(), found: true }
+        TableRow {
+            key,
+            cells,
+            words,
+            hang: RowIndent::default(),
+            found: true,
+        }
     }
 }
 
@@ -83,7 +102,11 @@ impl PanelTable {
         for (row, keep) in self.rows.iter_mut().zip(&mut keep).rev() {
             row.found = row.words.to_lowercase().contains(&needle);
             *keep = row.found || row.hang.depth < wanted;
-            wanted = if *keep { row.hang.depth } else { wanted.min(row.hang.depth) };
+            wanted = if *keep {
+                row.hang.depth
+            } else {
+                wanted.min(row.hang.depth)
+            };
         }
         let mut keep = keep.into_iter();
         self.rows.retain(|_| keep.next().unwrap_or(false));
@@ -91,27 +114,74 @@ impl PanelTable {
     }
 
     /// Draws title line and rows from `offset`; `selected` is a row's place.
-    pub(crate) fn draw(&self, buffer: &mut Buffer, area: Rect, offset: usize, selected: Option<usize>, palette: &Palette) {
+    pub(crate) fn draw(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        offset: usize,
+        selected: Option<usize>,
+        palette: &Palette,
+    ) {
         if area.height == 0 || area.width < 4 {
             return;
         }
         let spans = self.spans(area);
         for (column, &(x, width)) in self.columns.iter().zip(&spans) {
-            put(buffer, x, area.y, width, column.right, &Line::styled(column.title, palette.dim));
+            put(
+                buffer,
+                x,
+                area.y,
+                width,
+                column.right,
+                &Line::styled(column.title, palette.dim),
+            );
         }
         if self.rows.is_empty() {
-            put(buffer, area.x + 2, area.y + 1, area.width - 2, false, &Line::styled(self.empty, palette.dim));
+            put(
+                buffer,
+                area.x + 2,
+                area.y + 1,
+                area.width - 2,
+                false,
+                &Line::styled(self.empty, palette.dim),
+            );
         }
         let rails = self.rails();
-        for ((i, row), y) in self.rows.iter().enumerate().skip(offset).zip(area.y + 1..area.bottom()) {
+        for ((i, row), y) in self
+            .rows
+            .iter()
+            .enumerate()
+            .skip(offset)
+            .zip(area.y + 1..area.bottom())
+        {
             if Some(i) == selected {
-                buffer.set_style(Rect { y, height: 1, ..area }, palette.selected);
+                buffer.set_style(
+                    Rect {
+                        y,
+                        height: 1,
+                        ..area
+                    },
+                    palette.selected,
+                );
                 buffer.set_string(area.x, y, "▸", palette.accent);
             }
             let rail = Span::raw(rails[i].as_str());
-            for (n, ((column, &(x, width)), cell)) in self.columns.iter().zip(&spans).zip(&row.cells).enumerate() {
-                let indent = if n == 0 { (rail.width() as u16).min(width) } else { 0 };
-                put(buffer, x, y, indent, false, &Line::from(rail.clone().style(palette.dim)));
+            for (n, ((column, &(x, width)), cell)) in
+                self.columns.iter().zip(&spans).zip(&row.cells).enumerate()
+            {
+                let indent = if n == 0 {
+                    (rail.width() as u16).min(width)
+                } else {
+                    0
+                };
+                put(
+                    buffer,
+                    x,
+                    y,
+                    indent,
+                    false,
+                    &Line::from(rail.clone().style(palette.dim)),
+                );
                 put(buffer, x + indent, y, width - indent, column.right, cell);
             }
         }
@@ -125,7 +195,9 @@ impl PanelTable {
         for row in self.rows.iter().rev() {
             let RowIndent { depth, dotted } = row.hang;
             on.resize(on.len().max(depth + 1), false);
-            let mut rail: String = (1..depth).map(|level| if on[level] { "│  " } else { "   " }).collect();
+            let mut rail: String = (1..depth)
+                .map(|level| if on[level] { "│  " } else { "   " })
+                .collect();
             if depth > 0 {
                 rail += if on[depth] { "├" } else { "└" };
                 rail += if dotted { "╌ " } else { "─ " };
@@ -138,7 +210,8 @@ impl PanelTable {
         rails
     }
 
-    /// Where each column starts and how wide it is; two cells on the left mark the selection, one parts columns.
+    /// Where each column starts and how wide it is; two cells on the left mark the selection, one
+    /// parts columns.
     fn spans(&self, area: Rect) -> Vec<(u16, u16)> {
         let gaps = self.columns.len().saturating_sub(1) as u16;
         let fixed: u16 = self.columns.iter().map(|c| c.width).sum();
@@ -146,7 +219,11 @@ impl PanelTable {
         let mut x = area.x + 2;
         let mut spans = Vec::with_capacity(self.columns.len());
         for column in &self.columns {
-            let wanted = if column.width == 0 { rest } else { column.width };
+            let wanted = if column.width == 0 {
+                rest
+            } else {
+                column.width
+            };
             let width = wanted.min(area.right().saturating_sub(x));
             spans.push((x.min(area.right()), width));
             x = x.saturating_add(width + 1);
@@ -178,10 +255,17 @@ pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, right: bool, 
 pub(crate) fn bar(ratio: f64, width: usize, fill: Style, rest: Style) -> [Span<'static>; 2] {
     let halves = (ratio.clamp(0.0, 1.0) * width as f64 * 2.0).round() as usize;
     // One percent is not nothing.
-    let halves = if ratio >= 0.005 { halves.max(1) } else { halves };
+    let halves = if ratio >= 0.005 {
+        halves.max(1)
+    } else {
+        halves
+    };
     let full = "━".repeat(halves / 2) + if halves % 2 == 1 { "╸" } else { "" };
     let left = width - halves.div_ceil(2);
-    [Span::styled(full, fill), Span::styled("─".repeat(left), rest)]
+    [
+        Span::styled(full, fill),
+        Span::styled("─".repeat(left), rest),
+    ]
 }
 
 /// A bar with its percentage, `width` cells in all; a dash where nothing was measured.
@@ -195,7 +279,11 @@ pub(crate) fn gauge(share: Option<f64>, width: usize, palette: &Palette) -> Line
         _ => palette.bar,
     };
     let [full, rest] = bar(share, width.saturating_sub(5), fill, palette.dim);
-    Line::from(vec![full, rest, Span::raw(format!("{:>5}", crate::format::percent(share)))])
+    Line::from(vec![
+        full,
+        rest,
+        Span::raw(format!("{:>5}", crate::format::percent(share))),
+    ])
 }
 
 #[cfg(test)]
@@ -208,26 +296,61 @@ mod tests {
             let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 1));
             put(&mut buffer, 0, 0, width, false, &Line::raw("交换机swi"));
             let shown: String = buffer.content.iter().map(|c| c.symbol()).collect();
-            assert!(Span::raw(shown.trim_end()).width() <= width as usize + 4, "{width}: {shown}");
+            assert!(
+                Span::raw(shown.trim_end()).width() <= width as usize + 4,
+                "{width}: {shown}"
+            );
             assert_eq!(shown.contains('…'), width < 9, "{width}: {shown}");
-            assert!(buffer.content[width as usize..].iter().all(|c| c.symbol() == " "), "{width}: {shown}");
+            assert!(
+                buffer.content[width as usize..]
+                    .iter()
+                    .all(|c| c.symbol() == " "),
+                "{width}: {shown}"
+            );
         }
     }
 
     #[test]
     fn bars_show_one_percent_and_never_overflow() {
-        let shown = |ratio| bar(ratio, 4, Style::new(), Style::new()).map(|s| s.content.to_string()).concat();
-        assert_eq!([shown(0.001), shown(0.005), shown(0.5), shown(1.0), shown(7.0)], ["────", "╸───", "━━──", "━━━━", "━━━━"]);
+        let shown = |ratio| {
+            bar(ratio, 4, Style::new(), Style::new())
+                .map(|s| s.content.to_string())
+                .concat()
+        };
+        assert_eq!(
+            [
+                shown(0.001),
+                shown(0.005),
+                shown(0.5),
+                shown(1.0),
+                shown(7.0)
+            ],
+            ["────", "╸───", "━━──", "━━━━", "━━━━"]
+        );
     }
 
     #[test]
     fn a_filter_keeps_what_a_match_hangs_on() {
         let row = |name: &str, depth| TableRow {
-            hang: RowIndent { depth, dotted: name == "n2" },
+            hang: RowIndent {
+                depth,
+                dotted: name == "n2",
+            },
             ..TableRow::new(RowKey::Node(name.into()), name.into(), vec![])
         };
-        let rows = vec![row("s0", 0), row("n0", 1), row("s1", 1), row("n1", 2), row("s2", 1), row("n2", 2)];
-        let mut table = PanelTable { columns: vec![], rows, empty: "" };
+        let rows = vec![
+            row("s0", 0),
+            row("n0", 1),
+            row("s1", 1),
+            row("n1", 2),
+            row("s2", 1),
+            row("n2", 2),
+        ];
+        let mut table = PanelTable {
+            columns: vec![],
+            rows,
+            empty: "",
+        };
         assert_eq!(table.rails(), ["", "├─ ", "├─ ", "│  └─ ", "└─ ", "   └╌ "]);
         table.filter("N1");
         assert_eq!(table.rails(), ["", "└─ ", "   └─ "]);

@@ -1,4 +1,5 @@
-//! Colours. State is told by a word, a letter or a shape first; colour only repeats it, so every theme shows the same text.
+//! Colours. State is told by a word, a letter or a shape first; colour only repeats it, so every
+//! theme shows the same text.
 use ratatui::style::{Color, Modifier, Style};
 use std::str::FromStr;
 
@@ -10,7 +11,8 @@ pub enum Theme {
     Default,
     /// For a light background.
     Light,
-    /// The palette of Okabe and Ito, "Color Universal Design" (2008): told apart with any colour vision.
+    /// The palette of Okabe and Ito, "Color Universal Design" (2008): told apart with any colour
+    /// vision.
     ColourBlind,
     /// No colour, only bold, dim, underlined and reversed; also what `NO_COLOR` gives.
     Mono,
@@ -57,9 +59,15 @@ pub(crate) struct Palette {
 impl Theme {
     pub(crate) const fn palette(self) -> Palette {
         match self {
-            Theme::Default => {
-                colours(Color::Cyan, Color::Green, Color::Yellow, Color::LightRed, Color::Blue, Color::DarkGray, Color::Indexed(236))
-            }
+            Theme::Default => colours(
+                Color::Cyan,
+                Color::Green,
+                Color::Yellow,
+                Color::LightRed,
+                Color::Blue,
+                Color::DarkGray,
+                Color::Indexed(236),
+            ),
             Theme::Light => colours(
                 Color::Indexed(25),
                 Color::Indexed(22),
@@ -69,7 +77,8 @@ impl Theme {
                 Color::Indexed(244),
                 Color::Indexed(254),
             ),
-            // Sky blue, bluish green, orange, vermilion, blue: the nearest of the 256 indexed colours.
+            // Sky blue, bluish green, orange, vermilion, blue: the nearest of the 256 indexed
+            // colours.
             Theme::ColourBlind => colours(
                 Color::Indexed(74),
                 Color::Indexed(36),
@@ -84,7 +93,15 @@ impl Theme {
     }
 }
 
-const fn colours(accent: Color, good: Color, warn: Color, bad: Color, bar: Color, dim: Color, back: Color) -> Palette {
+const fn colours(
+    accent: Color,
+    good: Color,
+    warn: Color,
+    bad: Color,
+    bar: Color,
+    dim: Color,
+    back: Color,
+) -> Palette {
     let bold = Modifier::BOLD;
     Palette {
         text: Style::new(),
@@ -94,7 +111,9 @@ const fn colours(accent: Color, good: Color, warn: Color, bad: Color, bar: Color
         good: Style::new().fg(good),
         warn: Style::new().fg(warn),
         bad: Style::new().fg(bad).add_modifier(bold),
-        banner: Style::new().fg(bad).add_modifier(bold.union(Modifier::REVERSED)),
+        banner: Style::new()
+            .fg(bad)
+            .add_modifier(bold.union(Modifier::REVERSED)),
         selected: Style::new().bg(back).add_modifier(bold),
         bar: Style::new().fg(bar),
         bound: Style::new().fg(warn),
@@ -125,10 +144,19 @@ mod tests {
     #[test]
     fn mono_has_no_colour_and_names_are_known() {
         let p = Theme::Mono.palette();
-        for style in [p.text, p.strong, p.dim, p.accent, p.good, p.warn, p.bad, p.banner, p.selected, p.bar, p.bound] {
+        for style in [
+            p.text, p.strong, p.dim, p.accent, p.good, p.warn, p.bad, p.banner, p.selected, p.bar,
+            p.bound,
+        ] {
             assert_eq!((style.fg, style.bg), (None, None));
         }
         assert_eq!("colour-blind".parse(), Ok(Theme::ColourBlind));
-        assert!("neon".parse::<Theme>().unwrap_err().to_string().contains("known themes"));
+        assert!(
+            "neon"
+                .parse::<Theme>()
+                .unwrap_err()
+                .to_string()
+                .contains("known themes")
+        );
     }
 }

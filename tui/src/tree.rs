@@ -58,14 +58,26 @@ impl<'a> TreeWalk<'a> {
                 names.len() - 1
             })
         };
-        let ends = topology.links.iter().map(|l| (find(&l.a), find(&l.b))).collect();
+        let ends = topology
+            .links
+            .iter()
+            .map(|l| (find(&l.a), find(&l.b)))
+            .collect();
         let below = vec![Vec::new(); names.len()];
-        let mut walk = TreeWalk { topology, names, nodes, ends, below, roots: Vec::new() };
+        let mut walk = TreeWalk {
+            topology,
+            names,
+            nodes,
+            ends,
+            below,
+            roots: Vec::new(),
+        };
         walk.grow();
         walk
     }
 
-    /// Hangs every node below the nearest root: over forwarding links first, over links of unknown state where nothing else leads.
+    /// Hangs every node below the nearest root: over forwarding links first, over links of unknown
+    /// state where nothing else leads.
     fn grow(&mut self) {
         let mut near = vec![Vec::new(); self.names.len()];
         for (link, &(a, b)) in self.ends.iter().enumerate() {
@@ -112,7 +124,10 @@ impl<'a> TreeWalk<'a> {
     fn candidates(&self) -> Vec<usize> {
         let mut all: Vec<usize> = (0..self.names.len()).collect();
         let rank = |n: usize| {
-            (!self.topology.is_root_bridge(self.names[n]), self.nodes[n].is_none_or(|n| n.kind == inventory::topology::NodeKind::Host))
+            (
+                !self.topology.is_root_bridge(self.names[n]),
+                self.nodes[n].is_none_or(|n| n.kind == inventory::topology::NodeKind::Host),
+            )
         };
         all.sort_by_key(|&n| rank(n));
         all
@@ -129,7 +144,14 @@ impl<'a> TreeWalk<'a> {
         }
         let mut lines = Vec::new();
         for &root in &self.roots {
-            lines.push(TreeBranch { name: self.names[root], node: self.nodes[root], parent: None, link: None, outside: false, depth: 0 });
+            lines.push(TreeBranch {
+                name: self.names[root],
+                node: self.nodes[root],
+                parent: None,
+                link: None,
+                outside: false,
+                depth: 0,
+            });
             // What is still to come below each node of the path down to here.
             let mut stack = vec![(root, self.below[root].iter())];
             while let Some((node, below)) = stack.last_mut() {
@@ -158,7 +180,11 @@ impl<'a> TreeWalk<'a> {
 
 /// The ports of `link` seen from `from`: its own, the other end's.
 pub(crate) fn ports<'a>(link: &'a Link, from: &str) -> (&'a str, &'a str) {
-    if link.a == from { (&link.a_port, &link.b_port) } else { (&link.b_port, &link.a_port) }
+    if link.a == from {
+        (&link.a_port, &link.b_port)
+    } else {
+        (&link.b_port, &link.a_port)
+    }
 }
 
 #[cfg(test)]
@@ -183,25 +209,58 @@ mod tests {
     }
 
     fn drawn(links: Vec<Link>, names: &[&str], root: &str) -> Vec<String> {
-        let kind = |n: &str| if n.starts_with('s') { NodeKind::Switch } else { NodeKind::Host };
+        let kind = |n: &str| {
+            if n.starts_with('s') {
+                NodeKind::Switch
+            } else {
+                NodeKind::Host
+            }
+        };
         let nodes = names.iter().map(|n| Node::new(*n, kind(n))).collect();
-        let topology = Topology { nodes, links, root_bridge: Some(root.into()), ..Topology::default() };
-        let line = |b: &TreeBranch<'_>| format!("{}{}{}", "  ".repeat(b.depth), if b.outside { "+" } else { "" }, b.name);
-        walk(&topology, &|a, b| a.cmp(&b)).iter().map(line).collect()
+        let topology = Topology {
+            nodes,
+            links,
+            root_bridge: Some(root.into()),
+            ..Topology::default()
+        };
+        let line = |b: &TreeBranch<'_>| {
+            format!(
+                "{}{}{}",
+                "  ".repeat(b.depth),
+                if b.outside { "+" } else { "" },
+                b.name
+            )
+        };
+        walk(&topology, &|a, b| a.cmp(&b))
+            .iter()
+            .map(line)
+            .collect()
     }
 
     #[test]
     fn root_bridge_first_every_link_once() {
         use LinkState::{Blocked, Forwarding};
-        let links =
-            vec![link("s0", "s1", Forwarding), link("s0", "s2", Blocked), link("s1", "s2", Forwarding), link("s2", "n0", Forwarding)];
-        assert_eq!(drawn(links, &["s0", "s1", "s2", "n0"], "s1"), ["s1", "  s0", "    +s2", "  s2", "    n0"]);
+        let links = vec![
+            link("s0", "s1", Forwarding),
+            link("s0", "s2", Blocked),
+            link("s1", "s2", Forwarding),
+            link("s2", "n0", Forwarding),
+        ];
+        assert_eq!(
+            drawn(links, &["s0", "s1", "s2", "n0"], "s1"),
+            ["s1", "  s0", "    +s2", "  s2", "    n0"]
+        );
     }
 
     #[test]
     fn loops_islands_and_unknown_ends_are_shown_too() {
         use LinkState::{Blocked, Forwarding, Unknown};
-        let links = vec![link("s0", "s0", Forwarding), link("s0", "s1", Unknown), link("s0", "s1", Forwarding), link("s9", "n1", Blocked)];
+        let links = vec![
+            link("s0", "s0", Forwarding),
+            link("s0", "s1", Unknown),
+            link("s0", "s1", Forwarding),
+            link("s9", "n1", Blocked),
+        ];
         let lines = drawn(links, &["s0", "s1", "n1"], "nowhere");
         assert_eq!(lines, ["s0", "  +s0", "  +s1", "  s1", "n1", "  +s9", "s9"]);
     }

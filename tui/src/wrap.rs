@@ -7,7 +7,10 @@ pub(crate) fn wrap(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
     if line.width() <= width || width == 0 {
         return vec![line];
     }
-    let label = line.spans.first().filter(|s| line.spans.len() > 1 && s.content.ends_with(' '));
+    let label = line
+        .spans
+        .first()
+        .filter(|s| line.spans.len() > 1 && s.content.ends_with(' '));
     let hang = label.map_or(0, Span::width).min(width / 2);
     let mut lines = vec![Line::default()];
     let mut used = 0;
@@ -20,7 +23,14 @@ pub(crate) fn wrap(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
 }
 
 /// Puts a word where there is room: on this line, else on the next, else cut at the edge.
-fn push(lines: &mut Vec<Line<'static>>, used: &mut usize, word: &str, style: Style, width: usize, hang: usize) {
+fn push(
+    lines: &mut Vec<Line<'static>>,
+    used: &mut usize,
+    word: &str,
+    style: Style,
+    width: usize,
+    hang: usize,
+) {
     let next = |lines: &mut Vec<Line<'static>>, used: &mut usize| {
         lines.push(Line::raw(" ".repeat(hang)));
         *used = hang;
@@ -52,19 +62,34 @@ mod tests {
     use super::*;
 
     fn wrapped(line: Line<'static>, width: usize) -> Vec<String> {
-        wrap(line, width).iter().map(|l| l.to_string().trim_end().to_owned()).collect()
+        wrap(line, width)
+            .iter()
+            .map(|l| l.to_string().trim_end().to_owned())
+            .collect()
     }
 
     #[test]
     fn values_hang_below_values() {
-        let line = Line::from(vec![Span::raw("why  "), Span::raw("n3 moved from s0 to s1")]);
-        assert_eq!(wrapped(line, 14), ["why  n3 moved", "     from s0", "     to s1"]);
-        assert_eq!(wrapped(Line::raw("a plain text of words"), 8), ["a plain", "text of", "words"]);
+        let line = Line::from(vec![
+            Span::raw("why  "),
+            Span::raw("n3 moved from s0 to s1"),
+        ]);
+        assert_eq!(
+            wrapped(line, 14),
+            ["why  n3 moved", "     from s0", "     to s1"]
+        );
+        assert_eq!(
+            wrapped(Line::raw("a plain text of words"), 8),
+            ["a plain", "text of", "words"]
+        );
     }
 
     #[test]
     fn a_word_without_end_is_cut_and_wide_characters_stay_whole() {
         assert_eq!(wrapped(Line::raw("abcdefghij"), 4), ["abcd", "efgh", "ij"]);
-        assert_eq!(wrapped(Line::raw("交换机交换机"), 5), ["交换", "机交", "换机"]);
+        assert_eq!(
+            wrapped(Line::raw("交换机交换机"), 5),
+            ["交换", "机交", "换机"]
+        );
     }
 }

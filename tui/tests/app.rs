@@ -1,5 +1,8 @@
 //! What keys, mouse and messages do, and what of it leaves the state machine.
-#[allow(dead_code, reason = "each test file needs its own part of the pictures")]
+#[allow(
+    dead_code,
+    reason = "each test file needs its own part of the pictures"
+)]
 mod fixture;
 
 use api::Snapshot;
@@ -11,7 +14,10 @@ use tui::app::AppSettings;
 use tui::{App, AppEffect, AppMessage, LabAction};
 
 fn app(lab: bool) -> App {
-    let mut app = App::new(AppSettings { lab, ..AppSettings::default() });
+    let mut app = App::new(AppSettings {
+        lab,
+        ..AppSettings::default()
+    });
     show(&mut app, fixture::cluster());
     app
 }
@@ -28,20 +34,42 @@ fn screen(app: &mut App) -> String {
 
 fn press(app: &mut App, code: KeyCode) -> Option<AppEffect> {
     screen(app);
-    app.update(fixture::NOW, AppMessage::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+    app.update(
+        fixture::NOW,
+        AppMessage::Key(KeyEvent::new(code, KeyModifiers::NONE)),
+    )
 }
 
 fn keys(app: &mut App, keys: &str) -> Option<AppEffect> {
-    keys.chars().map(|c| press(app, KeyCode::Char(c))).last().flatten()
+    keys.chars()
+        .map(|c| press(app, KeyCode::Char(c)))
+        .last()
+        .flatten()
 }
 
 fn mouse(app: &mut App, kind: MouseEventKind, column: u16, row: u16) -> Option<AppEffect> {
-    app.update(fixture::NOW, AppMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
+    app.update(
+        fixture::NOW,
+        AppMessage::Mouse(MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        }),
+    )
 }
 
 fn selected(app: &mut App) -> String {
-    let line = screen(app).lines().find(|l| l.starts_with('▸')).unwrap_or_default().to_owned();
-    line.trim_start_matches(|c: char| "▸│├└─╌◆▪ ".contains(c)).split_whitespace().next().unwrap_or_default().to_owned()
+    let line = screen(app)
+        .lines()
+        .find(|l| l.starts_with('▸'))
+        .unwrap_or_default()
+        .to_owned();
+    line.trim_start_matches(|c: char| "▸│├└─╌◆▪ ".contains(c))
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[test]
@@ -53,7 +81,11 @@ fn movement_stays_on_the_list() {
     keys(&mut app, "jj");
     assert_eq!(selected(&mut app), "n1");
     press(&mut app, KeyCode::End);
-    assert_eq!(selected(&mut app), "s3", "the blocked link is the last line");
+    assert_eq!(
+        selected(&mut app),
+        "s3",
+        "the blocked link is the last line"
+    );
     press(&mut app, KeyCode::PageDown);
     assert_eq!(selected(&mut app), "s3");
     press(&mut app, KeyCode::PageUp);
@@ -67,7 +99,12 @@ fn the_selection_follows_its_object() {
     keys(&mut app, "jjj");
     assert_eq!(selected(&mut app), "n2");
     let mut moved = fixture::cluster();
-    let link = moved.topology.links.iter_mut().find(|l| l.b == "n2").unwrap();
+    let link = moved
+        .topology
+        .links
+        .iter_mut()
+        .find(|l| l.b == "n2")
+        .unwrap();
     link.a = "s3".into();
     show(&mut app, moved);
     assert_eq!(selected(&mut app), "n2");
@@ -81,7 +118,10 @@ fn frozen_ignores_news_until_it_thaws() {
     let mut app = app(false);
     keys(&mut app, "f");
     let mut next = fixture::cluster();
-    next.epochs.push(api::EpochInfo { number: 42, ..next.epochs[2].clone() });
+    next.epochs.push(api::EpochInfo {
+        number: 42,
+        ..next.epochs[2].clone()
+    });
     show(&mut app, next);
     assert!(screen(&mut app).contains("epoch 41") && screen(&mut app).contains("FROZEN"));
     press(&mut app, KeyCode::Char(' '));
@@ -91,9 +131,15 @@ fn frozen_ignores_news_until_it_thaws() {
 #[test]
 fn connection_lost_and_found() {
     let mut app = app(false);
-    app.update(Millis(fixture::NOW.0 + 2_000), AppMessage::Lost("refused\u{1b}[2J".into()));
+    app.update(
+        Millis(fixture::NOW.0 + 2_000),
+        AppMessage::Lost("refused\u{1b}[2J".into()),
+    );
     let shown = screen(&mut app);
-    assert!(shown.contains("controller unreachable since 02:40:02") && shown.contains("n11"), "{shown}");
+    assert!(
+        shown.contains("controller unreachable since 02:40:02") && shown.contains("n11"),
+        "{shown}"
+    );
     assert!(!shown.contains('\u{1b}'));
     show(&mut app, fixture::cluster());
     assert!(!screen(&mut app).contains("unreachable"));
@@ -102,14 +148,23 @@ fn connection_lost_and_found() {
 #[test]
 fn a_silent_controller_is_not_called_live() {
     let mut app = app(false);
-    let wakes = app.next_change_at().expect("silence must show without any message");
+    let wakes = app
+        .next_change_at()
+        .expect("silence must show without any message");
     app.update(wakes, AppMessage::Tick);
-    assert!(screen(&mut app).contains("silent for 5 s"), "{}", screen(&mut app));
+    assert!(
+        screen(&mut app).contains("silent for 5 s"),
+        "{}",
+        screen(&mut app)
+    );
 }
 
 #[test]
 fn a_recorded_picture_costs_nothing() {
-    let mut app = App::new(AppSettings { live: false, ..AppSettings::default() });
+    let mut app = App::new(AppSettings {
+        live: false,
+        ..AppSettings::default()
+    });
     show(&mut app, fixture::cluster());
     assert_eq!(app.next_change_at(), None);
 }
@@ -117,21 +172,42 @@ fn a_recorded_picture_costs_nothing() {
 #[test]
 fn keys_of_the_lab_ask_the_lab() {
     let mut app = app(true);
-    let moved = |host: &str, switch: &str| Some(AppEffect::Lab(LabAction::Move { host: host.into(), switch: switch.into() }));
+    let moved = |host: &str, switch: &str| {
+        Some(AppEffect::Lab(LabAction::Move {
+            host: host.into(),
+            switch: switch.into(),
+        }))
+    };
     assert_eq!(keys(&mut app, "M"), moved("n0", "s1"));
     assert_eq!(keys(&mut app, "M"), moved("n1", "s1"));
     keys(&mut app, "jmj");
     assert_eq!(press(&mut app, KeyCode::Enter), moved("n0", "s2"));
     assert!(screen(&mut app).contains("moving the cable of n0 to s2"));
-    let action = LabAction::Move { host: "n0".into(), switch: "s2".into() };
-    app.update(fixture::NOW, AppMessage::Lab(action, Ok("n0 moved to s2".into())));
+    let action = LabAction::Move {
+        host: "n0".into(),
+        switch: "s2".into(),
+    };
+    app.update(
+        fixture::NOW,
+        AppMessage::Lab(action, Ok("n0 moved to s2".into())),
+    );
     assert!(screen(&mut app).contains("n0 moved to s2"));
     keys(&mut app, "kkm");
     assert!(screen(&mut app).contains("select a host"), "s0 is no host");
-    let (cut, join) = (LabAction::Cut("s0".into(), "n0".into()), LabAction::Join("s0".into(), "n0".into()));
+    let (cut, join) = (
+        LabAction::Cut("s0".into(), "n0".into()),
+        LabAction::Join("s0".into(), "n0".into()),
+    );
     assert_eq!(keys(&mut app, "jx"), Some(AppEffect::Lab(cut.clone())));
-    app.update(fixture::NOW, AppMessage::Lab(cut.clone(), Err("no such cable".into())));
-    assert_eq!(keys(&mut app, "J"), None, "what was not cut cannot be joined again");
+    app.update(
+        fixture::NOW,
+        AppMessage::Lab(cut.clone(), Err("no such cable".into())),
+    );
+    assert_eq!(
+        keys(&mut app, "J"),
+        None,
+        "what was not cut cannot be joined again"
+    );
     app.update(fixture::NOW, AppMessage::Lab(cut, Ok("cut".into())));
     assert_eq!(keys(&mut app, "J"), Some(AppEffect::Lab(join.clone())));
     app.update(fixture::NOW, AppMessage::Lab(join, Ok("joined".into())));
@@ -173,14 +249,26 @@ fn the_mouse_selects_scrolls_and_changes_tabs() {
     assert_eq!(selected(&mut app), "n1");
     mouse(&mut app, MouseEventKind::ScrollDown, 10, 5);
     assert_eq!(selected(&mut app), "n3");
-    let jobs = screen(&mut app).lines().nth(1).unwrap().chars().position(|c| c == '3').unwrap() as u16;
+    let jobs = screen(&mut app)
+        .lines()
+        .nth(1)
+        .unwrap()
+        .chars()
+        .position(|c| c == '3')
+        .unwrap() as u16;
     mouse(&mut app, MouseEventKind::Down(MouseButton::Left), jobs, 1);
     assert!(screen(&mut app).contains("fft3d"));
     keys(&mut app, "1m");
     let popup = screen(&mut app);
     let row = popup.lines().position(|l| l.contains("│   s3")).unwrap() as u16;
     let effect = mouse(&mut app, MouseEventKind::Down(MouseButton::Left), 40, row);
-    assert_eq!(effect, Some(AppEffect::Lab(LabAction::Move { host: "n3".into(), switch: "s3".into() })));
+    assert_eq!(
+        effect,
+        Some(AppEffect::Lab(LabAction::Move {
+            host: "n3".into(),
+            switch: "s3".into()
+        }))
+    );
 }
 
 #[test]
@@ -188,7 +276,10 @@ fn a_signal_ends_it_from_everywhere() {
     for before in ["", "?", "/x", "jm"] {
         let mut app = app(true);
         keys(&mut app, before);
-        assert_eq!(app.update(fixture::NOW, AppMessage::Terminate), Some(AppEffect::Quit));
+        assert_eq!(
+            app.update(fixture::NOW, AppMessage::Terminate),
+            Some(AppEffect::Quit)
+        );
     }
 }
 
@@ -199,7 +290,11 @@ fn jobs_beyond_those_told_are_counted() {
     many.jobs_more = 4711;
     show(&mut app, many);
     keys(&mut app, "3");
-    assert!(screen(&mut app).contains("and 4711 more"), "{}", screen(&mut app));
+    assert!(
+        screen(&mut app).contains("and 4711 more"),
+        "{}",
+        screen(&mut app)
+    );
     press(&mut app, KeyCode::End);
     press(&mut app, KeyCode::Enter);
     screen(&mut app); // It is about no job: there is nothing to tell of it.

@@ -1,5 +1,9 @@
-//! Whole screens as text. `UPDATE_GOLDEN=1` writes them anew; look at the difference before committing it.
-#[allow(dead_code, reason = "each test file needs its own part of the pictures")]
+//! Whole screens as text. `UPDATE_GOLDEN=1` writes them anew; look at the difference before
+//! committing it.
+#[allow(
+    dead_code,
+    reason = "each test file needs its own part of the pictures"
+)]
 mod fixture;
 
 use api::Snapshot;
@@ -21,7 +25,13 @@ struct GoldenSession {
 
 impl GoldenSession {
     fn new(look: AppSettings) -> GoldenSession {
-        GoldenSession { app: App::new(AppSettings { address: "127.0.0.1:7171".into(), ..look }), now: fixture::NOW }
+        GoldenSession {
+            app: App::new(AppSettings {
+                address: "127.0.0.1:7171".into(),
+                ..look
+            }),
+            now: fixture::NOW,
+        }
     }
 
     /// Every picture takes the way of a real one: through JSON and the cleaning.
@@ -33,7 +43,9 @@ impl GoldenSession {
 
     fn picture(&mut self, snapshot: &Snapshot) {
         let json = serde_json::to_string(snapshot).unwrap();
-        self.tell(AppMessage::Picture(Box::new(tui::sanitize::snapshot(&json).unwrap())));
+        self.tell(AppMessage::Picture(Box::new(
+            tui::sanitize::snapshot(&json).unwrap(),
+        )));
     }
 
     fn tell(&mut self, message: AppMessage) {
@@ -67,19 +79,31 @@ impl GoldenSession {
 fn golden(name: &str, session: &mut GoldenSession) {
     for size in SIZES {
         let shown = session.text(size);
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/screens/{name}-{}x{}.txt", size.0, size.1));
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("tests/screens/{name}-{}x{}.txt", size.0, size.1));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(&file, &shown).unwrap();
         }
-        let wanted = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}; write it with UPDATE_GOLDEN=1", file.display()));
-        assert!(shown == wanted, "{} differs; now it is\n{shown}", file.display());
+        let wanted = std::fs::read_to_string(&file)
+            .unwrap_or_else(|e| panic!("{}: {e}; write it with UPDATE_GOLDEN=1", file.display()));
+        assert!(
+            shown == wanted,
+            "{} differs; now it is\n{shown}",
+            file.display()
+        );
     }
 }
 
 #[test]
 fn every_panel() {
     let mut s = GoldenSession::with(AppSettings::default(), &fixture::cluster());
-    for (key, name) in [("1", "topology"), ("2", "links"), ("3", "jobs"), ("4", "epochs"), ("5", "events")] {
+    for (key, name) in [
+        ("1", "topology"),
+        ("2", "links"),
+        ("3", "jobs"),
+        ("4", "epochs"),
+        ("5", "events"),
+    ] {
         s.keys(key);
         golden(name, &mut s);
     }
@@ -103,14 +127,26 @@ fn detail_takes_the_window_where_it_is_small() {
 
 #[test]
 fn help() {
-    let mut s = GoldenSession::with(AppSettings { lab: true, ..AppSettings::default() }, &fixture::cluster());
+    let mut s = GoldenSession::with(
+        AppSettings {
+            lab: true,
+            ..AppSettings::default()
+        },
+        &fixture::cluster(),
+    );
     s.keys("?");
     golden("help", &mut s);
 }
 
 #[test]
 fn choosing_a_switch() {
-    let mut s = GoldenSession::with(AppSettings { lab: true, ..AppSettings::default() }, &fixture::cluster());
+    let mut s = GoldenSession::with(
+        AppSettings {
+            lab: true,
+            ..AppSettings::default()
+        },
+        &fixture::cluster(),
+    );
     s.keys("jmj");
     golden("choose", &mut s);
 }
@@ -145,7 +181,16 @@ fn disconnected_keeps_the_last_picture() {
 
 #[test]
 fn empty() {
-    golden("empty", &mut GoldenSession::with(AppSettings::default(), &Snapshot { at: fixture::NOW, ..Snapshot::default() }));
+    golden(
+        "empty",
+        &mut GoldenSession::with(
+            AppSettings::default(),
+            &Snapshot {
+                at: fixture::NOW,
+                ..Snapshot::default()
+            },
+        ),
+    );
     let mut s = GoldenSession::new(AppSettings::default());
     s.tell(AppMessage::Lost("connection refused".into()));
     golden("never-connected", &mut s);
@@ -159,14 +204,27 @@ fn hostile_names() {
         golden(name, &mut s);
         for size in [(80, 24), (120, 40), (47, 11), (200, 60)] {
             let screen = s.screen(size);
-            assert!(screen.buffer().content.iter().all(|c| !c.symbol().contains(char::is_control)), "{size:?}");
+            assert!(
+                screen
+                    .buffer()
+                    .content
+                    .iter()
+                    .all(|c| !c.symbol().contains(char::is_control)),
+                "{size:?}"
+            );
         }
     }
 }
 
 #[test]
 fn ascii_is_ascii() {
-    let mut s = GoldenSession::with(AppSettings { ascii: true, ..AppSettings::default() }, &fixture::troubled());
+    let mut s = GoldenSession::with(
+        AppSettings {
+            ascii: true,
+            ..AppSettings::default()
+        },
+        &fixture::troubled(),
+    );
     golden("ascii", &mut s);
     for key in "12345?".chars() {
         s.keys(&key.to_string());
@@ -180,12 +238,25 @@ fn ascii_is_ascii() {
 fn themes_change_colours_only() {
     for key in "12345".chars() {
         let shown = |theme| {
-            let mut s = GoldenSession::with(AppSettings { theme, ..AppSettings::default() }, &fixture::troubled());
+            let mut s = GoldenSession::with(
+                AppSettings {
+                    theme,
+                    ..AppSettings::default()
+                },
+                &fixture::troubled(),
+            );
             s.keys(&key.to_string());
             (s.text((120, 40)), s.screen((120, 40)))
         };
         let (mono, screen) = shown(Theme::Mono);
-        assert!(screen.buffer().content.iter().all(|c| c.fg == Color::Reset && c.bg == Color::Reset), "mono has a colour on panel {key}");
+        assert!(
+            screen
+                .buffer()
+                .content
+                .iter()
+                .all(|c| c.fg == Color::Reset && c.bg == Color::Reset),
+            "mono has a colour on panel {key}"
+        );
         for theme in [Theme::Default, Theme::Light, Theme::ColourBlind] {
             assert_eq!(shown(theme).0, mono, "{theme:?} on panel {key}");
         }
@@ -194,7 +265,13 @@ fn themes_change_colours_only() {
 
 #[test]
 fn every_size_draws() {
-    let mut s = GoldenSession::with(AppSettings { lab: true, ..AppSettings::default() }, &fixture::hostile());
+    let mut s = GoldenSession::with(
+        AppSettings {
+            lab: true,
+            ..AppSettings::default()
+        },
+        &fixture::hostile(),
+    );
     for key in ["1", "2", "3", "4", "5", "\n", "?", "?", "/", "x\n", "z"] {
         s.keys(key);
         for width in (1..130).step_by(11) {

@@ -1,5 +1,8 @@
 //! The event stream over real TCP: pictures, broken connections, refusals.
-#[allow(dead_code, reason = "each test file needs its own part of the pictures")]
+#[allow(
+    dead_code,
+    reason = "each test file needs its own part of the pictures"
+)]
 mod fixture;
 
 use std::io::{BufRead, BufReader, Write};
@@ -27,19 +30,37 @@ fn serve(answers: Vec<String>) -> (String, mpsc::Receiver<String>) {
 
 fn request(stream: &TcpStream) -> String {
     let lines = BufReader::new(stream).lines().map(|l| l.unwrap());
-    lines.take_while(|l| !l.is_empty()).collect::<Vec<_>>().join("\n")
+    lines
+        .take_while(|l| !l.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The first `count` messages of `url`; that the viewer had to wait is none.
 fn follow(url: &str, token: Option<&str>, count: usize) -> Vec<AppMessage> {
     let (sender, messages) = mpsc::channel();
-    let (url, token, stop) = (url.to_owned(), token.map(str::to_owned), Arc::new(AtomicBool::new(false)));
+    let (url, token, stop) = (
+        url.to_owned(),
+        token.map(str::to_owned),
+        Arc::new(AtomicBool::new(false)),
+    );
     let flag = stop.clone();
-    let reader = thread::spawn(move || source::follow(&url, token.as_deref(), &[], &flag, |m| sender.send(m).is_ok()));
+    let reader = thread::spawn(move || {
+        source::follow(&url, token.as_deref(), &[], &flag, |m| {
+            sender.send(m).is_ok()
+        })
+    });
     let end = Instant::now() + Duration::from_secs(60);
-    let next = || messages.recv_timeout(end.saturating_duration_since(Instant::now())).expect("a message");
+    let next = || {
+        messages
+            .recv_timeout(end.saturating_duration_since(Instant::now()))
+            .expect("a message")
+    };
     let waited = |m: &AppMessage| matches!(m, AppMessage::Lost(why) if why.contains("timeout"));
-    let seen = std::iter::repeat_with(next).filter(|m| !waited(m)).take(count).collect();
+    let seen = std::iter::repeat_with(next)
+        .filter(|m| !waited(m))
+        .take(count)
+        .collect();
     stop.store(true, Ordering::Relaxed);
     drop(messages);
     reader.join().unwrap();
@@ -48,11 +69,17 @@ fn follow(url: &str, token: Option<&str>, count: usize) -> Vec<AppMessage> {
 
 fn stream(events: &str) -> String {
     let chunk = format!("{:x}\r\n{events}\r\n", events.len());
-    format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}0\r\n\r\n")
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: \
+         chunked\r\n\r\n{chunk}0\r\n\r\n"
+    )
 }
 
 fn event(snapshot: &api::Snapshot) -> String {
-    format!("event: snapshot\ndata: {}\n\n", serde_json::to_string(snapshot).unwrap())
+    format!(
+        "event: snapshot\ndata: {}\n\n",
+        serde_json::to_string(snapshot).unwrap()
+    )
 }
 
 fn name(message: &AppMessage) -> String {
@@ -67,19 +94,32 @@ fn name(message: &AppMessage) -> String {
 fn pictures_come_and_a_closed_connection_is_opened_again() {
     let (full, mut bare) = (fixture::cluster(), fixture::cluster());
     bare.epochs.clear();
-    let (url, requests) = serve(vec![stream(&(event(&full) + ": alive\n\n" + &event(&bare))), stream(&event(&full))]);
+    let (url, requests) = serve(vec![
+        stream(&(event(&full) + ": alive\n\n" + &event(&bare))),
+        stream(&event(&full)),
+    ]);
     let seen: Vec<String> = follow(&url, Some("s3cret"), 4).iter().map(name).collect();
-    assert_eq!((seen[0].as_str(), seen[1].as_str(), seen[3].as_str()), ("picture 3", "picture 0", "picture 3"));
+    assert_eq!(
+        (seen[0].as_str(), seen[1].as_str(), seen[3].as_str()),
+        ("picture 3", "picture 0", "picture 3")
+    );
     assert!(seen[2].contains("closed the connection"), "{}", seen[2]);
     let asked = requests.recv().unwrap();
     assert!(asked.starts_with("GET /v1/events HTTP/1.1"), "{asked}");
-    assert!(asked.to_lowercase().contains("authorization: bearer s3cret"), "{asked}");
+    assert!(
+        asked
+            .to_lowercase()
+            .contains("authorization: bearer s3cret"),
+        "{asked}"
+    );
 }
 
 #[test]
 fn what_arrives_is_clean() {
     let (url, _requests) = serve(vec![stream(&event(&fixture::hostile()))]);
-    let AppMessage::Picture(snapshot) = follow(&url, None, 1).remove(0) else { panic!("no picture") };
+    let AppMessage::Picture(snapshot) = follow(&url, None, 1).remove(0) else {
+        panic!("no picture")
+    };
     assert_eq!(snapshot.topology.root_bridge.as_deref(), Some("s␛[2J0"));
 }
 
@@ -87,8 +127,12 @@ fn what_arrives_is_clean() {
 fn refusals_and_nonsense_say_what_to_do() {
     let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_owned();
     let lost = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned();
-    let (url, _requests) =
-        serve(vec![refused, lost, stream("event: snapshot\ndata: {\"at\":\"noon\"}\n\n"), "SSH-2.0-OpenSSH\r\n".to_owned()]);
+    let (url, _requests) = serve(vec![
+        refused,
+        lost,
+        stream("event: snapshot\ndata: {\"at\":\"noon\"}\n\n"),
+        "SSH-2.0-OpenSSH\r\n".to_owned(),
+    ]);
     let seen: Vec<String> = follow(&url, None, 4).iter().map(name).collect();
     assert!(seen[0].contains("--token-file"), "{seen:?}");
     assert!(seen[1].contains("is this a heddle controller?"), "{seen:?}");
@@ -101,6 +145,9 @@ fn nobody_there_is_lost_not_an_end() {
     // The near end of a connection: nobody listens there, and nobody else can have it.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let held = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let seen: Vec<String> = follow(&format!("http://{}", held.local_addr().unwrap()), None, 2).iter().map(name).collect();
+    let seen: Vec<String> = follow(&format!("http://{}", held.local_addr().unwrap()), None, 2)
+        .iter()
+        .map(name)
+        .collect();
     assert!(seen.iter().all(|s| s.starts_with("lost: ")), "{seen:?}");
 }

@@ -1,5 +1,5 @@
-//! Bridge protocol data units: of STP and RSTP (IEEE 802.1D-2004, 9.3) and what MSTP has in common with them (IEEE
-//! 802.1Q-2018, 14.2 to 14.4).
+//! Bridge protocol data units: of STP and RSTP (IEEE 802.1D-2004, 9.3) and what MSTP has in common
+//! with them (IEEE 802.1Q-2018, 14.2 to 14.4).
 use super::FrameError;
 use inventory::Mac;
 use inventory::observation::BridgeId;
@@ -75,7 +75,8 @@ mod kind {
 /// Port role in the flags of RST and MST BPDUs, bits 3 and 4 (9.3.3): designated is 3.
 const ROLE: u8 = 0x0c;
 
-/// Octets of the part that all have, and up to where an MST BPDU names its bridge (802.1Q, Figure 14-1).
+/// Octets of the part that all have, and up to where an MST BPDU names its bridge (802.1Q, Figure
+/// 14-1).
 const COMMON: usize = 35;
 const MST: usize = 102;
 
@@ -87,22 +88,32 @@ const MSTI: u16 = 16;
 const MOST_MSTI: u16 = 64;
 
 impl Bpdu {
-    /// Reads a BPDU after its LLC, by the rules of 9.3.4 and, for MSTP, of 802.1Q 14.4. Later versions are read as far as they
-    /// say the same.
+    /// Reads a BPDU after its LLC, by the rules of 9.3.4 and, for MSTP, of 802.1Q 14.4. Later
+    /// versions are read as far as they say the same.
     ///
     /// # Errors
     /// Where it is no BPDU, too short for its type, or as old as it may become.
     pub fn read(octets: &[u8]) -> Result<Bpdu, FrameError> {
-        let [0, 0, version, kind, ..] = *octets else { return Err(bad(0, "not the spanning tree protocol")) };
+        let [0, 0, version, kind, ..] = *octets else {
+            return Err(bad(0, "not the spanning tree protocol"));
+        };
         match (kind, version) {
             (kind::TOPOLOGY_CHANGE, _) => Ok(Bpdu::TopologyChange),
             (kind::CONFIGURATION, _) => {
                 let said = ConfigurationBpdu::read(octets, StpVersion::Stp)?;
-                if said.message_age >= said.max_age { Err(bad(27, "as old as it may become")) } else { Ok(Bpdu::Configuration(said)) }
+                if said.message_age >= said.max_age {
+                    Err(bad(27, "as old as it may become"))
+                } else {
+                    Ok(Bpdu::Configuration(said))
+                }
             }
             (kind::RST, 2..) => {
                 let said = ConfigurationBpdu::read(octets, StpVersion::Rstp)?;
-                Ok(Bpdu::Configuration(if version > 2 { said.with_region(octets).unwrap_or(said) } else { said }))
+                Ok(Bpdu::Configuration(if version > 2 {
+                    said.with_region(octets).unwrap_or(said)
+                } else {
+                    said
+                }))
             }
             _ => Err(bad(3, "an unknown type")),
         }
@@ -110,11 +121,17 @@ impl Bpdu {
 
     /// Writes it. An MST BPDU names no region and no trees of VLANs.
     pub fn write(&self) -> Vec<u8> {
-        let Bpdu::Configuration(said) = self else { return vec![0, 0, 0, kind::TOPOLOGY_CHANGE] };
+        let Bpdu::Configuration(said) = self else {
+            return vec![0, 0, 0, kind::TOPOLOGY_CHANGE];
+        };
         match said.version {
             StpVersion::Stp => said.common(0, kind::CONFIGURATION, said.bridge),
             StpVersion::Rstp => [said.common(2, kind::RST, said.bridge), vec![0]].concat(),
-            StpVersion::Mstp { regional_root, internal_path_cost, remaining_hops } => {
+            StpVersion::Mstp {
+                regional_root,
+                internal_path_cost,
+                remaining_hops,
+            } => {
                 let mut octets = said.common(3, kind::RST, regional_root);
                 octets.push(0);
                 octets.extend(MST_FIXED.to_be_bytes());
@@ -130,13 +147,17 @@ impl Bpdu {
 
 impl ConfigurationBpdu {
     fn read(octets: &[u8], version: StpVersion) -> Result<ConfigurationBpdu, FrameError> {
-        let common = octets.first_chunk::<COMMON>().ok_or(bad(octets.len(), "ends too early for its type"))?;
+        let common = octets
+            .first_chunk::<COMMON>()
+            .ok_or(bad(octets.len(), "ends too early for its type"))?;
         let word = |at: usize| u16::from_be_bytes([common[at], common[at + 1]]);
         Ok(ConfigurationBpdu {
             version,
             flags: common[4],
             root_bridge: bridge_id(*common[5..].first_chunk().expect("eight of 35 octets")),
-            root_path_cost: u32::from_be_bytes(*common[13..].first_chunk().expect("four of 35 octets")),
+            root_path_cost: u32::from_be_bytes(
+                *common[13..].first_chunk().expect("four of 35 octets"),
+            ),
             bridge: bridge_id(*common[17..].first_chunk().expect("eight of 35 octets")),
             port: word(25),
             message_age: word(27),
@@ -146,8 +167,9 @@ impl ConfigurationBpdu {
         })
     }
 
-    /// What MSTP says beyond RSTP. Where RSTP has the bridge, MSTP has the root of the region, and the bridge comes later. `None`
-    /// where lengths are wrong: then it counts as RSTP (802.1Q, 14.4).
+    /// What MSTP says beyond RSTP. Where RSTP has the bridge, MSTP has the root of the region, and
+    /// the bridge comes later. `None` where lengths are wrong: then it counts as RSTP (802.1Q,
+    /// 14.4).
     fn with_region(self, octets: &[u8]) -> Option<ConfigurationBpdu> {
         let octets = octets.first_chunk::<MST>()?;
         let version_1_length = octets[35];
@@ -160,7 +182,11 @@ impl ConfigurationBpdu {
             internal_path_cost: u32::from_be_bytes(*octets[89..].first_chunk()?),
             remaining_hops: octets[101],
         };
-        Some(ConfigurationBpdu { version, bridge: bridge_id(*octets[93..].first_chunk()?), ..self })
+        Some(ConfigurationBpdu {
+            version,
+            bridge: bridge_id(*octets[93..].first_chunk()?),
+            ..self
+        })
     }
 
     /// Whether the port that sent it is the designated one: RSTP's other ports may speak, too.
@@ -168,11 +194,12 @@ impl ConfigurationBpdu {
         self.version == StpVersion::Stp || self.flags & ROLE == ROLE
     }
 
-    /// How long it counts at most when nothing newer comes: what is left of its age, and never more than
-    /// the 40 s that a bridge may choose (IEEE 802.1D-2004, Table 7-5).
+    /// How long it counts at most when nothing newer comes: what is left of its age, and never more
+    /// than the 40 s that a bridge may choose (IEEE 802.1D-2004, Table 7-5).
     pub(crate) fn holds_for(&self) -> Duration {
         let left = self.max_age.saturating_sub(self.message_age);
-        Duration::from_millis(u64::from(left) * 1000 / 256).clamp(Duration::from_secs(1), Duration::from_secs(40))
+        Duration::from_millis(u64::from(left) * 1000 / 256)
+            .clamp(Duration::from_secs(1), Duration::from_secs(40))
     }
 
     fn common(&self, version: u8, kind: u8, bridge: BridgeId) -> Vec<u8> {
@@ -180,19 +207,32 @@ impl ConfigurationBpdu {
         octets.extend(bridge_octets(self.root_bridge));
         octets.extend(self.root_path_cost.to_be_bytes());
         octets.extend(bridge_octets(bridge));
-        let words = [self.port, self.message_age, self.max_age, self.hello_time, self.forward_delay];
+        let words = [
+            self.port,
+            self.message_age,
+            self.max_age,
+            self.hello_time,
+            self.forward_delay,
+        ];
         octets.extend(words.iter().flat_map(|word| word.to_be_bytes()));
         octets
     }
 }
 
 fn bad(at: usize, problem: &'static str) -> FrameError {
-    FrameError { protocol: "BPDU", at, problem }
+    FrameError {
+        protocol: "BPDU",
+        at,
+        problem,
+    }
 }
 
 /// 16 bits of priority, 48 of address (9.2.5).
 fn bridge_id([a, b, address @ ..]: [u8; 8]) -> BridgeId {
-    BridgeId { priority: u16::from_be_bytes([a, b]), address: Mac(address) }
+    BridgeId {
+        priority: u16::from_be_bytes([a, b]),
+        address: Mac(address),
+    }
 }
 
 fn bridge_octets(bridge: BridgeId) -> [u8; 8] {

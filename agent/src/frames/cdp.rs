@@ -1,5 +1,6 @@
-//! Cisco Discovery Protocol, versions 1 and 2. Cisco published its format as "Cisco Discovery Protocol (CDP) packet format"; what
-//! it leaves out, the odd checksum, is as Cisco's devices send it.
+//! Cisco Discovery Protocol, versions 1 and 2. Cisco published its format as "Cisco Discovery
+//! Protocol (CDP) packet format"; what it leaves out, the odd checksum, is as Cisco's devices send
+//! it.
 use super::id;
 use super::{FrameError, cut, text};
 use inventory::Mac;
@@ -50,18 +51,26 @@ impl CdpAnnouncement {
     /// Reads an announcement without padding.
     ///
     /// # Errors
-    /// Where version or checksum are wrong, a TLV runs past the end, or device or port ID are missing. TLVs that are not
-    /// understood are passed over; of repeated ones the first counts.
+    /// Where version or checksum are wrong, a TLV runs past the end, or device or port ID are
+    /// missing. TLVs that are not understood are passed over; of repeated ones the first counts.
     pub fn read(octets: &[u8]) -> Result<CdpAnnouncement, FrameError> {
-        let (head, mut rest) = octets.split_first_chunk::<4>().ok_or(bad(octets.len(), "ends within its head"))?;
-        let [version @ 1..=2, ttl, ..] = *head else { return Err(bad(0, "neither version 1 nor 2")) };
+        let (head, mut rest) = octets
+            .split_first_chunk::<4>()
+            .ok_or(bad(octets.len(), "ends within its head"))?;
+        let [version @ 1..=2, ttl, ..] = *head else {
+            return Err(bad(0, "neither version 1 nor 2"));
+        };
         if !sums_up(octets) {
             return Err(bad(2, "a wrong checksum"));
         }
-        let (mut device, mut port, mut name, mut abilities, mut addresses) = (None, None, None, None, Vec::new());
+        let (mut device, mut port, mut name, mut abilities, mut addresses) =
+            (None, None, None, None, Vec::new());
         while !rest.is_empty() {
             let at = octets.len() - rest.len();
-            let (kind, value, next) = tlv(rest).ok_or(bad(at, "a TLV that runs past the end, or is shorter than its head"))?;
+            let (kind, value, next) = tlv(rest).ok_or(bad(
+                at,
+                "a TLV that runs past the end, or is shorter than its head",
+            ))?;
             match kind {
                 tlv::DEVICE_ID => device = device.or_else(|| identifier(value)),
                 tlv::PORT_ID => port = port.or_else(|| identifier(value)),
@@ -74,7 +83,15 @@ impl CdpAnnouncement {
         }
         let device = device.ok_or(bad(octets.len(), "no device ID"))?;
         let port = port.ok_or(bad(octets.len(), "no port ID"))?;
-        Ok(CdpAnnouncement { version, ttl, device, port, name: name.unwrap_or_default(), capabilities: abilities, addresses })
+        Ok(CdpAnnouncement {
+            version,
+            ttl,
+            device,
+            port,
+            name: name.unwrap_or_default(),
+            capabilities: abilities,
+            addresses,
+        })
     }
 
     /// Writes it; texts are cut to 255 octets.
@@ -88,11 +105,22 @@ impl CdpAnnouncement {
         if !self.addresses.is_empty() {
             let addresses = &self.addresses[..self.addresses.len().min(MOST_ADDRESSES)];
             let entries: Vec<u8> = addresses.iter().flat_map(|a| address(*a)).collect();
-            put(tlv::ADDRESSES, &[&(addresses.len() as u32).to_be_bytes(), &entries[..]].concat());
+            put(
+                tlv::ADDRESSES,
+                &[&(addresses.len() as u32).to_be_bytes(), &entries[..]].concat(),
+            );
         }
         put(tlv::PORT_ID, &written(&self.port));
         if let Some(SystemCapabilities { bridge, router }) = self.capabilities {
-            put(tlv::CAPABILITIES, &[0, 0, 0, (u8::from(bridge) * SWITCH) | (u8::from(router) * ROUTER)]);
+            put(
+                tlv::CAPABILITIES,
+                &[
+                    0,
+                    0,
+                    0,
+                    (u8::from(bridge) * SWITCH) | (u8::from(router) * ROUTER),
+                ],
+            );
         }
         if !self.name.is_empty() {
             put(tlv::SYSTEM_NAME, cut(&self.name, LONGEST_TEXT));
@@ -112,7 +140,11 @@ pub fn sealed(mut octets: Vec<u8>) -> Vec<u8> {
 }
 
 fn bad(at: usize, problem: &'static str) -> FrameError {
-    FrameError { protocol: "CDP", at, problem }
+    FrameError {
+        protocol: "CDP",
+        at,
+        problem,
+    }
 }
 
 /// Octets of a text or an identifier.
@@ -126,30 +158,42 @@ fn identifier(octets: &[u8]) -> Option<NeighbourId> {
     id::read(octets, None).filter(|_| octets.len() <= LONGEST_TEXT)
 }
 
-/// Type and value of the first TLV and what follows: 16 bits of type, 16 of length, which counts both.
+/// Type and value of the first TLV and what follows: 16 bits of type, 16 of length, which counts
+/// both.
 fn tlv(octets: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let ([a, b, c, d], _) = octets.split_first_chunk()?;
     let (tlv, rest) = octets.split_at_checked(usize::from(u16::from_be_bytes([*c, *d])))?;
     Some((u16::from_be_bytes([*a, *b]), tlv.get(4..)?, rest))
 }
 
-/// The checksum of RFC 1071. Cisco's devices add an odd last octet in a way of their own; others add it as the RFC says.
+/// The checksum of RFC 1071. Cisco's devices add an odd last octet in a way of their own; others
+/// add it as the RFC says.
 fn sums_up(octets: &[u8]) -> bool {
-    [odd_tail, |last| [last, 0]].iter().any(|tail| sum(octets, *tail) == 0xffff)
+    [odd_tail, |last| [last, 0]]
+        .iter()
+        .any(|tail| sum(octets, *tail) == 0xffff)
 }
 
 fn sum(octets: &[u8], tail: fn(u8) -> [u8; 2]) -> u16 {
     let (words, odd) = octets.as_chunks::<2>();
-    let all = words.iter().copied().chain(odd.first().map(|last| tail(*last)));
+    let all = words
+        .iter()
+        .copied()
+        .chain(odd.first().map(|last| tail(*last)));
     all.map(u16::from_be_bytes).fold(0, |sum, word| {
         let (sum, carry) = sum.overflowing_add(word);
         sum + u16::from(carry)
     })
 }
 
-/// The low octet of a word, as if it were a signed number of a little-endian machine, and one too small where negative.
+/// The low octet of a word, as if it were a signed number of a little-endian machine, and one too
+/// small where negative.
 fn odd_tail(last: u8) -> [u8; 2] {
-    if last & 0x80 == 0 { [0, last] } else { [0xff, last.wrapping_sub(1)] }
+    if last & 0x80 == 0 {
+        [0, last]
+    } else {
+        [0xff, last.wrapping_sub(1)]
+    }
 }
 
 const ROUTER: u8 = 0x01;
@@ -158,10 +202,14 @@ const SWITCH: u8 = 0x08;
 /// Transparent bridge, source-route bridge, switch.
 const BRIDGES: u8 = 0x0e;
 
-/// Four octets, the lowest bit of the last one first: router, transparent bridge, source-route bridge, switch, host.
+/// Four octets, the lowest bit of the last one first: router, transparent bridge, source-route
+/// bridge, switch, host.
 pub(crate) fn capabilities(octets: &[u8]) -> Option<SystemCapabilities> {
     let last = octets.get(3)?;
-    Some(SystemCapabilities { bridge: last & BRIDGES != 0, router: last & ROUTER != 0 })
+    Some(SystemCapabilities {
+        bridge: last & BRIDGES != 0,
+        router: last & ROUTER != 0,
+    })
 }
 
 fn written(id: &NeighbourId) -> Vec<u8> {

@@ -45,8 +45,14 @@ impl<'f> EthernetFrame<'f> {
     /// # Errors
     /// Where it is too short for what it says it is.
     pub fn read(octets: &'f [u8]) -> Result<EthernetFrame<'f>, FrameError> {
-        let bad = |at, problem| FrameError { protocol: "Ethernet", at, problem };
-        let (addresses, rest) = octets.split_first_chunk::<12>().ok_or(bad(octets.len(), "ends within the addresses"))?;
+        let bad = |at, problem| FrameError {
+            protocol: "Ethernet",
+            at,
+            problem,
+        };
+        let (addresses, rest) = octets
+            .split_first_chunk::<12>()
+            .ok_or(bad(octets.len(), "ends within the addresses"))?;
         let [a, b, c, d, e, f, source @ ..] = *addresses;
         let (mut field, mut rest) = word(rest).ok_or(bad(octets.len(), "ends before its type"))?;
         for _ in 0..MOST_TAGS {
@@ -56,14 +62,25 @@ impl<'f> EthernetFrame<'f> {
             }
         }
         let payload = if field >= LEAST_ETHERTYPE {
-            EthernetPayload::Typed { ethertype: field, content: rest }
+            EthernetPayload::Typed {
+                ethertype: field,
+                content: rest,
+            }
         } else {
-            EthernetPayload::Llc(rest.get(..usize::from(field)).ok_or(bad(octets.len(), "shorter than its length field says"))?)
+            EthernetPayload::Llc(
+                rest.get(..usize::from(field))
+                    .ok_or(bad(octets.len(), "shorter than its length field says"))?,
+            )
         };
-        Ok(EthernetFrame { destination: Mac([a, b, c, d, e, f]), source: Mac(source), payload })
+        Ok(EthernetFrame {
+            destination: Mac([a, b, c, d, e, f]),
+            source: Mac(source),
+            payload,
+        })
     }
 
-    /// Writes it, untagged and padded. Content beyond 1,500 octets is cut off: no Ethernet takes more.
+    /// Writes it, untagged and padded. Content beyond 1,500 octets is cut off: no Ethernet takes
+    /// more.
     pub fn write(&self) -> Vec<u8> {
         let (field, content) = match self.payload {
             EthernetPayload::Typed { ethertype, content } => (Some(ethertype), content),
@@ -71,7 +88,13 @@ impl<'f> EthernetFrame<'f> {
         };
         let content = &content[..content.len().min(1500)];
         let field = field.unwrap_or(content.len() as u16);
-        let mut octets = [&self.destination.0[..], &self.source.0, &field.to_be_bytes(), content].concat();
+        let mut octets = [
+            &self.destination.0[..],
+            &self.source.0,
+            &field.to_be_bytes(),
+            content,
+        ]
+        .concat();
         octets.resize(octets.len().max(SHORTEST), 0);
         octets
     }
@@ -79,7 +102,9 @@ impl<'f> EthernetFrame<'f> {
 
 /// The first two octets as a number, and what follows.
 fn word(octets: &[u8]) -> Option<(u16, &[u8])> {
-    octets.split_first_chunk().map(|(word, rest)| (u16::from_be_bytes(*word), rest))
+    octets
+        .split_first_chunk()
+        .map(|(word, rest)| (u16::from_be_bytes(*word), rest))
 }
 
 #[cfg(test)]
@@ -95,25 +120,68 @@ mod tests {
 
     #[test]
     fn reads_types_lengths_and_tags() {
-        assert_eq!(read(&[0x88, 0xcc, 1, 2]), Ok(EthernetPayload::Typed { ethertype: 0x88cc, content: &[1, 2] }));
-        assert_eq!(read(&[0, 2, 1, 2, 0, 0]), Ok(EthernetPayload::Llc(&[1, 2])), "padding is taken off");
+        assert_eq!(
+            read(&[0x88, 0xcc, 1, 2]),
+            Ok(EthernetPayload::Typed {
+                ethertype: 0x88cc,
+                content: &[1, 2]
+            })
+        );
+        assert_eq!(
+            read(&[0, 2, 1, 2, 0, 0]),
+            Ok(EthernetPayload::Llc(&[1, 2])),
+            "padding is taken off"
+        );
         let tagged = [0x88, 0xa8, 0, 5, 0x81, 0, 0, 7, 0x88, 0xcc, 9];
-        assert_eq!(read(&tagged), Ok(EthernetPayload::Typed { ethertype: 0x88cc, content: &[9] }));
+        assert_eq!(
+            read(&tagged),
+            Ok(EthernetPayload::Typed {
+                ethertype: 0x88cc,
+                content: &[9]
+            })
+        );
         let thrice = [0x81, 0, 0, 1, 0x81, 0, 0, 2, 0x81, 0, 0, 3];
-        assert_eq!(read(&thrice), Ok(EthernetPayload::Typed { ethertype: 0x8100, content: &[0, 3] }), "a third tag is some other protocol");
+        assert_eq!(
+            read(&thrice),
+            Ok(EthernetPayload::Typed {
+                ethertype: 0x8100,
+                content: &[0, 3]
+            }),
+            "a third tag is some other protocol"
+        );
     }
 
     #[test]
     fn writes_with_padding() {
         let (destination, source) = (Mac([0x01, 0x80, 0xc2, 0, 0, 0x0e]), Mac([2, 0, 0, 0, 0, 7]));
-        let octets = EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0x42, 0x42, 3]) }.write();
-        assert_eq!((&octets[..12], &octets[12..18], octets.len()), (&HEADER[..], &[0, 3, 0x42, 0x42, 3, 0][..], 60));
+        let octets = EthernetFrame {
+            destination,
+            source,
+            payload: EthernetPayload::Llc(&[0x42, 0x42, 3]),
+        }
+        .write();
+        assert_eq!(
+            (&octets[..12], &octets[12..18], octets.len()),
+            (&HEADER[..], &[0, 3, 0x42, 0x42, 3, 0][..], 60)
+        );
         assert_eq!(
             EthernetFrame::read(&octets),
-            Ok(EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0x42, 0x42, 3]) })
+            Ok(EthernetFrame {
+                destination,
+                source,
+                payload: EthernetPayload::Llc(&[0x42, 0x42, 3])
+            })
         );
-        let long = EthernetFrame { destination, source, payload: EthernetPayload::Llc(&[0; 2000]) }.write();
-        assert_eq!((long.len(), &long[12..14]), (1514, &1500u16.to_be_bytes()[..]));
+        let long = EthernetFrame {
+            destination,
+            source,
+            payload: EthernetPayload::Llc(&[0; 2000]),
+        }
+        .write();
+        assert_eq!(
+            (long.len(), &long[12..14]),
+            (1514, &1500u16.to_be_bytes()[..])
+        );
     }
 
     #[test]
@@ -127,6 +195,9 @@ mod tests {
         ] {
             assert_eq!(read(rest).map_err(|e| e.problem), Err(problem), "{rest:?}");
         }
-        assert_eq!(EthernetFrame::read(&HEADER[..11]).map_err(|e| e.problem), Err("ends within the addresses"));
+        assert_eq!(
+            EthernetFrame::read(&HEADER[..11]).map_err(|e| e.problem),
+            Err("ends within the addresses")
+        );
     }
 }

@@ -11,7 +11,8 @@ pub(crate) enum IdSubtype {
     Text,
 }
 
-/// Chassis ID subtypes (IEEE 802.1AB-2016, Table 8-2; LldpChassisIdSubtype): MAC address (4), network address (5); the rest are texts.
+/// Chassis ID subtypes (IEEE 802.1AB-2016, Table 8-2; LldpChassisIdSubtype): MAC address (4),
+/// network address (5); the rest are texts.
 pub(crate) fn chassis_kind(subtype: u32) -> IdSubtype {
     match subtype {
         4 => IdSubtype::Mac,
@@ -20,7 +21,8 @@ pub(crate) fn chassis_kind(subtype: u32) -> IdSubtype {
     }
 }
 
-/// Port ID subtypes, which differ (Table 8-3; LldpPortIdSubtype): MAC address (3), network address (4); the rest are texts.
+/// Port ID subtypes, which differ (Table 8-3; LldpPortIdSubtype): MAC address (3), network address
+/// (4); the rest are texts.
 pub(crate) fn port_kind(subtype: u32) -> IdSubtype {
     match subtype {
         3 => IdSubtype::Mac,
@@ -29,7 +31,8 @@ pub(crate) fn port_kind(subtype: u32) -> IdSubtype {
     }
 }
 
-/// An identifier from its octets. Where the subtype is missing, six unprintable octets are a MAC address.
+/// An identifier from its octets. Where the subtype is missing, six unprintable octets are a MAC
+/// address.
 pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId> {
     if octets.is_empty() {
         return None;
@@ -41,28 +44,49 @@ pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId
         Some(IdSubtype::Mac) => raw().or_else(written).map(NeighbourId::Mac),
         Some(IdSubtype::Address) => address(octets).map(NeighbourId::Address),
         Some(IdSubtype::Text) => None,
-        None => raw().filter(|_| printable.is_none()).or_else(written).map(NeighbourId::Mac),
+        None => raw()
+            .filter(|_| printable.is_none())
+            .or_else(written)
+            .map(NeighbourId::Mac),
     };
-    let hexadecimal = || sanitize::clean_line(&octets.iter().map(|o| format!("{o:02x}")).collect::<String>());
+    let hexadecimal = || {
+        sanitize::clean_line(
+            &octets
+                .iter()
+                .map(|o| format!("{o:02x}"))
+                .collect::<String>(),
+        )
+    };
     Some(known.unwrap_or_else(|| NeighbourId::Text(printable.unwrap_or_else(hexadecimal))))
 }
 
 /// A text without control characters that shows something.
 fn printable(octets: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(octets).ok()?.trim_end_matches('\0');
-    Some(sanitize::clean_line(text)).filter(|shown| !text.chars().any(char::is_control) && !shown.is_empty())
+    Some(sanitize::clean_line(text))
+        .filter(|shown| !text.chars().any(char::is_control) && !shown.is_empty())
 }
 
-/// A MAC address as agents write it that do not send octets: `e4:f0:04:e1:89:18`, parted by hyphens, dots or blanks too.
+/// A MAC address as agents write it that do not send octets: `e4:f0:04:e1:89:18`, parted by
+/// hyphens, dots or blanks too.
 fn written_mac(text: &str) -> Option<Mac> {
-    let digits: String = text.trim().chars().filter(|c| !":-. ".contains(*c)).collect();
+    let digits: String = text
+        .trim()
+        .chars()
+        .filter(|c| !":-. ".contains(*c))
+        .collect();
     let parted = digits.len() != text.trim().len();
-    let whole: Option<u64> = (parted && digits.len() == 12).then(|| u64::from_str_radix(&digits, 16).ok()).flatten();
-    whole.map(|n| n.to_be_bytes()).and_then(|octets| Mac::from_octets(&octets[2..])).or_else(|| text.parse().ok())
+    let whole: Option<u64> = (parted && digits.len() == 12)
+        .then(|| u64::from_str_radix(&digits, 16).ok())
+        .flatten();
+    whole
+        .map(|n| n.to_be_bytes())
+        .and_then(|octets| Mac::from_octets(&octets[2..]))
+        .or_else(|| text.parse().ok())
 }
 
-/// A network address: one octet of IANA address family, then the address. Some agents leave the family out, or write
-/// the address as a text.
+/// A network address: one octet of IANA address family, then the address. Some agents leave the
+/// family out, or write the address as a text.
 fn address(octets: &[u8]) -> Option<IpAddr> {
     match octets {
         [a, b, c, d] => Some(IpAddr::from([*a, *b, *c, *d])),
@@ -88,20 +112,68 @@ mod tests {
             "as text"
         );
         for text in ["e4 f0 04 e1 89 18", "e4f0.04e1.8918", "E4-F0-04-E1-89-18"] {
-            assert_eq!(of(text.as_bytes(), Some(IdSubtype::Mac)), Some(NeighbourId::Mac(Mac([0xe4, 0xf0, 4, 0xe1, 0x89, 0x18]))), "{text}");
-            assert_eq!(of(text.as_bytes(), None), of(text.as_bytes(), Some(IdSubtype::Mac)), "{text}");
+            assert_eq!(
+                of(text.as_bytes(), Some(IdSubtype::Mac)),
+                Some(NeighbourId::Mac(Mac([0xe4, 0xf0, 4, 0xe1, 0x89, 0x18]))),
+                "{text}"
+            );
+            assert_eq!(
+                of(text.as_bytes(), None),
+                of(text.as_bytes(), Some(IdSubtype::Mac)),
+                "{text}"
+            );
         }
-        assert_eq!(of(b"e4f004e18918", None), Some(NeighbourId::Text("e4f004e18918".into())), "may as well be a name");
-        assert_eq!(of(&[1, 10, 0, 0, 1], Some(IdSubtype::Address)), Some(NeighbourId::Address("10.0.0.1".parse().unwrap())));
-        assert_eq!(of(&[10, 0, 0, 1], Some(IdSubtype::Address)), Some(NeighbourId::Address("10.0.0.1".parse().unwrap())), "without family");
-        assert_eq!(of(b"fe80::1", Some(IdSubtype::Address)), Some(NeighbourId::Address("fe80::1".parse().unwrap())), "as text");
-        assert_eq!(of(&[7, 10], Some(IdSubtype::Address)), Some(NeighbourId::Text("070a".into())), "unknown family");
-        assert_eq!(of(&MAC, None), Some(NeighbourId::Mac(Mac(MAC))), "sparse subtype column");
-        assert_eq!(of(b"switch", None), Some(NeighbourId::Text("switch".into())), "six printable octets are a name");
-        assert_eq!(of(&MAC, Some(IdSubtype::Text)), Some(NeighbourId::Text("020000000009".into())));
-        assert_eq!(of(b" \xe2\x80\x8e", Some(IdSubtype::Text)), Some(NeighbourId::Text("20e2808e".into())), "a text that shows nothing");
+        assert_eq!(
+            of(b"e4f004e18918", None),
+            Some(NeighbourId::Text("e4f004e18918".into())),
+            "may as well be a name"
+        );
+        assert_eq!(
+            of(&[1, 10, 0, 0, 1], Some(IdSubtype::Address)),
+            Some(NeighbourId::Address("10.0.0.1".parse().unwrap()))
+        );
+        assert_eq!(
+            of(&[10, 0, 0, 1], Some(IdSubtype::Address)),
+            Some(NeighbourId::Address("10.0.0.1".parse().unwrap())),
+            "without family"
+        );
+        assert_eq!(
+            of(b"fe80::1", Some(IdSubtype::Address)),
+            Some(NeighbourId::Address("fe80::1".parse().unwrap())),
+            "as text"
+        );
+        assert_eq!(
+            of(&[7, 10], Some(IdSubtype::Address)),
+            Some(NeighbourId::Text("070a".into())),
+            "unknown family"
+        );
+        assert_eq!(
+            of(&MAC, None),
+            Some(NeighbourId::Mac(Mac(MAC))),
+            "sparse subtype column"
+        );
+        assert_eq!(
+            of(b"switch", None),
+            Some(NeighbourId::Text("switch".into())),
+            "six printable octets are a name"
+        );
+        assert_eq!(
+            of(&MAC, Some(IdSubtype::Text)),
+            Some(NeighbourId::Text("020000000009".into()))
+        );
+        assert_eq!(
+            of(b" \xe2\x80\x8e", Some(IdSubtype::Text)),
+            Some(NeighbourId::Text("20e2808e".into())),
+            "a text that shows nothing"
+        );
         assert_eq!(of(b"", Some(IdSubtype::Text)), None);
-        assert_eq!([4, 5, 7].map(chassis_kind), [IdSubtype::Mac, IdSubtype::Address, IdSubtype::Text]);
-        assert_eq!([3, 4, 5].map(port_kind), [IdSubtype::Mac, IdSubtype::Address, IdSubtype::Text]);
+        assert_eq!(
+            [4, 5, 7].map(chassis_kind),
+            [IdSubtype::Mac, IdSubtype::Address, IdSubtype::Text]
+        );
+        assert_eq!(
+            [3, 4, 5].map(port_kind),
+            [IdSubtype::Mac, IdSubtype::Address, IdSubtype::Text]
+        );
     }
 }

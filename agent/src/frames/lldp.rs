@@ -26,7 +26,8 @@ pub struct Lldpdu {
     pub name: String,
     /// System description (8.5.7); empty where not sent.
     pub descr: String,
-    /// Enabled system capabilities (8.5.8), where sent. Neither bridge nor router is written as "station only".
+    /// Enabled system capabilities (8.5.8), where sent. Neither bridge nor router is written as
+    /// "station only".
     pub capabilities: Option<SystemCapabilities>,
     /// Management addresses (8.5.9) of IP, the first seven.
     pub management: Vec<IpAddr>,
@@ -62,14 +63,21 @@ impl Lldpdu {
     /// Reads a data unit; padding may follow its end.
     ///
     /// # Errors
-    /// By the rules of 9.2.7.7: chassis ID, port ID and time to live come first, in this order and once, each of a right length,
-    /// and no TLV runs past the end. Other TLVs that are not understood are passed over; of repeated ones the first counts.
+    /// By the rules of 9.2.7.7: chassis ID, port ID and time to live come first, in this order and
+    /// once, each of a right length, and no TLV runs past the end. Other TLVs that are not
+    /// understood are passed over; of repeated ones the first counts.
     pub fn read(octets: &[u8]) -> Result<Lldpdu, FrameError> {
         let mut tlvs = TlvIterator { octets, at: 0 };
-        let chassis = tlvs.mandatory(tlv::CHASSIS_ID, "no chassis ID where it must stand", |v| identifier(v, chassis_kind))?;
-        let port = tlvs.mandatory(tlv::PORT_ID, "no port ID where it must stand", |v| identifier(v, port_kind))?;
-        let ttl =
-            tlvs.mandatory(tlv::TTL, "no time to live where it must stand", |v| v.first_chunk().map(|ttl| u16::from_be_bytes(*ttl)))?;
+        let chassis =
+            tlvs.mandatory(tlv::CHASSIS_ID, "no chassis ID where it must stand", |v| {
+                identifier(v, chassis_kind)
+            })?;
+        let port = tlvs.mandatory(tlv::PORT_ID, "no port ID where it must stand", |v| {
+            identifier(v, port_kind)
+        })?;
+        let ttl = tlvs.mandatory(tlv::TTL, "no time to live where it must stand", |v| {
+            v.first_chunk().map(|ttl| u16::from_be_bytes(*ttl))
+        })?;
         let mut unit = Lldpdu {
             chassis,
             port,
@@ -102,8 +110,12 @@ impl Lldpdu {
             tlv::PORT_DESCRIPTION => first(&mut self.port_descr),
             tlv::SYSTEM_NAME => first(&mut self.name),
             tlv::SYSTEM_DESCRIPTION => first(&mut self.descr),
-            tlv::SYSTEM_CAPABILITIES => self.capabilities = self.capabilities.or_else(|| capabilities(value)),
-            tlv::MANAGEMENT_ADDRESS if self.management.len() < MOST_ADDRESSES => self.management.extend(management_address(value)),
+            tlv::SYSTEM_CAPABILITIES => {
+                self.capabilities = self.capabilities.or_else(|| capabilities(value))
+            }
+            tlv::MANAGEMENT_ADDRESS if self.management.len() < MOST_ADDRESSES => {
+                self.management.extend(management_address(value))
+            }
             _ => {}
         }
     }
@@ -118,18 +130,28 @@ impl Lldpdu {
         put(tlv::CHASSIS_ID, &written(&self.chassis, [4, 5, 7]));
         put(tlv::PORT_ID, &written(&self.port, [3, 4, 5]));
         put(tlv::TTL, &self.ttl.to_be_bytes());
-        let texts = [(tlv::PORT_DESCRIPTION, &self.port_descr), (tlv::SYSTEM_NAME, &self.name), (tlv::SYSTEM_DESCRIPTION, &self.descr)];
+        let texts = [
+            (tlv::PORT_DESCRIPTION, &self.port_descr),
+            (tlv::SYSTEM_NAME, &self.name),
+            (tlv::SYSTEM_DESCRIPTION, &self.descr),
+        ];
         for (kind, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
             put(kind, cut(text, LONGEST_TEXT));
         }
         if let Some(capabilities) = self.capabilities {
             // What it can do, and what of that is on.
-            put(tlv::SYSTEM_CAPABILITIES, &[bits(capabilities).to_be_bytes(); 2].concat());
+            put(
+                tlv::SYSTEM_CAPABILITIES,
+                &[bits(capabilities).to_be_bytes(); 2].concat(),
+            );
         }
         for address in self.management.iter().take(MOST_ADDRESSES) {
             let address = family_and_address(*address);
             // Numbering subtype "unknown", number 0, no object identifier.
-            put(tlv::MANAGEMENT_ADDRESS, &[&[address.len() as u8], &address[..], &[1, 0, 0, 0, 0, 0]].concat());
+            put(
+                tlv::MANAGEMENT_ADDRESS,
+                &[&[address.len() as u8], &address[..], &[1, 0, 0, 0, 0, 0]].concat(),
+            );
         }
         put(tlv::END, &[]);
         octets
@@ -161,34 +183,54 @@ impl<'f> TlvIterator<'f> {
     fn next(&mut self) -> Result<Option<(u8, &'f [u8])>, FrameError> {
         let rest = &self.octets[self.at..];
         let Some((head, rest)) = rest.split_first_chunk() else {
-            return if rest.is_empty() { Ok(None) } else { Err(bad(self.at, "ends within the head of a TLV")) };
+            return if rest.is_empty() {
+                Ok(None)
+            } else {
+                Err(bad(self.at, "ends within the head of a TLV"))
+            };
         };
         let head = u16::from_be_bytes(*head);
-        let value = rest.get(..usize::from(head & 0x1ff)).ok_or(bad(self.at, "a TLV that runs past the end"))?;
+        let value = rest
+            .get(..usize::from(head & 0x1ff))
+            .ok_or(bad(self.at, "a TLV that runs past the end"))?;
         self.at += 2 + value.len();
         Ok(Some(((head >> 9) as u8, value)))
     }
 
-    fn mandatory<T>(&mut self, kind: u8, missing: &'static str, read: impl Fn(&[u8]) -> Option<T>) -> Result<T, FrameError> {
+    fn mandatory<T>(
+        &mut self,
+        kind: u8,
+        missing: &'static str,
+        read: impl Fn(&[u8]) -> Option<T>,
+    ) -> Result<T, FrameError> {
         let at = self.at;
         match self.next()? {
-            Some((found, value)) if found == kind => read(value).ok_or(bad(at, "a mandatory TLV of a wrong length")),
+            Some((found, value)) if found == kind => {
+                read(value).ok_or(bad(at, "a mandatory TLV of a wrong length"))
+            }
             _ => Err(bad(at, missing)),
         }
     }
 }
 
 fn bad(at: usize, problem: &'static str) -> FrameError {
-    FrameError { protocol: "LLDP", at, problem }
+    FrameError {
+        protocol: "LLDP",
+        at,
+        problem,
+    }
 }
 
 /// A subtype and 1 to 255 octets (8.5.2, 8.5.3).
 fn identifier(value: &[u8], kind: fn(u32) -> IdSubtype) -> Option<NeighbourId> {
-    let (subtype, octets) = value.split_first().filter(|(_, octets)| octets.len() <= LONGEST_TEXT)?;
+    let (subtype, octets) = value
+        .split_first()
+        .filter(|(_, octets)| octets.len() <= LONGEST_TEXT)?;
     id::read(octets, Some(kind(u32::from(*subtype))))
 }
 
-/// An identifier with its subtype, which is the first, second or third for a MAC address, a network address or a text.
+/// An identifier with its subtype, which is the first, second or third for a MAC address, a network
+/// address or a text.
 fn written(id: &NeighbourId, [mac, address, name]: [u8; 3]) -> Vec<u8> {
     match id {
         NeighbourId::Mac(m) => [&[mac], &m.0[..]].concat(),
@@ -208,17 +250,26 @@ fn family_and_address(address: IpAddr) -> Vec<u8> {
 /// What it can do, then what of that is on.
 fn capabilities(value: &[u8]) -> Option<SystemCapabilities> {
     let enabled = u16::from_be_bytes(value.get(2..4)?.try_into().ok()?);
-    Some(SystemCapabilities { bridge: enabled & capability::BRIDGE != 0, router: enabled & capability::ROUTER != 0 })
+    Some(SystemCapabilities {
+        bridge: enabled & capability::BRIDGE != 0,
+        router: enabled & capability::ROUTER != 0,
+    })
 }
 
 fn bits(capabilities: SystemCapabilities) -> u16 {
     match capabilities {
-        SystemCapabilities { bridge: false, router: false } => capability::STATION_ONLY,
-        SystemCapabilities { bridge, router } => (u16::from(bridge) * capability::BRIDGE) | (u16::from(router) * capability::ROUTER),
+        SystemCapabilities {
+            bridge: false,
+            router: false,
+        } => capability::STATION_ONLY,
+        SystemCapabilities { bridge, router } => {
+            (u16::from(bridge) * capability::BRIDGE) | (u16::from(router) * capability::ROUTER)
+        }
     }
 }
 
-/// A length, family and address; interface number and object identifier behind it are of no use here.
+/// A length, family and address; interface number and object identifier behind it are of no use
+/// here.
 fn management_address(value: &[u8]) -> Option<IpAddr> {
     let (length, rest) = value.split_first()?;
     match rest.get(..usize::from(*length))? {

@@ -8,8 +8,8 @@
 //! | [`bpdu`] | what bridges say among themselves: STP, RSTP, MSTP |
 //! | `id` | identifiers of chassis and ports |
 //!
-//! A frame comes from whoever is on the cable: it is read with checked arithmetic, keeps no more memory than it has octets, and
-//! what it says is a claim.
+//! A frame comes from whoever is on the cable: it is read with checked arithmetic, keeps no more
+//! memory than it has octets, and what it says is a claim.
 pub mod bpdu;
 pub mod cdp;
 pub mod ethernet;
@@ -59,15 +59,23 @@ impl NeighbourFrame {
     pub fn read(octets: &[u8]) -> Result<NeighbourFrame, FrameError> {
         let frame = EthernetFrame::read(octets)?;
         let message = match frame.payload {
-            EthernetPayload::Typed { ethertype: lldp::ETHERTYPE, content } => NeighbourPdu::Lldp(lldp::Lldpdu::read(content)?),
-            EthernetPayload::Llc([bpdu::LLC0, bpdu::LLC1, bpdu::LLC2, content @ ..]) => NeighbourPdu::Bpdu(bpdu::Bpdu::read(content)?),
+            EthernetPayload::Typed {
+                ethertype: lldp::ETHERTYPE,
+                content,
+            } => NeighbourPdu::Lldp(lldp::Lldpdu::read(content)?),
+            EthernetPayload::Llc([bpdu::LLC0, bpdu::LLC1, bpdu::LLC2, content @ ..]) => {
+                NeighbourPdu::Bpdu(bpdu::Bpdu::read(content)?)
+            }
             EthernetPayload::Llc(llc) => match llc.strip_prefix(&cdp::SNAP) {
                 Some(content) => NeighbourPdu::Cdp(cdp::CdpAnnouncement::read(content)?),
                 None => return Err(OTHER),
             },
             EthernetPayload::Typed { .. } => return Err(OTHER),
         };
-        Ok(NeighbourFrame { source: frame.source, message })
+        Ok(NeighbourFrame {
+            source: frame.source,
+            message,
+        })
     }
 
     /// Writes it to the group address of its protocol.
@@ -75,17 +83,38 @@ impl NeighbourFrame {
         let (destination, content, llc): (_, _, &[u8]) = match &self.message {
             NeighbourPdu::Lldp(lldpdu) => {
                 let content = lldpdu.write();
-                let payload = EthernetPayload::Typed { ethertype: lldp::ETHERTYPE, content: &content };
-                return EthernetFrame { destination: lldp::NEAREST_BRIDGE, source: self.source, payload }.write();
+                let payload = EthernetPayload::Typed {
+                    ethertype: lldp::ETHERTYPE,
+                    content: &content,
+                };
+                return EthernetFrame {
+                    destination: lldp::NEAREST_BRIDGE,
+                    source: self.source,
+                    payload,
+                }
+                .write();
             }
             NeighbourPdu::Cdp(announcement) => (cdp::GROUP, announcement.write(), &cdp::SNAP),
-            NeighbourPdu::Bpdu(bpdu) => (bpdu::GROUP, bpdu.write(), &[bpdu::LLC0, bpdu::LLC1, bpdu::LLC2]),
+            NeighbourPdu::Bpdu(bpdu) => (
+                bpdu::GROUP,
+                bpdu.write(),
+                &[bpdu::LLC0, bpdu::LLC1, bpdu::LLC2],
+            ),
         };
-        EthernetFrame { destination, source: self.source, payload: EthernetPayload::Llc(&[llc, &content].concat()) }.write()
+        EthernetFrame {
+            destination,
+            source: self.source,
+            payload: EthernetPayload::Llc(&[llc, &content].concat()),
+        }
+        .write()
     }
 }
 
-const OTHER: FrameError = FrameError { protocol: "Ethernet", at: 0, problem: "neither LLDP nor CDP nor a BPDU" };
+const OTHER: FrameError = FrameError {
+    protocol: "Ethernet",
+    at: 0,
+    problem: "neither LLDP nor CDP nor a BPDU",
+};
 
 /// A text out of octets that somebody else wrote.
 fn text(octets: &[u8]) -> String {
@@ -94,7 +123,9 @@ fn text(octets: &[u8]) -> String {
 
 /// At most so many octets of a text, whole characters only.
 fn cut(text: &str, most: usize) -> &[u8] {
-    let end = (0..=text.len().min(most)).rev().find(|&end| text.is_char_boundary(end));
+    let end = (0..=text.len().min(most))
+        .rev()
+        .find(|&end| text.is_char_boundary(end));
     &text.as_bytes()[..end.unwrap_or(0)]
 }
 

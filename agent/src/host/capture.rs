@@ -9,9 +9,13 @@ use inventory::{Mac, Millis};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// LLDP's three groups (IEEE 802.1AB-2016, Table 7-1): nearest bridge, nearest bridge that is not of two ports, nearest customer
-/// bridge.
-const LLDP_GROUPS: [Mac; 3] = [lldp::NEAREST_BRIDGE, Mac([0x01, 0x80, 0xc2, 0, 0, 0x03]), Mac([0x01, 0x80, 0xc2, 0, 0, 0])];
+/// LLDP's three groups (IEEE 802.1AB-2016, Table 7-1): nearest bridge, nearest bridge that is not
+/// of two ports, nearest customer bridge.
+const LLDP_GROUPS: [Mac; 3] = [
+    lldp::NEAREST_BRIDGE,
+    Mac([0x01, 0x80, 0xc2, 0, 0, 0x03]),
+    Mac([0x01, 0x80, 0xc2, 0, 0, 0]),
+];
 
 const LLC_GROUPS: [Mac; 2] = [bpdu::GROUP, cdp::GROUP];
 
@@ -35,7 +39,9 @@ impl FrameListener {
     /// # Errors
     /// Where the system refuses them: CAP_NET_RAW is missing.
     pub fn open() -> Result<FrameListener, PacketSocketError> {
-        let open = |purpose, protocol, groups: &[Mac]| PacketSocket::open(purpose, protocol, &filter::to_groups(groups));
+        let open = |purpose, protocol, groups: &[Mac]| {
+            PacketSocket::open(purpose, protocol, &filter::to_groups(groups))
+        };
         Ok(FrameListener {
             lldp: open("hearing LLDP", packets::LLDP, &LLDP_GROUPS)?,
             llc: open("hearing BPDUs and CDP", packets::LLC, &LLC_GROUPS)?,
@@ -45,20 +51,25 @@ impl FrameListener {
         })
     }
 
-    /// What these cards heard and has not aged out, `now` being the host's clock. Never waits. The sockets keep some dozen
-    /// frames: call it about once a second, and at least every ten.
+    /// What these cards heard and has not aged out, `now` being the host's clock. Never waits. The
+    /// sockets keep some dozen frames: call it about once a second, and at least every ten.
     pub fn heard(&mut self, now: Millis, cards: &[NetworkCard]) -> Vec<HeardFrame> {
         self.attend(cards);
         self.listen(now, cards);
         self.memory.current(cards, self.opened.elapsed())
     }
 
-    /// Has new cards let the groups through. A membership ends with its card, and numbers of cards are not given again soon.
+    /// Has new cards let the groups through. A membership ends with its card, and numbers of cards
+    /// are not given again soon.
     fn attend(&mut self, cards: &[NetworkCard]) {
-        self.attended.retain(|index| cards.iter().any(|card| card.index == *index));
+        self.attended
+            .retain(|index| cards.iter().any(|card| card.index == *index));
         for card in cards {
             if self.attended.insert(card.index) {
-                let groups = LLDP_GROUPS.map(|group| (&self.lldp, group)).into_iter().chain(LLC_GROUPS.map(|group| (&self.llc, group)));
+                let groups = LLDP_GROUPS
+                    .map(|group| (&self.lldp, group))
+                    .into_iter()
+                    .chain(LLC_GROUPS.map(|group| (&self.llc, group)));
                 for (socket, group) in groups {
                     if let Err(problem) = socket.join(card.index, group.0) {
                         tracing::debug!("card {}: receiving group {group}: {problem}", card.name);
@@ -72,11 +83,15 @@ impl FrameListener {
         let mut buffer = FrameBuffer::default();
         for socket in [&self.lldp, &self.llc] {
             for _ in 0..MOST_FRAMES {
-                let Some(received) = socket.next(&mut buffer) else { break };
+                let Some(received) = socket.next(&mut buffer) else {
+                    break;
+                };
                 match NeighbourFrame::read(received.frame) {
                     // A frame of one's own comes back where two cards are on one segment.
                     Ok(frame) if cards.iter().any(|card| card.mac == frame.source) => {}
-                    Ok(frame) => self.memory.hear(received.card, frame, at, self.opened.elapsed()),
+                    Ok(frame) => self
+                        .memory
+                        .hear(received.card, frame, at, self.opened.elapsed()),
                     Err(problem) => tracing::debug!("card {}: {problem}", received.card),
                 }
             }

@@ -1,4 +1,5 @@
-//! What is worth telling at once: carriers, cards, neighbours. Counters and times of hearing are not.
+//! What is worth telling at once: carriers, cards, neighbours. Counters and times of hearing are
+//! not.
 use super::nics::KernelNic;
 use inventory::host_report::{HeardContent, HeardFrame, Nic, ProbedPath};
 use std::collections::BTreeMap;
@@ -15,7 +16,11 @@ pub(super) struct ChangeDetector {
 impl ChangeDetector {
     /// Takes a look in; whether anything is new. The first look is.
     pub(super) fn learn(&mut self, all: &[KernelNic], heard: &[HeardFrame]) -> bool {
-        let nics = Some(all.iter().map(|f| (f.nic.name.clone(), still(&f.nic))).collect());
+        let nics = Some(
+            all.iter()
+                .map(|f| (f.nic.name.clone(), still(&f.nic)))
+                .collect(),
+        );
         let heard = said(heard);
         let new = self.nics != nics || self.heard != heard;
         (self.nics, self.heard) = (nics, heard);
@@ -24,19 +29,31 @@ impl ChangeDetector {
 
     /// Takes paths in; whether any leads another way than before.
     pub(super) fn learn_paths(&mut self, paths: &[ProbedPath]) -> bool {
-        let ways: Vec<ProbedPath> = paths.iter().map(|p| ProbedPath { round_trip: None, ..p.clone() }).collect();
+        let ways: Vec<ProbedPath> = paths
+            .iter()
+            .map(|p| ProbedPath {
+                round_trip: None,
+                ..p.clone()
+            })
+            .collect();
         std::mem::replace(&mut self.ways, ways) != self.ways
     }
 }
 
 fn still(nic: &Nic) -> Nic {
-    Nic { in_octets: 0, out_octets: 0, ..nic.clone() }
+    Nic {
+        in_octets: 0,
+        out_octets: 0,
+        ..nic.clone()
+    }
 }
 
 fn said(heard: &[HeardFrame]) -> BTreeMap<String, Vec<HeardContent>> {
     let mut said: BTreeMap<String, Vec<HeardContent>> = BTreeMap::new();
     for one in heard {
-        said.entry(one.nic.clone()).or_default().push(one.said.clone());
+        said.entry(one.nic.clone())
+            .or_default()
+            .push(one.said.clone());
     }
     said
 }
@@ -51,14 +68,41 @@ mod tests {
 
     fn found(name: &str, up: bool, octets: u64) -> KernelNic {
         let mac = Mac([2, 0, 0, 0, 0, 1]);
-        let nic = Nic { name: name.into(), mac: Some(mac), up, in_octets: octets, ..Nic::default() };
-        KernelNic { nic, card: NetworkCard { index: 1, name: name.into(), mac, up }, plugged: true }
+        let nic = Nic {
+            name: name.into(),
+            mac: Some(mac),
+            up,
+            in_octets: octets,
+            ..Nic::default()
+        };
+        KernelNic {
+            nic,
+            card: NetworkCard {
+                index: 1,
+                name: name.into(),
+                mac,
+                up,
+            },
+            plugged: true,
+        }
     }
 
     fn bpdu(at: u64, port: u16) -> HeardFrame {
-        let bridge = BridgeId { priority: 0x8000, address: Mac([2, 0, 0, 0, 0, 9]) };
-        let said = HeardContent::Bpdu { root_bridge: bridge, root_path_cost: 0, bridge, port };
-        HeardFrame { nic: "eth0".into(), at: Millis(at), said }
+        let bridge = BridgeId {
+            priority: 0x8000,
+            address: Mac([2, 0, 0, 0, 0, 9]),
+        };
+        let said = HeardContent::Bpdu {
+            root_bridge: bridge,
+            root_path_cost: 0,
+            bridge,
+            port,
+        };
+        HeardFrame {
+            nic: "eth0".into(),
+            at: Millis(at),
+            said,
+        }
     }
 
     #[test]
@@ -91,11 +135,27 @@ mod tests {
 
     #[test]
     fn another_way_is_news_another_time_is_not() {
-        let way = |us| RoundTrip { min_us: us, median_us: us, samples: 1 };
-        let path = ProbedPath { to: "n1".into(), address: [10, 0, 0, 2].into(), hops: vec![], reached: true, round_trip: Some(way(1)) };
+        let way = |us| RoundTrip {
+            min_us: us,
+            median_us: us,
+            samples: 1,
+        };
+        let path = ProbedPath {
+            to: "n1".into(),
+            address: [10, 0, 0, 2].into(),
+            hops: vec![],
+            reached: true,
+            round_trip: Some(way(1)),
+        };
         let mut changes = ChangeDetector::default();
         assert!(changes.learn_paths(std::slice::from_ref(&path)));
-        assert!(!changes.learn_paths(&[ProbedPath { round_trip: Some(way(2)), ..path.clone() }]));
-        assert!(changes.learn_paths(&[ProbedPath { hops: vec![None], ..path }]));
+        assert!(!changes.learn_paths(&[ProbedPath {
+            round_trip: Some(way(2)),
+            ..path.clone()
+        }]));
+        assert!(changes.learn_paths(&[ProbedPath {
+            hops: vec![None],
+            ..path
+        }]));
     }
 }

@@ -1,4 +1,5 @@
-//! The agent as a daemon: one task that looks once a second and at every change, and says what it saw when it is due.
+//! The agent as a daemon: one task that looks once a second and at every change, and says what it
+//! saw when it is due.
 use super::card::NetworkCard;
 use super::change_detector::ChangeDetector;
 use super::nics::{KernelNic, NicMonitor, NicsError, slots};
@@ -26,7 +27,8 @@ const EVERY_RANGE: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 /// Changes that come together go together.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// Paths come one by one; where the way to a host changed, this is the least time until the next report tells of more.
+/// Paths come one by one; where the way to a host changed, this is the least time until the next
+/// report tells of more.
 const PATHS: Duration = Duration::from_secs(5);
 
 /// Time between two LLDP announcements (IEEE 802.1AB-2016, 9.2.5.7).
@@ -89,16 +91,33 @@ impl HostAgent {
             every: ANNOUNCE,
             listen: LISTEN,
         };
-        let voice = if settings.announce { Some((LldpAnnouncer::open(announcement())?, SeedSender::open()?)) } else { None };
-        let prober = if settings.probe { Some(Prober::open()?) } else { None };
-        Ok(HostAgent { ear: FrameListener::open()?, voice, prober, settings })
+        let voice = if settings.announce {
+            Some((LldpAnnouncer::open(announcement())?, SeedSender::open()?))
+        } else {
+            None
+        };
+        let prober = if settings.probe {
+            Some(Prober::open()?)
+        } else {
+            None
+        };
+        Ok(HostAgent {
+            ear: FrameListener::open()?,
+            voice,
+            prober,
+            settings,
+        })
     }
 
     /// Listens for so long, traces `peers`, and gives one report. Sends nothing but probes.
     ///
     /// # Errors
     /// [`HostAgentError`].
-    pub async fn once(mut self, listen: Duration, peers: Vec<ProbeTarget>) -> Result<HostReport, HostAgentError> {
+    pub async fn once(
+        mut self,
+        listen: Duration,
+        peers: Vec<ProbeTarget>,
+    ) -> Result<HostReport, HostAgentError> {
         let cards = NicMonitor::open(&self.settings.interfaces)?;
         let wanted = peers.len().min(probe::MOST_PEERS);
         let (_peers, peers) = watch::channel(peers);
@@ -136,7 +155,11 @@ impl HostAgent {
     ///
     /// # Errors
     /// [`HostAgentError`].
-    pub async fn run(self, controller: ControllerClient, stop: impl Future<Output = ()>) -> Result<(), HostAgentError> {
+    pub async fn run(
+        self,
+        controller: ControllerClient,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), HostAgentError> {
         let cards = NicMonitor::open(&self.settings.interfaces)?;
         let (peers, wanted) = watch::channel(Vec::new());
         let (found, paths) = watch::channel(Vec::new());
@@ -145,11 +168,23 @@ impl HostAgent {
         let prober = self.prober;
         let probing = async {
             match prober {
-                Some(prober) => prober.run(wanted, found).await.map_err(HostAgentError::Probe),
+                Some(prober) => prober
+                    .run(wanted, found)
+                    .await
+                    .map_err(HostAgentError::Probe),
                 None => std::future::pending().await,
             }
         };
-        let looker = HostObserver { settings: self.settings, cards, ear: self.ear, voice: self.voice, paths, directions, peers, reports };
+        let looker = HostObserver {
+            settings: self.settings,
+            cards,
+            ear: self.ear,
+            voice: self.voice,
+            paths,
+            directions,
+            peers,
+            reports,
+        };
         tokio::select! {
             ended = looker.run() => ended.map_err(HostAgentError::Nics),
             ended = probing => ended,
@@ -207,11 +242,13 @@ impl HostObserver {
                     seeded = Some(Instant::now());
                 }
             }
-            let ready = said.is_none_or(|at| at.elapsed() >= PATHS) && self.paths.has_changed().unwrap_or(false);
+            let ready = said.is_none_or(|at| at.elapsed() >= PATHS)
+                && self.paths.has_changed().unwrap_or(false);
             let rerouted = ready && changes.learn_paths(&self.paths.borrow_and_update());
             if due || news || rerouted {
                 let paths = self.paths.borrow().clone();
-                self.reports.send_replace(Arc::new(report(&self.settings, &all, heard, paths)));
+                self.reports
+                    .send_replace(Arc::new(report(&self.settings, &all, heard, paths)));
                 said = Some(Instant::now());
             }
         }
@@ -226,22 +263,39 @@ impl HostObserver {
 }
 
 fn tell_missing(settings: &AgentSettings, all: &[KernelNic]) {
-    for name in settings.interfaces.iter().filter(|name| !all.iter().any(|f| f.nic.name == **name)) {
-        tracing::warn!("--interface {name}: no such Ethernet card now; it is looked at when it comes");
+    for name in settings
+        .interfaces
+        .iter()
+        .filter(|name| !all.iter().any(|f| f.nic.name == **name))
+    {
+        tracing::warn!(
+            "--interface {name}: no such Ethernet card now; it is looked at when it comes"
+        );
     }
 }
 
 /// Ends of cables.
 fn plugged(all: &[KernelNic]) -> Vec<NetworkCard> {
-    all.iter().filter(|f| f.plugged).map(|f| f.card.clone()).collect()
+    all.iter()
+        .filter(|f| f.plugged)
+        .map(|f| f.card.clone())
+        .collect()
 }
 
 /// Those the host sends by.
 fn addressed(all: &[KernelNic]) -> Vec<NetworkCard> {
-    all.iter().filter(|f| f.nic.master.is_none() && !f.nic.addresses.is_empty()).map(|f| f.card.clone()).collect()
+    all.iter()
+        .filter(|f| f.nic.master.is_none() && !f.nic.addresses.is_empty())
+        .map(|f| f.card.clone())
+        .collect()
 }
 
-fn report(settings: &AgentSettings, all: &[KernelNic], heard: Vec<HeardFrame>, paths: Vec<ProbedPath>) -> HostReport {
+fn report(
+    settings: &AgentSettings,
+    all: &[KernelNic],
+    heard: Vec<HeardFrame>,
+    paths: Vec<ProbedPath>,
+) -> HostReport {
     HostReport {
         host: settings.host.clone(),
         slots: settings.slots.unwrap_or_else(slots),

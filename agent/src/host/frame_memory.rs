@@ -10,8 +10,8 @@ use inventory::observation::{BridgeId, NeighbourId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is kept at most of each card and protocol. A cable has one neighbour; whoever sends more under false names fills no
-/// memory, and the one known first stays.
+/// What is kept at most of each card and protocol. A cable has one neighbour; whoever sends more
+/// under false names fills no memory, and the one known first stays.
 const MOST: usize = 16;
 
 /// What was heard, by card and by who spoke.
@@ -20,7 +20,8 @@ pub(crate) struct FrameMemory {
     entries: BTreeMap<(u32, FrameSpeaker), RememberedFrame>,
 }
 
-/// Who spoke: a later word of the same speaker replaces the one before (IEEE 802.1AB-2016, 9.2.7: chassis and port).
+/// Who spoke: a later word of the same speaker replaces the one before (IEEE 802.1AB-2016, 9.2.7:
+/// chassis and port).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum FrameSpeaker {
     Neighbour(DiscoveryProtocol, NeighbourId, NeighbourId),
@@ -38,12 +39,21 @@ struct RememberedFrame {
 impl FrameMemory {
     /// Takes what a frame said at `now`, which is `at` by the host's clock.
     pub(crate) fn hear(&mut self, card: u32, frame: NeighbourFrame, at: Millis, now: Duration) {
-        let Some((speaker, said, holds_for)) = understood(frame.message) else { return };
+        let Some((speaker, said, holds_for)) = understood(frame.message) else {
+            return;
+        };
         let key = (card, speaker);
         if holds_for.is_zero() {
             self.entries.remove(&key);
         } else if self.entries.contains_key(&key) || self.known(card, &key.1) < MOST {
-            self.entries.insert(key, RememberedFrame { said, at, until: now + holds_for });
+            self.entries.insert(
+                key,
+                RememberedFrame {
+                    said,
+                    at,
+                    until: now + holds_for,
+                },
+            );
         }
     }
 
@@ -52,17 +62,26 @@ impl FrameMemory {
             FrameSpeaker::Neighbour(protocol, ..) => Some(*protocol),
             FrameSpeaker::Bridge(..) => None,
         };
-        self.entries.keys().filter(|(of, speaker)| *of == card && protocol(speaker) == protocol(like)).count()
+        self.entries
+            .keys()
+            .filter(|(of, speaker)| *of == card && protocol(speaker) == protocol(like))
+            .count()
     }
 
-    /// What holds at `now` on these cards, under the names they have now. What a card without a carrier heard is forgotten:
-    /// whoever is at the other end when it has one again may be somebody else.
+    /// What holds at `now` on these cards, under the names they have now. What a card without a
+    /// carrier heard is forgotten: whoever is at the other end when it has one again may be
+    /// somebody else.
     pub(crate) fn current(&mut self, cards: &[NetworkCard], now: Duration) -> Vec<HeardFrame> {
         let card_of = |index: u32| cards.iter().find(|card| card.index == index && card.up);
-        self.entries.retain(|(card, _), entry| entry.until > now && card_of(*card).is_some());
+        self.entries
+            .retain(|(card, _), entry| entry.until > now && card_of(*card).is_some());
         let heard = |((index, _), entry): (&(u32, FrameSpeaker), &RememberedFrame)| {
             let nic = card_of(*index)?.name.clone();
-            Some(HeardFrame { nic, at: entry.at, said: entry.said.clone() })
+            Some(HeardFrame {
+                nic,
+                at: entry.at,
+                said: entry.said.clone(),
+            })
         };
         self.entries.iter().filter_map(heard).collect()
     }
@@ -79,23 +98,66 @@ fn understood(message: NeighbourPdu) -> Option<(FrameSpeaker, HeardContent, Dura
 }
 
 fn lldp(unit: Lldpdu) -> (FrameSpeaker, HeardContent, Duration) {
-    let Lldpdu { chassis, port, ttl, port_descr, name, capabilities, .. } = unit;
+    let Lldpdu {
+        chassis,
+        port,
+        ttl,
+        port_descr,
+        name,
+        capabilities,
+        ..
+    } = unit;
     let speaker = FrameSpeaker::Neighbour(DiscoveryProtocol::Lldp, chassis.clone(), port.clone());
-    let said = HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, chassis, port, port_descr, name, capabilities };
+    let said = HeardContent::Neighbour {
+        protocol: DiscoveryProtocol::Lldp,
+        chassis,
+        port,
+        port_descr,
+        name,
+        capabilities,
+    };
     (speaker, said, Duration::from_secs(ttl.into()))
 }
 
 fn cdp(announcement: CdpAnnouncement) -> (FrameSpeaker, HeardContent, Duration) {
-    let CdpAnnouncement { device, port, ttl, name, capabilities, .. } = announcement;
+    let CdpAnnouncement {
+        device,
+        port,
+        ttl,
+        name,
+        capabilities,
+        ..
+    } = announcement;
     let speaker = FrameSpeaker::Neighbour(DiscoveryProtocol::Cdp, device.clone(), port.clone());
-    let said =
-        HeardContent::Neighbour { protocol: DiscoveryProtocol::Cdp, chassis: device, port, port_descr: String::new(), name, capabilities };
+    let said = HeardContent::Neighbour {
+        protocol: DiscoveryProtocol::Cdp,
+        chassis: device,
+        port,
+        port_descr: String::new(),
+        name,
+        capabilities,
+    };
     (speaker, said, Duration::from_secs(ttl.into()))
 }
 
 fn bpdu(said: ConfigurationBpdu) -> (FrameSpeaker, HeardContent, Duration) {
-    let ConfigurationBpdu { root_bridge, root_path_cost, bridge, port, .. } = said;
-    (FrameSpeaker::Bridge(bridge, port), HeardContent::Bpdu { root_bridge, root_path_cost, bridge, port }, said.holds_for())
+    let ConfigurationBpdu {
+        root_bridge,
+        root_path_cost,
+        bridge,
+        port,
+        ..
+    } = said;
+    (
+        FrameSpeaker::Bridge(bridge, port),
+        HeardContent::Bpdu {
+            root_bridge,
+            root_path_cost,
+            bridge,
+            port,
+        },
+        said.holds_for(),
+    )
 }
 
 #[cfg(test)]
@@ -107,7 +169,12 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn cards() -> Vec<NetworkCard> {
-        let card = |index: u32, name: &str| NetworkCard { index, name: name.into(), mac: Mac([2, 0, 0, 0, 1, index as u8]), up: true };
+        let card = |index: u32, name: &str| NetworkCard {
+            index,
+            name: name.into(),
+            mac: Mac([2, 0, 0, 0, 1, index as u8]),
+            up: true,
+        };
         vec![card(2, "eth0"), card(3, "eth1")]
     }
 
@@ -125,11 +192,17 @@ mod tests {
         if ttl == 0 {
             unit = unit.farewell();
         }
-        NeighbourFrame { source: Mac([2, 0, 0, 0, 0, 9]), message: NeighbourPdu::Lldp(unit) }
+        NeighbourFrame {
+            source: Mac([2, 0, 0, 0, 0, 9]),
+            message: NeighbourPdu::Lldp(unit),
+        }
     }
 
     fn bpdu(flags: u8, message_age: u16) -> NeighbourFrame {
-        let bridge = BridgeId { priority: 0x8000, address: Mac([2, 0, 0, 0, 0, 9]) };
+        let bridge = BridgeId {
+            priority: 0x8000,
+            address: Mac([2, 0, 0, 0, 0, 9]),
+        };
         let said = ConfigurationBpdu {
             version: StpVersion::Rstp,
             flags,
@@ -142,7 +215,10 @@ mod tests {
             hello_time: 2 << 8,
             forward_delay: 15 << 8,
         };
-        NeighbourFrame { source: bridge.address, message: NeighbourPdu::Bpdu(Bpdu::Configuration(said)) }
+        NeighbourFrame {
+            source: bridge.address,
+            message: NeighbourPdu::Bpdu(Bpdu::Configuration(said)),
+        }
     }
 
     fn names(heard: &[HeardFrame]) -> Vec<(&str, u64)> {
@@ -155,13 +231,32 @@ mod tests {
         memory.hear(2, lldp("s0", 4), Millis(100), SECOND);
         memory.hear(3, lldp("s1", 120), Millis(100), SECOND);
         memory.hear(3, bpdu(0x3c, 1 << 8), Millis(200), 2 * SECOND);
-        assert_eq!(names(&memory.current(&cards(), 4 * SECOND)), [("eth0", 100), ("eth1", 100), ("eth1", 200)]);
+        assert_eq!(
+            names(&memory.current(&cards(), 4 * SECOND)),
+            [("eth0", 100), ("eth1", 100), ("eth1", 200)]
+        );
         memory.hear(2, lldp("s0", 4), Millis(300), 4 * SECOND);
-        assert_eq!(names(&memory.current(&cards(), 7 * SECOND))[0], ("eth0", 300), "renewed, not doubled");
-        assert_eq!(names(&memory.current(&cards(), 8 * SECOND)), [("eth1", 100), ("eth1", 200)], "four seconds are over");
+        assert_eq!(
+            names(&memory.current(&cards(), 7 * SECOND))[0],
+            ("eth0", 300),
+            "renewed, not doubled"
+        );
+        assert_eq!(
+            names(&memory.current(&cards(), 8 * SECOND)),
+            [("eth1", 100), ("eth1", 200)],
+            "four seconds are over"
+        );
         memory.hear(3, lldp("s1", 0), Millis(400), 9 * SECOND);
-        assert_eq!(names(&memory.current(&cards(), 20 * SECOND)), [("eth1", 200)], "farewell");
-        assert_eq!(memory.current(&cards(), 21 * SECOND), [], "19 of 20 s were left to the BPDU");
+        assert_eq!(
+            names(&memory.current(&cards(), 20 * SECOND)),
+            [("eth1", 200)],
+            "farewell"
+        );
+        assert_eq!(
+            memory.current(&cards(), 21 * SECOND),
+            [],
+            "19 of 20 s were left to the BPDU"
+        );
     }
 
     #[test]
@@ -172,8 +267,16 @@ mod tests {
         let mut now = cards();
         now[0].up = false;
         now[1].name = "data1".into();
-        assert_eq!(names(&memory.current(&now, SECOND)), [("data1", 1)], "a name follows its card");
-        assert_eq!(names(&memory.current(&cards(), SECOND)), [("eth1", 1)], "not back with the carrier");
+        assert_eq!(
+            names(&memory.current(&now, SECOND)),
+            [("data1", 1)],
+            "a name follows its card"
+        );
+        assert_eq!(
+            names(&memory.current(&cards(), SECOND)),
+            [("eth1", 1)],
+            "not back with the carrier"
+        );
         assert_eq!(memory.current(&[], SECOND), []);
     }
 
@@ -183,7 +286,10 @@ mod tests {
         memory.hear(2, bpdu(0x38, 0), Millis(1), SECOND);
         memory.hear(
             2,
-            NeighbourFrame { source: Mac([2, 0, 0, 0, 0, 9]), message: NeighbourPdu::Bpdu(Bpdu::TopologyChange) },
+            NeighbourFrame {
+                source: Mac([2, 0, 0, 0, 0, 9]),
+                message: NeighbourPdu::Bpdu(Bpdu::TopologyChange),
+            },
             Millis(1),
             SECOND,
         );

@@ -15,7 +15,8 @@
 //! | [`reporter`] | reports to the controller, directions back |
 //! | `seed` | a broadcast, so that every bridge has learned this host |
 //!
-//! Everything that needs a privilege (CAP_NET_RAW) is in the functions called `open`; what comes later works without.
+//! Everything that needs a privilege (CAP_NET_RAW) is in the functions called `open`; what comes
+//! later works without.
 mod announce;
 mod capture;
 mod card;

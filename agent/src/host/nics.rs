@@ -1,14 +1,21 @@
 //! Ethernet cards of this host, as its kernel tells by netlink (rtnetlink(7)).
 //!
 //! Netlink answers for the network namespace the socket was opened in; `/sys` may show another one.
-#![allow(unsafe_code, reason = "the rate of a card has no rtnetlink attribute: an ioctl of ethtool gives it")]
+#![allow(
+    unsafe_code,
+    reason = "the rate of a card has no rtnetlink attribute: an ioctl of ethtool gives it"
+)]
 use super::card::NetworkCard;
 use futures_util::{StreamExt, TryStreamExt};
 use inventory::address::AddressFault;
 use inventory::host_report::Nic;
 use inventory::{BitsPerSec, Mac};
-use rtnetlink::packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope};
-use rtnetlink::packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage};
+use rtnetlink::packet_route::address::{
+    AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope,
+};
+use rtnetlink::packet_route::link::{
+    InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage,
+};
 use rtnetlink::{MulticastGroup, new_multicast_connection};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -31,7 +38,8 @@ pub struct KernelNic {
     pub nic: Nic,
     /// The same for those who send and receive on it.
     pub card: NetworkCard,
-    /// Whether it is itself an end of a cable: not a bond, bridge or VLAN over such cards, which are told for their addresses.
+    /// Whether it is itself an end of a cable: not a bond, bridge or VLAN over such cards, which
+    /// are told for their addresses.
     pub plugged: bool,
 }
 
@@ -55,25 +63,42 @@ pub struct NicMonitor {
 }
 
 impl NicMonitor {
-    /// Connects to the kernel; no privilege is needed. Only the cards named count, whatever they are; all do where none is
-    /// named. Call it inside a tokio runtime.
+    /// Connects to the kernel; no privilege is needed. Only the cards named count, whatever they
+    /// are; all do where none is named. Call it inside a tokio runtime.
     ///
     /// # Errors
     /// [`NicsError`] where sockets are refused.
     pub fn open(only: &[String]) -> Result<NicMonitor, NicsError> {
-        let refused = |e: io::Error| NicsError { doing: "opening a netlink socket", problem: e.to_string() };
-        let groups = [MulticastGroup::Link, MulticastGroup::Ipv4Ifaddr, MulticastGroup::Ipv6Ifaddr];
-        let (connection, handle, mut messages) = new_multicast_connection(&groups).map_err(refused)?;
-        let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0")).map_err(refused)?;
+        let refused = |e: io::Error| NicsError {
+            doing: "opening a netlink socket",
+            problem: e.to_string(),
+        };
+        let groups = [
+            MulticastGroup::Link,
+            MulticastGroup::Ipv4Ifaddr,
+            MulticastGroup::Ipv6Ifaddr,
+        ];
+        let (connection, handle, mut messages) =
+            new_multicast_connection(&groups).map_err(refused)?;
+        let socket = UdpSocket::bind("127.0.0.1:0")
+            .or_else(|_| UdpSocket::bind("[::1]:0"))
+            .map_err(refused)?;
         let news = Arc::new(Notify::new());
         let told = news.clone();
-        // Messages only say that something moved: they are taken at once and become one reading, however many they are.
+        // Messages only say that something moved: they are taken at once and become one reading,
+        // however many they are.
         let drain = tokio::spawn(async move {
             while messages.next().await.is_some() {
                 told.notify_one();
             }
         });
-        Ok(NicMonitor { only: only.to_vec(), handle, socket, news, tasks: [tokio::spawn(connection), drain] })
+        Ok(NicMonitor {
+            only: only.to_vec(),
+            handle,
+            socket,
+            news,
+            tasks: [tokio::spawn(connection), drain],
+        })
     }
 
     /// Waits until a card or an address changed since the last call.
@@ -86,10 +111,28 @@ impl NicMonitor {
     /// # Errors
     /// [`NicsError`] where the kernel refuses.
     pub async fn read(&self) -> Result<Vec<KernelNic>, NicsError> {
-        let refused = |doing| move |e: rtnetlink::Error| NicsError { doing, problem: e.to_string() };
-        let links: Vec<LinkMessage> = self.handle.link().get().execute().try_collect().await.map_err(refused("listing them"))?;
-        let addresses: Vec<AddressMessage> =
-            self.handle.address().get().execute().try_collect().await.map_err(refused("listing their addresses"))?;
+        let refused = |doing| {
+            move |e: rtnetlink::Error| NicsError {
+                doing,
+                problem: e.to_string(),
+            }
+        };
+        let links: Vec<LinkMessage> = self
+            .handle
+            .link()
+            .get()
+            .execute()
+            .try_collect()
+            .await
+            .map_err(refused("listing them"))?;
+        let addresses: Vec<AddressMessage> = self
+            .handle
+            .address()
+            .get()
+            .execute()
+            .try_collect()
+            .await
+            .map_err(refused("listing their addresses"))?;
         let mut found = cards(&links, &addresses, &self.only);
         for one in &mut found {
             one.nic.rate = rate(&self.socket, &one.nic.name);
@@ -104,8 +147,8 @@ impl Drop for NicMonitor {
     }
 }
 
-/// The processors this process may use, and so the ranks the host offers: affinity (sched_getaffinity(2)) and the quota of its
-/// control group count.
+/// The processors this process may use, and so the ranks the host offers: affinity
+/// (sched_getaffinity(2)) and the quota of its control group count.
 pub fn slots() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
 }
@@ -121,8 +164,8 @@ struct KernelInterface<'a> {
     addresses: Vec<(IpAddr, u8)>,
 }
 
-/// Cards that lead out of the host and what is built upon them. A virtual Ethernet counts where it has an address and no
-/// bridge: then it is the card of a container, not the host's end of one.
+/// Cards that lead out of the host and what is built upon them. A virtual Ethernet counts where it
+/// has an address and no bridge: then it is the card of a container, not the host's end of one.
 fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -> Vec<KernelNic> {
     let mut of: BTreeMap<u32, Vec<(IpAddr, u8)>> = BTreeMap::new();
     for (index, address) in addresses.iter().filter_map(address) {
@@ -136,14 +179,33 @@ fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -
         .filter(|l| l.header.link_layer_type == LinkLayerType::Ether)
         .map(|l| KernelInterface::new(l, of.remove(&l.header.index).unwrap_or_default()))
         .collect();
-    let counts = |i: &&KernelInterface<'_>| if only.is_empty() { i.is_plugged() } else { only.iter().any(|name| name == i.name()) };
-    let plugged: BTreeSet<u32> = interfaces.iter().filter(counts).map(|i| i.index).take(MOST_CARDS).collect();
+    let counts = |i: &&KernelInterface<'_>| {
+        if only.is_empty() {
+            i.is_plugged()
+        } else {
+            only.iter().any(|name| name == i.name())
+        }
+    };
+    let plugged: BTreeSet<u32> = interfaces
+        .iter()
+        .filter(counts)
+        .map(|i| i.index)
+        .take(MOST_CARDS)
+        .collect();
     let told = with_what_is_upon(&interfaces, &plugged);
-    let named: BTreeMap<u32, (&str, Option<&InfoKind>)> = interfaces.iter().map(|i| (i.index, (i.name(), i.kind))).collect();
+    let named: BTreeMap<u32, (&str, Option<&InfoKind>)> = interfaces
+        .iter()
+        .map(|i| (i.index, (i.name(), i.kind)))
+        .collect();
     interfaces
         .iter()
         .filter(|i| told.contains(&i.index))
-        .filter_map(|i| i.found(i.master.and_then(|m| named.get(&m)).copied(), plugged.contains(&i.index)))
+        .filter_map(|i| {
+            i.found(
+                i.master.and_then(|m| named.get(&m)).copied(),
+                plugged.contains(&i.index),
+            )
+        })
         .collect()
 }
 
@@ -151,9 +213,20 @@ fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -
 fn with_what_is_upon(interfaces: &[KernelInterface<'_>], plugged: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut told = plugged.clone();
     loop {
-        let masters: BTreeSet<u32> = interfaces.iter().filter(|i| told.contains(&i.index)).filter_map(|i| i.master).collect();
-        let upon = |i: &&KernelInterface<'_>| masters.contains(&i.index) || i.below.is_some_and(|b| told.contains(&b));
-        let more: Vec<u32> = interfaces.iter().filter(|i| !told.contains(&i.index)).filter(upon).map(|i| i.index).collect();
+        let masters: BTreeSet<u32> = interfaces
+            .iter()
+            .filter(|i| told.contains(&i.index))
+            .filter_map(|i| i.master)
+            .collect();
+        let upon = |i: &&KernelInterface<'_>| {
+            masters.contains(&i.index) || i.below.is_some_and(|b| told.contains(&b))
+        };
+        let more: Vec<u32> = interfaces
+            .iter()
+            .filter(|i| !told.contains(&i.index))
+            .filter(upon)
+            .map(|i| i.index)
+            .collect();
         let room = (2 * MOST_CARDS).saturating_sub(told.len());
         if more.is_empty() || room == 0 {
             return told;
@@ -164,7 +237,14 @@ fn with_what_is_upon(interfaces: &[KernelInterface<'_>], plugged: &BTreeSet<u32>
 
 impl<'a> KernelInterface<'a> {
     fn new(link: &'a LinkMessage, addresses: Vec<(IpAddr, u8)>) -> KernelInterface<'a> {
-        let mut interface = KernelInterface { index: link.header.index, kind: None, master: None, below: None, link, addresses };
+        let mut interface = KernelInterface {
+            index: link.header.index,
+            kind: None,
+            master: None,
+            below: None,
+            link,
+            addresses,
+        };
         let mut elsewhere = false;
         for attribute in &link.attributes {
             match attribute {
@@ -172,7 +252,13 @@ impl<'a> KernelInterface<'a> {
                 LinkAttribute::Link(index) => interface.below = Some(*index),
                 LinkAttribute::LinkNetNsId(_) => elsewhere = true,
                 LinkAttribute::LinkInfo(infos) => {
-                    interface.kind = infos.iter().find_map(|i| if let LinkInfo::Kind(kind) = i { Some(kind) } else { None });
+                    interface.kind = infos.iter().find_map(|i| {
+                        if let LinkInfo::Kind(kind) = i {
+                            Some(kind)
+                        } else {
+                            None
+                        }
+                    });
                 }
                 _ => {}
             }
@@ -194,7 +280,17 @@ impl<'a> KernelInterface<'a> {
     }
 
     fn name(&self) -> &'a str {
-        self.link.attributes.iter().find_map(|a| if let LinkAttribute::IfName(n) = a { Some(n.as_str()) } else { None }).unwrap_or("")
+        self.link
+            .attributes
+            .iter()
+            .find_map(|a| {
+                if let LinkAttribute::IfName(n) = a {
+                    Some(n.as_str())
+                } else {
+                    None
+                }
+            })
+            .unwrap_or("")
     }
 
     /// `None` where it has no address of its own.
@@ -210,8 +306,13 @@ impl<'a> KernelInterface<'a> {
         }
         let mac = mac.filter(|m| m.is_station())?;
         // All members of a bond send from the bond's address.
-        let bonded = master.is_some_and(|(_, kind)| matches!(kind, Some(InfoKind::Bond | InfoKind::Team)));
-        let up = self.link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp);
+        let bonded =
+            master.is_some_and(|(_, kind)| matches!(kind, Some(InfoKind::Bond | InfoKind::Team)));
+        let up = self
+            .link
+            .header
+            .flags
+            .contains(LinkFlags::Up | LinkFlags::LowerUp);
         let nic = Nic {
             name: self.name().to_owned(),
             mac: permanent.filter(|_| bonded).or(Some(mac)),
@@ -222,7 +323,16 @@ impl<'a> KernelInterface<'a> {
             in_octets: octets.0,
             out_octets: octets.1,
         };
-        Some(KernelNic { nic, card: NetworkCard { index: self.index, name: self.name().to_owned(), mac, up }, plugged })
+        Some(KernelNic {
+            nic,
+            card: NetworkCard {
+                index: self.index,
+                name: self.name().to_owned(),
+                mac,
+                up,
+            },
+            plugged,
+        })
     }
 }
 
@@ -244,10 +354,13 @@ fn address(message: &AddressMessage) -> Option<(u32, (IpAddr, u8))> {
     }
     let address = (own.or(other)?, header.prefix_len);
     // The controller would refuse the whole report for one that is no host's.
-    AddressFault::within(address).is_none().then_some((header.index, address))
+    AddressFault::within(address)
+        .is_none()
+        .then_some((header.index, address))
 }
 
-/// What ETHTOOL_GSET gives (linux/ethtool.h, `struct ethtool_cmd`): the rate is in Mbit/s, in two halves.
+/// What ETHTOOL_GSET gives (linux/ethtool.h, `struct ethtool_cmd`): the rate is in Mbit/s, in two
+/// halves.
 #[repr(C)]
 #[derive(Default)]
 struct EthtoolCmd {
@@ -273,23 +386,33 @@ struct EthtoolCmd {
 fn rate(socket: &UdpSocket, name: &str) -> Option<BitsPerSec> {
     const ETHTOOL_GSET: u32 = 1;
     const SIOCETHTOOL: libc::Ioctl = 0x8946;
-    let mut settings = EthtoolCmd { cmd: ETHTOOL_GSET, ..EthtoolCmd::default() };
+    let mut settings = EthtoolCmd {
+        cmd: ETHTOOL_GSET,
+        ..EthtoolCmd::default()
+    };
     // SAFETY: all-zero is a valid ifreq: integers, a pointer and character arrays.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+    for (to, from) in request
+        .ifr_name
+        .iter_mut()
+        .zip(name.bytes().take(libc::IFNAMSIZ - 1))
+    {
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_data = (&raw mut settings).cast();
-    // SAFETY: the kernel reads and writes `request` and the `settings` it points to, as long as the kernel's own structure;
-    // both outlive the call.
+    // SAFETY: the kernel reads and writes `request` and the `settings` it points to, as long as the
+    // kernel's own structure; both outlive the call.
     let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
-    (done == 0).then(|| megabits(settings.speed, settings.speed_hi)).flatten()
+    (done == 0)
+        .then(|| megabits(settings.speed, settings.speed_hi))
+        .flatten()
 }
 
 /// SPEED_UNKNOWN is all ones; a card without carrier may also say 0.
 fn megabits(low: u16, high: u16) -> Option<BitsPerSec> {
     let both = u32::from(high) << 16 | u32::from(low);
-    (both != 0 && both != u32::MAX && both != u32::from(u16::MAX)).then(|| BitsPerSec(u64::from(both) * 1_000_000))
+    (both != 0 && both != u32::MAX && both != u32::from(u16::MAX))
+        .then(|| BitsPerSec(u64::from(both) * 1_000_000))
 }
 
 #[cfg(test)]

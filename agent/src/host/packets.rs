@@ -1,14 +1,19 @@
 //! Frames as they are on the cable: packet(7) sockets.
 //!
-//! pnet's datalink channel is no choice here: it hands every frame of a card, own ones included, to the process, and does
-//! not say which card a frame came from: at 1 Gbit/s of full frames that took 15 % of a core, what is here 0.02 %. On a host
-//! that computes, other traffic must not pay for looking. So a socket here
+//! pnet's datalink channel is no choice here: it hands every frame of a card, own ones included, to
+//! the process, and does not say which card a frame came from: at 1 Gbit/s of full frames that took
+//! 15 % of a core, what is here 0.02 %. On a host that computes, other traffic must not pay for
+//! looking. So a socket here
 //!
-//! - takes one protocol: the kernel finds it by EtherType, and frames of another type do not meet it at all;
+//! - takes one protocol: the kernel finds it by EtherType, and frames of another type do not meet
+//!   it at all;
 //! - is open to all cards, so that a card that comes later is heard after the privileges are gone;
 //! - receives groups by membership, never by promiscuous mode;
 //! - and has a filter that drops what is left of no interest before it is copied.
-#![allow(unsafe_code, reason = "packet sockets have no safe wrapper for their addresses, memberships and filters")]
+#![allow(
+    unsafe_code,
+    reason = "packet sockets have no safe wrapper for their addresses, memberships and filters"
+)]
 pub(crate) mod filter;
 
 use filter::BpfInstruction;
@@ -20,7 +25,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// LLDP (IEEE 802.1AB-2016, Table 7-3).
 pub(crate) const LLDP: u16 = 0x88cc;
 
-/// Frames with a length where others have an EtherType, which the kernel knows as its own protocol ETH_P_802_2: BPDUs, CDP.
+/// Frames with a length where others have an EtherType, which the kernel knows as its own protocol
+/// ETH_P_802_2: BPDUs, CDP.
 pub(crate) const LLC: u16 = libc::ETH_P_802_2 as u16;
 
 /// Frames of any protocol, the host's own ones, too, which no other value gives.
@@ -63,11 +69,16 @@ pub(crate) struct ReceivedFrame<'b> {
 
 impl PacketSocket {
     /// Opens a socket that receives `protocol` on every card, as far as `filter` lets it through.
-    pub(crate) fn open(purpose: &'static str, protocol: u16, filter: &[BpfInstruction]) -> Result<PacketSocket, PacketSocketError> {
+    pub(crate) fn open(
+        purpose: &'static str,
+        protocol: u16,
+        filter: &[BpfInstruction],
+    ) -> Result<PacketSocket, PacketSocketError> {
         let open = || {
             let socket = PacketSocket { socket: socket()? };
             attach(&socket.socket, filter)?;
-            // The card on which the cable is, where the frame goes to a bond (see bond_handle_frame in the kernel).
+            // The card on which the cable is, where the frame goes to a bond (see bond_handle_frame
+            // in the kernel).
             socket.option(libc::PACKET_ORIGDEV, &1)?;
             // Only now, so that no frame passes before the filter is there.
             socket.receive_only(protocol)?;
@@ -78,7 +89,9 @@ impl PacketSocket {
 
     /// Opens a socket that only sends.
     pub(crate) fn open_mute(purpose: &'static str) -> Result<PacketSocket, PacketSocketError> {
-        socket().map(|socket| PacketSocket { socket }).map_err(|problem| PacketSocketError { purpose, problem })
+        socket()
+            .map(|socket| PacketSocket { socket })
+            .map_err(|problem| PacketSocketError { purpose, problem })
     }
 
     /// Changes what is received. [`ALL`] costs a little for each frame the host sends or receives.
@@ -106,7 +119,10 @@ impl PacketSocket {
         loop {
             match recvfrom::<LinkAddr>(self.socket.as_raw_fd(), &mut buffer.0) {
                 Ok((length, Some(from))) => {
-                    return Some(ReceivedFrame { card: u32::try_from(from.ifindex()).ok()?, frame: &buffer.0[..length] });
+                    return Some(ReceivedFrame {
+                        card: u32::try_from(from.ifindex()).ok()?,
+                        frame: &buffer.0[..length],
+                    });
                 }
                 // A card that went down says so once to each socket; there may be frames behind it.
                 Err(nix::Error::ENETDOWN | nix::Error::EINTR) => {}
@@ -120,9 +136,23 @@ impl PacketSocket {
         let address = address(0, card);
         let size = size_of_val(&address) as libc::socklen_t;
         let (data, flags) = (frame.as_ptr().cast(), MsgFlags::MSG_DONTWAIT.bits());
-        // SAFETY: `data` points to as many readable octets as said and `address` is a sockaddr_ll of `size` octets; both outlive the call.
-        let sent = unsafe { libc::sendto(self.socket.as_raw_fd(), data, frame.len(), flags, (&raw const address).cast(), size) };
-        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        // SAFETY: `data` points to as many readable octets as said and `address` is a sockaddr_ll
+        // of `size` octets; both outlive the call.
+        let sent = unsafe {
+            libc::sendto(
+                self.socket.as_raw_fd(),
+                data,
+                frame.len(),
+                flags,
+                (&raw const address).cast(),
+                size,
+            )
+        };
+        if sent < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(())
+        }
     }
 
     fn option<T>(&self, name: c_int, value: &T) -> io::Result<()> {
@@ -142,21 +172,39 @@ impl Default for FrameBuffer {
 /// A socket that receives nothing yet.
 fn socket() -> io::Result<OwnedFd> {
     // SAFETY: no pointer is passed.
-    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0) };
+    let fd = unsafe {
+        libc::socket(
+            libc::AF_PACKET,
+            libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+            0,
+        )
+    };
     done(fd.min(0))?;
     // SAFETY: the descriptor was just made and nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 fn attach(socket: &OwnedFd, program: &[BpfInstruction]) -> io::Result<()> {
-    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    let filter = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_ptr().cast_mut(),
+    };
     set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)
 }
 
 fn set<T>(socket: &OwnedFd, level: c_int, name: c_int, value: &T) -> io::Result<()> {
     let size = size_of::<T>() as libc::socklen_t;
-    // SAFETY: `value` is `size` readable octets; the kernel copies them and, of a filter, the program it points to.
-    done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), size) })
+    // SAFETY: `value` is `size` readable octets; the kernel copies them and, of a filter, the
+    // program it points to.
+    done(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            std::ptr::from_ref(value).cast(),
+            size,
+        )
+    })
 }
 
 fn address(protocol: u16, card: u32) -> libc::sockaddr_ll {
@@ -169,5 +217,9 @@ fn address(protocol: u16, card: u32) -> libc::sockaddr_ll {
 }
 
 fn done(result: c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }

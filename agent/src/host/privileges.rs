@@ -1,5 +1,5 @@
-//! From the moment the sockets are open the agent may do no more than any user: nothing it hears or is told later can make
-//! use of what it started with.
+//! From the moment the sockets are open the agent may do no more than any user: nothing it hears or
+//! is told later can make use of what it started with.
 use caps::{CapSet, CapsHashSet};
 use nix::errno::Errno;
 use nix::sys::prctl;
@@ -15,11 +15,14 @@ pub struct PrivilegesError {
 
 impl PrivilegesError {
     fn new(doing: &str, problem: impl std::fmt::Display) -> PrivilegesError {
-        PrivilegesError { problem: format!("{doing}: {problem}") }
+        PrivilegesError {
+            problem: format!("{doing}: {problem}"),
+        }
     }
 }
 
-/// Gives up all privileges of the calling thread, for good, and makes sure of it. Started as root, it becomes `user`.
+/// Gives up all privileges of the calling thread, for good, and makes sure of it. Started as root,
+/// it becomes `user`.
 ///
 /// Capabilities belong to a thread: call it before there is a second one, which would keep its own.
 ///
@@ -28,20 +31,29 @@ impl PrivilegesError {
 pub fn drop_all(user: &str) -> Result<(), PrivilegesError> {
     let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if threads > 1 {
-        return Err(PrivilegesError::new("dropping them", format!("{threads} threads run already, each with its own")));
+        return Err(PrivilegesError::new(
+            "dropping them",
+            format!("{threads} threads run already, each with its own"),
+        ));
     }
     empty_the_bounding_set();
     if geteuid().is_root() {
         become_user(user)?;
     }
-    for set in [CapSet::Ambient, CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {
+    for set in [
+        CapSet::Ambient,
+        CapSet::Effective,
+        CapSet::Permitted,
+        CapSet::Inheritable,
+    ] {
         caps::clear(None, set).map_err(|e| PrivilegesError::new("dropping capabilities", e))?;
     }
     prctl::set_no_new_privs().map_err(|e| PrivilegesError::new("no_new_privs", e))?;
     check()
 }
 
-/// Needs CAP_SETPCAP. What is left without it bounds nothing: no_new_privs keeps everything from coming back by execve(2).
+/// Needs CAP_SETPCAP. What is left without it bounds nothing: no_new_privs keeps everything from
+/// coming back by execve(2).
 fn empty_the_bounding_set() {
     for capability in caps::all() {
         let _ = caps::drop(None, CapSet::Bounding, capability);
@@ -50,11 +62,17 @@ fn empty_the_bounding_set() {
 
 fn become_user(name: &str) -> Result<(), PrivilegesError> {
     let user = User::from_name(name).map_err(|e| PrivilegesError::new("looking the user up", e))?;
-    let user = user.ok_or_else(|| PrivilegesError::new("--user", format!("there is no user \"{name}\" here")))?;
+    let user = user.ok_or_else(|| {
+        PrivilegesError::new("--user", format!("there is no user \"{name}\" here"))
+    })?;
     if user.uid.is_root() {
-        return Err(PrivilegesError::new("--user", format!("\"{name}\" is root itself")));
+        return Err(PrivilegesError::new(
+            "--user",
+            format!("\"{name}\" is root itself"),
+        ));
     }
-    change_to(user.uid, user.gid).map_err(|e| PrivilegesError::new("becoming the user", format!("\"{name}\": {e}")))
+    change_to(user.uid, user.gid)
+        .map_err(|e| PrivilegesError::new("becoming the user", format!("\"{name}\": {e}")))
 }
 
 /// Group first: a user may not change it.
@@ -66,14 +84,28 @@ fn change_to(user: Uid, group: Gid) -> Result<(), Errno> {
 
 /// Reads back what the kernel thinks.
 fn check() -> Result<(), PrivilegesError> {
-    for set in [CapSet::Ambient, CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {
-        let left: CapsHashSet = caps::read(None, set).map_err(|e| PrivilegesError::new("reading them back", e))?;
+    for set in [
+        CapSet::Ambient,
+        CapSet::Effective,
+        CapSet::Permitted,
+        CapSet::Inheritable,
+    ] {
+        let left: CapsHashSet =
+            caps::read(None, set).map_err(|e| PrivilegesError::new("reading them back", e))?;
         if !left.is_empty() {
-            return Err(PrivilegesError::new("dropping capabilities", format!("{set:?} still holds {left:?}")));
+            return Err(PrivilegesError::new(
+                "dropping capabilities",
+                format!("{set:?} still holds {left:?}"),
+            ));
         }
     }
-    if geteuid().is_root() || setresuid(Uid::from_raw(0), Uid::from_raw(0), Uid::from_raw(0)).is_ok() {
-        return Err(PrivilegesError::new("becoming another user", "root can be had back"));
+    if geteuid().is_root()
+        || setresuid(Uid::from_raw(0), Uid::from_raw(0), Uid::from_raw(0)).is_ok()
+    {
+        return Err(PrivilegesError::new(
+            "becoming another user",
+            "root can be had back",
+        ));
     }
     Ok(())
 }

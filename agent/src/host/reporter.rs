@@ -1,4 +1,5 @@
-//! Brings reports to the controller, `POST {controller}/v1/hosts/{name}/report`, and directions back.
+//! Brings reports to the controller, `POST {controller}/v1/hosts/{name}/report`, and directions
+//! back.
 //!
 //! A report is a whole state, so only the newest one waits while the controller is away.
 use crate::secrets;
@@ -63,10 +64,15 @@ pub enum ReporterError {
         problem: String,
     },
     /// The controller's address cannot be used.
-    #[error("--controller {0}: expected http://HOST:PORT or https://HOST:PORT; nothing was started")]
+    #[error(
+        "--controller {0}: expected http://HOST:PORT or https://HOST:PORT; nothing was started"
+    )]
     Address(String),
     /// The host's name cannot be used.
-    #[error("host name \"{0}\": expected letters, digits, '.', '-' and '_'; nothing was started: give the inventory's with --name")]
+    #[error(
+        "host name \"{0}\": expected letters, digits, '.', '-' and '_'; nothing was started: give \
+         the inventory's with --name"
+    )]
     Name(String),
 }
 
@@ -76,11 +82,21 @@ impl AgentToken {
     /// # Errors
     /// [`ReporterError::File`] where it cannot be read or could not be sent in a header.
     pub fn read(path: &Path) -> Result<AgentToken, ReporterError> {
-        let bad = |problem: String| ReporterError::File { what: "token file", path: path.to_owned(), problem };
+        let bad = |problem: String| ReporterError::File {
+            what: "token file",
+            path: path.to_owned(),
+            problem,
+        };
         let text = secrets::text(path).map_err(bad)?;
         let token = text.trim();
-        let sound = !token.is_empty() && token.len() <= LONGEST_TOKEN && token.bytes().all(|b| b.is_ascii_graphic());
-        if sound { Ok(AgentToken(token.to_owned())) } else { Err(bad("expected printable ASCII without blanks".to_owned())) }
+        let sound = !token.is_empty()
+            && token.len() <= LONGEST_TOKEN
+            && token.bytes().all(|b| b.is_ascii_graphic());
+        if sound {
+            Ok(AgentToken(token.to_owned()))
+        } else {
+            Err(bad("expected printable ASCII without blanks".to_owned()))
+        }
     }
 }
 
@@ -95,18 +111,31 @@ pub struct ControllerClient {
 }
 
 impl ControllerClient {
-    /// Prepares the way to the controller at `address`, `http://` or `https://`; `ca` is a PEM file with the authorities that
-    /// certify it, where they are not the public ones. Sends nothing yet.
+    /// Prepares the way to the controller at `address`, `http://` or `https://`; `ca` is a PEM file
+    /// with the authorities that certify it, where they are not the public ones. Sends nothing yet.
     ///
     /// # Errors
     /// [`ReporterError`].
-    pub fn new(address: &str, host: &str, token: Option<AgentToken>, ca: Option<&Path>) -> Result<ControllerClient, ReporterError> {
+    pub fn new(
+        address: &str,
+        host: &str,
+        token: Option<AgentToken>,
+        ca: Option<&Path>,
+    ) -> Result<ControllerClient, ReporterError> {
         let address = address.trim_end_matches('/');
         let uri = address.parse::<ureq::http::Uri>().ok();
-        if !uri.is_some_and(|u| matches!(u.scheme_str(), Some("http" | "https")) && u.host().is_some_and(|h| !h.is_empty())) {
+        if !uri.is_some_and(|u| {
+            matches!(u.scheme_str(), Some("http" | "https"))
+                && u.host().is_some_and(|h| !h.is_empty())
+        }) {
             return Err(ReporterError::Address(address.to_owned()));
         }
-        if host.is_empty() || host.len() > 253 || !host.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) {
+        if host.is_empty()
+            || host.len() > 253
+            || !host
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        {
             return Err(ReporterError::Name(sanitize::visible(host)));
         }
         let mut tls = TlsConfig::builder();
@@ -122,7 +151,12 @@ impl ControllerClient {
             .http_status_as_error(false)
             .build();
         let url = format!("{address}/v1/hosts/{host}/report");
-        Ok(ControllerClient { client: ureq::Agent::new_with_config(config), address: address.to_owned(), url, token })
+        Ok(ControllerClient {
+            client: ureq::Agent::new_with_config(config),
+            address: address.to_owned(),
+            url,
+            token,
+        })
     }
 
     /// Brings one report. Waits, up to ten seconds; gives directions if the controller has any.
@@ -138,16 +172,33 @@ impl ControllerClient {
         match status {
             200 => {
                 let directions = body.limit(LONGEST_ANSWER).read_json();
-                directions.map(Some).map_err(|e| format!("answers what is no directions: {}", sanitize::visible(&e.to_string())))
+                directions.map(Some).map_err(|e| {
+                    format!(
+                        "answers what is no directions: {}",
+                        sanitize::visible(&e.to_string())
+                    )
+                })
             }
             204 => Ok(None),
-            _ => Err(refusal(status, &body.limit(LONGEST_REFUSAL).lossy_utf8(true).read_to_string().unwrap_or_default())),
+            _ => Err(refusal(
+                status,
+                &body
+                    .limit(LONGEST_REFUSAL)
+                    .lossy_utf8(true)
+                    .read_to_string()
+                    .unwrap_or_default(),
+            )),
         }
     }
 
-    /// Brings the newest of `reports` whenever there is one, and hands on directions, until nobody makes reports any more. A
-    /// controller that is away is told in the log once for each reason, and once when it is back.
-    pub async fn run(self, mut reports: watch::Receiver<Arc<HostReport>>, directions: watch::Sender<ProbeDirections>) {
+    /// Brings the newest of `reports` whenever there is one, and hands on directions, until nobody
+    /// makes reports any more. A controller that is away is told in the log once for each reason,
+    /// and once when it is back.
+    pub async fn run(
+        self,
+        mut reports: watch::Receiver<Arc<HostReport>>,
+        directions: watch::Sender<ProbeDirections>,
+    ) {
         let mut away: Option<ControllerOutage> = None;
         while reports.changed().await.is_ok() {
             loop {
@@ -158,7 +209,11 @@ impl ControllerClient {
                 let problem = match answer.unwrap_or_else(|e| Err(e.to_string())) {
                     Ok(new) => {
                         if let Some(away) = away.take() {
-                            tracing::info!("controller {}: takes reports again after {} s", self.address, away.since.elapsed().as_secs());
+                            tracing::info!(
+                                "controller {}: takes reports again after {} s",
+                                self.address,
+                                away.since.elapsed().as_secs()
+                            );
                         }
                         if let Some(new) = new {
                             directions.send_replace(new);
@@ -170,7 +225,11 @@ impl ControllerClient {
                 };
                 let away = away.get_or_insert_with(ControllerOutage::new);
                 if away.is_news(&problem) {
-                    tracing::warn!("controller {}: {problem}; the newest report waits, tried again with growing pauses", self.address);
+                    tracing::warn!(
+                        "controller {}: {problem}; the newest report waits, tried again with \
+                         growing pauses",
+                        self.address
+                    );
                 }
                 tokio::time::sleep(with_jitter(away.pause)).await;
                 away.pause = (away.pause * 2).min(LONGEST_PAUSE);
@@ -191,7 +250,11 @@ struct ControllerOutage {
 
 impl ControllerOutage {
     fn new() -> ControllerOutage {
-        ControllerOutage { since: Instant::now(), told: BTreeSet::new(), pause: FIRST_PAUSE }
+        ControllerOutage {
+            since: Instant::now(),
+            told: BTreeSet::new(),
+            pause: FIRST_PAUSE,
+        }
     }
 
     /// Whether a reason is to be told.
@@ -213,16 +276,18 @@ fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
 fn explained(error: &ureq::Error) -> String {
     let (refused, error) = (tls_error(error), sanitize::visible(&error.to_string()));
     let hint = match refused {
-        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
-            "; its certificate is not by an authority of --ca FILE"
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::UnknownIssuer | CertificateError::BadSignature,
+        )) => "; its certificate is not by an authority of --ca FILE",
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => "; its certificate is for another name: give the one in it as --controller",
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::Expired | CertificateError::ExpiredContext { .. },
+        )) => "; its certificate has expired",
+        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+            "; it speaks no TLS: give it as http://"
         }
-        Some(rustls::Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. })) => {
-            "; its certificate is for another name: give the one in it as --controller"
-        }
-        Some(rustls::Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. })) => {
-            "; its certificate has expired"
-        }
-        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => "; it speaks no TLS: give it as http://",
         _ => "",
     };
     error + hint
@@ -231,30 +296,51 @@ fn explained(error: &ureq::Error) -> String {
 /// A refusal in words; the controller says itself what is wrong with a report.
 fn refusal(status: u16, said: &str) -> String {
     match status {
-        401 => "wants the agents' token; give the one of its --agent-token-file as --token-file and start the agent again".to_owned(),
-        400 => "answers with status 400; a controller with a certificate wants https:// and --ca FILE".to_owned(),
+        401 => "wants the agents' token; give the one of its --agent-token-file as --token-file \
+                and start the agent again"
+            .to_owned(),
+        400 => "answers with status 400; a controller with a certificate wants https:// and --ca \
+                FILE"
+            .to_owned(),
         404 => "takes no reports; is it a heddle controller?".to_owned(),
-        _ => format!("answers with status {status}: {}", sanitize::clean_line(said)),
+        _ => format!(
+            "answers with status {status}: {}",
+            sanitize::clean_line(said)
+        ),
     }
 }
 
 /// Certificates of a PEM file.
 fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, ReporterError> {
-    let bad = |problem: String| ReporterError::File { what: "--ca", path: path.to_owned(), problem };
+    let bad = |problem: String| ReporterError::File {
+        what: "--ca",
+        path: path.to_owned(),
+        problem,
+    };
     let pem = fs::read(path).map_err(|e| bad(e.to_string()))?;
     let items: Result<Vec<PemItem<'static>>, ureq::Error> = parse_pem(&pem).collect();
-    let certificates = items.map_err(|e| bad(e.to_string()))?.into_iter().filter_map(|item| match item {
-        PemItem::Certificate(certificate) => Some(certificate),
-        _ => None,
-    });
+    let certificates = items
+        .map_err(|e| bad(e.to_string()))?
+        .into_iter()
+        .filter_map(|item| match item {
+            PemItem::Certificate(certificate) => Some(certificate),
+            _ => None,
+        });
     let certificates: Vec<_> = certificates.collect();
-    if certificates.is_empty() { Err(bad("expected certificates in PEM form".to_owned())) } else { Ok(certificates) }
+    if certificates.is_empty() {
+        Err(bad("expected certificates in PEM form".to_owned()))
+    } else {
+        Ok(certificates)
+    }
 }
 
-/// Between three and five quarters of a pause: the agents of a cluster that lost its controller must not come back as one.
+/// Between three and five quarters of a pause: the agents of a cluster that lost its controller
+/// must not come back as one.
 fn with_jitter(pause: Duration) -> Duration {
     // Its keys are random; nothing here needs a better source.
-    let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    let random = std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish();
     pause.mul_f64(0.75 + 0.5 * (random >> 11) as f64 / (1_u64 << 53) as f64)
 }
 

@@ -1,7 +1,7 @@
 //! A frame that every bridge passes on, so that all of them know where this host is.
 //!
-//! A tree is found from forwarding databases without doubt where one host is seen by all bridges; a quiet host is forgotten
-//! after 300 s (IEEE 802.1D-2004, Table 7-5).
+//! A tree is found from forwarding databases without doubt where one host is seen by all bridges; a
+//! quiet host is forgotten after 300 s (IEEE 802.1D-2004, Table 7-5).
 use super::card::NetworkCard;
 use super::packets::{PacketSocket, PacketSocketError};
 use inventory::Mac;
@@ -24,11 +24,13 @@ impl SeedSender {
     /// # Errors
     /// Where the system refuses it: CAP_NET_RAW is missing.
     pub fn open() -> Result<SeedSender, PacketSocketError> {
-        Ok(SeedSender { socket: PacketSocket::open_mute("seed frames")? })
+        Ok(SeedSender {
+            socket: PacketSocket::open_mute("seed frames")?,
+        })
     }
 
-    /// Sends one frame by each card that is up. Name cards with an address of the host, not members of a bond or a bridge: from
-    /// a backup member of a bond the frame would lead bridges astray.
+    /// Sends one frame by each card that is up. Name cards with an address of the host, not members
+    /// of a bond or a bridge: from a backup member of a bond the frame would lead bridges astray.
     pub fn seed(&self, cards: &[NetworkCard]) {
         for card in cards.iter().filter(|card| card.up) {
             // A card that went away meanwhile has nobody to tell.
@@ -55,6 +57,11 @@ mod tests {
     #[test]
     fn a_seed_is_a_broadcast_of_an_experimental_type() {
         let f = frame(Mac([2, 0, 0, 0, 0, 7]));
-        assert_eq!(&f[..14], &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 7, 0x88, 0xb5]);
+        assert_eq!(
+            &f[..14],
+            &[
+                0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 7, 0x88, 0xb5
+            ]
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! One device in several contexts: Cisco keeps a bridge per VLAN behind `community@vlan`, each with ports, spanning tree
-//! and forwarding database of its own. Here they become one: base ports are numbered anew where the contexts number
-//! them differently, and a port's STP state is what all contexts that have the port agree on. Nobody says in which VLAN the hosts
-//! are, so where the trees differ the state is left open.
+//! One device in several contexts: Cisco keeps a bridge per VLAN behind `community@vlan`, each with
+//! ports, spanning tree and forwarding database of its own. Here they become one: base ports are
+//! numbered anew where the contexts number them differently, and a port's STP state is what all
+//! contexts that have the port agree on. Nobody says in which VLAN the hosts are, so where the
+//! trees differ the state is left open.
 use crate::tables::{bridge, fdb};
 use crate::walk::WalkAnswers;
 use inventory::observation::{BridgePort, BridgeTable, FdbEntry, StpState};
@@ -52,20 +53,31 @@ impl ContextMerge {
                 ..port
             });
             if known.designated_bridge.is_none() {
-                (known.designated_bridge, known.designated_port) = (port.designated_bridge, port.designated_port);
+                (known.designated_bridge, known.designated_port) =
+                    (port.designated_bridge, port.designated_port);
             }
         }
         // A row behind a port its context does not list keeps its number where nobody else has it.
         let unlisted = |p: u32| Some(p).filter(|p| !self.ports.contains_key(p) || plain);
-        let rows =
-            fdb.into_iter().filter_map(|e| Some(FdbEntry { port: renumbered.get(&e.port).copied().or_else(|| unlisted(e.port))?, ..e }));
+        let rows = fdb.into_iter().filter_map(|e| {
+            Some(FdbEntry {
+                port: renumbered
+                    .get(&e.port)
+                    .copied()
+                    .or_else(|| unlisted(e.port))?,
+                ..e
+            })
+        });
         self.fdb.extend(rows.collect::<Vec<_>>());
         if self.bridge.address.is_none() {
             self.bridge.address = bridge.address;
         }
         if self.bridge.root_bridge.is_none() {
-            (self.bridge.root_bridge, self.bridge.priority, self.bridge.top_changes) =
-                (bridge.root_bridge, bridge.priority, bridge.top_changes);
+            (
+                self.bridge.root_bridge,
+                self.bridge.priority,
+                self.bridge.top_changes,
+            ) = (bridge.root_bridge, bridge.priority, bridge.top_changes);
         }
     }
 
@@ -75,7 +87,13 @@ impl ContextMerge {
             return number;
         }
         let taken = self.ports.contains_key(&port.number);
-        let number = if taken { self.ports.last_key_value().map_or(1, |(n, _)| n.saturating_add(1)) } else { port.number };
+        let number = if taken {
+            self.ports
+                .last_key_value()
+                .map_or(1, |(n, _)| n.saturating_add(1))
+        } else {
+            port.number
+        };
         self.numbers.insert(port.if_index, number);
         number
     }
@@ -83,11 +101,22 @@ impl ContextMerge {
     fn finish(mut self) -> MergedContexts {
         for port in self.ports.values_mut() {
             let states = self.states.get(&port.if_index);
-            port.state = states.filter(|s| s.len() == 1).and_then(|s| s.first().copied());
+            port.state = states
+                .filter(|s| s.len() == 1)
+                .and_then(|s| s.first().copied());
         }
         self.bridge.ports = self.ports.into_values().collect();
-        let torn = self.states.into_iter().filter(|(_, states)| states.len() > 1).map(|(index, _)| index).collect();
-        MergedContexts { bridge: self.bridge, fdb: self.fdb.into_iter().collect(), torn }
+        let torn = self
+            .states
+            .into_iter()
+            .filter(|(_, states)| states.len() > 1)
+            .map(|(index, _)| index)
+            .collect();
+        MergedContexts {
+            bridge: self.bridge,
+            fdb: self.fdb.into_iter().collect(),
+            torn,
+        }
     }
 }
 
@@ -100,35 +129,77 @@ mod tests {
 
     /// A context with base port, ifIndex, STP state and a station behind it.
     fn context(ports: &[(u32, i32, i32, u8)]) -> WalkAnswers {
-        let mut cells = vec![("1.3.6.1.2.1.17.1.1.0".to_owned(), octets([2, 0, 0, 0, 9, 9]))];
+        let mut cells = vec![(
+            "1.3.6.1.2.1.17.1.1.0".to_owned(),
+            octets([2, 0, 0, 0, 9, 9]),
+        )];
         for (number, index, state, station) in ports {
-            cells.push((format!("1.3.6.1.2.1.17.1.4.1.2.{number}"), Value::Integer(*index)));
-            cells.push((format!("1.3.6.1.2.1.17.2.15.1.3.{number}"), Value::Integer(*state)));
-            cells.push((format!("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.{station}"), Value::Integer(*number as i32)));
+            cells.push((
+                format!("1.3.6.1.2.1.17.1.4.1.2.{number}"),
+                Value::Integer(*index),
+            ));
+            cells.push((
+                format!("1.3.6.1.2.1.17.2.15.1.3.{number}"),
+                Value::Integer(*state),
+            ));
+            cells.push((
+                format!("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.{station}"),
+                Value::Integer(*number as i32),
+            ));
         }
-        answers(&cells.iter().map(|(oid, v)| (oid.as_str(), v.clone())).collect::<Vec<_>>())
+        answers(
+            &cells
+                .iter()
+                .map(|(oid, v)| (oid.as_str(), v.clone()))
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]
     fn contexts_that_number_ports_differently_are_told_apart() {
-        let all = [context(&[(1, 101, 5, 1)]), context(&[(1, 102, 5, 2), (2, 101, 2, 3)]), context(&[(1, 102, 2, 4), (7, 103, 5, 5)])];
+        let all = [
+            context(&[(1, 101, 5, 1)]),
+            context(&[(1, 102, 5, 2), (2, 101, 2, 3)]),
+            context(&[(1, 102, 2, 4), (7, 103, 5, 5)]),
+        ];
         let MergedContexts { bridge, fdb, torn } = merge_contexts(&all);
-        let ports: Vec<_> = bridge.ports.iter().map(|p| (p.number, p.if_index, p.state)).collect();
+        let ports: Vec<_> = bridge
+            .ports
+            .iter()
+            .map(|p| (p.number, p.if_index, p.state))
+            .collect();
         assert_eq!(
             ports,
-            [(1, 101, None), (2, 102, None), (7, 103, Some(StpState::Forwarding))],
+            [
+                (1, 101, None),
+                (2, 102, None),
+                (7, 103, Some(StpState::Forwarding))
+            ],
             "contexts that disagree leave it open, whichever they are"
         );
         assert_eq!(torn, [101, 102]);
-        let entry = |n, port| FdbEntry { mac: Mac([2, 0, 0, 0, 0, n]), port };
-        assert_eq!(fdb, [entry(1, 1), entry(2, 2), entry(3, 1), entry(4, 2), entry(5, 7)]);
+        let entry = |n, port| FdbEntry {
+            mac: Mac([2, 0, 0, 0, 0, n]),
+            port,
+        };
+        assert_eq!(
+            fdb,
+            [
+                entry(1, 1),
+                entry(2, 2),
+                entry(3, 1),
+                entry(4, 2),
+                entry(5, 7)
+            ]
+        );
         assert_eq!(bridge.address, Some(Mac([2, 0, 0, 0, 9, 9])));
     }
 
     #[test]
     fn a_row_behind_an_unlisted_port_is_kept_only_where_it_cannot_be_mistaken() {
         let base = context(&[(1, 101, 5, 1)]);
-        let stray = |port: i32| answers(&[("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.9", Value::Integer(port))]);
+        let stray =
+            |port: i32| answers(&[("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.9", Value::Integer(port))]);
         assert_eq!(merge_contexts(&[base.clone(), stray(1)]).fdb.len(), 1);
         assert_eq!(merge_contexts(&[base, stray(3)]).fdb.len(), 2);
     }

@@ -18,7 +18,8 @@ const XZ_MEMORY: u32 = 80 << 10;
 /// Ports named in a note.
 const MOST_PORTS: usize = 8;
 
-/// Endings that are not part of a device's name: those that promise a walk, and those other texts have too.
+/// Endings that are not part of a device's name: those that promise a walk, and those other texts
+/// have too.
 const WALKS: [&str; 3] = [".snmprec", ".walk", ".snmpwalk"];
 const TEXTS: [&str; 2] = [".txt", ".log"];
 
@@ -37,10 +38,17 @@ pub struct RecordingFolder {
 pub enum RecordingFolderError {
     #[error("walks {}", .folder.display())]
     Unreadable { folder: PathBuf, source: io::Error },
-    #[error("walks {}: no recording in it; expected files NAME.snmprec or the output of snmpwalk -On, plain or .xz{hint}", .folder.display())]
+    #[error("walks {}: no recording in it; expected files NAME.snmprec or the output of snmpwalk \
+             -On, plain or .xz{hint}", .folder.display())]
     Empty { folder: PathBuf, hint: String },
-    #[error("walks {}: {first} and {second} are both \"{name}\"; which of them it is cannot be told: leave one", .folder.display())]
-    Twice { folder: PathBuf, name: String, first: String, second: String },
+    #[error("walks {}: {first} and {second} are both \"{name}\"; which of them it is cannot be \
+             told: leave one", .folder.display())]
+    Twice {
+        folder: PathBuf,
+        name: String,
+        first: String,
+        second: String,
+    },
 }
 
 /// A file that may be a walk.
@@ -53,13 +61,17 @@ struct WalkFile {
     promised: bool,
 }
 
-/// Reads every walk of a folder, not of its subfolders. A file that cannot be read makes its device a silent one; files
-/// of other kinds are left out.
+/// Reads every walk of a folder, not of its subfolders. A file that cannot be read makes its device
+/// a silent one; files of other kinds are left out.
 ///
 /// # Errors
-/// [`RecordingFolderError`] where there is no folder, no walk, or two files for one device and context.
+/// [`RecordingFolderError`] where there is no folder, no walk, or two files for one device and
+/// context.
 pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderError> {
-    let unreadable = |source| RecordingFolderError::Unreadable { folder: folder.to_owned(), source };
+    let unreadable = |source| RecordingFolderError::Unreadable {
+        folder: folder.to_owned(),
+        source,
+    };
     let mut candidates = Vec::new();
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -71,7 +83,8 @@ pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderErro
             _ => {}
         }
     }
-    candidates.sort_by(|a, b| (&a.device, &a.context, &a.file).cmp(&(&b.device, &b.context, &b.file)));
+    candidates
+        .sort_by(|a, b| (&a.device, &a.context, &a.file).cmp(&(&b.device, &b.context, &b.file)));
 
     let mut notes = Vec::new();
     let mut recordings = Vec::new();
@@ -80,22 +93,40 @@ pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderErro
     }
     if recordings.is_empty() {
         folders.sort();
-        let hint = if folders.is_empty() { String::new() } else { format!("; subfolders are not looked into: {}", folders.join(", ")) };
-        return Err(RecordingFolderError::Empty { folder: folder.to_owned(), hint });
+        let hint = if folders.is_empty() {
+            String::new()
+        } else {
+            format!("; subfolders are not looked into: {}", folders.join(", "))
+        };
+        return Err(RecordingFolderError::Empty {
+            folder: folder.to_owned(),
+            hint,
+        });
     }
     Ok(RecordingFolder { recordings, notes })
 }
 
 /// One device out of its files, the plain one first; `None` where none of them is a walk.
-fn device(folder: &Path, files: &[WalkFile], notes: &mut Vec<String>) -> Result<Option<DeviceRecording>, RecordingFolderError> {
+fn device(
+    folder: &Path,
+    files: &[WalkFile],
+    notes: &mut Vec<String>,
+) -> Result<Option<DeviceRecording>, RecordingFolderError> {
     let mut contexts: Vec<WalkAnswers> = Vec::new();
     let mut read: Vec<&WalkFile> = Vec::new();
     let mut failed = None;
     for candidate in files {
-        let Some(walk) = open(candidate) else { continue };
+        let Some(walk) = open(candidate) else {
+            continue;
+        };
         if let Some(last) = read.last().filter(|l| l.context == candidate.context) {
             let (first, second) = (last.file.clone(), candidate.file.clone());
-            return Err(RecordingFolderError::Twice { folder: folder.to_owned(), name: full_name(candidate), first, second });
+            return Err(RecordingFolderError::Twice {
+                folder: folder.to_owned(),
+                name: full_name(candidate),
+                first,
+                second,
+            });
         }
         read.push(candidate);
         match walk {
@@ -103,21 +134,35 @@ fn device(folder: &Path, files: &[WalkFile], notes: &mut Vec<String>) -> Result<
                 notes.extend(told(&candidate.file, &reading));
                 contexts.push(reading.answers);
             }
-            // A context that is missing leaves gaps; without the device's own walk nothing is known of it.
-            Err(problem) if candidate.context.is_none() => failed = Some(format!("{}: {problem}", candidate.file)),
-            Err(problem) => notes.push(format!("{}: {problem}; this context is left out", candidate.file)),
+            // A context that is missing leaves gaps; without the device's own walk nothing is known
+            // of it.
+            Err(problem) if candidate.context.is_none() => {
+                failed = Some(format!("{}: {problem}", candidate.file))
+            }
+            Err(problem) => notes.push(format!(
+                "{}: {problem}; this context is left out",
+                candidate.file
+            )),
         }
     }
-    let Some(first) = read.first() else { return Ok(None) };
+    let Some(first) = read.first() else {
+        return Ok(None);
+    };
     let facts = match failed {
-        Some(problem) => vec![DeviceFact::Failed { table: None, problem }],
+        Some(problem) => vec![DeviceFact::Failed {
+            table: None,
+            problem,
+        }],
         None => {
             let (facts, torn) = super::facts(&contexts);
             notes.extend(differing(&first.device, &torn));
             facts
         }
     };
-    Ok(Some(DeviceRecording { name: first.device.clone(), facts }))
+    Ok(Some(DeviceRecording {
+        name: first.device.clone(),
+        facts,
+    }))
 }
 
 fn shown(name: &OsStr) -> String {
@@ -125,7 +170,10 @@ fn shown(name: &OsStr) -> String {
 }
 
 fn full_name(c: &WalkFile) -> String {
-    c.context.as_ref().map_or_else(|| c.device.clone(), |context| format!("{}@{context}", c.device))
+    c.context.as_ref().map_or_else(
+        || c.device.clone(),
+        |context| format!("{}@{context}", c.device),
+    )
 }
 
 /// What a file's name says; hidden files say nothing.
@@ -140,13 +188,22 @@ fn candidate(path: &Path) -> Option<WalkFile> {
         None => (name, None),
     };
     let promised = walk.is_some();
-    (!file.starts_with('.') && !device.is_empty()).then(|| WalkFile { path: path.to_owned(), file, device, context, promised })
+    (!file.starts_with('.') && !device.is_empty()).then(|| WalkFile {
+        path: path.to_owned(),
+        file,
+        device,
+        context,
+        promised,
+    })
 }
 
 /// A walk, or why it is none; `None` for a file of another kind.
 fn open(candidate: &WalkFile) -> Option<Result<RecordingReader, String>> {
-    let read = content(&candidate.path)
-        .and_then(|text| super::read(&text).ok_or_else(|| "no record in it; expected snmprec or the output of snmpwalk -On".to_owned()));
+    let read = content(&candidate.path).and_then(|text| {
+        super::read(&text).ok_or_else(|| {
+            "no record in it; expected snmprec or the output of snmpwalk -On".to_owned()
+        })
+    });
     Some(read).filter(|read| read.is_ok() || candidate.promised)
 }
 
@@ -155,12 +212,17 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
     let mut text = Vec::new();
     let packed = path.extension() == Some(OsStr::new("xz"));
     let read = if packed {
-        XzReader::new_mem_limit(file, true, XZ_MEMORY).take(FILE_LIMIT + 1).read_to_end(&mut text)
+        XzReader::new_mem_limit(file, true, XZ_MEMORY)
+            .take(FILE_LIMIT + 1)
+            .read_to_end(&mut text)
     } else {
         file.take(FILE_LIMIT + 1).read_to_end(&mut text)
     };
     match read {
-        Ok(n) if n as u64 > FILE_LIMIT => Err(format!("longer than {} MiB; it has no end or is no walk", FILE_LIMIT >> 20)),
+        Ok(n) if n as u64 > FILE_LIMIT => Err(format!(
+            "longer than {} MiB; it has no end or is no walk",
+            FILE_LIMIT >> 20
+        )),
         Ok(_) => Ok(text),
         Err(e) if packed => Err(format!("cannot be unpacked: {e}; cut off or damaged?")),
         Err(e) => Err(e.to_string()),
@@ -171,25 +233,47 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
 fn told(file: &str, reading: &RecordingReader) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(line) = reading.first_refused {
-        notes.push(format!("{file}:{line}: no record{}; left out", more(reading.refused)));
+        notes.push(format!(
+            "{file}:{line}: no record{}; left out",
+            more(reading.refused)
+        ));
     }
     if let Some(line) = reading.first_repeated {
-        notes.push(format!("{file}:{line}: an object that came before{}; its first value counts", more(reading.repeated)));
+        notes.push(format!(
+            "{file}:{line}: an object that came before{}; its first value counts",
+            more(reading.repeated)
+        ));
     }
     if reading.full {
-        notes.push(format!("{file}: more than {VALUES_LIMIT} values; the rest is left out"));
+        notes.push(format!(
+            "{file}: more than {VALUES_LIMIT} values; the rest is left out"
+        ));
     }
     notes
 }
 
 /// That VLANs have trees of their own.
 fn differing(device: &str, ports: &[String]) -> Option<String> {
-    let shown = ports.iter().take(MOST_PORTS).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let rest = if ports.len() > MOST_PORTS { ", ..." } else { "" };
-    let open = "in different states from VLAN to VLAN; whether the links there carry frames is unknown";
+    let shown = ports
+        .iter()
+        .take(MOST_PORTS)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let rest = if ports.len() > MOST_PORTS {
+        ", ..."
+    } else {
+        ""
+    };
+    let open =
+        "in different states from VLAN to VLAN; whether the links there carry frames is unknown";
     (!ports.is_empty()).then(|| format!("{device}: spanning tree holds {shown}{rest} {open}"))
 }
 
 fn more(all: usize) -> String {
-    if all > 1 { format!(", and {} more like it", all - 1) } else { String::new() }
+    if all > 1 {
+        format!(", and {} more like it", all - 1)
+    } else {
+        String::new()
+    }
 }

@@ -1,11 +1,13 @@
-//! Recorded walks: what a device once answered, read from files instead of the network, through the same tables.
+//! Recorded walks: what a device once answered, read from files instead of the network, through the
+//! same tables.
 //!
 //! ```text
 //! folder --files--> text --snmprec, text--> values by object identifier --tables--> observations
 //! ```
 //!
-//! A file is a device: `NAME.snmprec` or the output of `snmpwalk -On` as `NAME.txt`, `NAME.walk` or just `NAME`, each
-//! also compressed as `.xz`. `NAME@CONTEXT` is the same device in another SNMP context, or asked by `community@vlan`.
+//! A file is a device: `NAME.snmprec` or the output of `snmpwalk -On` as `NAME.txt`, `NAME.walk` or
+//! just `NAME`, each also compressed as `.xz`. `NAME@CONTEXT` is the same device in another SNMP
+//! context, or asked by `community@vlan`.
 mod contexts;
 mod folder;
 mod snmprec;
@@ -41,31 +43,50 @@ impl DeviceRecording {
     /// Reads a walk, in whichever format its first record is; `None` where it has none.
     pub fn parse(name: &str, text: &[u8]) -> Option<DeviceRecording> {
         let reading = read(text)?;
-        Some(DeviceRecording { name: name.to_owned(), facts: facts(&[reading.answers]).0 })
+        Some(DeviceRecording {
+            name: name.to_owned(),
+            facts: facts(&[reading.answers]).0,
+        })
     }
 
-    /// Every table, as a look at the device would have given them. A walk that cannot be read gives one
-    /// [`DeviceFact::Failed`].
+    /// Every table, as a look at the device would have given them. A walk that cannot be read gives
+    /// one [`DeviceFact::Failed`].
     pub fn observations(self, at: Millis) -> Vec<Observation> {
         let DeviceRecording { name, facts } = self;
-        let observe = |fact| Observation { at, reporter: name.clone(), source: ObservationSource::Recording, fact };
+        let observe = |fact| Observation {
+            at,
+            reporter: name.clone(),
+            source: ObservationSource::Recording,
+            fact,
+        };
         facts.into_iter().map(observe).collect()
     }
 }
 
-/// The tables of a device, out of its walks in each context, the plain one first; and the ports that spanning tree holds in
-/// different states in them.
+/// The tables of a device, out of its walks in each context, the plain one first; and the ports
+/// that spanning tree holds in different states in them.
 fn facts(contexts: &[WalkAnswers]) -> (Vec<DeviceFact>, Vec<String>) {
-    let Some(first) = contexts.first() else { return Default::default() };
+    let Some(first) = contexts.first() else {
+        return Default::default();
+    };
     let MergedContexts { bridge, fdb, torn } = contexts::merge_contexts(contexts);
     let interfaces = tables::interfaces::read(first);
-    let named = |index: u32| interfaces.iter().find(|i| i.index == index && !i.name.is_empty()).map(|i| i.name.clone());
+    let named = |index: u32| {
+        interfaces
+            .iter()
+            .find(|i| i.index == index && !i.name.is_empty())
+            .map(|i| i.name.clone())
+    };
     let name = |index: u32| named(index).unwrap_or_else(|| index.to_string());
     let rest = DeviceTable::ALL
         .into_iter()
         .filter(|t| !matches!(t, DeviceTable::Bridge | DeviceTable::Fdb))
         .map(|table| tables::fact(table, first));
-    (rest.chain([DeviceFact::Bridge(bridge), DeviceFact::Fdb(fdb)]).collect(), torn.into_iter().map(name).collect())
+    (
+        rest.chain([DeviceFact::Bridge(bridge), DeviceFact::Fdb(fdb)])
+            .collect(),
+        torn.into_iter().map(name).collect(),
+    )
 }
 
 /// A file under way: what was read of it, and what could not be.
@@ -86,7 +107,10 @@ struct RecordingReader {
 impl RecordingReader {
     #[cfg(test)]
     fn all() -> RecordingReader {
-        RecordingReader { all: true, ..RecordingReader::default() }
+        RecordingReader {
+            all: true,
+            ..RecordingReader::default()
+        }
     }
 
     fn take(&mut self, line: usize, oid: Vec<u32>, value: Value) {

@@ -1,5 +1,6 @@
-//! snmprec: what snmpsim records, a line a value: `OID|TAG|VALUE`. The tag is the ASN.1 one in decimal, with an `x`
-//! where the value is written in hexadecimal. Tags that call a program of the simulator (`2:writecache`) hold no value.
+//! snmprec: what snmpsim records, a line a value: `OID|TAG|VALUE`. The tag is the ASN.1 one in
+//! decimal, with an `x` where the value is written in hexadecimal. Tags that call a program of the
+//! simulator (`2:writecache`) hold no value.
 use super::{MOST_ARCS, RecordingReader};
 use snmp::{Oid, Value};
 
@@ -23,7 +24,8 @@ pub(super) fn is_record(line: &[u8]) -> bool {
     record(line).is_some()
 }
 
-/// One record; `None` for a value where the tag is an exception or the value is made by the simulator.
+/// One record; `None` for a value where the tag is an exception or the value is made by the
+/// simulator.
 fn record(line: &[u8]) -> Option<(Vec<u32>, Option<Value>)> {
     let mut parts = line.splitn(3, |&b| b == b'|');
     let oid = arcs(std::str::from_utf8(parts.next()?).ok()?)?;
@@ -66,14 +68,26 @@ fn typed(tag: u8, octets: Vec<u8>) -> Option<Value> {
 /// An object identifier as text, with or without the leading dot.
 pub(super) fn arcs(text: &str) -> Option<Vec<u32>> {
     let text = text.strip_prefix('.').unwrap_or(text);
-    let arcs: Vec<u32> = text.split('.').take(MOST_ARCS + 1).map(|arc| arc.parse().ok()).collect::<Option<_>>()?;
+    let arcs: Vec<u32> = text
+        .split('.')
+        .take(MOST_ARCS + 1)
+        .map(|arc| arc.parse().ok())
+        .collect::<Option<_>>()?;
     (2..=MOST_ARCS).contains(&arcs.len()).then_some(arcs)
 }
 
 fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(text).ok()?.trim();
-    let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>()?;
-    digits.len().is_multiple_of(2).then(|| digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+    let digits: Vec<u8> = text
+        .chars()
+        .map(|c| c.to_digit(16).map(|d| d as u8))
+        .collect::<Option<_>>()?;
+    digits.len().is_multiple_of(2).then(|| {
+        digits
+            .chunks(2)
+            .map(|pair| pair[0] << 4 | pair[1])
+            .collect()
+    })
 }
 
 #[cfg(test)]
@@ -86,16 +100,44 @@ mod tests {
 
     #[test]
     fn reads_every_tag() {
-        assert_eq!(record(b".1.3.6|2|-7"), Some((vec![1, 3, 6], Some(Value::Integer(-7)))));
-        assert_eq!(one("1.3|4|a|b"), Some(Some(Value::OctetString("a|b".into()))), "only the first two bars part");
-        assert_eq!(one("1.3|4x|00fF"), Some(Some(Value::OctetString(vec![0, 255].into()))));
+        assert_eq!(
+            record(b".1.3.6|2|-7"),
+            Some((vec![1, 3, 6], Some(Value::Integer(-7))))
+        );
+        assert_eq!(
+            one("1.3|4|a|b"),
+            Some(Some(Value::OctetString("a|b".into()))),
+            "only the first two bars part"
+        );
+        assert_eq!(
+            one("1.3|4x|00fF"),
+            Some(Some(Value::OctetString(vec![0, 255].into())))
+        );
         assert_eq!(one("1.3|4|"), Some(Some(Value::OctetString("".into()))));
-        assert_eq!(one("1.3|6|1.3.6.1"), Some(Some(Value::ObjectIdentifier(Oid::from_slice(&[1, 3, 6, 1])))));
-        assert_eq!(one("1.3|64|10.0.0.1"), Some(Some(Value::IpAddress([10, 0, 0, 1]))));
-        assert_eq!(one("1.3|64x|0a000001"), Some(Some(Value::IpAddress([10, 0, 0, 1]))));
+        assert_eq!(
+            one("1.3|6|1.3.6.1"),
+            Some(Some(Value::ObjectIdentifier(Oid::from_slice(&[
+                1, 3, 6, 1
+            ]))))
+        );
+        assert_eq!(
+            one("1.3|64|10.0.0.1"),
+            Some(Some(Value::IpAddress([10, 0, 0, 1])))
+        );
+        assert_eq!(
+            one("1.3|64x|0a000001"),
+            Some(Some(Value::IpAddress([10, 0, 0, 1])))
+        );
         assert_eq!(one("1.3|67|5"), Some(Some(Value::TimeTicks(5))));
-        assert_eq!(one("1.3|70|18446744073709551615"), Some(Some(Value::Counter64(u64::MAX))));
-        assert_eq!((one("1.3|128|"), one("1.3|2:writecache|value=5")), (Some(None), Some(None)), "no values");
+        assert_eq!(
+            one("1.3|70|18446744073709551615"),
+            Some(Some(Value::Counter64(u64::MAX)))
+        );
+        assert_eq!(
+            (one("1.3|128|"), one("1.3|2:writecache|value=5")),
+            (Some(None), Some(None)),
+            "no values"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Folders of walks, good and bad. The small network is a recording of the lab: `lab/topologies/tiny.yaml`.
+//! Folders of walks, good and bad. The small network is a recording of the lab:
+//! `lab/topologies/tiny.yaml`.
 use super::*;
 use infer::infer_recorded;
 use inventory::Mac;
@@ -26,14 +27,20 @@ fn packed(text: &[u8]) -> Vec<u8> {
 fn views(folder: &Path) -> (DeviceViews, Vec<String>) {
     let folder = read_folder(folder).unwrap();
     let mut views = DeviceViews::new();
-    for observation in folder.recordings.into_iter().flat_map(|r| r.observations(Millis(1))) {
+    for observation in folder
+        .recordings
+        .into_iter()
+        .flat_map(|r| r.observations(Millis(1)))
+    {
         apply(&mut views, &observation);
     }
     (views, folder.notes)
 }
 
-const SNMPREC: &[u8] = b"1.3.6.1.2.1.1.5.0|4|s0\n1.0.8802.1.1.2.1.3.1.0|2|4\n1.0.8802.1.1.2.1.3.2.0|4x|020000000009\n";
-const WALK: &[u8] = b".1.3.6.1.2.1.1.5.0 = STRING: \"s0\"\n.1.0.8802.1.1.2.1.3.1.0 = INTEGER: macAddress(4)\n.1.0.8802.1.1.2.1.3.2.0 = Hex-STRING: 02 00 00 00 00 09 \n";
+const SNMPREC: &[u8] =
+    b"1.3.6.1.2.1.1.5.0|4|s0\n1.0.8802.1.1.2.1.3.1.0|2|4\n1.0.8802.1.1.2.1.3.2.0|4x|020000000009\n";
+const WALK: &[u8] = b".1.3.6.1.2.1.1.5.0 = STRING: \"s0\"\n.1.0.8802.1.1.2.1.3.1.0 = INTEGER: \
+                      macAddress(4)\n.1.0.8802.1.1.2.1.3.2.0 = Hex-STRING: 02 00 00 00 00 09 \n";
 
 #[test]
 fn both_formats_say_the_same_packed_or_not() {
@@ -48,39 +55,73 @@ fn both_formats_say_the_same_packed_or_not() {
     ]);
     std::fs::create_dir(folder.path().join("sub")).unwrap();
     let (views, notes) = views(folder.path());
-    assert_eq!((views.keys().map(String::as_str).collect::<Vec<_>>(), notes), (vec!["a", "b", "c", "d.example.org", "e"], vec![]));
-    let said = |v: &DeviceView| (v.system.as_ref().unwrap().name.clone(), v.lldp.as_ref().unwrap().chassis.clone());
-    assert!(views.values().all(|v| said(v) == ("s0".to_owned(), Some(NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 9]))))), "{views:#?}");
+    assert_eq!(
+        (views.keys().map(String::as_str).collect::<Vec<_>>(), notes),
+        (vec!["a", "b", "c", "d.example.org", "e"], vec![])
+    );
+    let said = |v: &DeviceView| {
+        (
+            v.system.as_ref().unwrap().name.clone(),
+            v.lldp.as_ref().unwrap().chassis.clone(),
+        )
+    };
+    assert!(
+        views.values().all(|v| said(v)
+            == (
+                "s0".to_owned(),
+                Some(NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 9])))
+            )),
+        "{views:#?}"
+    );
 }
 
 #[test]
 fn a_context_belongs_to_its_device() {
     let vlan = b"1.3.6.1.2.1.17.1.4.1.2.3|2|103\n1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.5|2|3\n";
-    let folder = folder(&[("s0.snmprec", SNMPREC), ("s0@10.snmprec.xz", &packed(vlan)), ("s0@20.snmprec", b"garbage")]);
+    let folder = folder(&[
+        ("s0.snmprec", SNMPREC),
+        ("s0@10.snmprec.xz", &packed(vlan)),
+        ("s0@20.snmprec", b"garbage"),
+    ]);
     let (views, notes) = views(folder.path());
     assert_eq!(views.len(), 1);
     assert_eq!(views["s0"].fdb.as_ref().unwrap().len(), 1);
     assert_eq!(views["s0"].bridge.as_ref().unwrap().ports[0].if_index, 103);
-    assert!(notes[0].starts_with("s0@20.snmprec: no record in it") && notes[0].ends_with("this context is left out"), "{notes:?}");
+    assert!(
+        notes[0].starts_with("s0@20.snmprec: no record in it")
+            && notes[0].ends_with("this context is left out"),
+        "{notes:?}"
+    );
 }
 
 #[test]
 fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_told() {
     let vlan = |state: u8| {
-        format!("1.3.6.1.2.1.17.2.5.0|4x|8000020000000001\n1.3.6.1.2.1.17.1.4.1.2.3|2|103\n1.3.6.1.2.1.17.2.15.1.3.3|2|{state}\n")
+        format!(
+            "1.3.6.1.2.1.17.2.5.0|4x|8000020000000001\n1.3.6.1.2.1.17.1.4.1.2.3|2|103\n1.3.6.1.2.1.17.2.15.1.3.3|2|{state}\n"
+        )
     };
     let plain = format!("1.3.6.1.2.1.2.2.1.2.103|4|swp3\n{}", vlan(5));
     for (other, state, told) in [
         (
             2,
             None,
-            &["s0: spanning tree holds swp3 in different states from VLAN to VLAN; whether the links there carry frames is unknown"][..],
+            &[
+                "s0: spanning tree holds swp3 in different states from VLAN to VLAN; whether the \
+                 links there carry frames is unknown",
+            ][..],
         ),
         (5, Some(StpState::Forwarding), &[]),
     ] {
-        let folder = folder(&[("s0.snmprec", plain.as_bytes()), ("s0@20.snmprec", vlan(other).as_bytes())]);
+        let folder = folder(&[
+            ("s0.snmprec", plain.as_bytes()),
+            ("s0@20.snmprec", vlan(other).as_bytes()),
+        ]);
         let (views, notes) = views(folder.path());
-        assert_eq!((views["s0"].bridge.as_ref().unwrap().ports[0].state, notes), (state, told.iter().map(|t| (*t).to_owned()).collect()));
+        assert_eq!(
+            (views["s0"].bridge.as_ref().unwrap().ports[0].state, notes),
+            (state, told.iter().map(|t| (*t).to_owned()).collect())
+        );
     }
 }
 
@@ -88,20 +129,37 @@ fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_told() {
 fn what_cannot_be_read_is_told_with_its_place() {
     let cut = &packed(WALK)[..40];
     let folder = folder(&[
-        ("a.snmprec", b"1.3.6.1.2.1.1.5.0|4|s0\nrubbish\n1.3.6.1.2.1.1.5.0|4|other\nmore\n"),
+        (
+            "a.snmprec",
+            b"1.3.6.1.2.1.1.5.0|4|s0\nrubbish\n1.3.6.1.2.1.1.5.0|4|other\nmore\n",
+        ),
         ("b.walk.xz", cut),
         ("c.snmprec", b""),
         ("d.txt", b"a shopping list\n"),
     ]);
     let (views, notes) = views(folder.path());
-    assert_eq!(views["a"].system.as_ref().unwrap().name, "s0", "the first value counts");
+    assert_eq!(
+        views["a"].system.as_ref().unwrap().name,
+        "s0",
+        "the first value counts"
+    );
     assert_eq!(
         notes,
-        ["a.snmprec:2: no record, and 1 more like it; left out", "a.snmprec:3: an object that came before; its first value counts"]
+        [
+            "a.snmprec:2: no record, and 1 more like it; left out",
+            "a.snmprec:3: an object that came before; its first value counts"
+        ]
     );
     let problem = |name: &str| views[name].stale.clone().unwrap().1;
-    assert!(problem("b").starts_with("b.walk.xz: cannot be unpacked: "), "{}", problem("b"));
-    assert_eq!(problem("c"), "c.snmprec: no record in it; expected snmprec or the output of snmpwalk -On");
+    assert!(
+        problem("b").starts_with("b.walk.xz: cannot be unpacked: "),
+        "{}",
+        problem("b")
+    );
+    assert_eq!(
+        problem("c"),
+        "c.snmprec: no record in it; expected snmprec or the output of snmpwalk -On"
+    );
     assert!(!views.contains_key("d"));
 }
 
@@ -110,12 +168,24 @@ fn a_folder_without_walks_is_refused() {
     let empty = folder(&[("README.md", b"nothing")]);
     std::fs::create_dir(empty.path().join("snmprec")).unwrap();
     let problem = read_folder(empty.path()).unwrap_err().to_string();
-    assert!(problem.contains("no recording in it") && problem.ends_with("subfolders are not looked into: snmprec"), "{problem}");
+    assert!(
+        problem.contains("no recording in it")
+            && problem.ends_with("subfolders are not looked into: snmprec"),
+        "{problem}"
+    );
     let twice = folder(&[("s0.snmprec", SNMPREC), ("s0.txt", WALK)]);
     let problem = read_folder(twice.path()).unwrap_err().to_string();
-    assert!(problem.contains("s0.snmprec and s0.txt are both \"s0\""), "{problem}");
+    assert!(
+        problem.contains("s0.snmprec and s0.txt are both \"s0\""),
+        "{problem}"
+    );
     let none = read_folder(&twice.path().join("none")).unwrap_err();
-    assert!(std::error::Error::source(&none).unwrap().to_string().contains("No such file"));
+    assert!(
+        std::error::Error::source(&none)
+            .unwrap()
+            .to_string()
+            .contains("No such file")
+    );
 }
 
 #[test]
@@ -137,7 +207,9 @@ fn hostile_names_reach_no_terminal() {
 
 /// Facts of a text, however strange; reading and believing it must end without a panic.
 fn facts_of(text: &[u8]) -> Vec<DeviceFact> {
-    let Some(recording) = DeviceRecording::parse("s0", text) else { return vec![] };
+    let Some(recording) = DeviceRecording::parse("s0", text) else {
+        return vec![];
+    };
     let facts = recording.facts.clone();
     let mut views = DeviceViews::new();
     for observation in recording.observations(Millis(1)) {
@@ -169,7 +241,8 @@ fn line() -> impl Strategy<Value = String> {
         "1.3.6.1.2.1.31.1.2.1.3.1.1",
         "1.4294967295.4294967296",
     ]);
-    let tail = prop::collection::vec(any::<u32>(), 0..3).prop_map(|t| t.iter().map(|n| format!(".{n}")).collect::<String>());
+    let tail = prop::collection::vec(any::<u32>(), 0..3)
+        .prop_map(|t| t.iter().map(|n| format!(".{n}")).collect::<String>());
     let value = prop_oneof![
         any::<String>(),
         Just("00010203040506".to_owned()),
@@ -191,7 +264,8 @@ fn line() -> impl Strategy<Value = String> {
         " = ",
         "=",
     ]);
-    (object, tail, form, value).prop_map(|(object, tail, form, value)| format!("{object}{tail}{form}{value}"))
+    (object, tail, form, value)
+        .prop_map(|(object, tail, form, value)| format!("{object}{tail}{form}{value}"))
 }
 
 proptest! {
@@ -222,7 +296,8 @@ proptest! {
             record += &format!("1.0.8802.1.1.2.1.3.7.1.3.{i}|4|{name}\n");
         }
         for (i, number) in numbers.iter().enumerate() {
-            walk += &format!(".1.3.6.1.2.1.2.2.1.10.{i} = Counter32: {number}\n.1.3.6.1.2.1.2.2.1.8.{i} = INTEGER: up(1)\n");
+            walk += &format!(".1.3.6.1.2.1.2.2.1.10.{i} = Counter32: \
+                              {number}\n.1.3.6.1.2.1.2.2.1.8.{i} = INTEGER: up(1)\n");
             record += &format!("1.3.6.1.2.1.2.2.1.10.{i}|65|{number}\n1.3.6.1.2.1.2.2.1.8.{i}|2|1\n");
         }
         prop_assert_eq!(facts_of(walk.as_bytes()), facts_of(record.as_bytes()));

@@ -8,25 +8,45 @@ use std::net::IpAddr;
 const MEDIA: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 22, 1, 2];
 const PHYSICAL: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 35, 1, 4];
 
-pub(crate) const OBJECTS: TableObjects = TableObjects { scalars: &[], columns: &[MEDIA, PHYSICAL] };
+pub(crate) const OBJECTS: TableObjects = TableObjects {
+    scalars: &[],
+    columns: &[MEDIA, PHYSICAL],
+};
 
 pub(crate) fn read(answers: &WalkAnswers) -> Vec<ArpEntry> {
-    let media = answers.column(MEDIA).filter_map(|(index, value)| match index {
-        [_, address @ ..] => Some((ip(address)?, value)),
-        [] => None,
-    });
+    let media = answers
+        .column(MEDIA)
+        .filter_map(|(index, value)| match index {
+            [_, address @ ..] => Some((ip(address)?, value)),
+            [] => None,
+        });
     // ifIndex, InetAddressType, length, address.
-    let physical = answers.column(PHYSICAL).filter_map(|(index, value)| match index {
-        [_, 1 | 2, length, address @ ..] if address.len() == *length as usize => Some((ip(address)?, value)),
-        _ => None,
+    let physical = answers
+        .column(PHYSICAL)
+        .filter_map(|(index, value)| match index {
+            [_, 1 | 2, length, address @ ..] if address.len() == *length as usize => {
+                Some((ip(address)?, value))
+            }
+            _ => None,
+        });
+    let entries = media.chain(physical).filter_map(|(ip, value)| {
+        Some(ArpEntry {
+            ip,
+            mac: mac(Some(value))?,
+        })
     });
-    let entries = media.chain(physical).filter_map(|(ip, value)| Some(ArpEntry { ip, mac: mac(Some(value))? }));
     entries.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn ip(parts: &[u32]) -> Option<IpAddr> {
-    let octets: Vec<u8> = parts.iter().map(|&p| u8::try_from(p).ok()).collect::<Option<_>>()?;
-    <[u8; 4]>::try_from(octets.as_slice()).map(IpAddr::from).or_else(|_| <[u8; 16]>::try_from(octets.as_slice()).map(IpAddr::from)).ok()
+    let octets: Vec<u8> = parts
+        .iter()
+        .map(|&p| u8::try_from(p).ok())
+        .collect::<Option<_>>()?;
+    <[u8; 4]>::try_from(octets.as_slice())
+        .map(IpAddr::from)
+        .or_else(|_| <[u8; 16]>::try_from(octets.as_slice()).map(IpAddr::from))
+        .ok()
 }
 
 #[cfg(test)]
@@ -37,17 +57,32 @@ mod tests {
 
     #[test]
     fn joins_both_tables() {
-        let six = format!("1.3.6.1.2.1.4.35.1.4.2.2.16.254.128{}", ".0".repeat(13) + ".1");
+        let six = format!(
+            "1.3.6.1.2.1.4.35.1.4.2.2.16.254.128{}",
+            ".0".repeat(13) + ".1"
+        );
         let entries = read(&answers(&[
-            ("1.3.6.1.2.1.4.22.1.2.2.10.0.0.1", octets([2, 0, 0, 0, 0, 1])),
-            ("1.3.6.1.2.1.4.35.1.4.2.1.4.10.0.0.1", octets([2, 0, 0, 0, 0, 1])),
+            (
+                "1.3.6.1.2.1.4.22.1.2.2.10.0.0.1",
+                octets([2, 0, 0, 0, 0, 1]),
+            ),
+            (
+                "1.3.6.1.2.1.4.35.1.4.2.1.4.10.0.0.1",
+                octets([2, 0, 0, 0, 0, 1]),
+            ),
             (&six, octets([2, 0, 0, 0, 0, 2])),
         ]));
         assert_eq!(
             entries,
             [
-                ArpEntry { ip: "10.0.0.1".parse().unwrap(), mac: Mac([2, 0, 0, 0, 0, 1]) },
-                ArpEntry { ip: "fe80::1".parse().unwrap(), mac: Mac([2, 0, 0, 0, 0, 2]) }
+                ArpEntry {
+                    ip: "10.0.0.1".parse().unwrap(),
+                    mac: Mac([2, 0, 0, 0, 0, 1])
+                },
+                ArpEntry {
+                    ip: "fe80::1".parse().unwrap(),
+                    mac: Mac([2, 0, 0, 0, 0, 2])
+                }
             ]
         );
     }
@@ -57,8 +92,14 @@ mod tests {
         let entries = read(&answers(&[
             ("1.3.6.1.2.1.4.22.1.2.2.10.0.0.1", octets([])),
             ("1.3.6.1.2.1.4.22.1.2.2.10.0.0", octets([2, 0, 0, 0, 0, 1])),
-            ("1.3.6.1.2.1.4.35.1.4.2.1.9.10.0.0.1", octets([2, 0, 0, 0, 0, 1])),
-            ("1.3.6.1.2.1.4.22.1.2.2.10.0.0.300", octets([2, 0, 0, 0, 0, 1])),
+            (
+                "1.3.6.1.2.1.4.35.1.4.2.1.9.10.0.0.1",
+                octets([2, 0, 0, 0, 0, 1]),
+            ),
+            (
+                "1.3.6.1.2.1.4.22.1.2.2.10.0.0.300",
+                octets([2, 0, 0, 0, 0, 1]),
+            ),
         ]));
         assert_eq!(entries, []);
     }

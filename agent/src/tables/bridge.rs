@@ -20,7 +20,12 @@ const PORT_DESIGNATED_PORT: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 9];
 
 pub(crate) const OBJECTS: TableObjects = TableObjects {
     scalars: &[ADDRESS, PRIORITY, TOP_CHANGES, DESIGNATED_ROOT],
-    columns: &[PORT_IF_INDEX, PORT_STATE, PORT_DESIGNATED_BRIDGE, PORT_DESIGNATED_PORT],
+    columns: &[
+        PORT_IF_INDEX,
+        PORT_STATE,
+        PORT_DESIGNATED_BRIDGE,
+        PORT_DESIGNATED_PORT,
+    ],
 };
 
 pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
@@ -31,13 +36,17 @@ pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
             if_index: number(Some(value))?,
             state: number(answers.cell(PORT_STATE, index)).and_then(state),
             designated_bridge: bridge_id(answers.cell(PORT_DESIGNATED_BRIDGE, index)),
-            designated_port: answers.cell(PORT_DESIGNATED_PORT, index).and_then(two_octets),
+            designated_port: answers
+                .cell(PORT_DESIGNATED_PORT, index)
+                .and_then(two_octets),
         })
     };
     BridgeTable {
         address: mac(answers.scalar(ADDRESS)),
         root_bridge: bridge_id(answers.scalar(DESIGNATED_ROOT)),
-        priority: number(answers.scalar(PRIORITY)).and_then(|p| u16::try_from(p).ok()).unwrap_or_default(),
+        priority: number(answers.scalar(PRIORITY))
+            .and_then(|p| u16::try_from(p).ok())
+            .unwrap_or_default(),
         top_changes: number(answers.scalar(TOP_CHANGES)).unwrap_or_default(),
         ports: answers.column(PORT_IF_INDEX).filter_map(port).collect(),
     }
@@ -62,9 +71,14 @@ fn two_octets(value: &Value) -> Option<u16> {
 
 /// A BridgeId: two octets of priority, six of address.
 fn bridge_id(value: Option<&Value>) -> Option<BridgeId> {
-    let [p, q, address @ ..] = value?.as_bytes()? else { return None };
+    let [p, q, address @ ..] = value?.as_bytes()? else {
+        return None;
+    };
     let address = Mac::from_octets(address).filter(|m| m.is_station())?;
-    Some(BridgeId { priority: u16::from_be_bytes([*p, *q]), address })
+    Some(BridgeId {
+        priority: u16::from_be_bytes([*p, *q]),
+        address,
+    })
 }
 
 #[cfg(test)]
@@ -87,8 +101,14 @@ mod tests {
             ("1.3.6.1.2.1.17.2.15.1.8.1", octets(ID)),
             ("1.3.6.1.2.1.17.2.15.1.9.1", octets([0x80, 2])),
         ]));
-        let root = BridgeId { priority: 0x8000, address: Mac([2, 0, 0, 0, 0, 1]) };
-        assert_eq!((bridge.priority, bridge.top_changes, bridge.root_bridge), (32768, 3, Some(root)));
+        let root = BridgeId {
+            priority: 0x8000,
+            address: Mac([2, 0, 0, 0, 0, 1]),
+        };
+        assert_eq!(
+            (bridge.priority, bridge.top_changes, bridge.root_bridge),
+            (32768, 3, Some(root))
+        );
         assert_eq!(
             bridge.ports,
             [
@@ -99,17 +119,33 @@ mod tests {
                     designated_bridge: Some(root),
                     designated_port: Some(0x8002)
                 },
-                BridgePort { number: 2, if_index: 13, state: None, designated_bridge: None, designated_port: None },
+                BridgePort {
+                    number: 2,
+                    if_index: 13,
+                    state: None,
+                    designated_bridge: None,
+                    designated_port: None
+                },
             ]
         );
     }
 
     #[test]
     fn refuses_what_is_no_bridge_id_and_no_state() {
-        assert_eq!(bridge_id(Some(&octets("8000.020000000001"))), None, "as text");
+        assert_eq!(
+            bridge_id(Some(&octets("8000.020000000001"))),
+            None,
+            "as text"
+        );
         assert_eq!(bridge_id(Some(&octets([0; 8]))), None, "nobody");
-        assert_eq!((state(0), state(7), state(2)), (None, None, Some(StpState::Blocking)));
-        let wild = read(&answers(&[("1.3.6.1.2.1.17.1.4.1.2.1", octets("swp1")), ("1.3.6.1.2.1.17.2.2.0", Value::Integer(70_000))]));
+        assert_eq!(
+            (state(0), state(7), state(2)),
+            (None, None, Some(StpState::Blocking))
+        );
+        let wild = read(&answers(&[
+            ("1.3.6.1.2.1.17.1.4.1.2.1", octets("swp1")),
+            ("1.3.6.1.2.1.17.2.2.0", Value::Integer(70_000)),
+        ]));
         assert_eq!(wild, BridgeTable::default());
     }
 }

@@ -1,5 +1,6 @@
-//! The forwarding database: BRIDGE-MIB dot1dTpFdbTable (RFC 4188) and Q-BRIDGE-MIB dot1qTpFdbTable (RFC 4363).
-//! Many devices fill only one of them, or leave columns out of one; both are read, held against each other and joined.
+//! The forwarding database: BRIDGE-MIB dot1dTpFdbTable (RFC 4188) and Q-BRIDGE-MIB dot1qTpFdbTable
+//! (RFC 4363). Many devices fill only one of them, or leave columns out of one; both are read, held
+//! against each other and joined.
 use super::{TableObjects, mac_of_index, number};
 use crate::walk::WalkAnswers;
 use inventory::Mac;
@@ -11,13 +12,18 @@ const STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 4, 3, 1, 3];
 const Q_PORT: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 7, 1, 2, 2, 1, 2];
 const Q_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 7, 1, 2, 2, 1, 3];
 
-pub(crate) const OBJECTS: TableObjects = TableObjects { scalars: &[], columns: &[PORT, STATUS, Q_PORT, Q_STATUS] };
+pub(crate) const OBJECTS: TableObjects = TableObjects {
+    scalars: &[],
+    columns: &[PORT, STATUS, Q_PORT, Q_STATUS],
+};
 
-/// learned(3): the only status that says where a station is; self(4) is the switch, mgmt(5) an operator's word.
+/// learned(3): the only status that says where a station is; self(4) is the switch, mgmt(5) an
+/// operator's word.
 const LEARNED: u32 = 3;
 const OWN: u32 = 4;
 
-/// Port and status columns, and how many parts of the index stand before the address: FDB id in dot1qTpFdbTable.
+/// Port and status columns, and how many parts of the index stand before the address: FDB id in
+/// dot1qTpFdbTable.
 const TABLES: [(&[u32], &[u32], usize); 2] = [(PORT, STATUS, 0), (Q_PORT, Q_STATUS, 1)];
 
 pub(crate) fn read(answers: &WalkAnswers) -> Vec<FdbEntry> {
@@ -26,7 +32,8 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<FdbEntry> {
         let own = &own;
         answers.column(port).filter_map(move |(index, value)| {
             let mac = mac_of_index(index.get(before..)?)?;
-            let learned = number(answers.cell(status, index)).map_or(!own.contains(&mac), |s| s == LEARNED);
+            let learned =
+                number(answers.cell(status, index)).map_or(!own.contains(&mac), |s| s == LEARNED);
             let port = number(Some(value)).filter(|&p| p != 0 && learned)?;
             Some(FdbEntry { mac, port })
         })
@@ -34,10 +41,13 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<FdbEntry> {
     rows.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The addresses that either table calls the switch's own: where the other one leaves their status out, they were not learned.
+/// The addresses that either table calls the switch's own: where the other one leaves their status
+/// out, they were not learned.
 fn own(answers: &WalkAnswers) -> BTreeSet<Mac> {
     let own = TABLES.into_iter().flat_map(|(_, status, before)| {
-        let said = answers.column(status).filter(|(_, value)| number(Some(value)) == Some(OWN));
+        let said = answers
+            .column(status)
+            .filter(|(_, value)| number(Some(value)) == Some(OWN));
         said.filter_map(move |(index, _)| mac_of_index(index.get(before..)?))
     });
     own.collect()
@@ -56,10 +66,19 @@ mod tests {
             ("1.3.6.1.2.1.17.4.3.1.3.2.0.0.0.0.1", Value::Integer(3)),
             ("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.2", Value::Integer(5)),
             ("1.3.6.1.2.1.17.4.3.1.3.2.0.0.0.0.2", Value::Integer(4)),
-            ("1.3.6.1.2.1.17.7.1.2.2.1.2.10.2.0.0.0.0.1", Value::Integer(4)),
-            ("1.3.6.1.2.1.17.7.1.2.2.1.2.10.2.0.0.0.0.3", Value::Integer(6)),
+            (
+                "1.3.6.1.2.1.17.7.1.2.2.1.2.10.2.0.0.0.0.1",
+                Value::Integer(4),
+            ),
+            (
+                "1.3.6.1.2.1.17.7.1.2.2.1.2.10.2.0.0.0.0.3",
+                Value::Integer(6),
+            ),
         ]));
-        let entry = |n, port| FdbEntry { mac: Mac([2, 0, 0, 0, 0, n]), port };
+        let entry = |n, port| FdbEntry {
+            mac: Mac([2, 0, 0, 0, 0, n]),
+            port,
+        };
         assert_eq!(entries, [entry(1, 4), entry(3, 6)]);
     }
 
@@ -68,16 +87,32 @@ mod tests {
         let entries = read(&answers(&[
             // The switch's own in VLAN 10; the other table has no status.
             ("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.1", Value::Integer(4)),
-            ("1.3.6.1.2.1.17.7.1.2.2.1.3.10.2.0.0.0.0.1", Value::Integer(4)),
+            (
+                "1.3.6.1.2.1.17.7.1.2.2.1.3.10.2.0.0.0.0.1",
+                Value::Integer(4),
+            ),
             // Learned, says the table it is in.
             ("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.2", Value::Integer(5)),
             ("1.3.6.1.2.1.17.4.3.1.3.2.0.0.0.0.2", Value::Integer(3)),
-            ("1.3.6.1.2.1.17.7.1.2.2.1.3.10.2.0.0.0.0.2", Value::Integer(4)),
-            // Behind one port in VLAN 10 and behind another in VLAN 20: both stay, and so the doubt.
-            ("1.3.6.1.2.1.17.7.1.2.2.1.2.10.2.0.0.0.0.3", Value::Integer(6)),
-            ("1.3.6.1.2.1.17.7.1.2.2.1.2.20.2.0.0.0.0.3", Value::Integer(7)),
+            (
+                "1.3.6.1.2.1.17.7.1.2.2.1.3.10.2.0.0.0.0.2",
+                Value::Integer(4),
+            ),
+            // Behind one port in VLAN 10 and behind another in VLAN 20: both stay, and so the
+            // doubt.
+            (
+                "1.3.6.1.2.1.17.7.1.2.2.1.2.10.2.0.0.0.0.3",
+                Value::Integer(6),
+            ),
+            (
+                "1.3.6.1.2.1.17.7.1.2.2.1.2.20.2.0.0.0.0.3",
+                Value::Integer(7),
+            ),
         ]));
-        let entry = |n, port| FdbEntry { mac: Mac([2, 0, 0, 0, 0, n]), port };
+        let entry = |n, port| FdbEntry {
+            mac: Mac([2, 0, 0, 0, 0, n]),
+            port,
+        };
         assert_eq!(entries, [entry(2, 5), entry(3, 6), entry(3, 7)]);
     }
 

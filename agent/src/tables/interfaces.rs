@@ -53,7 +53,12 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let aggregates = lag::aggregates(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
-        let octets = |wide, narrow| cell(wide).or(cell(narrow)).and_then(Value::as_u64).unwrap_or_default();
+        let octets = |wide, narrow| {
+            cell(wide)
+                .or(cell(narrow))
+                .and_then(Value::as_u64)
+                .unwrap_or_default()
+        };
         let (name, descr) = (text(cell(NAME)), text(cell(DESCR)));
         InterfaceRow {
             index,
@@ -62,39 +67,66 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             alias: text(cell(ALIAS)),
             mac: mac(cell(PHYS_ADDRESS)),
             rate: rate(number(cell(SPEED)), number(cell(HIGH_SPEED))),
-            up: cell(OPER_STATUS).is_none_or(|status| matches!(number(Some(status)), Some(UP | UNKNOWN))),
+            up: cell(OPER_STATUS)
+                .is_none_or(|status| matches!(number(Some(status)), Some(UP | UNKNOWN))),
             aggregate: aggregates.get(&index).copied(),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
         }
     };
     // Columns can be sparse, so a row is there when any of the naming columns or its state has it.
-    let columns = [DESCR, NAME, OPER_STATUS].into_iter().flat_map(|column| answers.column(column));
-    let indices: BTreeSet<u32> = columns.filter_map(|(index, _)| if let [n] = index { Some(*n) } else { None }).collect();
+    let columns = [DESCR, NAME, OPER_STATUS]
+        .into_iter()
+        .flat_map(|column| answers.column(column));
+    let indices: BTreeSet<u32> = columns
+        .filter_map(|(index, _)| if let [n] = index { Some(*n) } else { None })
+        .collect();
     let mut interfaces: Vec<InterfaceRow> = indices.into_iter().map(row).collect();
     tell_apart(&mut interfaces);
     interfaces
 }
 
-/// An ifName that two interfaces have names neither: the one whose ifDescr nobody else has goes by that. (net-snmp 5.9 keeps the ifName of
-/// an interface that is gone when a new one gets its ifIndex, and tells the new one's ifDescr.)
+/// An ifName that two interfaces have names neither: the one whose ifDescr nobody else has goes by
+/// that. (net-snmp 5.9 keeps the ifName of an interface that is gone when a new one gets its
+/// ifIndex, and tells the new one's ifDescr.)
 fn tell_apart(interfaces: &mut [InterfaceRow]) {
-    let named = |interfaces: &[InterfaceRow], name: &str| interfaces.iter().filter(|i| i.name == name || i.descr == name).count();
+    let named = |interfaces: &[InterfaceRow], name: &str| {
+        interfaces
+            .iter()
+            .filter(|i| i.name == name || i.descr == name)
+            .count()
+    };
     let renamed: Vec<usize> = (0..interfaces.len())
         .filter(|&at| {
             let InterfaceRow { name, descr, .. } = &interfaces[at];
-            let shared = interfaces.iter().filter(|other| other.name == *name).count() > 1;
+            let shared = interfaces
+                .iter()
+                .filter(|other| other.name == *name)
+                .count()
+                > 1;
             shared && !descr.is_empty() && named(interfaces, descr) == 1
         })
         .collect();
-    renamed.into_iter().for_each(|at| interfaces[at].name = interfaces[at].descr.clone());
+    renamed
+        .into_iter()
+        .for_each(|at| interfaces[at].name = interfaces[at].descr.clone());
 }
 
-/// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap; ifHighSpeed is in whole Mbit/s.
+/// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap; ifHighSpeed is in
+/// whole Mbit/s.
 fn rate(speed: Option<u32>, high_speed: Option<u32>) -> Option<BitsPerSec> {
-    let high = high_speed.map(|m| u64::from(m) * 1_000_000).unwrap_or_default();
-    let exact = speed.filter(|&s| s != SPEED_FULL).map(u64::from).unwrap_or_default();
-    let rate = if high > u64::from(SPEED_FULL) || exact == 0 { high } else { exact };
+    let high = high_speed
+        .map(|m| u64::from(m) * 1_000_000)
+        .unwrap_or_default();
+    let exact = speed
+        .filter(|&s| s != SPEED_FULL)
+        .map(u64::from)
+        .unwrap_or_default();
+    let rate = if high > u64::from(SPEED_FULL) || exact == 0 {
+        high
+    } else {
+        exact
+    };
     (rate > 0).then_some(BitsPerSec(rate))
 }
 
@@ -116,29 +148,74 @@ mod tests {
             ("1.3.6.1.2.1.31.1.1.1.1.8", octets("swp8")),
         ]));
         assert_eq!(rows.len(), 2);
-        assert_eq!((rows[0].name.as_str(), rows[0].up, rows[0].in_octets, rows[0].out_octets), ("GigabitEthernet7", true, 11, 1 << 40));
+        assert_eq!(
+            (
+                rows[0].name.as_str(),
+                rows[0].up,
+                rows[0].in_octets,
+                rows[0].out_octets
+            ),
+            ("GigabitEthernet7", true, 11, 1 << 40)
+        );
         assert_eq!(rows[0].rate, Some(BitsPerSec::GIGABIT));
-        assert_eq!((rows[1].index, rows[1].name.as_str(), rows[1].up, rows[1].rate, rows[1].mac), (8, "swp8", false, None, None));
+        assert_eq!(
+            (
+                rows[1].index,
+                rows[1].name.as_str(),
+                rows[1].up,
+                rows[1].rate,
+                rows[1].mac
+            ),
+            (8, "swp8", false, None, None)
+        );
     }
 
     /// As net-snmp 5.9 told of a switch with a new port under a used ifIndex.
     #[test]
     fn a_name_of_two_interfaces_is_nobodys_where_their_descriptions_differ() {
         let names = |rows: &[(u32, &'static str, &'static str)]| {
-            let column = |column: &str, index: u32, text: &'static str| (format!("{column}.{index}"), octets(text));
+            let column = |column: &str, index: u32, text: &'static str| {
+                (format!("{column}.{index}"), octets(text))
+            };
             let cells: Vec<_> = rows
                 .iter()
                 .flat_map(|&(index, name, descr)| {
-                    [column("1.3.6.1.2.1.31.1.1.1.1", index, name), column("1.3.6.1.2.1.2.2.1.2", index, descr)]
+                    [
+                        column("1.3.6.1.2.1.31.1.1.1.1", index, name),
+                        column("1.3.6.1.2.1.2.2.1.2", index, descr),
+                    ]
                 })
                 .collect();
-            let cells: Vec<_> = cells.iter().map(|(oid, value)| (oid.as_str(), value.clone())).collect();
-            read(&answers(&cells)).into_iter().map(|i| i.name).collect::<Vec<_>>()
+            let cells: Vec<_> = cells
+                .iter()
+                .map(|(oid, value)| (oid.as_str(), value.clone()))
+                .collect();
+            read(&answers(&cells))
+                .into_iter()
+                .map(|i| i.name)
+                .collect::<Vec<_>>()
         };
-        assert_eq!(names(&[(4, "swp3", "swp4"), (5, "swp1", "swp1"), (8, "swp3", "swp3")]), ["swp4", "swp1", "swp3"]);
-        assert_eq!(names(&[(1, "1", "Port 1"), (2, "1", "Port 2")]), ["Port 1", "Port 2"]);
-        assert_eq!(names(&[(1, "1", "Port"), (2, "1", "Port")]), ["1", "1"], "nothing tells these apart");
-        assert_eq!(names(&[(1, "g1", "Gigabit"), (2, "g2", "Gigabit")]), ["g1", "g2"]);
+        assert_eq!(
+            names(&[
+                (4, "swp3", "swp4"),
+                (5, "swp1", "swp1"),
+                (8, "swp3", "swp3")
+            ]),
+            ["swp4", "swp1", "swp3"]
+        );
+        assert_eq!(
+            names(&[(1, "1", "Port 1"), (2, "1", "Port 2")]),
+            ["Port 1", "Port 2"]
+        );
+        assert_eq!(
+            names(&[(1, "1", "Port"), (2, "1", "Port")]),
+            ["1", "1"],
+            "nothing tells these apart"
+        );
+        assert_eq!(
+            names(&[(1, "g1", "Gigabit"), (2, "g2", "Gigabit")]),
+            ["g1", "g2"]
+        );
     }
 
     #[test]
@@ -158,7 +235,10 @@ mod tests {
 
     #[test]
     fn refuses_indices_and_types_that_are_none() {
-        let rows = read(&answers(&[("1.3.6.1.2.1.2.2.1.8.7.1", Value::Integer(1)), ("1.3.6.1.2.1.2.2.1.8.9", octets("up"))]));
+        let rows = read(&answers(&[
+            ("1.3.6.1.2.1.2.2.1.8.7.1", Value::Integer(1)),
+            ("1.3.6.1.2.1.2.2.1.8.9", octets("up")),
+        ]));
         assert_eq!(rows.len(), 1);
         assert_eq!((rows[0].index, rows[0].up), (9, false));
     }
@@ -167,7 +247,13 @@ mod tests {
     fn only_a_port_that_says_so_is_down() {
         let status = |n| ("1.3.6.1.2.1.2.2.1.8.3", Value::Integer(n));
         let up = |cells: &[(&str, Value)]| read(&answers(cells))[0].up;
-        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(|n| up(&[status(n)])), [true, false, false, true, false, false, false]);
-        assert!(up(&[("1.3.6.1.2.1.31.1.1.1.1.3", octets("swp3"))]), "not said");
+        assert_eq!(
+            [1, 2, 3, 4, 5, 6, 7].map(|n| up(&[status(n)])),
+            [true, false, false, true, false, false, false]
+        );
+        assert!(
+            up(&[("1.3.6.1.2.1.31.1.1.1.1.3", octets("swp3"))]),
+            "not said"
+        );
     }
 }

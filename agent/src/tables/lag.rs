@@ -1,5 +1,5 @@
-//! Which interfaces are members of which aggregate: IEEE8023-LAG-MIB (IEEE 802.3ad) and CISCO-PAGP-MIB where a device
-//! serves them, else the layers of IF-MIB's ifStackTable.
+//! Which interfaces are members of which aggregate: IEEE8023-LAG-MIB (IEEE 802.3ad) and
+//! CISCO-PAGP-MIB where a device serves them, else the layers of IF-MIB's ifStackTable.
 use super::interfaces::{NAME, TYPE};
 use super::{number, text};
 use crate::walk::WalkAnswers;
@@ -12,8 +12,8 @@ pub(super) const PAGP_GROUP: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 98, 1, 1, 1, 1, 
 /// ifStackStatus, indexed by the higher layer and the lower.
 pub(super) const STACK_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 2, 1, 3];
 
-/// ifType (IANAifType-MIB): ieee8023adLag; propVirtual and propMultiplexor, which Cisco gives port-channels among other
-/// things.
+/// ifType (IANAifType-MIB): ieee8023adLag; propVirtual and propMultiplexor, which Cisco gives
+/// port-channels among other things.
 const LAG: u32 = 161;
 const PROPRIETARY: [u32; 2] = [53, 54];
 
@@ -37,12 +37,17 @@ pub(super) fn aggregates(answers: &WalkAnswers) -> HashMap<u32, u32> {
     aggregates
 }
 
-/// Aggregates are layers above their members, but so are VLANs and tunnels: the type tells them apart.
+/// Aggregates are layers above their members, but so are VLANs and tunnels: the type tells them
+/// apart.
 fn layered(answers: &WalkAnswers) -> impl Iterator<Item = (u32, u32)> + '_ {
-    answers.column(STACK_STATUS).filter_map(|(index, _)| match index {
-        [higher, lower] if *higher != 0 && *lower != 0 && is_aggregate(answers, *higher) => Some((*lower, *higher)),
-        _ => None,
-    })
+    answers
+        .column(STACK_STATUS)
+        .filter_map(|(index, _)| match index {
+            [higher, lower] if *higher != 0 && *lower != 0 && is_aggregate(answers, *higher) => {
+                Some((*lower, *higher))
+            }
+            _ => None,
+        })
 }
 
 fn is_aggregate(answers: &WalkAnswers, index: u32) -> bool {
@@ -50,8 +55,21 @@ fn is_aggregate(answers: &WalkAnswers, index: u32) -> bool {
         Some(LAG) => true,
         Some(kind) if PROPRIETARY.contains(&kind) => {
             let name = text(answers.cell(NAME, &[index])).to_ascii_lowercase();
-            let numbered = |prefix: &&str| name.strip_prefix(*prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-            ["po", "port-channel", "port-channel ", "ae", "lag", "trk", "bond"].iter().any(numbered)
+            let numbered = |prefix: &&str| {
+                name.strip_prefix(*prefix)
+                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            };
+            [
+                "po",
+                "port-channel",
+                "port-channel ",
+                "ae",
+                "lag",
+                "trk",
+                "bond",
+            ]
+            .iter()
+            .any(numbered)
         }
         _ => false,
     }
@@ -80,7 +98,10 @@ mod tests {
             ("1.3.6.1.2.1.2.2.1.3.10", Value::Integer(53)),
             ("1.3.6.1.2.1.31.1.1.1.1.10", octets("Vl10")),
         ]);
-        assert_eq!(aggregates(&said), HashMap::from([(1, 501), (4, 502), (5, 503)]));
+        assert_eq!(
+            aggregates(&said),
+            HashMap::from([(1, 501), (4, 502), (5, 503)])
+        );
     }
 
     #[test]

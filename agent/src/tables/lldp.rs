@@ -1,9 +1,11 @@
-//! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). What subtypes mean is
-//! the same as in frames (`frames::id`).
+//! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). What subtypes
+//! mean is the same as in frames (`frames::id`).
 use super::{TableObjects, cdp, number, text};
 use crate::frames::id::{self, IdSubtype, chassis_kind, port_kind};
 use crate::walk::WalkAnswers;
-use inventory::observation::{CdpTable, LldpNeighbour, LldpPort, LldpTable, NeighbourId, SystemCapabilities};
+use inventory::observation::{
+    CdpTable, LldpNeighbour, LldpPort, LldpTable, NeighbourId, SystemCapabilities,
+};
 use snmp::Value;
 use std::collections::BTreeSet;
 
@@ -108,22 +110,37 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
     ],
 };
 
-/// The first edition, unless only the second names neighbours: they number ports differently, so they are not mixed.
+/// The first edition, unless only the second names neighbours: they number ports differently, so
+/// they are not mixed.
 pub(crate) fn read(answers: &WalkAnswers) -> LldpTable {
     let first = FIRST.read(answers);
     let second = SECOND.read(answers);
-    let empty = |l: &LldpTable| l.neighbours.is_empty() && (l.chassis.is_none() || l.ports.is_empty());
-    let later = first.neighbours.is_empty() && (!second.neighbours.is_empty() || empty(&first) && !empty(&second));
-    LldpTable { cdp: cdp::read(answers), ..if later { second } else { first } }
+    let empty =
+        |l: &LldpTable| l.neighbours.is_empty() && (l.chassis.is_none() || l.ports.is_empty());
+    let later = first.neighbours.is_empty()
+        && (!second.neighbours.is_empty() || empty(&first) && !empty(&second));
+    LldpTable {
+        cdp: cdp::read(answers),
+        ..if later { second } else { first }
+    }
 }
 
 impl LldpMibEdition {
     fn read(&self, answers: &WalkAnswers) -> LldpTable {
         LldpTable {
-            chassis: id(answers.scalar(self.chassis), number(answers.scalar(self.chassis_subtype)).map(chassis_kind)),
+            chassis: id(
+                answers.scalar(self.chassis),
+                number(answers.scalar(self.chassis_subtype)).map(chassis_kind),
+            ),
             name: text(answers.scalar(self.name)),
-            capabilities: answers.scalar(self.capabilities).and_then(Value::as_bytes).and_then(capabilities),
-            ports: answers.column(self.port).filter_map(|(index, value)| self.port(answers, index, value)).collect(),
+            capabilities: answers
+                .scalar(self.capabilities)
+                .and_then(Value::as_bytes)
+                .and_then(capabilities),
+            ports: answers
+                .column(self.port)
+                .filter_map(|(index, value)| self.port(answers, index, value))
+                .collect(),
             neighbours: self.neighbours(answers),
             cdp: CdpTable::default(),
         }
@@ -132,32 +149,55 @@ impl LldpMibEdition {
     fn port(&self, answers: &WalkAnswers, index: &[u32], value: &Value) -> Option<LldpPort> {
         let [number_] = index else { return None };
         let kind = number(answers.cell(self.port_subtype, index)).map(port_kind);
-        Some(LldpPort { number: *number_, id: id(Some(value), kind)?, descr: text(answers.cell(self.port_descr, index)) })
+        Some(LldpPort {
+            number: *number_,
+            id: id(Some(value), kind)?,
+            descr: text(answers.cell(self.port_descr, index)),
+        })
     }
 
-    /// Columns can be sparse, so a row is there when any of the naming columns has it. Indexes with other parts than
-    /// their own occur and say nothing.
+    /// Columns can be sparse, so a row is there when any of the naming columns has it. Indexes with
+    /// other parts than their own occur and say nothing.
     fn neighbours(&self, answers: &WalkAnswers) -> Vec<LldpNeighbour> {
         let named = [self.rem_chassis, self.rem_port, self.rem_name];
-        let indices: BTreeSet<&[u32]> = named.iter().flat_map(|column| answers.column(column)).map(|(index, _)| index).collect();
+        let indices: BTreeSet<&[u32]> = named
+            .iter()
+            .flat_map(|column| answers.column(column))
+            .map(|(index, _)| index)
+            .collect();
         let row = |index: &[u32]| {
             let cell = |column| answers.cell(column, index);
             LldpNeighbour {
                 local_port: index[1],
-                chassis: id(cell(self.rem_chassis), number(cell(self.rem_chassis_subtype)).map(chassis_kind)),
-                port: id(cell(self.rem_port), number(cell(self.rem_port_subtype)).map(port_kind)),
+                chassis: id(
+                    cell(self.rem_chassis),
+                    number(cell(self.rem_chassis_subtype)).map(chassis_kind),
+                ),
+                port: id(
+                    cell(self.rem_port),
+                    number(cell(self.rem_port_subtype)).map(port_kind),
+                ),
                 port_descr: text(cell(self.rem_port_descr)),
                 name: text(cell(self.rem_name)),
-                capabilities: cell(self.rem_capabilities).and_then(Value::as_bytes).and_then(capabilities),
+                capabilities: cell(self.rem_capabilities)
+                    .and_then(Value::as_bytes)
+                    .and_then(capabilities),
             }
         };
-        indices.into_iter().filter(|index| index.len() == self.rem_index).map(row).collect()
+        indices
+            .into_iter()
+            .filter(|index| index.len() == self.rem_index)
+            .map(row)
+            .collect()
     }
 }
 
 /// LldpSystemCapabilitiesMap is BITS: bit 0 is the highest of the first octet (RFC 2578, 7.1.4).
 fn capabilities(bits: &[u8]) -> Option<SystemCapabilities> {
-    bits.first().map(|first| SystemCapabilities { bridge: first & 0x20 != 0, router: first & 0x08 != 0 })
+    bits.first().map(|first| SystemCapabilities {
+        bridge: first & 0x20 != 0,
+        router: first & 0x08 != 0,
+    })
 }
 
 /// An identifier out of an octet string.
@@ -186,13 +226,36 @@ mod tests {
             ("1.0.8802.1.1.2.1.4.1.1.6.100.5.1", Value::Integer(3)),
             ("1.0.8802.1.1.2.1.4.1.1.7.100.5.1", octets(MAC)),
             ("1.0.8802.1.1.2.1.4.1.1.9.200.6.2", octets("n3")),
-            ("1.0.8802.1.1.2.1.4.1.1.5.6.2", octets("index with too few parts")),
+            (
+                "1.0.8802.1.1.2.1.4.1.1.5.6.2",
+                octets("index with too few parts"),
+            ),
         ]));
-        assert_eq!((lldp.chassis, lldp.name.as_str()), (Some(NeighbourId::Mac(Mac(MAC))), "s0"));
-        assert_eq!(lldp.ports, [LldpPort { number: 5, id: NeighbourId::Text("swp5".into()), descr: String::new() }]);
+        assert_eq!(
+            (lldp.chassis, lldp.name.as_str()),
+            (Some(NeighbourId::Mac(Mac(MAC))), "s0")
+        );
+        assert_eq!(
+            lldp.ports,
+            [LldpPort {
+                number: 5,
+                id: NeighbourId::Text("swp5".into()),
+                descr: String::new()
+            }]
+        );
         assert_eq!(lldp.neighbours.len(), 2);
-        assert_eq!((lldp.neighbours[0].local_port, &lldp.neighbours[0].port), (5, &Some(NeighbourId::Mac(Mac(MAC)))));
-        assert_eq!((lldp.neighbours[1].local_port, lldp.neighbours[1].name.as_str(), &lldp.neighbours[1].chassis), (6, "n3", &None));
+        assert_eq!(
+            (lldp.neighbours[0].local_port, &lldp.neighbours[0].port),
+            (5, &Some(NeighbourId::Mac(Mac(MAC))))
+        );
+        assert_eq!(
+            (
+                lldp.neighbours[1].local_port,
+                lldp.neighbours[1].name.as_str(),
+                &lldp.neighbours[1].chassis
+            ),
+            (6, "n3", &None)
+        );
     }
 
     #[test]
@@ -201,11 +264,17 @@ mod tests {
             ("1.3.111.2.802.1.1.13.1.3.1.0", Value::Integer(4)),
             ("1.3.111.2.802.1.1.13.1.3.2.0", octets(MAC)),
             ("1.3.111.2.802.1.1.13.1.4.1.1.5.0.12.1.1", Value::Integer(4)),
-            ("1.3.111.2.802.1.1.13.1.4.1.1.6.0.12.1.1", octets([2, 0, 0, 0, 0, 8])),
+            (
+                "1.3.111.2.802.1.1.13.1.4.1.1.6.0.12.1.1",
+                octets([2, 0, 0, 0, 0, 8]),
+            ),
             ("1.3.111.2.802.1.1.13.1.4.1.1.8.0.12.1.1", octets("swp7")),
             ("1.3.111.2.802.1.1.13.1.4.1.1.10.0.12.1.1", octets("s7")),
             ("1.3.111.2.802.1.1.13.1.4.1.1.13.0.12.1.1", octets([0x20])),
-            ("1.3.111.2.802.1.1.13.1.4.1.1.10.0.13.1", octets("index of the first edition")),
+            (
+                "1.3.111.2.802.1.1.13.1.4.1.1.10.0.13.1",
+                octets("index of the first edition"),
+            ),
             ("1.0.8802.1.1.2.1.3.3.0", octets("s0")),
         ];
         let lldp = read(&answers(&cells));
@@ -214,12 +283,22 @@ mod tests {
             chassis: Some(NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 8]))),
             port: Some(NeighbourId::Text("swp7".into())),
             name: "s7".into(),
-            capabilities: Some(SystemCapabilities { bridge: true, router: false }),
+            capabilities: Some(SystemCapabilities {
+                bridge: true,
+                router: false,
+            }),
             ..LldpNeighbour::default()
         };
-        assert_eq!((lldp.chassis, lldp.neighbours), (Some(NeighbourId::Mac(Mac(MAC))), vec![expected]));
+        assert_eq!(
+            (lldp.chassis, lldp.neighbours),
+            (Some(NeighbourId::Mac(Mac(MAC))), vec![expected])
+        );
         cells.push(("1.0.8802.1.1.2.1.4.1.1.9.0.5.1", octets("s9")));
         let lldp = read(&answers(&cells));
-        assert_eq!((lldp.neighbours.len(), lldp.neighbours[0].local_port), (1, 5), "both speak: the first one");
+        assert_eq!(
+            (lldp.neighbours.len(), lldp.neighbours[0].local_port),
+            (1, 5),
+            "both speak: the first one"
+        );
     }
 }

@@ -5,18 +5,35 @@ use crate::walk::WalkAnswers;
 use inventory::observation::DevicePulse;
 use snmp::Value;
 
-const SCALARS: &[&[u32]] = &[system::UPTIME, bridge::SINCE_TOP_CHANGE, bridge::TOP_CHANGES, lldp::LAST_CHANGE];
+const SCALARS: &[&[u32]] = &[
+    system::UPTIME,
+    bridge::SINCE_TOP_CHANGE,
+    bridge::TOP_CHANGES,
+    lldp::LAST_CHANGE,
+];
 
-/// What to ask. A device that was seen to have counters of 32 bits only is asked for those, and for one wide one, in case it
-/// has them after all.
+/// What to ask. A device that was seen to have counters of 32 bits only is asked for those, and for
+/// one wide one, in case it has them after all.
 pub(crate) fn objects(narrow: bool) -> TableObjects {
     const WIDE: &[&[u32]] = &[bridge::PORT_STATE, OPER_STATUS, HC_IN_OCTETS, HC_OUT_OCTETS];
-    const NARROW: &[&[u32]] = &[bridge::PORT_STATE, OPER_STATUS, HC_IN_OCTETS, IN_OCTETS, OUT_OCTETS];
-    TableObjects { scalars: SCALARS, columns: if narrow { NARROW } else { WIDE } }
+    const NARROW: &[&[u32]] = &[
+        bridge::PORT_STATE,
+        OPER_STATUS,
+        HC_IN_OCTETS,
+        IN_OCTETS,
+        OUT_OCTETS,
+    ];
+    TableObjects {
+        scalars: SCALARS,
+        columns: if narrow { NARROW } else { WIDE },
+    }
 }
 
 /// The scalars alone, in one message whatever the device's size.
-pub(crate) const BRIEF: TableObjects = TableObjects { scalars: SCALARS, columns: &[] };
+pub(crate) const BRIEF: TableObjects = TableObjects {
+    scalars: SCALARS,
+    columns: &[],
+};
 
 /// Whether the device has interfaces and no wide counters.
 pub(crate) fn is_narrow(answers: &WalkAnswers) -> bool {
@@ -24,17 +41,36 @@ pub(crate) fn is_narrow(answers: &WalkAnswers) -> bool {
 }
 
 pub(crate) fn read(answers: &WalkAnswers) -> DevicePulse {
-    let rows = |column| answers.column(column).filter_map(|(index, value)| if let [n] = index { Some((*n, value)) } else { None });
+    let rows = |column| {
+        answers.column(column).filter_map(|(index, value)| {
+            if let [n] = index {
+                Some((*n, value))
+            } else {
+                None
+            }
+        })
+    };
     let octets = |index: u32, column| answers.cell(column, &[index]).and_then(Value::as_u64);
-    let pairs = |inward, outward| rows(inward).filter_map(move |(n, v)| Some((n, v.as_u64()?, octets(n, outward)?))).collect::<Vec<_>>();
-    let (wide, narrow) = (pairs(HC_IN_OCTETS, HC_OUT_OCTETS), pairs(IN_OCTETS, OUT_OCTETS));
+    let pairs = |inward, outward| {
+        rows(inward)
+            .filter_map(move |(n, v)| Some((n, v.as_u64()?, octets(n, outward)?)))
+            .collect::<Vec<_>>()
+    };
+    let (wide, narrow) = (
+        pairs(HC_IN_OCTETS, HC_OUT_OCTETS),
+        pairs(IN_OCTETS, OUT_OCTETS),
+    );
     DevicePulse {
         uptime: number(answers.scalar(system::UPTIME)).unwrap_or_default(),
         top_changes: number(answers.scalar(bridge::TOP_CHANGES)),
         since_top_change: number(answers.scalar(bridge::SINCE_TOP_CHANGE)),
-        stp_states: rows(bridge::PORT_STATE).filter_map(|(n, v)| Some((n, bridge::state(number(Some(v))?)?))).collect(),
+        stp_states: rows(bridge::PORT_STATE)
+            .filter_map(|(n, v)| Some((n, bridge::state(number(Some(v))?)?)))
+            .collect(),
         lldp_last_change: number(answers.scalar(lldp::LAST_CHANGE)),
-        up: rows(OPER_STATUS).map(|(n, v)| (n, number(Some(v)) == Some(UP))).collect(),
+        up: rows(OPER_STATUS)
+            .map(|(n, v)| (n, number(Some(v)) == Some(UP)))
+            .collect(),
         narrow: wide.is_empty() && !narrow.is_empty(),
         brief: false,
         octets: if wide.is_empty() { narrow } else { wide },
@@ -81,11 +117,29 @@ mod tests {
             ("1.3.6.1.2.1.2.2.1.16.3", Value::Counter32(20)),
         ];
         let pulse = read(&answers(&old));
-        assert_eq!((pulse.octets, pulse.narrow, is_narrow(&answers(&old))), (vec![(3, 10, 20)], true, true));
-        let new =
-            [&old[..], &[("1.3.6.1.2.1.31.1.1.1.6.3", Value::Counter64(1 << 40)), ("1.3.6.1.2.1.31.1.1.1.10.3", Value::Counter64(7))]];
+        assert_eq!(
+            (pulse.octets, pulse.narrow, is_narrow(&answers(&old))),
+            (vec![(3, 10, 20)], true, true)
+        );
+        let new = [
+            &old[..],
+            &[
+                ("1.3.6.1.2.1.31.1.1.1.6.3", Value::Counter64(1 << 40)),
+                ("1.3.6.1.2.1.31.1.1.1.10.3", Value::Counter64(7)),
+            ],
+        ];
         let pulse = read(&answers(&new.concat()));
-        assert_eq!((pulse.octets, pulse.narrow, is_narrow(&answers(&new.concat()))), (vec![(3, 1 << 40, 7)], false, false));
-        assert!(!is_narrow(&WalkAnswers::default()), "nothing is known of it");
+        assert_eq!(
+            (
+                pulse.octets,
+                pulse.narrow,
+                is_narrow(&answers(&new.concat()))
+            ),
+            (vec![(3, 1 << 40, 7)], false, false)
+        );
+        assert!(
+            !is_narrow(&WalkAnswers::default()),
+            "nothing is known of it"
+        );
     }
 }

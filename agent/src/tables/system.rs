@@ -8,7 +8,10 @@ pub(crate) const UPTIME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 3];
 const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 5];
 const SERVICES: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 7];
 
-pub(crate) const OBJECTS: TableObjects = TableObjects { scalars: &[DESCR, UPTIME, NAME, SERVICES], columns: &[] };
+pub(crate) const OBJECTS: TableObjects = TableObjects {
+    scalars: &[DESCR, UPTIME, NAME, SERVICES],
+    columns: &[],
+};
 
 pub(crate) fn read(answers: &WalkAnswers) -> SystemGroup {
     SystemGroup {
@@ -33,8 +36,19 @@ mod tests {
             ("1.3.6.1.2.1.1.5.0", octets("s0")),
             ("1.3.6.1.2.1.1.7.0", Value::Integer(6)),
         ]);
-        assert_eq!(read(&good), SystemGroup { name: "s0".into(), descr: "Linux".into(), uptime: 7, services: Some(6) });
-        let bad = answers(&[("1.3.6.1.2.1.1.5.0", Value::Integer(3)), ("1.3.6.1.2.1.1.3.0", octets("now"))]);
+        assert_eq!(
+            read(&good),
+            SystemGroup {
+                name: "s0".into(),
+                descr: "Linux".into(),
+                uptime: 7,
+                services: Some(6)
+            }
+        );
+        let bad = answers(&[
+            ("1.3.6.1.2.1.1.5.0", Value::Integer(3)),
+            ("1.3.6.1.2.1.1.3.0", octets("now")),
+        ]);
         assert_eq!(read(&bad), SystemGroup::default());
     }
 }

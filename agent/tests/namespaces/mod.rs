@@ -1,4 +1,5 @@
-//! A host and a switch with a cable between them: two network namespaces without names, gone with the test.
+//! A host and a switch with a cable between them: two network namespaces without names, gone with
+//! the test.
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -15,15 +16,23 @@ pub(crate) struct SwitchNamespace {
 pub(crate) const HOST_MAC: &str = "02:00:00:00:0b:01";
 pub(crate) const PORT_MAC: &str = "02:00:00:00:0a:03";
 
-/// Makes both ends: `eth0` here, `swp3` in the bridge `br0` there. STP says hello every second and forgets after 6 s.
+/// Makes both ends: `eth0` here, `swp3` in the bridge `br0` there. STP says hello every second and
+/// forgets after 6 s.
 pub(crate) fn plug() -> SwitchNamespace {
     unshare(CloneFlags::CLONE_NEWNET).expect("network namespaces need root: run this test as root");
     let mut keeper = Command::new("unshare");
-    let keeper = keeper.args(["--net", "cat"]).stdin(Stdio::piped()).spawn().expect("unshare of util-linux");
+    let keeper = keeper
+        .args(["--net", "cat"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("unshare of util-linux");
     let switch = SwitchNamespace { keeper };
-    until("the switch has a namespace of its own", || (switch.namespace() != namespace("self")).then_some(()));
+    until("the switch has a namespace of its own", || {
+        (switch.namespace() != namespace("self")).then_some(())
+    });
     switch.run(
-        "ip link add br0 address 02:00:00:00:0a:00 type bridge stp_state 1 forward_delay 200 hello_time 100 max_age 600 priority 4096",
+        "ip link add br0 address 02:00:00:00:0a:00 type bridge stp_state 1 forward_delay 200 \
+         hello_time 100 max_age 600 priority 4096",
     );
     switch.run("ip link set br0 up");
     switch.cable();
@@ -34,19 +43,33 @@ impl SwitchNamespace {
     /// Lays the cable.
     pub(crate) fn cable(&self) {
         let pid = self.keeper.id();
-        run(&format!("ip link add eth0 address {HOST_MAC} type veth peer name swp3 address {PORT_MAC} netns {pid}"));
+        run(&format!(
+            "ip link add eth0 address {HOST_MAC} type veth peer name swp3 address {PORT_MAC} \
+             netns {pid}"
+        ));
         run("ip link set eth0 up");
         self.run("ip link set swp3 master br0 up");
     }
 
     /// Runs a command on the switch and gives what it says.
     pub(crate) fn run(&self, command: &str) -> String {
-        run(&format!("nsenter --net=/proc/{}/ns/net {command}", self.keeper.id()))
+        run(&format!(
+            "nsenter --net=/proc/{}/ns/net {command}",
+            self.keeper.id()
+        ))
     }
 
     /// Starts lldpd on the switch, announcing every second for `hold` seconds.
     pub(crate) fn lldpd(&self, hold: u32) -> LldpdProcess {
-        LldpdProcess::start(&["nsenter", &format!("--net=/proc/{}/ns/net", self.keeper.id())], "s1", "swp*", hold)
+        LldpdProcess::start(
+            &[
+                "nsenter",
+                &format!("--net=/proc/{}/ns/net", self.keeper.id()),
+            ],
+            "s1",
+            "swp*",
+            hold,
+        )
     }
 
     fn namespace(&self) -> String {
@@ -62,8 +85,14 @@ impl Drop for SwitchNamespace {
 }
 
 fn namespace(process: &str) -> String {
-    let link = if process == "self" { "/proc/thread-self/ns/net".into() } else { format!("/proc/{process}/ns/net") };
-    std::fs::read_link(link).map(|n| n.display().to_string()).unwrap_or_default()
+    let link = if process == "self" {
+        "/proc/thread-self/ns/net".into()
+    } else {
+        format!("/proc/{process}/ns/net")
+    };
+    std::fs::read_link(link)
+        .map(|n| n.display().to_string())
+        .unwrap_or_default()
 }
 
 /// lldpd in the foreground; ended without farewell when dropped.
@@ -73,7 +102,8 @@ pub(crate) struct LldpdProcess {
 }
 
 impl LldpdProcess {
-    /// On the host, at its end of the cable; the switch keeps what it said for long enough on a busy machine.
+    /// On the host, at its end of the cable; the switch keeps what it said for long enough on a
+    /// busy machine.
     pub(crate) fn on_host(name: &str) -> LldpdProcess {
         LldpdProcess::start(&["env"], name, "eth0", 30)
     }
@@ -90,17 +120,38 @@ impl LldpdProcess {
         ];
         std::fs::write(&conf, lines.join("\n") + "\n").unwrap();
         let mut command = Command::new(before[0]);
-        command.args(&before[1..]).args(["lldpd", "-d", "-O"]).arg(conf).arg("-u").arg(folder.path().join("socket"));
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        LldpdProcess { child: child.expect("no lldpd on this machine; this test asks a real one: apt install lldpd"), folder }
+        command
+            .args(&before[1..])
+            .args(["lldpd", "-d", "-O"])
+            .arg(conf)
+            .arg("-u")
+            .arg(folder.path().join("socket"));
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        LldpdProcess {
+            child: child
+                .expect("no lldpd on this machine; this test asks a real one: apt install lldpd"),
+            folder,
+        }
     }
 
     /// What it heard from neighbours: `lldp.eth0.chassis.name=n3`, a line each.
     pub(crate) fn neighbours(&self) -> String {
         let socket: PathBuf = self.folder.path().join("socket");
         until("lldpd can be asked", || {
-            let shown = Command::new("lldpcli").arg("-u").arg(&socket).args(["-f", "keyvalue", "show", "neighbors"]).output().unwrap();
-            shown.status.success().then(|| String::from_utf8_lossy(&shown.stdout).into_owned())
+            let shown = Command::new("lldpcli")
+                .arg("-u")
+                .arg(&socket)
+                .args(["-f", "keyvalue", "show", "neighbors"])
+                .output()
+                .unwrap();
+            shown
+                .status
+                .success()
+                .then(|| String::from_utf8_lossy(&shown.stdout).into_owned())
         })
     }
 
@@ -121,8 +172,15 @@ impl Drop for LldpdProcess {
 /// Runs a command here and gives what it says.
 pub(crate) fn run(command: &str) -> String {
     let words: Vec<&str> = command.split_whitespace().collect();
-    let output = Command::new(words[0]).args(&words[1..]).output().unwrap_or_else(|e| panic!("{command}: {e}"));
-    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(words[0])
+        .args(&words[1..])
+        .output()
+        .unwrap_or_else(|e| panic!("{command}: {e}"));
+    assert!(
+        output.status.success(),
+        "{command}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -133,7 +191,10 @@ pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(began.elapsed() < Duration::from_secs(60), "not so within 60 s: {what}");
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "not so within 60 s: {what}"
+        );
         std::thread::sleep(Duration::from_millis(100));
     }
 }

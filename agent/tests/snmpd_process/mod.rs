@@ -30,20 +30,33 @@ impl SnmpdProcess {
         SnmpdProcess::start_on("127.0.0.1:0")
     }
 
-    /// The same at an address, or a free port of one. Somebody else may take the port before snmpd does, which ends it.
+    /// The same at an address, or a free port of one. Somebody else may take the port before snmpd
+    /// does, which ends it.
     pub(crate) fn start_on(address: &str) -> SnmpdProcess {
-        (0..5).find_map(|_| SnmpdProcess::try_on(address)).unwrap_or_else(|| panic!("snmpd ended at five ports of {address}"))
+        (0..5)
+            .find_map(|_| SnmpdProcess::try_on(address))
+            .unwrap_or_else(|| panic!("snmpd ended at five ports of {address}"))
     }
 
     fn try_on(address: &str) -> Option<SnmpdProcess> {
         let address = UdpSocket::bind(address).unwrap().local_addr().unwrap();
-        let folder = std::env::temp_dir().join(format!("heddle-snmpd-{}-{}", std::process::id(), address.port()));
+        let folder = std::env::temp_dir().join(format!(
+            "heddle-snmpd-{}-{}",
+            std::process::id(),
+            address.port()
+        ));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("snmpd.conf"), CONF).unwrap();
-        SnmpdProcess { child: run(address, &folder), address, folder }.awake()
+        SnmpdProcess {
+            child: run(address, &folder),
+            address,
+            folder,
+        }
+        .awake()
     }
 
-    /// Kills it without farewell and starts it anew; it forgot its engine's boots, as `snmpd -C` on a tmpfs does.
+    /// Kills it without farewell and starts it anew; it forgot its engine's boots, as `snmpd -C` on
+    /// a tmpfs does.
     pub(crate) fn restart(self) -> SnmpdProcess {
         let mut old = self;
         old.child.kill().unwrap();
@@ -56,8 +69,12 @@ impl SnmpdProcess {
     /// Waits until it answers; none where it ends instead.
     fn awake(mut self) -> Option<SnmpdProcess> {
         let socket = UdpSocket::bind(SocketAddr::new(self.address.ip(), 0)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-        let log = |snmpd: &SnmpdProcess| std::fs::read_to_string(snmpd.folder.join("log")).unwrap_or_default();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(50)))
+            .unwrap();
+        let log = |snmpd: &SnmpdProcess| {
+            std::fs::read_to_string(snmpd.folder.join("log")).unwrap_or_default()
+        };
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(60) {
             if self.child.try_wait().unwrap().is_some() {
@@ -71,20 +88,34 @@ impl SnmpdProcess {
                 return Some(self);
             }
         }
-        panic!("snmpd does not answer on {}; its log: {}", self.address, log(&self));
+        panic!(
+            "snmpd does not answer on {}; its log: {}",
+            self.address,
+            log(&self)
+        );
     }
 }
 
 fn run(address: SocketAddr, folder: &Path) -> Child {
     std::fs::create_dir_all(folder.join("state")).unwrap();
-    let program = ["/usr/sbin/snmpd", "/usr/local/sbin/snmpd", "/sbin/snmpd"].into_iter().find(|p| Path::new(p).exists());
-    let program = program.expect("no snmpd on this machine; this test asks a real one: apt install snmpd");
+    let program = ["/usr/sbin/snmpd", "/usr/local/sbin/snmpd", "/sbin/snmpd"]
+        .into_iter()
+        .find(|p| Path::new(p).exists());
+    let program =
+        program.expect("no snmpd on this machine; this test asks a real one: apt install snmpd");
     Command::new(program)
         .args(["-f", "-C", "-c"])
         .arg(folder.join("snmpd.conf"))
         .arg("-Lf")
         .arg(folder.join("log"))
-        .args(["-I", "-smux", &format!("{}:{address}", if address.is_ipv4() { "udp" } else { "udp6" })])
+        .args([
+            "-I",
+            "-smux",
+            &format!(
+                "{}:{address}",
+                if address.is_ipv4() { "udp" } else { "udp6" }
+            ),
+        ])
         .env("MIBS", "")
         .env("SNMP_PERSISTENT_DIR", folder.join("state"))
         .stdin(Stdio::null())
@@ -102,10 +133,12 @@ impl Drop for SnmpdProcess {
     }
 }
 
-/// An inventory of switches by name, address and credential, with patience for a busy machine. One agent may play several
-/// switches, which no file could state.
+/// An inventory of switches by name, address and credential, with patience for a busy machine. One
+/// agent may play several switches, which no file could state.
 pub(crate) fn inventory(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
-    let line = |(i, (name, _, snmp)): (usize, &(&str, SocketAddr, &str))| format!("  {name}: {{address: 127.1.0.{i}, snmp: {snmp}}}\n");
+    let line = |(i, (name, _, snmp)): (usize, &(&str, SocketAddr, &str))| {
+        format!("  {name}: {{address: 127.1.0.{i}, snmp: {snmp}}}\n")
+    };
     let stated: String = switches.iter().enumerate().map(line).collect();
     let text = format!(
         "switches:\n{stated}timing: {{timeout: 10s, retries: 1}}
@@ -134,16 +167,33 @@ pub(crate) fn impatient(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
 }
 
 /// The one failure of a switch, which must be all it has to say.
-pub(crate) fn failure<'o>(observations: &'o [Observation], switch: &str) -> (Option<DeviceTable>, &'o str) {
-    let all: Vec<_> = observations.iter().filter(|o| o.reporter == switch).collect();
+pub(crate) fn failure<'o>(
+    observations: &'o [Observation],
+    switch: &str,
+) -> (Option<DeviceTable>, &'o str) {
+    let all: Vec<_> = observations
+        .iter()
+        .filter(|o| o.reporter == switch)
+        .collect();
     match &all[..] {
-        [Observation { fact: DeviceFact::Failed { table, problem }, .. }] => (*table, problem),
+        [
+            Observation {
+                fact: DeviceFact::Failed { table, problem },
+                ..
+            },
+        ] => (*table, problem),
         other => panic!("expected one failure of {switch}, found {other:#?}"),
     }
 }
 
 /// Whether every table of a switch was read.
 pub(crate) fn is_whole(observations: &[Observation], switch: &str) -> bool {
-    let all: Vec<_> = observations.iter().filter(|o| o.reporter == switch).collect();
-    all.len() == DeviceTable::ALL.len() && !all.iter().any(|o| matches!(o.fact, DeviceFact::Failed { .. }))
+    let all: Vec<_> = observations
+        .iter()
+        .filter(|o| o.reporter == switch)
+        .collect();
+    all.len() == DeviceTable::ALL.len()
+        && !all
+            .iter()
+            .any(|o| matches!(o.fact, DeviceFact::Failed { .. }))
 }

@@ -136,7 +136,8 @@ pub struct EpochInfo {
     pub changes: Vec<String>,
     /// Phases of the all-to-all among all hosts.
     pub phases: u64,
-    /// Whether that all-to-all is not written out, for want of a use with so many hosts; `phases` is then its bound.
+    /// Whether that all-to-all is not written out, for want of a use with so many hosts; `phases`
+    /// is then its bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bound_only: bool,
     /// Its bottleneck edge, from and to.
@@ -147,8 +148,9 @@ pub struct EpochInfo {
     pub stages: StageTimes,
 }
 
-/// From the first sign of a change to jobs that follow it: the time since the first sign, in the API as milliseconds. In time, `inferred` comes
-/// before `believed`: the tree is inferred first and must then hold still.
+/// From the first sign of a change to jobs that follow it: the time since the first sign, in the
+/// API as milliseconds. In time, `inferred` comes before `believed`: the tree is inferred first and
+/// must then hold still.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StageTimes {
     /// The first sign: when.
@@ -234,7 +236,13 @@ mod tests {
 
     #[test]
     fn an_idle_link_reads_back() {
-        let load = LinkLoad { a: "s0".into(), b: "n0".into(), a_to_b: Some(BitsPerSec(0)), b_to_a: None, ..LinkLoad::default() };
+        let load = LinkLoad {
+            a: "s0".into(),
+            b: "n0".into(),
+            a_to_b: Some(BitsPerSec(0)),
+            b_to_a: None,
+            ..LinkLoad::default()
+        };
         let text = serde_json::to_string(&load).unwrap();
         assert_eq!(serde_json::from_str::<LinkLoad>(&text).unwrap(), load);
     }

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Sender;
 use tokio::task::spawn_blocking;
 
-/// How often jobs' records are looked at, at most and at least; in between, a pause takes so many times as long as the scan.
+/// How often jobs' records are looked at, at most and at least; in between, a pause takes so many
+/// times as long as the scan.
 const SCAN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
 const SCAN_PAUSE: u32 = 4;
-/// A problem is told in other words at most this often: anybody can make it another one with each file.
+/// A problem is told in other words at most this often: anybody can make it another one with each
+/// file.
 const SAY: Duration = Duration::from_secs(60);
 
 /// What was told last.
@@ -23,21 +25,36 @@ struct JobNotices {
 
 impl JobNotices {
     fn events(&mut self, scan: JobScan, now: Instant) -> Vec<ControllerEvent> {
-        let mut events: Vec<ControllerEvent> = scan.records.into_iter().map(ControllerEvent::Job).collect();
-        events.extend(scan.gone.into_iter().map(|id| ControllerEvent::JobGone { id }));
+        let mut events: Vec<ControllerEvent> =
+            scan.records.into_iter().map(ControllerEvent::Job).collect();
+        events.extend(
+            scan.gone
+                .into_iter()
+                .map(|id| ControllerEvent::JobGone { id }),
+        );
         if self.unread != scan.unread {
             self.unread = scan.unread;
-            events.push(ControllerEvent::JobsUnread { count: scan.unread as u64 });
+            events.push(ControllerEvent::JobsUnread {
+                count: scan.unread as u64,
+            });
         }
-        let lately = self.at.is_some_and(|at| now.saturating_duration_since(at) < SAY);
+        let lately = self
+            .at
+            .is_some_and(|at| now.saturating_duration_since(at) < SAY);
         let reworded = self.refused.is_some() && scan.refused.is_some();
         if self.refused != scan.refused && !(reworded && lately) {
             self.at = Some(now);
             self.refused = scan.refused;
             let problem = self.refused.as_ref().map(|(count, example)| {
-                format!("jobs/: {count} of its files are no job records and are ignored, one of them: {example}; remove them")
+                format!(
+                    "jobs/: {count} of its files are no job records and are ignored, one of \
+                         them: {example}; remove them"
+                )
             });
-            events.push(ControllerEvent::Trouble { about: TroubleArea::Jobs, problem });
+            events.push(ControllerEvent::Trouble {
+                about: TroubleArea::Jobs,
+                problem,
+            });
         }
         events
     }
@@ -54,15 +71,27 @@ pub(super) async fn watch(dir: &Path, events: Sender<ControllerEvent>) {
             let scan = spool.scan(Instant::now());
             (spool, scan)
         });
-        let stall = StallNotice::new(StalledWork::Jobs, jobs.display(), "jobs are shown as they were read last, and all else goes on");
-        let Ok((back, scan)) = stall.wait(&events, scanning).await else { return };
+        let stall = StallNotice::new(
+            StalledWork::Jobs,
+            jobs.display(),
+            "jobs are shown as they were read last, and all else goes on",
+        );
+        let Ok((back, scan)) = stall.wait(&events, scanning).await else {
+            return;
+        };
         spool = back;
         for event in told.events(scan, Instant::now()) {
             if events.send(event).await.is_err() {
                 return;
             }
         }
-        tokio::time::sleep(began.elapsed().saturating_mul(SCAN_PAUSE).clamp(SCAN.0, SCAN.1)).await;
+        tokio::time::sleep(
+            began
+                .elapsed()
+                .saturating_mul(SCAN_PAUSE)
+                .clamp(SCAN.0, SCAN.1),
+        )
+        .await;
     }
 }
 
@@ -72,13 +101,23 @@ mod tests {
 
     fn troubles(told: &mut JobNotices, refused: usize, at: Instant) -> usize {
         let refused = (refused > 0).then(|| (refused, "x".to_owned()));
-        told.events(JobScan { refused, ..JobScan::default() }, at).len()
+        told.events(
+            JobScan {
+                refused,
+                ..JobScan::default()
+            },
+            at,
+        )
+        .len()
     }
 
     #[test]
     fn a_problem_that_changes_with_every_file_is_told_now_and_then_and_its_end_at_once() {
         let (mut told, now) = (JobNotices::default(), Instant::now());
-        assert_eq!((1..100).map(|n| troubles(&mut told, n, now)).sum::<usize>(), 1);
+        assert_eq!(
+            (1..100).map(|n| troubles(&mut told, n, now)).sum::<usize>(),
+            1
+        );
         assert_eq!(troubles(&mut told, 100, now + SAY), 1);
         assert_eq!(troubles(&mut told, 0, now + SAY), 1);
         assert_eq!(troubles(&mut told, 0, now + 2 * SAY), 0);

@@ -21,8 +21,15 @@ pub(super) struct MeasurementWatcher {
 impl MeasurementWatcher {
     /// Those of the current epoch are no news.
     pub(super) fn new(dir: &Path) -> MeasurementWatcher {
-        let last = reading::current_epoch(dir).ok().flatten().map(|epoch| epoch.tuning).unwrap_or_default();
-        MeasurementWatcher { dir: dir.to_owned(), last: Ok(last) }
+        let last = reading::current_epoch(dir)
+            .ok()
+            .flatten()
+            .map(|epoch| epoch.tuning)
+            .unwrap_or_default();
+        MeasurementWatcher {
+            dir: dir.to_owned(),
+            last: Ok(last),
+        }
     }
 
     /// Tells of whatever is new, until nobody listens any more.
@@ -31,12 +38,18 @@ impl MeasurementWatcher {
         loop {
             every.tick().await;
             let file = self.dir.join(TUNING);
-            let stall = StallNotice::new(StalledWork::Measurements, file.display(), "new measurements are not seen, and all else goes on");
+            let stall = StallNotice::new(
+                StalledWork::Measurements,
+                file.display(),
+                "new measurements are not seen, and all else goes on",
+            );
             let looking = spawn_blocking(move || {
                 let told = self.look();
                 (self, told)
             });
-            let Ok((back, told)) = stall.wait(&events, looking).await else { return };
+            let Ok((back, told)) = stall.wait(&events, looking).await else {
+                return;
+            };
             self = back;
             for event in told {
                 if events.send(event).await.is_err() {
@@ -51,16 +64,28 @@ impl MeasurementWatcher {
         if now == self.last {
             return Vec::new();
         }
-        let problem = now.as_ref().err().map(|e| format!("{e}; the decision table stays as it is"));
-        let mut events = vec![ControllerEvent::Trouble { about: TroubleArea::Measurements, problem }];
-        events.extend(now.as_ref().ok().map(|tuning| ControllerEvent::Measured { what: what(tuning) }));
+        let problem = now
+            .as_ref()
+            .err()
+            .map(|e| format!("{e}; the decision table stays as it is"));
+        let mut events = vec![ControllerEvent::Trouble {
+            about: TroubleArea::Measurements,
+            problem,
+        }];
+        events.extend(
+            now.as_ref()
+                .ok()
+                .map(|tuning| ControllerEvent::Measured { what: what(tuning) }),
+        );
         self.last = now;
         events
     }
 }
 
 fn what(tuning: &TuningRuns) -> String {
-    let of = |run: &selection::tuning::TuningRun| format!("measured {} with {} ranks", run.mpi, run.place.hosts.len());
+    let of = |run: &selection::tuning::TuningRun| {
+        format!("measured {} with {} ranks", run.mpi, run.place.hosts.len())
+    };
     match tuning.runs.iter().map(of).collect::<Vec<_>>() {
         runs if runs.is_empty() => "measurements taken away: ways as measured elsewhere".to_owned(),
         runs => runs.join(", "),

@@ -1,5 +1,6 @@
-//! One task a switch: a dead one never delays the others. Of a large fleet only so many are read at once, as a thousand
-//! that all answer in the same moment would overrun the machine, and their time-outs would look like silence.
+//! One task a switch: a dead one never delays the others. Of a large fleet only so many are read at
+//! once, as a thousand that all answer in the same moment would overrun the machine, and their
+//! time-outs would look like silence.
 use crate::clock::SteadyClock;
 use crate::engine::ControllerEvent;
 use crate::poll_timing::{self, PulseTiming};
@@ -38,7 +39,8 @@ pub(super) struct SwitchPollers {
 }
 
 impl SwitchPollers {
-    /// Replaces all tasks by one a client, each polling every `period` or as [`poll_timing`](crate::poll_timing) has it for so many.
+    /// Replaces all tasks by one a client, each polling every `period` or as
+    /// [`poll_timing`](crate::poll_timing) has it for so many.
     pub(super) fn start(
         &mut self,
         clients: Vec<(String, SnmpClient)>,
@@ -53,7 +55,14 @@ impl SwitchPollers {
             let rhythm = poll_timing::pulse(switches, number, period);
             let wanted = Arc::new(WantedReads::default());
             self.wanted.insert(name.clone(), Arc::clone(&wanted));
-            let switch = SwitchPoller { name, client, wanted, turns: Arc::clone(&turns), clock: clock.clone(), events: events.clone() };
+            let switch = SwitchPoller {
+                name,
+                client,
+                wanted,
+                turns: Arc::clone(&turns),
+                clock: clock.clone(),
+                events: events.clone(),
+            };
             self.tasks.spawn(async move {
                 tokio::join!(switch.poll(rhythm), switch.read());
             });
@@ -70,7 +79,11 @@ impl SwitchPollers {
     /// Asks for tables.
     pub(super) fn read(&self, switch: &str, tables: &[DeviceTable]) {
         if let Some(wanted) = self.wanted.get(switch) {
-            wanted.tables.lock().unwrap_or_else(PoisonError::into_inner).extend(tables);
+            wanted
+                .tables
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend(tables);
             wanted.read.notify_one();
         }
     }
@@ -96,16 +109,23 @@ impl SwitchPoller {
                 () = self.wanted.poll.notified() => count = 1,
             }
             let brief = count % rhythm.whole != 1 % rhythm.whole;
-            self.tell(if brief { self.client.brief_pulse().await } else { self.client.pulse().await }).await;
+            self.tell(if brief {
+                self.client.brief_pulse().await
+            } else {
+                self.client.pulse().await
+            })
+            .await;
         }
     }
 
     async fn read(&self) {
         loop {
             self.wanted.read.notified().await;
-            let _turn = self.turns.acquire().await; // Never closed; held until what was wanted is read.
+            // Never closed; held until what was wanted is read.
+            let _turn = self.turns.acquire().await;
             let mut tables = self.wanted.take();
-            // Every agent has a system group: where it gets no answer, nothing else needs to be waited for.
+            // Every agent has a system group: where it gets no answer, nothing else needs to be
+            // waited for.
             if tables.remove(&DeviceTable::System) {
                 let system = self.client.read(DeviceTable::System).await;
                 let mute = matches!(system, DeviceFact::Failed { table: None, .. });
@@ -114,7 +134,8 @@ impl SwitchPoller {
                     continue;
                 }
             }
-            let mut facts = stream::iter(tables.into_iter().map(|t| self.client.read(t))).buffered(AT_ONCE);
+            let mut facts =
+                stream::iter(tables.into_iter().map(|t| self.client.read(t))).buffered(AT_ONCE);
             while let Some(fact) = facts.next().await {
                 self.tell(fact).await;
             }
@@ -122,7 +143,16 @@ impl SwitchPoller {
     }
 
     async fn tell(&self, fact: DeviceFact) {
-        let observation = Observation { at: self.clock.now(), reporter: self.name.clone(), source: ObservationSource::Snmp, fact };
-        let _ = self.events.send(ControllerEvent::Observed(observation)).await; // The shell stops first, and this task with it.
+        let observation = Observation {
+            at: self.clock.now(),
+            reporter: self.name.clone(),
+            source: ObservationSource::Snmp,
+            fact,
+        };
+        // The shell stops first, and this task with it.
+        let _ = self
+            .events
+            .send(ControllerEvent::Observed(observation))
+            .await;
     }
 }

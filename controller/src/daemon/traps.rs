@@ -1,4 +1,5 @@
-//! Hears traps at the address the inventory names; where that fails, polls find the same a little later.
+//! Hears traps at the address the inventory names; where that fails, polls find the same a little
+//! later.
 mod limit;
 mod senders;
 
@@ -28,8 +29,8 @@ pub(super) struct TrapListener {
 }
 
 impl TrapListener {
-    /// From now on traps are heard where the inventory says, from its switches and users; a socket that is open there already for
-    /// the same ones stays open.
+    /// From now on traps are heard where the inventory says, from its switches and users; a socket
+    /// that is open there already for the same ones stays open.
     pub(super) fn listen(&mut self, inventory: &Inventory, events: &mpsc::Sender<ControllerEvent>) {
         let listen = inventory.traps.as_ref().map(|traps| traps.listen);
         let credentials: Vec<Credential> = inventory.snmp.values().cloned().collect();
@@ -49,14 +50,28 @@ impl TrapListener {
             }
             match (listen, users) {
                 (Some(listen), Ok(users)) => hear(listen, &users, &senders, pause, &events).await,
-                (Some(listen), Err(e)) => tell(&events, Some(format!("traps: {listen}: {e}; nothing is heard there, polls go on"))).await,
+                (Some(listen), Err(e)) => {
+                    tell(
+                        &events,
+                        Some(format!(
+                            "traps: {listen}: {e}; nothing is heard there, polls go on"
+                        )),
+                    )
+                    .await
+                }
                 (None, _) => tell(&events, None).await,
             }
         }));
     }
 }
 
-async fn hear(listen: SocketAddr, users: &[SnmpAccess], senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<ControllerEvent>) {
+async fn hear(
+    listen: SocketAddr,
+    users: &[SnmpAccess],
+    senders: &TrapSenders,
+    pause: Duration,
+    events: &mpsc::Sender<ControllerEvent>,
+) {
     let mut failures = 0_u64;
     loop {
         match agent::traps(listen, users).await {
@@ -78,7 +93,12 @@ async fn hear(listen: SocketAddr, users: &[SnmpAccess], senders: &TrapSenders, p
 }
 
 /// Passes on what is believed, as often as [`TrapLimit`] has it, until the socket breaks.
-async fn pass_on(mut traps: TrapReceiver, senders: &TrapSenders, pause: Duration, events: &mpsc::Sender<ControllerEvent>) {
+async fn pass_on(
+    mut traps: TrapReceiver,
+    senders: &TrapSenders,
+    pause: Duration,
+    events: &mpsc::Sender<ControllerEvent>,
+) {
     let (mut limit, mut refusals) = (TrapLimit::new(pause), RefusedTraps::default());
     loop {
         let trap = tokio::select! {
@@ -121,11 +141,18 @@ async fn until(at: Option<Instant>) {
 }
 
 async fn hint(events: &mpsc::Sender<ControllerEvent>, source: IpAddr, kind: TrapTopic) {
-    let _ = events.send(ControllerEvent::Trap { source, kind }).await; // The shell stops first, and this task with it.
+    // The shell stops first, and this task with it.
+    let _ = events.send(ControllerEvent::Trap { source, kind }).await;
 }
 
 async fn tell(events: &mpsc::Sender<ControllerEvent>, problem: Option<String>) {
-    let _ = events.send(ControllerEvent::Trouble { about: TroubleArea::Traps, problem }).await; // The shell stops first, and this task with it.
+    // The shell stops first, and this task with it.
+    let _ = events
+        .send(ControllerEvent::Trouble {
+            about: TroubleArea::Traps,
+            problem,
+        })
+        .await;
 }
 
 fn kind(kind: agent::TrapKind) -> TrapTopic {
@@ -150,41 +177,69 @@ mod tests {
     /// A free port beyond those that Linux gives away unasked, another one for each test.
     fn port() -> u16 {
         static NEXT: AtomicU16 = AtomicU16::new(61_000);
-        std::iter::repeat_with(|| NEXT.fetch_add(1, Relaxed)).find(|port| UdpSocket::bind(("0.0.0.0", *port)).is_ok()).unwrap()
+        std::iter::repeat_with(|| NEXT.fetch_add(1, Relaxed))
+            .find(|port| UdpSocket::bind(("0.0.0.0", *port)).is_ok())
+            .unwrap()
     }
 
     /// An inventory that hears traps at an address, or nowhere.
     fn at(listen: Option<String>) -> Inventory {
-        let traps = listen.map_or(String::new(), |listen| format!("traps: {{listen: \"{listen}\"}}\n"));
-        let text = format!("switches: {{s0: {{address: 127.0.0.1}}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\n{traps}");
+        let traps = listen.map_or(String::new(), |listen| {
+            format!("traps: {{listen: \"{listen}\"}}\n")
+        });
+        let text = format!(
+            "switches: {{s0: {{address: 127.0.0.1}}}}\nsnmp: \
+             {{default: {{version: 2c, community: c}}}}\n{traps}"
+        );
         Inventory::parse("i.yaml", &text).unwrap()
     }
 
     fn trouble(event: ControllerEvent) -> Option<String> {
         match event {
-            ControllerEvent::Trouble { about: TroubleArea::Traps, problem } => problem,
+            ControllerEvent::Trouble {
+                about: TroubleArea::Traps,
+                problem,
+            } => problem,
             other => panic!("{other}"),
         }
     }
 
     async fn next(queue: &mut mpsc::Receiver<ControllerEvent>) -> ControllerEvent {
-        tokio::time::timeout(LIMIT, queue.recv()).await.expect("nothing came").unwrap()
+        tokio::time::timeout(LIMIT, queue.recv())
+            .await
+            .expect("nothing came")
+            .unwrap()
     }
 
     /// Sends a real trap and waits until it is heard.
     async fn assert_hears(port: u16, queue: &mut mpsc::Receiver<ControllerEvent>) {
         let to = format!("127.0.0.1:{port}");
-        let sent = Command::new("snmptrap").args(["-v2c", "-c", "any", &to, "", "1.3.6.1.6.3.1.1.5.3"]).env("MIBS", "").output();
-        let sent = sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
-        assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
-        assert_eq!(next(queue).await, ControllerEvent::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapTopic::Link });
+        let sent = Command::new("snmptrap")
+            .args(["-v2c", "-c", "any", &to, "", "1.3.6.1.6.3.1.1.5.3"])
+            .env("MIBS", "")
+            .output();
+        let sent =
+            sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
+        assert!(
+            sent.status.success(),
+            "{}",
+            String::from_utf8_lossy(&sent.stderr)
+        );
+        assert_eq!(
+            next(queue).await,
+            ControllerEvent::Trap {
+                source: "127.0.0.1".parse().unwrap(),
+                kind: TrapTopic::Link
+            }
+        );
     }
 
     #[tokio::test]
     async fn an_inventory_read_again_goes_on_hearing_wherever_it_says() {
         let (events, mut queue) = mpsc::channel(16);
         let (port, mut ear) = (port(), TrapListener::default());
-        // The same address again; the same port at another one, which cannot be had before the first is closed.
+        // The same address again; the same port at another one, which cannot be had before the
+        // first is closed.
         for address in ["127.0.0.1", "127.0.0.1", "0.0.0.0", "0.0.0.0", "127.0.0.1"] {
             let inventory = at(Some(format!("{address}:{port}")));
             let changed = ear.listen != inventory.traps.as_ref().map(|t| t.listen);
@@ -201,7 +256,9 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(LIMIT, freed).await.expect("the port stays in use");
+        tokio::time::timeout(LIMIT, freed)
+            .await
+            .expect("the port stays in use");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -217,11 +274,41 @@ mod tests {
         assert_eq!(trouble(next(&mut queue).await), None);
         let to = format!("127.0.0.1:{port}");
         let once = ["-r", "0", "-t", "30"];
-        let secure = ["-v3", "-u", "mon", "-l", "authPriv", "-a", "SHA", "-A", "authpass12", "-x", "AES", "-X", "privpass12"];
-        let sent = Command::new("snmpinform").args(once).args(secure).args([&to, "", "1.3.6.1.6.3.1.1.5.3"]).env("MIBS", "").output();
-        let sent = sent.expect("no snmpinform on this machine; this test sends real ones: apt install snmp");
-        assert!(sent.status.success(), "not acknowledged: {}", String::from_utf8_lossy(&sent.stderr));
-        assert_eq!(next(&mut queue).await, ControllerEvent::Trap { source: "127.0.0.1".parse().unwrap(), kind: TrapTopic::Link });
+        let secure = [
+            "-v3",
+            "-u",
+            "mon",
+            "-l",
+            "authPriv",
+            "-a",
+            "SHA",
+            "-A",
+            "authpass12",
+            "-x",
+            "AES",
+            "-X",
+            "privpass12",
+        ];
+        let sent = Command::new("snmpinform")
+            .args(once)
+            .args(secure)
+            .args([&to, "", "1.3.6.1.6.3.1.1.5.3"])
+            .env("MIBS", "")
+            .output();
+        let sent = sent
+            .expect("no snmpinform on this machine; this test sends real ones: apt install snmp");
+        assert!(
+            sent.status.success(),
+            "not acknowledged: {}",
+            String::from_utf8_lossy(&sent.stderr)
+        );
+        assert_eq!(
+            next(&mut queue).await,
+            ControllerEvent::Trap {
+                source: "127.0.0.1".parse().unwrap(),
+                kind: TrapTopic::Link
+            }
+        );
     }
 
     #[tokio::test]
@@ -232,7 +319,10 @@ mod tests {
         let mut ear = TrapListener::default();
         ear.listen(&at(Some(format!("127.0.0.1:{port}"))), &events);
         let problem = trouble(next(&mut queue).await).expect("the port is in use");
-        assert!(problem.contains(&port.to_string()) && problem.contains("polls go on"), "{problem}");
+        assert!(
+            problem.contains(&port.to_string()) && problem.contains("polls go on"),
+            "{problem}"
+        );
         drop(other);
         assert_eq!(trouble(next(&mut queue).await), None);
         assert_hears(port, &mut queue).await;

@@ -1,7 +1,7 @@
 //! Host agents: what they say counts as any device's word, and whom each is to probe.
 //!
-//! A cluster works without any of them: an agent that falls silent, speaks for a host the inventory does not list, or
-//! shares its name with another machine changes nothing but what is told.
+//! A cluster works without any of them: an agent that falls silent, speaks for a host the inventory
+//! does not list, or shares its name with another machine changes nothing but what is told.
 use super::alarms::ControllerAlarm;
 use super::directions::DirectionsByHost;
 use inventory::host_report::HostReport;
@@ -46,9 +46,15 @@ struct AgentMachine {
 const MEASURED: usize = 256;
 
 impl AgentMachine {
-    /// Whether the host's name is claimed by two machines. One that takes another's place does not come back in turn.
+    /// Whether the host's name is claimed by two machines. One that takes another's place does not
+    /// come back in turn.
     fn is_double(&mut self, now: Millis, report: &HostReport) -> bool {
-        let cards: BTreeSet<Mac> = report.nics.iter().filter_map(|n| n.mac).filter(|m| m.is_station()).collect();
+        let cards: BTreeSet<Mac> = report
+            .nics
+            .iter()
+            .filter_map(|n| n.mac)
+            .filter(|m| m.is_station())
+            .collect();
         if !cards.is_empty() {
             if !self.cards.is_empty() && self.cards.is_disjoint(&cards) {
                 if !self.former.is_disjoint(&cards) {
@@ -69,9 +75,15 @@ impl AgentMachine {
             if !self.numbers.contains(&nic.name) && self.numbers.len() < MEASURED {
                 self.numbers.push(nic.name.clone());
             }
-            octets.extend(self.number(&nic.name).map(|n| (n, nic.in_octets, nic.out_octets)));
+            octets.extend(
+                self.number(&nic.name)
+                    .map(|n| (n, nic.in_octets, nic.out_octets)),
+            );
         }
-        DevicePulse { octets, ..DevicePulse::default() }
+        DevicePulse {
+            octets,
+            ..DevicePulse::default()
+        }
     }
 
     fn number(&self, card: &str) -> Option<u32> {
@@ -87,7 +99,9 @@ impl AgentMachine {
 
 impl HostAgents {
     pub(crate) fn alarms(&self) -> impl Iterator<Item = ControllerAlarm> + '_ {
-        self.hosts.iter().filter_map(|(host, agent)| agent.alarm(host))
+        self.hosts
+            .iter()
+            .filter_map(|(host, agent)| agent.alarm(host))
     }
 
     /// The number a host's card is measured under.
@@ -97,7 +111,10 @@ impl HostAgents {
 
     /// Whether the host's name is claimed by two machines, of which this is one.
     pub(crate) fn is_double(&mut self, now: Millis, host: &str, report: &HostReport) -> bool {
-        self.hosts.entry(host.to_owned()).or_default().is_double(now, report)
+        self.hosts
+            .entry(host.to_owned())
+            .or_default()
+            .is_double(now, report)
     }
 
     /// The counters of a host's report, as a switch's pulse would have them.
@@ -110,9 +127,15 @@ impl HostAgents {
         self.refused.len() < REFUSALS && self.refused.insert(problem.to_owned())
     }
 
-    /// Forgets hosts that left the inventory, and what was refused by the old one; gives those hosts.
+    /// Forgets hosts that left the inventory, and what was refused by the old one; gives those
+    /// hosts.
     pub(crate) fn forget(&mut self, inventory: &Inventory) -> Vec<String> {
-        let gone: Vec<String> = self.hosts.keys().filter(|name| !inventory.hosts.contains_key(*name)).cloned().collect();
+        let gone: Vec<String> = self
+            .hosts
+            .keys()
+            .filter(|name| !inventory.hosts.contains_key(*name))
+            .cloned()
+            .collect();
         for name in &gone {
             self.hosts.remove(name);
         }

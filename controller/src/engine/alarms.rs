@@ -1,4 +1,5 @@
-//! What the controller itself has to tell an operator, beside what the inference found. The words exist in `Display` only.
+//! What the controller itself has to tell an operator, beside what the inference found. The words
+//! exist in `Display` only.
 use super::tree_doubt::TreeDoubt;
 use super::trouble::TroubleArea;
 use api::AlarmLine;
@@ -89,17 +90,26 @@ pub(crate) enum FlapSubject {
 impl ControllerAlarm {
     /// As viewers have it.
     pub(crate) fn line(&self) -> AlarmLine {
-        AlarmLine { about: self.about(), text: self.to_string() }
+        AlarmLine {
+            about: self.about(),
+            text: self.to_string(),
+        }
     }
 
     fn about(&self) -> String {
         match self {
-            ControllerAlarm::HostKept { host, .. } | ControllerAlarm::TwoMachines(host, _) => host.clone(),
+            ControllerAlarm::HostKept { host, .. } | ControllerAlarm::TwoMachines(host, _) => {
+                host.clone()
+            }
             ControllerAlarm::NoTree(..) => AlarmSubject::Network.to_string(),
             ControllerAlarm::Trouble(area, _) => area.to_string(),
             ControllerAlarm::Flaps(flap) => match &flap.what {
-                FlapSubject::Trunk(a, b, _) | FlapSubject::Seat(a, b, _) => AlarmSubject::between(a, b).to_string(),
-                FlapSubject::Claim(name, _) | FlapSubject::Cluster(name, _) | FlapSubject::Answers(name) => name.clone(),
+                FlapSubject::Trunk(a, b, _) | FlapSubject::Seat(a, b, _) => {
+                    AlarmSubject::between(a, b).to_string()
+                }
+                FlapSubject::Claim(name, _)
+                | FlapSubject::Cluster(name, _)
+                | FlapSubject::Answers(name) => name.clone(),
             },
         }
     }
@@ -108,21 +118,41 @@ impl ControllerAlarm {
 impl fmt::Display for ControllerAlarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ControllerAlarm::HostKept { host, elsewhere, epoch, switch, until } => {
-                let seen = if *elsewhere { "on its way" } else { "seen nowhere" };
-                write!(f, "host \"{host}\": {seen}, epoch {epoch} keeps it on \"{switch}\"; {until}")
+            ControllerAlarm::HostKept {
+                host,
+                elsewhere,
+                epoch,
+                switch,
+                until,
+            } => {
+                let seen = if *elsewhere {
+                    "on its way"
+                } else {
+                    "seen nowhere"
+                };
+                write!(
+                    f,
+                    "host \"{host}\": {seen}, epoch {epoch} keeps it on \"{switch}\"; {until}"
+                )
             }
             ControllerAlarm::Flaps(flap) => write!(f, "{flap}"),
             ControllerAlarm::TwoMachines(host, cards) => {
-                let [former, now] = cards.map(|card| card.map(|mac| mac.to_string()).unwrap_or_default());
+                let [former, now] =
+                    cards.map(|card| card.map(|mac| mac.to_string()).unwrap_or_default());
                 write!(
                     f,
-                    "host \"{host}\": two machines report under this name in turn, with cards {former} and {now}; neither is believed: give each agent its own name"
+                    "host \"{host}\": two machines report under this name in turn, with cards \
+                     {former} and {now}; neither is believed: give each agent its own name"
                 )
             }
             ControllerAlarm::NoTree(doubts, epoch) => {
                 let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
-                write!(f, "network: no whole tree to plan on: {}; {}", doubts.join("; "), stays(*epoch))
+                write!(
+                    f,
+                    "network: no whole tree to plan on: {}; {}",
+                    doubts.join("; "),
+                    stays(*epoch)
+                )
             }
             ControllerAlarm::Trouble(_, problem) => f.write_str(problem),
         }
@@ -131,14 +161,21 @@ impl fmt::Display for ControllerAlarm {
 
 /// What is in force while something goes wrong.
 pub(crate) fn stays(epoch: Option<u64>) -> String {
-    epoch.map_or_else(|| "nothing is published yet".to_owned(), |number| format!("epoch {number} stays"))
+    epoch.map_or_else(
+        || "nothing is published yet".to_owned(),
+        |number| format!("epoch {number} stays"),
+    )
 }
 
 impl fmt::Display for KeptUntil {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeptUntil::Settled => f.write_str("until its new place is certain and forwards"),
-            KeptUntil::Dropped(after) => write!(f, "its port there is down, so it is dropped {} s after it vanished", after.as_secs()),
+            KeptUntil::Dropped(after) => write!(
+                f,
+                "its port there is down, so it is dropped {} s after it vanished",
+                after.as_secs()
+            ),
             KeptUntil::Unproven(why) => write!(f, "{why}, so it stays there: check host and cable"),
         }
     }
@@ -147,8 +184,12 @@ impl fmt::Display for KeptUntil {
 impl fmt::Display for PresenceDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PresenceDoubt::PortUp { switch, port } => write!(f, "port {port} of \"{switch}\" is up"),
-            PresenceDoubt::Unread(switch) => write!(f, "the interfaces of \"{switch}\" were not read yet"),
+            PresenceDoubt::PortUp { switch, port } => {
+                write!(f, "port {port} of \"{switch}\" is up")
+            }
+            PresenceDoubt::Unread(switch) => {
+                write!(f, "the interfaces of \"{switch}\" were not read yet")
+            }
             PresenceDoubt::SwitchSilent(switch) => write!(f, "switch \"{switch}\" does not answer"),
         }
     }
@@ -156,28 +197,44 @@ impl fmt::Display for PresenceDoubt {
 
 impl fmt::Display for FlapAlarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FlapAlarm { name, what, times, within, until } = self;
-        let (within, calm) = (within.as_millis().div_ceil(1000), format!("until it was calm, not before {} UTC", clock(*until)));
+        let FlapAlarm {
+            name,
+            what,
+            times,
+            within,
+            until,
+        } = self;
+        let (within, calm) = (
+            within.as_millis().div_ceil(1000),
+            format!("until it was calm, not before {} UTC", clock(*until)),
+        );
         match what {
             FlapSubject::Trunk(.., epoch) => write!(
                 f,
-                "{name}: flaps, {times} times in {within} s; links between switches stay as in epoch {epoch} {calm}; check cable and ports"
+                "{name}: flaps, {times} times in {within} s; links between switches stay as in \
+                 epoch {epoch} {calm}; check cable and ports"
             ),
             FlapSubject::Seat(_, host, epoch) => write!(
                 f,
-                "{name}: flaps, {times} times in {within} s; host \"{host}\" stays as in epoch {epoch} {calm}; check cable and ports"
+                "{name}: flaps, {times} times in {within} s; host \"{host}\" stays as in epoch \
+                 {epoch} {calm}; check cable and ports"
             ),
             FlapSubject::Claim(_, epoch) => write!(
                 f,
-                "{name}: its agent says another number of ranks or another address again and again, {times} times in {within} s; what epoch {epoch} has stays {calm}; check the host and its agent"
+                "{name}: its agent says another number of ranks or another address again and \
+                 again, {times} times in {within} s; what epoch {epoch} has stays {calm}; check \
+                 the host and its agent"
             ),
             FlapSubject::Cluster(_, epoch) => write!(
                 f,
-                "{name}: is another one again and again, {times} times in {within} s; what epoch {epoch} has stays {calm}; check the host and its agent"
+                "{name}: is another one again and again, {times} times in {within} s; what epoch \
+                 {epoch} has stays {calm}; check the host and its agent"
             ),
             FlapSubject::Answers(_) => write!(
                 f,
-                "{name}: answers on and off, fell silent {times} times in {within} s; what it said last stays in use while it is silent, and this is told {calm}; check the switch and the way to it"
+                "{name}: answers on and off, fell silent {times} times in {within} s; what it \
+                 said last stays in use while it is silent, and this is told {calm}; check the \
+                 switch and the way to it"
             ),
         }
     }
@@ -186,5 +243,10 @@ impl fmt::Display for FlapAlarm {
 /// The time of day, UTC.
 fn clock(at: Millis) -> String {
     let seconds = at.0 / 1000 % 86_400;
-    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }

@@ -1,4 +1,5 @@
-//! What stays as it is published while the network is in doubt: places, clusters, links between switches, and what agents say.
+//! What stays as it is published while the network is in doubt: places, clusters, links between
+//! switches, and what agents say.
 use super::candidate::{EpochCandidate, PublishedNetwork};
 use super::damping::FlapDamping;
 use inventory::Topology;
@@ -7,46 +8,107 @@ use inventory::topology::{Cluster, Link, LinkState, Node, NodeKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Puts a host back where the published network has it, and says why.
-pub(crate) fn put_back(network: &mut Topology, settled: &PublishedNetwork, host: &str, because: KeptReason) {
-    let node = || settled.network.nodes.iter().find(|n| n.name == host).cloned();
-    let named = || Node { name: host.to_owned(), kind: NodeKind::Host, chassis: None, stale: true };
+pub(crate) fn put_back(
+    network: &mut Topology,
+    settled: &PublishedNetwork,
+    host: &str,
+    because: KeptReason,
+) {
+    let node = || {
+        settled
+            .network
+            .nodes
+            .iter()
+            .find(|n| n.name == host)
+            .cloned()
+    };
+    let named = || Node {
+        name: host.to_owned(),
+        kind: NodeKind::Host,
+        chassis: None,
+        stale: true,
+    };
     if !network.nodes.iter().any(|n| n.name == host) {
         network.nodes.push(node().unwrap_or_else(named));
     }
     if let Some(link) = settled.network.links.iter().find(|l| l.b == host) {
-        let evidence = vec![Evidence::Kept { epoch: settled.number, because }];
-        network.links.push(Link { state: LinkState::Forwarding, evidence, ..link.clone() });
+        let evidence = vec![Evidence::Kept {
+            epoch: settled.number,
+            because,
+        }];
+        network.links.push(Link {
+            state: LinkState::Forwarding,
+            evidence,
+            ..link.clone()
+        });
     }
 }
 
-/// Puts hosts that keep their place into the clusters that the published network has them in: where they are not seen, nothing is told
-/// of that.
-pub(crate) fn keep_clusters(network: &mut Topology, settled: &PublishedNetwork, kept: &BTreeSet<&str>) {
-    let published = || settled.network.clusters.iter().filter(|c| c.hosts.iter().any(|h| kept.contains(h.as_str())));
-    let known: HashSet<&str> = published().flat_map(|c| &c.hosts).map(String::as_str).filter(|h| kept.contains(h)).collect();
-    network.clusters.iter_mut().for_each(|c| c.hosts.retain(|h| !known.contains(h.as_str())));
+/// Puts hosts that keep their place into the clusters that the published network has them in: where
+/// they are not seen, nothing is told of that.
+pub(crate) fn keep_clusters(
+    network: &mut Topology,
+    settled: &PublishedNetwork,
+    kept: &BTreeSet<&str>,
+) {
+    let published = || {
+        settled
+            .network
+            .clusters
+            .iter()
+            .filter(|c| c.hosts.iter().any(|h| kept.contains(h.as_str())))
+    };
+    let known: HashSet<&str> = published()
+        .flat_map(|c| &c.hosts)
+        .map(String::as_str)
+        .filter(|h| kept.contains(h))
+        .collect();
+    network
+        .clusters
+        .iter_mut()
+        .for_each(|c| c.hosts.retain(|h| !known.contains(h.as_str())));
     let placed: HashSet<&str> = network.links.iter().map(|l| l.b.as_str()).collect();
-    let now: HashMap<String, usize> =
-        network.clusters.iter().enumerate().flat_map(|(i, c)| c.hosts.iter().map(move |h| (h.clone(), i))).collect();
+    let now: HashMap<String, usize> = network
+        .clusters
+        .iter()
+        .enumerate()
+        .flat_map(|(i, c)| c.hosts.iter().map(move |h| (h.clone(), i)))
+        .collect();
     for cluster in published() {
-        let back = cluster.hosts.iter().filter(|h| known.contains(h.as_str()) && placed.contains(h.as_str())).cloned();
+        let back = cluster
+            .hosts
+            .iter()
+            .filter(|h| known.contains(h.as_str()) && placed.contains(h.as_str()))
+            .cloned();
         let same = network.clusters.iter().position(|c| c.name == cluster.name);
         // Under another name its former companions are still its companions.
         match same.or_else(|| cluster.hosts.iter().find_map(|h| now.get(h).copied())) {
             Some(at) => {
-                let position: HashMap<&str, usize> = cluster.hosts.iter().enumerate().map(|(i, h)| (h.as_str(), i)).collect();
+                let position: HashMap<&str, usize> = cluster
+                    .hosts
+                    .iter()
+                    .enumerate()
+                    .map(|(i, h)| (h.as_str(), i))
+                    .collect();
                 let hosts = &mut network.clusters[at].hosts;
                 hosts.extend(back);
                 hosts.sort_by_key(|h| position.get(h.as_str()).copied().unwrap_or(usize::MAX));
             }
-            None => network.clusters.push(Cluster { hosts: back.collect(), ..cluster.clone() }),
+            None => network.clusters.push(Cluster {
+                hosts: back.collect(),
+                ..cluster.clone()
+            }),
         }
     }
     network.clusters.retain(|c| !c.hosts.is_empty());
 }
 
 /// Puts every held host where it is published.
-pub(crate) fn freeze_hosts(damping: &FlapDamping, network: &mut Topology, settled: &PublishedNetwork) {
+pub(crate) fn freeze_hosts(
+    damping: &FlapDamping,
+    network: &mut Topology,
+    settled: &PublishedNetwork,
+) {
     for host in damping.hosts() {
         network.links.retain(|l| l.b != host);
         if settled.key.hosts.contains_key(host) {
@@ -56,29 +118,64 @@ pub(crate) fn freeze_hosts(damping: &FlapDamping, network: &mut Topology, settle
 }
 
 /// Ranks and address of every host whose agent's word is held as they are published.
-pub(crate) fn freeze_claims(damping: &FlapDamping, candidate: EpochCandidate, settled: &PublishedNetwork) -> EpochCandidate {
-    let EpochCandidate { network, mut file, .. } = candidate;
+pub(crate) fn freeze_claims(
+    damping: &FlapDamping,
+    candidate: EpochCandidate,
+    settled: &PublishedNetwork,
+) -> EpochCandidate {
+    let EpochCandidate {
+        network, mut file, ..
+    } = candidate;
     for host in damping.held_claims() {
-        if let (Some(now), Some(published)) = (file.hosts.get_mut(host), settled.key.hosts.get(host)) {
+        if let (Some(now), Some(published)) =
+            (file.hosts.get_mut(host), settled.key.hosts.get(host))
+        {
             (now.ranks, now.address) = (published.ranks, published.address);
         }
     }
     EpochCandidate::new(network, file)
 }
 
-/// The links between switches as they are published, and the clusters of hosts that did not move; hosts where they are now.
+/// The links between switches as they are published, and the clusters of hosts that did not move;
+/// hosts where they are now.
 pub(crate) fn freeze_trunks(network: &Topology, settled: &PublishedNetwork) -> Topology {
     let (now, then) = (network.kinds(), settled.network.kinds());
-    let is_host = |kinds: &HashMap<&str, NodeKind>, l: &Link| kinds.get(l.b.as_str()) == Some(&NodeKind::Host);
+    let is_host = |kinds: &HashMap<&str, NodeKind>, l: &Link| {
+        kinds.get(l.b.as_str()) == Some(&NodeKind::Host)
+    };
     let mut frozen = network.clone();
     frozen.links.retain(|l| is_host(&now, l));
-    frozen.links.extend(settled.network.links.iter().filter(|l| !is_host(&then, l)).cloned());
-    let missing: Vec<_> =
-        settled.network.nodes.iter().filter(|n| n.kind != NodeKind::Host && !now.contains_key(n.name.as_str())).cloned().collect();
+    frozen.links.extend(
+        settled
+            .network
+            .links
+            .iter()
+            .filter(|l| !is_host(&then, l))
+            .cloned(),
+    );
+    let missing: Vec<_> = settled
+        .network
+        .nodes
+        .iter()
+        .filter(|n| n.kind != NodeKind::Host && !now.contains_key(n.name.as_str()))
+        .cloned()
+        .collect();
     frozen.nodes.extend(missing);
-    let seats = |t: &Topology| -> HashMap<String, String> { t.links.iter().map(|l| (l.b.clone(), l.a.clone())).collect() };
+    let seats = |t: &Topology| -> HashMap<String, String> {
+        t.links.iter().map(|l| (l.b.clone(), l.a.clone())).collect()
+    };
     let (before, after) = (seats(&settled.network), seats(network));
     let stays = |host: &&str| before.get(*host) == after.get(*host);
-    keep_clusters(&mut frozen, settled, &settled.key.hosts.keys().map(String::as_str).filter(stays).collect());
+    keep_clusters(
+        &mut frozen,
+        settled,
+        &settled
+            .key
+            .hosts
+            .keys()
+            .map(String::as_str)
+            .filter(stays)
+            .collect(),
+    );
     frozen
 }

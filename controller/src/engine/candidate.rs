@@ -43,7 +43,11 @@ impl EpochCandidate {
 impl PublishedNetwork {
     /// A candidate once it is published.
     pub(crate) fn new(number: u64, candidate: EpochCandidate) -> PublishedNetwork {
-        PublishedNetwork { number, network: candidate.network, key: candidate.key }
+        PublishedNetwork {
+            number,
+            network: candidate.network,
+            key: candidate.key,
+        }
     }
 }
 
@@ -58,7 +62,8 @@ fn key(file: &TopologyFile) -> TopologyFile {
         }
         link.state = link.state.filter(|s| *s == LinkState::Blocked);
     }
-    key.links.sort_by(|x, y| (&x.a, &x.b, x.rate, x.state).cmp(&(&y.a, &y.b, y.rate, y.state)));
+    key.links
+        .sort_by(|x, y| (&x.a, &x.b, x.rate, x.state).cmp(&(&y.a, &y.b, y.rate, y.state)));
     key.clusters.sort_keys();
     key.clusters.values_mut().for_each(|hosts| hosts.sort());
     key
@@ -72,28 +77,50 @@ pub(crate) fn whole(
     settled: Option<&PublishedNetwork>,
 ) -> Result<EpochCandidate, Vec<TreeDoubt>> {
     let kinds = network.kinds();
-    let between = |l: &&Link| [&l.a, &l.b].iter().all(|n| matches!(kinds.get(n.as_str()), Some(NodeKind::Switch | NodeKind::Unmanaged)));
+    let between = |l: &&Link| {
+        [&l.a, &l.b].iter().all(|n| {
+            matches!(
+                kinds.get(n.as_str()),
+                Some(NodeKind::Switch | NodeKind::Unmanaged)
+            )
+        })
+    };
     let doubt = |l: &Link| match l.state {
         LinkState::Unknown if in_transition(views, l) => Some(LinkDoubt::InTransition),
         LinkState::Unknown => Some(LinkDoubt::Unsaid),
         LinkState::Forwarding if l.grade == LinkGrade::Ambiguous => Some(LinkDoubt::Ambiguous),
         LinkState::Forwarding | LinkState::Blocked => None,
     };
-    let doubtful = network.links.iter().filter(between).filter_map(|l| Some(TreeDoubt::Link(l.a.clone(), l.b.clone(), doubt(l)?)));
+    let doubtful = network
+        .links
+        .iter()
+        .filter(between)
+        .filter_map(|l| Some(TreeDoubt::Link(l.a.clone(), l.b.clone(), doubt(l)?)));
     let mut reasons: Vec<TreeDoubt> = doubtful.collect();
     let file = file(inventory, views, &network, settled);
     reasons.extend(cut_off(&file));
     if reasons.is_empty() {
         reasons.extend(file.tree().err().map(TreeDoubt::Torn));
     }
-    if reasons.is_empty() { Ok(EpochCandidate::new(network, file)) } else { Err(reasons) }
+    if reasons.is_empty() {
+        Ok(EpochCandidate::new(network, file))
+    } else {
+        Err(reasons)
+    }
 }
 
-/// The network as a topology file: hosts in inventory order, only switches and routers that forwarding links connect.
-fn file(inventory: &Inventory, views: &DeviceViews, network: &Topology, settled: Option<&PublishedNetwork>) -> TopologyFile {
+/// The network as a topology file: hosts in inventory order, only switches and routers that
+/// forwarding links connect.
+fn file(
+    inventory: &Inventory,
+    views: &DeviceViews,
+    network: &Topology,
+    settled: Option<&PublishedNetwork>,
+) -> TopologyFile {
     let mut file = network.to_file();
     let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
-    file.hosts.sort_by(|a, _, b, _| (rank(a), a).cmp(&(rank(b), b)));
+    file.hosts
+        .sort_by(|a, _, b, _| (rank(a), a).cmp(&(rank(b), b)));
     let seats = network.attachments();
     let addresses = AddressLookup::new(views);
     for (name, host) in &mut file.hosts {
@@ -101,41 +128,79 @@ fn file(inventory: &Inventory, views: &DeviceViews, network: &Topology, settled:
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
         // As stated, else as its agent says; what is published stays until an agent says so again.
         let said = || Some(addresses.of(name, seats.get(name.as_str())?.1)?.0);
-        host.address = inventory.hosts.get(name).and_then(|h| h.address).or_else(said).or_else(|| published?.address);
+        host.address = inventory
+            .hosts
+            .get(name)
+            .and_then(|h| h.address)
+            .or_else(said)
+            .or_else(|| published?.address);
     }
     let needed: HashSet<String> = file.hosts.values().map(|h| h.switch.clone()).collect();
     let reached = reached(&file);
-    file.switches.retain(|s| reached.contains(s) || needed.contains(s));
+    file.switches
+        .retain(|s| reached.contains(s) || needed.contains(s));
     file.routers.retain(|r| reached.contains(r));
-    // Whatever else is plugged in somewhere (a phone, a printer, a host nobody listed, the way to the world) matters to no schedule.
-    let cables = |file: &TopologyFile, s: &str| file.links.iter().filter(|l| l.a == s || l.b == s).count();
+    // Whatever else is plugged in somewhere (a phone, a printer, a host nobody listed, the way to
+    // the world) matters to no schedule.
+    let cables =
+        |file: &TopologyFile, s: &str| file.links.iter().filter(|l| l.a == s || l.b == s).count();
     let stranger = |s: &String| !needed.contains(s) && !inventory.switches.contains_key(s);
-    while let Some(leaf) = file.switches.iter().chain(&file.routers).find(|s| stranger(s) && cables(&file, s) < 2).cloned() {
+    while let Some(leaf) = file
+        .switches
+        .iter()
+        .chain(&file.routers)
+        .find(|s| stranger(s) && cables(&file, s) < 2)
+        .cloned()
+    {
         file.switches.retain(|s| *s != leaf);
         file.routers.retain(|r| *r != leaf);
         file.links.retain(|l| l.a != leaf && l.b != leaf);
     }
     let keep: HashSet<&String> = file.switches.iter().chain(&file.routers).collect();
-    file.links.retain(|l| keep.contains(&l.a) && keep.contains(&l.b));
+    file.links
+        .retain(|l| keep.contains(&l.a) && keep.contains(&l.b));
     file
 }
 
-/// How many ranks a host runs: as stated, else as its agent offers; what is published stays until an agent says so again.
-fn ranks(inventory: &Inventory, views: &DeviceViews, host: &str, published: Option<&topology_file::TopologyHost>) -> Option<u32> {
+/// How many ranks a host runs: as stated, else as its agent offers; what is published stays until
+/// an agent says so again.
+fn ranks(
+    inventory: &Inventory,
+    views: &DeviceViews,
+    host: &str,
+    published: Option<&topology_file::TopologyHost>,
+) -> Option<u32> {
     let stated = inventory.hosts.get(host).and_then(|h| h.ranks);
-    let offered = || views.get(host)?.host.as_ref().map(|report| report.slots).filter(|slots| SLOTS.contains(slots));
+    let offered = || {
+        views
+            .get(host)?
+            .host
+            .as_ref()
+            .map(|report| report.slots)
+            .filter(|slots| SLOTS.contains(slots))
+    };
     stated.or_else(offered).or(published.map(|h| h.ranks))
 }
 
 /// The switches that forwarding links connect to the first host's.
 fn reached(file: &TopologyFile) -> BTreeSet<String> {
     let mut near: HashMap<&str, Vec<&str>> = HashMap::new();
-    for link in file.links.iter().filter(|l| l.state != Some(LinkState::Blocked)) {
+    for link in file
+        .links
+        .iter()
+        .filter(|l| l.state != Some(LinkState::Blocked))
+    {
         near.entry(&link.a).or_default().push(&link.b);
         near.entry(&link.b).or_default().push(&link.a);
     }
     let mut reached = BTreeSet::new();
-    let mut open: Vec<&str> = file.hosts.values().next().map(|h| h.switch.as_str()).into_iter().collect();
+    let mut open: Vec<&str> = file
+        .hosts
+        .values()
+        .next()
+        .map(|h| h.switch.as_str())
+        .into_iter()
+        .collect();
     while let Some(switch) = open.pop() {
         if reached.insert(switch.to_owned()) {
             open.extend(near.get(switch).into_iter().flatten());
@@ -147,7 +212,12 @@ fn reached(file: &TopologyFile) -> BTreeSet<String> {
 /// Names the hosts that forwarding links do not reach.
 fn cut_off(file: &TopologyFile) -> Option<TreeDoubt> {
     let reached = reached(file);
-    let lost: Vec<String> = file.hosts.iter().filter(|(_, h)| !reached.contains(&h.switch)).map(|(n, _)| n.clone()).collect();
+    let lost: Vec<String> = file
+        .hosts
+        .iter()
+        .filter(|(_, h)| !reached.contains(&h.switch))
+        .map(|(n, _)| n.clone())
+        .collect();
     let from = file.hosts.keys().next()?.clone();
     (!lost.is_empty()).then_some(TreeDoubt::CutOff { from, lost })
 }
@@ -157,10 +227,19 @@ pub(crate) fn in_transition(views: &DeviceViews, link: &Link) -> bool {
     let moving = |switch: &str, port: &str| {
         let view = views.get(switch)?;
         let index = interface(view, port)?.index;
-        let port = view.bridge.as_ref()?.ports.iter().find(|p| p.if_index == index)?;
-        Some(matches!(port.state, Some(StpState::Listening | StpState::Learning)))
+        let port = view
+            .bridge
+            .as_ref()?
+            .ports
+            .iter()
+            .find(|p| p.if_index == index)?;
+        Some(matches!(
+            port.state,
+            Some(StpState::Listening | StpState::Learning)
+        ))
     };
-    link.state != LinkState::Forwarding && [moving(&link.a, &link.a_port), moving(&link.b, &link.b_port)].contains(&Some(true))
+    link.state != LinkState::Forwarding
+        && [moving(&link.a, &link.a_port), moving(&link.b, &link.b_port)].contains(&Some(true))
 }
 
 pub(crate) fn interface<'a>(view: &'a DeviceView, name: &str) -> Option<&'a InterfaceRow> {

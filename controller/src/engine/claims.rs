@@ -1,4 +1,5 @@
-//! What agents say of their own hosts and epochs hold: ranks and addresses. No cable vouches for them, so they are damped as links are.
+//! What agents say of their own hosts and epochs hold: ranks and addresses. No cable vouches for
+//! them, so they are damped as links are.
 use inventory::Topology;
 use inventory::address::AddressLookup;
 use inventory::device_view::DeviceViews;
@@ -17,12 +18,18 @@ struct AgentClaim {
 impl AgentClaim {
     /// With what was said before where nothing is said now.
     fn or(self, before: AgentClaim) -> AgentClaim {
-        AgentClaim { ranks: self.ranks.or(before.ranks), address: self.address.or(before.address) }
+        AgentClaim {
+            ranks: self.ranks.or(before.ranks),
+            address: self.address.or(before.address),
+        }
     }
 
     /// Whether something else was said before.
     fn contradicts(&self, before: &AgentClaim) -> bool {
-        before.ranks.is_some_and(|then| self.ranks != Some(then)) || before.address.is_some_and(|then| self.address != Some(then))
+        before.ranks.is_some_and(|then| self.ranks != Some(then))
+            || before
+                .address
+                .is_some_and(|then| self.address != Some(then))
     }
 }
 
@@ -32,18 +39,28 @@ pub(crate) struct AgentClaims(BTreeMap<String, AgentClaim>);
 
 impl AgentClaims {
     /// Takes what agents say now; gives the hosts of which they said something else before.
-    pub(crate) fn update(&mut self, inventory: &Inventory, views: &DeviceViews, topology: &Topology) -> Vec<String> {
+    pub(crate) fn update(
+        &mut self,
+        inventory: &Inventory,
+        views: &DeviceViews,
+        topology: &Topology,
+    ) -> Vec<String> {
         let (seats, addresses) = (topology.attachments(), AddressLookup::new(views));
         let claim = |host: &String, report: &HostReport| {
             let stated = inventory.hosts.get(host);
             let card = seats.get(host.as_str()).map(|seat| seat.1);
             AgentClaim {
                 ranks: Some(report.slots).filter(|_| stated.is_none_or(|h| h.ranks.is_none())),
-                address: card.filter(|_| stated.is_none_or(|h| h.address.is_none())).and_then(|card| Some(addresses.of(host, card)?.0)),
+                address: card
+                    .filter(|_| stated.is_none_or(|h| h.address.is_none()))
+                    .and_then(|card| Some(addresses.of(host, card)?.0)),
             }
         };
         let mut changed = Vec::new();
-        for (host, report) in views.iter().filter_map(|(name, view)| Some((name, view.host.as_ref()?))) {
+        for (host, report) in views
+            .iter()
+            .filter_map(|(name, view)| Some((name, view.host.as_ref()?)))
+        {
             let before = self.0.get(host).copied().unwrap_or_default();
             let now = claim(host, report).or(before);
             if now.contradicts(&before) {

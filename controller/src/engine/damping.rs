@@ -1,13 +1,14 @@
-//! Flapping damped: a link that goes down again and again makes no epoch each time, and neither it nor a switch that answers on and
-//! off makes a message each time.
+//! Flapping damped: a link that goes down again and again makes no epoch each time, and neither it
+//! nor a switch that answers on and off makes a message each time.
 //!
-//! Source: RFC 2439 (BGP route flap damping), 4.2 to 4.5, on links instead of routes. Each loss of a link adds a penalty,
-//! which decays by half in [`HALF_LIFE`]; a link whose penalty passes [`HOLD_ABOVE`] is held as it is published until the
-//! penalty fell below [`FREE_BELOW`], and forgotten after calm. The ceiling bounds how long that takes.
-//! What an agent says of its host (ranks, address), and the cluster a host is put into, are damped in the same way.
-//! Deviations: a link held is not taken for gone but left as published, since the schedule of the last epoch stays right
-//! whatever the network does, only slower; a change of rate, as of an aggregate that loses a member, counts half; a switch
-//! that falls silent counts as a link that is lost.
+//! Source: RFC 2439 (BGP route flap damping), 4.2 to 4.5, on links instead of routes. Each loss of
+//! a link adds a penalty, which decays by half in [`HALF_LIFE`]; a link whose penalty passes
+//! [`HOLD_ABOVE`] is held as it is published until the penalty fell below [`FREE_BELOW`], and
+//! forgotten after calm. The ceiling bounds how long that takes. What an agent says of its host
+//! (ranks, address), and the cluster a host is put into, are damped in the same way. Deviations: a
+//! link held is not taken for gone but left as published, since the schedule of the last epoch
+//! stays right whatever the network does, only slower; a change of rate, as of an aggregate that
+//! loses a member, counts half; a switch that falls silent counts as a link that is lost.
 use super::alarms::{ControllerAlarm, FlapAlarm, FlapSubject};
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::topology::{Link, NodeKind};
@@ -60,7 +61,8 @@ struct FlapRecord {
     told: Option<ReportedFlap>,
 }
 
-/// Figures of an alarm. They are told anew when they doubled or ran out, not with each loss: a message should not flap.
+/// Figures of an alarm. They are told anew when they doubled or ran out, not with each loss: a
+/// message should not flap.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct ReportedFlap {
     times: u32,
@@ -82,7 +84,9 @@ impl FlapRecord {
     /// When the penalty will have fallen so far, given calm.
     fn below(&self, penalty: f64) -> Millis {
         let half_lives = (self.penalty / penalty).log2().max(0.0);
-        self.last.after(Duration::from_millis(((half_lives * HALF_LIFE.as_millis() as f64).ceil() as u64).saturating_add(1)))
+        self.last.after(Duration::from_millis(
+            ((half_lives * HALF_LIFE.as_millis() as f64).ceil() as u64).saturating_add(1),
+        ))
     }
 
     fn add(&mut self, now: Millis, penalty: f64) {
@@ -98,16 +102,22 @@ impl FlapRecord {
     }
 
     fn tell(&mut self, now: Millis) {
-        let stale = |told: ReportedFlap| self.times >= told.times.saturating_mul(2) || now >= told.until;
+        let stale =
+            |told: ReportedFlap| self.times >= told.times.saturating_mul(2) || now >= told.until;
         if self.told.is_none_or(stale) {
             let until = self.below(FREE_BELOW);
-            self.told = Some(ReportedFlap { times: self.times, within: self.last.since(self.first), until });
+            self.told = Some(ReportedFlap {
+                times: self.times,
+                within: self.last.since(self.first),
+                until,
+            });
         }
     }
 }
 
 impl FlapDamping {
-    /// Compares two inferences in a row: links that carried frames and do not any more are lost, and so are switches that answered.
+    /// Compares two inferences in a row: links that carried frames and do not any more are lost,
+    /// and so are switches that answered.
     pub(crate) fn compare(&mut self, now: Millis, before: &Topology, after: &Topology) {
         let (then, here) = (carrying(before), carrying(after));
         for (name, (link, rate)) in then {
@@ -117,28 +127,68 @@ impl FlapDamping {
                 Some(_) => continue,
             };
             let host = before.kind(&link.b) == Some(NodeKind::Host);
-            let part = if host { DampedPart::Seat } else { DampedPart::Trunk };
-            self.lose(now, format!("link {name}"), part(link.a.clone(), link.b.clone()), penalty);
+            let part = if host {
+                DampedPart::Seat
+            } else {
+                DampedPart::Trunk
+            };
+            self.lose(
+                now,
+                format!("link {name}"),
+                part(link.a.clone(), link.b.clone()),
+                penalty,
+            );
         }
         let apart: HashMap<&str, &str> = clusters(after).collect();
         for (host, cluster) in clusters(before) {
             if apart.get(host).is_some_and(|other| *other != cluster) {
-                self.lose(now, format!("cluster of host \"{host}\""), DampedPart::Cluster(host.to_owned()), LOST);
+                self.lose(
+                    now,
+                    format!("cluster of host \"{host}\""),
+                    DampedPart::Cluster(host.to_owned()),
+                    LOST,
+                );
             }
         }
-        let answered: HashSet<&str> = before.nodes.iter().filter(|n| !n.stale).map(|n| n.name.as_str()).collect();
-        for silent in after.nodes.iter().filter(|n| n.stale && answered.contains(n.name.as_str())) {
-            self.lose(now, format!("switch \"{}\"", silent.name), DampedPart::Answers(silent.name.clone()), LOST);
+        let answered: HashSet<&str> = before
+            .nodes
+            .iter()
+            .filter(|n| !n.stale)
+            .map(|n| n.name.as_str())
+            .collect();
+        for silent in after
+            .nodes
+            .iter()
+            .filter(|n| n.stale && answered.contains(n.name.as_str()))
+        {
+            self.lose(
+                now,
+                format!("switch \"{}\"", silent.name),
+                DampedPart::Answers(silent.name.clone()),
+                LOST,
+            );
         }
     }
 
     /// An agent said something else of its host than before.
     pub(crate) fn claim_changed(&mut self, now: Millis, host: String) {
-        self.lose(now, format!("host \"{host}\""), DampedPart::Claim(host), LOST);
+        self.lose(
+            now,
+            format!("host \"{host}\""),
+            DampedPart::Claim(host),
+            LOST,
+        );
     }
 
     fn lose(&mut self, now: Millis, name: String, part: DampedPart, penalty: f64) {
-        let new = FlapRecord { part, penalty: 0.0, last: now, first: now, times: 0, told: None };
+        let new = FlapRecord {
+            part,
+            penalty: 0.0,
+            last: now,
+            first: now,
+            times: 0,
+            told: None,
+        };
         self.0.entry(name).or_insert(new).add(now, penalty);
     }
 
@@ -161,47 +211,79 @@ impl FlapDamping {
 
     /// Hosts whose place is held.
     pub(crate) fn hosts(&self) -> BTreeSet<&str> {
-        let seats = self.held().filter_map(|(_, f, _)| if let DampedPart::Seat(_, host) = &f.part { Some(host.as_str()) } else { None });
+        let seats = self.held().filter_map(|(_, f, _)| {
+            if let DampedPart::Seat(_, host) = &f.part {
+                Some(host.as_str())
+            } else {
+                None
+            }
+        });
         seats.collect()
     }
 
     /// Hosts whose cluster is held.
     pub(crate) fn clustered(&self) -> impl Iterator<Item = &str> {
-        self.held().filter_map(|(_, f, _)| if let DampedPart::Cluster(host) = &f.part { Some(host.as_str()) } else { None })
+        self.held().filter_map(|(_, f, _)| {
+            if let DampedPart::Cluster(host) = &f.part {
+                Some(host.as_str())
+            } else {
+                None
+            }
+        })
     }
 
     /// Hosts of which their agent's word is held.
     pub(crate) fn held_claims(&self) -> impl Iterator<Item = &str> {
-        self.held().filter_map(|(_, f, _)| if let DampedPart::Claim(host) = &f.part { Some(host.as_str()) } else { None })
+        self.held().filter_map(|(_, f, _)| {
+            if let DampedPart::Claim(host) = &f.part {
+                Some(host.as_str())
+            } else {
+                None
+            }
+        })
     }
 
     /// Whether anything is held as it is published.
     pub(crate) fn holds_anything(&self) -> bool {
-        self.held().any(|(_, f, _)| !matches!(f.part, DampedPart::Answers(_)))
+        self.held()
+            .any(|(_, f, _)| !matches!(f.part, DampedPart::Answers(_)))
     }
 
     /// Whether a link between switches is held.
     pub(crate) fn holds_trunks(&self) -> bool {
-        self.held().any(|(_, f, _)| matches!(f.part, DampedPart::Trunk(..)))
+        self.held()
+            .any(|(_, f, _)| matches!(f.part, DampedPart::Trunk(..)))
     }
 
     fn held(&self) -> impl Iterator<Item = (&String, &FlapRecord, ReportedFlap)> {
-        self.0.iter().filter_map(|(name, f)| Some((name, f, f.told?)))
+        self.0
+            .iter()
+            .filter_map(|(name, f)| Some((name, f, f.told?)))
     }
 
     /// Whether an alarm of the inference tells of one loss more of what is told to flap.
     pub(crate) fn covers(&self, alarm: &Alarm) -> bool {
         self.held().any(|(_, f, _)| match (&f.part, &alarm.kind) {
             (DampedPart::Seat(_, host), AlarmKind::HostUnfound(_)) => alarm.subject.is_node(host),
-            (DampedPart::Answers(switch), AlarmKind::SwitchStale { .. }) => alarm.subject.is_node(switch),
+            (DampedPart::Answers(switch), AlarmKind::SwitchStale { .. }) => {
+                alarm.subject.is_node(switch)
+            }
             _ => false,
         })
     }
 
     /// The same for an alarm of the controller's own.
     pub(crate) fn covers_controller_alarm(&self, alarm: &ControllerAlarm) -> bool {
-        let ControllerAlarm::HostKept { host, elsewhere: false, .. } = alarm else { return false };
-        self.held().any(|(_, f, _)| matches!(&f.part, DampedPart::Seat(_, seated) if seated == host))
+        let ControllerAlarm::HostKept {
+            host,
+            elsewhere: false,
+            ..
+        } = alarm
+        else {
+            return false;
+        };
+        self.held()
+            .any(|(_, f, _)| matches!(&f.part, DampedPart::Seat(_, seated) if seated == host))
     }
 
     /// What is held, how often it was lost in what time, and until when.
@@ -214,8 +296,18 @@ impl FlapDamping {
                 DampedPart::Cluster(host) => FlapSubject::Cluster(host, epoch?),
                 DampedPart::Answers(switch) => FlapSubject::Answers(switch),
             };
-            let ReportedFlap { times, within, until } = told;
-            Some(ControllerAlarm::Flaps(FlapAlarm { name: name.clone(), what, times, within, until }))
+            let ReportedFlap {
+                times,
+                within,
+                until,
+            } = told;
+            Some(ControllerAlarm::Flaps(FlapAlarm {
+                name: name.clone(),
+                what,
+                times,
+                within,
+                until,
+            }))
         };
         self.held().filter_map(alarm).collect()
     }
@@ -228,19 +320,41 @@ fn half_lives(span: Duration) -> f64 {
 
 /// Hosts with the cluster they are in.
 fn clusters(topology: &Topology) -> impl Iterator<Item = (&str, &str)> {
-    topology.clusters.iter().flat_map(|c| c.hosts.iter().map(|host| (host.as_str(), c.name.as_str())))
+    topology
+        .clusters
+        .iter()
+        .flat_map(|c| c.hosts.iter().map(|host| (host.as_str(), c.name.as_str())))
 }
 
-/// Links that carry frames, by name, with their rates. A host's own port is left out: what says it comes and goes.
+/// Links that carry frames, by name, with their rates. A host's own port is left out: what says it
+/// comes and goes.
 fn carrying(topology: &Topology) -> BTreeMap<String, (&Link, BitsPerSec)> {
     let kinds = topology.kinds();
     let name = |l: &Link| {
-        let end = |node: &str, port: &str| if port.is_empty() { node.to_owned() } else { format!("{node} ({port})") };
+        let end = |node: &str, port: &str| {
+            if port.is_empty() {
+                node.to_owned()
+            } else {
+                format!("{node} ({port})")
+            }
+        };
         let host = kinds.get(l.b.as_str()) == Some(&NodeKind::Host);
-        let (a, b) = (end(&l.a, &l.a_port), end(&l.b, if host { "" } else { &l.b_port }));
-        if host || a < b { format!("{a} - {b}") } else { format!("{b} - {a}") }
+        let (a, b) = (
+            end(&l.a, &l.a_port),
+            end(&l.b, if host { "" } else { &l.b_port }),
+        );
+        if host || a < b {
+            format!("{a} - {b}")
+        } else {
+            format!("{b} - {a}")
+        }
     };
-    topology.links.iter().filter(|l| l.carries_frames()).map(|l| (name(l), (l, l.rate_bps))).collect()
+    topology
+        .links
+        .iter()
+        .filter(|l| l.carries_frames())
+        .map(|l| (name(l), (l, l.rate_bps)))
+        .collect()
 }
 
 #[cfg(test)]

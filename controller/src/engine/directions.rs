@@ -1,13 +1,14 @@
-//! Which hosts probe the way to which: so few that thousands of hosts cost nothing, and yet every pair of segments.
+//! Which hosts probe the way to which: so few that thousands of hosts cost nothing, and yet every
+//! pair of segments.
 //!
-//! Source: own.
-//! Input: hosts with the segment they hang on (a switch, or a subnet where no switch is known), their address, and whether
-//! an agent reports for them.
-//! Guarantee: nobody probes more than [`MOST`] others. Within a round, every segment with an agent probes one of its own hosts
-//! and every other segment that has an address, as far as `MOST` a host allows; where it does not, rounds following each other
-//! go on where the former ended. Where there is room, a segment probes another by up to [`PAIRS`] hosts, each to a host of its
-//! own: a long link is told from a slow host by that. The same input gives the same answer.
-//! Cost: one to three probes for each ordered pair of segments, whatever the number of hosts on them.
+//! Source: own. Input: hosts with the segment they hang on (a switch, or a subnet where no switch
+//! is known), their address, and whether an agent reports for them. Guarantee: nobody probes more
+//! than [`MOST`] others. Within a round, every segment with an agent probes one of its own hosts
+//! and every other segment that has an address, as far as `MOST` a host allows; where it does not,
+//! rounds following each other go on where the former ended. Where there is room, a segment probes
+//! another by up to [`PAIRS`] hosts, each to a host of its own: a long link is told from a slow
+//! host by that. The same input gives the same answer. Cost: one to three probes for each ordered
+//! pair of segments, whatever the number of hosts on them.
 use inventory::host_report::{ProbeDirections, ProbeTarget};
 use inventory::units::milliseconds;
 use std::collections::BTreeMap;
@@ -50,17 +51,39 @@ struct ProbeSegment<'a> {
 /// Directions for every host. `round` counts up slowly.
 pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> DirectionsByHost {
     subjects.sort();
-    let every_ms = milliseconds::of(PER_HOST.saturating_mul(subjects.len() as u32).clamp(EVERY.0, EVERY.1));
-    let mut rota: DirectionsByHost =
-        subjects.iter().map(|s| (s.name.to_owned(), ProbeDirections { peers: Vec::new(), every_ms })).collect();
-    let segments: Vec<ProbeSegment<'_>> = subjects.chunk_by(|a, b| a.segment == b.segment).map(segment).collect();
+    let every_ms = milliseconds::of(
+        PER_HOST
+            .saturating_mul(subjects.len() as u32)
+            .clamp(EVERY.0, EVERY.1),
+    );
+    let mut rota: DirectionsByHost = subjects
+        .iter()
+        .map(|s| {
+            (
+                s.name.to_owned(),
+                ProbeDirections {
+                    peers: Vec::new(),
+                    every_ms,
+                },
+            )
+        })
+        .collect();
+    let segments: Vec<ProbeSegment<'_>> = subjects
+        .chunk_by(|a, b| a.segment == b.segment)
+        .map(segment)
+        .collect();
     for (at, segment) in segments.iter().enumerate() {
         // From the next segment on, so that each is another's first target.
-        let others: Vec<&ProbeSegment<'_>> =
-            (1..segments.len()).map(|d| &segments[(at + d) % segments.len()]).filter(|s| !s.targets.is_empty()).collect();
+        let others: Vec<&ProbeSegment<'_>> = (1..segments.len())
+            .map(|d| &segments[(at + d) % segments.len()])
+            .filter(|s| !s.targets.is_empty())
+            .collect();
         let mut direct = |prober: &str, (host, address): (&str, IpAddr)| {
             if let Some(directions) = rota.get_mut(prober) {
-                directions.peers.push(ProbeTarget { host: host.to_owned(), address });
+                directions.peers.push(ProbeTarget {
+                    host: host.to_owned(),
+                    address,
+                });
             }
         };
         if let Some(near) = segment.near() {
@@ -70,7 +93,11 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
         let room = (segment.probers.len() * (MOST - 1)).min(others.len());
         for i in 0..room {
             let other = others[(window(round, room, others.len()) + i) % others.len()];
-            let pairs = if segments.len() > FEW { 1 } else { PAIRS.min(segment.probers.len()).min(other.targets.len()) };
+            let pairs = if segments.len() > FEW {
+                1
+            } else {
+                PAIRS.min(segment.probers.len()).min(other.targets.len())
+            };
             for pair in 0..pairs {
                 let prober = segment.probers[(i + pair) % segment.probers.len()];
                 direct(prober, other.targets[(at + pair) % other.targets.len()]);
@@ -84,20 +111,43 @@ impl<'a> ProbeSegment<'a> {
     /// A host that probes, and another one of the same segment: what is near, to compare with.
     fn near(&self) -> Option<(&'a str, (&'a str, IpAddr))> {
         let prober = *self.probers.first()?;
-        Some((prober, *self.targets.iter().rev().find(|(host, _)| *host != prober)?))
+        Some((
+            prober,
+            *self
+                .targets
+                .iter()
+                .rev()
+                .find(|(host, _)| *host != prober)?,
+        ))
     }
 }
 
 fn segment<'a>(hosts: &[DirectedHost<'a>]) -> ProbeSegment<'a> {
     let probers: Vec<&str> = hosts.iter().filter(|s| s.reports).map(|s| s.name).collect();
-    let all = |awake: bool| hosts.iter().filter(move |s| s.reports || !awake).filter_map(|s| Some((s.name, s.address?)));
+    let all = |awake: bool| {
+        hosts
+            .iter()
+            .filter(move |s| s.reports || !awake)
+            .filter_map(|s| Some((s.name, s.address?)))
+    };
     let awake: Vec<_> = all(true).collect();
-    ProbeSegment { probers, targets: if awake.is_empty() { all(false).collect() } else { awake } }
+    ProbeSegment {
+        probers,
+        targets: if awake.is_empty() {
+            all(false).collect()
+        } else {
+            awake
+        },
+    }
 }
 
 /// Where a round begins among `all`, of which it covers `room`. What all fit into never moves.
 fn window(round: u64, room: usize, all: usize) -> usize {
-    if room == all { 0 } else { ((round % all as u64) as usize * room) % all }
+    if room == all {
+        0
+    } else {
+        ((round % all as u64) as usize * room) % all
+    }
 }
 
 #[cfg(test)]
@@ -106,11 +156,23 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// `each` hosts on each of `segments` switches; `reports` says by number who has an agent.
-    fn subjects(names: &[String], each: usize, reports: impl Fn(usize) -> bool) -> Vec<DirectedHost<'_>> {
+    fn subjects(
+        names: &[String],
+        each: usize,
+        reports: impl Fn(usize) -> bool,
+    ) -> Vec<DirectedHost<'_>> {
         let address = |i: usize| Some(IpAddr::from([10, 0, (i >> 8) as u8, i as u8]));
-        let subject = |(i, name): (usize, &'_ String)| (format!("s{:03}", i / each), i, name.clone());
+        let subject =
+            |(i, name): (usize, &'_ String)| (format!("s{:03}", i / each), i, name.clone());
         let all = names.iter().enumerate().map(subject).collect::<Vec<_>>();
-        all.into_iter().map(|(segment, i, _)| DirectedHost { segment, name: &names[i], address: address(i), reports: reports(i) }).collect()
+        all.into_iter()
+            .map(|(segment, i, _)| DirectedHost {
+                segment,
+                name: &names[i],
+                address: address(i),
+                reports: reports(i),
+            })
+            .collect()
     }
 
     fn names(count: usize) -> Vec<String> {
@@ -120,19 +182,36 @@ mod tests {
     /// Ordered pairs of segments a rota covers, `each` hosts on a segment.
     fn covered(rota: &DirectionsByHost, each: usize) -> BTreeSet<(usize, usize)> {
         let number = |name: &str| name[1..].parse::<usize>().unwrap() / each;
-        rota.iter().flat_map(|(host, d)| d.peers.iter().map(|p| (number(host), number(&p.host)))).collect()
+        rota.iter()
+            .flat_map(|(host, d)| d.peers.iter().map(|p| (number(host), number(&p.host))))
+            .collect()
     }
 
     #[test]
     fn every_pair_of_segments_is_probed_both_ways_by_few_probes() {
         let names = names(1000);
         let rota = assign_probes(subjects(&names, 25, |_| true), 0);
-        assert_eq!(covered(&rota, 25).iter().filter(|(a, b)| a != b).count(), 40 * 39);
-        assert_eq!(rota.values().map(|d| d.peers.len()).sum::<usize>(), 40 * 39 + 40, "one probe a pair, one for a neighbour");
-        assert!(rota.values().all(|d| d.peers.len() <= 3), "spread over the hosts");
+        assert_eq!(
+            covered(&rota, 25).iter().filter(|(a, b)| a != b).count(),
+            40 * 39
+        );
+        assert_eq!(
+            rota.values().map(|d| d.peers.len()).sum::<usize>(),
+            40 * 39 + 40,
+            "one probe a pair, one for a neighbour"
+        );
+        assert!(
+            rota.values().all(|d| d.peers.len() <= 3),
+            "spread over the hosts"
+        );
         let mut probed: BTreeMap<&str, usize> = BTreeMap::new();
-        rota.values().flat_map(|d| &d.peers).for_each(|p| *probed.entry(&p.host).or_default() += 1);
-        assert!(probed.values().all(|n| *n <= 3), "nobody answers for all: {probed:?}");
+        rota.values()
+            .flat_map(|d| &d.peers)
+            .for_each(|p| *probed.entry(&p.host).or_default() += 1);
+        assert!(
+            probed.values().all(|n| *n <= 3),
+            "nobody answers for all: {probed:?}"
+        );
         assert_eq!(rota["n0000"].every_ms, 10_000);
     }
 
@@ -145,7 +224,11 @@ mod tests {
             assert!(rota.values().all(|d| d.peers.len() <= MOST));
             seen.extend(covered(&rota, 2).into_iter().filter(|(a, b)| a != b));
         }
-        assert_eq!(seen.len(), 100 * 99, "99 others, 15 a round: all within 7 rounds");
+        assert_eq!(
+            seen.len(),
+            100 * 99,
+            "99 others, 15 a round: all within 7 rounds"
+        );
     }
 
     #[test]
@@ -156,9 +239,24 @@ mod tests {
             .flat_map(|(host, d)| d.peers.into_iter().map(move |p| (host.clone(), p.host)))
             .collect();
         let across = |from: &str, to: &str| {
-            pairs.iter().filter(|(a, b)| (a.as_str() < "n0004") == (from == "s0") && (b.as_str() < "n0004") == (to == "s0")).count()
+            pairs
+                .iter()
+                .filter(|(a, b)| {
+                    (a.as_str() < "n0004") == (from == "s0")
+                        && (b.as_str() < "n0004") == (to == "s0")
+                })
+                .count()
         };
-        assert_eq!([across("s0", "s0"), across("s0", "s1"), across("s1", "s0"), across("s1", "s1")], [1, 3, 3, 1], "{pairs:?}");
+        assert_eq!(
+            [
+                across("s0", "s0"),
+                across("s0", "s1"),
+                across("s1", "s0"),
+                across("s1", "s1")
+            ],
+            [1, 3, 3, 1],
+            "{pairs:?}"
+        );
         assert!(pairs.iter().all(|(a, b)| a != b));
     }
 
@@ -166,10 +264,16 @@ mod tests {
     fn nobody_probes_itself_or_who_has_no_address() {
         let names = names(6);
         let mut all = subjects(&names, 3, |_| true);
-        all.iter_mut().filter(|s| s.segment == "s001").for_each(|s| s.address = None);
+        all.iter_mut()
+            .filter(|s| s.segment == "s001")
+            .for_each(|s| s.address = None);
         let rota = assign_probes(all, 0);
         assert_eq!(covered(&rota, 3), BTreeSet::from([(0, 0), (1, 0)]));
-        assert_eq!(rota.len(), 6, "hosts without anything to probe report all the same");
+        assert_eq!(
+            rota.len(),
+            6,
+            "hosts without anything to probe report all the same"
+        );
     }
 
     #[test]
@@ -177,10 +281,22 @@ mod tests {
         let names = names(9);
         let mut all = subjects(&names, 3, |i| i < 3 || i == 5);
         let first = assign_probes(all.clone(), 0);
-        let targets: BTreeSet<&str> = first.values().flat_map(|d| &d.peers).map(|p| p.host.as_str()).collect();
-        assert!(targets.contains("n0005") && !targets.contains("n0003") && targets.iter().any(|t| *t > "n0005"), "{targets:?}");
+        let targets: BTreeSet<&str> = first
+            .values()
+            .flat_map(|d| &d.peers)
+            .map(|p| p.host.as_str())
+            .collect();
+        assert!(
+            targets.contains("n0005")
+                && !targets.contains("n0003")
+                && targets.iter().any(|t| *t > "n0005"),
+            "{targets:?}"
+        );
         all.reverse();
         assert_eq!(assign_probes(all, 0), first);
-        assert!(first["n0004"].peers.is_empty(), "who does not report is asked nothing");
+        assert!(
+            first["n0004"].peers.is_empty(),
+            "who does not report is asked nothing"
+        );
     }
 }

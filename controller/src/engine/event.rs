@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 
-/// What happened. Everything the core decides on comes in as one of these, so a recorded stream of them can be replayed.
+/// What happened. Everything the core decides on comes in as one of these, so a recorded stream of
+/// them can be replayed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "the large one comes once a run")]
@@ -28,7 +29,8 @@ pub enum ControllerEvent {
         /// Why the current epoch could not be read, if it could not.
         problem: Option<String>,
     },
-    /// The time [`ControllerEngine::deadline`](super::ControllerEngine::deadline) asked for has come.
+    /// The time [`ControllerEngine::deadline`](super::ControllerEngine::deadline) asked for has
+    /// come.
     Tick,
     /// A device answered, or did not.
     Observed(Observation),
@@ -141,14 +143,17 @@ pub enum ControllerEffect {
         /// The tables.
         tables: Vec<DeviceTable>,
     },
-    /// Plan and verify; answers by [`ControllerEvent::Planned`] or [`ControllerEvent::PlanFailed`]. Replaces a plan under way.
+    /// Plan and verify; answers by [`ControllerEvent::Planned`] or [`ControllerEvent::PlanFailed`].
+    /// Replaces a plan under way.
     Plan(Box<EpochOrder>),
-    /// Publish the plan; answers by [`ControllerEvent::Published`] or [`ControllerEvent::PublishFailed`].
+    /// Publish the plan; answers by [`ControllerEvent::Published`] or
+    /// [`ControllerEvent::PublishFailed`].
     Publish {
         /// Which one.
         ticket: u64,
     },
-    /// Tell agents what is wanted of them when they report next: every host of the inventory, no other.
+    /// Tell agents what is wanted of them when they report next: every host of the inventory, no
+    /// other.
     Direct(DirectionsByHost),
     /// Tell the operator.
     Say(EventLine),
@@ -175,16 +180,28 @@ impl fmt::Display for ControllerEvent {
             ControllerEvent::Started { .. } => f.write_str("started"),
             ControllerEvent::Tick => f.write_str("tick"),
             ControllerEvent::Observed(o) => write!(f, "{}: {}", o.reporter, word(&o.fact)),
-            ControllerEvent::ReportRefused { from, problem } => write!(f, "report of {from} refused: {problem}"),
+            ControllerEvent::ReportRefused { from, problem } => {
+                write!(f, "report of {from} refused: {problem}")
+            }
             ControllerEvent::Trap { source, kind } => write!(f, "trap {kind:?} from {source}"),
             ControllerEvent::Job(job) => write!(f, "job {} follows epoch {}", job.id, job.epoch),
             ControllerEvent::JobGone { id } => write!(f, "job {id} gone"),
             ControllerEvent::JobsUnread { count } => write!(f, "{count} job records not read"),
-            ControllerEvent::Trouble { about, problem } => write!(f, "trouble with {about}: {}", problem.as_deref().unwrap_or("over")),
-            ControllerEvent::Planned { ticket, summary } => write!(f, "plan {ticket} made: {} phases", summary.phases),
-            ControllerEvent::PlanFailed { ticket, problem } => write!(f, "plan {ticket} failed: {problem}"),
+            ControllerEvent::Trouble { about, problem } => write!(
+                f,
+                "trouble with {about}: {}",
+                problem.as_deref().unwrap_or("over")
+            ),
+            ControllerEvent::Planned { ticket, summary } => {
+                write!(f, "plan {ticket} made: {} phases", summary.phases)
+            }
+            ControllerEvent::PlanFailed { ticket, problem } => {
+                write!(f, "plan {ticket} failed: {problem}")
+            }
             ControllerEvent::Published { ticket } => write!(f, "plan {ticket} published"),
-            ControllerEvent::PublishFailed { ticket, problem } => write!(f, "plan {ticket} not published: {problem}"),
+            ControllerEvent::PublishFailed { ticket, problem } => {
+                write!(f, "plan {ticket} not published: {problem}")
+            }
             ControllerEvent::Measured { what } => write!(f, "new measurements: {what}"),
             ControllerEvent::InventoryChanged(_) => f.write_str("inventory changed"),
         }
@@ -201,8 +218,14 @@ fn word(fact: &DeviceFact) -> String {
         DeviceFact::Arp(_) => "arp".to_owned(),
         DeviceFact::Pulse(_) => "pulse".to_owned(),
         DeviceFact::Host(_) => "host report".to_owned(),
-        DeviceFact::Failed { table: None, problem } => format!("failed: {problem}"),
-        DeviceFact::Failed { table: Some(table), problem } => format!("{table:?} failed: {problem}"),
+        DeviceFact::Failed {
+            table: None,
+            problem,
+        } => format!("failed: {problem}"),
+        DeviceFact::Failed {
+            table: Some(table),
+            problem,
+        } => format!("{table:?} failed: {problem}"),
     }
 }
 
@@ -210,7 +233,9 @@ impl fmt::Display for ControllerEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ControllerEffect::Poll { switch } => write!(f, "poll {switch}"),
-            ControllerEffect::Read { switch, tables } if tables.len() == DeviceTable::ALL.len() => write!(f, "read {switch}: everything"),
+            ControllerEffect::Read { switch, tables } if tables.len() == DeviceTable::ALL.len() => {
+                write!(f, "read {switch}: everything")
+            }
             ControllerEffect::Read { switch, tables } => write!(f, "read {switch}: {tables:?}"),
             ControllerEffect::Plan(order) => {
                 write!(
@@ -218,12 +243,23 @@ impl fmt::Display for ControllerEffect {
                     "plan {} as epoch {}: {}",
                     order.ticket,
                     order.number,
-                    order.file.hosts.keys().cloned().collect::<Vec<_>>().join(" ")
+                    order
+                        .file
+                        .hosts
+                        .keys()
+                        .cloned()
+                        .collect::<Vec<_>>()
+                        .join(" ")
                 )
             }
             ControllerEffect::Publish { ticket } => write!(f, "publish plan {ticket}"),
             ControllerEffect::Direct(rota) => {
-                write!(f, "direct {} hosts: {} probes", rota.len(), rota.values().map(|d| d.peers.len()).sum::<usize>())
+                write!(
+                    f,
+                    "direct {} hosts: {} probes",
+                    rota.len(),
+                    rota.values().map(|d| d.peers.len()).sum::<usize>()
+                )
             }
             ControllerEffect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),
         }

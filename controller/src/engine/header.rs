@@ -22,7 +22,11 @@ pub struct ControllerOptions {
 
 impl Default for ControllerOptions {
     fn default() -> ControllerOptions {
-        ControllerOptions { directory: String::new(), gone_after: Duration::from_secs(30), patience: Duration::from_secs(10) }
+        ControllerOptions {
+            directory: String::new(),
+            gone_after: Duration::from_secs(30),
+            patience: Duration::from_secs(10),
+        }
     }
 }
 

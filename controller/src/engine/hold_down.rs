@@ -8,8 +8,9 @@ use std::time::Duration;
 const MOST_HOLDS: u32 = 10;
 /// Changes closer than this belong to one story.
 const STORY: Duration = Duration::from_secs(5);
-/// The same while everything is as published: echoes of the last change must not become the start of the next. And a hint tells of a change
-/// that follows it within this time; one that led to none is no part of any story.
+/// The same while everything is as published: echoes of the last change must not become the start
+/// of the next. And a hint tells of a change that follows it within this time; one that led to none
+/// is no part of any story.
 const ECHO: Duration = Duration::from_secs(1);
 
 /// At most this many hosts are named in one change.
@@ -37,32 +38,61 @@ pub(crate) struct HeldChange {
 impl HeldChange {
     /// Whether the change is about a switch.
     pub(crate) fn concerns(&self, switch: &str) -> bool {
-        self.touched.as_ref().is_none_or(|touched| touched.contains(switch))
+        self.touched
+            .as_ref()
+            .is_none_or(|touched| touched.contains(switch))
     }
 }
 
 /// The ends of links that are in one network only, or not alike in both.
 fn touched(before: &Topology, after: &Topology) -> BTreeSet<String> {
     let links = |t: &Topology| -> BTreeSet<_> {
-        t.links.iter().map(|l| (l.a.clone(), l.a_port.clone(), l.b.clone(), l.rate_bps, l.state)).collect()
+        t.links
+            .iter()
+            .map(|l| {
+                (
+                    l.a.clone(),
+                    l.a_port.clone(),
+                    l.b.clone(),
+                    l.rate_bps,
+                    l.state,
+                )
+            })
+            .collect()
     };
     let (before, after) = (links(before), links(after));
-    before.symmetric_difference(&after).flat_map(|(a, _, b, ..)| [a.clone(), b.clone()]).collect()
+    before
+        .symmetric_difference(&after)
+        .flat_map(|(a, _, b, ..)| [a.clone(), b.clone()])
+        .collect()
 }
 
-/// Hosts whose number of ranks is another one, by that number: a fleet's agents may all start at once.
+/// Hosts whose number of ranks is another one, by that number: a fleet's agents may all start at
+/// once.
 fn ranks(settled: &PublishedNetwork, candidate: &EpochCandidate) -> Vec<String> {
     let mut offers: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for (name, host) in &candidate.key.hosts {
-        if settled.key.hosts.get(name).is_some_and(|was| was.ranks != host.ranks) {
+        if settled
+            .key
+            .hosts
+            .get(name)
+            .is_some_and(|was| was.ranks != host.ranks)
+        {
             offers.entry(host.ranks).or_default().push(name);
         }
     }
     let told = |(ranks, hosts): (u32, Vec<&str>)| {
         let named = hosts[..hosts.len().min(NAMED)].join(", ");
-        let more = if hosts.len() > NAMED { format!(" and {} more", hosts.len() - NAMED) } else { String::new() };
+        let more = if hosts.len() > NAMED {
+            format!(" and {} more", hosts.len() - NAMED)
+        } else {
+            String::new()
+        };
         let verb = if hosts.len() == 1 { "offers" } else { "offer" };
-        format!("{named}{more} {verb} {ranks} rank{}", if ranks == 1 { "" } else { "s" })
+        format!(
+            "{named}{more} {verb} {ranks} rank{}",
+            if ranks == 1 { "" } else { "s" }
+        )
     };
     offers.into_iter().map(told).collect()
 }
@@ -92,8 +122,14 @@ impl HoldDown {
     /// Something moved: the inferred tree is another one.
     pub(crate) fn change(&mut self, now: Millis) {
         let pause = if self.calm { ECHO } else { STORY };
-        let began = self.story.filter(|(_, last)| now.since(*last) <= pause).map(|(first, _)| first);
-        let hinted = self.hints.filter(|(_, last)| now.since(*last) <= ECHO).map(|(first, _)| first);
+        let began = self
+            .story
+            .filter(|(_, last)| now.since(*last) <= pause)
+            .map(|(first, _)| first);
+        let hinted = self
+            .hints
+            .filter(|(_, last)| now.since(*last) <= ECHO)
+            .map(|(first, _)| first);
         self.story = Some((began.or(hinted).unwrap_or(now), now));
     }
 
@@ -104,27 +140,56 @@ impl HoldDown {
 
     /// When the story began that led to a candidate which is held since then.
     pub(crate) fn first_sign(&self, since: Millis) -> Millis {
-        self.story.filter(|(_, last)| since.since(*last) <= STORY).map_or(since, |(first, _)| first.min(since))
+        self.story
+            .filter(|(_, last)| since.since(*last) <= STORY)
+            .map_or(since, |(first, _)| first.min(since))
     }
 
-    /// Takes the latest candidate, `None` where there is no tree to plan on; `hold` is the hold-down.
-    pub(crate) fn consider(&mut self, now: Millis, candidate: Option<EpochCandidate>, settled: Option<&PublishedNetwork>, hold: Duration) {
+    /// Takes the latest candidate, `None` where there is no tree to plan on; `hold` is the
+    /// hold-down.
+    pub(crate) fn consider(
+        &mut self,
+        now: Millis,
+        candidate: Option<EpochCandidate>,
+        settled: Option<&PublishedNetwork>,
+        hold: Duration,
+    ) {
         let Some(candidate) = candidate.filter(|c| settled.is_none_or(|s| s.key != c.key)) else {
             self.held = None;
             return;
         };
-        if self.held.as_ref().is_some_and(|held| held.candidate.key == candidate.key) {
+        if self
+            .held
+            .as_ref()
+            .is_some_and(|held| held.candidate.key == candidate.key)
+        {
             return;
         }
         let since = self.held.as_ref().map_or(now, |held| held.since);
         let latest = since.after(hold.saturating_mul(MOST_HOLDS));
         let due = now.after(hold).min(latest);
         let changes = match settled {
-            Some(s) => diff::diff(&s.network, &candidate.network).iter().map(ToString::to_string).chain(ranks(s, &candidate)).collect(),
-            None => vec![format!("first look: {} hosts on {} switches", candidate.key.hosts.len(), candidate.key.switches.len())],
+            Some(s) => diff::diff(&s.network, &candidate.network)
+                .iter()
+                .map(ToString::to_string)
+                .chain(ranks(s, &candidate))
+                .collect(),
+            None => vec![format!(
+                "first look: {} hosts on {} switches",
+                candidate.key.hosts.len(),
+                candidate.key.switches.len()
+            )],
         };
         let touched = settled.map(|s| touched(&s.network, &candidate.network));
-        self.held = Some(HeldChange { candidate, since, from: now, due, latest, changes, touched });
+        self.held = Some(HeldChange {
+            candidate,
+            since,
+            from: now,
+            due,
+            latest,
+            changes,
+            touched,
+        });
     }
 
     /// The candidate on its way.
@@ -132,15 +197,19 @@ impl HoldDown {
         self.held.as_ref()
     }
 
-    /// The candidate, once it has held still; `reading` says that tables asked for are still to come, which
-    /// puts it off, but not for ever.
+    /// The candidate, once it has held still; `reading` says that tables asked for are still to
+    /// come, which puts it off, but not for ever.
     pub(crate) fn due_candidate(&self, now: Millis, reading: bool) -> Option<&HeldChange> {
-        self.held.as_ref().filter(|h| now >= h.due && (!reading || now >= h.latest))
+        self.held
+            .as_ref()
+            .filter(|h| now >= h.due && (!reading || now >= h.latest))
     }
 
     /// When [`HoldDown::due_candidate`] may turn.
     pub(crate) fn deadline(&self, reading: bool) -> Option<Millis> {
-        self.held.as_ref().map(|h| if reading { h.latest } else { h.due })
+        self.held
+            .as_ref()
+            .map(|h| if reading { h.latest } else { h.due })
     }
 }
 
@@ -158,7 +227,10 @@ mod tests {
         assert_eq!(b.due_candidate(Millis(499), false), None);
         b.consider(Millis(300), Some(candidate("s1")), None, HOLD);
         assert_eq!(b.due_candidate(Millis(799), false), None);
-        assert_eq!(b.due_candidate(Millis(800), false).unwrap().candidate, candidate("s1"));
+        assert_eq!(
+            b.due_candidate(Millis(800), false).unwrap().candidate,
+            candidate("s1")
+        );
         assert_eq!(b.due_candidate(Millis(800), true), None);
         assert!(b.due_candidate(Millis(5000), true).is_some());
     }
@@ -168,7 +240,12 @@ mod tests {
         let mut b = HoldDown::default();
         let mut believed_at = None;
         for t in (0..10_000).step_by(100) {
-            b.consider(Millis(t), Some(candidate(["s0", "s1"][(t / 100 % 2) as usize])), None, HOLD);
+            b.consider(
+                Millis(t),
+                Some(candidate(["s0", "s1"][(t / 100 % 2) as usize])),
+                None,
+                HOLD,
+            );
             if b.due_candidate(Millis(t), false).is_some() && believed_at.is_none() {
                 believed_at = Some(t);
             }
@@ -196,7 +273,11 @@ mod tests {
             b.change(Millis(t));
         }
         assert_eq!(b.first_sign(Millis(7000)), Millis(1000));
-        assert_eq!(b.first_sign(Millis(12_001)), Millis(12_001), "what is held since then has nothing to do with it");
+        assert_eq!(
+            b.first_sign(Millis(12_001)),
+            Millis(12_001),
+            "what is held since then has nothing to do with it"
+        );
         b.change(Millis(12_001));
         assert_eq!(b.first_sign(Millis(12_001)), Millis(12_001));
         b.set_calm(true);
@@ -211,7 +292,11 @@ mod tests {
         let mut b = HoldDown::default();
         (1..1000).for_each(|n| b.hint(Millis(100 * n)));
         b.change(Millis(100_000));
-        assert_eq!(b.first_sign(Millis(100_000)), Millis(98_900), "the first within a second of the last");
+        assert_eq!(
+            b.first_sign(Millis(100_000)),
+            Millis(98_900),
+            "the first within a second of the last"
+        );
         b.hint(Millis(200_000));
         b.change(Millis(201_001));
         assert_eq!(b.first_sign(Millis(201_001)), Millis(201_001));

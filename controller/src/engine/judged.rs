@@ -1,4 +1,5 @@
-//! What is inferred of the network and what that comes to: topology, clusters, alarms, and what flaps.
+//! What is inferred of the network and what that comes to: topology, clusters, alarms, and what
+//! flaps.
 use super::alarms::ControllerAlarm;
 use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
@@ -22,8 +23,14 @@ pub(super) struct JudgedNetwork {
 }
 
 impl JudgedNetwork {
-    /// Takes a new inference, and the hosts whose agents contradicted themselves. Returns whether the network is another one.
-    pub(super) fn infer(&mut self, now: Millis, topology: Topology, contradicted: Vec<String>) -> bool {
+    /// Takes a new inference, and the hosts whose agents contradicted themselves. Returns whether
+    /// the network is another one.
+    pub(super) fn infer(
+        &mut self,
+        now: Millis,
+        topology: Topology,
+        contradicted: Vec<String>,
+    ) -> bool {
         let differs = !diff::diff(&self.topology, &topology).is_empty();
         self.damping.compare(now, &self.topology, &topology);
         for host in contradicted {
@@ -33,10 +40,14 @@ impl JudgedNetwork {
         differs
     }
 
-    /// Takes the last judgement out where it still holds although nothing new was inferred: it was made while the same epoch was
-    /// published, and time alone changes nothing. To judge a large network costs as much as to infer it.
+    /// Takes the last judgement out where it still holds although nothing new was inferred: it was
+    /// made while the same epoch was published, and time alone changes nothing. To judge a large
+    /// network costs as much as to infer it.
     pub(super) fn take_steady(&mut self, published: Option<u64>) -> Option<NetworkJudgement> {
-        let steady = published.is_some() && published == self.epoch && self.absent.is_empty() && !self.damping.holds_anything();
+        let steady = published.is_some()
+            && published == self.epoch
+            && self.absent.is_empty()
+            && !self.damping.holds_anything();
         self.judgement.take().filter(|_| steady)
     }
 
@@ -49,8 +60,24 @@ impl JudgedNetwork {
         settled: Option<&PublishedNetwork>,
         gone_after: Duration,
     ) -> NetworkJudgement {
-        let JudgedNetwork { topology, damping, absent, .. } = self;
-        judgement::judge(now, &JudgementInput { inventory, views, topology, settled, damping, gone_after }, absent)
+        let JudgedNetwork {
+            topology,
+            damping,
+            absent,
+            ..
+        } = self;
+        judgement::judge(
+            now,
+            &JudgementInput {
+                inventory,
+                views,
+                topology,
+                settled,
+                damping,
+                gone_after,
+            },
+            absent,
+        )
     }
 
     /// Keeps a judgement, made while this epoch was published.
@@ -60,28 +87,49 @@ impl JudgedNetwork {
 
     /// When a host that is seen nowhere may be given up.
     pub(super) fn deadlines(&self, gone_after: Duration) -> impl Iterator<Item = Millis> + '_ {
-        self.absent.values().map(move |since| since.after(gone_after)).chain(self.damping.deadlines())
+        self.absent
+            .values()
+            .map(move |since| since.after(gone_after))
+            .chain(self.damping.deadlines())
     }
 
     /// Alarms of the inference of which no other alarm says more.
     pub(super) fn inferred_alarms(&self) -> impl Iterator<Item = &Alarm> {
-        self.topology.alarms.iter().filter(|a| !self.is_kept(a) && !self.damping.covers(a))
+        self.topology
+            .alarms
+            .iter()
+            .filter(|a| !self.is_kept(a) && !self.damping.covers(a))
     }
 
     /// Alarms of the judgement, and why there is no tree.
     pub(super) fn judged_alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
-        let Some(judgement) = &self.judgement else { return Vec::new() };
-        let mut alarms: Vec<ControllerAlarm> =
-            judgement.alarms.iter().filter(|a| !self.damping.covers_controller_alarm(a)).cloned().collect();
-        let doubts = judgement.candidate.as_ref().err().filter(|doubts: &&Vec<TreeDoubt>| !doubts.is_empty());
+        let Some(judgement) = &self.judgement else {
+            return Vec::new();
+        };
+        let mut alarms: Vec<ControllerAlarm> = judgement
+            .alarms
+            .iter()
+            .filter(|a| !self.damping.covers_controller_alarm(a))
+            .cloned()
+            .collect();
+        let doubts = judgement
+            .candidate
+            .as_ref()
+            .err()
+            .filter(|doubts: &&Vec<TreeDoubt>| !doubts.is_empty());
         alarms.extend(doubts.map(|doubts| ControllerAlarm::NoTree(doubts.clone(), epoch)));
         alarms
     }
 
     /// Whether the inference leaves a host out that keeps its place: the judgement says more of it.
     fn is_kept(&self, alarm: &Alarm) -> bool {
-        let (AlarmSubject::Node(name), AlarmKind::HostUnfound(_)) = (&alarm.subject, &alarm.kind) else { return false };
+        let (AlarmSubject::Node(name), AlarmKind::HostUnfound(_)) = (&alarm.subject, &alarm.kind)
+        else {
+            return false;
+        };
         let kept = |own: &ControllerAlarm| matches!(own, ControllerAlarm::HostKept { host, .. } if host == name);
-        self.judgement.as_ref().is_some_and(|judgement| judgement.alarms.iter().any(kept))
+        self.judgement
+            .as_ref()
+            .is_some_and(|judgement| judgement.alarms.iter().any(kept))
     }
 }

@@ -1,7 +1,8 @@
 //! From the inferred network to what could be published, or the reasons why nothing can.
 //!
-//! A host that is seen nowhere keeps its place until there is evidence that it is gone; that way neither a
-//! switch that stopped answering nor a cable on its way from port to port takes hosts out of a running job's tree.
+//! A host that is seen nowhere keeps its place until there is evidence that it is gone; that way
+//! neither a switch that stopped answering nor a cable on its way from port to port takes hosts out
+//! of a running job's tree.
 use super::alarms::{ControllerAlarm, KeptUntil, PresenceDoubt};
 use super::as_published;
 use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interface, whole};
@@ -42,18 +43,38 @@ pub(crate) struct JudgementInput<'a> {
 }
 
 /// Judges an inferred network at `now`. `absent` is kept up to date.
-pub(crate) fn judge(now: Millis, ground: &JudgementInput<'_>, absent: &mut AbsentHosts) -> NetworkJudgement {
-    let JudgementInput { inventory, views, topology, settled, damping, gone_after } = *ground;
+pub(crate) fn judge(
+    now: Millis,
+    ground: &JudgementInput<'_>,
+    absent: &mut AbsentHosts,
+) -> NetworkJudgement {
+    let JudgementInput {
+        inventory,
+        views,
+        topology,
+        settled,
+        damping,
+        gone_after,
+    } = *ground;
     let hosts = hosts(topology);
     let mut network = topology.clone();
-    network.links.retain(|l| carries(views, l) || !hosts.contains(l.b.as_str()));
+    network
+        .links
+        .retain(|l| carries(views, l) || !hosts.contains(l.b.as_str()));
     if let Some(settled) = settled {
         as_published::freeze_hosts(damping, &mut network, settled);
     }
     let mut kept: BTreeSet<&str> = settled.map(|_| damping.hosts()).unwrap_or_default();
     let mut alarms = Vec::new();
-    let placed: HashSet<String> = network.links.iter().filter(|l| hosts.contains(l.b.as_str())).map(|l| l.b.clone()).collect();
-    absent.retain(|host, _| !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host)));
+    let placed: HashSet<String> = network
+        .links
+        .iter()
+        .filter(|l| hosts.contains(l.b.as_str()))
+        .map(|l| l.b.clone())
+        .collect();
+    absent.retain(|host, _| {
+        !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host))
+    });
     if let Some(settled) = settled {
         for host in settled.key.hosts.keys().filter(|h| !placed.contains(*h)) {
             let since = *absent.entry(host.clone()).or_insert(now);
@@ -91,34 +112,62 @@ fn frozen(
     candidate: &EpochCandidate,
     settled: &PublishedNetwork,
 ) -> Result<EpochCandidate, Vec<TreeDoubt>> {
-    let frozen = whole(inventory, views, as_published::freeze_trunks(&candidate.network, settled), Some(settled));
+    let frozen = whole(
+        inventory,
+        views,
+        as_published::freeze_trunks(&candidate.network, settled),
+        Some(settled),
+    );
     frozen.map_err(|doubts| vec![TreeDoubt::Frozen(settled.number, doubts)])
 }
 
 /// Whether a host's link places it: it carries frames, and nothing else fits the evidence as well.
 fn carries(views: &DeviceViews, link: &Link) -> bool {
-    link.state != LinkState::Blocked && link.grade != LinkGrade::Ambiguous && !in_transition(views, link)
+    link.state != LinkState::Blocked
+        && link.grade != LinkGrade::Ambiguous
+        && !in_transition(views, link)
 }
 
-/// Whether there is evidence that a host is gone from its published place, else what is missing for it.
-fn is_gone(views: &DeviceViews, topology: &Topology, settled: &PublishedNetwork, host: &str) -> Result<(), PresenceDoubt> {
-    let Some(place) = settled.network.links.iter().find(|l| l.b == host) else { return Ok(()) };
+/// Whether there is evidence that a host is gone from its published place, else what is missing for
+/// it.
+fn is_gone(
+    views: &DeviceViews,
+    topology: &Topology,
+    settled: &PublishedNetwork,
+    host: &str,
+) -> Result<(), PresenceDoubt> {
+    let Some(place) = settled.network.links.iter().find(|l| l.b == host) else {
+        return Ok(());
+    };
     let (switch, port) = (place.a.as_str(), place.a_port.as_str());
     match views.get(switch) {
-        Some(view) if view.stale.is_none() => match view.interfaces.as_ref().map(|_| interface(view, port)) {
-            Some(Some(i)) if i.up && !topology.links.iter().any(|l| l.a == switch && l.a_port == port && l.b != host) => {
-                Err(PresenceDoubt::PortUp { switch: switch.to_owned(), port: port.to_owned() })
+        Some(view) if view.stale.is_none() => {
+            match view.interfaces.as_ref().map(|_| interface(view, port)) {
+                Some(Some(i))
+                    if i.up
+                        && !topology
+                            .links
+                            .iter()
+                            .any(|l| l.a == switch && l.a_port == port && l.b != host) =>
+                {
+                    Err(PresenceDoubt::PortUp {
+                        switch: switch.to_owned(),
+                        port: port.to_owned(),
+                    })
+                }
+                Some(_) => Ok(()),
+                None => Err(PresenceDoubt::Unread(switch.to_owned())),
             }
-            Some(_) => Ok(()),
-            None => Err(PresenceDoubt::Unread(switch.to_owned())),
-        },
-        // A switch that neither answers nor is linked to another one any more has lost power, with all hosts on it.
+        }
+        // A switch that neither answers nor is linked to another one any more has lost power, with
+        // all hosts on it.
         _ if !is_linked(topology, switch) => Ok(()),
         _ => Err(PresenceDoubt::SwitchSilent(switch.to_owned())),
     }
 }
 
-/// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is certain and forwards.
+/// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is
+/// certain and forwards.
 fn absence(
     host: &str,
     settled: &PublishedNetwork,
@@ -131,18 +180,37 @@ fn absence(
         Ok(()) => KeptUntil::Dropped(gone_after),
         Err(why) => KeptUntil::Unproven(why),
     };
-    let switch = settled.key.hosts.get(host).map(|h| h.switch.clone()).unwrap_or_default();
-    ControllerAlarm::HostKept { host: host.to_owned(), elsewhere, epoch: settled.number, switch, until }
+    let switch = settled
+        .key
+        .hosts
+        .get(host)
+        .map(|h| h.switch.clone())
+        .unwrap_or_default();
+    ControllerAlarm::HostKept {
+        host: host.to_owned(),
+        elsewhere,
+        epoch: settled.number,
+        switch,
+        until,
+    }
 }
 
 /// Whether a link leads from the switch to something that is no host.
 fn is_linked(topology: &Topology, switch: &str) -> bool {
     let hosts = hosts(topology);
-    topology.links.iter().any(|l| (l.a == switch || l.b == switch) && !hosts.contains(l.b.as_str()))
+    topology
+        .links
+        .iter()
+        .any(|l| (l.a == switch || l.b == switch) && !hosts.contains(l.b.as_str()))
 }
 
 fn hosts(topology: &Topology) -> HashSet<&str> {
-    topology.nodes.iter().filter(|n| n.kind == NodeKind::Host).map(|n| n.name.as_str()).collect()
+    topology
+        .nodes
+        .iter()
+        .filter(|n| n.kind == NodeKind::Host)
+        .map(|n| n.name.as_str())
+        .collect()
 }
 
 #[cfg(test)]

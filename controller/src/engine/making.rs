@@ -54,11 +54,22 @@ pub(super) struct EpochInMaking {
 }
 
 impl EpochInMaking {
-    /// Drops the plan of a tree that is no longer wanted. One that is being published goes on. Returns whether there was one.
+    /// Drops the plan of a tree that is no longer wanted. One that is being published goes on.
+    /// Returns whether there was one.
     pub(super) fn drop_outdated(&mut self, settled: Option<&PublishedNetwork>) -> bool {
-        let remeasured = self.task.as_ref().filter(|task| task.remeasured).and(settled);
-        let wanted = self.hold_down.held().map(|h| &h.candidate.key).or(remeasured.map(|settled| &settled.key));
-        let outdated = self.task.as_ref().is_some_and(|t| t.phase != EpochTaskPhase::Publishing && Some(&t.candidate.key) != wanted);
+        let remeasured = self
+            .task
+            .as_ref()
+            .filter(|task| task.remeasured)
+            .and(settled);
+        let wanted = self
+            .hold_down
+            .held()
+            .map(|h| &h.candidate.key)
+            .or(remeasured.map(|settled| &settled.key));
+        let outdated = self.task.as_ref().is_some_and(|t| {
+            t.phase != EpochTaskPhase::Publishing && Some(&t.candidate.key) != wanted
+        });
         if outdated {
             self.task = None;
         }
@@ -72,9 +83,14 @@ impl EpochInMaking {
 
     /// Publishes once more what could not be published, once that is due.
     pub(super) fn retry(&mut self, now: Millis) -> Option<ControllerEffect> {
-        let task = self.task.as_mut().filter(|task| matches!(task.phase, EpochTaskPhase::Failed(at) if now >= at))?;
+        let task = self
+            .task
+            .as_mut()
+            .filter(|task| matches!(task.phase, EpochTaskPhase::Failed(at) if now >= at))?;
         task.phase = EpochTaskPhase::Publishing;
-        Some(ControllerEffect::Publish { ticket: task.ticket })
+        Some(ControllerEffect::Publish {
+            ticket: task.ticket,
+        })
     }
 
     /// Orders the plan of a candidate; it is made with the newest measurements.
@@ -89,20 +105,47 @@ impl EpochInMaking {
         stages: StageTimes,
         settled: Option<&PublishedNetwork>,
     ) -> Result<ControllerEffect, NumbersExhausted> {
-        let number = self.highest.checked_add(1).ok_or(NumbersExhausted(self.highest))?;
+        let number = self
+            .highest
+            .checked_add(1)
+            .ok_or(NumbersExhausted(self.highest))?;
         self.tickets += 1;
         let ticket = self.tickets;
         let EpochCandidate { file, network, .. } = candidate.clone();
         let remeasured = settled.is_some_and(|settled| settled.key == candidate.key);
         changes.extend(self.measured.take());
         let (summary, phase, failures) = (None, EpochTaskPhase::Planning, 0);
-        self.task = Some(EpochTask { ticket, number, candidate, changes, stages, summary, phase, failures, remeasured });
-        Ok(ControllerEffect::Plan(Box::new(EpochOrder { ticket, number, at: now, file, network })))
+        self.task = Some(EpochTask {
+            ticket,
+            number,
+            candidate,
+            changes,
+            stages,
+            summary,
+            phase,
+            failures,
+            remeasured,
+        });
+        Ok(ControllerEffect::Plan(Box::new(EpochOrder {
+            ticket,
+            number,
+            at: now,
+            file,
+            network,
+        })))
     }
 
     /// A plan is made: it is to be published.
-    pub(super) fn planned(&mut self, now: Millis, ticket: u64, summary: PlanSummary) -> Option<ControllerEffect> {
-        let task = self.task.as_mut().filter(|t| t.ticket == ticket && t.phase == EpochTaskPhase::Planning)?;
+    pub(super) fn planned(
+        &mut self,
+        now: Millis,
+        ticket: u64,
+        summary: PlanSummary,
+    ) -> Option<ControllerEffect> {
+        let task = self
+            .task
+            .as_mut()
+            .filter(|t| t.ticket == ticket && t.phase == EpochTaskPhase::Planning)?;
         task.stages.planned = Some(now.since(task.stages.seen));
         task.summary = Some(summary);
         task.phase = EpochTaskPhase::Publishing;
@@ -113,12 +156,15 @@ impl EpochInMaking {
     /// There is no plan. Returns whether it was wanted.
     pub(super) fn unplannable(&mut self, ticket: u64) -> bool {
         let task = self.task.as_mut().filter(|t| t.ticket == ticket);
-        task.map(|task| task.phase = EpochTaskPhase::Unplannable).is_some()
+        task.map(|task| task.phase = EpochTaskPhase::Unplannable)
+            .is_some()
     }
 
     /// Nothing was published. Returns whether it was wanted.
     pub(super) fn failed(&mut self, now: Millis, ticket: u64) -> bool {
-        let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) else { return false };
+        let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) else {
+            return false;
+        };
         let pause = (RETRY.0 * (1 << task.failures.min(6))).min(RETRY.1);
         task.phase = EpochTaskPhase::Failed(now.after(pause));
         task.failures += 1;
@@ -126,17 +172,46 @@ impl EpochInMaking {
     }
 
     /// The epoch is published.
-    pub(super) fn published(&mut self, now: Millis, ticket: u64) -> Option<(EpochInfo, PublishedNetwork)> {
+    pub(super) fn published(
+        &mut self,
+        now: Millis,
+        ticket: u64,
+    ) -> Option<(EpochInfo, PublishedNetwork)> {
         let mut task = self.task.take_if(|t| t.ticket == ticket)?;
         task.stages.published = Some(now.since(task.stages.seen));
-        let PlanSummary { phases, bound_only, bottleneck, hosts } = task.summary.unwrap_or_default();
-        let EpochTask { number, changes, stages, .. } = task;
-        let epoch = EpochInfo { number, at: now, changes, phases, bound_only, bottleneck, hosts, stages };
+        let PlanSummary {
+            phases,
+            bound_only,
+            bottleneck,
+            hosts,
+        } = task.summary.unwrap_or_default();
+        let EpochTask {
+            number,
+            changes,
+            stages,
+            ..
+        } = task;
+        let epoch = EpochInfo {
+            number,
+            at: now,
+            changes,
+            phases,
+            bound_only,
+            bottleneck,
+            hosts,
+            stages,
+        };
         Some((epoch, PublishedNetwork::new(number, task.candidate)))
     }
 
     /// When publishing is tried again.
     pub(super) fn retry_at(&self) -> Option<Millis> {
-        self.task.as_ref().and_then(|t| if let EpochTaskPhase::Failed(at) = t.phase { Some(at) } else { None })
+        self.task.as_ref().and_then(|t| {
+            if let EpochTaskPhase::Failed(at) = t.phase {
+                Some(at)
+            } else {
+                None
+            }
+        })
     }
 }

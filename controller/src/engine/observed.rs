@@ -44,7 +44,10 @@ pub(super) enum AgentNews {
 impl ObservedNetwork {
     /// What an earlier record had seen of these switches.
     pub(super) fn resume(&mut self, inventory: &Inventory, views: DeviceViews) {
-        views.keys().filter(|name| inventory.switches.contains_key(*name)).for_each(|switch| self.reads.mark_already_read(switch));
+        views
+            .keys()
+            .filter(|name| inventory.switches.contains_key(*name))
+            .for_each(|switch| self.reads.mark_already_read(switch));
         self.views = views;
         self.dirty = true;
     }
@@ -59,35 +62,67 @@ impl ObservedNetwork {
         fx: &mut Vec<ControllerEffect>,
     ) {
         let switches = &inventory.switches;
-        let full = poll_timing::full(switches.len(), switches.get_index_of(switch).unwrap_or_default(), inventory.timing.full);
+        let full = poll_timing::full(
+            switches.len(),
+            switches.get_index_of(switch).unwrap_or_default(),
+            inventory.timing.full,
+        );
         self.reads.asked(now, switch, &tables, full);
-        fx.push(ControllerEffect::Read { switch: switch.to_owned(), tables });
+        fx.push(ControllerEffect::Read {
+            switch: switch.to_owned(),
+            tables,
+        });
     }
 
     /// Asks every switch for every table.
-    pub(super) fn read_all(&mut self, now: Millis, inventory: &Inventory, fx: &mut Vec<ControllerEffect>) {
+    pub(super) fn read_all(
+        &mut self,
+        now: Millis,
+        inventory: &Inventory,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         for switch in inventory.switches.keys() {
             self.read(now, inventory, switch, DeviceTable::ALL.to_vec(), fx);
         }
     }
 
     /// Reads what is due by the clock alone.
-    pub(super) fn read_due(&mut self, now: Millis, inventory: &Inventory, fx: &mut Vec<ControllerEffect>) {
+    pub(super) fn read_due(
+        &mut self,
+        now: Millis,
+        inventory: &Inventory,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         for switch in self.reads.due(now) {
             self.read(now, inventory, &switch, DeviceTable::ALL.to_vec(), fx);
         }
         // Nothing is put off for these: what they tell is news of their own.
         let again = self.reads.lldp_again(now).into_iter();
-        fx.extend(again.map(|switch| ControllerEffect::Read { switch, tables: vec![DeviceTable::Lldp] }));
+        fx.extend(again.map(|switch| ControllerEffect::Read {
+            switch,
+            tables: vec![DeviceTable::Lldp],
+        }));
     }
 
     /// Takes a switch's counters; gives the tables to read again. They are not applied yet.
-    pub(super) fn count(&mut self, now: Millis, observation: &Observation, pulse: &DevicePulse) -> Vec<DeviceTable> {
+    pub(super) fn count(
+        &mut self,
+        now: Millis,
+        observation: &Observation,
+        pulse: &DevicePulse,
+    ) -> Vec<DeviceTable> {
         let switch = observation.reporter.as_str();
         let view = self.views.get(switch);
-        let before = view.filter(|v| v.stale.is_none()).and_then(|v| v.pulse.as_ref());
-        let first_look = view.is_none_or(|v| v.pulse.is_none()) && self.reads.is_first_read_pending(switch);
-        let tables = if first_look { Vec::new() } else { triggers::after_pulse(before, pulse) };
+        let before = view
+            .filter(|v| v.stale.is_none())
+            .and_then(|v| v.pulse.as_ref());
+        let first_look =
+            view.is_none_or(|v| v.pulse.is_none()) && self.reads.is_first_read_pending(switch);
+        let tables = if first_look {
+            Vec::new()
+        } else {
+            triggers::after_pulse(before, pulse)
+        };
         let interfaces = view.and_then(|v| v.interfaces.as_ref());
         let rate = |index| interfaces?.iter().find(|i| i.index == index)?.rate;
         if !pulse.brief {
@@ -102,7 +137,8 @@ impl ObservedNetwork {
     /// Takes a switch's answer. Returns whether it was the last one asked for.
     pub(super) fn apply(&mut self, observation: &Observation) -> bool {
         self.dirty |= device_view::apply(&mut self.views, observation);
-        self.reads.answered(&observation.reporter, &observation.fact)
+        self.reads
+            .answered(&observation.reporter, &observation.fact)
     }
 
     /// Takes a host agent's report, or its silence.
@@ -116,7 +152,9 @@ impl ObservedNetwork {
                 return AgentNews::TwoMachines;
             }
             DeviceFact::Host(_) if was_silent => AgentNews::ReportsAgain,
-            DeviceFact::Failed { problem, .. } if !was_silent && self.views.contains_key(host) => AgentNews::FellSilent(problem.clone()),
+            DeviceFact::Failed { problem, .. } if !was_silent && self.views.contains_key(host) => {
+                AgentNews::FellSilent(problem.clone())
+            }
             DeviceFact::Host(_) => AgentNews::Nothing,
             _ => return AgentNews::Nothing,
         };
@@ -132,18 +170,29 @@ impl ObservedNetwork {
     /// Counts what passes a host's cards.
     fn measure(&mut self, at: Millis, host: &str, report: &HostReport) {
         let pulse = self.agents.pulse(host, report);
-        let rate = |number| report.nics.iter().find(|n| self.agents.number(host, &n.name) == Some(number))?.rate;
+        let rate = |number| {
+            report
+                .nics
+                .iter()
+                .find(|n| self.agents.number(host, &n.name) == Some(number))?
+                .rate
+        };
         self.meter.record(at, host, &pulse, rate);
     }
 
     /// Forgets the devices that left the inventory.
     pub(super) fn forget(&mut self, old: &Inventory, new: &Inventory) {
-        for name in old.switches.keys().filter(|n| !new.switches.contains_key(*n)) {
+        for name in old
+            .switches
+            .keys()
+            .filter(|n| !new.switches.contains_key(*n))
+        {
             self.views.remove(name);
             self.reads.forget(name);
             self.meter.forget(name);
         }
-        self.views.retain(|name, view| view.host.is_none() || new.hosts.contains_key(name));
+        self.views
+            .retain(|name, view| view.host.is_none() || new.hosts.contains_key(name));
         for name in self.agents.forget(new) {
             self.meter.forget(&name);
         }
@@ -152,30 +201,60 @@ impl ObservedNetwork {
 
     /// Whether the first look at any switch is under way.
     pub(super) fn is_looking(&self, inventory: &Inventory) -> bool {
-        inventory.switches.keys().any(|switch| self.reads.is_first_read_pending(switch))
+        inventory
+            .switches
+            .keys()
+            .any(|switch| self.reads.is_first_read_pending(switch))
     }
 
     /// The switches that said anything yet.
-    pub(super) fn switches<'a>(&'a self, inventory: &'a Inventory) -> impl Iterator<Item = (&'a String, &'a DeviceView)> {
-        self.views.iter().filter(|(name, _)| inventory.switches.contains_key(*name))
+    pub(super) fn switches<'a>(
+        &'a self,
+        inventory: &'a Inventory,
+    ) -> impl Iterator<Item = (&'a String, &'a DeviceView)> {
+        self.views
+            .iter()
+            .filter(|(name, _)| inventory.switches.contains_key(*name))
     }
 
     /// Hosts that speak no LLDP turn up in forwarding databases, which no cheap counter announces.
     pub(super) fn search(&self, inventory: &Inventory, fx: &mut Vec<ControllerEffect>) {
         for (switch, view) in self.switches(inventory).filter(|(_, v)| v.stale.is_none()) {
-            let counted = view.pulse.as_ref().is_some_and(|p| p.lldp_last_change.is_some());
-            let tables = if counted { vec![DeviceTable::Fdb] } else { vec![DeviceTable::Lldp, DeviceTable::Fdb] };
-            fx.push(ControllerEffect::Read { switch: switch.clone(), tables });
+            let counted = view
+                .pulse
+                .as_ref()
+                .is_some_and(|p| p.lldp_last_change.is_some());
+            let tables = if counted {
+                vec![DeviceTable::Fdb]
+            } else {
+                vec![DeviceTable::Lldp, DeviceTable::Fdb]
+            };
+            fx.push(ControllerEffect::Read {
+                switch: switch.clone(),
+                tables,
+            });
         }
     }
 
     /// What is wanted of each host, if that changed.
-    pub(super) fn directions(&mut self, now: Millis, inventory: &Inventory, topology: &Topology) -> Option<DirectionsByHost> {
+    pub(super) fn directions(
+        &mut self,
+        now: Millis,
+        inventory: &Inventory,
+        topology: &Topology,
+    ) -> Option<DirectionsByHost> {
         let round = self.agents.next_round(now)?;
-        self.agents.direct(directions::assign_probes(self.subjects(inventory, topology), round))
+        self.agents.direct(directions::assign_probes(
+            self.subjects(inventory, topology),
+            round,
+        ))
     }
 
-    fn subjects<'a>(&'a self, inventory: &'a Inventory, topology: &'a Topology) -> Vec<DirectedHost<'a>> {
+    fn subjects<'a>(
+        &'a self,
+        inventory: &'a Inventory,
+        topology: &'a Topology,
+    ) -> Vec<DirectedHost<'a>> {
         let seats = topology.attachments();
         let addresses = AddressLookup::new(&self.views);
         let subject = |(name, host): (&'_ String, &inventory::inventory_file::InventoryHost)| {
@@ -187,12 +266,21 @@ impl ObservedNetwork {
                 (None, Some((address, length))) => format!("net {}", network(address, length)),
                 (None, None) => format!("host {name}"),
             };
-            (segment, host.address.or(net.map(|n| n.0)), view.is_some_and(|v| v.host.is_some() && v.stale.is_none()))
+            (
+                segment,
+                host.address.or(net.map(|n| n.0)),
+                view.is_some_and(|v| v.host.is_some() && v.stale.is_none()),
+            )
         };
         let hosts = inventory.hosts.iter();
         hosts
             .map(|h| (h.0, subject(h)))
-            .map(|(name, (segment, address, reports))| DirectedHost { segment, name, address, reports })
+            .map(|(name, (segment, address, reports))| DirectedHost {
+                segment,
+                name,
+                address,
+                reports,
+            })
             .collect()
     }
 }
@@ -201,12 +289,22 @@ impl ObservedNetwork {
 fn network(address: IpAddr, length: u8) -> String {
     match address {
         IpAddr::V4(ip) => {
-            let mask = u32::MAX.checked_shl(32u32.saturating_sub(length.into())).unwrap_or(0);
-            format!("{}/{length}", std::net::Ipv4Addr::from(u32::from(ip) & mask))
+            let mask = u32::MAX
+                .checked_shl(32u32.saturating_sub(length.into()))
+                .unwrap_or(0);
+            format!(
+                "{}/{length}",
+                std::net::Ipv4Addr::from(u32::from(ip) & mask)
+            )
         }
         IpAddr::V6(ip) => {
-            let mask = u128::MAX.checked_shl(128u32.saturating_sub(length.into())).unwrap_or(0);
-            format!("{}/{length}", std::net::Ipv6Addr::from(u128::from(ip) & mask))
+            let mask = u128::MAX
+                .checked_shl(128u32.saturating_sub(length.into()))
+                .unwrap_or(0);
+            format!(
+                "{}/{length}",
+                std::net::Ipv6Addr::from(u128::from(ip) & mask)
+            )
         }
     }
 }

@@ -42,7 +42,13 @@ impl PublicRecord {
         stays(self.current())
     }
 
-    pub(super) fn say(&mut self, at: Millis, level: EventLevel, text: String, fx: &mut Vec<ControllerEffect>) {
+    pub(super) fn say(
+        &mut self,
+        at: Millis,
+        level: EventLevel,
+        text: String,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         let line = EventLine { at, level, text };
         self.lines.push_back(line.clone());
         let surplus = self.lines.len().saturating_sub(LINES);
@@ -51,12 +57,20 @@ impl PublicRecord {
     }
 
     /// Tells alarms that are new and alarms that are over.
-    pub(super) fn tell(&mut self, now: Millis, alarms: Vec<AlarmLine>, fx: &mut Vec<ControllerEffect>) {
+    pub(super) fn tell(
+        &mut self,
+        now: Millis,
+        alarms: Vec<AlarmLine>,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         let told = std::mem::replace(&mut self.alarms, alarms.clone());
         for alarm in alarms.iter().filter(|a| !told.contains(a)) {
             self.say(now, EventLevel::Warning, alarm.text.clone(), fx);
         }
-        for alarm in told.iter().filter(|t| !alarms.iter().any(|a| a.about == t.about)) {
+        for alarm in told
+            .iter()
+            .filter(|t| !alarms.iter().any(|a| a.about == t.about))
+        {
             self.say(now, EventLevel::Info, format!("over: {}", alarm.text), fx);
         }
     }
@@ -72,7 +86,9 @@ impl PublicRecord {
 
     /// Whether a trap of an unknown source is to be told now.
     pub(super) fn tells_stranger(&mut self, now: Millis) -> bool {
-        let due = self.stranger.is_none_or(|told| now.since(told) >= STRANGERS);
+        let due = self
+            .stranger
+            .is_none_or(|told| now.since(told) >= STRANGERS);
         if due {
             self.stranger = Some(now);
         }
@@ -80,7 +96,12 @@ impl PublicRecord {
     }
 
     /// An epoch is published; tells of it.
-    pub(super) fn publish(&mut self, epoch: EpochInfo, settled: PublishedNetwork, fx: &mut Vec<ControllerEffect>) {
+    pub(super) fn publish(
+        &mut self,
+        epoch: EpochInfo,
+        settled: PublishedNetwork,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         let text = format!(
             "epoch {} published: {} hosts, {}{} phases, {} ms after the first sign; {}",
             epoch.number,
@@ -100,9 +121,12 @@ impl PublicRecord {
     /// Notes when the first job took the last epoch up.
     pub(super) fn take_up(&mut self, now: Millis, record: &JobRecord) {
         // A job that began later has taken nothing up: it found the epoch there.
-        let took_up = |e: &&mut EpochInfo| record.epoch == e.number && record.started < e.at && e.stages.taken_up.is_none();
+        let took_up = |e: &&mut EpochInfo| {
+            record.epoch == e.number && record.started < e.at && e.stages.taken_up.is_none()
+        };
         if let Some(epoch) = self.epochs.last_mut().filter(took_up) {
-            // The job's clock is another machine's: its word counts only between publishing and now.
+            // The job's clock is another machine's: its word counts only between publishing and
+            // now.
             let at = record.epoch_since.clamp(epoch.at.min(now), now);
             epoch.stages.taken_up = Some(at.since(epoch.stages.seen));
         }

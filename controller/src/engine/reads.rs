@@ -7,12 +7,12 @@ use std::time::Duration;
 /// How long to wait between two searches for what is missing, at least and at most.
 const SEARCH: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// A change is put off for tables asked for. Those of a switch that takes longer than this to answer put off only what concerns
-/// that switch: a slow one must not delay what the others say.
+/// A change is put off for tables asked for. Those of a switch that takes longer than this to
+/// answer put off only what concerns that switch: a slow one must not delay what the others say.
 const PROMPT: Duration = Duration::from_secs(1);
 
-/// When a table that changed is read once more: its counter has the agent's resolution, a whole second on some, and does not tell
-/// of another change within that.
+/// When a table that changed is read once more: its counter has the agent's resolution, a whole
+/// second on some, and does not tell of another change within that.
 const AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Default)]
@@ -36,7 +36,13 @@ pub(crate) struct PendingReads {
 
 impl PendingReads {
     /// Tables of a switch are asked for; a full look puts the next one off.
-    pub(crate) fn asked(&mut self, now: Millis, switch: &str, tables: &[DeviceTable], full: Duration) {
+    pub(crate) fn asked(
+        &mut self,
+        now: Millis,
+        switch: &str,
+        tables: &[DeviceTable],
+        full: Duration,
+    ) {
         let s = self.switches.entry(switch.to_owned()).or_default();
         if s.waiting.is_empty() {
             s.since = now;
@@ -49,12 +55,18 @@ impl PendingReads {
 
     /// LLDP of a switch changed.
     pub(crate) fn lldp_changed(&mut self, now: Millis, switch: &str) {
-        self.switches.entry(switch.to_owned()).or_default().lldp_again = Some(now.after(AGAIN));
+        self.switches
+            .entry(switch.to_owned())
+            .or_default()
+            .lldp_again = Some(now.after(AGAIN));
     }
 
     /// Switches whose LLDP is to be read once more, each told once.
     pub(crate) fn lldp_again(&mut self, now: Millis) -> Vec<String> {
-        let due = self.switches.iter_mut().filter_map(|(name, s)| s.lldp_again.take_if(|at| now >= *at).map(|_| name.clone()));
+        let due = self
+            .switches
+            .iter_mut()
+            .filter_map(|(name, s)| s.lldp_again.take_if(|at| now >= *at).map(|_| name.clone()));
         due.collect()
     }
 
@@ -65,7 +77,9 @@ impl PendingReads {
 
     /// A switch answered, or did not. Returns whether that was the last thing it was asked for.
     pub(crate) fn answered(&mut self, switch: &str, fact: &DeviceFact) -> bool {
-        let Some(s) = self.switches.get_mut(switch) else { return false };
+        let Some(s) = self.switches.get_mut(switch) else {
+            return false;
+        };
         let before = s.waiting.len();
         match fact {
             DeviceFact::Failed { table: None, .. } => s.waiting.clear(),
@@ -85,9 +99,11 @@ impl PendingReads {
         self.switches.get(switch).is_none_or(|s| !s.looked)
     }
 
-    /// Whether anything asked for is still to come, soon or from one of the switches that `concerned` says.
+    /// Whether anything asked for is still to come, soon or from one of the switches that
+    /// `concerned` says.
     pub(crate) fn waiting(&self, now: Millis, concerned: impl Fn(&str) -> bool) -> bool {
-        self.prompt().any(|(switch, until)| now < until || concerned(switch))
+        self.prompt()
+            .any(|(switch, until)| now < until || concerned(switch))
     }
 
     /// Until when each switch that was asked is waited for.
@@ -98,7 +114,11 @@ impl PendingReads {
 
     /// Switches due for a full look.
     pub(crate) fn due(&self, now: Millis) -> Vec<String> {
-        self.switches.iter().filter(|(_, s)| now >= s.full_due).map(|(name, _)| name.clone()).collect()
+        self.switches
+            .iter()
+            .filter(|(_, s)| now >= s.full_due)
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     /// Forgets a switch that left the inventory.
@@ -128,12 +148,19 @@ impl PendingReads {
 
     /// The moments at which something is due.
     pub(crate) fn deadlines(&self) -> impl Iterator<Item = Millis> + '_ {
-        let switches = self.switches.values().flat_map(|s| [Some(s.full_due), s.lldp_again]).flatten();
-        switches.chain(self.search.map(|(_, due)| due)).chain(self.prompt().map(|(_, until)| until))
+        let switches = self
+            .switches
+            .values()
+            .flat_map(|s| [Some(s.full_due), s.lldp_again])
+            .flatten();
+        switches
+            .chain(self.search.map(|(_, due)| due))
+            .chain(self.prompt().map(|(_, until)| until))
     }
 }
 
-/// The table whose content or failure a fact is; `None` for a pulse, a host agent's report or a silent device.
+/// The table whose content or failure a fact is; `None` for a pulse, a host agent's report or a
+/// silent device.
 fn table(fact: &DeviceFact) -> Option<DeviceTable> {
     match fact {
         DeviceFact::System(_) => Some(DeviceTable::System),
@@ -154,8 +181,17 @@ mod tests {
     #[test]
     fn a_look_ends_with_the_last_table_or_with_silence() {
         let mut r = PendingReads::default();
-        r.asked(Millis(0), "s0", &[DeviceTable::Fdb, DeviceTable::Arp], PROMPT);
-        assert!(r.is_first_read_pending("s0") && r.is_first_read_pending("s9") && r.waiting(Millis(999), |_| false));
+        r.asked(
+            Millis(0),
+            "s0",
+            &[DeviceTable::Fdb, DeviceTable::Arp],
+            PROMPT,
+        );
+        assert!(
+            r.is_first_read_pending("s0")
+                && r.is_first_read_pending("s9")
+                && r.waiting(Millis(999), |_| false)
+        );
         assert!(
             !r.waiting(Millis(1000), |s| s == "s1") && r.waiting(Millis(1000), |s| s == "s0"),
             "too slow to wait for, unless it is about that"
@@ -163,10 +199,22 @@ mod tests {
         assert!(r.deadlines().any(|at| at == Millis(1000)));
         assert!(!r.answered("s0", &DeviceFact::Fdb(Vec::new())));
         assert!(!r.answered("s0", &DeviceFact::Fdb(Vec::new())));
-        assert!(r.answered("s0", &DeviceFact::Failed { table: Some(DeviceTable::Arp), problem: String::new() }));
+        assert!(r.answered(
+            "s0",
+            &DeviceFact::Failed {
+                table: Some(DeviceTable::Arp),
+                problem: String::new()
+            }
+        ));
         assert!(!r.is_first_read_pending("s0") && !r.waiting(Millis(0), |_| true));
         r.asked(Millis(0), "s1", &DeviceTable::ALL, PROMPT);
-        assert!(r.answered("s1", &DeviceFact::Failed { table: None, problem: String::new() }));
+        assert!(r.answered(
+            "s1",
+            &DeviceFact::Failed {
+                table: None,
+                problem: String::new()
+            }
+        ));
         assert_eq!(r.due(Millis(999)), ["s0"]);
         assert_eq!(r.due(Millis(1000)), ["s0", "s1"]);
     }
@@ -177,14 +225,22 @@ mod tests {
         assert!(r.lldp_again(Millis(9000)).is_empty());
         r.lldp_changed(Millis(0), "s0");
         r.lldp_changed(Millis(500), "s0");
-        assert!(r.lldp_again(Millis(1499)).is_empty() && r.deadlines().any(|at| at == Millis(1500)));
-        assert_eq!((r.lldp_again(Millis(1500)), r.lldp_again(Millis(1600))), (vec!["s0".to_owned()], vec![]));
+        assert!(
+            r.lldp_again(Millis(1499)).is_empty() && r.deadlines().any(|at| at == Millis(1500))
+        );
+        assert_eq!(
+            (r.lldp_again(Millis(1500)), r.lldp_again(Millis(1600))),
+            (vec!["s0".to_owned()], vec![])
+        );
     }
 
     #[test]
     fn searches_grow_rare() {
         let mut r = PendingReads::default();
-        let looks: Vec<u64> = (0..100).map(|s| s * 1000).filter(|t| r.is_search_due(Millis(*t), true)).collect();
+        let looks: Vec<u64> = (0..100)
+            .map(|s| s * 1000)
+            .filter(|t| r.is_search_due(Millis(*t), true))
+            .collect();
         assert_eq!(looks[..5], [1000, 2000, 3000, 4000, 5000]);
         assert!(looks.len() < 20, "{looks:?}");
         assert!(!r.is_search_due(Millis(200_000), false) && r.deadlines().next().is_none());

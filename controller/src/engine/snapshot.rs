@@ -23,7 +23,11 @@ impl ControllerEngine {
             switches: self.switch_status(),
             agents: self.agent_status(),
             epochs: self.told.epochs.clone(),
-            pending: self.making.hold_down.held().map(|h| PendingChange { since: h.since, due: h.due, changes: h.changes.clone() }),
+            pending: self.making.hold_down.held().map(|h| PendingChange {
+                since: h.since,
+                due: h.due,
+                changes: h.changes.clone(),
+            }),
             jobs,
             jobs_more,
             events: self.told.lines.iter().cloned().collect(),
@@ -34,12 +38,22 @@ impl ControllerEngine {
     /// Everything an operator should look at, each once.
     pub(super) fn alarms(&self) -> Vec<AlarmLine> {
         let found = self.judged.inferred_alarms();
-        let mut lines: Vec<AlarmLine> = found.map(|a| AlarmLine { about: a.subject.to_string(), text: a.to_string() }).collect();
+        let mut lines: Vec<AlarmLine> = found
+            .map(|a| AlarmLine {
+                about: a.subject.to_string(),
+                text: a.to_string(),
+            })
+            .collect();
         let epoch = self.told.current();
         let mut own = self.judged.judged_alarms(epoch);
         own.extend(self.observed.agents.alarms());
         own.extend(self.judged.damping.alarms(epoch));
-        own.extend(self.told.troubles.iter().map(|(area, problem)| ControllerAlarm::Trouble(area.clone(), problem.clone())));
+        own.extend(
+            self.told
+                .troubles
+                .iter()
+                .map(|(area, problem)| ControllerAlarm::Trouble(area.clone(), problem.clone())),
+        );
         lines.extend(own.iter().map(ControllerAlarm::line));
         lines.sort();
         lines.dedup();
@@ -52,7 +66,12 @@ impl ControllerEngine {
             _ => self.told.settled.as_ref().and_then(|s| s.key.tree().ok()),
         };
         let figures = tree.map(|t| AlltoallLoads::of(&t));
-        self.judged.topology.links.iter().map(|link| self.load(link, figures.as_ref())).collect()
+        self.judged
+            .topology
+            .links
+            .iter()
+            .map(|link| self.load(link, figures.as_ref()))
+            .collect()
     }
 
     fn load(&self, link: &Link, figures: Option<&AlltoallLoads>) -> LinkLoad {
@@ -76,24 +95,50 @@ impl ControllerEngine {
         let at = |node: &str, port: &str| {
             let interfaces = self.observed.views.get(node)?.interfaces.as_ref();
             let row = || interfaces?.iter().find(|i| i.name == port).map(|i| i.index);
-            self.observed.meter.rate(node, row().or_else(|| self.observed.agents.number(node, port))?)
+            self.observed.meter.rate(
+                node,
+                row().or_else(|| self.observed.agents.number(node, port))?,
+            )
         };
         let sum = |switch: &str, ports: Vec<&str>| {
-            let total = ports.into_iter().filter_map(|p| at(switch, p)).reduce(InterfaceLoad::plus)?;
+            let total = ports
+                .into_iter()
+                .filter_map(|p| at(switch, p))
+                .reduce(InterfaceLoad::plus)?;
             Some((total.outward, total.inward))
         };
-        let end = |switch: &str, port: &str, members: Vec<&str>| sum(switch, vec![port]).or_else(|| sum(switch, members));
-        end(&link.a, &link.a_port, link.members.iter().map(|m| m.a_port.as_str()).collect()).or_else(|| {
-            end(&link.b, &link.b_port, link.members.iter().map(|m| m.b_port.as_str()).collect()).map(|(out, inward)| (inward, out))
+        let end = |switch: &str, port: &str, members: Vec<&str>| {
+            sum(switch, vec![port]).or_else(|| sum(switch, members))
+        };
+        end(
+            &link.a,
+            &link.a_port,
+            link.members.iter().map(|m| m.a_port.as_str()).collect(),
+        )
+        .or_else(|| {
+            end(
+                &link.b,
+                &link.b_port,
+                link.members.iter().map(|m| m.b_port.as_str()).collect(),
+            )
+            .map(|(out, inward)| (inward, out))
         })
     }
 
     /// Hosts by what their agents said last; the load is that of the card on the host's cable.
     fn agent_status(&self) -> Vec<AgentStatus> {
-        let cards: HashMap<&str, &str> = self.judged.topology.links.iter().map(|l| (l.b.as_str(), l.b_port.as_str())).collect();
+        let cards: HashMap<&str, &str> = self
+            .judged
+            .topology
+            .links
+            .iter()
+            .map(|l| (l.b.as_str(), l.b_port.as_str()))
+            .collect();
         let status = |(name, view): (&String, &DeviceView)| {
             let report = view.host.as_ref()?;
-            let number = cards.get(name.as_str()).and_then(|card| self.observed.agents.number(name, card));
+            let number = cards
+                .get(name.as_str())
+                .and_then(|card| self.observed.agents.number(name, card));
             let rate = number.and_then(|n| self.observed.meter.rate(name, n));
             let way = |p: &ProbedPath| PathStatus {
                 to: p.to.clone(),
@@ -120,9 +165,13 @@ impl ControllerEngine {
                 name: name.clone(),
                 address: switch.address.to_string(),
                 seen: view.and_then(|v| v.seen),
-                problem: view.and_then(|v| v.stale.as_ref()).map(|(_, problem)| problem.clone()),
+                problem: view
+                    .and_then(|v| v.stale.as_ref())
+                    .map(|(_, problem)| problem.clone()),
                 root_bridge: self.judged.topology.is_root_bridge(name),
-                top_changes: view.and_then(|v| v.pulse.as_ref()).and_then(|p| p.top_changes),
+                top_changes: view
+                    .and_then(|v| v.pulse.as_ref())
+                    .and_then(|p| p.top_changes),
             }
         };
         self.inventory.switches.iter().map(status).collect()
@@ -149,14 +198,25 @@ impl AlltoallLoads {
             Some((pair(tree.name(from), tree.name(to)), loads[2 * v as usize]))
         });
         let unit = bound::slowest_host_link(tree).unwrap_or(BitsPerSec::GIGABIT);
-        AlltoallLoads { most: loads.iter().copied().max().unwrap_or(0), loads: named.collect(), unit }
+        AlltoallLoads {
+            most: loads.iter().copied().max().unwrap_or(0),
+            loads: named.collect(),
+            unit,
+        }
     }
 
     fn load(&self, link: &Link) -> Option<u64> {
-        self.loads.get(&pair(&link.a, &link.b)).copied().filter(|_| link.state != LinkState::Blocked)
+        self.loads
+            .get(&pair(&link.a, &link.b))
+            .copied()
+            .filter(|_| link.state != LinkState::Blocked)
     }
 }
 
 fn pair(a: &str, b: &str) -> (String, String) {
-    if a < b { (a.to_owned(), b.to_owned()) } else { (b.to_owned(), a.to_owned()) }
+    if a < b {
+        (a.to_owned(), b.to_owned())
+    } else {
+        (b.to_owned(), a.to_owned())
+    }
 }

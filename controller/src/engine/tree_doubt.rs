@@ -41,13 +41,19 @@ impl fmt::Display for TreeDoubt {
             TreeDoubt::Link(a, b, doubt) => write!(f, "link {a}-{b}: {doubt}"),
             TreeDoubt::CutOff { from, lost } => write!(
                 f,
-                "no forwarding link leads from \"{from}\" to {}; where a router joins them that cannot be asked, state it under routers and its cables under links in the inventory",
+                "no forwarding link leads from \"{from}\" to {}; where a router joins them that \
+                 cannot be asked, state it under routers and its cables under links in the \
+                 inventory",
                 lost.join(", ")
             ),
             TreeDoubt::Torn(error) => write!(f, "{error}"),
             TreeDoubt::Frozen(epoch, doubts) => {
                 let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
-                write!(f, "a link between switches flaps, and with those of epoch {epoch}: {}", doubts.join("; "))
+                write!(
+                    f,
+                    "a link between switches flaps, and with those of epoch {epoch}: {}",
+                    doubts.join("; ")
+                )
             }
             TreeDoubt::SwitchSilent(switch) => write!(f, "switch \"{switch}\" does not answer"),
             TreeDoubt::HostUnseen(host) => write!(f, "host \"{host}\" is not seen yet"),

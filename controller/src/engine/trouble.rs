@@ -55,9 +55,18 @@ const NAMES: [(TroubleArea, &str); 14] = [
     (TroubleArea::Plan, "plan"),
     (TroubleArea::Publish, "publish"),
     (TroubleArea::Stalled(StalledWork::Start), "start stalled"),
-    (TroubleArea::Stalled(StalledWork::Planning), "planning stalled"),
-    (TroubleArea::Stalled(StalledWork::Publishing), "publishing stalled"),
-    (TroubleArea::Stalled(StalledWork::Measurements), "measurements stalled"),
+    (
+        TroubleArea::Stalled(StalledWork::Planning),
+        "planning stalled",
+    ),
+    (
+        TroubleArea::Stalled(StalledWork::Publishing),
+        "publishing stalled",
+    ),
+    (
+        TroubleArea::Stalled(StalledWork::Measurements),
+        "measurements stalled",
+    ),
     (TroubleArea::Stalled(StalledWork::Jobs), "jobs stalled"),
 ];
 
@@ -65,7 +74,12 @@ impl fmt::Display for TroubleArea {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TroubleArea::Other(name) => f.write_str(name),
-            area => f.write_str(NAMES.iter().find(|(named, _)| named == area).map_or("", |(_, name)| name)),
+            area => f.write_str(
+                NAMES
+                    .iter()
+                    .find(|(named, _)| named == area)
+                    .map_or("", |(_, name)| name),
+            ),
         }
     }
 }
@@ -96,9 +110,18 @@ mod tests {
     #[test]
     fn every_area_is_known_again_and_what_another_version_named_is_kept() {
         for (area, name) in NAMES {
-            assert_eq!((area.to_string().as_str(), &TroubleArea::from(name.to_owned())), (name, &area));
+            assert_eq!(
+                (
+                    area.to_string().as_str(),
+                    &TroubleArea::from(name.to_owned())
+                ),
+                (name, &area)
+            );
         }
         let other: TroubleArea = serde_json::from_str("\"weather\"").unwrap();
-        assert_eq!((serde_json::to_string(&other).unwrap().as_str(), other), ("\"weather\"", TroubleArea::Other("weather".into())));
+        assert_eq!(
+            (serde_json::to_string(&other).unwrap().as_str(), other),
+            ("\"weather\"", TroubleArea::Other("weather".into()))
+        );
     }
 }

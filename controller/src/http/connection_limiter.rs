@@ -1,8 +1,10 @@
-//! Who is connected to the API, and for how long: no flood takes the controller's file descriptors or keeps others out.
+//! Who is connected to the API, and for how long: no flood takes the controller's file descriptors
+//! or keeps others out.
 //!
-//! Each stage of a connection but following events ends after [`PATIENCE`] or [`WORK`], whoever is at the other end. There is
-//! room for so many connections in total and for an eighth of them from one address. Who comes to a full house takes the place of
-//! the connection that has waited longest without a request; those with a request at work, and viewers that follow events, stay.
+//! Each stage of a connection but following events ends after [`PATIENCE`] or [`WORK`], whoever is
+//! at the other end. There is room for so many connections in total and for an eighth of them from
+//! one address. Who comes to a full house takes the place of the connection that has waited longest
+//! without a request; those with a request at work, and viewers that follow events, stay.
 use super::rate_limiter::RateLimiter;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How long a handshake and a header may take to come in, a connection may be idle, and an answer or an event may take to go out.
+/// How long a handshake and a header may take to come in, a connection may be idle, and an answer
+/// or an event may take to go out.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a request may be at work; its body has its own, shorter time.
 const WORK: Duration = Duration::from_secs(15);
@@ -72,19 +75,44 @@ impl ConnectionLimiter {
     /// Room for half of the `files` the process may open: the other half is the controller's own.
     pub(super) fn new(files: usize) -> ConnectionLimiter {
         let room = (files / 2).clamp(SHARE, MOST);
-        ConnectionLimiter(Arc::new(Mutex::new(ConnectionTable { room, guests: HashMap::new(), next: 0, told: TOLD })))
+        ConnectionLimiter(Arc::new(Mutex::new(ConnectionTable {
+            room,
+            guests: HashMap::new(),
+            next: 0,
+            told: TOLD,
+        })))
     }
 
-    /// Lets a connection in, if need be in another's place; gives with it what resolves when it has to go.
-    pub(super) fn admit(&self, from: IpAddr, now: Instant) -> Option<(Arc<ApiConnection>, oneshot::Receiver<()>)> {
+    /// Lets a connection in, if need be in another's place; gives with it what resolves when it has
+    /// to go.
+    pub(super) fn admit(
+        &self,
+        from: IpAddr,
+        now: Instant,
+    ) -> Option<(Arc<ApiConnection>, oneshot::Receiver<()>)> {
         let (stay, gone) = oneshot::channel();
-        let number = self.book().admit(OpenConnection { home: home(from), stage: ConnectionStage::Waiting, since: now, _stay: stay })?;
-        Some((Arc::new(ApiConnection { lobby: self.clone(), number }), gone))
+        let number = self.book().admit(OpenConnection {
+            home: home(from),
+            stage: ConnectionStage::Waiting,
+            since: now,
+            _stay: stay,
+        })?;
+        Some((
+            Arc::new(ApiConnection {
+                lobby: self.clone(),
+                number,
+            }),
+            gone,
+        ))
     }
 
     /// Ends the connections that take too long.
     pub(super) fn sweep(&self, now: Instant) {
-        self.book().guests.retain(|_, g| g.stage.limit().is_none_or(|limit| now.saturating_duration_since(g.since) < limit));
+        self.book().guests.retain(|_, g| {
+            g.stage
+                .limit()
+                .is_none_or(|limit| now.saturating_duration_since(g.since) < limit)
+        });
     }
 
     fn book(&self) -> MutexGuard<'_, ConnectionTable> {
@@ -98,13 +126,25 @@ impl ConnectionTable {
         if has_share || self.guests.len() >= self.room {
             if self.told.take(guest.since).is_ok() {
                 let (home, share, room) = (guest.home, self.share(), self.room);
-                let full = if has_share { format!("{home} has its {share}, all for one address") } else { format!("all {room} are taken") };
+                let full = if has_share {
+                    format!("{home} has its {share}, all for one address")
+                } else {
+                    format!("all {room} are taken")
+                };
                 tracing::warn!(
-                    "API: connections: {full}; each new one takes the place of the one that has waited longest without a request"
+                    "API: connections: {full}; each new one takes the place of the one that has \
+                     waited longest without a request"
                 );
             }
-            let waits = |g: &OpenConnection| g.stage == ConnectionStage::Waiting && (!has_share || g.home == guest.home);
-            let longest = self.guests.iter().filter(|(_, g)| waits(g)).min_by_key(|(_, g)| g.since).map(|(number, _)| *number)?;
+            let waits = |g: &OpenConnection| {
+                g.stage == ConnectionStage::Waiting && (!has_share || g.home == guest.home)
+            };
+            let longest = self
+                .guests
+                .iter()
+                .filter(|(_, g)| waits(g))
+                .min_by_key(|(_, g)| g.since)
+                .map(|(number, _)| *number)?;
             self.guests.remove(&longest);
         }
         self.next += 1;
@@ -124,7 +164,8 @@ impl ConnectionTable {
     fn follow(&mut self, number: u64) -> Option<()> {
         let home = self.guests.get(&number)?.home;
         let viewers = self.of(home).filter(|g| g.stage.is_viewer()).count();
-        (viewers < self.share().div_ceil(2)).then(|| self.change(number, ConnectionStage::Following))
+        (viewers < self.share().div_ceil(2))
+            .then(|| self.change(number, ConnectionStage::Following))
     }
 
     fn change(&mut self, number: u64, stage: ConnectionStage) {
@@ -170,8 +211,13 @@ pub(super) struct ActiveRequest(Arc<ApiConnection>);
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
         let mut book = self.0.lobby.book();
-        if book.guests.get(&self.0.number).is_some_and(|g| g.stage == ConnectionStage::Working) {
-            book.change(self.0.number, ConnectionStage::Waiting); // Not so where it made a viewer of the connection.
+        if book
+            .guests
+            .get(&self.0.number)
+            .is_some_and(|g| g.stage == ConnectionStage::Working)
+        {
+            // Not so where it made a viewer of the connection.
+            book.change(self.0.number, ConnectionStage::Waiting);
         }
     }
 }
@@ -197,7 +243,8 @@ impl Drop for EventViewer {
     }
 }
 
-/// All that one machine may call itself is one address: 127.0.0.0/8, and an IPv6 network of 64 bits (RFC 4291, 2.5.4).
+/// All that one machine may call itself is one address: 127.0.0.0/8, and an IPv6 network of 64 bits
+/// (RFC 4291, 2.5.4).
 fn home(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V4(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
@@ -226,13 +273,23 @@ mod tests {
     }
 
     /// Guests of one address that come one after the other.
-    fn come(lobby: &ConnectionLimiter, from: &str, count: usize, start: Instant) -> Vec<AdmittedConnection> {
+    fn come(
+        lobby: &ConnectionLimiter,
+        from: &str,
+        count: usize,
+        start: Instant,
+    ) -> Vec<AdmittedConnection> {
         let at = |n: usize| start + Duration::from_micros(n as u64);
-        (0..count).map(|n| lobby.admit(from.parse().unwrap(), at(n)).expect("room")).collect()
+        (0..count)
+            .map(|n| lobby.admit(from.parse().unwrap(), at(n)).expect("room"))
+            .collect()
     }
 
     fn staying(guests: &mut [AdmittedConnection]) -> usize {
-        guests.iter_mut().filter_map(|g| stays(g).then_some(())).count()
+        guests
+            .iter_mut()
+            .filter_map(|g| stays(g).then_some(()))
+            .count()
     }
 
     #[test]
@@ -248,8 +305,13 @@ mod tests {
     fn a_full_house_makes_room_and_keeps_requests_at_work_and_viewers() {
         let (lobby, now) = lobby();
         let mut busy = come(&lobby, "10.0.9.1", 2, now);
-        let (_work, _view) = (busy[0].0.start_request(), busy[1].0.start_following().unwrap());
-        let mut flood: Vec<AdmittedConnection> = (1..200).flat_map(|n| come(&lobby, &format!("10.0.1.{n}"), 2, now + n * SECOND)).collect();
+        let (_work, _view) = (
+            busy[0].0.start_request(),
+            busy[1].0.start_following().unwrap(),
+        );
+        let mut flood: Vec<AdmittedConnection> = (1..200)
+            .flat_map(|n| come(&lobby, &format!("10.0.1.{n}"), 2, now + n * SECOND))
+            .collect();
         assert_eq!((staying(&mut flood), staying(&mut busy)), (ROOM - 2, 2));
     }
 
@@ -270,7 +332,10 @@ mod tests {
     fn half_of_an_address_may_follow_events() {
         let (lobby, now) = lobby();
         let guests = come(&lobby, "10.0.0.1", ALONE, now);
-        let viewers: Vec<_> = guests.iter().filter_map(|g| g.0.start_following()).collect();
+        let viewers: Vec<_> = guests
+            .iter()
+            .filter_map(|g| g.0.start_following())
+            .collect();
         assert_eq!(viewers.len(), ALONE / 2);
         drop(viewers);
         assert!(guests[0].0.start_following().is_some());
@@ -280,8 +345,11 @@ mod tests {
     fn every_stage_ends_but_following() {
         let (lobby, _) = lobby();
         let mut guests = come(&lobby, "10.0.0.1", 4, Instant::now());
-        let (_work, ready, given) =
-            (guests[1].0.start_request(), guests[2].0.start_following().unwrap(), guests[3].0.start_following().unwrap());
+        let (_work, ready, given) = (
+            guests[1].0.start_request(),
+            guests[2].0.start_following().unwrap(),
+            guests[3].0.start_following().unwrap(),
+        );
         ready.mark_ready();
         given.mark_event_given();
         let now = Instant::now();
@@ -306,7 +374,12 @@ mod tests {
 
     #[test]
     fn a_machine_is_one_address() {
-        for (all, one) in [("127.9.8.7", "127.0.0.1"), ("::ffff:10.0.0.1", "10.0.0.1"), ("2001:db8::7:1", "2001:db8::"), ("::1", "::1")] {
+        for (all, one) in [
+            ("127.9.8.7", "127.0.0.1"),
+            ("::ffff:10.0.0.1", "10.0.0.1"),
+            ("2001:db8::7:1", "2001:db8::"),
+            ("::1", "::1"),
+        ] {
             assert_eq!(home(all.parse().unwrap()).to_string(), one);
         }
     }

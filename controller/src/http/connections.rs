@@ -28,7 +28,12 @@ const SWEEP: Duration = Duration::from_secs(1);
 const HEADER: usize = 16 << 10;
 
 /// Serves until its task is dropped, and every connection with it.
-pub(super) async fn serve(listener: TcpListener, tls: Option<TlsCertificate>, router: Router, lobby: ConnectionLimiter) {
+pub(super) async fn serve(
+    listener: TcpListener,
+    tls: Option<TlsCertificate>,
+    router: Router,
+    lobby: ConnectionLimiter,
+) {
     let mut connections = JoinSet::new();
     let mut sweep = tokio::time::interval(SWEEP);
     loop {
@@ -41,7 +46,8 @@ pub(super) async fn serve(listener: TcpListener, tls: Option<TlsCertificate>, ro
                             tokio::select! { () = serving => {}, _ = gone => {} }
                         });
                     }
-                    tokio::task::yield_now().await; // Who came before has its request read before somebody takes its place.
+                    // Who came before has its request read before somebody takes its place.
+                    tokio::task::yield_now().await;
                 }
                 Err(e) => refused(&e).await,
             },
@@ -53,13 +59,24 @@ pub(super) async fn serve(listener: TcpListener, tls: Option<TlsCertificate>, ro
 
 /// A client that left before its turn is no news; anything else is the system's own trouble.
 async fn refused(error: &io::Error) {
-    if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted) {
+    if !matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted
+    ) {
         tracing::warn!("API: no connection accepted: {error}; tried again");
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-async fn converse(stream: TcpStream, from: SocketAddr, tls: Option<TlsCertificate>, router: Router, caller: Arc<ApiConnection>) {
+async fn converse(
+    stream: TcpStream,
+    from: SocketAddr,
+    tls: Option<TlsCertificate>,
+    router: Router,
+    caller: Arc<ApiConnection>,
+) {
     let ended = match tls {
         None => exchange(stream, from, router, caller).await,
         Some(tls) => match tls::handshake(&tls, stream).await {
@@ -94,14 +111,21 @@ async fn exchange(
             answer
         }
     });
-    Ok(http1::Builder::new().max_buf_size(HEADER).serve_connection(TokioIo::new(stream), service).await?)
+    Ok(http1::Builder::new()
+        .max_buf_size(HEADER)
+        .serve_connection(TokioIo::new(stream), service)
+        .await?)
 }
 
-/// Sends requests away whose body has a transfer coding: with a length besides, two readers could disagree on where it ends (RFC
-/// 9112, 6.3), and no client needs one.
+/// Sends requests away whose body has a transfer coding: with a length besides, two readers could
+/// disagree on where it ends (RFC 9112, 6.3), and no client needs one.
 pub(super) async fn refuse_transfer_coding(request: Request, next: Next) -> Response {
     if request.headers().contains_key(header::TRANSFER_ENCODING) {
-        return (StatusCode::LENGTH_REQUIRED, "expected Content-Length and no Transfer-Encoding\n").into_response();
+        return (
+            StatusCode::LENGTH_REQUIRED,
+            "expected Content-Length and no Transfer-Encoding\n",
+        )
+            .into_response();
     }
     next.run(request).await
 }

@@ -1,4 +1,5 @@
-//! How often something may happen: the generic cell rate algorithm (ITU-T I.371, annex A) in one number.
+//! How often something may happen: the generic cell rate algorithm (ITU-T I.371, annex A) in one
+//! number.
 use std::time::{Duration, Instant};
 
 /// One every `period` on average, up to `burst` at once.
@@ -12,7 +13,11 @@ pub(super) struct RateLimiter {
 
 impl RateLimiter {
     pub(super) const fn new(period: Duration, burst: u32) -> RateLimiter {
-        RateLimiter { period, burst, due: None }
+        RateLimiter {
+            period,
+            burst,
+            due: None,
+        }
     }
 
     /// Lets one happen, or says how long to wait.
@@ -36,9 +41,18 @@ mod tests {
     fn a_burst_passes_and_then_one_a_period() {
         let (start, second) = (Instant::now(), Duration::from_secs(1));
         let mut pace = RateLimiter::new(second, 3);
-        assert_eq!((0..4).map(|_| pace.take(start).is_ok()).collect::<Vec<_>>(), [true, true, true, false]);
+        assert_eq!(
+            (0..4).map(|_| pace.take(start).is_ok()).collect::<Vec<_>>(),
+            [true, true, true, false]
+        );
         assert_eq!(pace.take(start + second / 2), Err(second / 2));
         assert!(pace.take(start + second).is_ok() && pace.take(start + second).is_err());
-        assert_eq!((0..4).filter(|_| pace.take(start + 60 * second).is_ok()).count(), 3, "idle time is not saved up");
+        assert_eq!(
+            (0..4)
+                .filter(|_| pace.take(start + 60 * second).is_ok())
+                .count(),
+            3,
+            "idle time is not saved up"
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! `POST /v1/hosts/NAME/report`: host agents tell, and are told whom to probe.
 //!
-//! Whatever a report says, it costs little: it is bounded in size, each host may send a few a second, and hosts the
-//! inventory does not list are told of and otherwise ignored. A host that falls silent is a failure as that of any device.
+//! Whatever a report says, it costs little: it is bounded in size, each host may send a few a
+//! second, and hosts the inventory does not list are told of and otherwise ignored. A host that
+//! falls silent is a failure as that of any device.
 use super::rate_limiter::RateLimiter;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, DirectionsByHost};
@@ -50,7 +51,12 @@ struct ReportLimits {
 
 impl ReportLimits {
     fn host(&mut self, name: &str) -> &mut HostReportLimit {
-        self.hosts.entry(name.to_owned()).or_insert(HostReportLimit { pace: REPORTS, heard: None })
+        self.hosts
+            .entry(name.to_owned())
+            .or_insert(HostReportLimit {
+                pace: REPORTS,
+                heard: None,
+            })
     }
 }
 
@@ -68,7 +74,15 @@ impl ReportIntake {
         events: mpsc::Sender<ControllerEvent>,
         rota: watch::Receiver<Arc<DirectionsByHost>>,
     ) -> ReportIntake {
-        ReportIntake { clock, events, rota, doors: Arc::new(Mutex::new(ReportLimits { hosts: HashMap::new(), strangers: STRANGERS })) }
+        ReportIntake {
+            clock,
+            events,
+            rota,
+            doors: Arc::new(Mutex::new(ReportLimits {
+                hosts: HashMap::new(),
+                strangers: STRANGERS,
+            })),
+        }
     }
 
     /// Tells of hosts that report no more, until the task is dropped.
@@ -78,7 +92,14 @@ impl ReportIntake {
             every.tick().await;
             for (host, limit) in self.silent(Instant::now()) {
                 let problem = format!("no report for {} s", limit.as_secs());
-                self.tell(&host, DeviceFact::Failed { table: None, problem }).await;
+                self.tell(
+                    &host,
+                    DeviceFact::Failed {
+                        table: None,
+                        problem,
+                    },
+                )
+                .await;
             }
         }
     }
@@ -88,14 +109,16 @@ impl ReportIntake {
         self.doors().host(host).heard = Some(at);
     }
 
-    /// Hosts that have just become silent, and after how long that is said. Those that left the inventory are forgotten.
+    /// Hosts that have just become silent, and after how long that is said. Those that left the
+    /// inventory are forgotten.
     pub(super) fn silent(&self, now: Instant) -> Vec<(String, Duration)> {
         let rota = Arc::clone(&self.rota.borrow());
         let mut doors = self.doors();
         doors.hosts.retain(|host, _| rota.contains_key(host));
         let over = doors.hosts.iter_mut().filter_map(|(host, door)| {
             let limit = Duration::from_millis(rota[host].every_ms * MISSED) + GRACE;
-            door.heard.take_if(|heard| now.duration_since(*heard) > limit)?;
+            door.heard
+                .take_if(|heard| now.duration_since(*heard) > limit)?;
             Some((host.clone(), limit))
         });
         over.collect()
@@ -106,42 +129,85 @@ impl ReportIntake {
     }
 
     async fn tell(&self, host: &str, fact: DeviceFact) {
-        let observation = Observation { at: self.clock.now(), reporter: host.to_owned(), source: ObservationSource::Agent, fact };
-        let _ = self.events.send(ControllerEvent::Observed(observation)).await; // The shell stops first, and this with it.
+        let observation = Observation {
+            at: self.clock.now(),
+            reporter: host.to_owned(),
+            source: ObservationSource::Agent,
+            fact,
+        };
+        // The shell stops first, and this with it.
+        let _ = self
+            .events
+            .send(ControllerEvent::Observed(observation))
+            .await;
     }
 
     async fn refuse(&self, from: SocketAddr, problem: String) -> ReportRefusal {
         if self.doors().strangers.take(Instant::now()).is_ok() {
-            let _ = self.events.send(ControllerEvent::ReportRefused { from: from.ip(), problem: problem.clone() }).await;
+            let _ = self
+                .events
+                .send(ControllerEvent::ReportRefused {
+                    from: from.ip(),
+                    problem: problem.clone(),
+                })
+                .await;
         }
         ReportRefusal::Forbidden(problem)
     }
 
-    async fn take(&self, host: &str, from: SocketAddr, headers: &HeaderMap, body: Body) -> Result<ProbeDirections, ReportRefusal> {
+    async fn take(
+        &self,
+        host: &str,
+        from: SocketAddr,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<ProbeDirections, ReportRefusal> {
         let Some(directions) = self.rota.borrow().get(host).cloned() else {
             let host: String = host.chars().take(64).collect();
-            let problem = format!("host {host:?}: reports, but the inventory does not list it; add it to hosts: or stop its agent");
+            let problem = format!(
+                "host {host:?}: reports, but the inventory does not list it; add it to hosts: or \
+                 stop its agent"
+            );
             return Err(self.refuse(from, problem).await);
         };
-        if !headers.get(header::CONTENT_TYPE).is_some_and(|t| t.as_bytes().starts_with(b"application/json")) {
+        if !headers
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|t| t.as_bytes().starts_with(b"application/json"))
+        {
             return Err(ReportRefusal::NotJson);
         }
         // Known before any of it comes: no request here is of unknown length.
-        if body.size_hint().exact().is_none_or(|length| length > LONGEST as u64) {
+        if body
+            .size_hint()
+            .exact()
+            .is_none_or(|length| length > LONGEST as u64)
+        {
             // What it still sends is read, or the system would cut the answer off.
-            let _ = tokio::time::timeout(PATIENCE, body.into_data_stream().for_each(|_| ready(()))).await;
+            let _ = tokio::time::timeout(PATIENCE, body.into_data_stream().for_each(|_| ready(())))
+                .await;
             return Err(ReportRefusal::TooLarge);
         }
-        let body = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await.map_err(|_| ReportRefusal::TooSlow)?;
+        let body = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST))
+            .await
+            .map_err(|_| ReportRefusal::TooSlow)?;
         let body = body.map_err(|_| ReportRefusal::Truncated)?;
-        let report: HostReport = serde_json::from_slice(&body).map_err(|e| ReportRefusal::Unfit(e.to_string()))?;
+        let report: HostReport =
+            serde_json::from_slice(&body).map_err(|e| ReportRefusal::Unfit(e.to_string()))?;
         report.check().map_err(ReportRefusal::Unfit)?;
         if report.host != host {
-            let problem = format!("host \"{host}\": a report of it says it is {:?}; set the name its agent goes by", report.host);
+            let problem = format!(
+                "host \"{host}\": a report of it says it is {:?}; set the name its agent goes by",
+                report.host
+            );
             return Err(self.refuse(from, problem).await);
         }
-        // Only reports that count use up what a host may send: nobody else's keep it from being heard.
-        self.doors().host(host).pace.take(Instant::now()).map_err(ReportRefusal::TooOften)?;
+        // Only reports that count use up what a host may send: nobody else's keep it from being
+        // heard.
+        self.doors()
+            .host(host)
+            .pace
+            .take(Instant::now())
+            .map_err(ReportRefusal::TooOften)?;
         self.heard(host, Instant::now());
         self.tell(host, DeviceFact::Host(report)).await;
         Ok(directions)
@@ -162,22 +228,43 @@ enum ReportRefusal {
 impl IntoResponse for ReportRefusal {
     fn into_response(self) -> Response {
         match self {
-            ReportRefusal::Forbidden(problem) => (StatusCode::FORBIDDEN, format!("{problem}\n")).into_response(),
+            ReportRefusal::Forbidden(problem) => {
+                (StatusCode::FORBIDDEN, format!("{problem}\n")).into_response()
+            }
             ReportRefusal::TooOften(wait) => {
                 let after = [(header::RETRY_AFTER, wait.as_secs().max(1).to_string())];
-                (StatusCode::TOO_MANY_REQUESTS, after, "reports come too often; the answer to one says when the next is wanted\n")
+                (
+                    StatusCode::TOO_MANY_REQUESTS,
+                    after,
+                    "reports come too often; the answer to one says when the next is wanted\n",
+                )
                     .into_response()
             }
-            ReportRefusal::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected Content-Type: application/json\n").into_response(),
-            ReportRefusal::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the report did not come in time\n").into_response(),
-            ReportRefusal::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, format!("expected a report of at most {LONGEST} octets\n")).into_response()
-            }
-            ReportRefusal::Truncated => (StatusCode::BAD_REQUEST, "the report ended before its Content-Length\n").into_response(),
-            ReportRefusal::Unfit(problem) => {
-                (StatusCode::UNPROCESSABLE_ENTITY, format!("report: {problem}; agent and controller of different versions?\n"))
-                    .into_response()
-            }
+            ReportRefusal::NotJson => (
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "expected Content-Type: application/json\n",
+            )
+                .into_response(),
+            ReportRefusal::TooSlow => (
+                StatusCode::REQUEST_TIMEOUT,
+                "the report did not come in time\n",
+            )
+                .into_response(),
+            ReportRefusal::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("expected a report of at most {LONGEST} octets\n"),
+            )
+                .into_response(),
+            ReportRefusal::Truncated => (
+                StatusCode::BAD_REQUEST,
+                "the report ended before its Content-Length\n",
+            )
+                .into_response(),
+            ReportRefusal::Unfit(problem) => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                format!("report: {problem}; agent and controller of different versions?\n"),
+            )
+                .into_response(),
         }
     }
 }
@@ -190,5 +277,9 @@ pub(super) async fn post(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<ProbeDirections>, Response> {
-    intake.take(&host, from, &headers, body).await.map(Json).map_err(IntoResponse::into_response)
+    intake
+        .take(&host, from, &headers, body)
+        .await
+        .map(Json)
+        .map_err(IntoResponse::into_response)
 }

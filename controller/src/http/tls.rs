@@ -14,7 +14,8 @@ use tokio_rustls::server::TlsStream;
 /// The first octet of a TLS connection: a record of type handshake(22) (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
 /// What a client is told that speaks HTTP without TLS.
-const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n\
+const PLAIN: &[u8] =
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n\
     this is an HTTPS port: connect with https://\n";
 
 /// A certificate with its key, read from files and again when they change.
@@ -32,10 +33,15 @@ impl TlsCertificate {
     /// [`HttpError::Tls`] with the file and what is wrong with it, never its content.
     pub fn read(cert: &Path, key: &Path) -> Result<TlsCertificate, HttpError> {
         let config = Arc::new(RwLock::new(config(cert, key)?));
-        Ok(TlsCertificate { cert: cert.to_owned(), key: key.to_owned(), config })
+        Ok(TlsCertificate {
+            cert: cert.to_owned(),
+            key: key.to_owned(),
+            config,
+        })
     }
 
-    /// Reads the files again; connections from now on get the new certificate. Where they cannot be used, the former stays.
+    /// Reads the files again; connections from now on get the new certificate. Where they cannot be
+    /// used, the former stays.
     ///
     /// # Errors
     /// As [`TlsCertificate::read`].
@@ -51,8 +57,13 @@ impl TlsCertificate {
 }
 
 fn config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, HttpError> {
-    let bad = |path: &Path, problem: String| HttpError::Tls { path: path.to_owned(), problem };
-    let chain = CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|e| bad(cert, words(&e)))?;
+    let bad = |path: &Path, problem: String| HttpError::Tls {
+        path: path.to_owned(),
+        problem,
+    };
+    let chain = CertificateDer::pem_file_iter(cert)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|e| bad(cert, words(&e)))?;
     if chain.is_empty() {
         return Err(bad(cert, "no certificate in it; expected PEM".to_owned()));
     }
@@ -61,9 +72,13 @@ fn config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, HttpError> {
         tracing::warn!("{warning}");
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(|e| bad(cert, e.to_string()))?;
-    let mut config = builder.with_no_client_auth().with_single_cert(chain, secret).map_err(|e| bad(key, e.to_string()))?;
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| bad(cert, e.to_string()))?;
+    let mut config = builder
+        .with_no_client_auth()
+        .with_single_cert(chain, secret)
+        .map_err(|e| bad(key, e.to_string()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
@@ -79,7 +94,10 @@ fn words(error: &rustls::pki_types::pem::Error) -> String {
 }
 
 /// Takes a connection through the handshake.
-pub(super) async fn handshake(tls: &TlsCertificate, mut stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+pub(super) async fn handshake(
+    tls: &TlsCertificate,
+    mut stream: TcpStream,
+) -> io::Result<TlsStream<TcpStream>> {
     let mut first = [HANDSHAKE];
     stream.peek(&mut first).await?;
     if first != [HANDSHAKE] {

@@ -1,7 +1,8 @@
 //! Who may view and who may report: a bearer token for each (RFC 6750, 2.1).
 //!
-//! Without a viewers' token every user of this machine may view, and the API listens to no other. Without an agents' token nobody
-//! may report: what agents say decides where jobs send, and users of this machine do not.
+//! Without a viewers' token every user of this machine may view, and the API listens to no other.
+//! Without an agents' token nobody may report: what agents say decides where jobs send, and users
+//! of this machine do not.
 use super::HttpError;
 use agent::secrets;
 use axum::extract::{Request, State};
@@ -28,11 +29,18 @@ impl BearerToken {
     /// # Errors
     /// [`HttpError::Token`] where it cannot be read, is short, or could not be sent in a header.
     pub fn read(path: &Path) -> Result<BearerToken, HttpError> {
-        let bad = |problem: String| HttpError::Token { path: path.to_owned(), problem };
+        let bad = |problem: String| HttpError::Token {
+            path: path.to_owned(),
+            problem,
+        };
         let text = secrets::text(path).map_err(bad)?;
         match text.trim() {
-            t if t.len() < SHORTEST => Err(bad(format!("expected at least {SHORTEST} characters, such as `openssl rand -hex 32` gives"))),
-            t if !t.bytes().all(|b| b.is_ascii_graphic()) => Err(bad("expected printable ASCII without blanks".to_owned())),
+            t if t.len() < SHORTEST => Err(bad(format!(
+                "expected at least {SHORTEST} characters, such as `openssl rand -hex 32` gives"
+            ))),
+            t if !t.bytes().all(|b| b.is_ascii_graphic()) => {
+                Err(bad("expected printable ASCII without blanks".to_owned()))
+            }
             t => {
                 if let Some(warning) = secrets::exposure_warning(path) {
                     tracing::warn!("{warning}");
@@ -49,8 +57,12 @@ impl BearerToken {
 
     fn fits(&self, headers: &HeaderMap) -> bool {
         // The scheme is in any case, and any number of blanks follows it (RFC 9110, 11.4).
-        let shown = headers.get(header::AUTHORIZATION).and_then(|v| v.as_bytes().split_at_checked(SCHEME.len()));
-        let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME)).map(|(_, token)| token.trim_ascii_start());
+        let shown = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|v| v.as_bytes().split_at_checked(SCHEME.len()));
+        let shown = shown
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME))
+            .map(|(_, token)| token.trim_ascii_start());
         shown.is_some_and(|shown| shown.ct_eq(self.0.as_bytes()).into())
     }
 }
@@ -67,7 +79,10 @@ impl ApiTokens {
     ///
     /// # Errors
     /// [`HttpError::OneToken`] where they are the same.
-    pub fn new(viewers: Option<BearerToken>, agents: Option<BearerToken>) -> Result<ApiTokens, HttpError> {
+    pub fn new(
+        viewers: Option<BearerToken>,
+        agents: Option<BearerToken>,
+    ) -> Result<ApiTokens, HttpError> {
         match (&viewers, &agents) {
             (Some(v), Some(a)) if v.0 == a.0 => Err(HttpError::OneToken),
             _ => Ok(ApiTokens { viewers, agents }),
@@ -90,50 +105,85 @@ fn opens(token: Option<&BearerToken>, headers: &HeaderMap) -> bool {
 }
 
 /// Lets those view who show the viewers' token.
-pub(super) async fn viewing(State(keys): State<ApiTokens>, request: Request, next: Next) -> Response {
+pub(super) async fn viewing(
+    State(keys): State<ApiTokens>,
+    request: Request,
+    next: Next,
+) -> Response {
     let headers = request.headers();
     match &keys.viewers {
         None if names_this_machine(&request) => next.run(request).await,
-        None => (StatusCode::FORBIDDEN, "expected an address and a Host header that name this machine: localhost or a loopback address\n")
+        None => (
+            StatusCode::FORBIDDEN,
+            "expected an address and a Host header that name this \
+                                         machine: localhost or a loopback address\n",
+        )
             .into_response(),
         Some(token) if token.fits(headers) => next.run(request).await,
-        Some(_) if opens(keys.agents.as_ref(), headers) => {
-            (StatusCode::FORBIDDEN, "this token is the agents': it may report, and view nothing\n").into_response()
-        }
+        Some(_) if opens(keys.agents.as_ref(), headers) => (
+            StatusCode::FORBIDDEN,
+            "this token is the agents': it may report, and view nothing\n",
+        )
+            .into_response(),
         Some(_) => unauthorized("the viewers' token (--token-file)"),
     }
 }
 
 /// Lets those report who show the agents' token.
-pub(super) async fn reporting(State(keys): State<ApiTokens>, request: Request, next: Next) -> Response {
+pub(super) async fn reporting(
+    State(keys): State<ApiTokens>,
+    request: Request,
+    next: Next,
+) -> Response {
     let headers = request.headers();
     match &keys.agents {
         Some(token) if token.fits(headers) => next.run(request).await,
         _ if opens(keys.viewers.as_ref(), headers) => {
-            let text =
-                "this token is the viewers': it may view, and report nothing; agents show the one of the controller's --agent-token-file\n";
+            let text = "this token is the viewers': it may view, and report nothing; agents show \
+                        the one of the controller's --agent-token-file\n";
             (StatusCode::FORBIDDEN, text).into_response()
         }
         Some(_) => unauthorized("the agents' token (--agent-token-file)"),
-        None => (StatusCode::FORBIDDEN, "this controller takes no reports: start it with --agent-token-file FILE\n").into_response(),
+        None => (
+            StatusCode::FORBIDDEN,
+            "this controller takes no reports: start it with --agent-token-file FILE\n",
+        )
+            .into_response(),
     }
 }
 
 fn unauthorized(whose: &str) -> Response {
     let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-    (StatusCode::UNAUTHORIZED, challenge, format!("expected the header \"Authorization: Bearer TOKEN\" with {whose}\n")).into_response()
+    (
+        StatusCode::UNAUTHORIZED,
+        challenge,
+        format!("expected the header \"Authorization: Bearer TOKEN\" with {whose}\n"),
+    )
+        .into_response()
 }
 
-/// Without a token only names of this machine are served: a web page that made its own name resolve to loopback could
-/// otherwise read the API through somebody's browser. A target in absolute form has a name of its own (RFC 9112, 3.2.2).
+/// Without a token only names of this machine are served: a web page that made its own name resolve
+/// to loopback could otherwise read the API through somebody's browser. A target in absolute form
+/// has a name of its own (RFC 9112, 3.2.2).
 fn names_this_machine(request: &Request) -> bool {
-    let stated = request.headers().get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
-    stated.chain(request.uri().authority().map(Authority::as_str)).all(is_this_machine)
+    let stated = request
+        .headers()
+        .get_all(header::HOST)
+        .iter()
+        .map(|host| host.to_str().unwrap_or_default());
+    stated
+        .chain(request.uri().authority().map(Authority::as_str))
+        .all(is_this_machine)
 }
 
 fn is_this_machine(authority: &str) -> bool {
-    let name = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    let name = authority
+        .rsplit_once(':')
+        .filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
     let name = name.map_or(authority, |(name, _)| name);
-    let ip = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let ip = name
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
     name.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.is_loopback())
 }

@@ -15,15 +15,24 @@ fn json(record: &JobRecord) -> String {
 /// What the controller tells of a record that this process wrote.
 fn told(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
     let user = OwnerNames::default().name(nix::unistd::geteuid().as_raw());
-    JobRecord { user, ..job(id, epoch, calls, seconds) }
+    JobRecord {
+        user,
+        ..job(id, epoch, calls, seconds)
+    }
 }
 
 fn finished(id: &str) -> String {
-    json(&JobRecord { finished: true, ..job(id, 1, 10, 1.0) })
+    json(&JobRecord {
+        finished: true,
+        ..job(id, 1, 10, 1.0)
+    })
 }
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut all: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut all: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     all.sort();
     all
 }
@@ -56,9 +65,19 @@ fn refuses_whatever_else_lies_there() {
     write(dir.path(), "other.json", &good);
     write(dir.path(), "torn.json", &good[..good.len() / 2]);
     write(dir.path(), "long.json", &" ".repeat(300 << 10));
-    write(dir.path(), "fat.json", &json(&JobRecord { hosts: vec![String::new(); 60_000], ..job("fat", 1, 10, 1.0) }));
+    write(
+        dir.path(),
+        "fat.json",
+        &json(&JobRecord {
+            hosts: vec![String::new(); 60_000],
+            ..job("fat", 1, 10, 1.0)
+        }),
+    );
     write(dir.path(), "deep.json", &"[".repeat(250_000));
-    fs::File::create(dir.path().join("sparse.json")).unwrap().set_len(1 << 40).unwrap();
+    fs::File::create(dir.path().join("sparse.json"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
     let mut colours = job("esc", 1, 10, 1.0);
     colours.program = "\u{1b}[31m".into();
     write(dir.path(), "esc.json", &json(&colours));
@@ -78,7 +97,11 @@ fn refuses_whatever_else_lies_there() {
 fn what_ended_is_removed_after_minutes_and_what_nobody_writes_after_a_day() {
     let dir = tempfile::tempdir().unwrap();
     for id in ["silent", "written"] {
-        write(dir.path(), &format!("{id}.json"), &json(&job(id, 1, 10, 1.0)));
+        write(
+            dir.path(),
+            &format!("{id}.json"),
+            &json(&job(id, 1, 10, 1.0)),
+        );
     }
     write(dir.path(), "ended.json", &finished("ended"));
     write(dir.path(), "old.new", "{");
@@ -90,7 +113,11 @@ fn what_ended_is_removed_after_minutes_and_what_nobody_writes_after_a_day() {
     assert_eq!(spool.scan(now + FINISHED).gone, [""; 0]);
     let minutes = now + FINISHED + Duration::from_secs(1);
     assert_eq!(spool.scan(minutes).gone, ["ended"]);
-    write(dir.path(), "written.json", &json(&job("written", 1, 11, 1.0)));
+    write(
+        dir.path(),
+        "written.json",
+        &json(&job("written", 1, 11, 1.0)),
+    );
     spool.scan(minutes);
     let tomorrow = now + OLD + Duration::from_secs(1);
     let scan = spool.scan(tomorrow);
@@ -99,7 +126,11 @@ fn what_ended_is_removed_after_minutes_and_what_nobody_writes_after_a_day() {
     // A file that has ended, but was written just before it is looked at again, stays.
     write(dir.path(), "written.json", &finished("written"));
     assert_eq!(ids(&spool.scan(tomorrow)), ["written"]);
-    write(dir.path(), "written.json", &json(&job("written", 2, 12, 1.0)));
+    write(
+        dir.path(),
+        "written.json",
+        &json(&job("written", 2, 12, 1.0)),
+    );
     spool.scan(tomorrow + 2 * FINISHED);
     assert_eq!(names(dir.path()), ["notes.txt", "written.json"]);
 }
@@ -110,30 +141,60 @@ fn times_that_somebody_set_make_nothing_older_or_younger() {
     let dir = tempfile::tempdir().unwrap();
     let day = Duration::from_secs(24 * 3600);
     let wall = std::time::SystemTime::now();
-    for (id, time) in [("past", wall - 40 * day), ("present", wall), ("future", wall + 400 * day)] {
+    for (id, time) in [
+        ("past", wall - 40 * day),
+        ("present", wall),
+        ("future", wall + 400 * day),
+    ] {
         let name = dir.path().join(format!("{id}.json"));
         fs::write(&name, json(&job(id, 1, 10, 1.0))).unwrap();
-        fs::File::options().write(true).open(name).unwrap().set_modified(time).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(name)
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
     }
     let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
     assert_eq!(spool.scan(now).records.len(), 3);
-    assert_eq!((spool.scan(now + OLD / 2).gone, names(dir.path()).len()), (Vec::new(), 3));
-    assert_eq!(spool.scan(now + OLD + Duration::from_secs(1)).gone, ["future", "past", "present"]);
+    assert_eq!(
+        (spool.scan(now + OLD / 2).gone, names(dir.path()).len()),
+        (Vec::new(), 3)
+    );
+    assert_eq!(
+        spool.scan(now + OLD + Duration::from_secs(1)).gone,
+        ["future", "past", "present"]
+    );
 }
 
-/// One program's thousands of communicators that ended hide neither its next ones nor another user's.
+/// One program's thousands of communicators that ended hide neither its next ones nor another
+/// user's.
 #[test]
 fn many_records_that_ended_hide_none_that_runs() {
     let dir = tempfile::tempdir().unwrap();
-    (0..5000).for_each(|n| fs::write(dir.path().join(format!("e{n}.json")), finished(&format!("e{n}"))).unwrap());
+    (0..5000).for_each(|n| {
+        fs::write(
+            dir.path().join(format!("e{n}.json")),
+            finished(&format!("e{n}")),
+        )
+        .unwrap()
+    });
     let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
     let first = spool.scan(now);
     let share = jobs::FOLLOWED.each.things;
-    assert!(first.records.len() <= share && first.unread >= 5000 - share, "{} read, {} unread", first.records.len(), first.unread);
+    assert!(
+        first.records.len() <= share && first.unread >= 5000 - share,
+        "{} read, {} unread",
+        first.records.len(),
+        first.unread
+    );
     write(dir.path(), "mine.json", &json(&job("mine", 1, 10, 1.0)));
-    assert!(ids(&spool.scan(now)).contains(&"mine"), "the newest is read first");
+    assert!(
+        ids(&spool.scan(now)).contains(&"mine"),
+        "the newest is read first"
+    );
     // It keeps its place while the others are looked into, and they go.
     for second in 1..30 {
         let scan = spool.scan(now + Duration::from_secs(second));
@@ -142,11 +203,16 @@ fn many_records_that_ended_hide_none_that_runs() {
     let minutes = now + FINISHED + Duration::from_secs(31);
     let mut last = spool.scan(minutes);
     (0..9).for_each(|_| last = spool.scan(minutes));
-    assert!(names(dir.path()) == ["mine.json"], "{} left", names(dir.path()).len());
+    assert!(
+        names(dir.path()) == ["mine.json"],
+        "{} left",
+        names(dir.path()).len()
+    );
     assert_eq!(last.unread, 0);
 }
 
-/// A user who writes whatever he can takes nobody's place, no memory beyond his share, and nobody's name.
+/// A user who writes whatever he can takes nobody's place, no memory beyond his share, and nobody's
+/// name.
 #[test]
 fn one_user_crowds_out_no_other_and_speaks_for_none() {
     let dir = tempfile::tempdir().unwrap();
@@ -155,8 +221,20 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
     for n in 0..700 {
         let id = format!("eve{n}");
         let path = dir.path().join(format!("{id}.json"));
-        let hosts = if n < 100 { fat.clone() } else { vec!["n0".into()] };
-        fs::write(&path, json(&JobRecord { user: "root".into(), hosts, ..job(&id, 1, 10, 1.0) })).unwrap();
+        let hosts = if n < 100 {
+            fat.clone()
+        } else {
+            vec!["n0".into()]
+        };
+        fs::write(
+            &path,
+            json(&JobRecord {
+                user: "root".into(),
+                hosts,
+                ..job(&id, 1, 10, 1.0)
+            }),
+        )
+        .unwrap();
         chown(path, Some(65_534), None).unwrap();
     }
     let mut spool = JobDirectory::new(dir.path());
@@ -168,12 +246,25 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
         scan.gone.iter().for_each(|id| drop(followed.remove(id)));
     }
     assert_eq!(followed["ann"].user, told("ann", 1, 10, 1.0).user);
-    let eves: Vec<_> = followed.values().filter(|r| r.id.starts_with("eve")).collect();
+    let eves: Vec<_> = followed
+        .values()
+        .filter(|r| r.id.starts_with("eve"))
+        .collect();
     let nobody = OwnerNames::default().name(65_534);
-    assert!(!eves.is_empty() && eves.iter().all(|r| r.user == nobody), "a record is of who owns its file");
+    assert!(
+        !eves.is_empty() && eves.iter().all(|r| r.user == nobody),
+        "a record is of who owns its file"
+    );
     assert!(eves.len() <= jobs::FOLLOWED.each.things, "{}", eves.len());
     assert!(eves.iter().map(|r| jobs::cost(r)).sum::<usize>() <= jobs::FOLLOWED.each.bytes);
-    assert_eq!(spool.scan(now), JobScan { unread: 701 - followed.len(), ..JobScan::default() }, "what is followed stays the same");
+    assert_eq!(
+        spool.scan(now),
+        JobScan {
+            unread: 701 - followed.len(),
+            ..JobScan::default()
+        },
+        "what is followed stays the same"
+    );
 }
 
 /// Other names cost a bounded number of steps a scan, and hide no record.
@@ -184,7 +275,8 @@ fn other_names_without_number_only_delay() {
     let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
     assert_eq!(ids(&spool.scan(now)), ["first"]);
-    (0..3 * LISTED).for_each(|n| drop(fs::File::create(dir.path().join(format!("f{n}.txt"))).unwrap()));
+    (0..3 * LISTED)
+        .for_each(|n| drop(fs::File::create(dir.path().join(format!("f{n}.txt"))).unwrap()));
     write(dir.path(), "last.json", &json(&job("last", 1, 10, 1.0)));
     write(dir.path(), "first.json", &json(&job("first", 2, 11, 1.0)));
     let mut read = Vec::new();
@@ -193,6 +285,9 @@ fn other_names_without_number_only_delay() {
         assert!(scan.gone.is_empty());
         read.extend(scan.records.into_iter().map(|r| r.id));
         assert!(scans < 4 || read.len() == 2, "{scans} scans: {read:?}");
-        assert!(read.contains(&"first".to_owned()), "what is followed is looked at in every scan");
+        assert!(
+            read.contains(&"first".to_owned()),
+            "what is followed is looked at in every scan"
+        );
     }
 }

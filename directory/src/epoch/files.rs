@@ -61,17 +61,35 @@ pub(super) fn with_manifest(
         digest: Sha256Digest::of(bytes).to_string(),
     };
     let heddle = env!("CARGO_PKG_VERSION").to_owned();
-    let manifest = Manifest { epoch, at, heddle, files: files.iter().map(entry).collect(), omitted };
-    let manifest = serde_json::to_vec_pretty(&manifest).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
+    let manifest = Manifest {
+        epoch,
+        at,
+        heddle,
+        files: files.iter().map(entry).collect(),
+        omitted,
+    };
+    let manifest = serde_json::to_vec_pretty(&manifest)
+        .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
     files.push((MANIFEST, manifest));
     files
 }
 
 /// The manifest of an epoch, not parsed yet.
-fn manifest(epoch: u64, read: &mut impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<Vec<u8>, EpochError> {
-    let error = |problem: String| EpochError { epoch, file: MANIFEST.to_owned(), problem };
+fn manifest(
+    epoch: u64,
+    read: &mut impl FnMut(&str, u64) -> io::Result<Vec<u8>>,
+) -> Result<Vec<u8>, EpochError> {
+    let error = |problem: String| EpochError {
+        epoch,
+        file: MANIFEST.to_owned(),
+        problem,
+    };
     let bytes = read(MANIFEST, limit(MANIFEST)).map_err(|e| error(e.to_string()))?;
-    if bytes.len() as u64 > limit(MANIFEST) { Err(error(format!("longer than {} octets", limit(MANIFEST)))) } else { Ok(bytes) }
+    if bytes.len() as u64 > limit(MANIFEST) {
+        Err(error(format!("longer than {} octets", limit(MANIFEST))))
+    } else {
+        Ok(bytes)
+    }
 }
 
 /// An epoch's folder with a manifest that matches its pointer, if there is one.
@@ -85,9 +103,16 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         let bytes = manifest(pointer.number, &mut read)?;
         let found = Sha256Digest::of(&bytes);
         if found != pointer.digest {
-            let problem =
-                format!("{} octets with {found}; the pointer says {}: cut, altered, or another epoch", bytes.len(), pointer.digest);
-            return Err(EpochError { epoch: pointer.number, file: MANIFEST.to_owned(), problem });
+            let problem = format!(
+                "{} octets with {found}; the pointer says {}: cut, altered, or another epoch",
+                bytes.len(),
+                pointer.digest
+            );
+            return Err(EpochError {
+                epoch: pointer.number,
+                file: MANIFEST.to_owned(),
+                problem,
+            });
         }
         EpochFolder::of(pointer.number, &bytes, read)
     }
@@ -99,7 +124,11 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
     }
 
     fn of(number: u64, bytes: &[u8], read: R) -> Result<Self, EpochError> {
-        let error = |problem: String| EpochError { epoch: number, file: MANIFEST.to_owned(), problem };
+        let error = |problem: String| EpochError {
+            epoch: number,
+            file: MANIFEST.to_owned(),
+            problem,
+        };
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
         if manifest.epoch != number {
             return Err(error(format!("it is that of epoch {}", manifest.epoch)));
@@ -123,7 +152,11 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
     }
 
     pub(super) fn error(&self, file: &str, problem: impl Into<String>) -> EpochError {
-        EpochError { epoch: self.manifest.epoch, file: file.to_owned(), problem: problem.into() }
+        EpochError {
+            epoch: self.manifest.epoch,
+            file: file.to_owned(),
+            problem: problem.into(),
+        }
     }
 
     /// A file with the length and digest the manifest states.
@@ -133,27 +166,49 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         };
         let (length, digest) = (entry.bytes, entry.digest.clone());
         if length > limit(name) {
-            return Err(self.error(name, format!("{length} octets; expected at most {}", limit(name))));
+            return Err(self.error(
+                name,
+                format!("{length} octets; expected at most {}", limit(name)),
+            ));
         }
         let bytes = (self.read)(name, length).map_err(|e| self.error(name, e.to_string()))?;
         if bytes.len() as u64 != length {
-            let more = if bytes.len() as u64 > length { "more than " } else { "only " };
-            return Err(self.error(name, format!("{more}{} of {length} octets: cut or altered", length.min(bytes.len() as u64))));
+            let more = if bytes.len() as u64 > length {
+                "more than "
+            } else {
+                "only "
+            };
+            return Err(self.error(
+                name,
+                format!(
+                    "{more}{} of {length} octets: cut or altered",
+                    length.min(bytes.len() as u64)
+                ),
+            ));
         }
         let found = Sha256Digest::of(&bytes);
         if found.to_string() != digest {
-            return Err(self.error(name, format!("{found}; {MANIFEST} says {}: altered", shortened(&digest))));
+            return Err(self.error(
+                name,
+                format!("{found}; {MANIFEST} says {}: altered", shortened(&digest)),
+            ));
         }
         Ok(bytes)
     }
 
-    pub(super) fn parsed<T>(&mut self, name: &str, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T, EpochError> {
+    pub(super) fn parsed<T>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(&[u8]) -> Result<T, String>,
+    ) -> Result<T, EpochError> {
         let bytes = self.file(name)?;
         parse(&bytes).map_err(|problem| self.error(name, problem))
     }
 
     pub(super) fn network(&mut self) -> Result<Topology, EpochError> {
-        self.parsed(NETWORK, |bytes| serde_json::from_slice(bytes).map_err(|e| e.to_string()))
+        self.parsed(NETWORK, |bytes| {
+            serde_json::from_slice(bytes).map_err(|e| e.to_string())
+        })
     }
 
     pub(super) fn topology(&mut self) -> Result<TopologyFile, EpochError> {
@@ -164,7 +219,9 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
     }
 
     pub(super) fn table(&mut self) -> Result<DecisionTable, EpochError> {
-        self.parsed(TABLE, |bytes| DecisionTable::from_json(bytes).map_err(|e| e.to_string()))
+        self.parsed(TABLE, |bytes| {
+            DecisionTable::from_json(bytes).map_err(|e| e.to_string())
+        })
     }
 
     /// What was measured; epochs before anybody did have no such file.
@@ -172,6 +229,8 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         if !self.manifest.files.iter().any(|entry| entry.name == TUNING) {
             return Ok(TuningRuns::default());
         }
-        self.parsed(TUNING, |bytes| TuningRuns::from_json(bytes).map_err(|e| e.to_string()))
+        self.parsed(TUNING, |bytes| {
+            TuningRuns::from_json(bytes).map_err(|e| e.to_string())
+        })
     }
 }

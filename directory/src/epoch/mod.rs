@@ -12,9 +12,10 @@
 //!     tuning.json              the measurements it follows from, if any were made
 //! ```
 //!
-//! A reader is given by the caller: `read(name, limit)` returns a file of the epoch's folder ([`EpochPointer::folder`]). It
-//! must not return more than `limit + 1` octets and may stop there: whatever exceeds the limit is refused. Nothing read is
-//! trusted before its digest matches, and nothing is trusted because it does.
+//! A reader is given by the caller: `read(name, limit)` returns a file of the epoch's folder
+//! ([`EpochPointer::folder`]). It must not return more than `limit + 1` octets and may stop there:
+//! whatever exceeds the limit is refused. Nothing read is trusted before its digest matches, and
+//! nothing is trusted because it does.
 mod files;
 mod outline;
 mod plan_file;
@@ -42,9 +43,10 @@ use serde::Deserialize;
 use std::io;
 pub use verified::VerifiedEpoch;
 
-/// More hosts get no all-to-all of all of them. Its messages grow with the square of the hosts, and a change of the tree would
-/// wait for it: at this size 0.4 s to 1.6 s to plan and verify, at 2,048 hosts up to 10 s (docs/scaling.md). Ranks plan for
-/// their own communicator and never read it; `heddle schedule` plans more where somebody asks.
+/// More hosts get no all-to-all of all of them. Its messages grow with the square of the hosts, and
+/// a change of the tree would wait for it: at this size 0.4 s to 1.6 s to plan and verify, at 2,048
+/// hosts up to 10 s (docs/scaling.md). Ranks plan for their own communicator and never read it;
+/// `heddle schedule` plans more where somebody asks.
 pub const MOST_PLANNED: u32 = 1_024;
 
 /// A published version: what was found, and what to do on it.
@@ -80,37 +82,72 @@ pub enum PlanError {
     #[error("topology has {0} hosts; schedules are published for up to {most}", most = json::MAX_RING)]
     TooLarge(u32),
     /// The verifier refused the schedule. This is a defect of heddle; nothing is published.
-    #[error("planned schedule is refused by the verifier: {0}; please report this with the topology")]
+    #[error(
+        "planned schedule is refused by the verifier: {0}; please report this with the topology"
+    )]
     Refused(#[from] ScheduleViolation),
 }
 
 impl Epoch {
-    /// Plans and verifies both collectives on `topology`, the all-to-all up to [`MOST_PLANNED`] hosts; it is synchronized as
-    /// the decision table that follows from `tuning` says first, by receivers if it never says.
+    /// Plans and verifies both collectives on `topology`, the all-to-all up to [`MOST_PLANNED`]
+    /// hosts; it is synchronized as the decision table that follows from `tuning` says first, by
+    /// receivers if it never says.
     ///
     /// # Errors
     /// [`PlanError`].
-    pub fn plan(number: u64, at: Millis, topology: TopologyFile, network: Topology, tuning: TuningRuns) -> Result<Epoch, PlanError> {
+    pub fn plan(
+        number: u64,
+        at: Millis,
+        topology: TopologyFile,
+        network: Topology,
+        tuning: TuningRuns,
+    ) -> Result<Epoch, PlanError> {
         let tree = topology.tree()?;
         if tree.hosts() as usize > json::MAX_RING {
             return Err(PlanError::TooLarge(tree.hosts()));
         }
         let bound = bound_of(&tree);
         let table = tuning.table(&tree);
-        let alltoall = (tree.hosts() <= MOST_PLANNED).then(|| whole(&tree, &table)).transpose()?;
+        let alltoall = (tree.hosts() <= MOST_PLANNED)
+            .then(|| whole(&tree, &table))
+            .transpose()?;
         let allgather = allgather::plan(&tree);
         verify::allgather(&tree, &allgather)?;
-        Ok(Epoch { number, at, topology, network, bound, alltoall, allgather, table, tuning })
+        Ok(Epoch {
+            number,
+            at,
+            topology,
+            network,
+            bound,
+            alltoall,
+            allgather,
+            table,
+            tuning,
+        })
     }
 
-    /// Names and contents of the files, the manifest last: [`EpochPointer::new`] of its content is what `current` will hold.
+    /// Names and contents of the files, the manifest last: [`EpochPointer::new`] of its content is
+    /// what `current` will hold.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let network = serde_json::to_vec_pretty(&self.network).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
-        let mut files = vec![(TOPOLOGY, self.topology.to_yaml().into_bytes()), (NETWORK, network)];
-        files.extend(self.alltoall.as_ref().map(|plan| (ALLTOALL, plan_file::write(plan))));
-        files.push((ALLGATHER, json::write_allgather(&self.allgather).into_bytes()));
+        let network = serde_json::to_vec_pretty(&self.network)
+            .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
+        let mut files = vec![
+            (TOPOLOGY, self.topology.to_yaml().into_bytes()),
+            (NETWORK, network),
+        ];
+        files.extend(
+            self.alltoall
+                .as_ref()
+                .map(|plan| (ALLTOALL, plan_file::write(plan))),
+        );
+        files.push((
+            ALLGATHER,
+            json::write_allgather(&self.allgather).into_bytes(),
+        ));
         files.push((TABLE, self.table.to_json().into_bytes()));
-        files.extend((!self.tuning.runs.is_empty()).then(|| (TUNING, self.tuning.to_json().into_bytes())));
+        files.extend(
+            (!self.tuning.runs.is_empty()).then(|| (TUNING, self.tuning.to_json().into_bytes())),
+        );
         with_manifest(self.number, self.at, files, self.omitted())
     }
 
@@ -118,34 +155,64 @@ impl Epoch {
     fn omitted(&self) -> Vec<OmittedFile> {
         let hosts = self.allgather.hosts.len();
         let reason = format!(
-            "{hosts} hosts: the all-to-all of all of them is written up to {MOST_PLANNED} hosts; restrict {TOPOLOGY} to the hosts in \
-             question and plan on that, as `heddle schedule alltoall --topology {TOPOLOGY} --hosts ...` does"
+            "{hosts} hosts: the all-to-all of all of them is written up to {MOST_PLANNED} hosts; \
+             restrict {TOPOLOGY} to the hosts in question and plan on that, as `heddle schedule \
+             alltoall --topology {TOPOLOGY} --hosts ...` does"
         );
-        let omitted = OmittedFile { name: ALLTOALL.to_owned(), reason };
-        if self.alltoall.is_none() { vec![omitted] } else { vec![] }
+        let omitted = OmittedFile {
+            name: ALLTOALL.to_owned(),
+            reason,
+        };
+        if self.alltoall.is_none() {
+            vec![omitted]
+        } else {
+            vec![]
+        }
     }
 
     /// Reads a whole epoch. `read` is described at the top of this module.
     ///
     /// # Errors
-    /// [`EpochError`] naming the file that is missing, cut, altered, too long, or does not fit the others.
-    pub fn open(pointer: &EpochPointer, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<Epoch, EpochError> {
+    /// [`EpochError`] naming the file that is missing, cut, altered, too long, or does not fit the
+    /// others.
+    pub fn open(
+        pointer: &EpochPointer,
+        read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>,
+    ) -> Result<Epoch, EpochError> {
         let mut folder = EpochFolder::open(pointer, read)?;
         let topology = folder.topology()?;
         let hosts: Vec<String> = topology.hosts.keys().cloned().collect();
         let network = folder.network()?;
-        let tree = topology.tree().map_err(|e| folder.error(TOPOLOGY, e.to_string()))?;
-        let alltoall = if folder.omits(ALLTOALL) { None } else { Some(folder.parsed(ALLTOALL, plan_file::read)?) };
+        let tree = topology
+            .tree()
+            .map_err(|e| folder.error(TOPOLOGY, e.to_string()))?;
+        let alltoall = if folder.omits(ALLTOALL) {
+            None
+        } else {
+            Some(folder.parsed(ALLTOALL, plan_file::read)?)
+        };
         if alltoall.as_ref().is_some_and(|plan| plan.hosts != hosts) {
             return Err(folder.error(ALLTOALL, format!("its hosts are not those of {TOPOLOGY}")));
         }
-        let ring = folder.parsed(ALLGATHER, |bytes| json::read_allgather(bytes).map_err(|e| e.to_string()))?;
+        let ring = folder.parsed(ALLGATHER, |bytes| {
+            json::read_allgather(bytes).map_err(|e| e.to_string())
+        })?;
         let Some(allgather) = ring.renumbered(&hosts) else {
             return Err(folder.error(ALLGATHER, format!("its hosts are not those of {TOPOLOGY}")));
         };
         let (table, tuning) = (folder.table()?, folder.tuning()?);
         let bound = bound_of(&tree);
-        Ok(Epoch { number: pointer.number, at: folder.at(), topology, network, bound, alltoall, allgather, table, tuning })
+        Ok(Epoch {
+            number: pointer.number,
+            at: folder.at(),
+            topology,
+            network,
+            bound,
+            alltoall,
+            allgather,
+            table,
+            tuning,
+        })
     }
 }
 
@@ -156,8 +223,17 @@ fn bound_of(tree: &Tree) -> PhaseBound {
 
 /// The all-to-all of all hosts, verified.
 fn whole(tree: &Tree, table: &DecisionTable) -> Result<AlltoallSchedule, ScheduleViolation> {
-    let told = table.alltoall.iter().find_map(|entry| if let Way::Aapc { sync, .. } = entry.way { Some(sync) } else { None });
-    let plan = plan_file::in_file_order(alltoall::plan(tree, told.map_or(SyncKind::Receiver, SyncScheme::tokens)));
+    let told = table.alltoall.iter().find_map(|entry| {
+        if let Way::Aapc { sync, .. } = entry.way {
+            Some(sync)
+        } else {
+            None
+        }
+    });
+    let plan = plan_file::in_file_order(alltoall::plan(
+        tree,
+        told.map_or(SyncKind::Receiver, SyncScheme::tokens),
+    ));
     verify::alltoall(tree, &plan)?;
     Ok(plan)
 }
@@ -178,15 +254,23 @@ impl LeanEpoch {
     ///
     /// # Errors
     /// As [`Epoch::open`], for the files it reads.
-    pub fn open(pointer: &EpochPointer, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<LeanEpoch, EpochError> {
+    pub fn open(
+        pointer: &EpochPointer,
+        read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>,
+    ) -> Result<LeanEpoch, EpochError> {
         let mut folder = EpochFolder::open(pointer, read)?;
-        Ok(LeanEpoch { number: pointer.number, topology: folder.topology()?, table: folder.table()? })
+        Ok(LeanEpoch {
+            number: pointer.number,
+            topology: folder.topology()?,
+            table: folder.table()?,
+        })
     }
 
     /// For a broadcast among ranks of one heddle version.
     pub fn to_bytes(&self) -> Vec<u8> {
         let parts = (self.number, self.topology.to_yaml(), self.table.to_json());
-        postcard::to_stdvec(&parts).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"))
+        postcard::to_stdvec(&parts)
+            .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"))
     }
 
     /// Reads what [`LeanEpoch::to_bytes`] wrote.
@@ -194,20 +278,34 @@ impl LeanEpoch {
     /// # Errors
     /// [`EpochError`] if it is anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<LeanEpoch, EpochError> {
-        let error = |problem: String| EpochError { epoch: 0, file: "broadcast".to_owned(), problem };
+        let error = |problem: String| EpochError {
+            epoch: 0,
+            file: "broadcast".to_owned(),
+            problem,
+        };
         if bytes.len() as u64 > limit(TOPOLOGY) + limit(TABLE) {
             return Err(error(format!("{} octets are too many", bytes.len())));
         }
-        let (number, topology, table): (u64, String, String) = read_postcard(bytes).map_err(error)?;
+        let (number, topology, table): (u64, String, String) =
+            read_postcard(bytes).map_err(error)?;
         let table = DecisionTable::from_json(table.as_bytes()).map_err(|e| error(e.to_string()))?;
-        let topology = TopologyFile::parse(TOPOLOGY, &topology).map_err(|e| error(e.to_string()))?;
-        Ok(LeanEpoch { number, topology, table })
+        let topology =
+            TopologyFile::parse(TOPOLOGY, &topology).map_err(|e| error(e.to_string()))?;
+        Ok(LeanEpoch {
+            number,
+            topology,
+            table,
+        })
     }
 }
 
 impl From<&Epoch> for LeanEpoch {
     fn from(epoch: &Epoch) -> LeanEpoch {
-        LeanEpoch { number: epoch.number, topology: epoch.topology.clone(), table: epoch.table.clone() }
+        LeanEpoch {
+            number: epoch.number,
+            topology: epoch.topology.clone(),
+            table: epoch.table.clone(),
+        }
     }
 }
 

@@ -21,12 +21,15 @@ pub struct EpochOutline {
 }
 
 impl EpochOutline {
-    /// Reads these parts of the epoch of this number, to which `current` need not point. `read` is described at the top of
-    /// [`super`].
+    /// Reads these parts of the epoch of this number, to which `current` need not point. `read` is
+    /// described at the top of [`super`].
     ///
     /// # Errors
     /// As [`super::Epoch::open`], for the files it reads.
-    pub fn open(number: u64, read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>) -> Result<EpochOutline, EpochError> {
+    pub fn open(
+        number: u64,
+        read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>,
+    ) -> Result<EpochOutline, EpochError> {
         let mut folder = EpochFolder::open_former(number, read)?;
         Ok(EpochOutline {
             at: folder.at(),

@@ -10,14 +10,27 @@ type EpochFiles = HashMap<String, Vec<u8>>;
 
 fn epoch(text: &str) -> Epoch {
     let topology = TopologyFile::parse("t.yaml", text).unwrap();
-    Epoch::plan(41, Millis(1_700_000_000_000), topology, Topology::default(), TuningRuns::default()).unwrap()
+    Epoch::plan(
+        41,
+        Millis(1_700_000_000_000),
+        topology,
+        Topology::default(),
+        TuningRuns::default(),
+    )
+    .unwrap()
 }
 
 fn published(epoch: &Epoch) -> (EpochPointer, EpochFiles) {
     let files = epoch.files();
     assert_eq!(files.last().unwrap().0, MANIFEST);
     let pointer = EpochPointer::new(epoch.number, &files.last().unwrap().1);
-    (pointer, files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
+    (
+        pointer,
+        files
+            .into_iter()
+            .map(|(name, bytes)| (name.to_owned(), bytes))
+            .collect(),
+    )
 }
 
 /// A reader as the module asks for: it stops one octet after the limit.
@@ -51,7 +64,13 @@ fn pointer_text() {
     ] {
         assert!(bad.parse::<EpochPointer>().is_err(), "{bad:?}");
     }
-    assert!("41 sha1:x".parse::<EpochPointer>().unwrap_err().to_string().contains("expected an epoch number"));
+    assert!(
+        "41 sha1:x"
+            .parse::<EpochPointer>()
+            .unwrap_err()
+            .to_string()
+            .contains("expected an epoch number")
+    );
 }
 
 #[test]
@@ -62,8 +81,12 @@ fn every_file_cut_altered_longer_or_missing_is_named() {
     let damages: [EpochDamage; 4] = [
         ("missing", |files, name| drop(files.remove(name))),
         ("empty", |files, name| files.get_mut(name).unwrap().clear()),
-        ("altered", |files, name| files.get_mut(name).unwrap()[3] ^= 1),
-        ("longer", |files, name| files.get_mut(name).unwrap().push(b' ')),
+        ("altered", |files, name| {
+            files.get_mut(name).unwrap()[3] ^= 1
+        }),
+        ("longer", |files, name| {
+            files.get_mut(name).unwrap().push(b' ')
+        }),
     ];
     for name in files.keys() {
         for (damage, apply) in damages {
@@ -71,9 +94,18 @@ fn every_file_cut_altered_longer_or_missing_is_named() {
             apply(&mut damaged, name);
             let error = Epoch::open(&pointer, reader(&damaged)).unwrap_err();
             assert_eq!(&error.file, name, "{damage}");
-            assert!(error.to_string().starts_with(&format!("epoch 41, {name}: ")), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .starts_with(&format!("epoch 41, {name}: ")),
+                "{error}"
+            );
             let lean_reads = [MANIFEST, TOPOLOGY, TABLE].contains(&name.as_str());
-            assert_eq!(LeanEpoch::open(&pointer, reader(&damaged)).is_err(), lean_reads, "{damage} {name}");
+            assert_eq!(
+                LeanEpoch::open(&pointer, reader(&damaged)).is_err(),
+                lean_reads,
+                "{damage} {name}"
+            );
         }
     }
 }
@@ -108,12 +140,23 @@ fn an_outline_needs_no_pointer_and_names_what_is_altered() {
     let (_, files) = published(&epoch);
     let outline = EpochOutline::open(41, reader(&files)).unwrap();
     assert_eq!((outline.at, outline.omitted.len()), (epoch.at, 0));
-    assert_eq!((outline.network, outline.topology, outline.table), (epoch.network, epoch.topology, epoch.table));
-    assert!(EpochOutline::open(42, reader(&files)).unwrap_err().to_string().contains("it is that of epoch 41"));
+    assert_eq!(
+        (outline.network, outline.topology, outline.table),
+        (epoch.network, epoch.topology, epoch.table)
+    );
+    assert!(
+        EpochOutline::open(42, reader(&files))
+            .unwrap_err()
+            .to_string()
+            .contains("it is that of epoch 41")
+    );
     for name in [NETWORK, TOPOLOGY, TABLE] {
         let mut damaged = files.clone();
         damaged.get_mut(name).unwrap()[3] ^= 1;
-        assert_eq!(EpochOutline::open(41, reader(&damaged)).unwrap_err().file, name);
+        assert_eq!(
+            EpochOutline::open(41, reader(&damaged)).unwrap_err().file,
+            name
+        );
     }
 }
 
@@ -121,7 +164,12 @@ fn an_outline_needs_no_pointer_and_names_what_is_altered() {
 fn a_manifest_of_another_epoch_is_refused() {
     let (_, files) = published(&epoch(&star_text(&[2])));
     let stolen = EpochPointer::new(42, &files[MANIFEST]);
-    assert!(Epoch::open(&stolen, reader(&files)).unwrap_err().to_string().contains("it is that of epoch 41"));
+    assert!(
+        Epoch::open(&stolen, reader(&files))
+            .unwrap_err()
+            .to_string()
+            .contains("it is that of epoch 41")
+    );
 }
 
 #[test]
@@ -130,19 +178,32 @@ fn a_whole_epoch_that_contradicts_itself_is_refused() {
     mixed.alltoall = epoch(&star_text(&[3])).alltoall; // Of other hosts.
     let (pointer, files) = published(&mixed);
     assert!(
-        Epoch::open(&pointer, reader(&files)).unwrap_err().to_string().contains("alltoall.plan: its hosts are not those of topology.yaml")
+        Epoch::open(&pointer, reader(&files))
+            .unwrap_err()
+            .to_string()
+            .contains("alltoall.plan: its hosts are not those of topology.yaml")
     );
 }
 
 #[test]
 fn of_very_many_hosts_no_plan_is_written_and_the_manifest_says_so() {
     let many = epoch(&star_text(&[MOST_PLANNED / 2, MOST_PLANNED / 2 + 1]));
-    assert_eq!((many.alltoall.is_none(), many.bound.load), (true, 512 * 513));
+    assert_eq!(
+        (many.alltoall.is_none(), many.bound.load),
+        (true, 512 * 513)
+    );
     let (pointer, files) = published(&many);
     assert!(!files.contains_key(ALLTOALL));
     let manifest = String::from_utf8(files[MANIFEST].clone()).unwrap();
-    assert!(manifest.contains("\"name\": \"alltoall.plan\"") && manifest.contains("1025 hosts: the all-to-all of all"), "{manifest}");
-    assert_eq!(LeanEpoch::open(&pointer, reader(&files)), Ok(LeanEpoch::from(&many)));
+    assert!(
+        manifest.contains("\"name\": \"alltoall.plan\"")
+            && manifest.contains("1025 hosts: the all-to-all of all"),
+        "{manifest}"
+    );
+    assert_eq!(
+        LeanEpoch::open(&pointer, reader(&files)),
+        Ok(LeanEpoch::from(&many))
+    );
     assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(many));
 }
 
@@ -150,17 +211,41 @@ fn of_very_many_hosts_no_plan_is_written_and_the_manifest_says_so() {
 fn a_plan_that_is_neither_there_nor_said_to_be_omitted_is_missed() {
     let epoch = epoch(&star_text(&[2, 2]));
     let (_, files) = published(&epoch);
-    assert!(!String::from_utf8_lossy(&files[MANIFEST]).contains("omitted"), "nothing is, and older readers know no such word");
-    let silent = String::from_utf8(files[MANIFEST].clone()).unwrap().replace("alltoall.plan", "another.file");
-    let silent: EpochFiles = files.into_iter().chain([(MANIFEST.to_owned(), silent.into_bytes())]).collect();
-    let error = Epoch::open(&EpochPointer::new(41, &silent[MANIFEST]), reader(&silent)).unwrap_err().to_string();
-    assert!(error.contains("alltoall.plan: manifest.json does not list it"), "{error}");
+    assert!(
+        !String::from_utf8_lossy(&files[MANIFEST]).contains("omitted"),
+        "nothing is, and older readers know no such word"
+    );
+    let silent = String::from_utf8(files[MANIFEST].clone())
+        .unwrap()
+        .replace("alltoall.plan", "another.file");
+    let silent: EpochFiles = files
+        .into_iter()
+        .chain([(MANIFEST.to_owned(), silent.into_bytes())])
+        .collect();
+    let error = Epoch::open(&EpochPointer::new(41, &silent[MANIFEST]), reader(&silent))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("alltoall.plan: manifest.json does not list it"),
+        "{error}"
+    );
 }
 
 #[test]
 fn refuses_what_is_no_tree() {
-    let apart = TopologyFile::parse("t.yaml", "switches: [a, b]\nhosts: {x: {switch: a}, y: {switch: b}}").unwrap();
-    let error = Epoch::plan(1, Millis(0), apart, Topology::default(), TuningRuns::default()).unwrap_err();
+    let apart = TopologyFile::parse(
+        "t.yaml",
+        "switches: [a, b]\nhosts: {x: {switch: a}, y: {switch: b}}",
+    )
+    .unwrap();
+    let error = Epoch::plan(
+        1,
+        Millis(0),
+        apart,
+        Topology::default(),
+        TuningRuns::default(),
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("two parts"));
 }
 

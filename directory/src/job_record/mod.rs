@@ -1,5 +1,5 @@
-//! What a running job says of itself: a small file a communicator's rank 0 replaces now and then in the
-//! shared directory's `jobs/`, and the controller reads.
+//! What a running job says of itself: a small file a communicator's rank 0 replaces now and then in
+//! the shared directory's `jobs/`, and the controller reads.
 //!
 //! Counters are cumulative, so a lost or repeated reading costs nothing.
 pub mod reading;
@@ -12,8 +12,8 @@ use std::fmt;
 use std::mem::size_of;
 use std::str::FromStr;
 
-/// What a record names: a thing that this version of heddle knows, or the name of one that only another version does. In the file it is its
-/// name.
+/// What a record names: a thing that this version of heddle knows, or the name of one that only
+/// another version does. In the file it is its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedName<T> {
     /// A thing with its name.
@@ -68,7 +68,8 @@ pub struct CallTotal {
     pub calls: u64,
     /// Seconds rank 0 spent in them.
     pub seconds: f64,
-    /// Seconds they would have taken at the payload bound of the bottleneck edge; 0 where no tree is known.
+    /// Seconds they would have taken at the payload bound of the bottleneck edge; 0 where no tree
+    /// is known.
     pub bound_seconds: f64,
 }
 
@@ -78,14 +79,24 @@ const TEXT: usize = 48;
 impl JobRecord {
     /// Bytes of memory that it takes, about.
     pub fn memory(&self) -> usize {
-        let texts = [&self.id, &self.program, &self.user].into_iter().chain(&self.hosts).chain(self.aside.as_ref());
-        let texts: usize = texts.map(String::as_str).chain(self.unknown_names()).map(|text| text.len() + TEXT).sum();
+        let texts = [&self.id, &self.program, &self.user]
+            .into_iter()
+            .chain(&self.hosts)
+            .chain(self.aside.as_ref());
+        let texts: usize = texts
+            .map(String::as_str)
+            .chain(self.unknown_names())
+            .map(|text| text.len() + TEXT)
+            .sum();
         texts + self.calls.len() * size_of::<CallTotal>()
     }
 
     /// What it names that this version of heddle does not know: foreign text.
     pub fn unknown_names(&self) -> impl Iterator<Item = &str> {
-        let calls = self.calls.iter().flat_map(|call| [call.collective.unknown(), call.way.unknown()]);
+        let calls = self
+            .calls
+            .iter()
+            .flat_map(|call| [call.collective.unknown(), call.way.unknown()]);
         calls.chain([self.mpi.unknown()]).flatten()
     }
 }
@@ -133,7 +144,10 @@ impl<'de, T: FromStr + fmt::Display> Deserialize<'de> for RecordedName<T> {
     /// A name that stands for a thing, but not as this version writes it, stays as it is.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RecordedName<T>, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let known = name.parse().ok().filter(|thing: &T| thing.to_string() == name);
+        let known = name
+            .parse()
+            .ok()
+            .filter(|thing: &T| thing.to_string() == name);
         Ok(known.map_or(RecordedName::Unknown(name), RecordedName::Known))
     }
 }
@@ -148,9 +162,23 @@ mod tests {
         let json = r#"{"id":"n0-1-1","program":"a.out","user":"ann","started":1,"updated":2,"hosts":["n0"],"ranks":2,"mpi":"mvapich","epoch":1,"epoch_since":1,"finished":false,"calls":[{"collective":"alltoall","way":"ring tcp","block":8,"calls":1,"seconds":1.0,"bound_seconds":0.5},{"collective":"bcast","way":"aapc receiver","block":8,"calls":1,"seconds":1.0,"bound_seconds":0.5}]}"#;
         let record: JobRecord = serde_json::from_str(json).unwrap();
         assert_eq!(record.mpi.unknown(), Some("mvapich"));
-        assert_eq!(record.calls[0].collective.known(), Some(&Collective::Alltoall));
-        assert_eq!(record.calls[0].way.known(), Some(&Way::Ring { over: DataCarrier::Tcp }));
-        assert_eq!((record.calls[1].collective.unknown(), record.calls[1].way.unknown()), (Some("bcast"), Some("aapc receiver")));
+        assert_eq!(
+            record.calls[0].collective.known(),
+            Some(&Collective::Alltoall)
+        );
+        assert_eq!(
+            record.calls[0].way.known(),
+            Some(&Way::Ring {
+                over: DataCarrier::Tcp
+            })
+        );
+        assert_eq!(
+            (
+                record.calls[1].collective.unknown(),
+                record.calls[1].way.unknown()
+            ),
+            (Some("bcast"), Some("aapc receiver"))
+        );
         assert_eq!(serde_json::to_string(&record).unwrap(), json);
     }
 }

@@ -1,5 +1,5 @@
-//! Reading job records. Anybody may write to their folder, so nothing in it is trusted: no link is followed, nothing is opened that could
-//! block, and what is read is bounded.
+//! Reading job records. Anybody may write to their folder, so nothing in it is trusted: no link is
+//! followed, nothing is opened that could block, and what is read is bounded.
 use super::JobRecord;
 use crate::bounded;
 use crate::layout::{JOB_RECORD_LIMIT, JOBS, record_id};
@@ -21,7 +21,8 @@ const MAX_CALLS: usize = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobFileStamp {
     inode: u64,
-    /// Seconds and nanoseconds. Its owner can set the time of its last writing to anything, but not this one.
+    /// Seconds and nanoseconds. Its owner can set the time of its last writing to anything, but not
+    /// this one.
     pub changed: (i64, i64),
     /// Its length.
     pub bytes: u64,
@@ -38,15 +39,24 @@ pub struct JobFileStat {
 
 impl From<&Metadata> for JobFileStat {
     fn from(meta: &Metadata) -> JobFileStat {
-        let stamp = JobFileStamp { inode: meta.ino(), changed: (meta.ctime(), meta.ctime_nsec()), bytes: meta.len() };
-        JobFileStat { stamp, owner: meta.uid() }
+        let stamp = JobFileStamp {
+            inode: meta.ino(),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+            bytes: meta.len(),
+        };
+        JobFileStat {
+            stamp,
+            owner: meta.uid(),
+        }
     }
 }
 
 impl JobFileStat {
     /// `None` where there is no such file.
     pub fn of(path: &Path) -> Option<JobFileStat> {
-        fs::symlink_metadata(path).ok().map(|meta| JobFileStat::from(&meta))
+        fs::symlink_metadata(path)
+            .ok()
+            .map(|meta| JobFileStat::from(&meta))
     }
 
     /// Bytes of it that are read at most.
@@ -63,7 +73,8 @@ pub fn read(path: &Path, id: &str, seen: &JobFileStat) -> Result<JobRecord, Stri
     // A link may lead to somewhere else.
     let (file, meta) = bounded::open(path, OFlag::O_NOFOLLOW).map_err(|e| e.to_string())?;
     if meta.nlink() > 1 {
-        return Err("a hard link to a file that has another name, too".to_owned()); // Perhaps a file of somebody else.
+        // Perhaps a file of somebody else.
+        return Err("a hard link to a file that has another name, too".to_owned());
     }
     if meta.uid() != seen.owner {
         return Err("its owner changed while it was read".to_owned());
@@ -75,17 +86,20 @@ pub fn read(path: &Path, id: &str, seen: &JobFileStat) -> Result<JobRecord, Stri
     parse(&bytes, id)
 }
 
-/// The records in a shared directory whose ids begin with a text. Files that hold no job record are passed over.
+/// The records in a shared directory whose ids begin with a text. Files that hold no job record are
+/// passed over.
 ///
 /// # Errors
 /// The system's refusal to list them.
 pub fn beginning_with(dir: &Path, begin: &str) -> io::Result<impl Iterator<Item = JobRecord>> {
-    Ok(fs::read_dir(dir.join(JOBS))?.flatten().filter_map(move |entry| {
-        let name = entry.file_name();
-        let id = record_id(name.to_str()?).filter(|id| id.starts_with(begin))?;
-        let path = entry.path();
-        read(&path, id, &JobFileStat::of(&path)?).ok()
-    }))
+    Ok(fs::read_dir(dir.join(JOBS))?
+        .flatten()
+        .filter_map(move |entry| {
+            let name = entry.file_name();
+            let id = record_id(name.to_str()?).filter(|id| id.starts_with(begin))?;
+            let path = entry.path();
+            read(&path, id, &JobFileStat::of(&path)?).ok()
+        }))
 }
 
 /// The record `id` in the bytes of its file, which anybody may have written.
@@ -100,12 +114,23 @@ pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
     if record.memory() > MAX_MEMORY || record.calls.len() > MAX_CALLS {
         return Err("it names too many hosts or calls".to_owned());
     }
-    let texts = [&record.id, &record.program].into_iter().chain(&record.hosts).chain(record.aside.as_ref());
-    if texts.map(String::as_str).chain(record.unknown_names()).any(|t| t.chars().count() > MAX_NAME || t.contains(sanitize::is_hidden)) {
+    let texts = [&record.id, &record.program]
+        .into_iter()
+        .chain(&record.hosts)
+        .chain(record.aside.as_ref());
+    if texts
+        .map(String::as_str)
+        .chain(record.unknown_names())
+        .any(|t| t.chars().count() > MAX_NAME || t.contains(sanitize::is_hidden))
+    {
         return Err("a text is too long or holds characters that cannot be seen".to_owned());
     }
     let fine = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
-    if !record.calls.iter().all(|c| fine(c.seconds) && fine(c.bound_seconds)) {
+    if !record
+        .calls
+        .iter()
+        .all(|c| fine(c.seconds) && fine(c.bound_seconds))
+    {
         return Err("its counters make no sense".to_owned());
     }
     Ok(record)

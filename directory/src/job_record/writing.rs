@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Replaces the file. A reader sees the old one or the new one, never half of one. What somebody left under the new file's name, a link
-/// perhaps, is removed and never written through.
+/// Replaces the file. A reader sees the old one or the new one, never half of one. What somebody
+/// left under the new file's name, a link perhaps, is removed and never written through.
 ///
 /// # Errors
 /// The system's refusal; the old file then stays.
@@ -14,7 +14,11 @@ pub fn replace(file: &Path, octets: &[u8]) -> io::Result<()> {
     let new = file.with_extension("new");
     // Mostly it is not there. If it stays, the next line says so.
     let _ = fs::remove_file(&new);
-    let mut out = OpenOptions::new().write(true).create_new(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(&new)?;
+    let mut out = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .custom_flags(OFlag::O_NOFOLLOW.bits())
+        .open(&new)?;
     let written = out.write_all(octets).and_then(|()| fs::rename(&new, file));
     written.inspect_err(|_| {
         let _ = fs::remove_file(&new);

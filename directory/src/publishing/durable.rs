@@ -8,7 +8,8 @@ use std::path::Path;
 pub(super) fn make_dir(dir: &Path, mode: u32) -> Result<(), PublishError> {
     match DirBuilder::new().mode(mode).create(dir) {
         // A mode given to mkdir is cut by the umask, and readers are other users.
-        Ok(()) => fs::set_permissions(dir, Permissions::from_mode(mode)).map_err(io("set permissions", dir)),
+        Ok(()) => fs::set_permissions(dir, Permissions::from_mode(mode))
+            .map_err(io("set permissions", dir)),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
         Err(e) => Err(io("create directory", dir)(e)),
     }
@@ -24,9 +25,14 @@ pub(super) fn write_folder(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), PublishError> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(io("create", path))?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(io("create", path))?;
     file.write_all(bytes).map_err(io("write", path))?;
-    file.set_permissions(Permissions::from_mode(0o644)).map_err(io("set permissions", path))?;
+    file.set_permissions(Permissions::from_mode(0o644))
+        .map_err(io("set permissions", path))?;
     file.sync_all().map_err(io("write to disk", path))
 }
 
@@ -39,7 +45,8 @@ pub(super) fn unfinished(name: &str) -> String {
 pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), PublishError> {
     let (new, file) = (dir.join(unfinished(name)), dir.join(name));
     let _ = fs::remove_file(&new);
-    let moved = write_file(&new, bytes).and_then(|()| fs::rename(&new, &file).map_err(io("rename into place", &new)));
+    let moved = write_file(&new, bytes)
+        .and_then(|()| fs::rename(&new, &file).map_err(io("rename into place", &new)));
     if moved.is_err() {
         let _ = fs::remove_file(&new);
     }
@@ -48,5 +55,7 @@ pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Publis
 }
 
 pub(super) fn sync_dir(dir: &Path) -> Result<(), PublishError> {
-    File::open(dir).and_then(|d| d.sync_all()).map_err(io("write to disk", dir))
+    File::open(dir)
+        .and_then(|d| d.sync_all())
+        .map_err(io("write to disk", dir))
 }

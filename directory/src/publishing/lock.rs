@@ -1,4 +1,5 @@
-//! The lock of the one publisher. Whoever can open the file can lock it, so nobody but its owner can.
+//! The lock of the one publisher. Whoever can open the file can lock it, so nobody but its owner
+//! can.
 use super::{PublishError, io};
 use crate::layout::LOCK;
 use nix::errno::Errno;
@@ -32,10 +33,18 @@ pub enum LockHolder {
 impl LockHolder {
     /// The holder by what is in the file, which is `host pid`, or a process number alone.
     fn read(text: &str) -> LockHolder {
-        let (host, pid) = text.trim().rsplit_once(' ').map_or((None, text.trim()), |(host, pid)| (Some(host), pid));
-        let Some(pid) = pid.parse().ok().filter(|pid| *pid > 0) else { return LockHolder::Unknown };
+        let (host, pid) = text
+            .trim()
+            .rsplit_once(' ')
+            .map_or((None, text.trim()), |(host, pid)| (Some(host), pid));
+        let Some(pid) = pid.parse().ok().filter(|pid| *pid > 0) else {
+            return LockHolder::Unknown;
+        };
         match host.filter(|host| *host != this_host()) {
-            Some(host) => LockHolder::Elsewhere { host: host.to_owned(), pid },
+            Some(host) => LockHolder::Elsewhere {
+                host: host.to_owned(),
+                pid,
+            },
             // A process of another user is one, too.
             None if kill(Pid::from_raw(pid), None) != Err(Errno::ESRCH) => LockHolder::Here(pid),
             None => LockHolder::Ended(pid),
@@ -46,7 +55,8 @@ impl LockHolder {
         match self {
             LockHolder::Here(_) | LockHolder::Elsewhere { .. } => "stop it",
             LockHolder::Ended(_) | LockHolder::Unknown => {
-                "find it with \"fuser -v\" on that file, on every machine that mounts it, and stop it,"
+                "find it with \"fuser -v\" on that file, on every machine that mounts it, and \
+                 stop it,"
             }
         }
     }
@@ -56,40 +66,61 @@ impl fmt::Display for LockHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LockHolder::Here(pid) => write!(f, "another heddle process (pid {pid}) publishes here"),
-            LockHolder::Elsewhere { host, pid } => write!(f, "a heddle process on {host:?} (pid {pid} there) publishes here"),
+            LockHolder::Elsewhere { host, pid } => write!(
+                f,
+                "a heddle process on {host:?} (pid {pid} there) publishes here"
+            ),
             LockHolder::Ended(pid) => {
                 write!(
                     f,
-                    "a process holds the lock on .lock; it is not pid {pid}, which took it last: no such process runs on this machine"
+                    "a process holds the lock on .lock; it is not pid {pid}, which took it last: \
+                     no such process runs on this machine"
                 )
             }
-            LockHolder::Unknown => f.write_str("a process holds the lock on .lock; it left no name there"),
+            LockHolder::Unknown => {
+                f.write_str("a process holds the lock on .lock; it left no name there")
+            }
         }
     }
 }
 
 fn this_host() -> String {
-    gethostname().map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
+    gethostname().map_or_else(
+        |_| String::new(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }
 
 /// Takes the lock, or says who has it.
 pub(super) fn take(dir: &Path) -> Result<Flock<File>, PublishError> {
     let path = dir.join(LOCK);
-    let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
+    let open = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path);
     let file = open.map_err(io("open", &path))?;
-    // Older releases let everybody open it. A file of another user stays as it is: he is a publisher.
+    // Older releases let everybody open it. A file of another user stays as it is: he is a
+    // publisher.
     let _ = file.set_permissions(Permissions::from_mode(0o600));
     let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
         Ok(locked) => locked,
         Err((file, Errno::EWOULDBLOCK)) => {
             let mut text = String::new();
             let _ = file.take(1024).read_to_string(&mut text);
-            return Err(PublishError::Locked { dir: dir.to_owned(), holder: LockHolder::read(&text) });
+            return Err(PublishError::Locked {
+                dir: dir.to_owned(),
+                holder: LockHolder::read(&text),
+            });
         }
         Err((_, errno)) => return Err(io("lock", &path)(errno.into())),
     };
     // The name only helps the person who meets the lock: a full disk must not keep a publisher out.
-    let _ = file.set_len(0).and_then(|()| writeln!(file, "{} {}", this_host(), std::process::id()));
+    let _ = file
+        .set_len(0)
+        .and_then(|()| writeln!(file, "{} {}", this_host(), std::process::id()));
     Ok(file)
 }
 
@@ -116,7 +147,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let first = EpochStore::open(dir.path(), 1).unwrap();
         let said = refused(dir.path());
-        assert!(said.contains(&format!("(pid {})", std::process::id())) && said.contains("stop it or"), "{said}");
+        assert!(
+            said.contains(&format!("(pid {})", std::process::id())) && said.contains("stop it or"),
+            "{said}"
+        );
         drop(first);
         EpochStore::open(dir.path(), 1).unwrap();
     }
@@ -131,7 +165,11 @@ mod tests {
                 fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             }
             let _store = EpochStore::open(dir.path(), 1).unwrap();
-            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600, "{made:?}");
+            assert_eq!(
+                fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
+                0o600,
+                "{made:?}"
+            );
         }
     }
 
@@ -142,16 +180,30 @@ mod tests {
         let dead = ended();
         for (text, wanted) in [
             (format!("{dead}\n"), format!("it is not pid {dead}")),
-            (format!("{} {dead}\n", this_host()), format!("it is not pid {dead}")),
-            (format!("{}\n", std::process::id()), format!("(pid {})", std::process::id())),
-            ("far.away 17\n".to_owned(), "on \"far.away\" (pid 17 there)".to_owned()),
+            (
+                format!("{} {dead}\n", this_host()),
+                format!("it is not pid {dead}"),
+            ),
+            (
+                format!("{}\n", std::process::id()),
+                format!("(pid {})", std::process::id()),
+            ),
+            (
+                "far.away 17\n".to_owned(),
+                "on \"far.away\" (pid 17 there)".to_owned(),
+            ),
             (String::new(), "it left no name".to_owned()),
             ("\u{1b}[31m -1\n".to_owned(), "it left no name".to_owned()),
         ] {
             fs::write(&path, &text).unwrap();
-            let _other = Flock::lock(File::open(&path).unwrap(), FlockArg::LockExclusiveNonblock).map_err(|(_, e)| e).unwrap();
+            let _other = Flock::lock(File::open(&path).unwrap(), FlockArg::LockExclusiveNonblock)
+                .map_err(|(_, e)| e)
+                .unwrap();
             let said = refused(dir.path());
-            assert!(said.contains(&wanted) && said.contains("nothing was changed"), "{text:?}: {said}");
+            assert!(
+                said.contains(&wanted) && said.contains("nothing was changed"),
+                "{text:?}: {said}"
+            );
         }
     }
 }

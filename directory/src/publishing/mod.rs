@@ -6,8 +6,9 @@
 //! epochs/.old-00000001/   being removed
 //! current.new             the next pointer
 //! ```
-//! The order is what makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
-//! fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch or the new one.
+//! The order is what makes a crash harmless: files, their fsync, the folder's fsync, rename to its
+//! number, fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch
+//! or the new one.
 mod durable;
 mod lock;
 
@@ -37,7 +38,10 @@ pub enum PublishError {
         holder: LockHolder,
     },
     /// The number is in use for another content.
-    #[error("{folder}: exists with other content; epoch numbers are never used twice: publish under a number above {highest}")]
+    #[error(
+        "{folder}: exists with other content; epoch numbers are never used twice: publish under a \
+         number above {highest}"
+    )]
     Taken {
         /// The folder of that number.
         folder: PathBuf,
@@ -46,8 +50,8 @@ pub enum PublishError {
     },
     /// There is no number for a further epoch.
     #[error(
-        "{dir}: epoch {highest} has the highest number there can be, so none can follow it; what is published stays: choose another --dir, or \
-         remove that epoch if heddle did not make it"
+        "{dir}: epoch {highest} has the highest number there can be, so none can follow it; what \
+         is published stays: choose another --dir, or remove that epoch if heddle did not make it"
     )]
     Exhausted {
         /// The shared directory.
@@ -69,9 +73,13 @@ pub enum PublishError {
 
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": free space there and it is tried again",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            ": free space there and it is tried again"
+        }
         io::ErrorKind::ReadOnlyFilesystem => ": remount it writable, or choose another --dir",
-        io::ErrorKind::PermissionDenied => ": give the user heddle runs as write permission, or choose another --dir",
+        io::ErrorKind::PermissionDenied => {
+            ": give the user heddle runs as write permission, or choose another --dir"
+        }
         io::ErrorKind::NotFound => ": create the shared directory's parent first",
         _ => "",
     }
@@ -79,7 +87,11 @@ fn hint(error: &io::Error) -> &'static str {
 
 /// Attaches what was tried and where.
 fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> PublishError + 'a {
-    move |cause| PublishError::Io { action, path: path.to_owned(), cause }
+    move |cause| PublishError::Io {
+        action,
+        path: path.to_owned(),
+        cause,
+    }
 }
 
 /// The one publisher of a shared directory; dropping it lets the next one in.
@@ -94,14 +106,19 @@ impl EpochStore {
     /// Takes the directory for publishing: makes what is missing of it, removes what a crash left.
     ///
     /// # Errors
-    /// [`PublishError::Locked`] while another process has it, [`PublishError::Io`] where the system refuses.
+    /// [`PublishError::Locked`] while another process has it, [`PublishError::Io`] where the system
+    /// refuses.
     pub fn open(dir: &Path, keep: u64) -> Result<EpochStore, PublishError> {
         make_dir(dir, 0o755)?;
         let lock = lock::take(dir)?;
         let epochs = dir.join(EPOCHS);
         make_dir(&epochs, 0o755)?;
         make_dir(&dir.join(JOBS), 0o1777)?;
-        let store = EpochStore { dir: dir.to_owned(), keep: keep.max(1), _lock: lock };
+        let store = EpochStore {
+            dir: dir.to_owned(),
+            keep: keep.max(1),
+            _lock: lock,
+        };
         store.sweep()?;
         Ok(store)
     }
@@ -112,8 +129,17 @@ impl EpochStore {
     /// [`PublishError::Io`] where the directory cannot be read.
     pub fn highest(&self) -> Result<u64, PublishError> {
         let epochs = self.dir.join(EPOCHS);
-        let folders = numbers(&epochs).map_err(io("list", &epochs))?.last().copied().unwrap_or(0);
-        Ok(folders.max(current(&self.dir).ok().flatten().map_or(0, |line| line.number)))
+        let folders = numbers(&epochs)
+            .map_err(io("list", &epochs))?
+            .last()
+            .copied()
+            .unwrap_or(0);
+        Ok(folders.max(
+            current(&self.dir)
+                .ok()
+                .flatten()
+                .map_or(0, |line| line.number),
+        ))
     }
 
     /// The number of the next epoch.
@@ -122,14 +148,20 @@ impl EpochStore {
     /// Those of [`EpochStore::highest`], and [`PublishError::Exhausted`] where no number is left.
     pub fn next(&self) -> Result<u64, PublishError> {
         let highest = self.highest()?;
-        highest.checked_add(1).ok_or_else(|| PublishError::Exhausted { dir: self.dir.clone(), highest })
+        highest
+            .checked_add(1)
+            .ok_or_else(|| PublishError::Exhausted {
+                dir: self.dir.clone(),
+                highest,
+            })
     }
 
-    /// Publishes an epoch: its folder first, then `current`. Publishing the same content again is harmless.
+    /// Publishes an epoch: its folder first, then `current`. Publishing the same content again is
+    /// harmless.
     ///
     /// # Errors
-    /// [`PublishError::Taken`] where the number holds other content, [`PublishError::Io`] where the system
-    /// refuses; `current` then points where it did before.
+    /// [`PublishError::Taken`] where the number holds other content, [`PublishError::Io`] where the
+    /// system refuses; `current` then points where it did before.
     pub fn publish(&self, verified: &VerifiedEpoch) -> Result<EpochPointer, PublishError> {
         let epoch = verified.epoch();
         let files = epoch.files();
@@ -139,18 +171,31 @@ impl EpochStore {
         Ok(pointer)
     }
 
-    fn put(&self, number: u64, files: &[(&str, Vec<u8>)], pointer: &str) -> Result<(), PublishError> {
+    fn put(
+        &self,
+        number: u64,
+        files: &[(&str, Vec<u8>)],
+        pointer: &str,
+    ) -> Result<(), PublishError> {
         let epochs = self.dir.join(EPOCHS);
         let folder = epochs.join(folder_name(number));
         if folder.exists() {
-            if !files.iter().all(|(name, bytes)| bounded::read(&folder.join(name), bytes.len() as u64).is_ok_and(|there| there == *bytes)) {
-                return Err(PublishError::Taken { folder, highest: self.highest()? });
+            if !files.iter().all(|(name, bytes)| {
+                bounded::read(&folder.join(name), bytes.len() as u64)
+                    .is_ok_and(|there| there == *bytes)
+            }) {
+                return Err(PublishError::Taken {
+                    folder,
+                    highest: self.highest()?,
+                });
             }
         } else {
             let new = epochs.join(format!(".new-{}", folder_name(number)));
-            let written = write_folder(&new, files).and_then(|()| fs::rename(&new, &folder).map_err(io("rename into place", &new)));
+            let written = write_folder(&new, files)
+                .and_then(|()| fs::rename(&new, &folder).map_err(io("rename into place", &new)));
             if written.is_err() {
-                let _ = fs::remove_dir_all(&new); // The error that matters is the first one; the next open sweeps.
+                // The error that matters is the first one; the next open sweeps.
+                let _ = fs::remove_dir_all(&new);
             }
             written?;
         }
@@ -160,7 +205,8 @@ impl EpochStore {
         Ok(())
     }
 
-    /// Removes epochs far behind `number`. A failure costs space, not safety, so it is left to the next time.
+    /// Removes epochs far behind `number`. A failure costs space, not safety, so it is left to the
+    /// next time.
     fn prune(&self, number: u64) {
         let epochs = self.dir.join(EPOCHS);
         let old = |n: &u64| number.saturating_sub(*n) >= self.keep;
@@ -176,11 +222,15 @@ impl EpochStore {
     /// Removes what a killed publisher left half-done.
     fn sweep(&self) -> Result<(), PublishError> {
         let epochs = self.dir.join(EPOCHS);
-        for entry in fs::read_dir(&epochs).map_err(io("list", &epochs))?.flatten() {
+        for entry in fs::read_dir(&epochs)
+            .map_err(io("list", &epochs))?
+            .flatten()
+        {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if name.starts_with(".new-") || name.starts_with(".old-") {
-                fs::remove_dir_all(entry.path()).map_err(io("remove what a crash left", &entry.path()))?;
+                fs::remove_dir_all(entry.path())
+                    .map_err(io("remove what a crash left", &entry.path()))?;
             }
         }
         let _ = fs::remove_file(self.dir.join(durable::unfinished(CURRENT)));
@@ -206,11 +256,18 @@ mod tests {
     const KEEP: u64 = 64;
 
     fn files(text: &str) -> Vec<(&'static str, Vec<u8>)> {
-        vec![("manifest.json", text.into()), ("topology.yaml", b"switches: []".to_vec())]
+        vec![
+            ("manifest.json", text.into()),
+            ("topology.yaml", b"switches: []".to_vec()),
+        ]
     }
 
     fn put(store: &EpochStore, number: u64, text: &str) -> Result<(), PublishError> {
-        store.put(number, &files(text), &format!("{}\n", EpochPointer::new(number, text.as_bytes())))
+        store.put(
+            number,
+            &files(text),
+            &format!("{}\n", EpochPointer::new(number, text.as_bytes())),
+        )
     }
 
     fn dir() -> tempfile::TempDir {
@@ -221,28 +278,68 @@ mod tests {
     fn publishes_whole_folders_and_points_to_the_last() {
         let dir = dir();
         let store = EpochStore::open(dir.path(), KEEP).unwrap();
-        assert_eq!((store.highest().unwrap(), current(dir.path()).unwrap()), (0, None));
+        assert_eq!(
+            (store.highest().unwrap(), current(dir.path()).unwrap()),
+            (0, None)
+        );
         put(&store, 1, "a").unwrap();
         put(&store, 2, "b").unwrap();
-        assert_eq!(current(dir.path()).unwrap(), Some(EpochPointer::new(2, b"b")));
+        assert_eq!(
+            current(dir.path()).unwrap(),
+            Some(EpochPointer::new(2, b"b"))
+        );
         assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [1, 2]);
-        assert_eq!(fs::read(dir.path().join("epochs/00000001/manifest.json")).unwrap(), b"a");
-        let mode = |p: &str| fs::metadata(dir.path().join(p)).unwrap().permissions().mode() & 0o7777;
-        let modes = [mode("jobs"), mode("epochs/00000002"), mode("epochs/00000002/manifest.json"), mode("current")];
+        assert_eq!(
+            fs::read(dir.path().join("epochs/00000001/manifest.json")).unwrap(),
+            b"a"
+        );
+        let mode = |p: &str| {
+            fs::metadata(dir.path().join(p))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o7777
+        };
+        let modes = [
+            mode("jobs"),
+            mode("epochs/00000002"),
+            mode("epochs/00000002/manifest.json"),
+            mode("current"),
+        ];
         assert_eq!(modes, [0o1777, 0o755, 0o644, 0o644]);
     }
 
     #[test]
     fn a_published_epoch_reads_back_whole_and_an_altered_one_is_told() {
         let dir = dir();
-        let file = TopologyFile::parse("t", "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}").unwrap();
-        let verified = VerifiedEpoch::plan(3, Millis(5), file, Topology::default(), TuningRuns::default()).unwrap();
-        let pointer = EpochStore::open(dir.path(), KEEP).unwrap().publish(&verified).unwrap();
+        let file = TopologyFile::parse(
+            "t",
+            "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}",
+        )
+        .unwrap();
+        let verified = VerifiedEpoch::plan(
+            3,
+            Millis(5),
+            file,
+            Topology::default(),
+            TuningRuns::default(),
+        )
+        .unwrap();
+        let pointer = EpochStore::open(dir.path(), KEEP)
+            .unwrap()
+            .publish(&verified)
+            .unwrap();
         assert_eq!(current(dir.path()).unwrap(), Some(pointer));
-        assert_eq!(current_epoch(dir.path()).unwrap().as_ref(), Some(verified.epoch()));
+        assert_eq!(
+            current_epoch(dir.path()).unwrap().as_ref(),
+            Some(verified.epoch())
+        );
         fs::write(dir.path().join("epochs/00000003/network.json"), "{}").unwrap();
         let problem = current_epoch(dir.path()).unwrap_err().to_string();
-        assert!(problem.contains("epoch 3") && problem.contains("network.json"), "{problem}");
+        assert!(
+            problem.contains("epoch 3") && problem.contains("network.json"),
+            "{problem}"
+        );
     }
 
     #[test]
@@ -253,7 +350,10 @@ mod tests {
         put(&store, 7, "a").unwrap();
         let refused = put(&store, 7, "b").unwrap_err().to_string();
         assert!(refused.contains("above 7"), "{refused}");
-        assert_eq!(current(dir.path()).unwrap(), Some(EpochPointer::new(7, b"a")));
+        assert_eq!(
+            current(dir.path()).unwrap(),
+            Some(EpochPointer::new(7, b"a"))
+        );
     }
 
     #[test]
@@ -280,11 +380,21 @@ mod tests {
         fs::create_dir(dir.path().join("epochs/18446744073709551614")).unwrap();
         assert_eq!(store.next().unwrap(), u64::MAX);
         put(&store, u64::MAX, "z").unwrap();
-        assert_eq!(current(dir.path()).unwrap(), Some(EpochPointer::new(u64::MAX, b"z")));
+        assert_eq!(
+            current(dir.path()).unwrap(),
+            Some(EpochPointer::new(u64::MAX, b"z"))
+        );
         let problem = store.next().unwrap_err().to_string();
-        assert!(problem.contains("18446744073709551615 has the highest number") && problem.contains("stays"), "{problem}");
+        assert!(
+            problem.contains("18446744073709551615 has the highest number")
+                && problem.contains("stays"),
+            "{problem}"
+        );
         put(&store, u64::MAX, "z").unwrap();
-        assert_eq!(numbers(&dir.path().join("epochs")).unwrap(), [u64::MAX - 1, u64::MAX]);
+        assert_eq!(
+            numbers(&dir.path().join("epochs")).unwrap(),
+            [u64::MAX - 1, u64::MAX]
+        );
     }
 
     #[test]
@@ -307,10 +417,21 @@ mod tests {
         put(&store, 1, "a").unwrap();
         pipe("epochs/00000001/manifest.json");
         let problem = current_epoch(dir.path()).unwrap_err().to_string();
-        assert!(problem.contains("manifest.json") && problem.contains("not a regular file"), "{problem}");
-        assert!(put(&store, 1, "a").unwrap_err().to_string().contains("exists with other content"));
+        assert!(
+            problem.contains("manifest.json") && problem.contains("not a regular file"),
+            "{problem}"
+        );
+        assert!(
+            put(&store, 1, "a")
+                .unwrap_err()
+                .to_string()
+                .contains("exists with other content")
+        );
         pipe("current");
         let problem = current(dir.path()).unwrap_err().to_string();
-        assert!(problem.ends_with("current: not a regular file"), "{problem}");
+        assert!(
+            problem.ends_with("current: not a regular file"),
+            "{problem}"
+        );
     }
 }

@@ -1,14 +1,16 @@
 //! Random clusters like those the allgather paper simulates.
 //!
-//! Source: allgather-switched-clusters, section 5: five machines a switch on the average, each at a random switch; switches
-//! connected at random with mean degree four by GT-ITM (Zegura, Calvert, Bhattacharjee, INFOCOM 1996), whose flat random graphs
-//! go back to Waxman, "Routing of multipoint connections", IEEE JSAC 6(9), 1988: switches are points in the unit square, and two
-//! of them at distance d are linked with a probability that falls like exp(-d / (beta * L)), L being the longest distance.
-//! Guarantee: connected, no two links between the same switches, and as many links as the mean degree asks for.
-//! Cost: O(switches + hosts), times the tries a link takes, about ten.
-//! Deviations: the paper gives neither GT-ITM's method nor its parameters. A graph of a thousand switches with independent
-//! links and mean degree four has about twenty switches without any; here each switch is linked to an earlier one first, and the
-//! other links follow until the number of links is right.
+//! Source: allgather-switched-clusters, section 5: five machines a switch on the average, each at a
+//! random switch; switches connected at random with mean degree four by GT-ITM (Zegura, Calvert,
+//! Bhattacharjee, INFOCOM 1996), whose flat random graphs go back to Waxman, "Routing of multipoint
+//! connections", IEEE JSAC 6(9), 1988: switches are points in the unit square, and two of them at
+//! distance d are linked with a probability that falls like exp(-d / (beta * L)), L being the
+//! longest distance. Guarantee: connected, no two links between the same switches, and as many
+//! links as the mean degree asks for. Cost: O(switches + hosts), times the tries a link takes,
+//! about ten. Deviations: the paper gives neither GT-ITM's method nor its parameters. A graph of a
+//! thousand switches with independent links and mean degree four has about twenty switches without
+//! any; here each switch is linked to an earlier one first, and the other links follow until the
+//! number of links is right.
 use super::SplitMix64;
 use inventory::topology_file::{TopologyCable, TopologyHost};
 use inventory::{BitsPerSec, TopologyFile};
@@ -22,8 +24,9 @@ pub const MEAN_DEGREE: usize = 4;
 /// Waxman's beta: how far links reach, as a part of the longest distance.
 pub const REACH: f64 = 0.2;
 
-/// A cluster of `switches` s0, s1, ... and `hosts` n0, n1, ..., all links of one rate. It has loops: see
-/// [`super::spanning_tree`]. Where the mean degree asks for more links than there are pairs, all pairs are linked.
+/// A cluster of `switches` s0, s1, ... and `hosts` n0, n1, ..., all links of one rate. It has
+/// loops: see [`super::spanning_tree`]. Where the mean degree asks for more links than there are
+/// pairs, all pairs are linked.
 pub fn random_cluster(switches: usize, hosts: usize, random: &mut SplitMix64) -> TopologyFile {
     let name = |s: usize| format!("s{s}");
     let host = |random: &mut SplitMix64| TopologyHost {
@@ -33,12 +36,19 @@ pub fn random_cluster(switches: usize, hosts: usize, random: &mut SplitMix64) ->
         ranks: 1,
         address: None,
     };
-    let link =
-        |(a, b): (usize, usize)| TopologyCable { a: name(a), b: name(b), rate: BitsPerSec::GIGABIT, delay: Duration::ZERO, state: None };
+    let link = |(a, b): (usize, usize)| TopologyCable {
+        a: name(a),
+        b: name(b),
+        rate: BitsPerSec::GIGABIT,
+        delay: Duration::ZERO,
+        state: None,
+    };
     let links = waxman(switches, random);
     TopologyFile {
         switches: (0..switches).map(name).collect(),
-        hosts: (0..if switches == 0 { 0 } else { hosts }).map(|h| (format!("n{h}"), host(random))).collect(),
+        hosts: (0..if switches == 0 { 0 } else { hosts })
+            .map(|h| (format!("n{h}"), host(random)))
+            .collect(),
         links: links.into_iter().map(link).collect(),
         ..TopologyFile::default()
     }
@@ -46,7 +56,9 @@ pub fn random_cluster(switches: usize, hosts: usize, random: &mut SplitMix64) ->
 
 /// The links among `switches`, each with the greater end first.
 fn waxman(switches: usize, random: &mut SplitMix64) -> Vec<(usize, usize)> {
-    let place: Vec<(f64, f64)> = (0..switches).map(|_| (random.unit(), random.unit())).collect();
+    let place: Vec<(f64, f64)> = (0..switches)
+        .map(|_| (random.unit(), random.unit()))
+        .collect();
     let taken = |a: usize, b: usize, random: &mut SplitMix64| {
         let distance = (place[a].0 - place[b].0).hypot(place[a].1 - place[b].1);
         random.unit() < (-distance / (REACH * std::f64::consts::SQRT_2)).exp()
@@ -81,18 +93,40 @@ mod tests {
     #[test]
     fn is_as_the_paper_says() {
         let cluster = random_cluster(200, 1000, &mut SplitMix64::new(11));
-        assert_eq!((cluster.switches.len(), cluster.hosts.len(), cluster.links.len()), (200, 1000, 400));
-        assert_eq!(TopologyFile::parse("cluster", &cluster.to_yaml()).unwrap(), cluster);
-        let at_first = cluster.hosts.values().filter(|host| host.switch == "s0").count();
+        assert_eq!(
+            (
+                cluster.switches.len(),
+                cluster.hosts.len(),
+                cluster.links.len()
+            ),
+            (200, 1000, 400)
+        );
+        assert_eq!(
+            TopologyFile::parse("cluster", &cluster.to_yaml()).unwrap(),
+            cluster
+        );
+        let at_first = cluster
+            .hosts
+            .values()
+            .filter(|host| host.switch == "s0")
+            .count();
         assert!((0..20).contains(&at_first));
         assert_ne!(cluster, random_cluster(200, 1000, &mut SplitMix64::new(12)));
     }
 
     #[test]
     fn small_ones_have_all_the_links_there_can_be() {
-        let links = |switches| random_cluster(switches, 5, &mut SplitMix64::new(1)).links.len();
+        let links = |switches| {
+            random_cluster(switches, 5, &mut SplitMix64::new(1))
+                .links
+                .len()
+        };
         assert_eq!([0, 1, 2, 3, 4, 5, 6].map(links), [0, 0, 1, 3, 6, 10, 12]);
-        assert!(random_cluster(0, 5, &mut SplitMix64::new(1)).hosts.is_empty());
+        assert!(
+            random_cluster(0, 5, &mut SplitMix64::new(1))
+                .hosts
+                .is_empty()
+        );
     }
 
     #[test]
@@ -101,7 +135,8 @@ mod tests {
         let links = waxman(400, &mut random);
         let mut again = SplitMix64::new(5);
         let place: Vec<(f64, f64)> = (0..400).map(|_| (again.unit(), again.unit())).collect();
-        let distance = |&(a, b): &(usize, usize)| (place[a].0 - place[b].0).hypot(place[a].1 - place[b].1);
+        let distance =
+            |&(a, b): &(usize, usize)| (place[a].0 - place[b].0).hypot(place[a].1 - place[b].1);
         let mean = links.iter().map(distance).sum::<f64>() / links.len() as f64;
         // Two random points of the unit square are 0.52 apart on the average.
         assert!(mean < 0.4, "{mean}");

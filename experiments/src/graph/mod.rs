@@ -1,10 +1,9 @@
 //! Networks with redundant links: spanning trees of them, and random ones to try schedules on.
 //!
-//! Source: allgather-switched-clusters, section 5 (the three ways to construct a tree).
-//! Input: a topology file whose links may close loops.
-//! Guarantee: exactly the links of one spanning tree of every connected part keep forwarding.
-//! Cost: O(links log links).
-//! Deviations: a part without connection gets a tree of its own, and [`TopologyFile::tree`] reports it.
+//! Source: allgather-switched-clusters, section 5 (the three ways to construct a tree). Input: a
+//! topology file whose links may close loops. Guarantee: exactly the links of one spanning tree of
+//! every connected part keep forwarding. Cost: O(links log links). Deviations: a part without
+//! connection gets a tree of its own, and [`TopologyFile::tree`] reports it.
 mod cluster;
 
 use inventory::TopologyFile;
@@ -25,11 +24,20 @@ pub enum TreeConstruction {
     Random,
 }
 
-/// The same network with every forwarding link that is not in the tree set to `blocked`. Links that are blocked already stay
-/// so and take no part. The switch that the tree was grown from comes first, so [`TopologyFile::tree`] hangs it from there.
-pub fn spanning_tree(network: &TopologyFile, construction: TreeConstruction, random: &mut SplitMix64) -> TopologyFile {
+/// The same network with every forwarding link that is not in the tree set to `blocked`. Links that
+/// are blocked already stay so and take no part. The switch that the tree was grown from comes
+/// first, so [`TopologyFile::tree`] hangs it from there.
+pub fn spanning_tree(
+    network: &TopologyFile,
+    construction: TreeConstruction,
+    random: &mut SplitMix64,
+) -> TopologyFile {
     let graph = SwitchGraph::new(network);
-    let root = if construction == TreeConstruction::Random { 0 } else { random.below(graph.near.len()) };
+    let root = if construction == TreeConstruction::Random {
+        0
+    } else {
+        random.below(graph.near.len())
+    };
     let in_tree = match construction {
         TreeConstruction::BreadthFirst => graph.breadth_first(root),
         TreeConstruction::DepthFirst => graph.depth_first(root),
@@ -57,10 +65,21 @@ struct SwitchGraph {
 
 impl SwitchGraph {
     fn new(network: &TopologyFile) -> SwitchGraph {
-        let number: HashMap<&str, usize> = network.switches.iter().zip(0..).map(|(name, number)| (name.as_str(), number)).collect();
-        let forwarding = network.links.iter().enumerate().filter(|(_, link)| link.state != Some(LinkState::Blocked));
+        let number: HashMap<&str, usize> = network
+            .switches
+            .iter()
+            .zip(0..)
+            .map(|(name, number)| (name.as_str(), number))
+            .collect();
+        let forwarding = network
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| link.state != Some(LinkState::Blocked));
         let ends = |name: &String| number.get(name.as_str()).copied();
-        let links: Vec<_> = forwarding.filter_map(|(place, link)| Some((place, ends(&link.a)?, ends(&link.b)?))).collect();
+        let links: Vec<_> = forwarding
+            .filter_map(|(place, link)| Some((place, ends(&link.a)?, ends(&link.b)?)))
+            .collect();
         let mut near = vec![Vec::new(); network.switches.len()];
         for (link, &(_, a, b)) in links.iter().enumerate() {
             near[a].push((b, link));
@@ -76,9 +95,11 @@ impl SwitchGraph {
     }
 
     fn breadth_first(&self, root: usize) -> Vec<bool> {
-        let (mut in_tree, mut found) = (vec![false; self.links.len()], vec![false; self.near.len()]);
+        let (mut in_tree, mut found) =
+            (vec![false; self.links.len()], vec![false; self.near.len()]);
         for start in self.starts(root) {
-            let mut queue = VecDeque::from_iter((!std::mem::replace(&mut found[start], true)).then_some(start));
+            let mut queue =
+                VecDeque::from_iter((!std::mem::replace(&mut found[start], true)).then_some(start));
             while let Some(at) = queue.pop_front() {
                 for &(next, link) in &self.near[at] {
                     if !std::mem::replace(&mut found[next], true) {
@@ -92,10 +113,13 @@ impl SwitchGraph {
     }
 
     fn depth_first(&self, root: usize) -> Vec<bool> {
-        let (mut in_tree, mut found) = (vec![false; self.links.len()], vec![false; self.near.len()]);
+        let (mut in_tree, mut found) =
+            (vec![false; self.links.len()], vec![false; self.near.len()]);
         for start in self.starts(root) {
             // Each switch on the way with the neighbours it has not looked at.
-            let mut way = Vec::from_iter((!std::mem::replace(&mut found[start], true)).then(|| self.near[start].iter()));
+            let mut way = Vec::from_iter(
+                (!std::mem::replace(&mut found[start], true)).then(|| self.near[start].iter()),
+            );
             while let Some(ahead) = way.last_mut() {
                 match ahead.next() {
                     Some(&(next, link)) if !found[next] => {
@@ -115,7 +139,10 @@ impl SwitchGraph {
         let mut order: Vec<usize> = (0..self.links.len()).collect();
         random.shuffle(&mut order);
         // Each switch with the next one towards the first of its part; that one with itself.
-        let (mut in_tree, mut towards) = (vec![false; self.links.len()], Vec::from_iter(0..self.near.len()));
+        let (mut in_tree, mut towards) = (
+            vec![false; self.links.len()],
+            Vec::from_iter(0..self.near.len()),
+        );
         for link in order {
             let (_, a, b) = self.links[link];
             let [a, b] = [a, b].map(|switch| first_of_part(&mut towards, switch));
@@ -140,10 +167,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALL: [TreeConstruction; 3] = [TreeConstruction::BreadthFirst, TreeConstruction::DepthFirst, TreeConstruction::Random];
+    const ALL: [TreeConstruction; 3] = [
+        TreeConstruction::BreadthFirst,
+        TreeConstruction::DepthFirst,
+        TreeConstruction::Random,
+    ];
 
     fn forwarding(file: &TopologyFile) -> Vec<String> {
-        let links = file.links.iter().filter(|link| link.state != Some(LinkState::Blocked));
+        let links = file
+            .links
+            .iter()
+            .filter(|link| link.state != Some(LinkState::Blocked));
         links.map(|link| format!("{}-{}", link.a, link.b)).collect()
     }
 
@@ -152,15 +186,25 @@ mod tests {
         let mut ways = vec![Vec::new(); tree.near.len()];
         let mut ahead = vec![(root, root)];
         while let Some((at, from)) = ahead.pop() {
-            ways[at] = if at == from { Vec::new() } else { [ways[from].as_slice(), &[from]].concat() };
-            ahead.extend(tree.near[at].iter().filter(|next| next.0 != from).map(|next| (next.0, at)));
+            ways[at] = if at == from {
+                Vec::new()
+            } else {
+                [ways[from].as_slice(), &[from]].concat()
+            };
+            ahead.extend(
+                tree.near[at]
+                    .iter()
+                    .filter(|next| next.0 != from)
+                    .map(|next| (next.0, at)),
+            );
         }
         ways
     }
 
     #[test]
     fn a_ring_of_switches_is_opened_once() {
-        let text = "switches: [a, b, c, d, e]\nhosts: {x: {switch: a}}\nlinks: [{a: a, b: b}, {a: b, b: c}, {a: c, b: d}, {a: d, b: e}, {a: e, b: a}, {a: a, b: b}]";
+        let text = "switches: [a, b, c, d, e]\nhosts: {x: {switch: a}}\nlinks: [{a: a, b: b}, \
+                    {a: b, b: c}, {a: c, b: d}, {a: d, b: e}, {a: e, b: a}, {a: a, b: b}]";
         let ring = TopologyFile::parse("ring", text).unwrap();
         assert!(ring.tree().is_err());
         for construction in ALL {
@@ -169,8 +213,15 @@ mod tests {
             assert_eq!(forwarding(&tree).len(), 4);
             assert_eq!(tree.tree().unwrap().nodes(), 6);
         }
-        let mut roots: Vec<_> =
-            (0..40).map(|seed| forwarding(&spanning_tree(&ring, TreeConstruction::BreadthFirst, &mut SplitMix64::new(seed)))).collect();
+        let mut roots: Vec<_> = (0..40)
+            .map(|seed| {
+                forwarding(&spanning_tree(
+                    &ring,
+                    TreeConstruction::BreadthFirst,
+                    &mut SplitMix64::new(seed),
+                ))
+            })
+            .collect();
         roots.sort();
         roots.dedup();
         assert_eq!(roots.len(), 5, "each switch is the root of another tree");
@@ -178,7 +229,8 @@ mod tests {
 
     #[test]
     fn blocked_links_stay_out_and_parts_stay_apart() {
-        let text = "switches: [a, b, c, d]\nhosts: {x: {switch: a}}\nlinks: [{a: a, b: b}, {a: b, b: c, state: blocked}, {a: c, b: d}, {a: d, b: c}]";
+        let text = "switches: [a, b, c, d]\nhosts: {x: {switch: a}}\nlinks: [{a: a, b: b}, \
+                    {a: b, b: c, state: blocked}, {a: c, b: d}, {a: d, b: c}]";
         let parts = TopologyFile::parse("parts", text).unwrap();
         for construction in ALL {
             let tree = spanning_tree(&parts, construction, &mut SplitMix64::new(3));
@@ -187,7 +239,10 @@ mod tests {
         }
         let none = TopologyFile::default();
         for construction in ALL {
-            assert_eq!(spanning_tree(&none, construction, &mut SplitMix64::new(3)), none);
+            assert_eq!(
+                spanning_tree(&none, construction, &mut SplitMix64::new(3)),
+                none
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! Plan against network. What is found ambiguous is never a difference by itself; what is inferred is told as such.
+//! Plan against network. What is found ambiguous is never a difference by itself; what is inferred
+//! is told as such.
 use super::found_cables::{CabledNetwork, FoundCable, network};
 use super::pairing::pair;
 use super::report::{CablingFinding, CablingReport, FindingKind, counted};
@@ -7,17 +8,28 @@ use inventory::topology::{LinkGrade, LinkState, NodeKind, Topology};
 use petgraph::unionfind::UnionFind;
 use std::collections::{HashMap, HashSet};
 
-/// How the network differs from the plan. Of a plan that names no host of the network only the other cables are
-/// compared. Where a plan states no state, one cable of every planned loop may be blocked.
+/// How the network differs from the plan. Of a plan that names no host of the network only the
+/// other cables are compared. Where a plan states no state, one cable of every planned loop may be
+/// blocked.
 pub fn compare(plan: &CablingPlan, topology: &Topology) -> CablingReport {
-    if plan.plain { compare_named(plan, &topology.with_plain_names()) } else { compare_named(plan, topology) }
+    if plan.plain {
+        compare_named(plan, &topology.with_plain_names())
+    } else {
+        compare_named(plan, topology)
+    }
 }
 
 /// The same where both have names for the nodes alike.
 fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
-    let CabledNetwork { cables: found, unplanned_hosts } = network(plan, topology);
+    let CabledNetwork {
+        cables: found,
+        unplanned_hosts,
+    } = network(plan, topology);
     let pairs = pair(&plan.cables, &found);
-    let mut report = CablingReport { planned: plan.cables.len(), ..CablingReport::default() };
+    let mut report = CablingReport {
+        planned: plan.cables.len(),
+        ..CablingReport::default()
+    };
     let spare = spare(&plan.cables, &found, &pairs);
     for (planned, pair) in plan.cables.iter().zip(&pairs) {
         let Some(i) = *pair else { continue };
@@ -28,15 +40,28 @@ fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
     let paired: HashSet<usize> = pairs.iter().flatten().copied().collect();
     let mut rest = UnmatchedCables::new(
         topology,
-        plan.cables.iter().zip(&pairs).filter(|(_, pair)| pair.is_none()).map(|(cable, _)| cable).collect(),
-        found.iter().enumerate().filter(|(i, _)| !paired.contains(i)).map(|(_, f)| f).collect(),
+        plan.cables
+            .iter()
+            .zip(&pairs)
+            .filter(|(_, pair)| pair.is_none())
+            .map(|(cable, _)| cable)
+            .collect(),
+        found
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| !paired.contains(i))
+            .map(|(_, f)| f)
+            .collect(),
     );
     rest.swapped(&mut report);
     rest.moved(&mut report);
     rest.missing(&mut report);
     rest.extra(&mut report);
     if unplanned_hosts > 0 {
-        let text = format!("the plan names no host of the network; {} of hosts not compared", counted(unplanned_hosts, "cable"));
+        let text = format!(
+            "the plan names no host of the network; {} of hosts not compared",
+            counted(unplanned_hosts, "cable")
+        );
         report.notes.push(CablingFinding {
             kind: FindingKind::Unconfirmed,
             grade: LinkGrade::Certain,
@@ -50,8 +75,9 @@ fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
     report
 }
 
-/// The found cables that are blocked while the other planned ones still hold their ends together: where the plan has a
-/// loop, spanning tree has to block one cable of it, and which one is its choice.
+/// The found cables that are blocked while the other planned ones still hold their ends together:
+/// where the plan has a loop, spanning tree has to block one cable of it, and which one is its
+/// choice.
 fn spare(planned: &[Cable], found: &[FoundCable], pairs: &[Option<usize>]) -> HashSet<usize> {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     for cable in planned {
@@ -60,13 +86,26 @@ fn spare(planned: &[Cable], found: &[FoundCable], pairs: &[Option<usize>]) -> Ha
             numbers.entry(node).or_insert(next);
         }
     }
-    let is_blocked = |pair: &Option<usize>| pair.is_some_and(|i| found[i].cable.state == Some(LinkState::Blocked));
+    let is_blocked = |pair: &Option<usize>| {
+        pair.is_some_and(|i| found[i].cable.state == Some(LinkState::Blocked))
+    };
     let mut parts = UnionFind::new(numbers.len());
-    for (cable, _) in planned.iter().zip(pairs).filter(|(c, p)| c.state != Some(LinkState::Blocked) && !is_blocked(p)) {
+    for (cable, _) in planned
+        .iter()
+        .zip(pairs)
+        .filter(|(c, p)| c.state != Some(LinkState::Blocked) && !is_blocked(p))
+    {
         parts.union(numbers[cable.a.as_str()], numbers[cable.b.as_str()]);
     }
-    let held = |cable: &Cable| parts.find(numbers[cable.a.as_str()]) == parts.find(numbers[cable.b.as_str()]);
-    planned.iter().zip(pairs).filter(|(c, p)| is_blocked(p) && held(c)).filter_map(|(_, pair)| *pair).collect()
+    let held = |cable: &Cable| {
+        parts.find(numbers[cable.a.as_str()]) == parts.find(numbers[cable.b.as_str()])
+    };
+    planned
+        .iter()
+        .zip(pairs)
+        .filter(|(c, p)| is_blocked(p) && held(c))
+        .filter_map(|(_, pair)| *pair)
+        .collect()
 }
 
 /// What is to say of a planned cable that is there.
@@ -80,39 +119,67 @@ fn judge(planned: &Cable, found: &FoundCable, spare: bool, report: &mut CablingR
         text: format!("{cable}: {text}"),
     };
     if found.grade == LinkGrade::Ambiguous {
-        report.notes.push(finding(FindingKind::Unconfirmed, "planned, and one of several readings of what is found".to_owned()));
+        report.notes.push(finding(
+            FindingKind::Unconfirmed,
+            "planned, and one of several readings of what is found".to_owned(),
+        ));
         return;
     }
     for (end, there) in planned.ends().into_iter().zip(cable.ends()) {
         if !end.1.is_empty() && there.1.is_empty() {
-            report.notes.push(finding(FindingKind::Unconfirmed, format!("planned at {} ({}), found at a port nobody names", end.0, end.1)));
+            report.notes.push(finding(
+                FindingKind::Unconfirmed,
+                format!(
+                    "planned at {} ({}), found at a port nobody names",
+                    end.0, end.1
+                ),
+            ));
         }
     }
     match (planned.rate_bps, cable.rate_bps) {
         (Some(wanted), Some(rate)) if rate < wanted => {
-            report.differences.push(finding(FindingKind::Slower, format!("planned {wanted}, found {rate}")));
+            report.differences.push(finding(
+                FindingKind::Slower,
+                format!("planned {wanted}, found {rate}"),
+            ));
         }
         (Some(wanted), Some(rate)) if rate > wanted => {
-            report.notes.push(finding(FindingKind::Faster, format!("planned {wanted}, found {rate}")));
+            report.notes.push(finding(
+                FindingKind::Faster,
+                format!("planned {wanted}, found {rate}"),
+            ));
         }
-        (Some(wanted), None) => {
-            report.notes.push(finding(FindingKind::Unconfirmed, format!("planned {wanted}, found at a rate neither end says")))
-        }
+        (Some(wanted), None) => report.notes.push(finding(
+            FindingKind::Unconfirmed,
+            format!("planned {wanted}, found at a rate neither end says"),
+        )),
         _ => {}
     }
     match (planned.state, cable.state) {
         (Some(LinkState::Forwarding), Some(LinkState::Blocked)) => {
-            report.differences.push(finding(FindingKind::Blocked, "planned forwarding, found blocked".to_owned()));
+            report.differences.push(finding(
+                FindingKind::Blocked,
+                "planned forwarding, found blocked".to_owned(),
+            ));
         }
         (None, Some(LinkState::Blocked)) if spare => {
-            report.notes.push(finding(FindingKind::Blocked, "planned in a loop, found blocked by spanning tree".to_owned()));
+            report.notes.push(finding(
+                FindingKind::Blocked,
+                "planned in a loop, found blocked by spanning tree".to_owned(),
+            ));
         }
         (None, Some(LinkState::Blocked)) => {
-            let text = "planned forwarding, as no other planned cable takes its place, found blocked";
-            report.differences.push(finding(FindingKind::Blocked, text.to_owned()));
+            let text =
+                "planned forwarding, as no other planned cable takes its place, found blocked";
+            report
+                .differences
+                .push(finding(FindingKind::Blocked, text.to_owned()));
         }
         (Some(LinkState::Blocked), Some(LinkState::Forwarding)) => {
-            report.differences.push(finding(FindingKind::Forwarding, "planned blocked, found forwarding".to_owned()));
+            report.differences.push(finding(
+                FindingKind::Forwarding,
+                "planned blocked, found forwarding".to_owned(),
+            ));
         }
         _ => {}
     }
@@ -144,35 +211,71 @@ impl<'a> UnmatchedCables<'a> {
             found,
         };
         for (i, cable) in rest.planned.iter().enumerate() {
-            cable.ends().into_iter().for_each(|(node, _)| rest.planned_at.entry(node).or_default().push(i));
+            cable
+                .ends()
+                .into_iter()
+                .for_each(|(node, _)| rest.planned_at.entry(node).or_default().push(i));
         }
         for (i, found) in rest.found.iter().enumerate() {
-            found.cable.ends().into_iter().for_each(|(node, _)| rest.found_at.entry(node).or_default().push(i));
+            found
+                .cable
+                .ends()
+                .into_iter()
+                .for_each(|(node, _)| rest.found_at.entry(node).or_default().push(i));
         }
         rest
     }
 
     /// Untold planned cables with an end that may be this one, each with its other end.
-    fn planned_with<'s>(&'s self, end: CableEnd<'s>) -> impl Iterator<Item = (usize, CableEnd<'a>)> + 's {
+    fn planned_with<'s>(
+        &'s self,
+        end: CableEnd<'s>,
+    ) -> impl Iterator<Item = (usize, CableEnd<'a>)> + 's {
         let at = self.planned_at.get(end.0).into_iter().flatten();
-        at.filter(|&&i| !self.told_planned[i]).filter_map(move |&i| Some((i, across(self.planned[i], end)?)))
+        at.filter(|&&i| !self.told_planned[i])
+            .filter_map(move |&i| Some((i, across(self.planned[i], end)?)))
     }
 
-    /// Untold found cables, none of them ambiguous, with an end that may be this one, each with its other end.
-    fn found_with<'s>(&'s self, end: CableEnd<'s>) -> impl Iterator<Item = (usize, CableEnd<'a>)> + 's {
+    /// Untold found cables, none of them ambiguous, with an end that may be this one, each with its
+    /// other end.
+    fn found_with<'s>(
+        &'s self,
+        end: CableEnd<'s>,
+    ) -> impl Iterator<Item = (usize, CableEnd<'a>)> + 's {
         let at = self.found_at.get(end.0).into_iter().flatten();
-        let open = at.filter(|&&i| !self.told_found[i] && self.found[i].grade != LinkGrade::Ambiguous);
+        let open =
+            at.filter(|&&i| !self.told_found[i] && self.found[i].grade != LinkGrade::Ambiguous);
         open.filter_map(move |&i| Some((i, across(&self.found[i].cable, end)?)))
     }
 
-    fn tell(&mut self, kind: FindingKind, planned: &[usize], found: &[usize], report: &mut CablingReport) {
+    fn tell(
+        &mut self,
+        kind: FindingKind,
+        planned: &[usize],
+        found: &[usize],
+        report: &mut CablingReport,
+    ) {
         planned.iter().for_each(|&i| self.told_planned[i] = true);
         found.iter().for_each(|&i| self.told_found[i] = true);
         let planned: Vec<Cable> = planned.iter().map(|&i| self.planned[i].clone()).collect();
-        let grade = found.iter().map(|&i| self.found[i].grade).max().unwrap_or(LinkGrade::Certain);
+        let grade = found
+            .iter()
+            .map(|&i| self.found[i].grade)
+            .max()
+            .unwrap_or(LinkGrade::Certain);
         let found: Vec<Cable> = found.iter().map(|&i| self.found[i].cable.clone()).collect();
-        let text = format!("planned {}; found {}", listed(&planned, " and "), listed(&found, " and "));
-        report.differences.push(CablingFinding { kind, grade, planned, found, text });
+        let text = format!(
+            "planned {}; found {}",
+            listed(&planned, " and "),
+            listed(&found, " and ")
+        );
+        report.differences.push(CablingFinding {
+            kind,
+            grade,
+            planned,
+            found,
+            text,
+        });
     }
 
     /// Two planned cables between whose ends there are two others.
@@ -191,10 +294,17 @@ impl<'a> UnmatchedCables<'a> {
         // A swap is seen from each of its ends: the one with fewer cables is looked at.
         let [x, y] = self.planned[p].ends();
         let cables = |end: CableEnd<'_>| self.found_at.get(end.0).map_or(0, Vec::len);
-        let (kept, lost) = if cables(x) <= cables(y) { (x, y) } else { (y, x) };
+        let (kept, lost) = if cables(x) <= cables(y) {
+            (x, y)
+        } else {
+            (y, x)
+        };
         for (f, other) in self.found_with(kept) {
             for (q, far) in self.planned_with(other).filter(|(q, _)| *q != p) {
-                if let Some((g, _)) = self.found_with(far).find(|(g, end)| *g != f && fits(*end, lost)) {
+                if let Some((g, _)) = self
+                    .found_with(far)
+                    .find(|(g, end)| *g != f && fits(*end, lost))
+                {
                     return Some((q, f, g));
                 }
             }
@@ -202,8 +312,8 @@ impl<'a> UnmatchedCables<'a> {
         None
     }
 
-    /// One end is as planned, at its host or named port, and the other is elsewhere; else the same two nodes are
-    /// connected by other ports.
+    /// One end is as planned, at its host or named port, and the other is elsewhere; else the same
+    /// two nodes are connected by other ports.
     fn moved(&mut self, report: &mut CablingReport) {
         for p in 0..self.planned.len() {
             if self.told_planned[p] {
@@ -213,7 +323,9 @@ impl<'a> UnmatchedCables<'a> {
             let anchored = [x, y].into_iter().find_map(|end| match end {
                 (host, _) if self.hosts.contains(host) => self.found_with(end).next(),
                 (_, "") => None,
-                _ => self.found_with(end).find(|(f, _)| self.found[*f].cable.ends().contains(&end)),
+                _ => self
+                    .found_with(end)
+                    .find(|(f, _)| self.found[*f].cable.ends().contains(&end)),
             });
             let between = || self.found_with((x.0, "")).find(|(_, other)| other.0 == y.0);
             if let Some((f, _)) = anchored.or_else(between) {
@@ -223,30 +335,71 @@ impl<'a> UnmatchedCables<'a> {
     }
 
     fn missing(&self, report: &mut CablingReport) {
-        let nodes: HashMap<&str, bool> = self.topology.nodes.iter().map(|n| (n.name.as_str(), n.stale)).collect();
-        for (_, cable) in self.planned.iter().enumerate().filter(|(p, _)| !self.told_planned[*p]) {
+        let nodes: HashMap<&str, bool> = self
+            .topology
+            .nodes
+            .iter()
+            .map(|n| (n.name.as_str(), n.stale))
+            .collect();
+        for (_, cable) in self
+            .planned
+            .iter()
+            .enumerate()
+            .filter(|(p, _)| !self.told_planned[*p])
+        {
             let perhaps = self.readings(cable);
-            let unknown = cable.ends().into_iter().map(|(node, _)| node).find(|n| !nodes.contains_key(n));
-            let silent = cable.ends().into_iter().map(|(node, _)| node).find(|n| nodes.get(n) == Some(&true));
+            let unknown = cable
+                .ends()
+                .into_iter()
+                .map(|(node, _)| node)
+                .find(|n| !nodes.contains_key(n));
+            let silent = cable
+                .ends()
+                .into_iter()
+                .map(|(node, _)| node)
+                .find(|n| nodes.get(n) == Some(&true));
             let rate = cable.rate_bps.map(|r| format!(", {r}")).unwrap_or_default();
             let (why, grade) = match (unknown, silent) {
-                _ if !perhaps.is_empty() => (format!("nothing certain; perhaps {}", listed(&perhaps, " or ")), LinkGrade::Ambiguous),
+                _ if !perhaps.is_empty() => (
+                    format!("nothing certain; perhaps {}", listed(&perhaps, " or ")),
+                    LinkGrade::Ambiguous,
+                ),
                 (Some(node), _) => (format!("no \"{node}\" in the network"), LinkGrade::Certain),
-                (None, Some(node)) => (format!("none, but \"{node}\" does not answer"), LinkGrade::Ambiguous),
+                (None, Some(node)) => (
+                    format!("none, but \"{node}\" does not answer"),
+                    LinkGrade::Ambiguous,
+                ),
                 (None, None) => ("none".to_owned(), LinkGrade::Certain),
             };
             let text = format!("planned {cable}{rate}; found {why}");
             let planned = vec![(*cable).clone()];
-            report.differences.push(CablingFinding { kind: FindingKind::Missing, grade, planned, found: perhaps, text });
+            report.differences.push(CablingFinding {
+                kind: FindingKind::Missing,
+                grade,
+                planned,
+                found: perhaps,
+                text,
+            });
         }
     }
 
     /// Ambiguous cables at the host, or the named port, of a missing one.
     fn readings(&self, missing: &Cable) -> Vec<Cable> {
         let mut readings: Vec<Cable> = Vec::new();
-        for end in missing.ends().into_iter().filter(|end| self.hosts.contains(end.0) || !end.1.is_empty()) {
-            let at = self.found_at.get(end.0).into_iter().flatten().map(|&i| self.found[i]);
-            let fitting = at.filter(|f| f.grade == LinkGrade::Ambiguous && across(&f.cable, end).is_some()).map(|f| &f.cable);
+        for end in missing
+            .ends()
+            .into_iter()
+            .filter(|end| self.hosts.contains(end.0) || !end.1.is_empty())
+        {
+            let at = self
+                .found_at
+                .get(end.0)
+                .into_iter()
+                .flatten()
+                .map(|&i| self.found[i]);
+            let fitting = at
+                .filter(|f| f.grade == LinkGrade::Ambiguous && across(&f.cable, end).is_some())
+                .map(|f| &f.cable);
             for cable in fitting {
                 if !readings.contains(cable) {
                     readings.push(cable.clone());
@@ -257,8 +410,17 @@ impl<'a> UnmatchedCables<'a> {
     }
 
     fn extra(&self, report: &mut CablingReport) {
-        for (_, &found) in self.found.iter().enumerate().filter(|(i, _)| !self.told_found[*i]) {
-            let rate = found.cable.rate_bps.map(|r| format!(", {r}")).unwrap_or_default();
+        for (_, &found) in self
+            .found
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| !self.told_found[*i])
+        {
+            let rate = found
+                .cable
+                .rate_bps
+                .map(|r| format!(", {r}"))
+                .unwrap_or_default();
             let finding = |text| CablingFinding {
                 kind: FindingKind::Extra,
                 grade: found.grade,
@@ -267,8 +429,13 @@ impl<'a> UnmatchedCables<'a> {
                 text,
             };
             match found.grade {
-                LinkGrade::Ambiguous => report.notes.push(finding(format!("perhaps {}{rate}; not planned", found.cable))),
-                _ => report.differences.push(finding(format!("found {}{rate}; not planned", found.cable))),
+                LinkGrade::Ambiguous => report.notes.push(finding(format!(
+                    "perhaps {}{rate}; not planned",
+                    found.cable
+                ))),
+                _ => report
+                    .differences
+                    .push(finding(format!("found {}{rate}; not planned", found.cable))),
             }
         }
     }
@@ -285,5 +452,9 @@ fn across<'c>(cable: &'c Cable, end: CableEnd<'_>) -> Option<CableEnd<'c>> {
 }
 
 fn listed(cables: &[Cable], between: &str) -> String {
-    cables.iter().map(Cable::to_string).collect::<Vec<_>>().join(between)
+    cables
+        .iter()
+        .map(Cable::to_string)
+        .collect::<Vec<_>>()
+        .join(between)
 }

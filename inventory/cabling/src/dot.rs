@@ -1,9 +1,11 @@
-//! Plans in the Graphviz language, as the Prescriptive Topology Manager (PTM) takes them: an edge is a cable, the ports
-//! of its ends are port names. Of the attributes only those count by which PTM says how LLDP names ends, see [`ptm`](super::ptm).
+//! Plans in the Graphviz language, as the Prescriptive Topology Manager (PTM) takes them: an edge
+//! is a cable, the ports of its ends are port names. Of the attributes only those count by which
+//! PTM says how LLDP names ends, see [`ptm`](super::ptm).
 //!
-//! Source: the DOT language (graphviz.org/doc/info/lang.html); the Cumulus Linux manual, "Prescriptive Topology Manager".
-//! Deviations: a subgraph is no end of a cable, and settings of and in it are the whole graph's; `#` starts a comment anywhere between
-//! words, as in PTM's own examples.
+//! Source: the DOT language (graphviz.org/doc/info/lang.html); the Cumulus Linux manual,
+//! "Prescriptive Topology Manager". Deviations: a subgraph is no end of a cable, and settings of
+//! and in it are the whole graph's; `#` starts a comment anywhere between words, as in PTM's own
+//! examples.
 use super::ptm::DotAttributes;
 use super::{Cable, PlannedCable};
 use inventory::sanitize::{LABEL, is_label};
@@ -12,7 +14,9 @@ use inventory::topology_file::InputFileError;
 /// Whether a text starts as a Graphviz file does. No other form of a plan starts with these words.
 pub(super) fn is_dot(text: &str) -> bool {
     let mut words = DotLexer::new(text);
-    words.next().is_ok_and(|w| w.is_keyword("strict") || w.is_keyword("graph") || w.is_keyword("digraph"))
+    words
+        .next()
+        .is_ok_and(|w| w.is_keyword("strict") || w.is_keyword("graph") || w.is_keyword("digraph"))
         && !words.next().is_ok_and(|w| w == DotToken::Sign(':'))
 }
 
@@ -27,18 +31,35 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFil
         edges: DotAttributes::new(),
     };
     let read = reader.graph();
-    let DotReader { line, cables, settings, .. } = reader;
-    let content = |line, problem| InputFileError::Content { file: file.to_owned(), line: Some(line), problem };
+    let DotReader {
+        line,
+        cables,
+        settings,
+        ..
+    } = reader;
+    let content = |line, problem| InputFileError::Content {
+        file: file.to_owned(),
+        line: Some(line),
+        problem,
+    };
     match read {
         // A template may stand behind the cable that names it.
         Ok(()) => cables
             .into_iter()
             .map(|(line, cable, own)| match settings.naming(&own) {
-                Ok(naming) => Ok(PlannedCable { line: Some(line), cable, naming }),
+                Ok(naming) => Ok(PlannedCable {
+                    line: Some(line),
+                    cable,
+                    naming,
+                }),
                 Err(problem) => Err(content(line, problem)),
             })
             .collect(),
-        Err(problem) => Err(InputFileError::Syntax { file: file.to_owned(), line: Some(line), problem }),
+        Err(problem) => Err(InputFileError::Syntax {
+            file: file.to_owned(),
+            line: Some(line),
+            problem,
+        }),
     }
 }
 
@@ -136,18 +157,28 @@ impl DotReader<'_> {
                 }
                 word if word.is_keyword("node") => drop(self.attributes()?),
                 DotToken::Id { text, .. } => self.statement(text)?,
-                other => return Err(format!("expected a cable like \"s0\":\"swp1\" -- \"s1\":\"swp1\", found {}", other.show())),
+                other => {
+                    return Err(format!(
+                        "expected a cable like \"s0\":\"swp1\" -- \"s1\":\"swp1\", found {}",
+                        other.show()
+                    ));
+                }
             }
         }
         match self.next()? {
             DotToken::End => Ok(()),
-            other => Err(format!("expected nothing behind the graph, found {}", other.show())),
+            other => Err(format!(
+                "expected nothing behind the graph, found {}",
+                other.show()
+            )),
         }
     }
 
     fn no_edge(&mut self) -> Result<(), String> {
         match self.peek()? {
-            DotToken::Edge => Err("a group is no end of a cable; write each cable by itself".to_owned()),
+            DotToken::Edge => {
+                Err("a group is no end of a cable; write each cable by itself".to_owned())
+            }
             _ => Ok(()),
         }
     }
@@ -169,18 +200,31 @@ impl DotReader<'_> {
             let name = self.id()?;
             let to = self.end(name)?;
             let ((a, a_port), (b, b_port)) = (from, to.clone());
-            let cable = Cable { a, a_port, b, b_port, rate_bps: None, state: None };
+            let cable = Cable {
+                a,
+                a_port,
+                b,
+                b_port,
+                rate_bps: None,
+                state: None,
+            };
             self.cables.push((self.line, cable, self.edges.clone()));
             from = to;
         }
         let own = self.attributes()?;
-        self.cables[first..].iter_mut().for_each(|(_, _, settings)| settings.extend(own.clone()));
+        self.cables[first..]
+            .iter_mut()
+            .for_each(|(_, _, settings)| settings.extend(own.clone()));
         Ok(())
     }
 
     /// The node `name` with its port, if one follows. A second colon has the side of the drawing.
     fn end(&mut self, name: String) -> Result<(String, String), String> {
-        let port = if self.skip(':')? { self.id()? } else { String::new() };
+        let port = if self.skip(':')? {
+            self.id()?
+        } else {
+            String::new()
+        };
         if self.skip(':')? {
             self.id()?;
         }
@@ -195,15 +239,25 @@ impl DotReader<'_> {
             DotToken::Id { mut text, quoted } => {
                 while quoted && self.skip('+')? {
                     match self.next()? {
-                        DotToken::Id { text: more, quoted: true } => text.push_str(&more),
-                        other => return Err(format!("expected a quoted text behind \"+\", found {}", other.show())),
+                        DotToken::Id {
+                            text: more,
+                            quoted: true,
+                        } => text.push_str(&more),
+                        other => {
+                            return Err(format!(
+                                "expected a quoted text behind \"+\", found {}",
+                                other.show()
+                            ));
+                        }
                     }
                 }
                 Ok(text)
             }
-            other => {
-                Err(format!("expected a name, found {}; names with other signs than letters, digits and \"_\" need quotes", other.show()))
-            }
+            other => Err(format!(
+                "expected a name, found {}; names with other signs than letters, digits and \"_\" \
+                 need quotes",
+                other.show()
+            )),
         }
     }
 
@@ -260,7 +314,11 @@ struct DotLexer<'a> {
 
 impl<'a> DotLexer<'a> {
     fn new(text: &'a str) -> Self {
-        DotLexer { rest: text.trim_start_matches('\u{feff}'), line: 1, start: 1 }
+        DotLexer {
+            rest: text.trim_start_matches('\u{feff}'),
+            line: 1,
+            start: 1,
+        }
     }
 
     /// Takes `octets` octets.
@@ -274,7 +332,9 @@ impl<'a> DotLexer<'a> {
     fn next(&mut self) -> Result<DotToken, String> {
         self.blanks()?;
         self.start = self.line;
-        let Some(first) = self.rest.chars().next() else { return Ok(DotToken::End) };
+        let Some(first) = self.rest.chars().next() else {
+            return Ok(DotToken::End);
+        };
         let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
         match first {
             '"' => self.quoted(),
@@ -285,14 +345,23 @@ impl<'a> DotLexer<'a> {
             }
             '-' | '.' | '0'..='9' => {
                 let sign = usize::from(first == '-');
-                self.plain(sign + self.rest[sign..].find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(self.rest.len() - sign))
+                self.plain(
+                    sign + self.rest[sign..]
+                        .find(|c: char| !c.is_ascii_digit() && c != '.')
+                        .unwrap_or(self.rest.len() - sign),
+                )
             }
-            c if in_name(c) => self.plain(self.rest.find(|c| !in_name(c)).unwrap_or(self.rest.len())),
+            c if in_name(c) => {
+                self.plain(self.rest.find(|c| !in_name(c)).unwrap_or(self.rest.len()))
+            }
             '{' | '}' | '[' | ']' | ';' | ',' | '=' | ':' | '+' => {
                 self.take(1);
                 Ok(DotToken::Sign(first))
             }
-            other => Err(format!("unexpected {other:?}; names with other signs than letters, digits and \"_\" need quotes")),
+            other => Err(format!(
+                "unexpected {other:?}; names with other signs than letters, digits and \"_\" need \
+                 quotes"
+            )),
         }
     }
 
@@ -314,20 +383,30 @@ impl<'a> DotLexer<'a> {
         }
     }
 
-    /// A name or number without quotes. Graphviz takes `leaf-1` for the names `leaf` and `-1`; nobody means that.
+    /// A name or number without quotes. Graphviz takes `leaf-1` for the names `leaf` and `-1`;
+    /// nobody means that.
     fn plain(&mut self, octets: usize) -> Result<DotToken, String> {
         let text = self.take(octets).to_owned();
         let ends = self.rest.starts_with("--")
             || self.rest.starts_with("->")
-            || self.rest.starts_with(|c: char| c.is_whitespace() || "{}[];,=:+#".contains(c))
+            || self
+                .rest
+                .starts_with(|c: char| c.is_whitespace() || "{}[];,=:+#".contains(c))
             || self.rest.is_empty();
         match ends && text.chars().any(|c| c.is_alphanumeric() || c == '_') {
-            true => Ok(DotToken::Id { text, quoted: false }),
-            false => Err(format!("{text:?} goes on with a sign that needs quotes; names of letters, digits and \"_\" need none")),
+            true => Ok(DotToken::Id {
+                text,
+                quoted: false,
+            }),
+            false => Err(format!(
+                "{text:?} goes on with a sign that needs quotes; names of letters, digits and \
+                 \"_\" need none"
+            )),
         }
     }
 
-    /// A text in quotes. Only `\"` and `\\` stand for something else, and a line break behind `\` for nothing.
+    /// A text in quotes. Only `\"` and `\\` stand for something else, and a line break behind `\`
+    /// for nothing.
     fn quoted(&mut self) -> Result<DotToken, String> {
         let mut text = String::new();
         let mut signs = self.rest.char_indices().skip(1).peekable();
@@ -359,7 +438,10 @@ impl<'a> DotLexer<'a> {
             }
             if depth == 0 {
                 let text = self.take(at + 1);
-                return Ok(DotToken::Id { text: text[1..at].to_owned(), quoted: true });
+                return Ok(DotToken::Id {
+                    text: text[1..at].to_owned(),
+                    quoted: true,
+                });
             }
         }
         Err("\"<\" without its \">\"".to_owned())

@@ -9,34 +9,75 @@ use slurm::hostlist;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// The network as a tree drawing: switches from the root bridge down over links that carry frames, each line with
-/// port, rate and name; then the links that carry none, then hosts that are nowhere.
+/// The network as a tree drawing: switches from the root bridge down over links that carry frames,
+/// each line with port, rate and name; then the links that carry none, then hosts that are nowhere.
 pub fn text(topology: &Topology) -> String {
-    let mut drawing = TreeDrawing { topology, out: String::new(), drawn: HashSet::new(), used: HashSet::new() };
-    let inner = topology.nodes.iter().filter(|n| n.kind != NodeKind::Host).map(|n| n.name.as_str());
-    let roots = topology.root_bridge.iter().chain(&topology.further_root_bridges).map(String::as_str);
+    let mut drawing = TreeDrawing {
+        topology,
+        out: String::new(),
+        drawn: HashSet::new(),
+        used: HashSet::new(),
+    };
+    let inner = topology
+        .nodes
+        .iter()
+        .filter(|n| n.kind != NodeKind::Host)
+        .map(|n| n.name.as_str());
+    let roots = topology
+        .root_bridge
+        .iter()
+        .chain(&topology.further_root_bridges)
+        .map(String::as_str);
     for name in roots.chain(inner) {
         if drawing.drawn.insert(name) {
             let _ = writeln!(drawing.out, "{name}{}", drawing.remark(name));
             drawing.below(name, "");
         }
     }
-    let TreeDrawing { mut out, used, drawn, .. } = drawing;
-    let others: Vec<&Link> = topology.links.iter().enumerate().filter(|(i, _)| !used.contains(i)).map(|(_, l)| l).collect();
+    let TreeDrawing {
+        mut out,
+        used,
+        drawn,
+        ..
+    } = drawing;
+    let others: Vec<&Link> = topology
+        .links
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| !used.contains(i))
+        .map(|(_, l)| l)
+        .collect();
     for (i, link) in others.iter().enumerate() {
         let head = if i == 0 { "\nnot in the tree\n" } else { "" };
-        let _ =
-            writeln!(out, "{head}   {} - {}  {}  {}", end(&link.a, &link.a_port), end(&link.b, &link.b_port), link.rate_bps, why_not(link));
+        let _ = writeln!(
+            out,
+            "{head}   {} - {}  {}  {}",
+            end(&link.a, &link.a_port),
+            end(&link.b, &link.b_port),
+            link.rate_bps,
+            why_not(link)
+        );
     }
-    let several = topology.clusters.iter().filter(|_| topology.clusters.len() > 1);
+    let several = topology
+        .clusters
+        .iter()
+        .filter(|_| topology.clusters.len() > 1);
     for (i, cluster) in several.enumerate() {
         let head = if i == 0 { "\nclusters\n" } else { "" };
-        let _ = writeln!(out, "{head}   {}: {}", cluster.name, hostlist(cluster.hosts.clone()));
+        let _ = writeln!(
+            out,
+            "{head}   {}: {}",
+            cluster.name,
+            hostlist(cluster.hosts.clone())
+        );
         for reason in &cluster.reasons {
             let _ = writeln!(out, "      {reason}");
         }
     }
-    let lost: Vec<&str> = topology.of(NodeKind::Host).filter(|h| !drawn.contains(h) && !others.iter().any(|l| l.b == **h)).collect();
+    let lost: Vec<&str> = topology
+        .of(NodeKind::Host)
+        .filter(|h| !drawn.contains(h) && !others.iter().any(|l| l.b == **h))
+        .collect();
     if !lost.is_empty() {
         let _ = writeln!(out, "\nseen nowhere\n   {}", lost.join(", "));
     }
@@ -53,7 +94,12 @@ struct TreeDrawing<'a> {
 
 impl<'a> TreeDrawing<'a> {
     fn below(&mut self, name: &'a str, indent: &str) {
-        let links = self.topology.links.iter().enumerate().filter(|(_, l)| l.carries_frames());
+        let links = self
+            .topology
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(_, l)| l.carries_frames());
         let mut down: Vec<(usize, &str, &str, &str)> = links
             .filter_map(|(i, l)| match () {
                 () if l.a == name => Some((i, l.a_port.as_str(), l.b.as_str(), l.b_port.as_str())),
@@ -63,26 +109,51 @@ impl<'a> TreeDrawing<'a> {
             .filter(|(_, _, other, _)| !self.drawn.contains(other))
             .collect();
         down.sort_by_cached_key(|(_, port, other, _)| (natural(port), natural(other)));
-        let width = down.iter().map(|(_, port, ..)| port.chars().count()).max().unwrap_or_default();
+        let width = down
+            .iter()
+            .map(|(_, port, ..)| port.chars().count())
+            .max()
+            .unwrap_or_default();
         for (n, (i, port, other, far)) in down.iter().enumerate() {
             if !self.drawn.insert(other) {
                 continue;
             }
             self.used.insert(*i);
             let last = n + 1 == down.len();
-            let (branch, deeper) = if last { ("└─", "   ") } else { ("├─", "│  ") };
+            let (branch, deeper) = if last {
+                ("└─", "   ")
+            } else {
+                ("├─", "│  ")
+            };
             let link = &self.topology.links[*i];
-            let sure = if link.grade == LinkGrade::Inferred { "  inferred" } else { "" };
-            let _ =
-                writeln!(self.out, "{indent}{branch} {port:width$} {:>5}  {}{}{sure}", link.rate_bps, end(other, far), self.remark(other));
+            let sure = if link.grade == LinkGrade::Inferred {
+                "  inferred"
+            } else {
+                ""
+            };
+            let _ = writeln!(
+                self.out,
+                "{indent}{branch} {port:width$} {:>5}  {}{}{sure}",
+                link.rate_bps,
+                end(other, far),
+                self.remark(other)
+            );
             self.below(other, &format!("{indent}{deeper}"));
         }
     }
 
     fn remark(&self, name: &str) -> String {
-        let root = if self.topology.is_root_bridge(name) { "  root bridge" } else { "" };
+        let root = if self.topology.is_root_bridge(name) {
+            "  root bridge"
+        } else {
+            ""
+        };
         let node = self.topology.nodes.iter().find(|n| n.name == name);
-        let stale = if node.is_some_and(|n| n.stale) { "  stale" } else { "" };
+        let stale = if node.is_some_and(|n| n.stale) {
+            "  stale"
+        } else {
+            ""
+        };
         let kind = match node.map(|n| n.kind) {
             Some(NodeKind::Router) => "  router",
             Some(NodeKind::Unmanaged) => "  unmanaged",
@@ -93,7 +164,11 @@ impl<'a> TreeDrawing<'a> {
 }
 
 fn end(name: &str, port: &str) -> String {
-    if port.is_empty() { name.to_owned() } else { format!("{name} ({port})") }
+    if port.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name} ({port})")
+    }
 }
 
 fn why_not(link: &Link) -> &'static str {
@@ -110,19 +185,33 @@ fn why_not(link: &Link) -> &'static str {
 pub fn dot(topology: &Topology) -> String {
     let mut out = String::from("graph network {\n");
     for node in &topology.nodes {
-        let shape = if node.kind == NodeKind::Host { "ellipse" } else { "box" };
+        let shape = if node.kind == NodeKind::Host {
+            "ellipse"
+        } else {
+            "box"
+        };
         let style = if node.stale { ", style=dashed" } else { "" };
         let _ = writeln!(out, "  {} [shape={shape}{style}];", quoted(&node.name));
     }
     for link in &topology.links {
-        let end = |name: &str, port: &str| if port.is_empty() { quoted(name) } else { format!("{}:{}", quoted(name), quoted(port)) };
+        let end = |name: &str, port: &str| {
+            if port.is_empty() {
+                quoted(name)
+            } else {
+                format!("{}:{}", quoted(name), quoted(port))
+            }
+        };
         let style = match () {
             () if link.carries_frames() => "solid",
             () if link.state == LinkState::Blocked => "dotted",
             () => "dashed",
         };
         let (a, b) = (end(&link.a, &link.a_port), end(&link.b, &link.b_port));
-        let _ = writeln!(out, "  {a} -- {b} [label=\"{}\", style={style}];", link.rate_bps);
+        let _ = writeln!(
+            out,
+            "  {a} -- {b} [label=\"{}\", style={style}];",
+            link.rate_bps
+        );
     }
     out.push_str("}\n");
     out
@@ -139,7 +228,12 @@ pub(super) mod tests {
     use inventory::topology::{Cluster, Node};
 
     pub(super) fn sample() -> Topology {
-        let node = |name: &str, kind| Node { name: name.into(), kind, chassis: None, stale: name == "s2" };
+        let node = |name: &str, kind| Node {
+            name: name.into(),
+            kind,
+            chassis: None,
+            stale: name == "s2",
+        };
         let link = |a: &str, a_port: &str, b: &str, b_port: &str, state| Link {
             a: a.into(),
             a_port: a_port.into(),
@@ -148,7 +242,11 @@ pub(super) mod tests {
             members: vec![],
             rate_bps: BitsPerSec::GIGABIT,
             state,
-            grade: if b == "n3" { LinkGrade::Inferred } else { LinkGrade::Certain },
+            grade: if b == "n3" {
+                LinkGrade::Inferred
+            } else {
+                LinkGrade::Certain
+            },
             evidence: vec![],
         };
         let mut nodes: Vec<Node> = ["s0", "s1", "s2"].map(|s| node(s, NodeKind::Switch)).into();
@@ -163,7 +261,14 @@ pub(super) mod tests {
             link("s1", "swp6", "n2", "eth0", f),
             link("s2", "swp5", "n3", "", f),
         ];
-        Topology { nodes, links, clusters: vec![], alarms: vec![], root_bridge: Some("s0".into()), further_root_bridges: vec![] }
+        Topology {
+            nodes,
+            links,
+            clusters: vec![],
+            alarms: vec![],
+            root_bridge: Some("s0".into()),
+            further_root_bridges: vec![],
+        }
     }
 
     #[test]
@@ -199,7 +304,8 @@ seen nowhere
             cluster("west", &["n0", "n1", "n2"], ClusterReason::Stated),
             cluster("east", &["n3"], ClusterReason::OneSwitch("s2".into())),
         ];
-        let told = "\nclusters\n   west: n[0-2]\n      stated in the inventory\n   east: n3\n      hosts on s2\n";
+        let told = "\nclusters\n   west: n[0-2]\n      stated in the inventory\n   east: \
+                    n3\n      hosts on s2\n";
         assert!(text(&t).contains(told), "{}", text(&t));
     }
 
@@ -215,7 +321,13 @@ seen nowhere
         let mut t = sample();
         t.links[0].a_port = "a\"b\\".into();
         let dot = dot(&t);
-        assert!(dot.contains(r#"  "s0":"a\"b\\" -- "s1":"swp1" [label="1G", style=solid];"#), "{dot}");
-        assert!(dot.contains("style=dotted") && dot.contains("\"s2\":\"swp5\" -- \"n3\" ["), "{dot}");
+        assert!(
+            dot.contains(r#"  "s0":"a\"b\\" -- "s1":"swp1" [label="1G", style=solid];"#),
+            "{dot}"
+        );
+        assert!(
+            dot.contains("style=dotted") && dot.contains("\"s2\":\"swp5\" -- \"n3\" ["),
+            "{dot}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Cabling as planned, and how what is found differs from it; and a found network in the forms other tools read. Pure.
+//! Cabling as planned, and how what is found differs from it; and a found network in the forms
+//! other tools read. Pure.
 //!
 //! | item | one idea |
 //! |---|---|
@@ -10,8 +11,8 @@
 //! text --yaml | dot--> Plan --ptm: in the network's names--> Plan --found: its cables, pairing: which is which, compare--> Report
 //! ```
 //!
-//! A plan is a topology file that may name ports (a host then has one cable), or a Graphviz file as the Prescriptive Topology Manager of Cumulus
-//! Linux reads it:
+//! A plan is a topology file that may name ports (a host then has one cable), or a Graphviz file as
+//! the Prescriptive Topology Manager of Cumulus Linux reads it:
 //!
 //! ```yaml
 //! switches: [s0, s1]
@@ -92,27 +93,48 @@ impl CablingPlan {
     /// Reads a plan in either form; `file` is only for messages.
     ///
     /// # Errors
-    /// [`InputFileError`] for anything that is neither form or contradicts itself, with the line where it is known.
+    /// [`InputFileError`] for anything that is neither form or contradicts itself, with the line
+    /// where it is known.
     pub fn parse(file: &str, text: &str) -> Result<CablingPlan, InputFileError> {
         let plain = !dot::is_dot(text);
-        let cables = if plain { yaml::read(file, text)? } else { dot::read(file, text)? };
+        let cables = if plain {
+            yaml::read(file, text)?
+        } else {
+            dot::read(file, text)?
+        };
         let mut taken = HashSet::new();
         for PlannedCable { line, cable, .. } in &cables {
-            let twice = cable.ends().into_iter().find(|end| !end.1.is_empty() && !taken.insert(*end));
+            let twice = cable
+                .ends()
+                .into_iter()
+                .find(|end| !end.1.is_empty() && !taken.insert(*end));
             if let Some((node, port)) = twice {
-                let problem = format!("port {port} of \"{node}\" is planned for two cables; a port holds one");
-                return Err(InputFileError::Content { file: file.to_owned(), line: *line, problem });
+                let problem = format!(
+                    "port {port} of \"{node}\" is planned for two cables; a port holds one"
+                );
+                return Err(InputFileError::Content {
+                    file: file.to_owned(),
+                    line: *line,
+                    problem,
+                });
             }
         }
         let (cables, naming) = cables.into_iter().map(|p| (p.cable, p.naming)).unzip();
-        Ok(CablingPlan { cables, naming, plain })
+        Ok(CablingPlan {
+            cables,
+            naming,
+            plain,
+        })
     }
 }
 
 impl Cable {
     /// Its ends in an order that does not depend on how it is written.
     fn ends(&self) -> [CableEnd<'_>; 2] {
-        let mut ends = [(self.a.as_str(), self.a_port.as_str()), (self.b.as_str(), self.b_port.as_str())];
+        let mut ends = [
+            (self.a.as_str(), self.a_port.as_str()),
+            (self.b.as_str(), self.b_port.as_str()),
+        ];
         ends.sort_unstable();
         ends
     }
@@ -125,8 +147,19 @@ fn fits(one: CableEnd<'_>, other: CableEnd<'_>) -> bool {
 
 impl fmt::Display for Cable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = |node: &str, port: &str| if port.is_empty() { node.to_owned() } else { format!("{node} ({port})") };
-        write!(f, "{} - {}", end(&self.a, &self.a_port), end(&self.b, &self.b_port))
+        let end = |node: &str, port: &str| {
+            if port.is_empty() {
+                node.to_owned()
+            } else {
+                format!("{node} ({port})")
+            }
+        };
+        write!(
+            f,
+            "{} - {}",
+            end(&self.a, &self.a_port),
+            end(&self.b, &self.b_port)
+        )
     }
 }
 

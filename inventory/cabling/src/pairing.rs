@@ -6,12 +6,13 @@ use inventory::topology::LinkState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// What has to be equal in one round: the ends, each without its port where the round does not ask for it, and, in
-/// rounds that ask for them, state and rate.
+/// What has to be equal in one round: the ends, each without its port where the round does not ask
+/// for it, and, in rounds that ask for them, state and rate.
 type PairingKey<'a> = ([CableEnd<'a>; 2], Option<(LinkState, Option<BitsPerSec>)>);
 
-/// For each planned cable the found one that it is, if any. Those that agree in more ports are paired first, then those
-/// that agree in state and rate: parallel cables without named ports are told apart by nothing else.
+/// For each planned cable the found one that it is, if any. Those that agree in more ports are
+/// paired first, then those that agree in state and rate: parallel cables without named ports are
+/// told apart by nothing else.
 pub(super) fn pair(planned: &[Cable], found: &[FoundCable]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; planned.len()];
     let mut taken = vec![false; found.len()];
@@ -31,8 +32,15 @@ pub(super) fn pair(planned: &[Cable], found: &[FoundCable]) -> Vec<Option<usize>
                 if pairs[p].is_some() {
                     continue;
                 }
-                let Some(offered) = key(&planned[p], ports, exact).and_then(|key| offers.get_mut(&key)) else { continue };
-                if let Some(at) = offered.iter().rposition(|&i| agree(&planned[p], &found[i].cable)) {
+                let Some(offered) =
+                    key(&planned[p], ports, exact).and_then(|key| offers.get_mut(&key))
+                else {
+                    continue;
+                };
+                if let Some(at) = offered
+                    .iter()
+                    .rposition(|&i| agree(&planned[p], &found[i].cable))
+                {
                     let i = offered.remove(at);
                     taken[i] = true;
                     pairs[p] = Some(i);
@@ -52,10 +60,16 @@ fn key(cable: &Cable, ports: [bool; 2], exact: bool) -> Option<PairingKey<'_>> {
         (false, _) => Some((node, "")),
     };
     let ends = [of(a, ports[0])?, of(b, ports[1])?];
-    Some((ends, exact.then(|| (cable.state.unwrap_or(LinkState::Forwarding), cable.rate_bps))))
+    Some((
+        ends,
+        exact.then(|| (cable.state.unwrap_or(LinkState::Forwarding), cable.rate_bps)),
+    ))
 }
 
 /// Whether two cables may be one.
 pub(super) fn agree(one: &Cable, other: &Cable) -> bool {
-    one.ends().into_iter().zip(other.ends()).all(|(x, y)| fits(x, y))
+    one.ends()
+        .into_iter()
+        .zip(other.ends())
+        .all(|(x, y)| fits(x, y))
 }

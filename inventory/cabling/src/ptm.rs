@@ -1,9 +1,11 @@
-//! By what names a plan of the Prescriptive Topology Manager (PTM) calls the ends of its cables, and which ends of the network they are.
+//! By what names a plan of the Prescriptive Topology Manager (PTM) calls the ends of its cables,
+//! and which ends of the network they are.
 //!
 //! Attributes of the graph and, before them, of an edge, say it: `hostnametype="hostname|fqdn"` and
-//! `LLDP="match_type=ifname|portdescr,match_hostname=hostname|fqdn"`, or `LLDP="lldptmpl=NAME"` with an attribute NAME of the graph that has
-//! the like. Source: ptmd(8), "Supported parameters and values".
-//! Deviations: PTM on a switch takes its own port by name and only its neighbour's by description; here both ends may be either.
+//! `LLDP="match_type=ifname|portdescr,match_hostname=hostname|fqdn"`, or `LLDP="lldptmpl=NAME"`
+//! with an attribute NAME of the graph that has the like. Source: ptmd(8), "Supported parameters
+//! and values". Deviations: PTM on a switch takes its own port by name and only its neighbour's by
+//! description; here both ends may be either.
 use super::{Cable, CablingPlan};
 use inventory::descriptions::PortDescriptions;
 use inventory::topology::Topology;
@@ -20,13 +22,20 @@ pub struct PtmNaming {
 }
 
 impl CablingPlan {
-    /// The same plan, its ends called as the network calls them. An end that the network does not have keeps its name.
+    /// The same plan, its ends called as the network calls them. An end that the network does not
+    /// have keeps its name.
     #[must_use]
     pub fn in_names_of(&self, topology: &Topology, descriptions: &PortDescriptions) -> CablingPlan {
         let nodes = self.nodes(topology);
         let mut plan = self.clone();
         for (cable, naming) in plan.cables.iter_mut().zip(&self.naming) {
-            let Cable { a, a_port, b, b_port, .. } = cable;
+            let Cable {
+                a,
+                a_port,
+                b,
+                b_port,
+                ..
+            } = cable;
             for (node, port) in [(a, a_port), (b, b_port)] {
                 if let Some(name) = nodes.get(node.as_str()).filter(|_| naming.short) {
                     (*name).clone_into(node);
@@ -39,22 +48,35 @@ impl CablingPlan {
         plan
     }
 
-    /// The network's names of the planned nodes that it has under another name with the same first part, where that is
-    /// one node in the plan and one in the network.
+    /// The network's names of the planned nodes that it has under another name with the same first
+    /// part, where that is one node in the plan and one in the network.
     fn nodes<'a>(&'a self, topology: &'a Topology) -> HashMap<&'a str, &'a str> {
-        let planned: HashSet<&str> = self.cables.iter().flat_map(|c| [c.a.as_str(), c.b.as_str()]).collect();
+        let planned: HashSet<&str> = self
+            .cables
+            .iter()
+            .flat_map(|c| [c.a.as_str(), c.b.as_str()])
+            .collect();
         let there: HashSet<&str> = topology.nodes.iter().map(|n| n.name.as_str()).collect();
         let others = by_first_part(there.difference(&planned));
         let known = |name: &'a str| Some((name, *others.get(first_part(name))?.as_ref()?));
-        by_first_part(planned.difference(&there)).into_values().flatten().filter_map(known).collect()
+        by_first_part(planned.difference(&there))
+            .into_values()
+            .flatten()
+            .filter_map(known)
+            .collect()
     }
 }
 
 /// Names by what stands before their first point; `None` for several. An address has no such part.
-fn by_first_part<'a, 'n: 'a>(names: impl Iterator<Item = &'a &'n str>) -> HashMap<&'n str, Option<&'n str>> {
+fn by_first_part<'a, 'n: 'a>(
+    names: impl Iterator<Item = &'a &'n str>,
+) -> HashMap<&'n str, Option<&'n str>> {
     let mut by_part = HashMap::new();
     for name in names.filter(|name| name.parse::<IpAddr>().is_err()) {
-        by_part.entry(first_part(name)).and_modify(|one| *one = None).or_insert(Some(*name));
+        by_part
+            .entry(first_part(name))
+            .and_modify(|one| *one = None)
+            .or_insert(Some(*name));
     }
     by_part
 }
@@ -84,14 +106,21 @@ impl DotAttributes {
     /// How a cable's ends are named: `self` is the graph's, `own` the edge's.
     pub(super) fn naming(&self, own: &DotAttributes) -> Result<PtmNaming, String> {
         let host = self.0.get("hostnametype").map_or("", String::as_str);
-        let mut naming = PtmNaming { described: false, short: one_of("hostnametype", host, ["fqdn", "hostname"])?.unwrap_or(true) };
+        let mut naming = PtmNaming {
+            described: false,
+            short: one_of("hostnametype", host, ["fqdn", "hostname"])?.unwrap_or(true),
+        };
         for parameters in [self, own].into_iter().filter_map(|s| s.0.get("LLDP")) {
             let parameters = match parameter(parameters, "lldptmpl") {
-                Some(name) => self.0.get(name).ok_or_else(|| format!("LLDP template {name:?}: the graph has no attribute of this name"))?,
+                Some(name) => self.0.get(name).ok_or_else(|| {
+                    format!("LLDP template {name:?}: the graph has no attribute of this name")
+                })?,
                 None => parameters,
             };
-            let is = |key, words| one_of(key, parameter(parameters, key).unwrap_or_default(), words);
-            naming.described = is("match_type", ["ifname", "portdescr"])?.unwrap_or(naming.described);
+            let is =
+                |key, words| one_of(key, parameter(parameters, key).unwrap_or_default(), words);
+            naming.described =
+                is("match_type", ["ifname", "portdescr"])?.unwrap_or(naming.described);
             naming.short = is("match_hostname", ["fqdn", "hostname"])?.unwrap_or(naming.short);
         }
         Ok(naming)
@@ -100,7 +129,10 @@ impl DotAttributes {
 
 /// The value of a key in `key=value,key=value`.
 fn parameter<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-    text.split(',').filter_map(|part| part.split_once('=')).find(|(k, _)| k.trim() == key).map(|(_, value)| value.trim())
+    text.split(',')
+        .filter_map(|part| part.split_once('='))
+        .find(|(k, _)| k.trim() == key)
+        .map(|(_, value)| value.trim())
 }
 
 /// Whether a value is the second of two words; `None` where it is not given.
@@ -120,7 +152,8 @@ mod tests {
     use inventory::BitsPerSec;
     use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
 
-    /// `core.lab (swp1) - leaf.lab (swp7)`, where core's port is described as "to leaf" and leaf's as "up".
+    /// `core.lab (swp1) - leaf.lab (swp7)`, where core's port is described as "to leaf" and leaf's
+    /// as "up".
     fn network() -> (Topology, PortDescriptions) {
         let node = |name: &str| Node::new(name, NodeKind::Switch);
         let link = Link {
@@ -135,10 +168,21 @@ mod tests {
             evidence: vec![],
         };
         let mut described = PortDescriptions::default();
-        for (node, text, port) in [("core.lab", "to leaf", "swp1"), ("leaf.lab", "up", "swp7"), ("leaf.lab", "", "swp8")] {
+        for (node, text, port) in [
+            ("core.lab", "to leaf", "swp1"),
+            ("leaf.lab", "up", "swp7"),
+            ("leaf.lab", "", "swp8"),
+        ] {
             described.add(node, text, port);
         }
-        (Topology { nodes: ["core.lab", "leaf.lab"].map(node).into(), links: vec![link], ..Topology::default() }, described)
+        (
+            Topology {
+                nodes: ["core.lab", "leaf.lab"].map(node).into(),
+                links: vec![link],
+                ..Topology::default()
+            },
+            described,
+        )
     }
 
     fn plan(text: &str) -> CablingPlan {
@@ -153,7 +197,12 @@ mod tests {
     #[test]
     fn host_names_go_without_their_domain_unless_the_whole_is_asked_for() {
         let cable = r#"core:swp1 -- "leaf.elsewhere":swp7"#;
-        assert!(fits(cable) && fits(&format!("hostnametype=hostname\n{cable} [LLDP=\"match_hostname=hostname\"]")));
+        assert!(
+            fits(cable)
+                && fits(&format!(
+                    "hostnametype=hostname\n{cable} [LLDP=\"match_hostname=hostname\"]"
+                ))
+        );
         for whole in [
             format!("{cable} [LLDP=\"match_hostname=fqdn\"]"),
             format!("LLDP=\"match_hostname=FQDN\"\n{cable}"),
@@ -161,7 +210,9 @@ mod tests {
         ] {
             assert!(!fits(&whole), "{whole}");
         }
-        assert!(fits(r#"hostnametype=fqdn "core.lab":swp1 -- "leaf.lab":swp7"#));
+        assert!(fits(
+            r#"hostnametype=fqdn "core.lab":swp1 -- "leaf.lab":swp7"#
+        ));
     }
 
     #[test]
@@ -169,14 +220,34 @@ mod tests {
         let (topology, described) = network();
         let names = |text: &str| {
             let plan = plan(text).in_names_of(&topology, &described);
-            plan.cables.into_iter().map(|c| format!("{} {}", c.a, c.b)).collect::<Vec<_>>().join(", ")
+            plan.cables
+                .into_iter()
+                .map(|c| format!("{} {}", c.a, c.b))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         assert_eq!(names(r#""leaf.x" -- "leaf.y""#), "leaf.x leaf.y");
-        assert_eq!(names(r#""leaf.lab" -- "leaf.y""#), "leaf.lab leaf.y", "leaf.lab is planned itself");
+        assert_eq!(
+            names(r#""leaf.lab" -- "leaf.y""#),
+            "leaf.lab leaf.y",
+            "leaf.lab is planned itself"
+        );
         assert_eq!(names(r#""10.0.0.1" -- leaf"#), "10.0.0.1 leaf.lab");
-        let addresses = ["10.0.0.2", "10.lab"].map(|name| Node { name: name.into(), ..topology.nodes[0].clone() });
-        let other = Topology { nodes: addresses.into(), ..Topology::default() };
-        assert_eq!(plan(r#""10.0.0.1" -- 10"#).in_names_of(&other, &described).cables[0].to_string(), "10.0.0.1 - 10.lab");
+        let addresses = ["10.0.0.2", "10.lab"].map(|name| Node {
+            name: name.into(),
+            ..topology.nodes[0].clone()
+        });
+        let other = Topology {
+            nodes: addresses.into(),
+            ..Topology::default()
+        };
+        assert_eq!(
+            plan(r#""10.0.0.1" -- 10"#)
+                .in_names_of(&other, &described)
+                .cables[0]
+                .to_string(),
+            "10.0.0.1 - 10.lab"
+        );
     }
 
     #[test]
@@ -193,7 +264,12 @@ mod tests {
         ] {
             assert!(fits(&asked), "{asked}");
         }
-        assert!(!fits(&format!("LLDP=\"match_type=portdescr\" {cable} [LLDP=\"match_type=ifname\"]")), "an edge's goes before the graph's");
+        assert!(
+            !fits(&format!(
+                "LLDP=\"match_type=portdescr\" {cable} [LLDP=\"match_type=ifname\"]"
+            )),
+            "an edge's goes before the graph's"
+        );
     }
 
     #[test]
@@ -201,18 +277,32 @@ mod tests {
         let mut described = PortDescriptions::default();
         for port in ["swp1", "swp1", "swp2"] {
             described.add("s0", "up", port);
-            assert_eq!(described.port("s0", "up"), (port == "swp1").then_some("swp1"));
+            assert_eq!(
+                described.port("s0", "up"),
+                (port == "swp1").then_some("swp1")
+            );
         }
     }
 
     #[test]
     fn settings_that_mean_nothing_are_refused_with_the_cables_line() {
         for (text, expected) in [
-            ("a -- b [LLDP=\"match_type=alias\"]", "topology.dot:2: match_type \"alias\": expected ifname or portdescr"),
-            ("hostnametype=short\na -- b", "topology.dot:3: hostnametype \"short\": expected fqdn or hostname"),
-            ("a -- b [LLDP=\"lldptmpl=L9\"]", "topology.dot:2: LLDP template \"L9\": the graph has no attribute of this name"),
+            (
+                "a -- b [LLDP=\"match_type=alias\"]",
+                "topology.dot:2: match_type \"alias\": expected ifname or portdescr",
+            ),
+            (
+                "hostnametype=short\na -- b",
+                "topology.dot:3: hostnametype \"short\": expected fqdn or hostname",
+            ),
+            (
+                "a -- b [LLDP=\"lldptmpl=L9\"]",
+                "topology.dot:2: LLDP template \"L9\": the graph has no attribute of this name",
+            ),
         ] {
-            let said = CablingPlan::parse("topology.dot", &format!("graph G {{\n{text}\n}}")).unwrap_err().to_string();
+            let said = CablingPlan::parse("topology.dot", &format!("graph G {{\n{text}\n}}"))
+                .unwrap_err()
+                .to_string();
             assert!(said.starts_with(expected), "{said}");
         }
     }

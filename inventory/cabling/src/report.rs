@@ -46,8 +46,8 @@ pub enum FindingKind {
     Extra,
     /// It carries less than planned.
     Slower,
-    /// It is blocked: planned forwarding, or needed to keep the plan in one piece. As a note: by spanning tree, which has
-    /// to block one cable of every loop.
+    /// It is blocked: planned forwarding, or needed to keep the plan in one piece. As a note: by
+    /// spanning tree, which has to block one cable of every loop.
     Blocked,
     /// It is planned blocked and forwards.
     Forwarding,
@@ -93,7 +93,11 @@ pub(super) fn counted(n: usize, what: &str) -> String {
 
 impl fmt::Display for CablingFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sure = if self.grade == LinkGrade::Certain { String::new() } else { format!(" ({})", self.grade) };
+        let sure = if self.grade == LinkGrade::Certain {
+            String::new()
+        } else {
+            format!(" ({})", self.grade)
+        };
         write!(f, "{}{sure}: {}", self.kind, self.text)
     }
 }

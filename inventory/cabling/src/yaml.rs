@@ -10,7 +10,10 @@ use std::time::Duration;
 
 /// A [`TopologyFile`] with ports.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a map with switches, hosts and links")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a map with switches, hosts and links"
+)]
 struct PlanFile {
     switches: Vec<String>,
     #[serde(default)]
@@ -39,7 +42,10 @@ struct PlanFileHost {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a map like {a: s0, a_port: swp1, b: s1, b_port: swp1}")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a map like {a: s0, a_port: swp1, b: s1, b_port: swp1}"
+)]
 struct PlanFileCable {
     a: String,
     #[serde(default)]
@@ -55,18 +61,34 @@ struct PlanFileCable {
     state: Option<LinkState>,
 }
 
-/// The cables of a plan: switches' as listed, then hosts'. YAML does not say on which line each stands.
+/// The cables of a plan: switches' as listed, then hosts'. YAML does not say on which line each
+/// stands.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFileError> {
     let written: PlanFile = yaml::read(file, text)?;
     written.without_ports().checked(file)?;
     let cables = written.cables();
-    let hostile = cables.iter().flat_map(|c| [&c.a_port, &c.b_port]).find(|port| !is_label(port)).cloned();
+    let hostile = cables
+        .iter()
+        .flat_map(|c| [&c.a_port, &c.b_port])
+        .find(|port| !is_label(port))
+        .cloned();
     match hostile {
         Some(port) => {
             let problem = format!("port {port:?}: expected {LABEL}");
-            Err(InputFileError::Content { file: file.to_owned(), line: None, problem })
+            Err(InputFileError::Content {
+                file: file.to_owned(),
+                line: None,
+                problem,
+            })
         }
-        None => Ok(cables.into_iter().map(|cable| PlannedCable { line: None, cable, naming: PtmNaming::default() }).collect()),
+        None => Ok(cables
+            .into_iter()
+            .map(|cable| PlannedCable {
+                line: None,
+                cable,
+                naming: PtmNaming::default(),
+            })
+            .collect()),
     }
 }
 
@@ -90,7 +112,11 @@ impl PlanFile {
         TopologyFile {
             switches: self.switches.clone(),
             routers: self.routers.clone(),
-            hosts: self.hosts.iter().map(|(name, h)| (name.clone(), host(h))).collect(),
+            hosts: self
+                .hosts
+                .iter()
+                .map(|(name, h)| (name.clone(), host(h)))
+                .collect(),
             links: self.links.iter().map(link).collect(),
             clusters: self.clusters.clone(),
         }

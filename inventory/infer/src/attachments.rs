@@ -1,6 +1,6 @@
-//! Where each host hangs: by LLDP, heard by its switch or by itself, else by the edge port its MAC address is learned on
-//! and by what else it hears. A host has one seat; where the evidence fits several, all are shown as ambiguous and an alarm
-//! says so.
+//! Where each host hangs: by LLDP, heard by its switch or by itself, else by the edge port its MAC
+//! address is learned on and by what else it hears. A host has one seat; where the evidence fits
+//! several, all are shown as ambiguous and an alarm says so.
 use super::device::{DeviceTables, Port, show};
 use super::host_statements::StatementsByHost;
 use super::hosts;
@@ -46,7 +46,10 @@ impl HostAttachment<'_, '_> {
 
     /// The rate of the slower end.
     pub(super) fn slower(&self) -> Option<BitsPerSec> {
-        [self.device.rate(&self.port), self.rate].into_iter().flatten().min()
+        [self.device.rate(&self.port), self.rate]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The same place by the host's own word: it knows best what its card is called.
@@ -71,10 +74,15 @@ pub(super) fn attach_hosts<'a>(
     found: &mut InferredNetwork,
 ) {
     let (inner, shared) = trunk_ports(devices, trunks, found);
-    let is_trunk = |device: &DeviceTables<'_>, port: &Port| inner.contains(&(device.name, port.name.clone()));
+    let is_trunk =
+        |device: &DeviceTables<'_>, port: &Port| inner.contains(&(device.name, port.name.clone()));
     let learned = learned(devices, directory, scope);
     let mut announced = announced(devices, directory, &is_trunk);
-    let numbers: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+    let numbers: HashMap<&str, usize> = devices
+        .iter()
+        .enumerate()
+        .map(|(i, d)| (d.name, i))
+        .collect();
     let named = named(&numbers, &announced);
     let edges = LearnedHosts::new(scope, devices, directory, islands, &named, unplaced);
     let occupants = occupants(devices, directory);
@@ -83,9 +91,17 @@ pub(super) fn attach_hosts<'a>(
         let macs: BTreeSet<Mac> = directory.macs_of_host(name).collect();
         found.node(name, NodeKind::Host).chassis = macs.iter().next().copied();
         let word = words.get(name.as_str());
-        let claims = word.map(|w| hosts::claims(name, w, devices, directory, &is_trunk)).unwrap_or_default();
+        let claims = word
+            .map(|w| hosts::claims(name, w, devices, directory, &is_trunk))
+            .unwrap_or_default();
         let taken = |claim: &HostAttachment<'_, '_>| occupants.of(claim, name);
-        let mut seats = hosts::confirm(name, announced.remove(name.as_str()).unwrap_or_default(), claims.certain, taken, found);
+        let mut seats = hosts::confirm(
+            name,
+            announced.remove(name.as_str()).unwrap_or_default(),
+            claims.certain,
+            taken,
+            found,
+        );
         let mut behind = Vec::new();
         if seats.iter().all(|s| s.own) {
             let ends = edges.ends(&macs);
@@ -98,7 +114,8 @@ pub(super) fn attach_hosts<'a>(
                 _ => hosts::add_weak_evidence(rows, claims.inferred),
             };
         } else if seats.iter().all(|s| s.trunk) {
-            // Heard through a trunk is heard through somebody who passes LLDP on: rows tell where it comes from.
+            // Heard through a trunk is heard through somebody who passes LLDP on: rows tell where
+            // it comes from.
             let rows = at(devices, &macs, &edges.ends(&macs));
             seats = if rows.len() == 1 { rows } else { seats };
         } else if word.is_none() {
@@ -107,14 +124,29 @@ pub(super) fn attach_hosts<'a>(
                 other
                     .into_iter()
                     .filter(|o| o.device.lldp().is_none_or(|l| l.neighbours.is_empty()))
-                    .map(|o| HostAttachment { grade: LinkGrade::Ambiguous, ..o }),
+                    .map(|o| HostAttachment {
+                        grade: LinkGrade::Ambiguous,
+                        ..o
+                    }),
             );
         }
-        for seat in seats.iter_mut().filter(|s| s.grade == LinkGrade::Certain && !s.own) {
-            let port = seat.device.aggregate(&seat.port).unwrap_or_else(|| seat.port.clone());
-            if port.index.is_some_and(|index| edges.leads_elsewhere(numbers[seat.device.name], index)) {
+        for seat in seats
+            .iter_mut()
+            .filter(|s| s.grade == LinkGrade::Certain && !s.own)
+        {
+            let port = seat
+                .device
+                .aggregate(&seat.port)
+                .unwrap_or_else(|| seat.port.clone());
+            if port
+                .index
+                .is_some_and(|index| edges.leads_elsewhere(numbers[seat.device.name], index))
+            {
                 seat.grade = LinkGrade::Ambiguous;
-                seat.evidence.push(Evidence::OthersLearned(DevicePort::new(seat.device.name, port.name)));
+                seat.evidence.push(Evidence::OthersLearned(DevicePort::new(
+                    seat.device.name,
+                    port.name,
+                )));
             }
         }
         let seats = narrow(hosts::merge_bonds(seats, word), &macs, &learned);
@@ -122,25 +154,37 @@ pub(super) fn attach_hosts<'a>(
             behind = edges.candidate_links(name);
         }
         match &seats[..] {
-            several if scope.states(name) => found.links.extend(several.iter().map(|s| link(name, s, s.grade))),
+            several if scope.states(name) => found
+                .links
+                .extend(several.iter().map(|s| link(name, s, s.grade))),
             [] if hosts::place_on_silent_switch(name, &claims.mute, found) => {}
             [] if !behind.is_empty() => hidden(name, behind, found),
             [] => nowhere(name, &macs, &learned, found),
             // An aggregate without a name is no other one's port.
-            [seat] if !seat.trunk && seat.port.name.is_empty() => found.links.push(link(name, seat, seat.grade)),
+            [seat] if !seat.trunk && seat.port.name.is_empty() => {
+                found.links.push(link(name, seat, seat.grade))
+            }
             [seat] if !seat.trunk && behind.is_empty() => {
-                seated.entry((seat.device.name.to_owned(), seat.port.name.clone())).or_default().push(link(name, seat, seat.grade));
+                seated
+                    .entry((seat.device.name.to_owned(), seat.port.name.clone()))
+                    .or_default()
+                    .push(link(name, seat, seat.grade));
             }
             several => contradiction(name, several, behind, found),
         }
     }
-    let disputed: HashSet<(String, String)> =
-        found.links.iter().filter(|l| l.grade == LinkGrade::Ambiguous).map(|l| (l.a.clone(), l.a_port.clone())).collect();
+    let disputed: HashSet<(String, String)> = found
+        .links
+        .iter()
+        .filter(|l| l.grade == LinkGrade::Ambiguous)
+        .map(|l| (l.a.clone(), l.a_port.clone()))
+        .collect();
     for ((switch, port), mut links) in seated {
         if disputed.contains(&(switch.clone(), port.clone())) {
             for link in &mut links {
                 link.grade = link.grade.max(LinkGrade::Inferred);
-                link.evidence.push(Evidence::OthersPossible(DevicePort::new(&switch, &port)));
+                link.evidence
+                    .push(Evidence::OthersPossible(DevicePort::new(&switch, &port)));
             }
         }
         match (links.len(), shared.get(&(switch.as_str(), port.clone()))) {
@@ -159,11 +203,26 @@ fn announced<'d, 'a>(
 ) -> HashMap<&'a str, Vec<HostAttachment<'d, 'a>>> {
     let mut seats: HashMap<&str, Vec<HostAttachment<'_, '_>>> = HashMap::new();
     for device in devices {
-        for row in device.lldp().into_iter().flat_map(|l| &l.neighbours).filter(|r| r.local_port != 0) {
-            let NeighbourIdentity::Known { node: ListedNode::Host(host), by } = directory.identify(row) else { continue };
+        for row in device
+            .lldp()
+            .into_iter()
+            .flat_map(|l| &l.neighbours)
+            .filter(|r| r.local_port != 0)
+        {
+            let NeighbourIdentity::Known {
+                node: ListedNode::Host(host),
+                by,
+            } = directory.identify(row)
+            else {
+                continue;
+            };
             let port = device.local_port(row.local_port);
             let seats = seats.entry(host).or_default();
-            if device.is_down(&port) || seats.iter().any(|s| s.device.name == device.name && s.port == port) {
+            if device.is_down(&port)
+                || seats
+                    .iter()
+                    .any(|s| s.device.name == device.name && s.port == port)
+            {
                 continue;
             }
             let host_port = match &row.port {
@@ -181,7 +240,18 @@ fn announced<'d, 'a>(
             }];
             let (trunk, old) = (is_trunk(device, &port), device.stale());
             let (grade, rate, members) = (LinkGrade::Certain, None, vec![]);
-            seats.push(HostAttachment { device, port, host_port, rate, grade, evidence, trunk, old, own: false, members });
+            seats.push(HostAttachment {
+                device,
+                port,
+                host_port,
+                rate,
+                grade,
+                evidence,
+                trunk,
+                old,
+                own: false,
+                members,
+            });
         }
     }
     seats
@@ -190,12 +260,18 @@ fn announced<'d, 'a>(
 /// Whom switches that answer hear on their ports by LLDP.
 struct NeighboursByPort<'a>(HashMap<(&'a str, Port), BTreeSet<ListedNode<'a>>>);
 
-fn occupants<'a>(devices: &[DeviceTables<'a>], directory: &NodeDirectory<'a>) -> NeighboursByPort<'a> {
+fn occupants<'a>(
+    devices: &[DeviceTables<'a>],
+    directory: &NodeDirectory<'a>,
+) -> NeighboursByPort<'a> {
     let mut occupants: HashMap<_, BTreeSet<ListedNode<'_>>> = HashMap::new();
     for device in devices.iter().filter(|d| !d.stale()) {
         for row in device.lldp().into_iter().flat_map(|l| &l.neighbours) {
             if let NeighbourIdentity::Known { node, .. } = directory.identify(row) {
-                occupants.entry((device.name, device.local_port(row.local_port))).or_default().insert(node);
+                occupants
+                    .entry((device.name, device.local_port(row.local_port)))
+                    .or_default()
+                    .insert(node);
             }
         }
     }
@@ -205,19 +281,33 @@ fn occupants<'a>(devices: &[DeviceTables<'a>], directory: &NodeDirectory<'a>) ->
 impl NeighboursByPort<'_> {
     /// Who else is where a host says it is.
     fn of(&self, claim: &HostAttachment<'_, '_>, host: &str) -> Option<HostElsewhere> {
-        let others = self.0.get(&(claim.device.name, claim.port.clone()))?.iter().filter(|o| **o != ListedNode::Host(host));
+        let others = self
+            .0
+            .get(&(claim.device.name, claim.port.clone()))?
+            .iter()
+            .filter(|o| **o != ListedNode::Host(host));
         let others: Vec<NamedNode> = others.map(|o| NamedNode::from(*o)).collect();
         (!others.is_empty()).then_some(HostElsewhere::Taken(others))
     }
 }
 
 /// Where the hosts' MAC addresses are learned.
-fn learned<'d, 'a>(devices: &'d [DeviceTables<'a>], directory: &NodeDirectory<'a>, scope: &InferenceScope<'a>) -> PortsByMac<'d, 'a> {
-    let wanted: BTreeSet<Mac> = scope.hosts.keys().flat_map(|h| directory.macs_of_host(h)).collect();
+fn learned<'d, 'a>(
+    devices: &'d [DeviceTables<'a>],
+    directory: &NodeDirectory<'a>,
+    scope: &InferenceScope<'a>,
+) -> PortsByMac<'d, 'a> {
+    let wanted: BTreeSet<Mac> = scope
+        .hosts
+        .keys()
+        .flat_map(|h| directory.macs_of_host(h))
+        .collect();
     let mut learned: PortsByMac<'_, '_> = HashMap::new();
     for device in devices {
         for entry in device.learned().iter().filter(|e| wanted.contains(&e.mac)) {
-            let Some(port) = device.base_port(entry.port).filter(|p| !device.is_down(p)) else { continue };
+            let Some(port) = device.base_port(entry.port).filter(|p| !device.is_down(p)) else {
+                continue;
+            };
             let at = learned.entry(entry.mac).or_default();
             if !at.iter().any(|(d, p)| d.name == device.name && *p == port) {
                 at.push((device, port));
@@ -227,19 +317,47 @@ fn learned<'d, 'a>(devices: &'d [DeviceTables<'a>], directory: &NodeDirectory<'a
     learned
 }
 
-/// Ports with known cables to other switches, and their aggregates; and those on a segment that several share, with the
-/// bridge that stands for it.
-type TrunkPorts<'a> = (HashSet<(&'a str, String)>, HashMap<(&'a str, String), String>);
+/// Ports with known cables to other switches, and their aggregates; and those on a segment that
+/// several share, with the bridge that stands for it.
+type TrunkPorts<'a> = (
+    HashSet<(&'a str, String)>,
+    HashMap<(&'a str, String), String>,
+);
 
-fn trunk_ports<'a>(devices: &[DeviceTables<'a>], trunks: &[TrunkLink], found: &InferredNetwork) -> TrunkPorts<'a> {
+fn trunk_ports<'a>(
+    devices: &[DeviceTables<'a>],
+    trunks: &[TrunkLink],
+    found: &InferredNetwork,
+) -> TrunkPorts<'a> {
     let numbers: HashMap<&str, &DeviceTables<'a>> = devices.iter().map(|d| (d.name, d)).collect();
     let (mut inner, mut shared) = (HashSet::new(), HashMap::new());
     for trunk in trunks {
-        for (near, far) in [(&trunk.link.a, &trunk.link.b), (&trunk.link.b, &trunk.link.a)] {
-            let Some((device, port)) = numbers.get(near.as_str()).and_then(|d| Some((*d, trunk.end(near)?))) else { continue };
-            let bridge = found.nodes.get(far).is_some_and(|n| n.kind == NodeKind::Unmanaged);
-            let members = port.index.into_iter().flat_map(|index| device.names_of(index));
-            for name in [Some(port.name.clone()), device.aggregate(port).map(|p| p.name)].into_iter().flatten().chain(members) {
+        for (near, far) in [
+            (&trunk.link.a, &trunk.link.b),
+            (&trunk.link.b, &trunk.link.a),
+        ] {
+            let Some((device, port)) = numbers
+                .get(near.as_str())
+                .and_then(|d| Some((*d, trunk.end(near)?)))
+            else {
+                continue;
+            };
+            let bridge = found
+                .nodes
+                .get(far)
+                .is_some_and(|n| n.kind == NodeKind::Unmanaged);
+            let members = port
+                .index
+                .into_iter()
+                .flat_map(|index| device.names_of(index));
+            for name in [
+                Some(port.name.clone()),
+                device.aggregate(port).map(|p| p.name),
+            ]
+            .into_iter()
+            .flatten()
+            .chain(members)
+            {
                 match bridge {
                     true => _ = shared.insert((device.name, name), far.clone()),
                     false => _ = inner.insert((device.name, name)),
@@ -251,40 +369,83 @@ fn trunk_ports<'a>(devices: &[DeviceTables<'a>], trunks: &[TrunkLink], found: &I
 }
 
 /// The device that hears each host, where one does.
-fn named<'a>(numbers: &HashMap<&str, usize>, announced: &HashMap<&'a str, Vec<HostAttachment<'_, 'a>>>) -> HashMap<&'a str, usize> {
-    let heard = |seats: &[HostAttachment<'_, '_>]| seats.iter().find(|s| !s.trunk).map(|s| numbers[s.device.name]);
-    announced.iter().filter_map(|(host, seats)| Some((*host, heard(seats)?))).collect()
+fn named<'a>(
+    numbers: &HashMap<&str, usize>,
+    announced: &HashMap<&'a str, Vec<HostAttachment<'_, 'a>>>,
+) -> HashMap<&'a str, usize> {
+    let heard = |seats: &[HostAttachment<'_, '_>]| {
+        seats
+            .iter()
+            .find(|s| !s.trunk)
+            .map(|s| numbers[s.device.name])
+    };
+    announced
+        .iter()
+        .filter_map(|(host, seats)| Some((*host, heard(seats)?)))
+        .collect()
 }
 
 /// The edge port rule: a station hangs on the port where the way of its frames began.
-fn at<'d, 'a>(devices: &'d [DeviceTables<'a>], macs: &BTreeSet<Mac>, ends: &BTreeSet<IslandExit>) -> Vec<HostAttachment<'d, 'a>> {
+fn at<'d, 'a>(
+    devices: &'d [DeviceTables<'a>],
+    macs: &BTreeSet<Mac>,
+    ends: &BTreeSet<IslandExit>,
+) -> Vec<HostAttachment<'d, 'a>> {
     let seat = |exit: &IslandExit| {
-        let IslandExit::Port(number, index) = exit else { return None };
+        let IslandExit::Port(number, index) = exit else {
+            return None;
+        };
         let device = &devices[*number];
         let port = device.base_port_of(*index)?;
-        let (at, macs) = (DevicePort::new(device.name, &port.name), macs.iter().copied().collect());
-        let evidence = vec![Evidence::LearnedAtEdge { at, macs, stale: device.stale() }];
+        let (at, macs) = (
+            DevicePort::new(device.name, &port.name),
+            macs.iter().copied().collect(),
+        );
+        let evidence = vec![Evidence::LearnedAtEdge {
+            at,
+            macs,
+            stale: device.stale(),
+        }];
         let (host_port, grade, old) = (String::new(), LinkGrade::Inferred, device.stale());
-        Some(HostAttachment { device, port, host_port, rate: None, grade, evidence, trunk: false, old, own: false, members: vec![] })
+        Some(HostAttachment {
+            device,
+            port,
+            host_port,
+            rate: None,
+            grade,
+            evidence,
+            trunk: false,
+            old,
+            own: false,
+            members: vec![],
+        })
     };
     ends.iter().filter_map(seat).collect()
 }
 
 /// Hosts on a segment that several share hang on the bridge that stands for it.
 fn on_segment(bridge: &str, links: Vec<Link>) -> impl Iterator<Item = Link> {
-    links.into_iter().map(move |l| Link { a: bridge.to_owned(), a_port: String::new(), grade: LinkGrade::Inferred.max(l.grade), ..l })
+    links.into_iter().map(move |l| Link {
+        a: bridge.to_owned(),
+        a_port: String::new(),
+        grade: LinkGrade::Inferred.max(l.grade),
+        ..l
+    })
 }
 
 /// A host behind those who do not answer, with an alarm where it cannot be told behind whom.
 fn hidden(host: &str, behind: Vec<Link>, found: &mut InferredNetwork) {
     if behind.iter().any(|l| l.grade == LinkGrade::Ambiguous) {
-        found.alarm(host, AlarmKind::HostHidden(behind.iter().map(|l| l.a.clone()).collect()));
+        found.alarm(
+            host,
+            AlarmKind::HostHidden(behind.iter().map(|l| l.a.clone()).collect()),
+        );
     }
     found.links.extend(behind);
 }
 
-/// Leaves the seats that the better evidence speaks for: switches that answer before stale ones, edge ports before
-/// trunks, and of a host that just moved the port where its frames come in.
+/// Leaves the seats that the better evidence speaks for: switches that answer before stale ones,
+/// edge ports before trunks, and of a host that just moved the port where its frames come in.
 fn narrow<'d, 'a>(
     mut seats: Vec<HostAttachment<'d, 'a>>,
     macs: &BTreeSet<Mac>,
@@ -292,7 +453,11 @@ fn narrow<'d, 'a>(
 ) -> Vec<HostAttachment<'d, 'a>> {
     prefer(&mut seats, |s| !s.old);
     prefer(&mut seats, |s| !s.trunk);
-    let heard = |s: &HostAttachment<'_, '_>| macs.iter().flat_map(|m| learned.get(m).into_iter().flatten()).any(|(d, p)| s.is_at(d, p));
+    let heard = |s: &HostAttachment<'_, '_>| {
+        macs.iter()
+            .flat_map(|m| learned.get(m).into_iter().flatten())
+            .any(|(d, p)| s.is_at(d, p))
+    };
     let disputed = seats.iter().any(|s| s.grade == LinkGrade::Ambiguous);
     if !disputed && seats.iter().filter(|s| heard(s)).count() == 1 {
         prefer(&mut seats, heard);
@@ -301,7 +466,10 @@ fn narrow<'d, 'a>(
 }
 
 /// Keeps what fits, unless nothing does.
-fn prefer<'d, 'a>(seats: &mut Vec<HostAttachment<'d, 'a>>, fits: impl Fn(&HostAttachment<'d, 'a>) -> bool) {
+fn prefer<'d, 'a>(
+    seats: &mut Vec<HostAttachment<'d, 'a>>,
+    fits: impl Fn(&HostAttachment<'d, 'a>) -> bool,
+) {
     if seats.iter().any(&fits) {
         seats.retain(fits);
     }
@@ -322,9 +490,18 @@ fn link(host: &str, seat: &HostAttachment<'_, '_>, grade: LinkGrade) -> Link {
     }
 }
 
-fn nowhere(host: &str, macs: &BTreeSet<Mac>, learned: &PortsByMac<'_, '_>, found: &mut InferredNetwork) {
-    let learned = macs.iter().flat_map(|m| learned.get(m).into_iter().flatten());
-    let far: BTreeSet<DevicePort> = learned.map(|(d, p)| DevicePort::new(d.name, &p.name)).collect();
+fn nowhere(
+    host: &str,
+    macs: &BTreeSet<Mac>,
+    learned: &PortsByMac<'_, '_>,
+    found: &mut InferredNetwork,
+) {
+    let learned = macs
+        .iter()
+        .flat_map(|m| learned.get(m).into_iter().flatten());
+    let far: BTreeSet<DevicePort> = learned
+        .map(|(d, p)| DevicePort::new(d.name, &p.name))
+        .collect();
     let why = match (macs.is_empty(), far.is_empty()) {
         (true, _) => HostNotFound::NoName,
         (false, true) => HostNotFound::Unlearned,
@@ -333,21 +510,43 @@ fn nowhere(host: &str, macs: &BTreeSet<Mac>, learned: &PortsByMac<'_, '_>, found
     found.alarm(host, AlarmKind::HostUnfound(why));
 }
 
-fn contradiction(host: &str, seats: &[HostAttachment<'_, '_>], behind: Vec<Link>, found: &mut InferredNetwork) {
+fn contradiction(
+    host: &str,
+    seats: &[HostAttachment<'_, '_>],
+    behind: Vec<Link>,
+    found: &mut InferredNetwork,
+) {
     let mut places: Vec<HostPlace> = seats.iter().map(|s| HostPlace::At(s.place())).collect();
     places.extend(behind.iter().map(|l| HostPlace::Behind(l.a.clone())));
     places.sort_by_cached_key(|p| natural(&p.to_string()));
     found.alarm(host, AlarmKind::HostAmbiguous(places));
-    found.links.extend(seats.iter().map(|s| link(host, s, LinkGrade::Ambiguous)));
-    found.links.extend(behind.into_iter().map(|l| Link { grade: LinkGrade::Ambiguous, ..l }));
+    found
+        .links
+        .extend(seats.iter().map(|s| link(host, s, LinkGrade::Ambiguous)));
+    found.links.extend(behind.into_iter().map(|l| Link {
+        grade: LinkGrade::Ambiguous,
+        ..l
+    }));
 }
 
 /// Several hosts behind one port: a bridge that says nothing of itself stands between.
 fn unmanaged(switch: &str, port: &str, links: Vec<Link>, found: &mut InferredNetwork) {
-    let port_text: String = port.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
+    let port_text: String = port
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect();
     let name = format!("{switch}-{port_text}");
     let hosts = links.iter().map(|l| l.b.clone()).collect();
-    found.alarm(&name, AlarmKind::HostsOnPort(DevicePort::new(switch, port), hosts));
+    found.alarm(
+        &name,
+        AlarmKind::HostsOnPort(DevicePort::new(switch, port), hosts),
+    );
     found.node(&name, NodeKind::Unmanaged);
     let rate = links[0].rate_bps;
     let up = Link {
@@ -362,5 +561,10 @@ fn unmanaged(switch: &str, port: &str, links: Vec<Link>, found: &mut InferredNet
         evidence: vec![Evidence::HostsOnPort(links.len())],
     };
     found.links.push(up);
-    found.links.extend(links.into_iter().map(|l| Link { a: name.clone(), a_port: String::new(), grade: LinkGrade::Inferred, ..l }));
+    found.links.extend(links.into_iter().map(|l| Link {
+        a: name.clone(),
+        a_port: String::new(),
+        grade: LinkGrade::Inferred,
+        ..l
+    }));
 }

@@ -5,8 +5,9 @@ use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::topology::{Link, Topology};
 use std::collections::HashMap;
 
-/// The LLDP port descriptions (IEEE 802.1AB 8.5.5) of a network inferred from `views`: each device's own, those it hears from the
-/// other ends of its links, and where a device describes no port by LLDP, its ifAlias and ifDescr.
+/// The LLDP port descriptions (IEEE 802.1AB 8.5.5) of a network inferred from `views`: each
+/// device's own, those it hears from the other ends of its links, and where a device describes no
+/// port by LLDP, its ifAlias and ifDescr.
 pub fn descriptions(views: &DeviceViews, topology: &Topology) -> PortDescriptions {
     let mut descriptions = PortDescriptions::default();
     let far = far_ends(&topology.links);
@@ -26,25 +27,42 @@ pub fn descriptions(views: &DeviceViews, topology: &Topology) -> PortDescription
 }
 
 fn own<'a>(device: &DeviceTables<'a>, view: &'a DeviceView) -> Vec<(&'a str, String)> {
-    let announced = device.lldp().into_iter().flat_map(|l| &l.ports).filter(|p| !p.descr.is_empty());
-    let announced: Vec<_> = announced.map(|p| (p.descr.as_str(), device.local_port(p.number).name)).collect();
+    let announced = device
+        .lldp()
+        .into_iter()
+        .flat_map(|l| &l.ports)
+        .filter(|p| !p.descr.is_empty());
+    let announced: Vec<_> = announced
+        .map(|p| (p.descr.as_str(), device.local_port(p.number).name))
+        .collect();
     if !announced.is_empty() {
         return announced;
     }
     let interfaces = view.interfaces.iter().flatten();
-    interfaces.flat_map(|i| [&i.alias, &i.descr].map(|text| (text.as_str(), i.name.clone()))).collect()
+    interfaces
+        .flat_map(|i| [&i.alias, &i.descr].map(|text| (text.as_str(), i.name.clone())))
+        .collect()
 }
 
 /// From each end of a cable to the other; `None` where there are several.
 fn far_ends(links: &[Link]) -> HashMap<(&str, &str), Option<(&str, &str)>> {
     let cables = links.iter().flat_map(|l| {
-        let whole = l.members.is_empty().then_some((l.a_port.as_str(), l.b_port.as_str()));
-        let ports = l.members.iter().map(|m| (m.a_port.as_str(), m.b_port.as_str())).chain(whole);
+        let whole = l
+            .members
+            .is_empty()
+            .then_some((l.a_port.as_str(), l.b_port.as_str()));
+        let ports = l
+            .members
+            .iter()
+            .map(|m| (m.a_port.as_str(), m.b_port.as_str()))
+            .chain(whole);
         ports.map(|(a_port, b_port)| [(l.a.as_str(), a_port), (l.b.as_str(), b_port)])
     });
     let mut far = HashMap::new();
     for (from, to) in cables.flat_map(|[a, b]| [(a, b), (b, a)]) {
-        far.entry(from).and_modify(|known| *known = None).or_insert(Some(to));
+        far.entry(from)
+            .and_modify(|known| *known = None)
+            .or_insert(Some(to));
     }
     far
 }

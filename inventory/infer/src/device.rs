@@ -32,25 +32,47 @@ pub(super) struct Port {
 
 /// The MAC address that names a switch: its chassis id, else its bridge address.
 pub(super) fn chassis(view: &DeviceView) -> Option<Mac> {
-    let lldp = view.lldp.as_ref().and_then(|l| if let Some(NeighbourId::Mac(m)) = l.chassis { Some(m) } else { None });
+    let lldp = view.lldp.as_ref().and_then(|l| {
+        if let Some(NeighbourId::Mac(m)) = l.chassis {
+            Some(m)
+        } else {
+            None
+        }
+    });
     lldp.or_else(|| view.bridge.as_ref()?.address)
 }
 
 impl<'a> DeviceTables<'a> {
     pub(super) fn new(name: &'a str, view: &'a DeviceView) -> DeviceTables<'a> {
         let ports = view.bridge.iter().flat_map(|b| &b.ports);
-        // A bridge without a root runs no spanning tree, and lists its ports as disabled though they carry frames.
-        let runs = view.bridge.as_ref().is_some_and(|b| b.root_bridge.is_some());
+        // A bridge without a root runs no spanning tree, and lists its ports as disabled though
+        // they carry frames.
+        let runs = view
+            .bridge
+            .as_ref()
+            .is_some_and(|b| b.root_bridge.is_some());
         let interfaces = view.interfaces.as_deref().unwrap_or_default();
         DeviceTables {
             name,
             view,
             interfaces,
             // Of equal ones the first counts.
-            places: interfaces.iter().enumerate().rev().map(|(place, i)| (i.index, place)).collect(),
+            places: interfaces
+                .iter()
+                .enumerate()
+                .rev()
+                .map(|(place, i)| (i.index, place))
+                .collect(),
             base: ports.clone().map(|p| (p.number, p.if_index)).collect(),
             bases: ports.clone().map(|p| p.if_index).collect(),
-            states: ports.filter_map(|p| Some((p.if_index, p.state.filter(|s| runs || *s != StpState::Disabled)?))).collect(),
+            states: ports
+                .filter_map(|p| {
+                    Some((
+                        p.if_index,
+                        p.state.filter(|s| runs || *s != StpState::Disabled)?,
+                    ))
+                })
+                .collect(),
         }
     }
 
@@ -63,38 +85,66 @@ impl<'a> DeviceTables<'a> {
         self.view.lldp.as_ref()
     }
 
-    /// Whether a name may be one it gives itself, whole, cut short or without domain. Of who gives itself none any may be.
+    /// Whether a name may be one it gives itself, whole, cut short or without domain. Of who gives
+    /// itself none any may be.
     pub(super) fn may_be_called(&self, name: &str) -> bool {
         let lldp = self.lldp().map(|l| [&l.name, &l.cdp.device]);
-        let own = lldp.into_iter().flatten().chain(self.view.system.as_ref().map(|s| &s.name)).filter(|own| !own.is_empty());
+        let own = lldp
+            .into_iter()
+            .flatten()
+            .chain(self.view.system.as_ref().map(|s| &s.name))
+            .filter(|own| !own.is_empty());
         let own: Vec<String> = own.map(|own| own.to_ascii_lowercase()).collect();
         let name = name.to_ascii_lowercase();
-        let alike = |own: &str| own.starts_with(&name) || name.starts_with(own) || own.split('.').next() == name.split('.').next();
-        name.is_empty() || own.is_empty() || own.iter().any(|own| alike(own)) || alike(&self.name.to_ascii_lowercase())
+        let alike = |own: &str| {
+            own.starts_with(&name)
+                || name.starts_with(own)
+                || own.split('.').next() == name.split('.').next()
+        };
+        name.is_empty()
+            || own.is_empty()
+            || own.iter().any(|own| alike(own))
+            || alike(&self.name.to_ascii_lowercase())
     }
 
     /// Every MAC address that is the switch's own.
     pub(super) fn macs(&self) -> impl Iterator<Item = Mac> {
         let bridge = self.view.bridge.as_ref().and_then(|b| b.address);
-        chassis(self.view).into_iter().chain(bridge).chain(self.interfaces.iter().filter_map(|i| i.mac))
+        chassis(self.view)
+            .into_iter()
+            .chain(bridge)
+            .chain(self.interfaces.iter().filter_map(|i| i.mac))
     }
 
-    /// MAC addresses that follow the bridge's: where the device lists none of its ports, theirs are usually these.
+    /// MAC addresses that follow the bridge's: where the device lists none of its ports, theirs are
+    /// usually these.
     pub(super) fn likely_macs(&self) -> impl Iterator<Item = Mac> + use<> {
-        let bridge = self.view.bridge.as_ref().filter(|_| self.interfaces.iter().all(|i| i.mac.is_none()));
-        let ports = bridge.and_then(|b| b.ports.iter().map(|p| p.number).max()).unwrap_or_default().min(MOST_PORTS);
+        let bridge = self
+            .view
+            .bridge
+            .as_ref()
+            .filter(|_| self.interfaces.iter().all(|i| i.mac.is_none()));
+        let ports = bridge
+            .and_then(|b| b.ports.iter().map(|p| p.number).max())
+            .unwrap_or_default()
+            .min(MOST_PORTS);
         let first = bridge.and_then(|b| b.address);
-        first.into_iter().flat_map(move |m| (1..=ports).map(move |n| m.plus(n)))
+        first
+            .into_iter()
+            .flat_map(move |m| (1..=ports).map(move |n| m.plus(n)))
     }
 
-    /// The port behind an LLDP local port number: neither ifIndex nor base port in general, so the local port table
-    /// says what it is.
+    /// The port behind an LLDP local port number: neither ifIndex nor base port in general, so the
+    /// local port table says what it is.
     pub(super) fn local_port(&self, number: u32) -> Port {
-        let entry = self.lldp().and_then(|l| l.ports.iter().find(|p| p.number == number));
+        let entry = self
+            .lldp()
+            .and_then(|l| l.ports.iter().find(|p| p.number == number));
         match entry {
-            Some(LldpPort { id, descr, .. }) => {
-                self.port_by_id(Some(id), descr).or_else(|| self.alike(number, id)).unwrap_or_else(|| nameless(id, descr))
-            }
+            Some(LldpPort { id, descr, .. }) => self
+                .port_by_id(Some(id), descr)
+                .or_else(|| self.alike(number, id))
+                .unwrap_or_else(|| nameless(id, descr)),
             None => self.indexed_port(number),
         }
     }
@@ -105,18 +155,24 @@ impl<'a> DeviceTables<'a> {
         ports.filter_map(|p| self.local_port(p.number).index)
     }
 
-    /// Some devices number LLDP ports by ifIndex but name them otherwise than IF-MIB does: `Eth 1/13` is `Port13`. That
-    /// holds where the names end in the same number.
+    /// Some devices number LLDP ports by ifIndex but name them otherwise than IF-MIB does: `Eth
+    /// 1/13` is `Port13`. That holds where the names end in the same number.
     fn alike(&self, number: u32, id: &NeighbourId) -> Option<Port> {
-        let NeighbourId::Text(said) = id else { return None };
+        let NeighbourId::Text(said) = id else {
+            return None;
+        };
         let port = self.port_by_index(number)?;
-        let same = trailing_number(said).is_some() && trailing_number(said) == trailing_number(&port.name);
+        let same =
+            trailing_number(said).is_some() && trailing_number(said) == trailing_number(&port.name);
         same.then_some(port)
     }
 
     /// The port behind an ifIndex, known or not.
     pub(super) fn indexed_port(&self, index: u32) -> Port {
-        self.port_by_index(index).unwrap_or_else(|| Port { name: index.to_string(), index: Some(index) })
+        self.port_by_index(index).unwrap_or_else(|| Port {
+            name: index.to_string(),
+            index: Some(index),
+        })
     }
 
     /// The port a neighbour means by an LLDP port id and description.
@@ -125,30 +181,54 @@ impl<'a> DeviceTables<'a> {
             let id = id?;
             let ports = &self.lldp()?.ports;
             let by_id = || ports.iter().find(|p| p.id == *id);
-            let by_descr = || ports.iter().find(|p| matches!(id, NeighbourId::Text(text) if *text == p.descr));
+            let by_descr = || {
+                ports
+                    .iter()
+                    .find(|p| matches!(id, NeighbourId::Text(text) if *text == p.descr))
+            };
             Some(self.local_port(by_id().or_else(by_descr)?.number))
         })
     }
 
-    /// The port behind a bridge port number, as the forwarding database counts. A device that lists no interfaces at
-    /// all is known by its numbers alone.
+    /// The port behind a bridge port number, as the forwarding database counts. A device that lists
+    /// no interfaces at all is known by its numbers alone.
     pub(super) fn base_port(&self, number: u32) -> Option<Port> {
         let index = *self.base.get(&number)?;
-        let unnamed = || self.interfaces.is_empty().then(|| Port { name: number.to_string(), index: Some(index) });
+        let unnamed = || {
+            self.interfaces.is_empty().then(|| Port {
+                name: number.to_string(),
+                index: Some(index),
+            })
+        };
         self.port_by_index(index).or_else(unnamed)
     }
 
-    /// Every base port that is not down, and the ifIndex of its interface, or of the aggregate that is a member of.
+    /// Every base port that is not down, and the ifIndex of its interface, or of the aggregate that
+    /// is a member of.
     pub(super) fn base_ports(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let alive = |index: &u32| self.by_index(*index).is_none_or(|i| i.up);
-        let whole = |index: u32| self.by_index(index).and_then(|i| i.aggregate).unwrap_or(index);
-        self.base.iter().filter(move |(_, index)| alive(index)).map(move |(number, index)| (*number, whole(*index)))
+        let whole = |index: u32| {
+            self.by_index(index)
+                .and_then(|i| i.aggregate)
+                .unwrap_or(index)
+        };
+        self.base
+            .iter()
+            .filter(move |(_, index)| alive(index))
+            .map(move |(number, index)| (*number, whole(*index)))
     }
 
     /// The port behind the ifIndex of a base port.
     pub(super) fn base_port_of(&self, index: u32) -> Option<Port> {
-        let number = || self.base.iter().filter(|(_, i)| **i == index).map(|(number, _)| *number).min();
-        self.port_by_index(index).or_else(|| self.base_port(number()?))
+        let number = || {
+            self.base
+                .iter()
+                .filter(|(_, i)| **i == index)
+                .map(|(number, _)| *number)
+                .min()
+        };
+        self.port_by_index(index)
+            .or_else(|| self.base_port(number()?))
     }
 
     /// The aggregate a port is a member of.
@@ -161,21 +241,37 @@ impl<'a> DeviceTables<'a> {
     }
 
     fn by_index(&self, index: u32) -> Option<&'a InterfaceRow> {
-        self.places.get(&index).map(|place| &self.interfaces[*place])
+        self.places
+            .get(&index)
+            .map(|place| &self.interfaces[*place])
     }
 
     fn port_by_id(&self, id: Option<&NeighbourId>, descr: &str) -> Option<Port> {
         let described = || {
-            let by = |fits: &dyn Fn(&InterfaceRow) -> bool| self.only(|i| !descr.is_empty() && fits(i));
-            by(&|i| i.name == descr).or_else(|| by(&|i| i.descr == descr)).or_else(|| by(&|i| i.alias == descr))
+            let by =
+                |fits: &dyn Fn(&InterfaceRow) -> bool| self.only(|i| !descr.is_empty() && fits(i));
+            by(&|i| i.name == descr)
+                .or_else(|| by(&|i| i.descr == descr))
+                .or_else(|| by(&|i| i.alias == descr))
         };
         match id {
             Some(NeighbourId::Text(text)) => {
-                // An ifIndex is written without leading zeros; "01" is a number of the device's own.
-                let number = || self.port_by_index(text.parse().ok().filter(|n: &u32| n.to_string() == *text)?);
-                let exact = || self.only(|i| i.name == *text).or_else(|| self.only(|i| i.descr == *text));
-                let short = || self.only(|i| abbreviates(&i.name, text) || abbreviates(text, &i.name));
-                exact().or_else(described).or_else(|| self.only(|i| i.alias == *text)).or_else(number).or_else(short)
+                // An ifIndex is written without leading zeros; "01" is a number of the device's
+                // own.
+                let number = || {
+                    self.port_by_index(text.parse().ok().filter(|n: &u32| n.to_string() == *text)?)
+                };
+                let exact = || {
+                    self.only(|i| i.name == *text)
+                        .or_else(|| self.only(|i| i.descr == *text))
+                };
+                let short =
+                    || self.only(|i| abbreviates(&i.name, text) || abbreviates(text, &i.name));
+                exact()
+                    .or_else(described)
+                    .or_else(|| self.only(|i| i.alias == *text))
+                    .or_else(number)
+                    .or_else(short)
             }
             // A bridge's ports may share its address; then the description decides.
             Some(NeighbourId::Mac(mac)) => self.only(|i| i.mac == Some(*mac)).or_else(described),
@@ -202,7 +298,8 @@ impl<'a> DeviceTables<'a> {
         self.interface(port).and_then(|i| i.rate)
     }
 
-    /// The port's STP state, where the switch serves one; it keeps those of members with their aggregate.
+    /// The port's STP state, where the switch serves one; it keeps those of members with their
+    /// aggregate.
     pub(super) fn state_of(&self, name: &str) -> Option<StpState> {
         self.state_at(self.interfaces.iter().find(|i| i.name == name)?.index)
     }
@@ -210,25 +307,35 @@ impl<'a> DeviceTables<'a> {
     /// The same by ifIndex.
     pub(super) fn state_at(&self, index: u32) -> Option<StpState> {
         let own = self.states.get(&index);
-        own.or_else(|| self.states.get(&self.by_index(index)?.aggregate?)).copied()
+        own.or_else(|| self.states.get(&self.by_index(index)?.aggregate?))
+            .copied()
     }
 
     /// What a port is called, and the members of it where it is an aggregate.
     pub(super) fn names_of(&self, index: u32) -> impl Iterator<Item = String> + '_ {
-        let own = self.interfaces.iter().filter(move |i| i.index == index || i.aggregate == Some(index));
+        let own = self
+            .interfaces
+            .iter()
+            .filter(move |i| i.index == index || i.aggregate == Some(index));
         own.map(|i| port(i).name)
     }
 
     /// Whether it takes part in LLDP, as far as it says.
     pub(super) fn speaks(&self) -> bool {
-        self.lldp().is_some_and(|l| l.chassis.is_some() || !l.name.is_empty() || !l.neighbours.is_empty())
+        self.lldp()
+            .is_some_and(|l| l.chassis.is_some() || !l.name.is_empty() || !l.neighbours.is_empty())
     }
 
     /// The address of the bridge that spanning tree calls designated where a port is plugged in.
     pub(super) fn designated_at(&self, index: u32) -> Option<Mac> {
         let ports = self.view.bridge.iter().flat_map(|b| &b.ports);
-        let own = |p: &&inventory::observation::BridgePort| p.if_index == index && p.state.is_some_and(|s| s != StpState::Disabled);
-        ports.filter(own).find_map(|p| p.designated_bridge).map(|id| id.address)
+        let own = |p: &&inventory::observation::BridgePort| {
+            p.if_index == index && p.state.is_some_and(|s| s != StpState::Disabled)
+        };
+        ports
+            .filter(own)
+            .find_map(|p| p.designated_bridge)
+            .map(|id| id.address)
     }
 
     /// Whether forwarding databases count a port.
@@ -245,23 +352,38 @@ impl<'a> DeviceTables<'a> {
 /// Whether one name is the other's short form: `Gi0/9` of `GigabitEthernet0/9`.
 fn abbreviates(short: &str, long: &str) -> bool {
     let digits = |t: &str| t.find(|c: char| c.is_ascii_digit()).unwrap_or(t.len());
-    let ((kind, number), (full_kind, full_number)) = (short.split_at(digits(short)), long.split_at(digits(long)));
+    let ((kind, number), (full_kind, full_number)) =
+        (short.split_at(digits(short)), long.split_at(digits(long)));
     let whole = full_kind.trim_end();
     number == full_number
         && !number.is_empty()
         && kind.len() >= 2
         && whole.len() > kind.len()
-        && whole.to_ascii_lowercase().starts_with(&kind.to_ascii_lowercase())
+        && whole
+            .to_ascii_lowercase()
+            .starts_with(&kind.to_ascii_lowercase())
 }
 
 fn port(interface: &InterfaceRow) -> Port {
-    let name = if interface.name.is_empty() { interface.index.to_string() } else { interface.name.clone() };
-    Port { name, index: Some(interface.index) }
+    let name = if interface.name.is_empty() {
+        interface.index.to_string()
+    } else {
+        interface.name.clone()
+    };
+    Port {
+        name,
+        index: Some(interface.index),
+    }
 }
 
-/// A port whose interface is not known by what it is called; an address is no name where there is a better one.
+/// A port whose interface is not known by what it is called; an address is no name where there is a
+/// better one.
 fn nameless(id: &NeighbourId, descr: &str) -> Port {
-    let name = if matches!(id, NeighbourId::Text(_)) || descr.is_empty() { show(id) } else { descr.to_owned() };
+    let name = if matches!(id, NeighbourId::Text(_)) || descr.is_empty() {
+        show(id)
+    } else {
+        descr.to_owned()
+    };
     Port { name, index: None }
 }
 

@@ -1,5 +1,5 @@
-//! What hosts' agents say, and which of their cards it is about. A host speaks for itself only: of whose an address is,
-//! switches and the inventory know better.
+//! What hosts' agents say, and which of their cards it is about. A host speaks for itself only: of
+//! whose an address is, switches and the inventory know better.
 use super::{InferenceScope, InferredNetwork};
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
@@ -22,26 +22,45 @@ pub(super) struct HostStatement<'a> {
 pub(super) type StatementsByHost<'a> = BTreeMap<&'a str, HostStatement<'a>>;
 
 /// The words of the hosts that are looked for.
-pub(super) fn host_statements<'a>(scope: &InferenceScope<'a>, views: &'a DeviceViews) -> StatementsByHost<'a> {
+pub(super) fn host_statements<'a>(
+    scope: &InferenceScope<'a>,
+    views: &'a DeviceViews,
+) -> StatementsByHost<'a> {
     let word = |(name, host): (&'a String, &InventoryHost)| {
         let view = views.get(name)?;
         let report = view.host.as_ref()?;
-        Some((name.as_str(), HostStatement { report, cards: cards(host, report), old: view.stale.is_some() }))
+        Some((
+            name.as_str(),
+            HostStatement {
+                report,
+                cards: cards(host, report),
+                old: view.stale.is_some(),
+            },
+        ))
     };
     scope.hosts.iter().filter_map(word).collect()
 }
 
-/// The cards with the MAC or network address the inventory states, with the members of a bond that has it.
+/// The cards with the MAC or network address the inventory states, with the members of a bond that
+/// has it.
 fn cards<'a>(host: &InventoryHost, report: &'a HostReport) -> Vec<&'a Nic> {
     let has = |nic: &Nic| match (host.mac, host.address) {
         (Some(mac), _) => nic.mac == Some(mac),
         (None, Some(address)) => nic.addresses.iter().any(|(a, _)| *a == address),
         (None, None) => true,
     };
-    let meant: BTreeSet<&str> =
-        report.nics.iter().filter(|n| has(n)).flat_map(|n| [Some(n.name.as_str()), n.master.as_deref()]).flatten().collect();
+    let meant: BTreeSet<&str> = report
+        .nics
+        .iter()
+        .filter(|n| has(n))
+        .flat_map(|n| [Some(n.name.as_str()), n.master.as_deref()])
+        .flatten()
+        .collect();
     let all = meant.is_empty();
-    let belongs = |n: &&Nic| all || meant.contains(n.name.as_str()) || n.master.as_deref().is_some_and(|m| meant.contains(m));
+    let belongs = |n: &&Nic| {
+        all || meant.contains(n.name.as_str())
+            || n.master.as_deref().is_some_and(|m| meant.contains(m))
+    };
     report.nics.iter().filter(belongs).collect()
 }
 
@@ -51,18 +70,28 @@ impl HostStatement<'_> {
     }
 
     fn macs(&self) -> impl Iterator<Item = Mac> {
-        self.cards.iter().filter_map(|n| n.mac).filter(|m| m.is_station())
+        self.cards
+            .iter()
+            .filter_map(|n| n.mac)
+            .filter(|m| m.is_station())
     }
 }
 
-/// The MAC addresses that hosts have by their own word and that no other host claims. Who claims another's is told of.
-pub(super) fn own_macs<'a>(words: &StatementsByHost<'a>, found: &mut InferredNetwork) -> Vec<(&'a str, Mac)> {
+/// The MAC addresses that hosts have by their own word and that no other host claims. Who claims
+/// another's is told of.
+pub(super) fn own_macs<'a>(
+    words: &StatementsByHost<'a>,
+    found: &mut InferredNetwork,
+) -> Vec<(&'a str, Mac)> {
     let mut own = Vec::new();
     for (mac, hosts) in claimed(words, |word| word.macs().collect()) {
         match hosts[..] {
             [host] => own.push((host, mac)),
             [first, ..] => {
-                found.alarm(first, AlarmKind::MacClaimed(mac, hosts.iter().map(|h| (*h).to_owned()).collect()));
+                found.alarm(
+                    first,
+                    AlarmKind::MacClaimed(mac, hosts.iter().map(|h| (*h).to_owned()).collect()),
+                );
             }
             [] => {}
         }
@@ -72,15 +101,29 @@ pub(super) fn own_macs<'a>(words: &StatementsByHost<'a>, found: &mut InferredNet
 
 /// The network addresses of just one host each.
 pub(super) fn own_addresses<'a>(words: &StatementsByHost<'a>) -> Vec<(&'a str, IpAddr)> {
-    let addresses = |word: &HostStatement<'_>| word.cards.iter().flat_map(|c| c.addresses.iter().map(|a| a.0)).collect();
+    let addresses = |word: &HostStatement<'_>| {
+        word.cards
+            .iter()
+            .flat_map(|c| c.addresses.iter().map(|a| a.0))
+            .collect()
+    };
     claimed(words, addresses)
         .into_iter()
-        .filter_map(|(address, hosts)| if let [host] = hosts[..] { Some((host, address)) } else { None })
+        .filter_map(|(address, hosts)| {
+            if let [host] = hosts[..] {
+                Some((host, address))
+            } else {
+                None
+            }
+        })
         .collect()
 }
 
 /// Who claims what, each host once.
-fn claimed<'a, T: Ord>(words: &StatementsByHost<'a>, of: impl Fn(&HostStatement<'a>) -> BTreeSet<T>) -> BTreeMap<T, Vec<&'a str>> {
+fn claimed<'a, T: Ord>(
+    words: &StatementsByHost<'a>,
+    of: impl Fn(&HostStatement<'a>) -> BTreeSet<T>,
+) -> BTreeMap<T, Vec<&'a str>> {
     let mut claimed: BTreeMap<T, Vec<&str>> = BTreeMap::new();
     for (host, word) in words {
         for what in of(word) {

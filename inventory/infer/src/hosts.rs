@@ -1,7 +1,9 @@
-//! Where hosts say they hang. LLDP heard on a card is as certain as heard on a port, since no bridge passes it on; CDP and
-//! the designated port of a BPDU (IEEE 802.1D-2004, 9.3.1) may come from behind a bridge that says nothing.
+//! Where hosts say they hang. LLDP heard on a card is as certain as heard on a port, since no
+//! bridge passes it on; CDP and the designated port of a BPDU (IEEE 802.1D-2004, 9.3.1) may come
+//! from behind a bridge that says nothing.
 //!
-//! A host speaks of its own cable, so its word adds to the switches' and never overrules what is certain by them.
+//! A host speaks of its own cable, so its word adds to the switches' and never overrules what is
+//! certain by them.
 use super::InferredNetwork;
 use super::attachments::{HostAttachment, PortsByMac};
 use super::device::{DeviceTables, Port, show};
@@ -46,7 +48,9 @@ pub(super) fn claims<'d, 'a>(
 ) -> HostClaims<'d, 'a> {
     let mut claims = HostClaims::default();
     for HeardFrame { nic, said, .. } in &word.report.heard {
-        let Some(card) = word.card(nic).filter(|c| c.up) else { continue };
+        let Some(card) = word.card(nic).filter(|c| c.up) else {
+            continue;
+        };
         let (switch, by) = match named(said, directory) {
             Some(named) => named,
             None => continue,
@@ -59,7 +63,13 @@ pub(super) fn claims<'d, 'a>(
             old: word.old,
         };
         let Some(device) = devices.iter().find(|d| d.name == switch) else {
-            if matches!(said, HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, .. }) {
+            if matches!(
+                said,
+                HeardContent::Neighbour {
+                    protocol: DiscoveryProtocol::Lldp,
+                    ..
+                }
+            ) {
                 claims.mute.push(SilentSwitchPort {
                     switch: switch.to_owned(),
                     port: port_said(said),
@@ -70,9 +80,14 @@ pub(super) fn claims<'d, 'a>(
             }
             continue;
         };
-        let Some(port) = port(device, said).filter(|p| !device.is_down(p)) else { continue };
+        let Some(port) = port(device, said).filter(|p| !device.is_down(p)) else {
+            continue;
+        };
         let (list, grade) = match said {
-            HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, .. } => (&mut claims.certain, LinkGrade::Certain),
+            HeardContent::Neighbour {
+                protocol: DiscoveryProtocol::Lldp,
+                ..
+            } => (&mut claims.certain, LinkGrade::Certain),
             _ => (&mut claims.inferred, LinkGrade::Inferred),
         };
         let trunk = is_trunk(device, &port);
@@ -81,7 +96,18 @@ pub(super) fn claims<'d, 'a>(
             Some(seat) => seat.evidence.push(evidence),
             None => {
                 let (host_port, evidence, old) = (nic.clone(), vec![evidence], word.old);
-                list.push(HostAttachment { device, port, host_port, rate, grade, evidence, trunk, old, own: true, members: vec![] });
+                list.push(HostAttachment {
+                    device,
+                    port,
+                    host_port,
+                    rate,
+                    grade,
+                    evidence,
+                    trunk,
+                    old,
+                    own: true,
+                    members: vec![],
+                });
             }
         }
     }
@@ -89,10 +115,16 @@ pub(super) fn claims<'d, 'a>(
 }
 
 /// The switch a frame is from, and what it is recognized by where that is not its address.
-fn named<'a>(said: &HeardContent, directory: &NodeDirectory<'a>) -> Option<(&'a str, Option<RecognizedBy>)> {
+fn named<'a>(
+    said: &HeardContent,
+    directory: &NodeDirectory<'a>,
+) -> Option<(&'a str, Option<RecognizedBy>)> {
     match said {
         HeardContent::Neighbour { .. } => match directory.identify(&row(said)?) {
-            NeighbourIdentity::Known { node: ListedNode::Switch(name), by } => Some((name, Some(by))),
+            NeighbourIdentity::Known {
+                node: ListedNode::Switch(name),
+                by,
+            } => Some((name, Some(by))),
             _ => None,
         },
         HeardContent::Bpdu { bridge, .. } => Some((directory.switch_of(bridge.address)?, None)),
@@ -101,10 +133,22 @@ fn named<'a>(said: &HeardContent, directory: &NodeDirectory<'a>) -> Option<(&'a 
 
 /// A neighbour as a switch would list it.
 fn row(said: &HeardContent) -> Option<LldpNeighbour> {
-    let HeardContent::Neighbour { chassis, port, port_descr, name, capabilities, protocol } = said else { return None };
+    let HeardContent::Neighbour {
+        chassis,
+        port,
+        port_descr,
+        name,
+        capabilities,
+        protocol,
+    } = said
+    else {
+        return None;
+    };
     // CDP has no chassis: its device ID is a name.
     let (chassis, name) = match (protocol, chassis) {
-        (DiscoveryProtocol::Cdp, NeighbourId::Text(device)) if name.is_empty() => (None, device.clone()),
+        (DiscoveryProtocol::Cdp, NeighbourId::Text(device)) if name.is_empty() => {
+            (None, device.clone())
+        }
         _ => (Some(chassis.clone()), name.clone()),
     };
     Some(LldpNeighbour {
@@ -119,15 +163,25 @@ fn row(said: &HeardContent) -> Option<LldpNeighbour> {
 
 fn protocol(said: &HeardContent) -> NeighbourProtocol {
     match said {
-        HeardContent::Neighbour { protocol: DiscoveryProtocol::Lldp, .. } => NeighbourProtocol::Lldp,
-        HeardContent::Neighbour { protocol: DiscoveryProtocol::Cdp, .. } => NeighbourProtocol::Cdp,
+        HeardContent::Neighbour {
+            protocol: DiscoveryProtocol::Lldp,
+            ..
+        } => NeighbourProtocol::Lldp,
+        HeardContent::Neighbour {
+            protocol: DiscoveryProtocol::Cdp,
+            ..
+        } => NeighbourProtocol::Cdp,
         HeardContent::Bpdu { .. } => NeighbourProtocol::Stp,
     }
 }
 
 fn port_said(said: &HeardContent) -> String {
     match said {
-        HeardContent::Neighbour { port: NeighbourId::Mac(_), port_descr, .. } if !port_descr.is_empty() => port_descr.clone(),
+        HeardContent::Neighbour {
+            port: NeighbourId::Mac(_),
+            port_descr,
+            ..
+        } if !port_descr.is_empty() => port_descr.clone(),
         HeardContent::Neighbour { port, .. } => show(port),
         HeardContent::Bpdu { port, .. } => format!("port {port:04x}"),
     }
@@ -136,26 +190,38 @@ fn port_said(said: &HeardContent) -> String {
 /// The port a frame was sent from, as the switch names it.
 fn port(device: &DeviceTables<'_>, said: &HeardContent) -> Option<Port> {
     match said {
-        HeardContent::Neighbour { port, port_descr, .. } => {
-            Some(device.remote_port(Some(port), port_descr).unwrap_or_else(|| Port { name: port_said(said), index: None }))
-        }
+        HeardContent::Neighbour {
+            port, port_descr, ..
+        } => Some(
+            device
+                .remote_port(Some(port), port_descr)
+                .unwrap_or_else(|| Port {
+                    name: port_said(said),
+                    index: None,
+                }),
+        ),
         HeardContent::Bpdu { bridge, port, .. } => designated(device, *bridge, *port),
     }
 }
 
-/// The port with this identifier: by the switch's own table, else by the 12 bits that are its number (IEEE 802.1D-2004,
-/// 9.2.7).
+/// The port with this identifier: by the switch's own table, else by the 12 bits that are its
+/// number (IEEE 802.1D-2004, 9.2.7).
 fn designated(device: &DeviceTables<'_>, bridge: BridgeId, port: u16) -> Option<Port> {
     let ports = &device.view.bridge.as_ref()?.ports;
     let own = |p: &&inventory::observation::BridgePort| {
-        p.designated_port == Some(port) && p.designated_bridge.is_some_and(|b| b.address == bridge.address)
+        p.designated_port == Some(port)
+            && p.designated_bridge
+                .is_some_and(|b| b.address == bridge.address)
     };
-    let by_table = ports.iter().find(own).map(|p| device.indexed_port(p.if_index));
+    let by_table = ports
+        .iter()
+        .find(own)
+        .map(|p| device.indexed_port(p.if_index));
     by_table.or_else(|| device.base_port(u32::from(port & 0x0fff)))
 }
 
-/// Adds the host's certain word to what switches say by LLDP. Where the two contradict each other, the switches' stands,
-/// and an alarm says so.
+/// Adds the host's certain word to what switches say by LLDP. Where the two contradict each other,
+/// the switches' stands, and an alarm says so.
 pub(super) fn confirm<'d, 'a>(
     host: &str,
     mut announced: Vec<HostAttachment<'d, 'a>>,
@@ -168,7 +234,8 @@ pub(super) fn confirm<'d, 'a>(
     for claim in claimed {
         // A port that cannot be told by its name is the one the switch means.
         let same = |s: &HostAttachment<'_, '_>| {
-            s.is_at(claim.device, &claim.port) || (claim.port.index.is_none() && s.device.name == claim.device.name)
+            s.is_at(claim.device, &claim.port)
+                || (claim.port.index.is_none() && s.device.name == claim.device.name)
         };
         match announced.iter().position(same) {
             Some(at) => {
@@ -178,14 +245,24 @@ pub(super) fn confirm<'d, 'a>(
             None => further.push(claim),
         }
     }
-    let unconfirmed: Vec<DevicePort> =
-        (0..announced.len()).filter(|i| !confirmed.contains(i) && !announced[*i].old).map(|i| announced[i].place()).collect();
+    let unconfirmed: Vec<DevicePort> = (0..announced.len())
+        .filter(|i| !confirmed.contains(i) && !announced[*i].old)
+        .map(|i| announced[i].place())
+        .collect();
     for claim in further {
-        let against = taken(&claim).or_else(|| (!unconfirmed.is_empty()).then(|| HostElsewhere::Seen(unconfirmed.clone())));
+        let against = taken(&claim).or_else(|| {
+            (!unconfirmed.is_empty()).then(|| HostElsewhere::Seen(unconfirmed.clone()))
+        });
         match against {
             None => announced.push(claim),
             Some(_) if claim.old => {}
-            Some(against) => found.alarm(host, AlarmKind::HostContradicted { at: claim.place(), against }),
+            Some(against) => found.alarm(
+                host,
+                AlarmKind::HostContradicted {
+                    at: claim.place(),
+                    against,
+                },
+            ),
         }
     }
     announced
@@ -197,7 +274,10 @@ pub(super) fn add_weak_evidence<'d, 'a>(
     claimed: Vec<HostAttachment<'d, 'a>>,
 ) -> Vec<HostAttachment<'d, 'a>> {
     for claim in claimed {
-        match seats.iter().position(|s| s.is_at(claim.device, &claim.port)) {
+        match seats
+            .iter()
+            .position(|s| s.is_at(claim.device, &claim.port))
+        {
             Some(at) => seats[at].join(claim),
             None if claim.old && !seats.is_empty() => {}
             None => seats.push(claim),
@@ -206,16 +286,21 @@ pub(super) fn add_weak_evidence<'d, 'a>(
     seats
 }
 
-/// The host's certain word against where its addresses were learned. Where switches that answer learned the claimed card's
-/// address elsewhere and not where it is claimed to be, these are two places; an old word then counts for nothing.
+/// The host's certain word against where its addresses were learned. Where switches that answer
+/// learned the claimed card's address elsewhere and not where it is claimed to be, these are two
+/// places; an old word then counts for nothing.
 pub(super) fn compare_with_learned<'d, 'a>(
     claimed: Vec<HostAttachment<'d, 'a>>,
     edges: Vec<HostAttachment<'d, 'a>>,
     word: &HostStatement<'_>,
     learned: &PortsByMac<'_, '_>,
 ) -> Vec<HostAttachment<'d, 'a>> {
-    let speaks_against =
-        |edge: &HostAttachment<'_, '_>| !edge.old && claimed.iter().any(|claim| learned_elsewhere(claim, word, learned, edge));
+    let speaks_against = |edge: &HostAttachment<'_, '_>| {
+        !edge.old
+            && claimed
+                .iter()
+                .any(|claim| learned_elsewhere(claim, word, learned, edge))
+    };
     let (against, fitting): (Vec<_>, Vec<_>) = edges.into_iter().partition(speaks_against);
     if !against.is_empty() && word.old {
         return against;
@@ -228,7 +313,9 @@ pub(super) fn compare_with_learned<'d, 'a>(
     }
     if !against.is_empty() {
         seats.extend(against);
-        seats.iter_mut().for_each(|s| s.grade = LinkGrade::Ambiguous);
+        seats
+            .iter_mut()
+            .for_each(|s| s.grade = LinkGrade::Ambiguous);
     }
     seats
 }
@@ -240,15 +327,34 @@ fn learned_elsewhere(
     edge: &HostAttachment<'_, '_>,
 ) -> bool {
     // A bond's members share an address.
-    let Some(card) = word.card(&claim.host_port).filter(|c| c.master.is_none()) else { return false };
+    let Some(card) = word.card(&claim.host_port).filter(|c| c.master.is_none()) else {
+        return false;
+    };
     let at = card.mac.and_then(|mac| learned.get(&mac));
-    let is_at = |seat: &HostAttachment<'_, '_>| at.into_iter().flatten().any(|(d, p)| seat.is_at(d, p));
+    let is_at =
+        |seat: &HostAttachment<'_, '_>| at.into_iter().flatten().any(|(d, p)| seat.is_at(d, p));
     is_at(edge) && !is_at(claim)
 }
 
-/// Places a host on the one switch it hears that never answered itself. Returns whether there is one.
-pub(super) fn place_on_silent_switch(host: &str, mute: &[SilentSwitchPort], found: &mut InferredNetwork) -> bool {
-    let [SilentSwitchPort { switch, port, card, rate, evidence }] = mute else { return false };
+/// Places a host on the one switch it hears that never answered itself. Returns whether there is
+/// one.
+pub(super) fn place_on_silent_switch(
+    host: &str,
+    mute: &[SilentSwitchPort],
+    found: &mut InferredNetwork,
+) -> bool {
+    let [
+        SilentSwitchPort {
+            switch,
+            port,
+            card,
+            rate,
+            evidence,
+        },
+    ] = mute
+    else {
+        return false;
+    };
     let mut evidence = vec![evidence.clone()];
     found.links.push(Link {
         a: switch.clone(),
@@ -264,10 +370,15 @@ pub(super) fn place_on_silent_switch(host: &str, mute: &[SilentSwitchPort], foun
     true
 }
 
-/// Several cables of one bond, or of one aggregate, on one switch are one seat. Their rates add up where the switch spreads
-/// frames over them, too: a bond alone may use one at a time.
-pub(super) fn merge_bonds<'d, 'a>(seats: Vec<HostAttachment<'d, 'a>>, word: Option<&HostStatement<'_>>) -> Vec<HostAttachment<'d, 'a>> {
-    let [first, rest @ ..] = &seats[..] else { return seats };
+/// Several cables of one bond, or of one aggregate, on one switch are one seat. Their rates add up
+/// where the switch spreads frames over them, too: a bond alone may use one at a time.
+pub(super) fn merge_bonds<'d, 'a>(
+    seats: Vec<HostAttachment<'d, 'a>>,
+    word: Option<&HostStatement<'_>>,
+) -> Vec<HostAttachment<'d, 'a>> {
+    let [first, rest @ ..] = &seats[..] else {
+        return seats;
+    };
     if rest.is_empty() || rest.iter().any(|s| s.device.name != first.device.name) {
         return seats;
     }
@@ -279,19 +390,40 @@ pub(super) fn merge_bonds<'d, 'a>(seats: Vec<HostAttachment<'d, 'a>>, word: Opti
     if !same_bond && !same_lag {
         return seats;
     }
-    let member = |s: &HostAttachment<'_, '_>| AggregateMember { a_port: s.port.name.clone(), b_port: s.host_port.clone() };
+    let member = |s: &HostAttachment<'_, '_>| AggregateMember {
+        a_port: s.port.name.clone(),
+        b_port: s.host_port.clone(),
+    };
     let rates: Option<Vec<BitsPerSec>> = seats.iter().map(HostAttachment::slower).collect();
-    let rate = rates
-        .and_then(|r| if same_lag { Some(BitsPerSec(r.iter().map(|r| r.0).fold(0, u64::saturating_add))) } else { r.into_iter().min() });
-    let mut evidence = vec![Evidence::HostBond { cables: seats.len(), bond: bond.clone(), aggregated: same_lag }];
+    let rate = rates.and_then(|r| {
+        if same_lag {
+            Some(BitsPerSec(
+                r.iter().map(|r| r.0).fold(0, u64::saturating_add),
+            ))
+        } else {
+            r.into_iter().min()
+        }
+    });
+    let mut evidence = vec![Evidence::HostBond {
+        cables: seats.len(),
+        bond: bond.clone(),
+        aggregated: same_lag,
+    }];
     evidence.extend(seats.iter().flat_map(|s| s.evidence.iter().cloned()));
-    let port = lag.filter(|_| same_lag).unwrap_or(Port { name: String::new(), index: None });
+    let port = lag.filter(|_| same_lag).unwrap_or(Port {
+        name: String::new(),
+        index: None,
+    });
     vec![HostAttachment {
         device: first.device,
         port,
         host_port: bond.unwrap_or_default(),
         rate,
-        grade: seats.iter().map(|s| s.grade).max().unwrap_or(LinkGrade::Inferred),
+        grade: seats
+            .iter()
+            .map(|s| s.grade)
+            .max()
+            .unwrap_or(LinkGrade::Inferred),
         evidence,
         trunk: seats.iter().any(|s| s.trunk),
         old: seats.iter().all(|s| s.old),

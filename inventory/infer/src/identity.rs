@@ -1,5 +1,6 @@
-//! Who a neighbour is: by chassis id, then MAC address, then system name (IEEE 802.1AB names all three; devices
-//! keep to none of them). An identifier that two devices claim tells nobody apart and is not used.
+//! Who a neighbour is: by chassis id, then MAC address, then system name (IEEE 802.1AB names all
+//! three; devices keep to none of them). An identifier that two devices claim tells nobody apart
+//! and is not used.
 use super::device::DeviceTables;
 use super::host_statements::{StatementsByHost, own_addresses, own_macs};
 use super::statements::{NeighbourStatement, Protocol};
@@ -23,7 +24,10 @@ pub(super) enum ListedNode<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NeighbourIdentity<'a> {
     /// In the inventory, and what it was recognized by.
-    Known { node: ListedNode<'a>, by: RecognizedBy },
+    Known {
+        node: ListedNode<'a>,
+        by: RecognizedBy,
+    },
     /// Not in it: its system name, else its chassis id.
     Stranger(String),
     /// The row names nobody.
@@ -98,9 +102,15 @@ impl<'a> NodeDirectory<'a> {
         let resolved = resolved(devices);
         for (name, host) in scope.hosts {
             let stated = host.mac.into_iter().collect();
-            let macs = host.address.filter(|_| host.mac.is_none()).map_or(stated, |a| resolved.get(&a).cloned().unwrap_or_default());
+            let macs = host
+                .address
+                .filter(|_| host.mac.is_none())
+                .map_or(stated, |a| resolved.get(&a).cloned().unwrap_or_default());
             if macs.len() > 1 {
-                found.alarm(name, AlarmKind::AddressTwice(macs.iter().copied().collect()));
+                found.alarm(
+                    name,
+                    AlarmKind::AddressTwice(macs.iter().copied().collect()),
+                );
             }
             directory.host(name, macs, found);
         }
@@ -109,7 +119,8 @@ impl<'a> NodeDirectory<'a> {
         directory
     }
 
-    /// What hosts' agents say of themselves: it adds to what is known otherwise, and takes nothing from anybody.
+    /// What hosts' agents say of themselves: it adds to what is known otherwise, and takes nothing
+    /// from anybody.
     fn told(&mut self, words: &StatementsByHost<'a>, found: &mut InferredNetwork) {
         for (name, mac) in own_macs(words, found) {
             match self.macs.0.get(&mac) {
@@ -123,7 +134,10 @@ impl<'a> NodeDirectory<'a> {
             self.host_macs.entry(name).or_default().insert(mac);
         }
         for (name, address) in own_addresses(words) {
-            self.chassis.0.entry(NeighbourId::Address(address)).or_insert(Some(ListedNode::Host(name)));
+            self.chassis
+                .0
+                .entry(NeighbourId::Address(address))
+                .or_insert(Some(ListedNode::Host(name)));
         }
     }
 
@@ -137,11 +151,18 @@ impl<'a> NodeDirectory<'a> {
         self.host_macs.entry(name).or_default().extend(macs);
     }
 
-    /// What hosts say of themselves by LLDP: the MAC address that comes with a host's name is that host's.
+    /// What hosts say of themselves by LLDP: the MAC address that comes with a host's name is that
+    /// host's.
     fn heard(&mut self, devices: &[DeviceTables<'a>], found: &mut InferredNetwork) {
         let mut said: HashMap<Mac, BTreeSet<&'a str>> = HashMap::new();
-        for row in devices.iter().filter_map(|d| d.lldp()).flat_map(|l| &l.neighbours) {
-            let Some(ListedNode::Host(name)) = self.by_name(&row.name) else { continue };
+        for row in devices
+            .iter()
+            .filter_map(|d| d.lldp())
+            .flat_map(|l| &l.neighbours)
+        {
+            let Some(ListedNode::Host(name)) = self.by_name(&row.name) else {
+                continue;
+            };
             for mac in macs_of(row) {
                 said.entry(mac).or_default().insert(name);
             }
@@ -155,7 +176,11 @@ impl<'a> NodeDirectory<'a> {
                 _ => None,
             });
             for &name in owners.iter().filter(|_| owners.len() > 1) {
-                let others = owners.iter().filter(|o| **o != name).map(|o| (*o).to_owned()).collect();
+                let others = owners
+                    .iter()
+                    .filter(|o| **o != name)
+                    .map(|o| (*o).to_owned())
+                    .collect();
                 found.alarm(name, AlarmKind::MacAnnounced(mac, others));
             }
             for name in names {
@@ -165,36 +190,76 @@ impl<'a> NodeDirectory<'a> {
         }
     }
 
-    /// Makes those known that only statements tell of. A device that says nothing of itself is who the other end of its cable says it is: it names a neighbour's port,
-    /// and that neighbour names a stranger there.
-    pub(super) fn add_from_statements(&mut self, devices: &[DeviceTables<'a>], statements: &[NeighbourStatement<'_>]) {
-        let unnamed = |d: &DeviceTables<'_>| d.macs().next().is_none() && d.lldp().is_none_or(|l| l.chassis.is_none() && l.name.is_empty());
+    /// Makes those known that only statements tell of. A device that says nothing of itself is who
+    /// the other end of its cable says it is: it names a neighbour's port, and that neighbour names
+    /// a stranger there.
+    pub(super) fn add_from_statements(
+        &mut self,
+        devices: &[DeviceTables<'a>],
+        statements: &[NeighbourStatement<'_>],
+    ) {
+        let unnamed = |d: &DeviceTables<'_>| {
+            d.macs().next().is_none()
+                && d.lldp()
+                    .is_none_or(|l| l.chassis.is_none() && l.name.is_empty())
+        };
         let mut met = Vec::new();
         for statement in statements.iter().filter(|s| unnamed(&devices[s.device])) {
-            let NeighbourIdentity::Known { node: ListedNode::Switch(name), .. } = self.identify(&statement.row) else { continue };
-            let Some(to) = devices.iter().position(|d| d.name == name) else { continue };
-            let Some(port) = devices[to].remote_port(statement.row.port.as_ref(), &statement.row.port_descr) else { continue };
-            let mut there = statements.iter().filter(|s| s.device == to && s.port == port);
+            let NeighbourIdentity::Known {
+                node: ListedNode::Switch(name),
+                ..
+            } = self.identify(&statement.row)
+            else {
+                continue;
+            };
+            let Some(to) = devices.iter().position(|d| d.name == name) else {
+                continue;
+            };
+            let Some(port) =
+                devices[to].remote_port(statement.row.port.as_ref(), &statement.row.port_descr)
+            else {
+                continue;
+            };
+            let mut there = statements
+                .iter()
+                .filter(|s| s.device == to && s.port == port);
             if let (Some(back), None) = (there.next(), there.next())
                 && matches!(self.identify(&back.row), NeighbourIdentity::Stranger(_))
             {
-                met.extend(back.row.chassis.clone().map(|id| (id, ListedNode::Switch(devices[statement.device].name))));
+                met.extend(
+                    back.row
+                        .chassis
+                        .clone()
+                        .map(|id| (id, ListedNode::Switch(devices[statement.device].name))),
+                );
             }
         }
         for (id, node) in met {
             self.chassis.claim(id, node);
         }
         self.learn_silent(devices, statements);
-        let strange = statements.iter().map(|s| s.row.as_ref()).filter(|row| matches!(self.identify(row), NeighbourIdentity::Stranger(_)));
+        let strange = statements
+            .iter()
+            .map(|s| s.row.as_ref())
+            .filter(|row| matches!(self.identify(row), NeighbourIdentity::Stranger(_)));
         self.strangers = UnlistedNames::new(strange);
     }
 
     /// Who never answers is known by what the rows that name it say beside its name.
-    fn learn_silent(&mut self, devices: &[DeviceTables<'a>], statements: &[NeighbourStatement<'_>]) {
+    fn learn_silent(
+        &mut self,
+        devices: &[DeviceTables<'a>],
+        statements: &[NeighbourStatement<'_>],
+    ) {
         let answering: HashSet<&str> = devices.iter().map(|d| d.name).collect();
         let mut met = Vec::new();
-        for row in statements.iter().filter(|s| s.protocol == Protocol::Lldp).map(|s| s.row.as_ref()) {
-            if let Some(node @ ListedNode::Switch(name)) = self.by_name(&row.name).filter(|_| !row.name.is_empty())
+        for row in statements
+            .iter()
+            .filter(|s| s.protocol == Protocol::Lldp)
+            .map(|s| s.row.as_ref())
+        {
+            if let Some(node @ ListedNode::Switch(name)) =
+                self.by_name(&row.name).filter(|_| !row.name.is_empty())
                 && !answering.contains(name)
             {
                 met.push((node, row.chassis.clone(), macs_of(row).collect::<Vec<_>>()));
@@ -204,14 +269,19 @@ impl<'a> NodeDirectory<'a> {
             if let Some(id) = chassis {
                 self.chassis.claim(id, node);
             }
-            macs.into_iter().for_each(|mac| _ = self.macs.claim(mac, node));
+            macs.into_iter()
+                .for_each(|mac| _ = self.macs.claim(mac, node));
         }
     }
 
     /// Who a neighbour row speaks of.
     pub(super) fn identify(&self, row: &LldpNeighbour) -> NeighbourIdentity<'a> {
         let by = |node, by| NeighbourIdentity::Known { node, by };
-        if let Some((id, node)) = row.chassis.as_ref().and_then(|id| Some((id, self.chassis.get(id)?))) {
+        if let Some((id, node)) = row
+            .chassis
+            .as_ref()
+            .and_then(|id| Some((id, self.chassis.get(id)?)))
+        {
             return by(node, RecognizedBy::Chassis(id.clone()));
         }
         if let Some((mac, node)) = macs_of(row).find_map(|m| Some((m, self.macs.get(&m)?))) {
@@ -220,18 +290,30 @@ impl<'a> NodeDirectory<'a> {
         if let Some(node) = self.by_name(&row.name) {
             return by(node, RecognizedBy::Name(row.name.clone()));
         }
-        self.strangers.name(row).map_or(NeighbourIdentity::Nobody, NeighbourIdentity::Stranger)
+        self.strangers
+            .name(row)
+            .map_or(NeighbourIdentity::Nobody, NeighbourIdentity::Stranger)
     }
 
     fn by_name(&self, name: &str) -> Option<ListedNode<'a>> {
         let full = name.to_ascii_lowercase();
-        self.names.get(full.as_str()).or_else(|| self.names.get(short(&full)))
+        self.names
+            .get(full.as_str())
+            .or_else(|| self.names.get(short(&full)))
     }
 
     /// The MAC addresses a host is known under, declared, resolved or announced.
-    pub(super) fn macs_of_host<'s>(&'s self, host: &'s str) -> impl Iterator<Item = Mac> + use<'s, 'a> {
+    pub(super) fn macs_of_host<'s>(
+        &'s self,
+        host: &'s str,
+    ) -> impl Iterator<Item = Mac> + use<'s, 'a> {
         let own = move |mac: &Mac| matches!(self.macs.get(mac), Some(ListedNode::Host(owner)) if owner == host);
-        self.host_macs.get(host).into_iter().flatten().copied().filter(own)
+        self.host_macs
+            .get(host)
+            .into_iter()
+            .flatten()
+            .copied()
+            .filter(own)
     }
 
     /// Whether a MAC address is a switch's own.
@@ -249,12 +331,24 @@ impl<'a> NodeDirectory<'a> {
 }
 
 /// The names of the inventory first; a system name that is shared or taken names nobody.
-fn names<'a>(scope: &InferenceScope<'a>, devices: &[DeviceTables<'a>]) -> UniqueIndex<String, ListedNode<'a>> {
+fn names<'a>(
+    scope: &InferenceScope<'a>,
+    devices: &[DeviceTables<'a>],
+) -> UniqueIndex<String, ListedNode<'a>> {
     let mut names = UniqueIndex(HashMap::new());
     for device in devices {
         let cdp = device.lldp().map(|l| &l.cdp.device);
-        let said = [device.lldp().map(|l| &l.name), device.view.system.as_ref().map(|s| &s.name), cdp];
-        let said: BTreeSet<String> = said.into_iter().flatten().filter(|n| !n.is_empty()).map(|n| n.to_ascii_lowercase()).collect();
+        let said = [
+            device.lldp().map(|l| &l.name),
+            device.view.system.as_ref().map(|s| &s.name),
+            cdp,
+        ];
+        let said: BTreeSet<String> = said
+            .into_iter()
+            .flatten()
+            .filter(|n| !n.is_empty())
+            .map(|n| n.to_ascii_lowercase())
+            .collect();
         for name in said {
             if short(&name) != name {
                 names.claim(short(&name).to_owned(), ListedNode::Switch(device.name));
@@ -262,15 +356,27 @@ fn names<'a>(scope: &InferenceScope<'a>, devices: &[DeviceTables<'a>]) -> Unique
             names.claim(name, ListedNode::Switch(device.name));
         }
     }
-    let switches = scope.switches.iter().map(|(n, _)| (*n, ListedNode::Switch(n)));
-    for (name, node) in switches.chain(scope.hosts.keys().map(|n| (n.as_str(), ListedNode::Host(n)))) {
+    let switches = scope
+        .switches
+        .iter()
+        .map(|(n, _)| (*n, ListedNode::Switch(n)));
+    for (name, node) in switches.chain(
+        scope
+            .hosts
+            .keys()
+            .map(|n| (n.as_str(), ListedNode::Host(n))),
+    ) {
         match scope.strangers {
             UnlistedPolicy::Told => {
                 names.0.insert(name.to_ascii_lowercase(), Some(node));
             }
-            // A file's name is only what its recorder called it: what devices say of themselves goes first.
+            // A file's name is only what its recorder called it: what devices say of themselves
+            // goes first.
             UnlistedPolicy::Shown => {
-                names.0.entry(name.to_ascii_lowercase()).or_insert(Some(node));
+                names
+                    .0
+                    .entry(name.to_ascii_lowercase())
+                    .or_insert(Some(node));
             }
         }
     }
@@ -294,5 +400,11 @@ fn resolved(devices: &[DeviceTables<'_>]) -> HashMap<IpAddr, BTreeSet<Mac>> {
 /// The MAC addresses in a neighbour row, of its chassis and its port.
 pub(super) fn macs_of(row: &LldpNeighbour) -> impl Iterator<Item = Mac> {
     let ids = [row.chassis.as_ref(), row.port.as_ref()];
-    ids.into_iter().flatten().filter_map(|id| if let NeighbourId::Mac(m) = id { Some(*m).filter(|m| m.is_station()) } else { None })
+    ids.into_iter().flatten().filter_map(|id| {
+        if let NeighbourId::Mac(m) = id {
+            Some(*m).filter(|m| m.is_station())
+        } else {
+            None
+        }
+    })
 }

@@ -1,12 +1,13 @@
-//! Forwarding databases read over known cables: devices that known cables join are one island, and what it learned it
-//! learned at one of its exits.
+//! Forwarding databases read over known cables: devices that known cables join are one island, and
+//! what it learned it learned at one of its exits.
 //!
-//! Source: Y. Bejerano et al., "Physical topology discovery for large multi-subnet networks" (INFOCOM 2003), who contract
-//! what is known and go on with the rest; the step from device to device follows the rows as frames would.
-//! Input: learned rows of each device, and the links known so far.
-//! Guarantee: where no row is stale, the way to a station ends where the known network does.
-//! Cost: rows to read them; for each station asked for, the devices that learned it, times the way.
-//! Deviations: a station whose rows lead to different ends is told as such, not decided by number.
+//! Source: Y. Bejerano et al., "Physical topology discovery for large multi-subnet networks"
+//! (INFOCOM 2003), who contract what is known and go on with the rest; the step from device to
+//! device follows the rows as frames would. Input: learned rows of each device, and the links known
+//! so far. Guarantee: where no row is stale, the way to a station ends where the known network
+//! does. Cost: rows to read them; for each station asked for, the devices that learned it, times
+//! the way. Deviations: a station whose rows lead to different ends is told as such, not decided by
+//! number.
 use super::device::DeviceTables;
 use super::lag;
 use super::trunks::TrunkLink;
@@ -56,21 +57,31 @@ impl LearnedStations {
     pub(super) fn new(device: &DeviceTables<'_>) -> LearnedStations {
         let living: HashMap<u32, u32> = device.base_ports().collect();
         let rows = device.learned().iter().filter(|e| e.mac.is_station());
-        let mut rows: Vec<(Mac, u32)> = rows.filter_map(|e| Some((e.mac, *living.get(&e.port)?))).collect();
+        let mut rows: Vec<(Mac, u32)> = rows
+            .filter_map(|e| Some((e.mac, *living.get(&e.port)?)))
+            .collect();
         rows.sort_unstable();
         rows.dedup();
-        let several: BTreeSet<Mac> = rows.windows(2).filter(|w| w[0].0 == w[1].0).map(|w| w[0].0).collect();
+        let several: BTreeSet<Mac> = rows
+            .windows(2)
+            .filter(|w| w[0].0 == w[1].0)
+            .map(|w| w[0].0)
+            .collect();
         rows.retain(|(mac, _)| !several.contains(mac));
         LearnedStations(rows)
     }
 
     pub(super) fn get(&self, mac: Mac) -> Option<u32> {
-        self.0.binary_search_by_key(&mac, |row| row.0).ok().map(|at| self.0[at].1)
+        self.0
+            .binary_search_by_key(&mac, |row| row.0)
+            .ok()
+            .map(|at| self.0[at].1)
     }
 
     pub(super) fn by_port(&self) -> StationsByPort {
         let mut behind = StationsByPort::new();
-        self.rows().for_each(|(mac, port)| behind.entry(port).or_default().push(mac));
+        self.rows()
+            .for_each(|(mac, port)| behind.entry(port).or_default().push(mac));
         behind
     }
 
@@ -80,10 +91,22 @@ impl LearnedStations {
 }
 
 impl<'l> DeviceIslands<'l> {
-    pub(super) fn new(devices: &[DeviceTables<'_>], learned: &'l [LearnedStations], trunks: &[TrunkLink]) -> DeviceIslands<'l> {
-        let numbers: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+    pub(super) fn new(
+        devices: &[DeviceTables<'_>],
+        learned: &'l [LearnedStations],
+        trunks: &[TrunkLink],
+    ) -> DeviceIslands<'l> {
+        let numbers: HashMap<&str, usize> = devices
+            .iter()
+            .enumerate()
+            .map(|(i, d)| (d.name, i))
+            .collect();
         let (part, dark) = dark(&numbers, trunks);
-        let lead = |name: &str| numbers.get(name).map_or_else(|| PortLead::Dark(part[name]), |&d| PortLead::Device(d));
+        let lead = |name: &str| {
+            numbers
+                .get(name)
+                .map_or_else(|| PortLead::Dark(part[name]), |&d| PortLead::Device(d))
+        };
         let mut leads: Vec<HashMap<u32, PortLead>> = vec![HashMap::new(); devices.len()];
         let mut islands = UnionFind::new(devices.len() + dark.len());
         let place = |lead: PortLead| match lead {
@@ -92,15 +115,22 @@ impl<'l> DeviceIslands<'l> {
             PortLead::Unclear => None,
         };
         for trunk in trunks {
-            let clear = trunk.link.grade != LinkGrade::Ambiguous && !blocked(devices, &numbers, trunk);
+            let clear =
+                trunk.link.grade != LinkGrade::Ambiguous && !blocked(devices, &numbers, trunk);
             let ends = [&trunk.link.a, &trunk.link.b].map(|n| lead(n));
             if let (true, Some(a), Some(b)) = (clear, place(ends[0]), place(ends[1])) {
                 islands.union(a, b);
             }
             for (near, far) in [(ends[0], ends[1]), (ends[1], ends[0])] {
-                let PortLead::Device(near) = near else { continue };
+                let PortLead::Device(near) = near else {
+                    continue;
+                };
                 let far = if clear { far } else { PortLead::Unclear };
-                for index in trunk.end(devices[near].name).into_iter().flat_map(|port| indices(&devices[near], port)) {
+                for index in trunk
+                    .end(devices[near].name)
+                    .into_iter()
+                    .flat_map(|port| indices(&devices[near], port))
+                {
                     let kept = leads[near].entry(index).or_insert(far);
                     if *kept != far {
                         *kept = PortLead::Unclear;
@@ -109,16 +139,34 @@ impl<'l> DeviceIslands<'l> {
             }
         }
         for (device, index, far) in lag::unreported_members(devices, trunks) {
-            leads[device].entry(index).or_insert_with(|| far.map_or(PortLead::Unclear, |name| lead(&name)));
+            leads[device]
+                .entry(index)
+                .or_insert_with(|| far.map_or(PortLead::Unclear, |name| lead(&name)));
         }
         let mut shores = vec![vec![]; dark.len()];
         for (number, leads) in leads.iter().enumerate() {
-            let parts: BTreeSet<usize> =
-                leads.values().filter_map(|l| if let PortLead::Dark(part) = l { Some(*part) } else { None }).collect();
+            let parts: BTreeSet<usize> = leads
+                .values()
+                .filter_map(|l| {
+                    if let PortLead::Dark(part) = l {
+                        Some(*part)
+                    } else {
+                        None
+                    }
+                })
+                .collect();
             parts.into_iter().for_each(|part| shores[part].push(number));
         }
-        let island = (0..devices.len() + dark.len()).map(|n| islands.find(n)).collect();
-        DeviceIslands { learned, leads, dark, shores, island }
+        let island = (0..devices.len() + dark.len())
+            .map(|n| islands.find(n))
+            .collect();
+        DeviceIslands {
+            learned,
+            leads,
+            dark,
+            shores,
+            island,
+        }
     }
 
     /// The island of each device.
@@ -141,13 +189,21 @@ impl<'l> DeviceIslands<'l> {
     }
 
     /// Every end that the rows of these devices lead to.
-    pub(super) fn ends(&self, mac: Mac, devices: impl IntoIterator<Item = usize>) -> BTreeSet<IslandExit> {
+    pub(super) fn ends(
+        &self,
+        mac: Mac,
+        devices: impl IntoIterator<Item = usize>,
+    ) -> BTreeSet<IslandExit> {
         let mut passed = Vec::new();
-        devices.into_iter().filter_map(|device| self.end(mac, device, &mut passed)).collect()
+        devices
+            .into_iter()
+            .filter_map(|device| self.end(mac, device, &mut passed))
+            .collect()
     }
 
-    /// Where the way to a station ends that begins at a device; none where it learned nothing, where the next on the way
-    /// did not, where rows send frames back, or where another way passed before.
+    /// Where the way to a station ends that begins at a device; none where it learned nothing,
+    /// where the next on the way did not, where rows send frames back, or where another way passed
+    /// before.
     fn end(&self, mac: Mac, device: usize, passed: &mut Vec<usize>) -> Option<IslandExit> {
         let mut at = (device, self.learned[device].get(mac)?);
         while !passed.contains(&at.0) {
@@ -181,35 +237,70 @@ impl<'l> DeviceIslands<'l> {
 }
 
 /// Those who are linked but not among the devices: the part of each, and the names in each part.
-fn dark<'t>(numbers: &HashMap<&str, usize>, trunks: &'t [TrunkLink]) -> (HashMap<&'t str, usize>, Vec<Vec<String>>) {
-    let named = trunks.iter().flat_map(|t| [t.link.a.as_str(), t.link.b.as_str()]).filter(|n| !numbers.contains_key(n));
+fn dark<'t>(
+    numbers: &HashMap<&str, usize>,
+    trunks: &'t [TrunkLink],
+) -> (HashMap<&'t str, usize>, Vec<Vec<String>>) {
+    let named = trunks
+        .iter()
+        .flat_map(|t| [t.link.a.as_str(), t.link.b.as_str()])
+        .filter(|n| !numbers.contains_key(n));
     let names: Vec<&str> = named.collect::<BTreeSet<_>>().into_iter().collect();
     let number: HashMap<&str, usize> = names.iter().enumerate().map(|(i, n)| (*n, i)).collect();
     let mut joined = UnionFind::new(names.len());
-    for trunk in trunks.iter().filter(|t| t.link.grade != LinkGrade::Ambiguous) {
-        if let (Some(&a), Some(&b)) = (number.get(trunk.link.a.as_str()), number.get(trunk.link.b.as_str())) {
+    for trunk in trunks
+        .iter()
+        .filter(|t| t.link.grade != LinkGrade::Ambiguous)
+    {
+        if let (Some(&a), Some(&b)) = (
+            number.get(trunk.link.a.as_str()),
+            number.get(trunk.link.b.as_str()),
+        ) {
             joined.union(a, b);
         }
     }
     let mut parts: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (i, name) in names.iter().enumerate() {
-        parts.entry(joined.find(i)).or_default().push((*name).to_owned());
+        parts
+            .entry(joined.find(i))
+            .or_default()
+            .push((*name).to_owned());
     }
-    let order: HashMap<usize, usize> = parts.keys().enumerate().map(|(i, root)| (*root, i)).collect();
-    let part = names.iter().enumerate().map(|(i, name)| (*name, order[&joined.find(i)])).collect();
+    let order: HashMap<usize, usize> = parts
+        .keys()
+        .enumerate()
+        .map(|(i, root)| (*root, i))
+        .collect();
+    let part = names
+        .iter()
+        .enumerate()
+        .map(|(i, name)| (*name, order[&joined.find(i)]))
+        .collect();
     (part, parts.into_values().collect())
 }
 
 /// Whether spanning tree keeps frames off a cable.
-fn blocked(devices: &[DeviceTables<'_>], numbers: &HashMap<&str, usize>, trunk: &TrunkLink) -> bool {
+fn blocked(
+    devices: &[DeviceTables<'_>],
+    numbers: &HashMap<&str, usize>,
+    trunk: &TrunkLink,
+) -> bool {
     [&trunk.link.a, &trunk.link.b].into_iter().any(|name| {
         let device = numbers.get(name.as_str()).map(|d| &devices[*d]);
         let state = device.and_then(|d| d.state_at(trunk.end(name)?.index?));
-        matches!(state, Some(StpState::Blocking | StpState::Disabled | StpState::Broken))
+        matches!(
+            state,
+            Some(StpState::Blocking | StpState::Disabled | StpState::Broken)
+        )
     })
 }
 
 /// A port's ifIndex, and that of its aggregate.
-fn indices(device: &DeviceTables<'_>, port: &super::device::Port) -> impl Iterator<Item = u32> + use<> {
-    port.index.into_iter().chain(device.aggregate(port).and_then(|p| p.index))
+fn indices(
+    device: &DeviceTables<'_>,
+    port: &super::device::Port,
+) -> impl Iterator<Item = u32> + use<> {
+    port.index
+        .into_iter()
+        .chain(device.aggregate(port).and_then(|p| p.index))
 }

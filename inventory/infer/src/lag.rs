@@ -1,4 +1,5 @@
-//! Aggregates (IEEE 802.1AX): cables whose ends are members of one aggregate are one link with members.
+//! Aggregates (IEEE 802.1AX): cables whose ends are members of one aggregate are one link with
+//! members.
 use super::device::{DeviceTables, Port};
 use super::trunks::TrunkLink;
 use inventory::BitsPerSec;
@@ -13,14 +14,20 @@ type AggregateEnds = [(String, Option<Port>); 2];
 fn ends(devices: &HashMap<&str, &DeviceTables<'_>>, trunk: &TrunkLink) -> AggregateEnds {
     let mut ends = [&trunk.link.a, &trunk.link.b].map(|name| {
         let device = devices.get(name.as_str());
-        (name.clone(), device.and_then(|d| d.aggregate(trunk.end(name)?)))
+        (
+            name.clone(),
+            device.and_then(|d| d.aggregate(trunk.end(name)?)),
+        )
     });
     ends.sort();
     ends
 }
 
 /// Cables by the aggregates they are members of; cables of no aggregate are not among them.
-fn groups(devices: &[DeviceTables<'_>], trunks: &[TrunkLink]) -> BTreeMap<AggregateEnds, Vec<usize>> {
+fn groups(
+    devices: &[DeviceTables<'_>],
+    trunks: &[TrunkLink],
+) -> BTreeMap<AggregateEnds, Vec<usize>> {
     let devices: HashMap<&str, &DeviceTables<'_>> = devices.iter().map(|d| (d.name, d)).collect();
     let mut groups: BTreeMap<AggregateEnds, Vec<usize>> = BTreeMap::new();
     for (i, trunk) in trunks.iter().enumerate() {
@@ -32,27 +39,52 @@ fn groups(devices: &[DeviceTables<'_>], trunks: &[TrunkLink]) -> BTreeMap<Aggreg
     groups
 }
 
-/// Some devices list the neighbours of all members at every member. Where the other end tells which cable is which, it
-/// counts; otherwise there are as many cables as ports, and they are matched in the ports' order.
-pub(super) fn match_members(devices: &[DeviceTables<'_>], mut trunks: Vec<TrunkLink>) -> Vec<TrunkLink> {
+/// Some devices list the neighbours of all members at every member. Where the other end tells which
+/// cable is which, it counts; otherwise there are as many cables as ports, and they are matched in
+/// the ports' order.
+pub(super) fn match_members(
+    devices: &[DeviceTables<'_>],
+    mut trunks: Vec<TrunkLink>,
+) -> Vec<TrunkLink> {
     let mut drop = BTreeSet::new();
     let mut guessed = Vec::new();
-    for ([(a, _), (b, _)], all) in groups(devices, &trunks).into_iter().filter(|(_, all)| all.len() > 1) {
+    for ([(a, _), (b, _)], all) in groups(devices, &trunks)
+        .into_iter()
+        .filter(|(_, all)| all.len() > 1)
+    {
         let ports = |switch: &str, all: &[usize]| {
-            let mut ports: Vec<&str> = all.iter().filter_map(|&i| Some(trunks[i].end(switch)?.name.as_str())).collect();
+            let mut ports: Vec<&str> = all
+                .iter()
+                .filter_map(|&i| Some(trunks[i].end(switch)?.name.as_str()))
+                .collect();
             ports.sort_by_cached_key(|p| natural(p));
             ports.dedup();
             ports
         };
         let (at_a, at_b) = (ports(&a, &all), ports(&b, &all));
-        let sure: Vec<usize> = all.iter().copied().filter(|&i| trunks[i].confirmed()).collect();
-        let each = sure.len() == at_a.len() && ports(&a, &sure) == at_a && ports(&b, &sure) == at_b && at_a.len() == at_b.len();
+        let sure: Vec<usize> = all
+            .iter()
+            .copied()
+            .filter(|&i| trunks[i].confirmed())
+            .collect();
+        let each = sure.len() == at_a.len()
+            && ports(&a, &sure) == at_a
+            && ports(&b, &sure) == at_b
+            && at_a.len() == at_b.len();
         if each {
             drop.extend(all.iter().filter(|i| !sure.contains(i)));
-        } else if at_a.len() == at_b.len() && at_a.len() > 1 && all.len() == at_a.len() * at_b.len() {
+        } else if at_a.len() == at_b.len() && at_a.len() > 1 && all.len() == at_a.len() * at_b.len()
+        {
             let kept: BTreeSet<(&str, &str)> = at_a.into_iter().zip(at_b).collect();
-            let pair = |i: &usize| trunks[*i].end(&a).zip(trunks[*i].end(&b)).map(|(p, q)| (p.name.as_str(), q.name.as_str()));
-            let (right, wrong): (Vec<usize>, Vec<usize>) = all.iter().partition(|i| pair(i).is_some_and(|p| kept.contains(&p)));
+            let pair = |i: &usize| {
+                trunks[*i]
+                    .end(&a)
+                    .zip(trunks[*i].end(&b))
+                    .map(|(p, q)| (p.name.as_str(), q.name.as_str()))
+            };
+            let (right, wrong): (Vec<usize>, Vec<usize>) = all
+                .iter()
+                .partition(|i| pair(i).is_some_and(|p| kept.contains(&p)));
             drop.extend(wrong);
             guessed.extend(right);
         }
@@ -60,23 +92,44 @@ pub(super) fn match_members(devices: &[DeviceTables<'_>], mut trunks: Vec<TrunkL
     for i in guessed {
         trunks[i].link.evidence.push(Evidence::MembersGuessed);
     }
-    trunks.into_iter().enumerate().filter(|(i, _)| !drop.contains(i)).map(|(_, t)| t).collect()
+    trunks
+        .into_iter()
+        .enumerate()
+        .filter(|(i, _)| !drop.contains(i))
+        .map(|(_, t)| t)
+        .collect()
 }
 
-/// Not every device tells whose member a port is. Where the ends of known cables take no part in bridging, an aggregate
-/// does in their place: it is the base port that LLDP does not know, told by its rate where there are several. Gives
-/// device, ifIndex of the aggregate, and who is behind it, where that can be told.
-pub(super) fn unreported_members(devices: &[DeviceTables<'_>], trunks: &[TrunkLink]) -> Vec<(usize, u32, Option<String>)> {
+/// Not every device tells whose member a port is. Where the ends of known cables take no part in
+/// bridging, an aggregate does in their place: it is the base port that LLDP does not know, told by
+/// its rate where there are several. Gives device, ifIndex of the aggregate, and who is behind it,
+/// where that can be told.
+pub(super) fn unreported_members(
+    devices: &[DeviceTables<'_>],
+    trunks: &[TrunkLink],
+) -> Vec<(usize, u32, Option<String>)> {
     let mut members: BTreeMap<&str, BTreeMap<&str, Vec<&Port>>> = BTreeMap::new();
     for trunk in trunks {
-        for (near, far) in [(&trunk.link.a, &trunk.link.b), (&trunk.link.b, &trunk.link.a)] {
-            members.entry(near).or_default().entry(far).or_default().extend(trunk.end(near));
+        for (near, far) in [
+            (&trunk.link.a, &trunk.link.b),
+            (&trunk.link.b, &trunk.link.a),
+        ] {
+            members
+                .entry(near)
+                .or_default()
+                .entry(far)
+                .or_default()
+                .extend(trunk.end(near));
         }
     }
     let mut untold = Vec::new();
     for (number, device) in devices.iter().enumerate() {
-        let Some(all) = members.get(device.name) else { continue };
-        let hidden = |port: &&&Port| port.index.is_some_and(|i| !device.is_base_port(i)) && device.aggregate(port).is_none();
+        let Some(all) = members.get(device.name) else {
+            continue;
+        };
+        let hidden = |port: &&&Port| {
+            port.index.is_some_and(|i| !device.is_base_port(i)) && device.aggregate(port).is_none()
+        };
         let groups: Vec<(&str, Vec<&Port>)> = all
             .iter()
             .map(|(far, ports)| (*far, ports.iter().filter(hidden).copied().collect()))
@@ -86,16 +139,45 @@ pub(super) fn unreported_members(devices: &[DeviceTables<'_>], trunks: &[TrunkLi
         if groups.is_empty() || spoken.is_empty() {
             continue;
         }
-        let mut open: Vec<u32> = device.base_ports().map(|(_, index)| index).filter(|i| !spoken.contains(i)).collect();
+        let mut open: Vec<u32> = device
+            .base_ports()
+            .map(|(_, index)| index)
+            .filter(|i| !spoken.contains(i))
+            .collect();
         open.sort_unstable();
         open.dedup();
-        let rate = |ports: &[&Port]| ports.iter().filter_map(|p| device.rate(p)).map(|r| r.0).fold(0, u64::saturating_add);
+        let rate = |ports: &[&Port]| {
+            ports
+                .iter()
+                .filter_map(|p| device.rate(p))
+                .map(|r| r.0)
+                .fold(0, u64::saturating_add)
+        };
         for &index in &open {
-            let own = device.base_port_of(index).and_then(|p| device.rate(&p)).map(|r| r.0);
-            let mut fitting = groups.iter().filter(|(_, ports)| open.len() == 1 && groups.len() == 1 || own == Some(rate(ports)));
+            let own = device
+                .base_port_of(index)
+                .and_then(|p| device.rate(&p))
+                .map(|r| r.0);
+            let mut fitting = groups.iter().filter(|(_, ports)| {
+                open.len() == 1 && groups.len() == 1 || own == Some(rate(ports))
+            });
             let one = fitting.next().filter(|_| fitting.next().is_none());
-            let alike = open.iter().filter(|i| device.base_port_of(**i).and_then(|p| device.rate(&p)).map(|r| r.0) == own).count();
-            untold.push((number, index, one.filter(|_| alike == 1 || open.len() == 1).map(|(far, _)| (*far).to_owned())));
+            let alike = open
+                .iter()
+                .filter(|i| {
+                    device
+                        .base_port_of(**i)
+                        .and_then(|p| device.rate(&p))
+                        .map(|r| r.0)
+                        == own
+                })
+                .count();
+            untold.push((
+                number,
+                index,
+                one.filter(|_| alike == 1 || open.len() == 1)
+                    .map(|(far, _)| (*far).to_owned()),
+            ));
         }
     }
     untold
@@ -103,21 +185,52 @@ pub(super) fn unreported_members(devices: &[DeviceTables<'_>], trunks: &[TrunkLi
 
 /// The links of all cables: several between the same aggregates become one.
 pub(super) fn joined(devices: &[DeviceTables<'_>], trunks: Vec<TrunkLink>) -> Vec<Link> {
-    let (sure, unsure): (Vec<TrunkLink>, Vec<TrunkLink>) = trunks.into_iter().partition(|t| t.link.grade != LinkGrade::Ambiguous);
-    let groups: Vec<(AggregateEnds, Vec<usize>)> = groups(devices, &sure).into_iter().filter(|(_, all)| all.len() > 1).collect();
-    let members: BTreeSet<usize> = groups.iter().flat_map(|(_, all)| all.iter().copied()).collect();
-    let mut links: Vec<Link> = groups.iter().map(|(ends, all)| aggregate(ends, all.iter().map(|&i| &sure[i]).collect())).collect();
-    links.extend(sure.into_iter().enumerate().filter(|(i, _)| !members.contains(i)).map(|(_, t)| t.link));
+    let (sure, unsure): (Vec<TrunkLink>, Vec<TrunkLink>) = trunks
+        .into_iter()
+        .partition(|t| t.link.grade != LinkGrade::Ambiguous);
+    let groups: Vec<(AggregateEnds, Vec<usize>)> = groups(devices, &sure)
+        .into_iter()
+        .filter(|(_, all)| all.len() > 1)
+        .collect();
+    let members: BTreeSet<usize> = groups
+        .iter()
+        .flat_map(|(_, all)| all.iter().copied())
+        .collect();
+    let mut links: Vec<Link> = groups
+        .iter()
+        .map(|(ends, all)| aggregate(ends, all.iter().map(|&i| &sure[i]).collect()))
+        .collect();
+    links.extend(
+        sure.into_iter()
+            .enumerate()
+            .filter(|(i, _)| !members.contains(i))
+            .map(|(_, t)| t.link),
+    );
     links.extend(unsure.into_iter().map(|t| t.link));
     links
 }
 
 fn aggregate([(a, a_port), (b, b_port)]: &AggregateEnds, cables: Vec<&TrunkLink>) -> Link {
     let name = |port: &Option<Port>| port.as_ref().map(|p| p.name.clone()).unwrap_or_default();
-    let at = |trunk: &TrunkLink, switch: &str| trunk.end(switch).map(|p| p.name.clone()).unwrap_or_default();
-    let mut members: Vec<AggregateMember> = cables.iter().map(|t| AggregateMember { a_port: at(t, a), b_port: at(t, b) }).collect();
+    let at = |trunk: &TrunkLink, switch: &str| {
+        trunk
+            .end(switch)
+            .map(|p| p.name.clone())
+            .unwrap_or_default()
+    };
+    let mut members: Vec<AggregateMember> = cables
+        .iter()
+        .map(|t| AggregateMember {
+            a_port: at(t, a),
+            b_port: at(t, b),
+        })
+        .collect();
     members.sort_by_cached_key(|m| (natural(&m.a_port), natural(&m.b_port)));
-    let mut evidence = vec![Evidence::Aggregate { cables: members.len(), a: end(a, a_port), b: end(b, b_port) }];
+    let mut evidence = vec![Evidence::Aggregate {
+        cables: members.len(),
+        a: end(a, a_port),
+        b: end(b, b_port),
+    }];
     evidence.extend(cables.iter().flat_map(|t| t.link.evidence.iter().cloned()));
     Link {
         a: a.clone(),
@@ -125,9 +238,18 @@ fn aggregate([(a, a_port), (b, b_port)]: &AggregateEnds, cables: Vec<&TrunkLink>
         b: b.clone(),
         b_port: name(b_port),
         members,
-        rate_bps: BitsPerSec(cables.iter().map(|t| t.link.rate_bps.0).fold(0, u64::saturating_add)),
+        rate_bps: BitsPerSec(
+            cables
+                .iter()
+                .map(|t| t.link.rate_bps.0)
+                .fold(0, u64::saturating_add),
+        ),
         state: cables[0].link.state,
-        grade: cables.iter().map(|t| t.link.grade).max().unwrap_or(LinkGrade::Inferred),
+        grade: cables
+            .iter()
+            .map(|t| t.link.grade)
+            .max()
+            .unwrap_or(LinkGrade::Inferred),
         evidence,
     }
 }

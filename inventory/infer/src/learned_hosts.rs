@@ -1,5 +1,5 @@
-//! Hosts that nobody names: each hangs where the way that its frames took begins. That is an edge port of a device, or
-//! somewhere among those who do not answer.
+//! Hosts that nobody names: each hangs where the way that its frames took begins. That is an edge
+//! port of a device, or somewhere among those who do not answer.
 use super::device::DeviceTables;
 use super::identity::NodeDirectory;
 use super::islands::{DeviceIslands, IslandExit};
@@ -31,7 +31,8 @@ pub(super) struct LearnedHosts<'i> {
 }
 
 impl<'i> LearnedHosts<'i> {
-    /// For the hosts that are not where `named` says: names and the number of the device that hears them.
+    /// For the hosts that are not where `named` says: names and the number of the device that hears
+    /// them.
     pub(super) fn new(
         scope: &InferenceScope<'i>,
         devices: &[DeviceTables<'_>],
@@ -51,16 +52,27 @@ impl<'i> LearnedHosts<'i> {
             }
         }
         let listed = scope.switches.iter().map(|(name, _)| *name).collect();
-        let mut edges = LearnedHosts { islands, by: HashMap::new(), inner: HashSet::new(), alone: HashMap::new(), listed, unplaced };
+        let mut edges = LearnedHosts {
+            islands,
+            by: HashMap::new(),
+            inner: HashSet::new(),
+            alone: HashMap::new(),
+            listed,
+            unplaced,
+        };
         for (number, _) in devices.iter().enumerate().filter(|(_, d)| !d.speaks()) {
             edges.alone(number);
         }
         // Where everybody answers and speaks, rows tell nothing new of hosts that are named.
-        if wanted.is_empty() && devices.len() == scope.switches.len() && devices.iter().all(DeviceTables::speaks) {
+        if wanted.is_empty()
+            && devices.len() == scope.switches.len()
+            && devices.iter().all(DeviceTables::speaks)
+        {
             return edges;
         }
         for (number, device) in devices.iter().enumerate() {
-            // Hosts that are known to be elsewhere, against all, at each port that leads to nobody known.
+            // Hosts that are known to be elsewhere, against all, at each port that leads to nobody
+            // known.
             let own: HashSet<Mac> = device.macs().collect();
             let mut foreign: HashMap<u32, (usize, usize)> = HashMap::new();
             for (mac, port) in islands.learned(number).rows() {
@@ -76,19 +88,30 @@ impl<'i> LearnedHosts<'i> {
                     }
                 }
             }
-            edges.inner.extend(foreign.into_iter().filter(|(_, (strange, all))| strange * 2 > *all).map(|(port, _)| (number, port)));
+            edges.inner.extend(
+                foreign
+                    .into_iter()
+                    .filter(|(_, (strange, all))| strange * 2 > *all)
+                    .map(|(port, _)| (number, port)),
+            );
         }
         edges
     }
 
     fn alone(&mut self, device: usize) {
         let mut at: HashMap<u32, Vec<Mac>> = HashMap::new();
-        for (mac, port) in self.islands.learned(device).rows().filter(|(_, port)| self.islands.lead(device, *port).is_none()) {
+        for (mac, port) in self
+            .islands
+            .learned(device)
+            .rows()
+            .filter(|(_, port)| self.islands.lead(device, *port).is_none())
+        {
             at.entry(port).or_default().push(mac);
         }
         for (port, macs) in at {
             if macs.len() <= FEW {
-                macs.into_iter().for_each(|mac| self.alone.entry(mac).or_default().push((device, port)));
+                macs.into_iter()
+                    .for_each(|mac| self.alone.entry(mac).or_default().push((device, port)));
             }
         }
     }
@@ -98,42 +121,86 @@ impl<'i> LearnedHosts<'i> {
         self.inner.contains(&(device, port))
     }
 
-    /// Candidates for a host that nobody who answers has at its own ports: switches that may be anywhere, if few are.
+    /// Candidates for a host that nobody who answers has at its own ports: switches that may be
+    /// anywhere, if few are.
     pub(super) fn candidate_links(&self, host: &str) -> Vec<Link> {
-        let few = if self.unplaced.len() <= MOST { self.unplaced } else { &[] };
-        few.iter().map(|name| hidden(name, host, LinkGrade::Ambiguous)).collect()
+        let few = if self.unplaced.len() <= MOST {
+            self.unplaced
+        } else {
+            &[]
+        };
+        few.iter()
+            .map(|name| hidden(name, host, LinkGrade::Ambiguous))
+            .collect()
     }
 
-    /// Where a device that does not speak LLDP, and so may pass it on, has one of these addresses on a port with few: a
-    /// host that others hear may hang there.
+    /// Where a device that does not speak LLDP, and so may pass it on, has one of these addresses
+    /// on a port with few: a host that others hear may hang there.
     pub(super) fn denied_exits(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
-        macs.iter().filter_map(|mac| self.alone.get(mac)).flatten().map(|(device, port)| IslandExit::Port(*device, *port)).collect()
+        macs.iter()
+            .filter_map(|mac| self.alone.get(mac))
+            .flatten()
+            .map(|(device, port)| IslandExit::Port(*device, *port))
+            .collect()
     }
 
     /// Where the rows for these addresses lead, ports that lead on to other switches left out.
     pub(super) fn ends(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
-        let ends = macs.iter().flat_map(|mac| self.islands.ends(*mac, self.by.get(mac).into_iter().flatten().copied()));
+        let ends = macs.iter().flat_map(|mac| {
+            self.islands
+                .ends(*mac, self.by.get(mac).into_iter().flatten().copied())
+        });
         ends.filter(|exit| !matches!(exit, IslandExit::Port(device, port) if self.inner.contains(&(*device, *port)))).collect()
     }
 
-    /// Links to those who do not answer, where the rows lead there; ambiguous where they lead elsewhere, too, or to several.
-    pub(super) fn links_beyond(&self, host: &str, ends: &BTreeSet<IslandExit>, found: &InferredNetwork) -> Vec<Link> {
-        let parts = || ends.iter().filter_map(|e| if let IslandExit::Dark(part) = e { Some(*part) } else { None });
-        let unmanaged = |name: &str| found.nodes.get(name).is_some_and(|n| n.kind == NodeKind::Unmanaged);
+    /// Links to those who do not answer, where the rows lead there; ambiguous where they lead
+    /// elsewhere, too, or to several.
+    pub(super) fn links_beyond(
+        &self,
+        host: &str,
+        ends: &BTreeSet<IslandExit>,
+        found: &InferredNetwork,
+    ) -> Vec<Link> {
+        let parts = || {
+            ends.iter().filter_map(|e| {
+                if let IslandExit::Dark(part) = e {
+                    Some(*part)
+                } else {
+                    None
+                }
+            })
+        };
+        let unmanaged = |name: &str| {
+            found
+                .nodes
+                .get(name)
+                .is_some_and(|n| n.kind == NodeKind::Unmanaged)
+        };
         let listed = |name: &&String| self.listed.contains(name.as_str()) || unmanaged(name);
-        let mut names: Vec<&str> = parts().flat_map(|part| self.islands.names(part)).filter(listed).map(String::as_str).collect();
+        let mut names: Vec<&str> = parts()
+            .flat_map(|part| self.islands.names(part))
+            .filter(listed)
+            .map(String::as_str)
+            .collect();
         // Behind one that does not answer there may be others that nobody sees.
         if names.iter().any(|n| self.listed.contains(n)) {
             names.extend(self.unplaced);
         }
-        let grade = if ends.len() == 1 && names.len() == 1 { LinkGrade::Inferred } else { LinkGrade::Ambiguous };
+        let grade = if ends.len() == 1 && names.len() == 1 {
+            LinkGrade::Inferred
+        } else {
+            LinkGrade::Ambiguous
+        };
         names.iter().map(|name| hidden(name, host, grade)).collect()
     }
 }
 
 /// A link to somebody who does not answer.
 fn hidden(name: &str, host: &str, grade: LinkGrade) -> Link {
-    let why = Evidence::LearnedBeyond { host: host.to_owned(), silent: name.to_owned() };
+    let why = Evidence::LearnedBeyond {
+        host: host.to_owned(),
+        silent: name.to_owned(),
+    };
     Link {
         a: name.to_owned(),
         a_port: String::new(),

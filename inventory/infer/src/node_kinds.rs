@@ -1,5 +1,5 @@
-//! What a device is: by its own word, its neighbours', or its tables. What an inventory calls a switch is one, unless it routes and does
-//! not bridge.
+//! What a device is: by its own word, its neighbours', or its tables. What an inventory calls a
+//! switch is one, unless it routes and does not bridge.
 use super::device::DeviceTables;
 use super::identity::{ListedNode, NeighbourIdentity, NodeDirectory};
 use super::statements::NeighbourStatement;
@@ -21,15 +21,28 @@ pub(super) fn settle_kinds(
 ) {
     let mut said: HashMap<&str, SystemCapabilities> = HashMap::new();
     for statement in statements {
-        if let (Some(c), NeighbourIdentity::Known { node: ListedNode::Switch(name), .. }) =
-            (statement.row.capabilities, directory.identify(&statement.row))
-        {
+        if let (
+            Some(c),
+            NeighbourIdentity::Known {
+                node: ListedNode::Switch(name),
+                ..
+            },
+        ) = (
+            statement.row.capabilities,
+            directory.identify(&statement.row),
+        ) {
             let all = said.entry(name).or_default();
-            *all = SystemCapabilities { bridge: all.bridge || c.bridge, router: all.router || c.router };
+            *all = SystemCapabilities {
+                bridge: all.bridge || c.bridge,
+                router: all.router || c.router,
+            };
         }
     }
     for device in devices {
-        let word = device.lldp().and_then(|l| l.capabilities).or_else(|| said.get(device.name).copied());
+        let word = device
+            .lldp()
+            .and_then(|l| l.capabilities)
+            .or_else(|| said.get(device.name).copied());
         let kind = match strangers {
             UnlistedPolicy::Shown => kind(device, word),
             UnlistedPolicy::Told if only_routes(device, word) => NodeKind::Router,
@@ -41,11 +54,23 @@ pub(super) fn settle_kinds(
 
 /// Routers with a few switch ports claim to be both; only what bridges has base ports.
 fn kind(device: &DeviceTables<'_>, word: Option<SystemCapabilities>) -> NodeKind {
-    let ports = device.view.bridge.as_ref().is_some_and(|b| !b.ports.is_empty());
-    let services = device.view.system.as_ref().and_then(|s| s.services).unwrap_or_default();
+    let ports = device
+        .view
+        .bridge
+        .as_ref()
+        .is_some_and(|b| !b.ports.is_empty());
+    let services = device
+        .view
+        .system
+        .as_ref()
+        .and_then(|s| s.services)
+        .unwrap_or_default();
     match word {
         _ if ports => NodeKind::Switch,
-        Some(SystemCapabilities { bridge: true, router: false }) => NodeKind::Switch,
+        Some(SystemCapabilities {
+            bridge: true,
+            router: false,
+        }) => NodeKind::Switch,
         Some(SystemCapabilities { router: true, .. }) => NodeKind::Router,
         Some(_) => NodeKind::Host,
         None if services & ROUTES != 0 && services & BRIDGES == 0 => NodeKind::Router,
@@ -53,7 +78,11 @@ fn kind(device: &DeviceTables<'_>, word: Option<SystemCapabilities>) -> NodeKind
     }
 }
 
-/// A switch some of whose tables cannot be read looks like a router by its tables; its word does not.
+/// A switch some of whose tables cannot be read looks like a router by its tables; its word does
+/// not.
 fn only_routes(device: &DeviceTables<'_>, word: Option<SystemCapabilities>) -> bool {
-    word == Some(SystemCapabilities { bridge: false, router: true }) && kind(device, word) == NodeKind::Router
+    word == Some(SystemCapabilities {
+        bridge: false,
+        router: true,
+    }) && kind(device, word) == NodeKind::Router
 }

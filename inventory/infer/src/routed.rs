@@ -1,5 +1,6 @@
-//! What routers let through. Spanning tree ends at them, so their links carry frames unless an end says otherwise. Routed networks may have
-//! loops, and which of several ways packets take stands in routing tables nobody asks: the first way counts, and an alarm says so.
+//! What routers let through. Spanning tree ends at them, so their links carry frames unless an end
+//! says otherwise. Routed networks may have loops, and which of several ways packets take stands in
+//! routing tables nobody asks: the first way counts, and an alarm says so.
 use super::InferredNetwork;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
@@ -11,8 +12,18 @@ use std::collections::HashMap;
 
 /// Settles the links at routers among `open`: those of which no end says that it does not forward.
 pub(super) fn settle_router_links(found: &mut InferredNetwork, open: &[usize]) {
-    let numbers: HashMap<String, usize> = found.nodes.keys().enumerate().map(|(i, n)| (n.clone(), i)).collect();
-    let routes = |name: &str| found.nodes.get(name).is_some_and(|n| n.kind == NodeKind::Router);
+    let numbers: HashMap<String, usize> = found
+        .nodes
+        .keys()
+        .enumerate()
+        .map(|(i, n)| (n.clone(), i))
+        .collect();
+    let routes = |name: &str| {
+        found
+            .nodes
+            .get(name)
+            .is_some_and(|n| n.kind == NodeKind::Router)
+    };
     let ends = |l: &Link| Some((*numbers.get(&l.a)?, *numbers.get(&l.b)?));
     let mut joined = UnionFind::new(numbers.len());
     for link in found.links.iter().filter(|l| l.carries_frames()) {
@@ -21,10 +32,15 @@ pub(super) fn settle_router_links(found: &mut InferredNetwork, open: &[usize]) {
     // Whom each router reaches without another router's help.
     let bridged = joined.clone();
     let mut beside = Vec::new();
-    let mut routed: Vec<usize> = open.iter().copied().filter(|&i| routes(&found.links[i].a) || routes(&found.links[i].b)).collect();
+    let mut routed: Vec<usize> = open
+        .iter()
+        .copied()
+        .filter(|&i| routes(&found.links[i].a) || routes(&found.links[i].b))
+        .collect();
     routed.sort_by_cached_key(|&i| {
         let link = &found.links[i];
-        let mut ends = [(&link.a, &link.a_port), (&link.b, &link.b_port)].map(|(n, p)| (!routes(n), natural(n), natural(p)));
+        let mut ends = [(&link.a, &link.a_port), (&link.b, &link.b_port)]
+            .map(|(n, p)| (!routes(n), natural(n), natural(p)));
         ends.sort();
         (Reverse(link.rate_bps), ends)
     });

@@ -1,5 +1,5 @@
-//! A port holds one cable. Where several neighbours are heard on it, something stands between that passes LLDP on, against
-//! IEEE 802.1AB-2005, 8.1: a segment that several share.
+//! A port holds one cable. Where several neighbours are heard on it, something stands between that
+//! passes LLDP on, against IEEE 802.1AB-2005, 8.1: a segment that several share.
 use super::device::{DeviceTables, Port};
 use super::identity::NodeDirectory;
 use super::islands::{LearnedStations, StationsByPort};
@@ -34,9 +34,9 @@ impl SuspectSegment {
     }
 }
 
-/// Of several statements about one port, the one both ends make stands, where the other could have been confirmed. Where
-/// everybody on a segment hears everybody else, something joins them; otherwise none can be told from the others, and all
-/// are ambiguous.
+/// Of several statements about one port, the one both ends make stands, where the other could have
+/// been confirmed. Where everybody on a segment hears everybody else, something joins them;
+/// otherwise none can be told from the others, and all are ambiguous.
 pub(super) fn resolve_shared_ports(
     devices: &[DeviceTables<'_>],
     mut trunks: Vec<TrunkLink>,
@@ -46,10 +46,20 @@ pub(super) fn resolve_shared_ports(
     found: &mut InferredNetwork,
 ) -> Vec<TrunkLink> {
     let mut seen = BTreeSet::new();
-    trunks.retain(|t| seen.insert((t.link.a.clone(), t.link.a_port.clone(), t.link.b.clone(), t.link.b_port.clone())));
+    trunks.retain(|t| {
+        seen.insert((
+            t.link.a.clone(),
+            t.link.a_port.clone(),
+            t.link.b.clone(),
+            t.link.b_port.clone(),
+        ))
+    });
     let hears: BTreeSet<&str> = devices
         .iter()
-        .filter(|d| d.lldp().is_some_and(|l| !l.neighbours.is_empty() || !l.cdp.neighbours.is_empty()))
+        .filter(|d| {
+            d.lldp()
+                .is_some_and(|l| !l.neighbours.is_empty() || !l.cdp.neighbours.is_empty())
+        })
         .map(|d| d.name)
         .collect();
     let trunks = without_denied(trunks, &hears, denied);
@@ -64,7 +74,11 @@ pub(super) fn resolve_shared_ports(
         while let Some(trunk) = next.pop() {
             if segment[trunk].replace(segments.len()).is_none() {
                 all.push(trunk);
-                next.extend(spots_of(&trunks[trunk]).filter_map(|s| at.get(&s)).flatten());
+                next.extend(
+                    spots_of(&trunks[trunk])
+                        .filter_map(|s| at.get(&s))
+                        .flatten(),
+                );
             }
         }
         all.sort_unstable();
@@ -74,14 +88,20 @@ pub(super) fn resolve_shared_ports(
     let mut kept = Vec::new();
     for all in segments {
         let all: Vec<TrunkLink> = all.into_iter().filter_map(|i| trunks[i].take()).collect();
-        kept.extend(SharedSegment::new(all, hosts, &hears).settle(devices, strangers, suspects, found));
+        kept.extend(
+            SharedSegment::new(all, hosts, &hears).settle(devices, strangers, suspects, found),
+        );
     }
     kept
 }
 
 /// Where a cable's ends are, those left out that are not known to be one port.
 fn spots_of(trunk: &TrunkLink) -> impl Iterator<Item = PortKey> {
-    trunk.ends.iter().filter(|(_, port)| names_one(port)).map(|(switch, port)| (switch.clone(), port.name.clone()))
+    trunk
+        .ends
+        .iter()
+        .filter(|(_, port)| names_one(port))
+        .map(|(switch, port)| (switch.clone(), port.name.clone()))
 }
 
 fn spots(trunks: &[TrunkLink]) -> BTreeMap<PortKey, Vec<usize>> {
@@ -97,24 +117,54 @@ fn names_one(port: &Port) -> bool {
     !port.name.is_empty() && port.name.parse().map_or(true, Mac::is_station)
 }
 
-/// Drops what one end says and the other could confirm but does not, where another cable on the port is confirmed.
-fn without_denied(mut trunks: Vec<TrunkLink>, hears: &BTreeSet<&str>, denied: &mut DeniedCables) -> Vec<TrunkLink> {
+/// Drops what one end says and the other could confirm but does not, where another cable on the
+/// port is confirmed.
+fn without_denied(
+    mut trunks: Vec<TrunkLink>,
+    hears: &BTreeSet<&str>,
+    denied: &mut DeniedCables,
+) -> Vec<TrunkLink> {
     let mut dropped = BTreeSet::new();
     for ((switch, port), all) in spots(&trunks) {
-        let confirmed: Vec<usize> = all.iter().copied().filter(|i| trunks[*i].confirmed()).collect();
-        let could = |t: &TrunkLink| [&t.link.a, &t.link.b].into_iter().all(|n| hears.contains(n.as_str()));
-        let refuted = |i: &usize| !confirmed.contains(i) && (could(&trunks[*i]) || trunks[*i].link.grade == LinkGrade::Certain);
+        let confirmed: Vec<usize> = all
+            .iter()
+            .copied()
+            .filter(|i| trunks[*i].confirmed())
+            .collect();
+        let could = |t: &TrunkLink| {
+            [&t.link.a, &t.link.b]
+                .into_iter()
+                .all(|n| hears.contains(n.as_str()))
+        };
+        let refuted = |i: &usize| {
+            !confirmed.contains(i)
+                && (could(&trunks[*i]) || trunks[*i].link.grade == LinkGrade::Certain)
+        };
         // One old row is old; several are a segment's.
-        let ([one], 2, Some(other)) = (&confirmed[..], all.len(), all.iter().copied().find(refuted)) else { continue };
+        let ([one], 2, Some(other)) =
+            (&confirmed[..], all.len(), all.iter().copied().find(refuted))
+        else {
+            continue;
+        };
         // Of a cable that only one end speaks of, that end comes first.
         let [(who, at), (named, _)] = &trunks[other].ends;
         let naming = DevicePort::new(who, &at.name);
         let evidence = if *who == switch {
-            Evidence::AlsoNames { at: naming, named: named.clone() }
+            Evidence::AlsoNames {
+                at: naming,
+                named: named.clone(),
+            }
         } else {
-            let cable = trunks[*one].ends.each_ref().map(|(device, port)| DevicePort::new(device, &port.name));
+            let cable = trunks[*one]
+                .ends
+                .each_ref()
+                .map(|(device, port)| DevicePort::new(device, &port.name));
             let named = DevicePort::new(&switch, &port);
-            let kind = AlarmKind::NamedByOther { at: naming.clone(), named: named.clone(), cable };
+            let kind = AlarmKind::NamedByOther {
+                at: naming.clone(),
+                named: named.clone(),
+                cable,
+            };
             denied.push(((who.clone(), at.name.clone()), kind));
             Evidence::NamedUnconfirmed { at: naming, named }
         };
@@ -126,7 +176,8 @@ fn without_denied(mut trunks: Vec<TrunkLink>, hears: &BTreeSet<&str>, denied: &m
     trunks
 }
 
-/// Tells of what was denied at ports that are left without any neighbour. Who is silent by now may have old rows only.
+/// Tells of what was denied at ports that are left without any neighbour. Who is silent by now may
+/// have old rows only.
 pub(super) fn report_isolated_ports(
     devices: &[DeviceTables<'_>],
     denied: DeniedCables,
@@ -134,8 +185,17 @@ pub(super) fn report_isolated_ports(
     (hosts, suspects): (&HostsByPort, &[SuspectSegment]),
     found: &mut InferredNetwork,
 ) {
-    let mut taken: BTreeSet<PortKey> = trunks.iter().flat_map(spots_of).chain(hosts.keys().cloned()).collect();
-    taken.extend(suspects.iter().flat_map(|s| &s.ends).map(|(name, port)| (name.clone(), port.name.clone())));
+    let mut taken: BTreeSet<PortKey> = trunks
+        .iter()
+        .flat_map(spots_of)
+        .chain(hosts.keys().cloned())
+        .collect();
+    taken.extend(
+        suspects
+            .iter()
+            .flat_map(|s| &s.ends)
+            .map(|(name, port)| (name.clone(), port.name.clone())),
+    );
     for (spot, kind) in denied {
         let silent = devices.iter().any(|d| d.name == spot.0 && d.stale());
         if !silent && !taken.contains(&spot) {
@@ -155,15 +215,31 @@ struct SharedSegment<'h> {
 }
 
 impl<'h> SharedSegment<'h> {
-    fn new(trunks: Vec<TrunkLink>, hosts: &'h HostsByPort, hears: &BTreeSet<&str>) -> SharedSegment<'h> {
+    fn new(
+        trunks: Vec<TrunkLink>,
+        hosts: &'h HostsByPort,
+        hears: &BTreeSet<&str>,
+    ) -> SharedSegment<'h> {
         let mut points: BTreeMap<String, BTreeSet<Port>> = BTreeMap::new();
         for (name, port) in trunks.iter().flat_map(|t| &t.ends) {
             points.entry(name.clone()).or_default().insert(port.clone());
         }
         let spots: BTreeSet<PortKey> = trunks.iter().flat_map(spots_of).collect();
-        let hearing = spots.iter().filter(|(name, _)| hears.contains(name.as_str())).cloned().collect();
-        let hosts = spots.iter().filter_map(|spot| hosts.get_key_value(spot)).collect();
-        SharedSegment { trunks, points, hearing, hosts }
+        let hearing = spots
+            .iter()
+            .filter(|(name, _)| hears.contains(name.as_str()))
+            .cloned()
+            .collect();
+        let hosts = spots
+            .iter()
+            .filter_map(|spot| hosts.get_key_value(spot))
+            .collect();
+        SharedSegment {
+            trunks,
+            points,
+            hearing,
+            hosts,
+        }
     }
 
     fn settle(
@@ -201,43 +277,90 @@ impl<'h> SharedSegment<'h> {
             joined.entry(&link.b).or_default().insert(&link.a);
         }
         let hosts: BTreeSet<&String> = self.hosts.values().copied().flatten().collect();
-        let hosts_heard = |spot: &PortKey| hosts.iter().all(|h| self.hosts.get(spot).is_some_and(|heard| heard.contains(*h)));
+        let hosts_heard = |spot: &PortKey| {
+            hosts
+                .iter()
+                .all(|h| self.hosts.get(spot).is_some_and(|heard| heard.contains(*h)))
+        };
         let one_each = self.points.iter().all(|(name, ports)| {
             let device = devices.iter().find(|d| d.name == name.as_str());
-            let whole = |p: &Port| device.and_then(|d| d.aggregate(p)).map_or_else(|| p.name.clone(), |p| p.name);
-            ports.iter().filter(|p| names_one(p)).map(whole).collect::<BTreeSet<_>>().len() <= 1
+            let whole = |p: &Port| {
+                device
+                    .and_then(|d| d.aggregate(p))
+                    .map_or_else(|| p.name.clone(), |p| p.name)
+            };
+            ports
+                .iter()
+                .filter(|p| names_one(p))
+                .map(whole)
+                .collect::<BTreeSet<_>>()
+                .len()
+                <= 1
         });
-        let all = |spot: &PortKey| joined[spot.0.as_str()].len() + 1 == self.points.len() && hosts_heard(spot);
+        let all = |spot: &PortKey| {
+            joined[spot.0.as_str()].len() + 1 == self.points.len() && hosts_heard(spot)
+        };
         one_each && (self.hearing.iter().all(all) || joined.values().all(|others| others.len() > 1))
     }
 
     fn suspect(self) -> SuspectSegment {
-        let evidence = self.trunks.into_iter().flat_map(|t| t.link.evidence).collect();
-        let end = |(name, ports): (String, BTreeSet<Port>)| (name, ports.into_iter().max_by_key(|p| p.index).unwrap_or(nowhere()));
-        SuspectSegment { ends: self.points.into_iter().map(end).collect(), evidence }
+        let evidence = self
+            .trunks
+            .into_iter()
+            .flat_map(|t| t.link.evidence)
+            .collect();
+        let end = |(name, ports): (String, BTreeSet<Port>)| {
+            (
+                name,
+                ports
+                    .into_iter()
+                    .max_by_key(|p| p.index)
+                    .unwrap_or(nowhere()),
+            )
+        };
+        SuspectSegment {
+            ends: self.points.into_iter().map(end).collect(),
+            evidence,
+        }
     }
 
     fn unclear(mut self, found: &mut InferredNetwork) -> Vec<TrunkLink> {
         let mut at: HashMap<PortKey, BTreeSet<String>> = HashMap::new();
         for trunk in &self.trunks {
-            for (i, (switch, port)) in trunk.ends.iter().enumerate().filter(|(_, (_, p))| names_one(p)) {
-                at.entry((switch.clone(), port.name.clone())).or_default().insert(trunk.ends[1 - i].0.clone());
+            for (i, (switch, port)) in trunk
+                .ends
+                .iter()
+                .enumerate()
+                .filter(|(_, (_, p))| names_one(p))
+            {
+                at.entry((switch.clone(), port.name.clone()))
+                    .or_default()
+                    .insert(trunk.ends[1 - i].0.clone());
             }
         }
         for ((switch, port), names) in at.into_iter().filter(|(_, names)| names.len() > 1) {
             let at = DevicePort::new(&switch, port);
-            found.alarm(&switch, AlarmKind::SeveralOnCable(at, names.into_iter().collect()));
+            found.alarm(
+                &switch,
+                AlarmKind::SeveralOnCable(at, names.into_iter().collect()),
+            );
         }
-        self.trunks.iter_mut().for_each(|t| t.link.grade = LinkGrade::Ambiguous);
+        self.trunks
+            .iter_mut()
+            .for_each(|t| t.link.grade = LinkGrade::Ambiguous);
         self.trunks
     }
 }
 
 fn nowhere() -> Port {
-    Port { name: String::new(), index: None }
+    Port {
+        name: String::new(),
+        index: None,
+    }
 }
 
-/// What stands between the ends that hear each other: where nothing else explains their ports, a bridge that nobody lists.
+/// What stands between the ends that hear each other: where nothing else explains their ports, a
+/// bridge that nobody lists.
 pub(super) fn explain_suspects(
     devices: &[DeviceTables<'_>],
     suspects: Vec<SuspectSegment>,
@@ -246,41 +369,81 @@ pub(super) fn explain_suspects(
 ) {
     let taken: BTreeSet<PortKey> = trunks.iter().flat_map(spots_of).collect();
     for SuspectSegment { ends, evidence } in suspects {
-        let (open, told): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(name, port)| !taken.contains(&(name.clone(), port.name.clone())));
+        let (open, told): (Vec<_>, Vec<_>) = ends
+            .into_iter()
+            .partition(|(name, port)| !taken.contains(&(name.clone(), port.name.clone())));
         match (&open[..], &told[..]) {
             ([], _) => {}
-            ([one], [other, ..]) => trunks.push(between(devices, [one, other], LinkGrade::Ambiguous, &evidence)),
+            ([one], [other, ..]) => trunks.push(between(
+                devices,
+                [one, other],
+                LinkGrade::Ambiguous,
+                &evidence,
+            )),
             _ => trunks.extend(join(devices, &open, &evidence, found)),
         }
     }
 }
 
 /// Cables from each end to a bridge that nobody lists.
-fn join(devices: &[DeviceTables<'_>], ends: &[(String, Port)], evidence: &[Evidence], found: &mut InferredNetwork) -> Vec<TrunkLink> {
-    let places: Vec<String> = ends.iter().map(|(name, port)| format!("{name} {}", port.name).trim().to_owned()).collect();
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let name: String = format!("segment-{}", places[0]).chars().map(plain).collect();
+fn join(
+    devices: &[DeviceTables<'_>],
+    ends: &[(String, Port)],
+    evidence: &[Evidence],
+    found: &mut InferredNetwork,
+) -> Vec<TrunkLink> {
+    let places: Vec<String> = ends
+        .iter()
+        .map(|(name, port)| format!("{name} {}", port.name).trim().to_owned())
+        .collect();
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    let name: String = format!("segment-{}", places[0])
+        .chars()
+        .map(plain)
+        .collect();
     found.alarm(&name, AlarmKind::UnmanagedBridge(places));
     found.node(&name, NodeKind::Unmanaged);
     let bridge = (name, nowhere());
-    ends.iter().map(|end| between(devices, [end, &bridge], LinkGrade::Inferred, evidence)).collect()
+    ends.iter()
+        .map(|end| between(devices, [end, &bridge], LinkGrade::Inferred, evidence))
+        .collect()
 }
 
 /// A cable with that part of the evidence that concerns its first end.
-fn between(devices: &[DeviceTables<'_>], ends: [&(String, Port); 2], grade: LinkGrade, evidence: &[Evidence]) -> TrunkLink {
-    let rate = |(name, port): &(String, Port)| devices.iter().find(|d| d.name == name.as_str()).and_then(|d| d.rate(port));
-    let own = evidence.iter().filter(|e| e.concerns(&ends[0].0)).cloned().collect();
+fn between(
+    devices: &[DeviceTables<'_>],
+    ends: [&(String, Port); 2],
+    grade: LinkGrade,
+    evidence: &[Evidence],
+) -> TrunkLink {
+    let rate = |(name, port): &(String, Port)| {
+        devices
+            .iter()
+            .find(|d| d.name == name.as_str())
+            .and_then(|d| d.rate(port))
+    };
+    let own = evidence
+        .iter()
+        .filter(|e| e.concerns(&ends[0].0))
+        .cloned()
+        .collect();
     let [a, b] = ends.map(|(name, port)| (name.as_str(), port.clone()));
     cable([a, b], ends.map(rate), grade, own, false)
 }
 
-/// Takes the certainty from cables that weaker words contradict: some station is learned at either end as beyond the other,
-/// as if its frames came in between (Y. Breitbart et al., "Topology discovery in heterogeneous IP networks", INFOCOM 2000:
-/// the databases of two ports that face each other have no address in common), or spanning tree names a third bridge as the
-/// designated one.
+/// Takes the certainty from cables that weaker words contradict: some station is learned at either
+/// end as beyond the other, as if its frames came in between (Y. Breitbart et al., "Topology
+/// discovery in heterogeneous IP networks", INFOCOM 2000: the databases of two ports that face each
+/// other have no address in common), or spanning tree names a third bridge as the designated one.
 ///
-/// The cable itself stays: no bridge may pass LLDP on (IEEE 802.1D-2004, 7.12.6), while tables that are read one after the
-/// other, hosts that move and VLANs look the same as a bridge in between.
+/// The cable itself stays: no bridge may pass LLDP on (IEEE 802.1D-2004, 7.12.6), while tables that
+/// are read one after the other, hosts that move and VLANs look the same as a bridge in between.
 pub(super) fn doubt_crossed(
     devices: &[DeviceTables<'_>],
     directory: &NodeDirectory<'_>,
@@ -289,57 +452,121 @@ pub(super) fn doubt_crossed(
     strangers: UnlistedPolicy,
     found: &mut InferredNetwork,
 ) {
-    let number: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+    let number: HashMap<&str, usize> = devices
+        .iter()
+        .enumerate()
+        .map(|(i, d)| (d.name, i))
+        .collect();
     let behind: Vec<StationsByPort> = learned.iter().map(LearnedStations::by_port).collect();
-    for trunk in trunks.iter_mut().filter(|t| t.link.grade == LinkGrade::Certain) {
-        let ends = [&trunk.link.a, &trunk.link.b].map(|n| number.get(n.as_str()).and_then(|&d| Some((d, trunk.end(n)?.clone()))));
-        let third = ends.iter().flatten().find_map(|(d, port)| third(directory, devices, *d, port, trunk));
+    for trunk in trunks
+        .iter_mut()
+        .filter(|t| t.link.grade == LinkGrade::Certain)
+    {
+        let ends = [&trunk.link.a, &trunk.link.b].map(|n| {
+            number
+                .get(n.as_str())
+                .and_then(|&d| Some((d, trunk.end(n)?.clone())))
+        });
+        let third = ends
+            .iter()
+            .flatten()
+            .find_map(|(d, port)| third(directory, devices, *d, port, trunk));
         let crossed = match &ends {
             [Some(a), Some(b)] => crossed(devices, learned, &behind, [a, b]),
             _ => None,
         };
         // One station may just be moving; recordings hold rows of many moments and VLANs.
-        let alarming = strangers == UnlistedPolicy::Told && (third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1));
-        let Some(why) = third.or(crossed.map(|c| c.1)) else { continue };
+        let alarming = strangers == UnlistedPolicy::Told
+            && (third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1));
+        let Some(why) = third.or(crossed.map(|c| c.1)) else {
+            continue;
+        };
         if alarming {
-            let Link { a, a_port, b, b_port, .. } = &trunk.link;
+            let Link {
+                a,
+                a_port,
+                b,
+                b_port,
+                ..
+            } = &trunk.link;
             let ends = [DevicePort::new(a, a_port), DevicePort::new(b, b_port)];
-            found.alarm(a, AlarmKind::CableDoubted { ends, why: why.clone() });
+            found.alarm(
+                a,
+                AlarmKind::CableDoubted {
+                    ends,
+                    why: why.clone(),
+                },
+            );
         }
         trunk.link.grade = LinkGrade::Inferred;
         trunk.link.evidence.push(why);
     }
 }
 
-/// Stations that two ports which should face each other both learned, or that one learned though the other blocks: how
-/// many, and the first.
+/// Stations that two ports which should face each other both learned, or that one learned though
+/// the other blocks: how many, and the first.
 fn crossed(
     devices: &[DeviceTables<'_>],
     learned: &[LearnedStations],
     behind: &[StationsByPort],
     ends: [&(usize, Port); 2],
 ) -> Option<(usize, Evidence)> {
-    let whole = |(d, port): &(usize, Port)| devices[*d].aggregate(port).and_then(|p| p.index).or(port.index);
+    let whole = |(d, port): &(usize, Port)| {
+        devices[*d]
+            .aggregate(port)
+            .and_then(|p| p.index)
+            .or(port.index)
+    };
     let [(a, x), (b, y)] = ends;
     let (p, q) = (whole(ends[0])?, whole(ends[1])?);
-    let blocks = |d: usize, index| matches!(devices[d].state_at(index), Some(StpState::Blocking | StpState::Broken));
+    let blocks = |d: usize, index| {
+        matches!(
+            devices[d].state_at(index),
+            Some(StpState::Blocking | StpState::Broken)
+        )
+    };
     let (a_blocks, b_blocks) = (blocks(*a, p), blocks(*b, q));
     // A blocked port still sends frames of its own.
-    let own = |mac: Mac| devices[*a].macs().chain(devices[*b].macs()).any(|own| own == mac);
+    let own = |mac: Mac| {
+        devices[*a]
+            .macs()
+            .chain(devices[*b].macs())
+            .any(|own| own == mac)
+    };
     let at = |d: usize, port: u32| behind[d].get(&port).into_iter().flatten().copied();
-    let both = || at(*a, p).filter(|mac| (b_blocks || learned[*b].get(*mac) == Some(q)) && !own(*mac));
+    let both =
+        || at(*a, p).filter(|mac| (b_blocks || learned[*b].get(*mac) == Some(q)) && !own(*mac));
     let only = || at(*b, q).filter(|mac| a_blocks && !own(*mac));
     let mac = both().chain(only()).next()?;
-    let count = if a_blocks || b_blocks { 1 } else { both().count() };
-    let ends = [DevicePort::new(devices[*a].name, &x.name), DevicePort::new(devices[*b].name, &y.name)];
+    let count = if a_blocks || b_blocks {
+        1
+    } else {
+        both().count()
+    };
+    let ends = [
+        DevicePort::new(devices[*a].name, &x.name),
+        DevicePort::new(devices[*b].name, &y.name),
+    ];
     Some((count, Evidence::LearnedBetween { mac, ends }))
 }
 
 /// A third bridge that spanning tree names on a cable of two who both say their own address.
-fn third(directory: &NodeDirectory<'_>, devices: &[DeviceTables<'_>], number: usize, port: &Port, trunk: &TrunkLink) -> Option<Evidence> {
+fn third(
+    directory: &NodeDirectory<'_>,
+    devices: &[DeviceTables<'_>],
+    number: usize,
+    port: &Port,
+    trunk: &TrunkLink,
+) -> Option<Evidence> {
     let named = devices[number].designated_at(port.index?)?;
-    let ends: Vec<&DeviceTables<'_>> = devices.iter().filter(|d| trunk.ends.iter().any(|(name, _)| name == d.name)).collect();
-    let told = ends.len() == 2 && ends.iter().all(|d| d.view.bridge.as_ref().is_some_and(|b| b.address.is_some()));
+    let ends: Vec<&DeviceTables<'_>> = devices
+        .iter()
+        .filter(|d| trunk.ends.iter().any(|(name, _)| name == d.name))
+        .collect();
+    let told = ends.len() == 2
+        && ends
+            .iter()
+            .all(|d| d.view.bridge.as_ref().is_some_and(|b| b.address.is_some()));
     let owner = directory.switch_of(named).map(str::to_owned);
     let on_it = match &owner {
         Some(owner) => trunk.ends.iter().any(|(name, _)| name == owner),

@@ -1,8 +1,9 @@
-//! Cables nobody speaks of by LLDP or CDP, found by what bridges know of each other: the designated port that spanning
-//! tree names on each segment, and the ports that stations are learned on. What is found here is inferred, never certain.
+//! Cables nobody speaks of by LLDP or CDP, found by what bridges know of each other: the designated
+//! port that spanning tree names on each segment, and the ports that stations are learned on. What
+//! is found here is inferred, never certain.
 //!
-//! Only ports without a known cable come into question, and only pairs of which one does not speak LLDP: two that both
-//! do would have named each other, so something stands between them.
+//! Only ports without a known cable come into question, and only pairs of which one does not speak
+//! LLDP: two that both do would have named each other, so something stands between them.
 mod designated;
 mod facing;
 
@@ -43,12 +44,18 @@ struct SegmentPair {
 
 impl SegmentEnd {
     fn device(&self) -> Option<usize> {
-        if let SegmentEnd::At(device, _) = self { Some(*device) } else { None }
+        if let SegmentEnd::At(device, _) = self {
+            Some(*device)
+        } else {
+            None
+        }
     }
 
     fn told(&self, context: &SilentLinkContext<'_, '_>) -> String {
         match self {
-            SegmentEnd::At(device, port) => format!("{} {}", context.devices[*device].name, port.name),
+            SegmentEnd::At(device, port) => {
+                format!("{} {}", context.devices[*device].name, port.name)
+            }
             SegmentEnd::Dark(names) => names.join(" or "),
         }
     }
@@ -70,13 +77,18 @@ struct SilentLinkContext<'d, 'a> {
 impl SilentLinkContext<'_, '_> {
     /// Whether two ends can be one cable's that neither speaks of.
     fn unspoken(&self, ends: &[SegmentEnd; 2]) -> bool {
-        !ends.iter().all(|end| end.device().is_some_and(|d| self.speaking.contains(&d)))
+        !ends
+            .iter()
+            .all(|end| end.device().is_some_and(|d| self.speaking.contains(&d)))
     }
 
     /// Whether what joins these ends would be news, and can be.
     fn open(&self, [a, b]: &[SegmentEnd; 2]) -> bool {
         let free = |end: &SegmentEnd| match end {
-            SegmentEnd::At(device, port) => !self.taken.contains(&(*device, port.clone())) && !self.devices[*device].is_down(port),
+            SegmentEnd::At(device, port) => {
+                !self.taken.contains(&(*device, port.clone()))
+                    && !self.devices[*device].is_down(port)
+            }
             SegmentEnd::Dark(_) => true,
         };
         (a.device().is_none() || a.device() != b.device()) && free(a) && free(b)
@@ -84,11 +96,16 @@ impl SilentLinkContext<'_, '_> {
 
     fn take(&mut self, trunk: &TrunkLink) {
         for name in [&trunk.link.a, &trunk.link.b] {
-            let Some(&number) = self.numbers.get(name.as_str()) else { continue };
+            let Some(&number) = self.numbers.get(name.as_str()) else {
+                continue;
+            };
             let device = &self.devices[number];
-            let Some(port) = trunk.end(device.name) else { continue };
+            let Some(port) = trunk.end(device.name) else {
+                continue;
+            };
             self.taken.insert((number, port.clone()));
-            self.taken.extend(device.aggregate(port).map(|p| (number, p)));
+            self.taken
+                .extend(device.aggregate(port).map(|p| (number, p)));
         }
     }
 }
@@ -103,16 +120,29 @@ pub(super) fn unspoken(
     trunks: &mut Vec<TrunkLink>,
     found: &mut InferredNetwork,
 ) {
-    let numbers: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+    let numbers: HashMap<&str, usize> = devices
+        .iter()
+        .enumerate()
+        .map(|(i, d)| (d.name, i))
+        .collect();
     let speaking = speaking(&numbers, directory, statements);
-    let mut context = SilentLinkContext { devices, directory, taken: HashSet::new(), speaking, numbers, strangers };
+    let mut context = SilentLinkContext {
+        devices,
+        directory,
+        taken: HashSet::new(),
+        speaking,
+        numbers,
+        strangers,
+    };
     trunks.iter().for_each(|t| context.take(t));
     let new = segments(&context, designated::pairs(&context), found);
     new.iter().for_each(|t| context.take(t));
     trunks.extend(new);
     if strangers == UnlistedPolicy::Told {
-        let dark: Vec<TrunkLink> =
-            designated::silent_designated(&context, missing, found).iter().map(|p| joined_by(&context, p, LinkGrade::Inferred)).collect();
+        let dark: Vec<TrunkLink> = designated::silent_designated(&context, missing, found)
+            .iter()
+            .map(|p| joined_by(&context, p, LinkGrade::Inferred))
+            .collect();
         dark.iter().for_each(|t| context.take(t));
         trunks.extend(dark);
     }
@@ -121,34 +151,59 @@ pub(super) fn unspoken(
 }
 
 /// Who takes part in LLDP.
-fn speaking(numbers: &HashMap<&str, usize>, directory: &NodeDirectory<'_>, statements: &[NeighbourStatement<'_>]) -> HashSet<usize> {
+fn speaking(
+    numbers: &HashMap<&str, usize>,
+    directory: &NodeDirectory<'_>,
+    statements: &[NeighbourStatement<'_>],
+) -> HashSet<usize> {
     let mut speaking = HashSet::new();
     for statement in statements.iter().filter(|s| s.protocol == Protocol::Lldp) {
         speaking.insert(statement.device);
-        if let NeighbourIdentity::Known { node: ListedNode::Switch(name), .. } = directory.identify(&statement.row) {
+        if let NeighbourIdentity::Known {
+            node: ListedNode::Switch(name),
+            ..
+        } = directory.identify(&statement.row)
+        {
             speaking.extend(numbers.get(name));
         }
     }
     speaking
 }
 
-/// Pairs to cables: two ports alone on a segment are a cable's ends; more of them, each with each other, hang on something
-/// that bridges without a word. Where it is not each with each other, it cannot be told who is next to whom.
-fn segments(context: &SilentLinkContext<'_, '_>, pairs: Vec<SegmentPair>, found: &mut InferredNetwork) -> Vec<TrunkLink> {
-    let (pairs, unsure): (Vec<SegmentPair>, Vec<SegmentPair>) = pairs.into_iter().partition(|p| p.sure);
-    let ends: Vec<SegmentEnd> = pairs.iter().flat_map(|p| p.ends.clone()).collect::<BTreeSet<_>>().into_iter().collect();
-    let number: HashMap<&SegmentEnd, usize> = ends.iter().enumerate().map(|(i, e)| (e, i)).collect();
+/// Pairs to cables: two ports alone on a segment are a cable's ends; more of them, each with each
+/// other, hang on something that bridges without a word. Where it is not each with each other, it
+/// cannot be told who is next to whom.
+fn segments(
+    context: &SilentLinkContext<'_, '_>,
+    pairs: Vec<SegmentPair>,
+    found: &mut InferredNetwork,
+) -> Vec<TrunkLink> {
+    let (pairs, unsure): (Vec<SegmentPair>, Vec<SegmentPair>) =
+        pairs.into_iter().partition(|p| p.sure);
+    let ends: Vec<SegmentEnd> = pairs
+        .iter()
+        .flat_map(|p| p.ends.clone())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let number: HashMap<&SegmentEnd, usize> =
+        ends.iter().enumerate().map(|(i, e)| (e, i)).collect();
     let mut joined = UnionFind::new(ends.len());
     for pair in &pairs {
         joined.union(number[&pair.ends[0]], number[&pair.ends[1]]);
     }
     let mut segments: BTreeMap<usize, (BTreeSet<&SegmentEnd>, Vec<&SegmentPair>)> = BTreeMap::new();
     for pair in &pairs {
-        let segment = segments.entry(joined.find(number[&pair.ends[0]])).or_default();
+        let segment = segments
+            .entry(joined.find(number[&pair.ends[0]]))
+            .or_default();
         segment.0.extend(&pair.ends);
         segment.1.push(pair);
     }
-    let mut trunks: Vec<TrunkLink> = unsure.iter().flat_map(|pair| candidates(context, pair)).collect();
+    let mut trunks: Vec<TrunkLink> = unsure
+        .iter()
+        .flat_map(|pair| candidates(context, pair))
+        .collect();
     for (ends, pairs) in segments.into_values() {
         trunks.extend(segment(context, &ends, &pairs, found));
     }
@@ -163,24 +218,48 @@ fn segment(
     found: &mut InferredNetwork,
 ) -> Vec<TrunkLink> {
     let devices: BTreeSet<usize> = ends.iter().filter_map(|e| e.device()).collect();
-    let dark: Vec<&SegmentEnd> = ends.iter().copied().filter(|e| e.device().is_none()).collect();
-    let whole = ends.len() == devices.len() + dark.len() && pairs.len() == ends.len() * (ends.len() - 1) / 2;
+    let dark: Vec<&SegmentEnd> = ends
+        .iter()
+        .copied()
+        .filter(|e| e.device().is_none())
+        .collect();
+    let whole = ends.len() == devices.len() + dark.len()
+        && pairs.len() == ends.len() * (ends.len() - 1) / 2;
     match (whole, &dark[..], pairs) {
-        (true, [], [pair]) if context.unspoken(&pair.ends) && !pair.parted => vec![joined_by(context, pair, LinkGrade::Inferred)],
-        (true, [], several) => unmanaged(context, ends, several, found),
-        // Whoever does not answer is what joins the others.
-        (true, [SegmentEnd::Dark(names)], several) if names.len() == 1 => {
-            several.iter().filter(|p| p.ends.contains(dark[0])).map(|pair| joined_by(context, pair, LinkGrade::Inferred)).collect()
-        }
-        (true, [SegmentEnd::Dark(a), SegmentEnd::Dark(b)], [pair]) if a.len() == 1 && b.len() == 1 => {
+        (true, [], [pair]) if context.unspoken(&pair.ends) && !pair.parted => {
             vec![joined_by(context, pair, LinkGrade::Inferred)]
         }
-        (true, _, several) => several.iter().flat_map(|pair| candidates(context, pair)).collect(),
+        (true, [], several) => unmanaged(context, ends, several, found),
+        // Whoever does not answer is what joins the others.
+        (true, [SegmentEnd::Dark(names)], several) if names.len() == 1 => several
+            .iter()
+            .filter(|p| p.ends.contains(dark[0]))
+            .map(|pair| joined_by(context, pair, LinkGrade::Inferred))
+            .collect(),
+        (true, [SegmentEnd::Dark(a), SegmentEnd::Dark(b)], [pair])
+            if a.len() == 1 && b.len() == 1 =>
+        {
+            vec![joined_by(context, pair, LinkGrade::Inferred)]
+        }
+        (true, _, several) => several
+            .iter()
+            .flat_map(|pair| candidates(context, pair))
+            .collect(),
         (false, _, several) => {
-            let first = several[0].ends.iter().find_map(SegmentEnd::device).map(|d| AlarmSubject::node(context.devices[d].name));
+            let first = several[0]
+                .ends
+                .iter()
+                .find_map(SegmentEnd::device)
+                .map(|d| AlarmSubject::node(context.devices[d].name));
             let kind = AlarmKind::SegmentUnclear(names(context, ends));
-            found.alarms.push(Alarm { subject: first.unwrap_or(AlarmSubject::Segment), kind });
-            several.iter().flat_map(|pair| candidates(context, pair)).collect()
+            found.alarms.push(Alarm {
+                subject: first.unwrap_or(AlarmSubject::Segment),
+                kind,
+            });
+            several
+                .iter()
+                .flat_map(|pair| candidates(context, pair))
+                .collect()
         }
     }
 }
@@ -195,26 +274,50 @@ fn names(context: &SilentLinkContext<'_, '_>, ends: &BTreeSet<&SegmentEnd>) -> V
 fn candidates(context: &SilentLinkContext<'_, '_>, pair: &SegmentPair) -> Vec<TrunkLink> {
     let several = |end: &SegmentEnd| match end {
         SegmentEnd::At(..) => vec![end.clone()],
-        SegmentEnd::Dark(names) => names.iter().map(|n| SegmentEnd::Dark(vec![n.clone()])).collect(),
+        SegmentEnd::Dark(names) => names
+            .iter()
+            .map(|n| SegmentEnd::Dark(vec![n.clone()]))
+            .collect(),
     };
     let [a, b] = pair.ends.each_ref().map(several);
-    let pairs = a.iter().flat_map(|x| b.iter().map(move |y| [x.clone(), y.clone()]));
+    let pairs = a
+        .iter()
+        .flat_map(|x| b.iter().map(move |y| [x.clone(), y.clone()]));
     pairs
         .map(|ends| {
-            joined_by(context, &SegmentPair { ends, evidence: pair.evidence.clone(), sure: false, parted: false }, LinkGrade::Ambiguous)
+            joined_by(
+                context,
+                &SegmentPair {
+                    ends,
+                    evidence: pair.evidence.clone(),
+                    sure: false,
+                    parted: false,
+                },
+                LinkGrade::Ambiguous,
+            )
         })
         .collect()
 }
 
 /// The cable of a pair; of those who do not answer the first is meant.
-fn joined_by(context: &SilentLinkContext<'_, '_>, pair: &SegmentPair, grade: LinkGrade) -> TrunkLink {
+fn joined_by(
+    context: &SilentLinkContext<'_, '_>,
+    pair: &SegmentPair,
+    grade: LinkGrade,
+) -> TrunkLink {
     let rates = pair.ends.each_ref().map(|end| match end {
         SegmentEnd::At(d, port) => context.devices[*d].rate(port),
         SegmentEnd::Dark(_) => None,
     });
     let ends = pair.ends.each_ref().map(|end| match end {
         SegmentEnd::At(d, port) => (context.devices[*d].name, port.clone()),
-        SegmentEnd::Dark(names) => (names.first().map_or("", String::as_str), Port { name: String::new(), index: None }),
+        SegmentEnd::Dark(names) => (
+            names.first().map_or("", String::as_str),
+            Port {
+                name: String::new(),
+                index: None,
+            },
+        ),
     });
     cable(ends, rates, grade, pair.evidence.clone(), false)
 }
@@ -227,15 +330,36 @@ fn unmanaged(
     found: &mut InferredNetwork,
 ) -> Vec<TrunkLink> {
     let places = names(context, ends);
-    let name = format!("segment-{}", places[0].replace(|c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)), "-"));
+    let name = format!(
+        "segment-{}",
+        places[0].replace(
+            |c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c)),
+            "-"
+        )
+    );
     found.alarm(&name, AlarmKind::UnmanagedBridge(places));
     found.node(&name, NodeKind::Unmanaged);
     let link = |end: &&SegmentEnd| {
-        let SegmentEnd::At(d, port) = end else { return None };
+        let SegmentEnd::At(d, port) = end else {
+            return None;
+        };
         let device = &context.devices[*d];
-        let evidence = pairs.iter().filter(|p| p.ends.contains(end)).flat_map(|p| p.evidence.clone()).collect();
-        let far = Port { name: String::new(), index: None };
-        Some(cable([(device.name, port.clone()), (name.as_str(), far)], [device.rate(port), None], LinkGrade::Inferred, evidence, false))
+        let evidence = pairs
+            .iter()
+            .filter(|p| p.ends.contains(end))
+            .flat_map(|p| p.evidence.clone())
+            .collect();
+        let far = Port {
+            name: String::new(),
+            index: None,
+        };
+        Some(cable(
+            [(device.name, port.clone()), (name.as_str(), far)],
+            [device.rate(port), None],
+            LinkGrade::Inferred,
+            evidence,
+            false,
+        ))
     };
     ends.iter().filter_map(link).collect()
 }

@@ -1,4 +1,5 @@
-//! Switches that do not answer and that nobody names: they may be anywhere where nothing else is known.
+//! Switches that do not answer and that nobody names: they may be anywhere where nothing else is
+//! known.
 use super::InferenceScope;
 use super::device::Port;
 use super::trunks::{TrunkLink, cable};
@@ -11,27 +12,66 @@ use std::collections::BTreeSet;
 const MOST: usize = 6;
 
 /// The switches of the inventory that never answered and have no cable.
-pub(super) fn unplaced<'a>(scope: &InferenceScope<'a>, views: &DeviceViews, trunks: &[TrunkLink]) -> Vec<&'a str> {
-    let placed: BTreeSet<&str> = trunks.iter().flat_map(|t| [t.link.a.as_str(), t.link.b.as_str()]).collect();
-    silent(scope, views).filter(|name| !placed.contains(name)).collect()
+pub(super) fn unplaced<'a>(
+    scope: &InferenceScope<'a>,
+    views: &DeviceViews,
+    trunks: &[TrunkLink],
+) -> Vec<&'a str> {
+    let placed: BTreeSet<&str> = trunks
+        .iter()
+        .flat_map(|t| [t.link.a.as_str(), t.link.b.as_str()])
+        .collect();
+    silent(scope, views)
+        .filter(|name| !placed.contains(name))
+        .collect()
 }
 
-fn silent<'s, 'a>(scope: &'s InferenceScope<'a>, views: &'s DeviceViews) -> impl Iterator<Item = &'a str> + 's {
-    scope.switches.iter().map(|(name, _)| *name).filter(|name| views.get(*name).is_none_or(|v| v.seen.is_none()))
+fn silent<'s, 'a>(
+    scope: &'s InferenceScope<'a>,
+    views: &'s DeviceViews,
+) -> impl Iterator<Item = &'a str> + 's {
+    scope
+        .switches
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| views.get(*name).is_none_or(|v| v.seen.is_none()))
 }
 
-/// Only another that does not answer can keep such a switch from being named by LLDP: those are candidates for its
-/// neighbours, where they are few.
-pub(super) fn missing(scope: &InferenceScope<'_>, views: &DeviceViews, trunks: &mut Vec<TrunkLink>) {
+/// Only another that does not answer can keep such a switch from being named by LLDP: those are
+/// candidates for its neighbours, where they are few.
+pub(super) fn missing(
+    scope: &InferenceScope<'_>,
+    views: &DeviceViews,
+    trunks: &mut Vec<TrunkLink>,
+) {
     let unplaced = unplaced(scope, views, trunks);
-    let hidden: BTreeSet<&str> = silent(scope, views).filter(|name| !unplaced.contains(name)).collect();
+    let hidden: BTreeSet<&str> = silent(scope, views)
+        .filter(|name| !unplaced.contains(name))
+        .collect();
     if unplaced.len() * hidden.len() > MOST {
         return;
     }
-    let nowhere = || Port { name: String::new(), index: None };
-    let candidate = |a: &str, b: &str| {
-        let why = Evidence::BehindPossible { hidden: a.to_owned(), unnamed: b.to_owned() };
-        cable([(a, nowhere()), (b, nowhere())], [None, None], LinkGrade::Ambiguous, vec![why], false)
+    let nowhere = || Port {
+        name: String::new(),
+        index: None,
     };
-    trunks.extend(unplaced.iter().flat_map(|b| hidden.iter().map(|a| candidate(a, b))).collect::<Vec<_>>());
+    let candidate = |a: &str, b: &str| {
+        let why = Evidence::BehindPossible {
+            hidden: a.to_owned(),
+            unnamed: b.to_owned(),
+        };
+        cable(
+            [(a, nowhere()), (b, nowhere())],
+            [None, None],
+            LinkGrade::Ambiguous,
+            vec![why],
+            false,
+        )
+    };
+    trunks.extend(
+        unplaced
+            .iter()
+            .flat_map(|b| hidden.iter().map(|a| candidate(a, b)))
+            .collect::<Vec<_>>(),
+    );
 }

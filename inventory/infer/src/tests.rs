@@ -10,23 +10,25 @@ use super::infer;
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::inventory_file::Inventory;
 use inventory::observation::{
-    ArpEntry, BridgeId, BridgePort, BridgeTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpPort, LldpTable, NeighbourId, StpState,
-    SystemCapabilities, SystemGroup,
+    ArpEntry, BridgeId, BridgePort, BridgeTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpPort,
+    LldpTable, NeighbourId, StpState, SystemCapabilities, SystemGroup,
 };
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
 use inventory::{BitsPerSec, Mac, Millis};
 
 mod cloned_identities;
 
-/// A network of views under construction. Numbers differ on purpose: port n of a switch has ifIndex 10 + n, bridge
-/// port 20 + n and LLDP local port 30 + n.
+/// A network of views under construction. Numbers differ on purpose: port n of a switch has ifIndex
+/// 10 + n, bridge port 20 + n and LLDP local port 30 + n.
 struct InferenceFixture {
     inventory: Inventory,
     views: DeviceViews,
 }
 
 fn mac(switch: &str, port: u8) -> Mac {
-    let n = switch.bytes().fold(7u8, |h, b| h.wrapping_mul(31).wrapping_add(b));
+    let n = switch
+        .bytes()
+        .fold(7u8, |h, b| h.wrapping_mul(31).wrapping_add(b));
     Mac([2, b's', 0, n, switch.len() as u8, port])
 }
 
@@ -37,10 +39,23 @@ fn host_mac(host: &str) -> Mac {
 
 impl InferenceFixture {
     fn new(switches: &[&str], hosts: &str) -> InferenceFixture {
-        let stated: String = switches.iter().enumerate().map(|(i, s)| format!("{s}: {{address: 10.0.0.{}}}, ", i + 1)).collect();
-        let text = format!("switches: {{{stated}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\nhosts: {hosts}");
-        let views = switches.iter().map(|s| ((*s).to_owned(), switch(s))).collect();
-        InferenceFixture { inventory: Inventory::parse("i.yaml", &text).unwrap(), views }
+        let stated: String = switches
+            .iter()
+            .enumerate()
+            .map(|(i, s)| format!("{s}: {{address: 10.0.0.{}}}, ", i + 1))
+            .collect();
+        let text = format!(
+            "switches: {{{stated}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\nhosts: \
+             {hosts}"
+        );
+        let views = switches
+            .iter()
+            .map(|s| ((*s).to_owned(), switch(s)))
+            .collect();
+        InferenceFixture {
+            inventory: Inventory::parse("i.yaml", &text).unwrap(),
+            views,
+        }
     }
 
     fn view(&mut self, switch: &str) -> &mut DeviceView {
@@ -79,8 +94,16 @@ impl InferenceFixture {
     }
 
     fn hears(&mut self, switch: &str, port: u8, row: LldpNeighbour) {
-        let row = LldpNeighbour { local_port: 30 + u32::from(port), ..row };
-        self.view(switch).lldp.as_mut().unwrap().neighbours.push(row);
+        let row = LldpNeighbour {
+            local_port: 30 + u32::from(port),
+            ..row
+        };
+        self.view(switch)
+            .lldp
+            .as_mut()
+            .unwrap()
+            .neighbours
+            .push(row);
     }
 
     /// A cable with both ends' statements.
@@ -97,7 +120,13 @@ impl InferenceFixture {
     }
 
     fn learns(&mut self, switch: &str, port: u8, mac: Mac) {
-        self.view(switch).fdb.get_or_insert_default().push(FdbEntry { mac, port: 20 + u32::from(port) });
+        self.view(switch)
+            .fdb
+            .get_or_insert_default()
+            .push(FdbEntry {
+                mac,
+                port: 20 + u32::from(port),
+            });
     }
 
     fn infer(&self) -> Topology {
@@ -108,14 +137,24 @@ impl InferenceFixture {
 fn switch(name: &str) -> DeviceView {
     let bridge = BridgeTable {
         address: Some(mac(name, 0)),
-        root_bridge: Some(BridgeId { priority: 4096, address: mac("s0", 0) }),
+        root_bridge: Some(BridgeId {
+            priority: 4096,
+            address: mac("s0", 0),
+        }),
         priority: 4096,
         ..BridgeTable::default()
     };
-    let lldp = LldpTable { chassis: Some(NeighbourId::Mac(mac(name, 0))), name: name.to_owned(), ..LldpTable::default() };
+    let lldp = LldpTable {
+        chassis: Some(NeighbourId::Mac(mac(name, 0))),
+        name: name.to_owned(),
+        ..LldpTable::default()
+    };
     DeviceView {
         seen: Some(Millis(1)),
-        system: Some(SystemGroup { name: name.to_owned(), ..SystemGroup::default() }),
+        system: Some(SystemGroup {
+            name: name.to_owned(),
+            ..SystemGroup::default()
+        }),
         interfaces: Some(vec![]),
         lldp: Some(lldp),
         bridge: Some(bridge),
@@ -125,12 +164,23 @@ fn switch(name: &str) -> DeviceView {
 
 fn named(switch: &str, port: u8) -> LldpNeighbour {
     let port = Some(NeighbourId::Text(format!("swp{port}")));
-    LldpNeighbour { chassis: Some(NeighbourId::Mac(mac(switch, 0))), port, name: switch.to_owned(), ..LldpNeighbour::default() }
+    LldpNeighbour {
+        chassis: Some(NeighbourId::Mac(mac(switch, 0))),
+        port,
+        name: switch.to_owned(),
+        ..LldpNeighbour::default()
+    }
 }
 
 fn host_row(host: &str) -> LldpNeighbour {
     let id = Some(NeighbourId::Mac(host_mac(host)));
-    LldpNeighbour { chassis: id.clone(), port: id, port_descr: "eth0".into(), name: host.to_owned(), ..LldpNeighbour::default() }
+    LldpNeighbour {
+        chassis: id.clone(),
+        port: id,
+        port_descr: "eth0".into(),
+        name: host.to_owned(),
+        ..LldpNeighbour::default()
+    }
 }
 
 const F: StpState = StpState::Forwarding;
@@ -151,7 +201,9 @@ fn ring() -> InferenceFixture {
 
 fn link<'t>(t: &'t Topology, a: &str, b: &str) -> &'t Link {
     let mut all = t.links.iter().filter(|l| l.a == a && l.b == b);
-    let one = all.next().unwrap_or_else(|| panic!("no link {a}-{b} in {:#?}", t.links));
+    let one = all
+        .next()
+        .unwrap_or_else(|| panic!("no link {a}-{b} in {:#?}", t.links));
     assert!(all.next().is_none(), "two links {a}-{b}");
     one
 }
@@ -163,7 +215,11 @@ fn alarms(t: &Topology) -> String {
 #[test]
 fn a_ring_with_one_blocked_port_is_a_tree() {
     let t = ring().infer();
-    let seen: Vec<String> = t.links.iter().map(|l| format!("{} {} {} {} {:?}", l.a, l.a_port, l.b, l.b_port, l.state)).collect();
+    let seen: Vec<String> = t
+        .links
+        .iter()
+        .map(|l| format!("{} {} {} {} {:?}", l.a, l.a_port, l.b, l.b_port, l.state))
+        .collect();
     assert_eq!(
         seen,
         [
@@ -177,16 +233,38 @@ fn a_ring_with_one_blocked_port_is_a_tree() {
             "s3 swp5 n3 eth0 Forwarding",
         ]
     );
-    assert!(t.links.iter().all(|l| l.grade == LinkGrade::Certain && l.evidence.len() >= 2), "{:#?}", t.links);
-    assert_eq!((alarms(&t).as_str(), t.root_bridge.as_deref()), ("", Some("s0")));
-    assert_eq!((t.clusters.len(), t.clusters[0].name.as_str(), t.clusters[0].hosts.len()), (1, "cluster-s0", 4));
+    assert!(
+        t.links
+            .iter()
+            .all(|l| l.grade == LinkGrade::Certain && l.evidence.len() >= 2),
+        "{:#?}",
+        t.links
+    );
+    assert_eq!(
+        (alarms(&t).as_str(), t.root_bridge.as_deref()),
+        ("", Some("s0"))
+    );
+    assert_eq!(
+        (
+            t.clusters.len(),
+            t.clusters[0].name.as_str(),
+            t.clusters[0].hosts.len()
+        ),
+        (1, "cluster-s0", 4)
+    );
     let tree = t.tree().unwrap();
     assert_eq!((tree.hosts(), tree.nodes()), (4, 8));
     let file = t.to_file();
     assert_eq!(file.tree().unwrap().hosts(), 4);
-    assert_eq!(inventory::TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(), file);
+    assert_eq!(
+        inventory::TopologyFile::parse("t.yaml", &file.to_yaml()).unwrap(),
+        file
+    );
     let json = serde_json::to_string(&t).unwrap();
-    assert_eq!(serde_json::to_string(&serde_json::from_str::<Topology>(&json).unwrap()).unwrap(), json);
+    assert_eq!(
+        serde_json::to_string(&serde_json::from_str::<Topology>(&json).unwrap()).unwrap(),
+        json
+    );
 }
 
 #[test]
@@ -216,13 +294,21 @@ fn between_stp_states_nothing_is_known() {
 fn the_slower_end_sets_the_rate() {
     let mut net = ring();
     net.view("s1").interfaces.as_mut().unwrap()[0].rate = Some(BitsPerSec::mega(100));
-    assert_eq!(link(&net.infer(), "s0", "s1").rate_bps, BitsPerSec::mega(100));
+    assert_eq!(
+        link(&net.infer(), "s0", "s1").rate_bps,
+        BitsPerSec::mega(100)
+    );
     for s in ["s0", "s1"] {
         net.view(s).interfaces.as_mut().unwrap()[0].rate = None;
     }
     let t = net.infer();
     assert_eq!(link(&t, "s0", "s1").rate_bps, BitsPerSec::GIGABIT);
-    assert!(link(&t, "s0", "s1").evidence.iter().any(|e| e.to_string().contains("1G assumed")));
+    assert!(
+        link(&t, "s0", "s1")
+            .evidence
+            .iter()
+            .any(|e| e.to_string().contains("1G assumed"))
+    );
 }
 
 #[test]
@@ -233,8 +319,19 @@ fn parallel_cables_stay_apart() {
     net.host("n0", "s0", 5);
     net.host("n1", "s1", 5);
     let t = net.infer();
-    let trunks: Vec<_> = t.links.iter().filter(|l| l.b == "s1").map(|l| (l.a_port.as_str(), l.b_port.as_str(), l.state)).collect();
-    assert_eq!(trunks, [("swp1", "swp2", LinkState::Forwarding), ("swp2", "swp1", LinkState::Blocked)]);
+    let trunks: Vec<_> = t
+        .links
+        .iter()
+        .filter(|l| l.b == "s1")
+        .map(|l| (l.a_port.as_str(), l.b_port.as_str(), l.state))
+        .collect();
+    assert_eq!(
+        trunks,
+        [
+            ("swp1", "swp2", LinkState::Forwarding),
+            ("swp2", "swp1", LinkState::Blocked)
+        ]
+    );
     assert_eq!(t.tree().unwrap().nodes(), 4);
 }
 
@@ -242,21 +339,44 @@ fn parallel_cables_stay_apart() {
 fn neighbours_are_recognized_by_mac_or_name_where_the_chassis_is_strange() {
     let mut net = ring();
     for view in net.views.values_mut() {
-        for (i, row) in view.lldp.as_mut().unwrap().neighbours.iter_mut().enumerate() {
+        for (i, row) in view
+            .lldp
+            .as_mut()
+            .unwrap()
+            .neighbours
+            .iter_mut()
+            .enumerate()
+        {
             row.chassis = Some(NeighbourId::Text(format!("bogus {i}")));
         }
     }
     let by_name = net.infer();
     assert_eq!(by_name.links.len(), 8, "{}", alarms(&by_name));
     for view in net.views.values_mut() {
-        for row in view.lldp.as_mut().unwrap().neighbours.iter_mut().filter(|r| r.name.starts_with('s')) {
-            let port: u8 = if let Some(NeighbourId::Text(t)) = &row.port { t[3..].parse().unwrap() } else { unreachable!() };
+        for row in view
+            .lldp
+            .as_mut()
+            .unwrap()
+            .neighbours
+            .iter_mut()
+            .filter(|r| r.name.starts_with('s'))
+        {
+            let port: u8 = if let Some(NeighbourId::Text(t)) = &row.port {
+                t[3..].parse().unwrap()
+            } else {
+                unreachable!()
+            };
             row.port = Some(NeighbourId::Mac(mac(&row.name, port)));
             row.name = String::new();
         }
     }
     let by_mac = net.infer();
-    let ends = |t: &Topology| t.links.iter().map(|l| (l.a.clone(), l.a_port.clone(), l.b.clone(), l.b_port.clone())).collect::<Vec<_>>();
+    let ends = |t: &Topology| {
+        t.links
+            .iter()
+            .map(|l| (l.a.clone(), l.a_port.clone(), l.b.clone(), l.b_port.clone()))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(ends(&by_mac), ends(&by_name));
     for view in net.views.values_mut() {
         for row in &mut view.lldp.as_mut().unwrap().neighbours {
@@ -271,15 +391,31 @@ fn neighbours_are_recognized_by_mac_or_name_where_the_chassis_is_strange() {
 #[test]
 fn one_sided_rows_make_a_link_and_bogus_ones_do_not() {
     let mut net = ring();
-    net.view("s1").lldp.as_mut().unwrap().neighbours.retain(|r| r.name != "s0");
+    net.view("s1")
+        .lldp
+        .as_mut()
+        .unwrap()
+        .neighbours
+        .retain(|r| r.name != "s0");
     net.hears("s0", 3, named("s0", 4));
-    let zero = LldpNeighbour { local_port: 0, ..named("s2", 1) };
+    let zero = LldpNeighbour {
+        local_port: 0,
+        ..named("s2", 1)
+    };
     net.view("s0").lldp.as_mut().unwrap().neighbours.push(zero);
     net.hears("s0", 5, LldpNeighbour::default());
     let t = net.infer();
     assert_eq!(t.links.len(), 8);
-    assert!(link(&t, "s0", "s1").evidence.iter().any(|e| e.to_string().contains("s1 does not name s0 back")));
-    assert_eq!((link(&t, "s0", "s1").b_port.as_str(), alarms(&t).as_str()), ("swp1", ""));
+    assert!(
+        link(&t, "s0", "s1")
+            .evidence
+            .iter()
+            .any(|e| e.to_string().contains("s1 does not name s0 back"))
+    );
+    assert_eq!(
+        (link(&t, "s0", "s1").b_port.as_str(), alarms(&t).as_str()),
+        ("swp1", "")
+    );
 }
 
 #[test]
@@ -296,7 +432,9 @@ fn an_old_row_yields_to_the_cable_both_ends_confirm() {
     let t = net.infer();
     assert_eq!(t.links.len(), 8);
     assert!(
-        link(&t, "s0", "s1").evidence.iter().any(|e| e.to_string().contains("also names s2, which nobody confirms")),
+        link(&t, "s0", "s1").evidence.iter().any(|e| e
+            .to_string()
+            .contains("also names s2, which nobody confirms")),
         "{:?}",
         link(&t, "s0", "s1")
     );
@@ -309,8 +447,15 @@ fn two_confirmed_neighbours_on_one_port_are_ambiguous() {
     net.hears("s0", 1, named("s2", 7));
     net.hears("s2", 7, named("s0", 1));
     let t = net.infer();
-    assert_eq!((link(&t, "s0", "s1").grade, link(&t, "s0", "s2").grade), (LinkGrade::Ambiguous, LinkGrade::Ambiguous));
-    assert!(alarms(&t).contains("switch \"s0\" port swp1: sees s1 and s2 on one cable"), "{}", alarms(&t));
+    assert_eq!(
+        (link(&t, "s0", "s1").grade, link(&t, "s0", "s2").grade),
+        (LinkGrade::Ambiguous, LinkGrade::Ambiguous)
+    );
+    assert!(
+        alarms(&t).contains("switch \"s0\" port swp1: sees s1 and s2 on one cable"),
+        "{}",
+        alarms(&t)
+    );
 }
 
 #[test]
@@ -318,7 +463,11 @@ fn a_loop_among_forwarding_links_is_an_alarm_and_no_tree() {
     let mut net = ring();
     net.port("s3", 1, F);
     let t = net.infer();
-    assert!(alarms(&t).contains("closes a loop among forwarding links"), "{}", alarms(&t));
+    assert!(
+        alarms(&t).contains("closes a loop among forwarding links"),
+        "{}",
+        alarms(&t)
+    );
     assert!(t.tree().unwrap_err().to_string().contains("loop"));
 }
 
@@ -326,11 +475,18 @@ fn a_loop_among_forwarding_links_is_an_alarm_and_no_tree() {
 fn a_stale_switch_keeps_its_links() {
     let mut net = ring();
     let before = net.infer();
-    net.view("s2").stale = Some((Millis(9), "no answer from 10.0.0.3:161 after 3 tries of 500 ms".into()));
+    net.view("s2").stale = Some((
+        Millis(9),
+        "no answer from 10.0.0.3:161 after 3 tries of 500 ms".into(),
+    ));
     let t = net.infer();
     assert_eq!(t.links.len(), before.links.len());
     assert!(t.nodes.iter().find(|n| n.name == "s2").unwrap().stale);
-    assert!(alarms(&t).contains("switch \"s2\" is stale: no answer from 10.0.0.3:161"), "{}", alarms(&t));
+    assert!(
+        alarms(&t).contains("switch \"s2\" is stale: no answer from 10.0.0.3:161"),
+        "{}",
+        alarms(&t)
+    );
     assert_eq!(t.tree().unwrap(), before.tree().unwrap());
 }
 
@@ -339,8 +495,16 @@ fn a_switch_that_never_answered_is_named() {
     let mut net = ring();
     net.views.remove("s3");
     let t = net.infer();
-    assert!(alarms(&t).contains("switch \"s3\" never answered: 10.0.0.4:161"), "{}", alarms(&t));
-    assert_eq!(link(&t, "s0", "s3").state, LinkState::Unknown, "half the word on a ring");
+    assert!(
+        alarms(&t).contains("switch \"s3\" never answered: 10.0.0.4:161"),
+        "{}",
+        alarms(&t)
+    );
+    assert_eq!(
+        link(&t, "s0", "s3").state,
+        LinkState::Unknown,
+        "half the word on a ring"
+    );
     assert!(alarms(&t).contains("host \"n3\": seen nowhere"));
 }
 
@@ -348,20 +512,48 @@ fn a_switch_that_never_answered_is_named() {
 fn a_switch_outside_the_inventory_is_kept_with_an_alarm() {
     let mut net = ring();
     net.port("s1", 7, F);
-    net.hears("s1", 7, LldpNeighbour { capabilities: Some(SystemCapabilities { bridge: true, router: false }), ..named("core 1", 48) });
+    net.hears(
+        "s1",
+        7,
+        LldpNeighbour {
+            capabilities: Some(SystemCapabilities {
+                bridge: true,
+                router: false,
+            }),
+            ..named("core 1", 48)
+        },
+    );
     net.port("s1", 8, F);
-    net.hears("s1", 8, LldpNeighbour { capabilities: Some(SystemCapabilities::default()), ..host_row("n77") });
+    net.hears(
+        "s1",
+        8,
+        LldpNeighbour {
+            capabilities: Some(SystemCapabilities::default()),
+            ..host_row("n77")
+        },
+    );
     let t = net.infer();
     assert_eq!(t.kind("core-1"), Some(NodeKind::Switch));
     assert_eq!(link(&t, "core-1", "s1").a_port, "swp48");
-    assert!(alarms(&t).contains("switch \"core-1\" on s1 port swp7: not in the inventory"), "{}", alarms(&t));
-    assert!(alarms(&t).contains("station \"n77\" on s1 port swp8: not among the inventory's hosts"), "{}", alarms(&t));
+    assert!(
+        alarms(&t).contains("switch \"core-1\" on s1 port swp7: not in the inventory"),
+        "{}",
+        alarms(&t)
+    );
+    assert!(
+        alarms(&t).contains("station \"n77\" on s1 port swp8: not among the inventory's hosts"),
+        "{}",
+        alarms(&t)
+    );
     assert_eq!((t.kind("n77"), t.tree().unwrap().hosts()), (None, 4));
 }
 
 #[test]
 fn a_host_without_lldp_hangs_on_the_edge_port_that_learned_it() {
-    let mut net = InferenceFixture::new(&["s0", "s1"], "{n0: {mac: \"02:68:00:00:00:00\"}, n1: {address: 10.1.0.1}}");
+    let mut net = InferenceFixture::new(
+        &["s0", "s1"],
+        "{n0: {mac: \"02:68:00:00:00:00\"}, n1: {address: 10.1.0.1}}",
+    );
     net.cable(("s0", 1, F), ("s1", 1, F));
     for (s, far, near) in [("s0", 1, 0), ("s1", 0, 1)] {
         net.port(s, 5, F);
@@ -369,14 +561,30 @@ fn a_host_without_lldp_hangs_on_the_edge_port_that_learned_it() {
         net.learns(s, 1, host_mac(&format!("n{far}")));
     }
     let unresolved = net.infer();
-    assert!(alarms(&unresolved).contains("host \"n1\": seen nowhere: no LLDP under this name"), "{}", alarms(&unresolved));
-    net.view("s0").arp = Some(vec![ArpEntry { ip: "10.1.0.1".parse().unwrap(), mac: host_mac("n1") }]);
+    assert!(
+        alarms(&unresolved).contains("host \"n1\": seen nowhere: no LLDP under this name"),
+        "{}",
+        alarms(&unresolved)
+    );
+    net.view("s0").arp = Some(vec![ArpEntry {
+        ip: "10.1.0.1".parse().unwrap(),
+        mac: host_mac("n1"),
+    }]);
     let t = net.infer();
     assert_eq!((alarms(&t).as_str(), t.tree().unwrap().hosts()), ("", 2));
     for (s, n) in [("s0", "n0"), ("s1", "n1")] {
         let l = link(&t, s, n);
-        assert_eq!((l.a_port.as_str(), l.grade, l.state), ("swp5", LinkGrade::Inferred, LinkState::Forwarding));
-        assert!(l.evidence[0].to_string().starts_with(&format!("FDB: {s} learned")), "{:?}", l.evidence);
+        assert_eq!(
+            (l.a_port.as_str(), l.grade, l.state),
+            ("swp5", LinkGrade::Inferred, LinkState::Forwarding)
+        );
+        assert!(
+            l.evidence[0]
+                .to_string()
+                .starts_with(&format!("FDB: {s} learned")),
+            "{:?}",
+            l.evidence
+        );
     }
 }
 
@@ -386,7 +594,11 @@ fn learned_only_on_trunks_is_nowhere() {
     net.cable(("s0", 1, F), ("s1", 1, F));
     net.learns("s0", 1, host_mac("n0"));
     let t = net.infer();
-    assert!(alarms(&t).contains("learned only on trunk ports (s0 swp1)"), "{}", alarms(&t));
+    assert!(
+        alarms(&t).contains("learned only on trunk ports (s0 swp1)"),
+        "{}",
+        alarms(&t)
+    );
     assert!(t.tree().is_err());
 }
 
@@ -401,28 +613,61 @@ fn a_cable_without_lldp_is_no_edge_port() {
     net.learns("s0", 1, mac("s1", 0));
     net.learns("s1", 5, host_mac("n0"));
     let t = net.infer();
-    assert_eq!((link(&t, "s1", "n0").a_port.as_str(), t.links.len()), ("swp5", 1));
+    assert_eq!(
+        (link(&t, "s1", "n0").a_port.as_str(), t.links.len()),
+        ("swp5", 1)
+    );
 }
 
 #[test]
 fn several_hosts_behind_one_port_hang_on_an_unmanaged_bridge() {
     let mut net = ring();
-    net.view("s3").lldp.as_mut().unwrap().neighbours.retain(|r| r.name != "n3");
+    net.view("s3")
+        .lldp
+        .as_mut()
+        .unwrap()
+        .neighbours
+        .retain(|r| r.name != "n3");
     net.hears("s2", 5, host_row("n3"));
     let t = net.infer();
     assert_eq!(t.kind("s2-swp5"), Some(NodeKind::Unmanaged));
-    assert_eq!((link(&t, "s2-swp5", "n2").grade, link(&t, "s2", "s2-swp5").state), (LinkGrade::Inferred, LinkState::Forwarding));
-    assert!(alarms(&t).contains("n2, n3 are all behind it"), "{}", alarms(&t));
-    assert_eq!((t.tree().unwrap().hosts(), t.to_file().tree().unwrap().hosts()), (4, 4));
+    assert_eq!(
+        (
+            link(&t, "s2-swp5", "n2").grade,
+            link(&t, "s2", "s2-swp5").state
+        ),
+        (LinkGrade::Inferred, LinkState::Forwarding)
+    );
+    assert!(
+        alarms(&t).contains("n2, n3 are all behind it"),
+        "{}",
+        alarms(&t)
+    );
+    assert_eq!(
+        (
+            t.tree().unwrap().hosts(),
+            t.to_file().tree().unwrap().hosts()
+        ),
+        (4, 4)
+    );
 }
 
 #[test]
 fn a_host_that_moved_is_where_its_port_is_up() {
     let mut net = ring();
     net.host("n3", "s1", 7);
-    net.view("s3").interfaces.as_mut().unwrap().last_mut().unwrap().up = false;
+    net.view("s3")
+        .interfaces
+        .as_mut()
+        .unwrap()
+        .last_mut()
+        .unwrap()
+        .up = false;
     let t = net.infer();
-    assert_eq!((link(&t, "s1", "n3").a_port.as_str(), alarms(&t).as_str()), ("swp7", ""));
+    assert_eq!(
+        (link(&t, "s1", "n3").a_port.as_str(), alarms(&t).as_str()),
+        ("swp7", "")
+    );
 }
 
 #[test]
@@ -432,7 +677,10 @@ fn a_host_that_moved_is_where_its_frames_come_in() {
     net.learns("s1", 7, host_mac("n3"));
     net.learns("s3", 2, host_mac("n3"));
     let t = net.infer();
-    assert_eq!((link(&t, "s1", "n3").grade, alarms(&t).as_str()), (LinkGrade::Certain, ""));
+    assert_eq!(
+        (link(&t, "s1", "n3").grade, alarms(&t).as_str()),
+        (LinkGrade::Certain, "")
+    );
 }
 
 #[test]
@@ -448,8 +696,16 @@ fn a_host_on_two_switches_is_an_alarm_and_never_a_silent_pick() {
     let mut net = ring();
     net.host("n3", "s1", 7);
     let t = net.infer();
-    assert_eq!((link(&t, "s1", "n3").grade, link(&t, "s3", "n3").grade), (LinkGrade::Ambiguous, LinkGrade::Ambiguous));
-    assert!(alarms(&t).contains("host \"n3\": seen on s1 port swp7 and s3 port swp5; its place is ambiguous"), "{}", alarms(&t));
+    assert_eq!(
+        (link(&t, "s1", "n3").grade, link(&t, "s3", "n3").grade),
+        (LinkGrade::Ambiguous, LinkGrade::Ambiguous)
+    );
+    assert!(
+        alarms(&t)
+            .contains("host \"n3\": seen on s1 port swp7 and s3 port swp5; its place is ambiguous"),
+        "{}",
+        alarms(&t)
+    );
     assert!(t.tree().unwrap_err().to_string().contains("host \"n3\""));
     assert!(!t.to_file().hosts.contains_key("n3"));
 }
@@ -459,19 +715,28 @@ fn two_hosts_with_one_mac_are_an_alarm() {
     let mut net = ring();
     for row in &mut net.view("s3").lldp.as_mut().unwrap().neighbours {
         if row.name == "n3" {
-            (row.chassis, row.port) = (Some(NeighbourId::Mac(host_mac("n2"))), Some(NeighbourId::Mac(host_mac("n2"))));
+            (row.chassis, row.port) = (
+                Some(NeighbourId::Mac(host_mac("n2"))),
+                Some(NeighbourId::Mac(host_mac("n2"))),
+            );
         }
     }
     let t = net.infer();
     for (host, other) in [("n2", "n3"), ("n3", "n2")] {
         assert!(
-            alarms(&t).contains(&format!("host \"{host}\": its MAC address 02:68:00:00:00:02 is claimed by host \"{other}\" too")),
+            alarms(&t).contains(&format!(
+                "host \"{host}\": its MAC address 02:68:00:00:00:02 is \
+                                          claimed by host \"{other}\" too"
+            )),
             "{}",
             alarms(&t)
         );
     }
     assert_eq!(
-        (link(&t, "s2", "n2").a_port.as_str(), link(&t, "s3", "n3").a_port.as_str()),
+        (
+            link(&t, "s2", "n2").a_port.as_str(),
+            link(&t, "s3", "n3").a_port.as_str()
+        ),
         ("swp5", "swp5"),
         "their names still tell them apart"
     );
@@ -480,14 +745,21 @@ fn two_hosts_with_one_mac_are_an_alarm() {
 #[test]
 fn an_address_claimed_by_two_stations_is_an_alarm() {
     let mut net = InferenceFixture::new(&["s0"], "{n0: {address: 10.1.0.1}}");
-    let arp = |n| ArpEntry { ip: "10.1.0.1".parse().unwrap(), mac: host_mac(n) };
+    let arp = |n| ArpEntry {
+        ip: "10.1.0.1".parse().unwrap(),
+        mac: host_mac(n),
+    };
     net.view("s0").arp = Some(vec![arp("n1"), arp("n2")]);
     for (port, host) in [(5, "n1"), (6, "n2")] {
         net.port("s0", port, F);
         net.learns("s0", port, host_mac(host));
     }
     let t = net.infer();
-    assert!(alarms(&t).contains("its address is claimed by 02:68:00:00:00:01, 02:68:00:00:00:02"), "{}", alarms(&t));
+    assert!(
+        alarms(&t).contains("its address is claimed by 02:68:00:00:00:01, 02:68:00:00:00:02"),
+        "{}",
+        alarms(&t)
+    );
     assert!(t.links.iter().all(|l| l.grade == LinkGrade::Ambiguous) && t.links.len() == 2);
 }
 
@@ -497,7 +769,14 @@ fn switches_of_one_factory_name_are_told_apart() {
     for view in net.views.values_mut() {
         view.system.as_mut().unwrap().name = "switch".into();
         view.lldp.as_mut().unwrap().name = "switch".into();
-        for row in view.lldp.as_mut().unwrap().neighbours.iter_mut().filter(|r| r.name.starts_with('s')) {
+        for row in view
+            .lldp
+            .as_mut()
+            .unwrap()
+            .neighbours
+            .iter_mut()
+            .filter(|r| r.name.starts_with('s'))
+        {
             row.name = "switch".into();
         }
     }
@@ -515,7 +794,10 @@ fn without_stp_the_only_way_carries() {
         net.view(s).bridge = Some(BridgeTable::default());
     }
     let t = net.infer();
-    assert_eq!((link(&t, "s0", "s1").state, t.root_bridge.as_deref()), (LinkState::Forwarding, None));
+    assert_eq!(
+        (link(&t, "s0", "s1").state, t.root_bridge.as_deref()),
+        (LinkState::Forwarding, None)
+    );
     assert_eq!(t.tree().unwrap().hosts(), 2);
     for s in ["s0", "s1"] {
         net.port(s, 2, F);
@@ -523,17 +805,31 @@ fn without_stp_the_only_way_carries() {
     }
     net.hears("s0", 2, named("s1", 2));
     net.hears("s1", 2, named("s0", 2));
-    assert!(net.infer().links.iter().filter(|l| l.b == "s1").all(|l| l.state == LinkState::Unknown), "two ways and no word on either");
+    assert!(
+        net.infer()
+            .links
+            .iter()
+            .filter(|l| l.b == "s1")
+            .all(|l| l.state == LinkState::Unknown),
+        "two ways and no word on either"
+    );
 }
 
 #[test]
 fn a_root_bridge_nobody_watches_is_an_alarm() {
     let mut net = ring();
     for view in net.views.values_mut() {
-        view.bridge.as_mut().unwrap().root_bridge = Some(BridgeId { priority: 0, address: Mac([2, 9, 9, 9, 9, 9]) });
+        view.bridge.as_mut().unwrap().root_bridge = Some(BridgeId {
+            priority: 0,
+            address: Mac([2, 9, 9, 9, 9, 9]),
+        });
     }
     let t = net.infer();
-    assert!(t.root_bridge.is_none() && alarms(&t).contains("root bridge 0000.02:09:09:09:09:09"), "{}", alarms(&t));
+    assert!(
+        t.root_bridge.is_none() && alarms(&t).contains("root bridge 0000.02:09:09:09:09:09"),
+        "{}",
+        alarms(&t)
+    );
 }
 
 #[test]
@@ -543,12 +839,24 @@ fn two_parts_are_two_clusters() {
         net.host(h, s, p);
     }
     let t = net.infer();
-    assert_eq!(t.clusters.len(), 1, "both name one root bridge, so something joins them: {:?}", t.clusters);
+    assert_eq!(
+        t.clusters.len(),
+        1,
+        "both name one root bridge, so something joins them: {:?}",
+        t.clusters
+    );
     assert!(t.tree().unwrap_err().to_string().contains("two parts"));
     let bridge = net.view("s1").bridge.as_mut().unwrap();
-    bridge.root_bridge = bridge.address.map(|address| BridgeId { priority: 0, address });
+    bridge.root_bridge = bridge.address.map(|address| BridgeId {
+        priority: 0,
+        address,
+    });
     let t = net.infer();
-    let clusters: Vec<_> = t.clusters.iter().map(|c| (c.name.as_str(), c.hosts.len())).collect();
+    let clusters: Vec<_> = t
+        .clusters
+        .iter()
+        .map(|c| (c.name.as_str(), c.hosts.len()))
+        .collect();
     assert_eq!(clusters, [("cluster-s0", 1), ("cluster-s1", 2)]);
     assert!(t.tree().unwrap_err().to_string().contains("two parts"));
     assert_eq!(t.to_file().clusters.len(), 2);
@@ -557,7 +865,8 @@ fn two_parts_are_two_clusters() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
-    /// Any tree of switches with hosts anywhere is found as it is, whichever ends speak, and in whichever order.
+    /// Any tree of switches with hosts anywhere is found as it is, whichever ends speak, and in
+    /// whichever order.
     #[test]
     fn any_tree_is_found_again(parents in proptest::collection::vec(0usize..100, 0..9), seats in proptest::collection::vec(0usize..100, 1..12),
                                mute in 0usize..100, turn in 0usize..20) {

@@ -1,4 +1,5 @@
-//! Cables between switches, by LLDP and CDP: each end names the other, and the two statements become one link.
+//! Cables between switches, by LLDP and CDP: each end names the other, and the two statements
+//! become one link.
 use super::device::{DeviceTables, Port, show};
 use super::identity::{ListedNode, NeighbourIdentity, NodeDirectory};
 use super::shared_segments::{self, DeniedCables, HostsByPort, SuspectSegment};
@@ -36,7 +37,8 @@ struct TrunkHalf<'d> {
 }
 
 impl EndStatement<'_> {
-    /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), CDP's do. A row on a port that is down contradicts itself.
+    /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), CDP's do. A row on a port that is
+    /// down contradicts itself.
     fn grade(&self) -> LinkGrade {
         match self.protocol {
             _ if self.down => LinkGrade::Ambiguous,
@@ -70,7 +72,8 @@ impl TrunkLink {
     }
 }
 
-/// Every cable between devices, and to those that are named but not asked. What a device says of itself is dropped.
+/// Every cable between devices, and to those that are named but not asked. What a device says of
+/// itself is dropped.
 pub(super) fn trunks(
     devices: &[DeviceTables<'_>],
     directory: &NodeDirectory<'_>,
@@ -83,25 +86,52 @@ pub(super) fn trunks(
     let mut trunks = Vec::new();
     let mut met = BTreeSet::new();
     let mut hosts = HostsByPort::new();
-    let number: HashMap<&str, usize> = devices.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
+    let number: HashMap<&str, usize> = devices
+        .iter()
+        .enumerate()
+        .map(|(i, d)| (d.name, i))
+        .collect();
     for statement in statements {
         let device = &devices[statement.device];
         let row = statement.row.as_ref();
-        let NeighbourStatement { device: at, protocol, down, .. } = *statement;
-        let said = |by| EndStatement { at, port: statement.port.clone(), row, by, protocol, down };
+        let NeighbourStatement {
+            device: at,
+            protocol,
+            down,
+            ..
+        } = *statement;
+        let said = |by| EndStatement {
+            at,
+            port: statement.port.clone(),
+            row,
+            by,
+            protocol,
+            down,
+        };
         let place = DevicePort::new(device.name, &statement.port.name);
         match directory.identify(row) {
-            NeighbourIdentity::Known { node: ListedNode::Switch(name), by } if name != device.name => match number.get(name) {
+            NeighbourIdentity::Known {
+                node: ListedNode::Switch(name),
+                by,
+            } if name != device.name => match number.get(name) {
                 Some(&to) => {
                     let far = devices[to].remote_port(row.port.as_ref(), &row.port_descr);
-                    halves.push(TrunkHalf { said: said(by), to, far });
+                    halves.push(TrunkHalf {
+                        said: said(by),
+                        to,
+                        far,
+                    });
                 }
-                // A switch that was never heard itself is a node all the same, but it cannot deny what is said of it.
+                // A switch that was never heard itself is a node all the same, but it cannot deny
+                // what is said of it.
                 None => {
                     let said = said(by);
                     let grade = said.grade().max(LinkGrade::Inferred);
                     let mut trunk = mute(device, &said, name, grade);
-                    trunk.link.evidence.push(Evidence::Unanswering(name.to_owned()));
+                    trunk
+                        .link
+                        .evidence
+                        .push(Evidence::Unanswering(name.to_owned()));
                     trunks.push(trunk);
                 }
             },
@@ -112,8 +142,14 @@ pub(super) fn trunks(
                     trunks.push(mute(device, &said, &name, said.grade()));
                 }
             }
-            NeighbourIdentity::Known { node: ListedNode::Host(host), .. } => {
-                hosts.entry((device.name.to_owned(), statement.port.name.clone())).or_default().insert(host.to_owned());
+            NeighbourIdentity::Known {
+                node: ListedNode::Host(host),
+                ..
+            } => {
+                hosts
+                    .entry((device.name.to_owned(), statement.port.name.clone()))
+                    .or_default()
+                    .insert(host.to_owned());
                 continue;
             }
             NeighbourIdentity::Known { .. } | NeighbourIdentity::Nobody => continue,
@@ -137,29 +173,50 @@ pub(super) fn trunks(
     );
     shared_segments::report_isolated_ports(devices, denied, &trunks, (&hosts, suspects), found);
     // Whose every cable turned out to be another's is nobody.
-    let ends = trunks.iter().flat_map(|t| [&t.link.a, &t.link.b]).chain(suspects.iter().flat_map(SuspectSegment::names));
+    let ends = trunks
+        .iter()
+        .flat_map(|t| [&t.link.a, &t.link.b])
+        .chain(suspects.iter().flat_map(SuspectSegment::names));
     let ends: BTreeSet<&String> = ends.collect();
-    met.iter().filter(|name| !ends.contains(name)).for_each(|name| drop(found.nodes.remove(name)));
+    met.iter()
+        .filter(|name| !ends.contains(name))
+        .for_each(|name| drop(found.nodes.remove(name)));
     trunks
 }
 
-/// Joins what both ends say: first where the ports agree on both sides, then where one side cannot be told, then
-/// where just one statement is left each way.
-fn pair(devices: &[DeviceTables<'_>], halves: &[TrunkHalf<'_>], denied: &mut DeniedCables) -> Vec<TrunkLink> {
+/// Joins what both ends say: first where the ports agree on both sides, then where one side cannot
+/// be told, then where just one statement is left each way.
+fn pair(
+    devices: &[DeviceTables<'_>],
+    halves: &[TrunkHalf<'_>],
+    denied: &mut DeniedCables,
+) -> Vec<TrunkLink> {
     let mut partner: Vec<Option<usize>> = vec![None; halves.len()];
     let agree = |far: &Option<Port>, port: &Port| far.as_ref() == Some(port);
     let mut between: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
-    halves.iter().enumerate().for_each(|(i, h)| between.entry((h.said.at, h.to)).or_default().push(i));
+    halves
+        .iter()
+        .enumerate()
+        .for_each(|(i, h)| between.entry((h.said.at, h.to)).or_default().push(i));
     for strict in [true, false] {
         for i in 0..halves.len() {
             let a = &halves[i];
             let fits = |b: &TrunkHalf<'_>| {
                 let (there, back) = (agree(&a.far, &b.said.port), agree(&b.far, &a.said.port));
-                if strict { there && back } else { (there && b.far.is_none()) || (back && a.far.is_none()) }
+                if strict {
+                    there && back
+                } else {
+                    (there && b.far.is_none()) || (back && a.far.is_none())
+                }
             };
-            let mut others = between.get(&(a.to, a.said.at)).into_iter().flatten().copied();
+            let mut others = between
+                .get(&(a.to, a.said.at))
+                .into_iter()
+                .flatten()
+                .copied();
             if partner[i].is_none()
-                && let Some(j) = others.find(|&j| j != i && partner[j].is_none() && fits(&halves[j]))
+                && let Some(j) =
+                    others.find(|&j| j != i && partner[j].is_none() && fits(&halves[j]))
             {
                 (partner[i], partner[j]) = (Some(j), Some(i));
             }
@@ -167,7 +224,9 @@ fn pair(devices: &[DeviceTables<'_>], halves: &[TrunkHalf<'_>], denied: &mut Den
     }
     let mut left: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for i in (0..halves.len()).filter(|&i| partner[i].is_none() && halves[i].far.is_none()) {
-        left.entry((halves[i].said.at, halves[i].to)).or_default().push(i);
+        left.entry((halves[i].said.at, halves[i].to))
+            .or_default()
+            .push(i);
     }
     for ((at, to), mine) in &left {
         if let ([i], Some([j])) = (mine.as_slice(), left.get(&(*to, *at)).map(Vec::as_slice)) {
@@ -182,17 +241,38 @@ fn pair(devices: &[DeviceTables<'_>], halves: &[TrunkHalf<'_>], denied: &mut Den
     halves.iter().enumerate().filter_map(trunk).collect()
 }
 
-/// A cable that only one end speaks of. It is not there when the other end's port is down, or when who is named calls itself
-/// otherwise: anybody may announce a switch's identifiers.
-fn one_sided(devices: &[DeviceTables<'_>], half: &TrunkHalf<'_>, denied: &mut DeniedCables) -> Option<TrunkLink> {
+/// A cable that only one end speaks of. It is not there when the other end's port is down, or when
+/// who is named calls itself otherwise: anybody may announce a switch's identifiers.
+fn one_sided(
+    devices: &[DeviceTables<'_>],
+    half: &TrunkHalf<'_>,
+    denied: &mut DeniedCables,
+) -> Option<TrunkLink> {
     let TrunkHalf { said, to, far } = half;
     let (near, other) = (&devices[said.at], &devices[*to]);
-    let (at, protocol) = (DevicePort::new(near.name, &said.port.name), NeighbourProtocol::from(said.protocol));
+    let (at, protocol) = (
+        DevicePort::new(near.name, &said.port.name),
+        NeighbourProtocol::from(said.protocol),
+    );
     let kind = match far.as_ref().filter(|p| other.is_down(p)) {
-        Some(far) => AlarmKind::NamedPortDown { at, named: DevicePort::new(other.name, &far.name), protocol },
+        Some(far) => AlarmKind::NamedPortDown {
+            at,
+            named: DevicePort::new(other.name, &far.name),
+            protocol,
+        },
         None if !other.may_be_called(&said.row.name) => {
-            let (called, by, owner) = (said.row.name.clone(), said.by.clone(), other.name.to_owned());
-            AlarmKind::Impostor { at, called, by, protocol, owner }
+            let (called, by, owner) = (
+                said.row.name.clone(),
+                said.by.clone(),
+                other.name.to_owned(),
+            );
+            AlarmKind::Impostor {
+                at,
+                called,
+                by,
+                protocol,
+                owner,
+            }
         }
         None => return Some(joined(devices, half, None)),
     };
@@ -200,32 +280,76 @@ fn one_sided(devices: &[DeviceTables<'_>], half: &TrunkHalf<'_>, denied: &mut De
     None
 }
 
-fn joined(devices: &[DeviceTables<'_>], half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>) -> TrunkLink {
+fn joined(
+    devices: &[DeviceTables<'_>],
+    half: &TrunkHalf<'_>,
+    back: Option<&TrunkHalf<'_>>,
+) -> TrunkLink {
     let TrunkHalf { said, to, far } = half;
     let (near, other) = (&devices[said.at], &devices[*to]);
     let far = back.map(|b| b.said.port.clone()).or_else(|| far.clone());
-    let far = far.unwrap_or_else(|| Port { name: far_name(said.row), index: None });
+    let far = far.unwrap_or_else(|| Port {
+        name: far_name(said.row),
+        index: None,
+    });
     let mut evidence = vec![said.evidence(near, other.name)];
     match back {
         Some(b) => evidence.push(b.said.evidence(other, near.name)),
-        None => evidence.push(Evidence::NotNamedBack { device: other.name.to_owned(), other: near.name.to_owned() }),
+        None => evidence.push(Evidence::NotNamedBack {
+            device: other.name.to_owned(),
+            other: near.name.to_owned(),
+        }),
     }
     let rates = [near.rate(&said.port), other.rate(&far)];
-    let grade = said.grade().max(back.map_or(LinkGrade::Certain, |b| b.said.grade()));
+    let grade = said
+        .grade()
+        .max(back.map_or(LinkGrade::Certain, |b| b.said.grade()));
     // One statement by LLDP is enough, whatever the other end says by CDP.
-    let sure = [Some(said), back.map(|b| &b.said)].into_iter().flatten().any(|s| s.protocol == Protocol::Lldp);
-    let grade = if sure && grade == LinkGrade::Inferred { LinkGrade::Certain } else { grade };
+    let sure = [Some(said), back.map(|b| &b.said)]
+        .into_iter()
+        .flatten()
+        .any(|s| s.protocol == Protocol::Lldp);
+    let grade = if sure && grade == LinkGrade::Inferred {
+        LinkGrade::Certain
+    } else {
+        grade
+    };
     // Who hears others by LLDP would hear this one, too: somebody else may speak in its name.
-    let unheard = back.is_none() && !other.stale() && other.lldp().is_some_and(|l| !l.neighbours.is_empty());
-    let grade = if unheard { grade.max(LinkGrade::Inferred) } else { grade };
-    cable([(near.name, said.port.clone()), (other.name, far)], rates, grade, evidence, back.is_some())
+    let unheard =
+        back.is_none() && !other.stale() && other.lldp().is_some_and(|l| !l.neighbours.is_empty());
+    let grade = if unheard {
+        grade.max(LinkGrade::Inferred)
+    } else {
+        grade
+    };
+    cable(
+        [(near.name, said.port.clone()), (other.name, far)],
+        rates,
+        grade,
+        evidence,
+        back.is_some(),
+    )
 }
 
 /// A cable to somebody who was never heard.
-fn mute(device: &DeviceTables<'_>, said: &EndStatement<'_>, name: &str, grade: LinkGrade) -> TrunkLink {
-    let far = Port { name: far_name(said.row), index: None };
+fn mute(
+    device: &DeviceTables<'_>,
+    said: &EndStatement<'_>,
+    name: &str,
+    grade: LinkGrade,
+) -> TrunkLink {
+    let far = Port {
+        name: far_name(said.row),
+        index: None,
+    };
     let rates = [device.rate(&said.port), None];
-    cable([(device.name, said.port.clone()), (name, far)], rates, grade, vec![said.evidence(device, name)], false)
+    cable(
+        [(device.name, said.port.clone()), (name, far)],
+        rates,
+        grade,
+        vec![said.evidence(device, name)],
+        false,
+    )
 }
 
 pub(super) fn cable(
@@ -253,7 +377,10 @@ pub(super) fn cable(
 }
 
 fn far_name(row: &LldpNeighbour) -> String {
-    row.port.as_ref().map(show).unwrap_or_else(|| row.port_descr.clone())
+    row.port
+        .as_ref()
+        .map(show)
+        .unwrap_or_else(|| row.port_descr.clone())
 }
 
 /// The slower end's rate.

@@ -13,7 +13,8 @@ pub enum Credential {
     User(SnmpUser),
 }
 
-/// An SNMPv3 user. Without `auth` messages are neither signed nor encrypted, without `priv` only signed.
+/// An SNMPv3 user. Without `auth` messages are neither signed nor encrypted, without `priv` only
+/// signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnmpUser {
     /// Its security name.
@@ -58,8 +59,9 @@ pub enum AuthProtocol {
     Sha512,
 }
 
-/// Ciphers for privacy: CFB-AES-128 (RFC 3826) and the longer AES keys vendors offer, with either way in use to
-/// stretch the key (Blumenthal's draft, or Reeder's as Cisco does). CBC-DES is left out: it protects nothing.
+/// Ciphers for privacy: CFB-AES-128 (RFC 3826) and the longer AES keys vendors offer, with either
+/// way in use to stretch the key (Blumenthal's draft, or Reeder's as Cisco does). CBC-DES is left
+/// out: it protects nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names are the protocols'")]
@@ -112,7 +114,9 @@ impl<'de> Deserialize<'de> for SnmpVersion {
                 match text {
                     "2c" | "v2c" => Ok(SnmpVersion::V2c),
                     "3" | "v3" => Ok(SnmpVersion::V3),
-                    _ => Err(E::custom(format!("SNMP version \"{text}\": expected 2c or 3"))),
+                    _ => Err(E::custom(format!(
+                        "SNMP version \"{text}\": expected 2c or 3"
+                    ))),
                 }
             }
         }
@@ -120,27 +124,51 @@ impl<'de> Deserialize<'de> for SnmpVersion {
     }
 }
 
-/// A problem of reading below `snmp:`, told without a word of what stands there: the reader's own text quotes values and
-/// keys, and either may be a secret in the wrong place. `None`: the problem is elsewhere.
+/// A problem of reading below `snmp:`, told without a word of what stands there: the reader's own
+/// text quotes values and keys, and either may be a secret in the wrong place. `None`: the problem
+/// is elsewhere.
 pub(super) fn unquoted(problem: &str) -> Option<String> {
-    let rest = problem.strip_prefix("snmp").filter(|rest| rest.starts_with([':', '.', '[']))?;
+    let rest = problem
+        .strip_prefix("snmp")
+        .filter(|rest| rest.starts_with([':', '.', '[']))?;
     // The reader puts the path of keys before its text.
     let path = rest.split_once(": ").map_or(rest, |(path, _)| path);
     let keys: Vec<&str> = path.split(['.', '[']).skip(1).collect();
     let (place, expected) = match keys.get(1..).unwrap_or_default() {
-        _ if keys.is_empty() => ("credentials", "a map of names, like default: {version: 2c, community: NAME}"),
+        _ if keys.is_empty() => (
+            "credentials",
+            "a map of names, like default: {version: 2c, community: NAME}",
+        ),
         ["version", ..] => ("credential, version", "2c or 3"),
         ["user", ..] => ("credential, user", "a name"),
-        ["auth", "protocol", ..] => ("credential, auth protocol", "one of md5, sha, sha224, sha256, sha384, sha512"),
-        ["priv", "protocol", ..] => ("credential, priv protocol", "one of aes, aes192, aes256, aes192-cisco, aes256-cisco"),
+        ["auth", "protocol", ..] => (
+            "credential, auth protocol",
+            "one of md5, sha, sha224, sha256, sha384, sha512",
+        ),
+        ["priv", "protocol", ..] => (
+            "credential, priv protocol",
+            "one of aes, aes192, aes256, aes192-cisco, aes256-cisco",
+        ),
         ["community", ..] => ("credential, community", SECRET),
         ["auth", "key", ..] => ("credential, auth key", SECRET),
         ["priv", "key", ..] => ("credential, priv key", SECRET),
-        ["auth", ..] => ("credential, auth", "a map like {protocol: sha256, key: {env: NAME}}"),
-        ["priv", ..] => ("credential, priv", "a map like {protocol: aes, key: {env: NAME}}"),
-        _ => ("credential", "a map like {version: 2c, community: NAME} or {version: 3, user: NAME, auth: …, priv: …}"),
+        ["auth", ..] => (
+            "credential, auth",
+            "a map like {protocol: sha256, key: {env: NAME}}",
+        ),
+        ["priv", ..] => (
+            "credential, priv",
+            "a map like {protocol: aes, key: {env: NAME}}",
+        ),
+        _ => (
+            "credential",
+            "a map like {version: 2c, community: NAME} or \
+             {version: 3, user: NAME, auth: …, priv: …}",
+        ),
     };
-    Some(format!("snmp, {place}: expected {expected}; what stands there is not shown"))
+    Some(format!(
+        "snmp, {place}: expected {expected}; what stands there is not shown"
+    ))
 }
 
 /// How a secret is written.
@@ -150,12 +178,15 @@ impl Credential {
     /// A key that no agent accepts, as far as it is known yet.
     pub(super) fn weakness(&self) -> Option<String> {
         let short = |what: &str, key: &Secret| {
-            key.expose().filter(|k| k.len() < 8).map(|_| format!("{what} key: expected at least 8 characters (RFC 3414, 11.2)"))
+            key.expose()
+                .filter(|k| k.len() < 8)
+                .map(|_| format!("{what} key: expected at least 8 characters (RFC 3414, 11.2)"))
         };
         match self {
-            Credential::Community(community) => {
-                community.expose().filter(|c| c.is_empty()).map(|_| "community: expected a text, found an empty one".to_owned())
-            }
+            Credential::Community(community) => community
+                .expose()
+                .filter(|c| c.is_empty())
+                .map(|_| "community: expected a text, found an empty one".to_owned()),
             Credential::User(user) => {
                 let auth = user.auth.as_ref().and_then(|a| short("auth", &a.key));
                 auth.or_else(|| user.privacy.as_ref().and_then(|p| short("priv", &p.key)))
@@ -169,21 +200,52 @@ impl TryFrom<CredentialFields> for Credential {
 
     fn try_from(stated: CredentialFields) -> Result<Credential, String> {
         let credential = match stated {
-            CredentialFields { version: SnmpVersion::V2c, community: Some(community), user: None, auth: None, privacy: None } => {
-                Credential::Community(community)
-            }
-            CredentialFields { version: SnmpVersion::V2c, community: None, .. } => {
+            CredentialFields {
+                version: SnmpVersion::V2c,
+                community: Some(community),
+                user: None,
+                auth: None,
+                privacy: None,
+            } => Credential::Community(community),
+            CredentialFields {
+                version: SnmpVersion::V2c,
+                community: None,
+                ..
+            } => {
                 return Err("version 2c: expected community: NAME".to_owned());
             }
-            CredentialFields { version: SnmpVersion::V2c, .. } => {
-                return Err("version 2c: takes a community; user, auth and priv are for version 3".to_owned());
+            CredentialFields {
+                version: SnmpVersion::V2c,
+                ..
+            } => {
+                return Err(
+                    "version 2c: takes a community; user, auth and priv are for version 3"
+                        .to_owned(),
+                );
             }
-            CredentialFields { community: Some(_), .. } => return Err("version 3: takes a user; community is for version 2c".to_owned()),
-            CredentialFields { user: None, .. } => return Err("version 3: expected user: NAME".to_owned()),
-            CredentialFields { auth: None, privacy: Some(_), .. } => {
+            CredentialFields {
+                community: Some(_), ..
+            } => return Err("version 3: takes a user; community is for version 2c".to_owned()),
+            CredentialFields { user: None, .. } => {
+                return Err("version 3: expected user: NAME".to_owned());
+            }
+            CredentialFields {
+                auth: None,
+                privacy: Some(_),
+                ..
+            } => {
                 return Err("version 3: priv needs auth too (RFC 3414, 1.4.3)".to_owned());
             }
-            CredentialFields { user: Some(name), auth, privacy, .. } => Credential::User(SnmpUser { name, auth, privacy }),
+            CredentialFields {
+                user: Some(name),
+                auth,
+                privacy,
+                ..
+            } => Credential::User(SnmpUser {
+                name,
+                auth,
+                privacy,
+            }),
         };
         credential.weakness().map_or(Ok(credential), Err)
     }
@@ -192,12 +254,20 @@ impl TryFrom<CredentialFields> for Credential {
 impl From<Credential> for CredentialFields {
     fn from(credential: Credential) -> CredentialFields {
         match credential {
-            Credential::Community(c) => {
-                CredentialFields { version: SnmpVersion::V2c, community: Some(c), user: None, auth: None, privacy: None }
-            }
-            Credential::User(u) => {
-                CredentialFields { version: SnmpVersion::V3, community: None, user: Some(u.name), auth: u.auth, privacy: u.privacy }
-            }
+            Credential::Community(c) => CredentialFields {
+                version: SnmpVersion::V2c,
+                community: Some(c),
+                user: None,
+                auth: None,
+                privacy: None,
+            },
+            Credential::User(u) => CredentialFields {
+                version: SnmpVersion::V3,
+                community: None,
+                user: Some(u.name),
+                auth: u.auth,
+                privacy: u.privacy,
+            },
         }
     }
 }

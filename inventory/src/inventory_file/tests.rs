@@ -25,18 +25,29 @@ fn reads_what_the_operator_writes() {
     let i = Inventory::parse("i.yaml", GOOD).unwrap();
     assert_eq!(i.switches["s0"].address, "10.78.1.1:161".parse().unwrap());
     assert_eq!(i.switches["s1"].address, "10.78.1.2:1161".parse().unwrap());
-    assert!(matches!(i.credential(&i.switches["s0"]), Some(Credential::Community(c)) if c.expose() == Some("public")));
-    assert!(matches!(i.credential(&i.switches["s1"]), Some(Credential::User(u)) if u.name == "mon" && u.privacy.is_some()));
+    assert!(
+        matches!(i.credential(&i.switches["s0"]), Some(Credential::Community(c)) if c.expose() == Some("public"))
+    );
+    assert!(
+        matches!(i.credential(&i.switches["s1"]), Some(Credential::User(u)) if u.name == "mon" && u.privacy.is_some())
+    );
     assert_eq!((i.hosts["n0"].ranks, i.hosts["n1"].ranks), (None, Some(2)));
-    assert_eq!((i.timing.hold_down, i.timing.poll, i.timing.retries), (Duration::from_secs(1), Duration::from_millis(250), 2));
+    assert_eq!(
+        (i.timing.hold_down, i.timing.poll, i.timing.retries),
+        (Duration::from_secs(1), Duration::from_millis(250), 2)
+    );
     let list = Inventory::parse(
         "i.yaml",
-        &GOOD.replace("hosts: {n0: {}, n1: {mac: \"02:00:00:00:00:01\", address: 10.77.0.2, ranks: 2}}", "hosts: [n0, n1]"),
+        &GOOD.replace(
+            "hosts: {n0: {}, n1: {mac: \"02:00:00:00:00:01\", address: 10.77.0.2, ranks: 2}}",
+            "hosts: [n0, n1]",
+        ),
     );
     assert_eq!(list.unwrap().hosts.keys().collect::<Vec<_>>(), ["n0", "n1"]);
     let bare = Inventory::parse(
         "i.yaml",
-        "switches: {s0: {address: fd00::1}}\nsnmp: {default: {version: 2c, community: a}}\nhosts:\n  n0:\n  n1:\n",
+        "switches: {s0: {address: fd00::1}}\nsnmp: \
+         {default: {version: 2c, community: a}}\nhosts:\n  n0:\n  n1:\n",
     );
     assert_eq!(bare.unwrap().hosts["n1"], InventoryHost::default());
 }
@@ -45,58 +56,150 @@ fn reads_what_the_operator_writes() {
 fn writes_itself_without_secrets() {
     let i = Inventory::parse("i.yaml", GOOD).unwrap();
     let text = serde_yaml::to_string(&i).unwrap();
-    assert!(!text.contains("public") && !text.contains("pass12") && text.contains("250ms"), "{text}");
+    assert!(
+        !text.contains("public") && !text.contains("pass12") && text.contains("250ms"),
+        "{text}"
+    );
     assert!(!format!("{i:?}").contains("pass12"));
     let again = Inventory::parse("i.yaml", &text).unwrap();
-    assert_eq!((again.switches, again.hosts, again.timing, again.clusters), (i.switches, i.hosts, i.timing, i.clusters));
-    assert_eq!((again.routers, again.unmanaged, again.links), (i.routers, i.unmanaged, i.links));
+    assert_eq!(
+        (again.switches, again.hosts, again.timing, again.clusters),
+        (i.switches, i.hosts, i.timing, i.clusters)
+    );
+    assert_eq!(
+        (again.routers, again.unmanaged, again.links),
+        (i.routers, i.unmanaged, i.links)
+    );
 }
 
 #[test]
 fn names_file_line_and_expectation() {
     for (from, to, line, hint) in [
-        ("s0: {address: 10.78.1.1}", "s0: {adress: 10.78.1.1}", 3, "address"),
+        (
+            "s0: {address: 10.78.1.1}",
+            "s0: {adress: 10.78.1.1}",
+            3,
+            "address",
+        ),
         ("10.78.1.1}", "switch-one}", 3, "expected an IP address"),
         ("10.78.1.2:1161", "10.78.1.1", 4, "is that of switch \"s0\""),
         ("s1: {address", "s0: {address", 4, "\"s0\" declared twice"),
-        ("snmp: secure", "snmp: secret", 4, "unknown credential \"secret\"; known under snmp: default, secure"),
+        (
+            "snmp: secure",
+            "snmp: secret",
+            4,
+            "unknown credential \"secret\"; known under snmp: default, secure",
+        ),
         ("community: public", "comunity: public", 6, "community"),
         ("version: 2c", "version: 1", 6, "expected 2c or 3"),
         ("community: public", "community: 815", 6, "quotes"),
         ("sha256", "sha257", 7, "sha256"),
         ("authpass12", "short", 7, "at least 8"),
-        ("auth: {protocol: sha256, key: authpass12}, ", "", 7, "priv needs auth"),
-        ("n0: {}", "n0: {mac: \"02:00:00:00:00:01\"}", 8, "host \"n1\": MAC address 02:00:00:00:00:01 is claimed by host \"n0\""),
-        ("n0: {}", "n0: {mac: \"02:00:00:00:00\"}", 8, "six hexadecimal octets"),
+        (
+            "auth: {protocol: sha256, key: authpass12}, ",
+            "",
+            7,
+            "priv needs auth",
+        ),
+        (
+            "n0: {}",
+            "n0: {mac: \"02:00:00:00:00:01\"}",
+            8,
+            "host \"n1\": MAC address 02:00:00:00:00:01 is claimed by host \"n0\"",
+        ),
+        (
+            "n0: {}",
+            "n0: {mac: \"02:00:00:00:00\"}",
+            8,
+            "six hexadecimal octets",
+        ),
         ("n0: {}", "n1: {}", 8, "\"n1\" declared twice"),
         ("n0: {}", "s1: {}", 8, "a switch has this name"),
         ("n0: {}", "n0: {ranks: 0}", 8, "expected 1 to 65536"),
-        ("n0: {}", "n0: {address: 224.0.0.5}", 8, "host \"n0\": address 224.0.0.5: a multicast address; expected the host's own"),
-        ("n0: {}", "n0: {address: 255.255.255.255}", 8, "a broadcast address"),
-        ("n0: {}", "n0: {address: \"::\"}", 8, "a network's own address"),
+        (
+            "n0: {}",
+            "n0: {address: 224.0.0.5}",
+            8,
+            "host \"n0\": address 224.0.0.5: a multicast address; expected the host's own",
+        ),
+        (
+            "n0: {}",
+            "n0: {address: 255.255.255.255}",
+            8,
+            "a broadcast address",
+        ),
+        (
+            "n0: {}",
+            "n0: {address: \"::\"}",
+            8,
+            "a network's own address",
+        ),
         ("250ms", "250", 9, "500ms"),
         ("250ms", "0s", 9, "timing poll"),
         ("0.0.0.0:162", "everywhere", 10, "socket address"),
-        ("east: [n1]", "east: [n7]", 11, "cluster \"east\": unknown host \"n7\""),
-        ("east: [n1]", "east: [n0]", 11, "host \"n0\" is in cluster \"west\" already"),
+        (
+            "east: [n1]",
+            "east: [n7]",
+            11,
+            "cluster \"east\": unknown host \"n7\"",
+        ),
+        (
+            "east: [n1]",
+            "east: [n0]",
+            11,
+            "host \"n0\" is in cluster \"west\" already",
+        ),
         ("east: [n1]", "west: [n1]", 11, "\"west\" declared twice"),
         ("east: [n1]", "e/st: [n1]", 11, "1 to 64 letters"),
         ("[r0]", "[n0]", 12, "routers: name \"n0\" is taken"),
         ("[u0]", "[r0]", 13, "unmanaged: name \"r0\" is taken"),
-        ("a: s0, a_port", "a: n0, a_port", 14, "link n0-s1: \"n0\" is none of switches, routers and unmanaged; a host comes second"),
+        (
+            "a: s0, a_port",
+            "a: n0, a_port",
+            14,
+            "link n0-s1: \"n0\" is none of switches, routers and unmanaged; a host comes second",
+        ),
         ("b: n1}", "b: n7}", 14, "link u0-n7: \"n7\" is none of"),
         ("b: n1}", "b: u0}", 14, "both ends are the same"),
-        ("a_port: swp2, b: u0", "a_port: swp1, b: u0", 14, "link s1-u0: \"s1\" swp1 is an end of another link"),
-        ("{a: r0, b: s0}", "{a: r0, b: n1}", 14, "\"n1\"  is an end of another link"),
-        ("state: blocked", "state: unknown", 14, "expected forwarding or blocked"),
-        ("a_port: swp2", "a_port: \"\\e\"", 14, "all of which can be seen"),
+        (
+            "a_port: swp2, b: u0",
+            "a_port: swp1, b: u0",
+            14,
+            "link s1-u0: \"s1\" swp1 is an end of another link",
+        ),
+        (
+            "{a: r0, b: s0}",
+            "{a: r0, b: n1}",
+            14,
+            "\"n1\"  is an end of another link",
+        ),
+        (
+            "state: blocked",
+            "state: unknown",
+            14,
+            "expected forwarding or blocked",
+        ),
+        (
+            "a_port: swp2",
+            "a_port: \"\\e\"",
+            14,
+            "all of which can be seen",
+        ),
     ] {
         assert!(GOOD.contains(from), "{from}");
         let message = error(&GOOD.replace(from, to));
-        assert!(message.starts_with(&format!("i.yaml:{line}: ")) && message.contains(hint), "{to}: {message}");
-        assert!(!message.contains("pass12") && message.ends_with("file ignored"), "{message}");
+        assert!(
+            message.starts_with(&format!("i.yaml:{line}: ")) && message.contains(hint),
+            "{to}: {message}"
+        );
+        assert!(
+            !message.contains("pass12") && message.ends_with("file ignored"),
+            "{message}"
+        );
     }
-    assert!(error("switches: {s0: {address: 10.0.0.1}}").contains("unknown credential \"default\""));
+    assert!(
+        error("switches: {s0: {address: 10.0.0.1}}").contains("unknown credential \"default\"")
+    );
     assert!(error("switches: {}").contains("at least one"));
     assert!(error("switches: [").starts_with("i.yaml:"));
     assert!(error("hosts: [n0, n0]\nswitches: {}").contains("\"n0\" declared twice"));
@@ -114,26 +217,68 @@ fn what_stands_where_secrets_do_is_never_shown() {
         ("{default: [MySecret]}", credential),
         ("{default: {MySecret: {}}}", credential),
         ("{default: {version: 2c, MySecret}}", credential),
-        ("{default: {version: 2c, community: a, MySecret: 1}}", credential),
-        ("{default: {version: 2c, community: a}, default: MySecret}", whole),
+        (
+            "{default: {version: 2c, community: a, MySecret: 1}}",
+            credential,
+        ),
+        (
+            "{default: {version: 2c, community: a}, default: MySecret}",
+            whole,
+        ),
         ("{default: {community: MySecret}}", credential),
         ("{default: {version: MySecret}}", "2c or 3"),
         ("{default: {version: 2c, community: {MySecret: a}}}", secret),
-        ("{default: {version: 2c, community: {env: {MySecret: a}}}}", secret),
+        (
+            "{default: {version: 2c, community: {env: {MySecret: a}}}}",
+            secret,
+        ),
         ("{default: {version: 2c, community: 4711}}", secret),
         ("{default: {version: 3, user: [MySecret]}}", "a name"),
-        ("{default: {version: 3, user: u, auth: MySecret}}", "a map like {protocol: sha256, key: {env: NAME}}"),
-        ("{default: {version: 3, user: u, auth: {protocol: MySecret}}}", "one of md5, sha, sha224, sha256, sha384, sha512"),
-        ("{default: {version: 3, user: u, auth: {protocol: sha, key: [MySecret]}}}", secret),
-        ("{default: {version: 3, user: u, priv: MySecret}}", "a map like {protocol: aes, key: {env: NAME}}"),
-        ("{default: {version: 3, user: u, priv: {MySecret: a}}}", "a map like {protocol: aes, key: {env: NAME}}"),
-        ("{default: {version: 3, user: u, priv: {protocol: MySecret}}}", "one of aes, aes192, aes256, aes192-cisco, aes256-cisco"),
-        ("{default: {version: 3, user: u, priv: {protocol: aes, key: {env: [}}}}", secret),
+        (
+            "{default: {version: 3, user: u, auth: MySecret}}",
+            "a map like {protocol: sha256, key: {env: NAME}}",
+        ),
+        (
+            "{default: {version: 3, user: u, auth: {protocol: MySecret}}}",
+            "one of md5, sha, sha224, sha256, sha384, sha512",
+        ),
+        (
+            "{default: {version: 3, user: u, auth: {protocol: sha, key: [MySecret]}}}",
+            secret,
+        ),
+        (
+            "{default: {version: 3, user: u, priv: MySecret}}",
+            "a map like {protocol: aes, key: {env: NAME}}",
+        ),
+        (
+            "{default: {version: 3, user: u, priv: {MySecret: a}}}",
+            "a map like {protocol: aes, key: {env: NAME}}",
+        ),
+        (
+            "{default: {version: 3, user: u, priv: {protocol: MySecret}}}",
+            "one of aes, aes192, aes256, aes192-cisco, aes256-cisco",
+        ),
+        (
+            "{default: {version: 3, user: u, priv: {protocol: aes, key: {env: [}}}}",
+            secret,
+        ),
     ] {
-        let message = error(&format!("switches: {{s0: {{address: 10.0.0.1}}}}\nsnmp: {snmp}\n"));
-        assert!(!message.contains("MySecret") && !message.contains("4711"), "{message}");
-        assert!(message.starts_with("i.yaml:2: snmp, ") && message.contains(&format!("expected {expected}")), "{snmp}: {message}");
-        assert!(message.ends_with("; what stands there is not shown; file ignored"), "{message}");
+        let message = error(&format!(
+            "switches: {{s0: {{address: 10.0.0.1}}}}\nsnmp: {snmp}\n"
+        ));
+        assert!(
+            !message.contains("MySecret") && !message.contains("4711"),
+            "{message}"
+        );
+        assert!(
+            message.starts_with("i.yaml:2: snmp, ")
+                && message.contains(&format!("expected {expected}")),
+            "{snmp}: {message}"
+        );
+        assert!(
+            message.ends_with("; what stands there is not shown; file ignored"),
+            "{message}"
+        );
     }
 }
 
@@ -142,19 +287,36 @@ fn what_is_expected_is_named_as_it_is_written() {
     for (text, expected) in [
         ("everything", "a map with switches, snmp and hosts"),
         ("switches: {s0: 10.0.0.1}", "a map like {address: 10.0.0.1}"),
-        ("switches: {}\nhosts: {n0: 10.0.0.1}", "a map like {mac: \"02:00:00:00:00:01\"}"),
-        ("switches: {}\ntiming: fast", "a map like {poll: 500ms, full: 60s}"),
-        ("switches: {}\ntraps: 0.0.0.0:162", "a map like {listen: \"0.0.0.0:162\"}"),
-        ("switches: {}\nlinks: [s0-s1]", "a map like {a: s0, a_port: swp1, b: s1}"),
+        (
+            "switches: {}\nhosts: {n0: 10.0.0.1}",
+            "a map like {mac: \"02:00:00:00:00:01\"}",
+        ),
+        (
+            "switches: {}\ntiming: fast",
+            "a map like {poll: 500ms, full: 60s}",
+        ),
+        (
+            "switches: {}\ntraps: 0.0.0.0:162",
+            "a map like {listen: \"0.0.0.0:162\"}",
+        ),
+        (
+            "switches: {}\nlinks: [s0-s1]",
+            "a map like {a: s0, a_port: swp1, b: s1}",
+        ),
     ] {
         let message = error(text);
-        assert!(message.contains(&format!("expected {expected};")) && !message.contains("struct"), "{text}: {message}");
+        assert!(
+            message.contains(&format!("expected {expected};")) && !message.contains("struct"),
+            "{text}: {message}"
+        );
     }
 }
 
 #[test]
 fn secrets_come_from_elsewhere() {
-    let text = GOOD.replace("key: authpass12", "key: {env: AUTH}").replace("community: public", "community: {file: /c}");
+    let text = GOOD
+        .replace("key: authpass12", "key: {env: AUTH}")
+        .replace("community: public", "community: {file: /c}");
     let read = |place: SecretLocation<'_>| match place {
         SecretLocation::Env("AUTH") => Ok("12345678".to_owned()),
         SecretLocation::File("/c") => Ok("private\n".to_owned()),
@@ -162,12 +324,18 @@ fn secrets_come_from_elsewhere() {
     };
     let mut i = Inventory::parse("i.yaml", &text).unwrap();
     i.resolve_secrets(read).unwrap();
-    assert!(matches!(&i.snmp["default"], Credential::Community(c) if c.expose() == Some("private")));
+    assert!(
+        matches!(&i.snmp["default"], Credential::Community(c) if c.expose() == Some("private"))
+    );
     let mut i = Inventory::parse("i.yaml", &text).unwrap();
     assert_eq!(
         i.resolve_secrets(|_| Ok("short".to_owned())).unwrap_err(),
         "credential \"secure\": auth key: expected at least 8 characters (RFC 3414, 11.2)"
     );
     let mut i = Inventory::parse("i.yaml", &text).unwrap();
-    assert_eq!(i.resolve_secrets(|_| Err("not set".to_owned())).unwrap_err(), "credential \"default\": file /c: not set");
+    assert_eq!(
+        i.resolve_secrets(|_| Err("not set".to_owned()))
+            .unwrap_err(),
+        "credential \"default\": file /c: not set"
+    );
 }

@@ -1,11 +1,19 @@
-//! How deep brackets are nested in a text, as libyaml sees it: those in quotes, comments and texts do not count.
+//! How deep brackets are nested in a text, as libyaml sees it: those in quotes, comments and texts
+//! do not count.
 //!
 //! Where libyaml would find an error, anything may be counted: it reads no further there.
 
 /// The line, from 1, on which brackets are nested deeper than `most` for the first time.
 pub(super) fn line_nested_deeper(text: &str, most: usize) -> Option<usize> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut scanner = BracketScanner { rest: text, line: 1, column: 0, depth: 0, blocks: Vec::new(), key: None };
+    let mut scanner = BracketScanner {
+        rest: text,
+        line: 1,
+        column: 0,
+        depth: 0,
+        blocks: Vec::new(),
+        key: None,
+    };
     while let Some(c) = scanner.peek() {
         scanner.token(c);
         if scanner.depth > most {
@@ -65,7 +73,9 @@ impl BracketScanner<'_> {
 
     /// `---` or `...`, between documents.
     fn at_marker(&self) -> bool {
-        self.column == 0 && (self.rest.starts_with("---") || self.rest.starts_with("...")) && self.blank_after(3)
+        self.column == 0
+            && (self.rest.starts_with("---") || self.rest.starts_with("..."))
+            && self.blank_after(3)
     }
 
     fn token(&mut self, c: char) {
@@ -85,7 +95,11 @@ impl BracketScanner<'_> {
         let column = self.column;
         let flow = self.depth > 0;
         if matches!(c, '-' | '?' | ':') && (self.blank_after(1) || (flow && c != '-')) {
-            let at = if c == ':' { self.key.unwrap_or(column) } else { column };
+            let at = if c == ':' {
+                self.key.unwrap_or(column)
+            } else {
+                column
+            };
             if !flow && self.blocks.last().is_none_or(|last| *last < at) {
                 self.blocks.push(at);
             }
@@ -144,7 +158,9 @@ impl BracketScanner<'_> {
                 if self.peek() == Some('#') || self.at_marker() || !(flow || indented) {
                     return;
                 }
-            } else if (c == ':' && self.blank_after(1)) || (flow && matches!(c, ',' | '[' | ']' | '{' | '}')) {
+            } else if (c == ':' && self.blank_after(1))
+                || (flow && matches!(c, ',' | '[' | ']' | '{' | '}'))
+            {
                 return;
             } else {
                 self.bump();
@@ -156,7 +172,11 @@ impl BracketScanner<'_> {
     fn lines(&mut self) {
         let least = self.blocks.last().map_or(0, |block| block + 1);
         let header = self.rest.split(is_break).next().unwrap_or_default();
-        let stated = header[1..].chars().take(2).find_map(|c| c.to_digit(10)).filter(|n| *n > 0);
+        let stated = header[1..]
+            .chars()
+            .take(2)
+            .find_map(|c| c.to_digit(10))
+            .filter(|n| *n > 0);
         self.bump_while(|c| !is_break(c));
         let mut indent = stated.map(|n| self.blocks.last().copied().unwrap_or(0) + n as usize);
         let mut widest = 0;
@@ -187,7 +207,9 @@ mod tests {
     use serde_yaml::Value;
 
     fn depth(text: &str) -> usize {
-        (0..).find(|most| line_nested_deeper(text, *most).is_none()).unwrap()
+        (0..)
+            .find(|most| line_nested_deeper(text, *most).is_none())
+            .unwrap()
     }
 
     #[test]
@@ -195,9 +217,15 @@ mod tests {
         for (text, wanted) in [
             ("", 0),
             ("a: [b, {c: [d]}, [e]]\nf: [g]", 3),
-            ("# [[[\na: '[[[' # [[[\nb: \"[\\\"[[\"\nc: it's [[ one\nd: x#[[[\ne: [x]", 1),
+            (
+                "# [[[\na: '[[[' # [[[\nb: \"[\\\"[[\"\nc: it's [[ one\nd: x#[[[\ne: [x]",
+                1,
+            ),
             ("a: 'it''s [[[\n  [[['\nb: [\"\\\\\", '\\', [x]]", 2),
-            ("a: |\n  'it\n\n   [[\n  \"\nb: [x]\nc: >2-\n    [[\n  '[[\nd: [[x]]", 2),
+            (
+                "a: |\n  'it\n\n   [[\n  \"\nb: [x]\nc: >2-\n    [[\n  '[[\nd: [[x]]",
+                2,
+            ),
             ("- a: |\n    [[\n- b: |\n\n   [[[\n- [x]", 1),
             ("a: b\n  'c [[[\n  \"d\ne: [[x]]", 2),
             ("a:\n  b\n  'c\nd: [[x]]", 2),
@@ -219,29 +247,47 @@ mod tests {
     fn levels(value: &Value) -> usize {
         match value {
             Value::Sequence(list) => 1 + list.iter().map(levels).max().unwrap_or(0),
-            Value::Mapping(map) => 1 + map.iter().map(|(key, value)| levels(key).max(levels(value))).max().unwrap_or(0),
+            Value::Mapping(map) => {
+                1 + map
+                    .iter()
+                    .map(|(key, value)| levels(key).max(levels(value)))
+                    .max()
+                    .unwrap_or(0)
+            }
             _ => 0,
         }
     }
 
-    /// Texts drawn of everything that means something: what the parser finds nested in brackets is counted. A pair without braces of its own
-    /// is a map within a list, so a bracket makes two levels at most; without `-`, `?` and lines nothing but brackets does.
+    /// Texts drawn of everything that means something: what the parser finds nested in brackets is
+    /// counted. A pair without braces of its own is a map within a list, so a bracket makes two
+    /// levels at most; without `-`, `?` and lines nothing but brackets does.
     #[test]
     fn no_text_hides_brackets() {
-        let pieces =
-            ["[", "]", "{", "}", "'", "\"", "a", " ", ", ", ": ", ":", "#", " #", "\\", "!", "&a ", "|", "\u{85}", "\n", "%", "]]", "[["];
+        let pieces = [
+            "[", "]", "{", "}", "'", "\"", "a", " ", ", ", ": ", ":", "#", " #", "\\", "!", "&a ",
+            "|", "\u{85}", "\n", "%", "]]", "[[",
+        ];
         let mut state = 7_u64;
         let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize
         };
         let mut read = 0;
         for _ in 0..200_000 {
-            let text: String = (0..2 + draw() % 10).map(|_| pieces[draw() % pieces.len()]).collect();
-            let Ok(value) = serde_yaml::from_str::<Value>(&text) else { continue };
+            let text: String = (0..2 + draw() % 10)
+                .map(|_| pieces[draw() % pieces.len()])
+                .collect();
+            let Ok(value) = serde_yaml::from_str::<Value>(&text) else {
+                continue;
+            };
             read += usize::from(levels(&value) > 1);
             // One more for a map without braces around everything.
-            assert!(levels(&value) <= 2 * depth(&text) + 1, "{text:?}: {value:?}");
+            assert!(
+                levels(&value) <= 2 * depth(&text) + 1,
+                "{text:?}: {value:?}"
+            );
         }
         assert!(read > 100, "{read}");
     }

@@ -31,37 +31,81 @@ pub(crate) struct DemoCluster {
 
 impl DemoCluster {
     /// Brings the lab up.
-    pub(crate) fn up(name: &str, file: TopologyFile, mpi: Mpi, bench: BenchProgram) -> anyhow::Result<DemoCluster> {
+    pub(crate) fn up(
+        name: &str,
+        file: TopologyFile,
+        mpi: Mpi,
+        bench: BenchProgram,
+    ) -> anyhow::Result<DemoCluster> {
         let program = std::env::current_exe().context("the path of this program")?;
         let lab = Lab::up(name, &file, LabOptions::default(), &program)?;
         let logs = lab.dir();
-        Ok(DemoCluster { file, lab, program, mpi, bench, logs, daemon: None, job: None, is_up: true })
+        Ok(DemoCluster {
+            file,
+            lab,
+            program,
+            mpi,
+            bench,
+            logs,
+            daemon: None,
+            job: None,
+            is_up: true,
+        })
     }
 
     /// Starts the controller on the head node.
     pub(crate) fn start_controller(&mut self) -> anyhow::Result<()> {
         let log = File::create(self.logs.join("controller.log"))?;
         let mut command = self.lab.exec(CONTROL, [&self.program]);
-        command.arg("controller").arg("--inventory").arg(self.lab.inventory_path()).arg("--dir").arg(self.lab.shared_dir());
-        self.daemon = Some(command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?);
+        command
+            .arg("controller")
+            .arg("--inventory")
+            .arg(self.lab.inventory_path())
+            .arg("--dir")
+            .arg(self.lab.shared_dir());
+        self.daemon = Some(
+            command
+                .stdin(Stdio::null())
+                .stdout(log.try_clone()?)
+                .stderr(log)
+                .spawn()?,
+        );
         Ok(())
     }
 
-    /// Starts the benchmark on all hosts, every byte checked, until [`DemoCluster::end_job`] or for at most `limit`. Its lines arrive on the
-    /// channel.
+    /// Starts the benchmark on all hosts, every byte checked, until [`DemoCluster::end_job`] or for
+    /// at most `limit`. Its lines arrive on the channel.
     pub(crate) fn start_job(&mut self, limit: Duration) -> anyhow::Result<mpsc::Receiver<String>> {
         let bench = (self.bench)(self.mpi)?;
-        let job = MpiJob { timeout: Some(limit + Duration::from_secs(60)), ..MpiJob::new(self.mpi) };
+        let job = MpiJob {
+            timeout: Some(limit + Duration::from_secs(60)),
+            ..MpiJob::new(self.mpi)
+        };
         let mut command = self.lab.mpirun(&job, [bench]);
-        command.args(["--watch", "--check", "--collective", "both", "--size", "65536", "--seconds", &limit.as_secs().to_string()]);
+        command.args([
+            "--watch",
+            "--check",
+            "--collective",
+            "both",
+            "--size",
+            "65536",
+            "--seconds",
+            &limit.as_secs().to_string(),
+        ]);
         File::create(self.job_wanted())?;
         command.arg("--while").arg(self.job_wanted());
-        // Both schedules at work under either library, whatever the decision table leaves to the library at this size.
+        // Both schedules at work under either library, whatever the decision table leaves to the
+        // library at this size.
         command.env("HEDDLE_FORCE", "aapc,ring");
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(self.logs.join("job.log"))?).spawn()?;
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(self.logs.join("job.log"))?)
+            .spawn()?;
         let (send, lines) = mpsc::channel();
         let out = child.stdout.take().context("the job's output")?;
-        // Read to its end even when nobody listens any more: a full or closed pipe would stop the job.
+        // Read to its end even when nobody listens any more: a full or closed pipe would stop the
+        // job.
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 let _ = send.send(line);
@@ -83,22 +127,36 @@ impl DemoCluster {
         let start = Instant::now();
         while start.elapsed() < limit {
             if let Some(status) = job.try_wait()? {
-                ensure!(status.success(), "the job ended with {status}: {}", self.tail("job.log"));
+                ensure!(
+                    status.success(),
+                    "the job ended with {status}: {}",
+                    self.tail("job.log")
+                );
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(100));
         }
         let _ = job.kill(); // It is beyond its time; `down` sweeps what it leaves.
-        bail!("the job did not end within {limit:?}: {}", self.tail("job.log"))
+        bail!(
+            "the job did not end within {limit:?}: {}",
+            self.tail("job.log")
+        )
     }
 
-    /// Polls the controller's API until `found` finds what it looks for; says what was waited for if it does not.
-    pub(crate) fn wait<T>(&mut self, what: &str, limit: Duration, mut found: impl FnMut(&Snapshot) -> Option<T>) -> anyhow::Result<T> {
+    /// Polls the controller's API until `found` finds what it looks for; says what was waited for
+    /// if it does not.
+    pub(crate) fn wait<T>(
+        &mut self,
+        what: &str,
+        limit: Duration,
+        mut found: impl FnMut(&Snapshot) -> Option<T>,
+    ) -> anyhow::Result<T> {
         let start = Instant::now();
         let mut last = None;
         while start.elapsed() < limit {
             self.all_run()?;
-            // Until the controller listens there is nobody to answer; the limit says when that is an error.
+            // Until the controller listens there is nobody to answer; the limit says when that is
+            // an error.
             if let Ok(snapshot) = self.snapshot() {
                 if let Some(t) = found(&snapshot) {
                     return Ok(t);
@@ -107,17 +165,39 @@ impl DemoCluster {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        let alarms = last.map(|s| s.alarms.iter().map(|a| format!("\n  {}: {}", a.about, a.text)).collect::<String>()).unwrap_or_default();
-        bail!("waited {limit:?} for {what} in vain{alarms}\n{}", self.tail("controller.log"))
+        let alarms = last
+            .map(|s| {
+                s.alarms
+                    .iter()
+                    .map(|a| format!("\n  {}: {}", a.about, a.text))
+                    .collect::<String>()
+            })
+            .unwrap_or_default();
+        bail!(
+            "waited {limit:?} for {what} in vain{alarms}\n{}",
+            self.tail("controller.log")
+        )
     }
 
     fn all_run(&mut self) -> anyhow::Result<()> {
-        let ended = |child: &mut Option<Child>| child.as_mut().map(Child::try_wait).transpose().map(Option::flatten);
+        let ended = |child: &mut Option<Child>| {
+            child
+                .as_mut()
+                .map(Child::try_wait)
+                .transpose()
+                .map(Option::flatten)
+        };
         if let Some(status) = ended(&mut self.daemon)? {
-            bail!("the controller ended with {status}: {}", self.tail("controller.log"));
+            bail!(
+                "the controller ended with {status}: {}",
+                self.tail("controller.log")
+            );
         }
         if let Some(status) = ended(&mut self.job)? {
-            bail!("the job ended early with {status}: {}", self.tail("job.log"));
+            bail!(
+                "the job ended early with {status}: {}",
+                self.tail("job.log")
+            );
         }
         Ok(())
     }
@@ -125,7 +205,9 @@ impl DemoCluster {
     /// What the controller knows now, asked on the head node's loopback.
     fn snapshot(&self) -> anyhow::Result<Snapshot> {
         let ask = || {
-            let mut answer = ureq::get("http://127.0.0.1:7171/v1/snapshot").call().map_err(io::Error::other)?;
+            let mut answer = ureq::get("http://127.0.0.1:7171/v1/snapshot")
+                .call()
+                .map_err(io::Error::other)?;
             answer.body_mut().read_json().map_err(io::Error::other)
         };
         Ok(self.lab.within_network(CONTROL, ask)?)
@@ -133,8 +215,13 @@ impl DemoCluster {
 
     /// The terminal interface, on this terminal until it is quit.
     pub(crate) fn watch(&self) -> anyhow::Result<()> {
-        let status = Command::new(&self.program).args(["tui", "--lab", self.lab.name()]).status()?;
-        ensure!(status.success(), "the terminal interface ended with {status}");
+        let status = Command::new(&self.program)
+            .args(["tui", "--lab", self.lab.name()])
+            .status()?;
+        ensure!(
+            status.success(),
+            "the terminal interface ended with {status}"
+        );
         Ok(())
     }
 
@@ -163,23 +250,38 @@ impl Drop for DemoCluster {
     }
 }
 
-/// Ctrl-C and SIGTERM take the lab down, too, complete or not; the exit status is then that of `heddle lab down`.
+/// Ctrl-C and SIGTERM take the lab down, too, complete or not; the exit status is then that of
+/// `heddle lab down`.
 ///
 /// # Errors
 /// The system's refusal.
 pub fn down_on_signal(name: &str) -> anyhow::Result<()> {
     let name = name.to_owned();
     let program = std::env::current_exe().context("the path of this program")?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     std::thread::spawn(move || {
         use tokio::signal::unix::{SignalKind, signal};
         runtime.block_on(async {
-            let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else { return };
+            let (Ok(mut interrupt), Ok(mut terminate)) = (
+                signal(SignalKind::interrupt()),
+                signal(SignalKind::terminate()),
+            ) else {
+                return;
+            };
             tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
             eprintln!("heddle demo: stopped; taking the cluster down");
-            // This process may hold the lab in the middle of a change. Becoming `heddle lab down` ends its other threads and frees it.
-            let error = Command::new(&program).args(["lab", "down", "--name", &name]).exec();
-            eprintln!("heddle demo: {}: {error}; take the cluster down with: heddle lab down --name {name}", program.display());
+            // This process may hold the lab in the middle of a change. Becoming `heddle lab down`
+            // ends its other threads and frees it.
+            let error = Command::new(&program)
+                .args(["lab", "down", "--name", &name])
+                .exec();
+            eprintln!(
+                "heddle demo: {}: {error}; take the cluster down with: heddle lab down \
+                       --name {name}",
+                program.display()
+            );
             std::process::exit(130);
         });
     });

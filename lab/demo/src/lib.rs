@@ -1,4 +1,5 @@
-//! The demo: the main job on real input. A cluster comes up, a job runs on it, a cable moves, and all follows.
+//! The demo: the main job on real input. A cluster comes up, a job runs on it, a cable moves, and
+//! all follows.
 //!
 //! | module | one idea |
 //! |---|---|
@@ -15,11 +16,18 @@ use lab::mpi::Mpi;
 /// The cluster of the demo where no other is asked for: four switches in a ring and twelve hosts.
 pub const TOPOLOGY: &str = include_str!("../../topologies/demo.yaml");
 
-/// Plays the demo in a lab of this name, watched in the terminal interface or told as text with every step checked. Everything is down afterwards.
+/// Plays the demo in a lab of this name, watched in the terminal interface or told as text with
+/// every step checked. Everything is down afterwards.
 ///
 /// # Errors
 /// The first step that failed.
-pub fn play(name: &str, file: TopologyFile, mpi: Mpi, bench: BenchProgram, watched: bool) -> anyhow::Result<()> {
+pub fn play(
+    name: &str,
+    file: TopologyFile,
+    mpi: Mpi,
+    bench: BenchProgram,
+    watched: bool,
+) -> anyhow::Result<()> {
     let mut cluster = story::begin(name, file, mpi, bench)?;
     if watched {
         story::watch(&mut cluster)?;

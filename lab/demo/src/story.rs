@@ -19,7 +19,10 @@ pub(crate) fn watch(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     first_epoch(cluster)?;
     step("start a job on every host; it runs until you quit");
     cluster.start_job(Duration::from_secs(3600))?;
-    println!("  next: the terminal interface. M moves a cable, ? lists the keys, q quits and takes everything down");
+    println!(
+        "  next: the terminal interface. M moves a cable, ? lists the keys, q quits and takes \
+         everything down"
+    );
     std::thread::sleep(Duration::from_secs(2));
     cluster.watch()
 }
@@ -27,21 +30,45 @@ pub(crate) fn watch(cluster: &mut DemoCluster) -> anyhow::Result<()> {
 /// Without a terminal: the same as text, every step checked.
 pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     let first = first_epoch(cluster)?;
-    step("run all-to-all and allgather across all hosts, every byte checked, the runtime loaded (HEDDLE_FORCE=aapc,ring)");
+    step(
+        "run all-to-all and allgather across all hosts, every byte checked, the runtime loaded \
+         (HEDDLE_FORCE=aapc,ring)",
+    );
     let lines = cluster.start_job(LONGEST_JOB)?;
-    let job = cluster.wait("the job to follow the epoch", PATIENCE, |s| following(s, first.number).cloned())?;
-    told(&format!("job {} on {} ranks follows epoch {}: {}", job.record.program, job.record.ranks, job.record.epoch, ways(&job)));
-    let line = lines.recv_timeout(PATIENCE).context("the job printed nothing")?;
+    let job = cluster.wait("the job to follow the epoch", PATIENCE, |s| {
+        following(s, first.number).cloned()
+    })?;
+    told(&format!(
+        "job {} on {} ranks follows epoch {}: {}",
+        job.record.program,
+        job.record.ranks,
+        job.record.epoch,
+        ways(&job)
+    ));
+    let line = lines
+        .recv_timeout(PATIENCE)
+        .context("the job printed nothing")?;
     told(&format!("it says: {line}"));
 
-    let (host, target) = cable_to_move(&cluster.file).context("the topology has no host that could move")?;
-    step(&format!("move the cable of {host} to {target} while the job runs"));
+    let (host, target) =
+        cable_to_move(&cluster.file).context("the topology has no host that could move")?;
+    step(&format!(
+        "move the cable of {host} to {target} while the job runs"
+    ));
     cluster.lab.move_host(&host, &target)?;
     let shared = cluster.lab.shared_dir();
     let second = cluster.wait("an epoch that tells of it", PATIENCE, |s| {
         let current = current_epoch(&shared).ok().flatten()?;
-        let moved = current.number > first.number && current.topology.hosts.get(&host).is_some_and(|h| h.switch == target);
-        s.epochs.iter().find(|e| moved && e.number == current.number).cloned()
+        let moved = current.number > first.number
+            && current
+                .topology
+                .hosts
+                .get(&host)
+                .is_some_and(|h| h.switch == target);
+        s.epochs
+            .iter()
+            .find(|e| moved && e.number == current.number)
+            .cloned()
     })?;
     check_move(cluster, &host, &target)?;
     second.changes.iter().for_each(|change| told(change));
@@ -49,11 +76,22 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     step("the running job takes the new epoch up, without a restart");
     let same = job.record.id.clone();
     let follows = cluster.wait("the running job to take up the new epoch", PATIENCE, |s| {
-        following(s, second.number).filter(|j| j.record.id == same).cloned()
+        following(s, second.number)
+            .filter(|j| j.record.id == same)
+            .cloned()
     })?;
-    told(&format!("the same job, {}, now follows epoch {}: {}", follows.record.id, follows.record.epoch, ways(&follows)));
+    told(&format!(
+        "the same job, {}, now follows epoch {}: {}",
+        follows.record.id,
+        follows.record.epoch,
+        ways(&follows)
+    ));
     let stages = cluster.wait("the stage times", PATIENCE, |s| {
-        s.epochs.iter().find(|e| e.number == second.number).filter(|e| e.stages.taken_up.is_some()).cloned()
+        s.epochs
+            .iter()
+            .find(|e| e.number == second.number)
+            .filter(|e| e.stages.taken_up.is_some())
+            .cloned()
     })?;
     told(&timeline(&stages));
 
@@ -68,40 +106,75 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
 pub(crate) fn end(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     step("take everything down");
     cluster.down()?;
-    ensure!(!cluster.lab.dir().exists(), "{} is left behind", cluster.lab.dir().display());
+    ensure!(
+        !cluster.lab.dir().exists(),
+        "{} is left behind",
+        cluster.lab.dir().display()
+    );
     told("nothing is left behind");
-    println!("\nheddle demo: every step checked. On a terminal, `heddle demo` opens the interface on the same cluster.");
+    println!(
+        "\nheddle demo: every step checked. On a terminal, `heddle demo` opens the interface on \
+         the same cluster."
+    );
     Ok(())
 }
 
 /// Brings the cluster up.
-pub(crate) fn begin(name: &str, file: TopologyFile, mpi: Mpi, bench: BenchProgram) -> anyhow::Result<DemoCluster> {
+pub(crate) fn begin(
+    name: &str,
+    file: TopologyFile,
+    mpi: Mpi,
+    bench: BenchProgram,
+) -> anyhow::Result<DemoCluster> {
     let (switches, trunks, hosts) = (file.switches.len(), file.links.len(), file.hosts.len());
-    step(&format!("emulate {switches} switches, {trunks} cables between them, {hosts} hosts; snmpd and lldpd on each switch"));
+    step(&format!(
+        "emulate {switches} switches, {trunks} cables between them, {hosts} hosts; snmpd and \
+         lldpd on each switch"
+    ));
     let start = Instant::now();
     let cluster = DemoCluster::up(name, file, mpi, bench)?;
-    told(&format!("up in {:.1} s; STP has converged", start.elapsed().as_secs_f64()));
+    told(&format!(
+        "up in {:.1} s; STP has converged",
+        start.elapsed().as_secs_f64()
+    ));
     Ok(cluster)
 }
 
 /// Controller, tree, epoch 1.
 fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
     let file = cluster.file.clone();
-    step("start the controller; it knows the switches' management addresses, a community and the hosts' names");
+    step(
+        "start the controller; it knows the switches' management addresses, a community and the \
+         hosts' names",
+    );
     cluster.start_controller()?;
     let mut differs = None;
     let whole = cluster.wait("an epoch with every cable and host", PATIENCE, |s| {
-        let epoch = s.epochs.last().filter(|epoch| epoch.hosts as usize == file.hosts.len())?;
+        let epoch = s
+            .epochs
+            .last()
+            .filter(|epoch| epoch.hosts as usize == file.hosts.len())?;
         differs = check_tree(&file, &s.topology).err();
-        differs.is_none().then(|| (epoch.clone(), s.topology.clone()))
+        differs
+            .is_none()
+            .then(|| (epoch.clone(), s.topology.clone()))
     });
     let (epoch, found) = match (whole, differs) {
         (Err(error), Some(differs)) => return Err(error.context(differs)),
         (whole, _) => whole?,
     };
-    print!("{}", cabling::export::text(&found).lines().map(|l| format!("    {l}\n")).collect::<String>());
+    print!(
+        "{}",
+        cabling::export::text(&found)
+            .lines()
+            .map(|l| format!("    {l}\n"))
+            .collect::<String>()
+    );
     let (from, to) = &epoch.bottleneck;
-    told(&format!("epoch {}: {} hosts, {} phases, which the cable {from}-{to} makes necessary", epoch.number, epoch.hosts, epoch.phases));
+    told(&format!(
+        "epoch {}: {} hosts, {} phases, which the cable {from}-{to} makes necessary",
+        epoch.number, epoch.hosts, epoch.phases
+    ));
     Ok(epoch)
 }
 
@@ -115,19 +188,47 @@ fn told(text: &str) {
 
 /// Every cable of the file was found, in the state STP must give it, and no other.
 fn check_tree(file: &TopologyFile, found: &Topology) -> anyhow::Result<()> {
-    let pair = |a: &str, b: &str, blocked: bool| (a.min(b).to_owned(), a.max(b).to_owned(), blocked);
-    let mut expected: BTreeSet<_> = file.links.iter().map(|l| pair(&l.a, &l.b, l.state == Some(LinkState::Blocked))).collect();
-    expected.extend(file.hosts.iter().map(|(name, h)| pair(name, &h.switch, false)));
-    let seen: BTreeSet<_> = found.links.iter().map(|l| pair(&l.a, &l.b, l.state == LinkState::Blocked)).collect();
-    ensure!(seen == expected, "the network found differs from the cables laid: found {seen:?}, laid {expected:?}");
-    let hosts = found.nodes.iter().filter(|n| n.kind == NodeKind::Host).count();
-    ensure!(hosts == file.hosts.len(), "{hosts} hosts found, {} laid", file.hosts.len());
+    let pair =
+        |a: &str, b: &str, blocked: bool| (a.min(b).to_owned(), a.max(b).to_owned(), blocked);
+    let mut expected: BTreeSet<_> = file
+        .links
+        .iter()
+        .map(|l| pair(&l.a, &l.b, l.state == Some(LinkState::Blocked)))
+        .collect();
+    expected.extend(
+        file.hosts
+            .iter()
+            .map(|(name, h)| pair(name, &h.switch, false)),
+    );
+    let seen: BTreeSet<_> = found
+        .links
+        .iter()
+        .map(|l| pair(&l.a, &l.b, l.state == LinkState::Blocked))
+        .collect();
+    ensure!(
+        seen == expected,
+        "the network found differs from the cables laid: found {seen:?}, laid {expected:?}"
+    );
+    let hosts = found
+        .nodes
+        .iter()
+        .filter(|n| n.kind == NodeKind::Host)
+        .count();
+    ensure!(
+        hosts == file.hosts.len(),
+        "{hosts} hosts found, {} laid",
+        file.hosts.len()
+    );
     Ok(())
 }
 
 fn check_move(cluster: &mut DemoCluster, host: &str, target: &str) -> anyhow::Result<()> {
     cluster.wait("the host on its new switch", PATIENCE, |s| {
-        let mut of_host = s.topology.links.iter().filter(|l| l.b == host || l.a == host);
+        let mut of_host = s
+            .topology
+            .links
+            .iter()
+            .filter(|l| l.b == host || l.a == host);
         let only = of_host.next().filter(|_| of_host.next().is_none());
         only.filter(|l| l.a == target || l.b == target).map(drop)
     })
@@ -140,29 +241,57 @@ fn cable_to_move(file: &TopologyFile) -> Option<(String, String)> {
     Some((name.clone(), target.clone()))
 }
 
-/// The running job that follows this epoch, or a later one, and already made planned calls of both collectives.
+/// The running job that follows this epoch, or a later one, and already made planned calls of both
+/// collectives.
 fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
     let planned = |job: &JobStatus, of: Collective| {
-        job.record.calls.iter().any(|call| call.collective == of.into() && call.way != Way::Native.into())
+        job.record
+            .calls
+            .iter()
+            .any(|call| call.collective == of.into() && call.way != Way::Native.into())
     };
     let follows = |job: &&JobStatus| {
-        job.running && job.record.epoch >= epoch && planned(job, Collective::Alltoall) && planned(job, Collective::Allgather)
+        job.running
+            && job.record.epoch >= epoch
+            && planned(job, Collective::Alltoall)
+            && planned(job, Collective::Allgather)
     };
     snapshot.jobs.iter().find(follows)
 }
 
 fn ways(job: &JobStatus) -> String {
-    let way = |c: &directory::job_record::CallTotal| format!("{} by {} ({} calls of {} B)", c.collective, c.way, c.calls, c.block);
-    job.record.calls.iter().map(way).collect::<Vec<_>>().join(", ")
+    let way = |c: &directory::job_record::CallTotal| {
+        format!(
+            "{} by {} ({} calls of {} B)",
+            c.collective, c.way, c.calls, c.block
+        )
+    };
+    job.record
+        .calls
+        .iter()
+        .map(way)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The stages in the order they came.
 fn timeline(epoch: &EpochInfo) -> String {
     let s = &epoch.stages;
-    let named =
-        [("believed", s.believed), ("inferred", s.inferred), ("planned", s.planned), ("published", s.published), ("taken up", s.taken_up)];
-    let mut stages: Vec<(Duration, &str)> = named.iter().filter_map(|(name, after)| after.map(|after| (after, *name))).collect();
+    let named = [
+        ("believed", s.believed),
+        ("inferred", s.inferred),
+        ("planned", s.planned),
+        ("published", s.published),
+        ("taken up", s.taken_up),
+    ];
+    let mut stages: Vec<(Duration, &str)> = named
+        .iter()
+        .filter_map(|(name, after)| after.map(|after| (after, *name)))
+        .collect();
     stages.sort();
-    let told: Vec<String> = stages.iter().map(|(after, name)| format!("{name} +{} ms", after.as_millis())).collect();
+    let told: Vec<String> = stages
+        .iter()
+        .map(|(after, name)| format!("{name} +{} ms", after.as_millis()))
+        .collect();
     format!("change seen, {}", told.join(", "))
 }

@@ -1,8 +1,10 @@
-//! How long inference takes where nothing is known yet: 1,000 switches and 20,000 hosts, from views to topology. Controllers infer
-//! again at each change, so this is the larger part of what a recabling costs.
+//! How long inference takes where nothing is known yet: 1,000 switches and 20,000 hosts, from views
+//! to topology. Controllers infer again at each change, so this is the larger part of what a
+//! recabling costs.
 //!
-//! Targets, one thread: 200 ms where hosts speak LLDP, so that a recabling stays below 300 ms; 500 ms where databases place
-//! them; 1 s where some switches speak no LLDP and their databases are held against everybody's.
+//! Targets, one thread: 200 ms where hosts speak LLDP, so that a recabling stays below 300 ms; 500
+//! ms where databases place them; 1 s where some switches speak no LLDP and their databases are
+//! held against everybody's.
 use criterion::{Criterion, criterion_group, criterion_main};
 use fleet::network::{GeneratedNetwork, NetworkOptions, generate};
 use infer::infer;
@@ -17,14 +19,31 @@ fn network(options: impl FnOnce(&mut NetworkOptions)) -> GeneratedNetwork {
 
 fn cold(c: &mut Criterion) {
     let mut group = c.benchmark_group("infer");
-    group.sample_size(10).measurement_time(Duration::from_secs(5)).warm_up_time(Duration::from_millis(500));
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(5))
+        .warm_up_time(Duration::from_millis(500));
     let networks = [
         ("hosts speak LLDP", network(|_| {})),
-        ("hosts in databases", network(|o| (o.host_lldp, o.talks) = (0.0, 10))),
-        ("one switch in a hundred without LLDP", network(|o| o.mute = 0.01)),
+        (
+            "hosts in databases",
+            network(|o| (o.host_lldp, o.talks) = (0.0, 10)),
+        ),
+        (
+            "one switch in a hundred without LLDP",
+            network(|o| o.mute = 0.01),
+        ),
     ];
-    for (name, GeneratedNetwork { inventory, views, .. }) in &networks {
-        group.bench_function(*name, |b| b.iter(|| infer(black_box(inventory), black_box(views))));
+    for (
+        name,
+        GeneratedNetwork {
+            inventory, views, ..
+        },
+    ) in &networks
+    {
+        group.bench_function(*name, |b| {
+            b.iter(|| infer(black_box(inventory), black_box(views)))
+        });
     }
     group.finish();
 }

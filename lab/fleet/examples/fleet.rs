@@ -1,11 +1,13 @@
-//! Serves a large regular network by SNMP from one process and writes the inventory to ask it with, for benchmarks:
+//! Serves a large regular network by SNMP from one process and writes the inventory to ask it with,
+//! for benchmarks:
 //!
 //! ```text
 //! fleet INVENTORY [--switches 1000] [--hosts 20000] [--host-lldp 1] [--talks 2] [--delay-ms 1] [--timing "{…}"]
 //! ```
 //!
-//! Says `ready` when everything answers. Then each line of standard input is a command, answered by a line: `move HOST SWITCH`
-//! plugs a host into another switch; the end of the input ends the fleet.
+//! Says `ready` when everything answers. Then each line of standard input is a command, answered by
+//! a line: `move HOST SWITCH` plugs a host into another switch; the end of the input ends the
+//! fleet.
 use fleet::network::{NetworkOptions, generate};
 use fleet::responder::SnmpResponder;
 use std::collections::VecDeque;
@@ -23,11 +25,21 @@ struct Args {
 
 fn args() -> Result<Args, Box<dyn Error>> {
     let mut rest: VecDeque<String> = std::env::args().skip(1).collect();
-    let inventory = rest.pop_front().ok_or("fleet: no INVENTORY to write; expected fleet INVENTORY [--switches N] [--hosts N]")?.into();
+    let inventory = rest
+        .pop_front()
+        .ok_or("fleet: no INVENTORY to write; expected fleet INVENTORY [--switches N] [--hosts N]")?
+        .into();
     let options = NetworkOptions::regular(1_000, 20_000);
-    let mut args = Args { inventory, options, delay: Duration::from_millis(1), timing: String::new() };
+    let mut args = Args {
+        inventory,
+        options,
+        delay: Duration::from_millis(1),
+        timing: String::new(),
+    };
     while let Some(flag) = rest.pop_front() {
-        let value = rest.pop_front().ok_or_else(|| format!("fleet: {flag}: nothing follows it"))?;
+        let value = rest
+            .pop_front()
+            .ok_or_else(|| format!("fleet: {flag}: nothing follows it"))?;
         match flag.as_str() {
             "--switches" => args.options.switches = value.parse()?,
             "--hosts" => args.options.hosts = value.parse()?,
@@ -44,10 +56,19 @@ fn args() -> Result<Args, Box<dyn Error>> {
 // One thread: what the fleet costs is not to be mistaken for what heddle costs, and cores are few.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let Args { inventory, options, delay, timing } = args()?;
+    let Args {
+        inventory,
+        options,
+        delay,
+        timing,
+    } = args()?;
     let mut network = generate(&options, 1);
     let responder = SnmpResponder::start(&network.views, delay).await?;
-    let hosts = network.inventory.hosts.iter().map(|(name, host)| (name.as_str(), host.mac));
+    let hosts = network
+        .inventory
+        .hosts
+        .iter()
+        .map(|(name, host)| (name.as_str(), host.mac));
     let text = responder.inventory(hosts, &timing);
     std::fs::write(&inventory, text).map_err(|e| format!("fleet: {}: {e}", inventory.display()))?;
     println!("ready");
@@ -55,7 +76,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         match line.split_whitespace().collect::<Vec<_>>()[..] {
             ["move", host, to] => match network.recable(host, to) {
                 Some(touched) => {
-                    touched.iter().for_each(|switch| responder.replace(switch, network.views[switch].clone()));
+                    touched.iter().for_each(|switch| {
+                        responder.replace(switch, network.views[switch].clone())
+                    });
                     println!("moved {}", touched.join(" "));
                 }
                 None => println!("refused: {line}"),

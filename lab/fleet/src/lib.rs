@@ -1,4 +1,5 @@
-//! Networks too large, too broken or too many to be built out of kernel namespaces, for tests and benchmarks.
+//! Networks too large, too broken or too many to be built out of kernel namespaces, for tests and
+//! benchmarks.
 //!
 //! A generated network is its truth (which cable joins what) and what its devices say of it, as
 //! [`inventory::device_view::DeviceViews`]: with silent switches, stale rows and aggregates where asked for. The same views can be

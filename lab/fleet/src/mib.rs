@@ -1,7 +1,9 @@
-//! What a device answers by SNMP: its [`DeviceView`] as rows of the MIBs they were read from, in order of their object
-//! identifiers. The inverse of what `agent` reads; the tables are named there, too.
+//! What a device answers by SNMP: its [`DeviceView`] as rows of the MIBs they were read from, in
+//! order of their object identifiers. The inverse of what `agent` reads; the tables are named
+//! there, too.
 //!
-//! Counters move: uptime, octets and the time since the last topology change run on while the device is up.
+//! Counters move: uptime, octets and the time since the last topology change run on while the
+//! device is up.
 mod tables;
 
 use inventory::device_view::DeviceView;
@@ -31,8 +33,12 @@ impl MibCell {
     fn after(&self, up: Duration) -> Value {
         match self {
             MibCell::Fixed(value) => value.clone(),
-            MibCell::Ticks(since) => Value::TimeTicks(since.wrapping_add((up.as_millis() / 10) as u32)),
-            MibCell::Octets(since) => Value::Counter64(since.wrapping_add(up.as_millis() as u64 * OCTETS_A_SECOND / 1000)),
+            MibCell::Ticks(since) => {
+                Value::TimeTicks(since.wrapping_add((up.as_millis() / 10) as u32))
+            }
+            MibCell::Octets(since) => {
+                Value::Counter64(since.wrapping_add(up.as_millis() as u64 * OCTETS_A_SECOND / 1000))
+            }
         }
     }
 }
@@ -47,15 +53,22 @@ impl DeviceMib {
         DeviceMib { rows }
     }
 
-    /// The instance of exactly this name, as it stands so long after the rows were made (RFC 3416, 4.2.1).
+    /// The instance of exactly this name, as it stands so long after the rows were made (RFC 3416,
+    /// 4.2.1).
     pub fn get(&self, oid: &Oid, up: Duration) -> Option<Value> {
         let place = self.rows.binary_search_by(|(o, _)| o.cmp(oid)).ok()?;
         Some(self.rows[place].1.after(up))
     }
 
     /// The instances after this name, in order (RFC 3416, 4.2.2).
-    pub fn after<'s>(&'s self, oid: &Oid, up: Duration) -> impl Iterator<Item = (Oid, Value)> + use<'s> {
+    pub fn after<'s>(
+        &'s self,
+        oid: &Oid,
+        up: Duration,
+    ) -> impl Iterator<Item = (Oid, Value)> + use<'s> {
         let first = self.rows.partition_point(|(o, _)| o <= oid);
-        self.rows[first..].iter().map(move |(oid, cell)| (oid.clone(), cell.after(up)))
+        self.rows[first..]
+            .iter()
+            .map(move |(oid, cell)| (oid.clone(), cell.after(up)))
     }
 }

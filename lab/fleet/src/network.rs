@@ -5,8 +5,9 @@
 //!                                                                            all of it --said--> Views
 //! ```
 //!
-//! Nothing is made up on the way: the spanning tree is computed from bridge identifiers and path costs, forwarding
-//! databases hold what conversations taught the bridges they passed, and LLDP frames go as far as bridges let them.
+//! Nothing is made up on the way: the spanning tree is computed from bridge identifiers and path
+//! costs, forwarding databases hold what conversations taught the bridges they passed, and LLDP
+//! frames go as far as bridges let them.
 mod habit;
 mod recable;
 mod spanning_tree;
@@ -26,8 +27,9 @@ use std::collections::BTreeSet;
 /// A generated network.
 #[derive(Debug, Clone)]
 pub struct GeneratedNetwork {
-    /// What is cabled, as nobody can know it: every node, and every link with ports, members, rate and state. Bridges
-    /// that nobody lists are of kind `Unmanaged`; the ports of those have no names.
+    /// What is cabled, as nobody can know it: every node, and every link with ports, members, rate
+    /// and state. Bridges that nobody lists are of kind `Unmanaged`; the ports of those have no
+    /// names.
     pub truth: Topology,
     /// What the operator wrote down: switches at made-up addresses, and hosts.
     pub inventory: Inventory,
@@ -46,7 +48,8 @@ pub struct NetworkOptions {
     pub hosts: usize,
     /// How the switches are joined.
     pub shape: NetworkShape,
-    /// Cables between switches beyond a tree; spanning tree blocks them. None where no spanning tree runs.
+    /// Cables between switches beyond a tree; spanning tree blocks them. None where no spanning
+    /// tree runs.
     pub redundant: usize,
     /// Whether the switches run spanning tree.
     pub spanning_tree: bool,
@@ -56,12 +59,13 @@ pub struct NetworkOptions {
     pub silent: f64,
     /// The share of switches that do not speak LLDP.
     pub mute: f64,
-    /// The share of cables between switches that have a bridge in between that nobody lists and that says nothing; as
-    /// many more have only hosts behind them.
+    /// The share of cables between switches that have a bridge in between that nobody lists and
+    /// that says nothing; as many more have only hosts behind them.
     pub unmanaged: f64,
-    /// The share of bridges without LLDP that pass its frames on, against IEEE 802.1D-2004, 7.12.6. None in [`field`]: two
-    /// that hear each other through such a bridge are taken for neighbours where no other word contradicts. With 0.3 of them,
-    /// five of 13,000 certain links in 1,000 networks are false.
+    /// The share of bridges without LLDP that pass its frames on, against IEEE 802.1D-2004, 7.12.6.
+    /// None in [`field`]: two that hear each other through such a bridge are taken for neighbours
+    /// where no other word contradicts. With 0.3 of them, five of 13,000 certain links in 1,000
+    /// networks are false.
     ///
     /// [`field`]: NetworkOptions::field
     pub transparent: f64,
@@ -75,7 +79,8 @@ pub struct NetworkOptions {
     pub window: u32,
     /// Whether each host's broadcast was seen by every bridge.
     pub seed_frames: bool,
-    /// Whether switches are asked through the network itself, so that their own addresses are learned.
+    /// Whether switches are asked through the network itself, so that their own addresses are
+    /// learned.
     pub in_band: bool,
     /// The share of learned rows that are lost, before they are old.
     pub forgotten: f64,
@@ -101,7 +106,8 @@ pub enum NetworkShape {
 }
 
 impl NetworkOptions {
-    /// A large network of one vendor where all is well: a tree of switches with up to 32 others below each.
+    /// A large network of one vendor where all is well: a tree of switches with up to 32 others
+    /// below each.
     pub fn regular(switches: usize, hosts: usize) -> NetworkOptions {
         NetworkOptions {
             switches,
@@ -126,7 +132,8 @@ impl NetworkOptions {
         }
     }
 
-    /// A small network as they grow in the field, with a fifth of the switches silent: every seed another mixture.
+    /// A small network as they grow in the field, with a fifth of the switches silent: every seed
+    /// another mixture.
     pub fn field(seed: u64) -> NetworkOptions {
         let mut rng = Rng::with_seed(seed ^ 0x6669_656c_6400);
         let switches = rng.usize(2..=15);
@@ -172,6 +179,11 @@ pub fn generate(options: &NetworkOptions, seed: u64) -> GeneratedNetwork {
         truth: statements::truth(&wiring, &span),
         inventory: statements::inventory(&wiring, options, &mut rng),
         views: statements::views(&wiring, &span, &learned, &mut rng),
-        silent: wiring.nodes.iter().filter(|n| n.silent).map(|n| n.name.clone()).collect(),
+        silent: wiring
+            .nodes
+            .iter()
+            .filter(|n| n.silent)
+            .map(|n| n.name.clone())
+            .collect(),
     }
 }

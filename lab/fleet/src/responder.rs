@@ -44,18 +44,28 @@ struct ResponderState {
 }
 
 impl SnmpResponder {
-    /// A device a view, answering each request after `delay`, as if the way there and back took as long. Tokio's timers
-    /// have a resolution of a millisecond and are late rather than early.
+    /// A device a view, answering each request after `delay`, as if the way there and back took as
+    /// long. Tokio's timers have a resolution of a millisecond and are late rather than early.
     ///
     /// # Errors
     /// The system's refusal of a socket; one is needed for each device.
     pub async fn start(views: &DeviceViews, delay: Duration) -> io::Result<SnmpResponder> {
-        let mut responder = SnmpResponder { devices: BTreeMap::new(), _tasks: JoinSet::new() };
+        let mut responder = SnmpResponder {
+            devices: BTreeMap::new(),
+            _tasks: JoinSet::new(),
+        };
         for (name, view) in views {
             let socket = UdpSocket::bind("127.0.0.1:0").await?;
-            let state =
-                ResponderState { view: view.clone(), mib: Arc::new(DeviceMib::new(view)), since: Instant::now(), delay: Some(delay) };
-            let device = Arc::new(RespondingDevice { address: socket.local_addr()?, state: Mutex::new(state) });
+            let state = ResponderState {
+                view: view.clone(),
+                mib: Arc::new(DeviceMib::new(view)),
+                since: Instant::now(),
+                delay: Some(delay),
+            };
+            let device = Arc::new(RespondingDevice {
+                address: socket.local_addr()?,
+                state: Mutex::new(state),
+            });
             responder.devices.insert(name.clone(), Arc::clone(&device));
             responder._tasks.spawn(serve(Arc::new(socket), device));
         }
@@ -64,11 +74,13 @@ impl SnmpResponder {
 
     /// Where each device answers.
     pub fn addresses(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
-        self.devices.iter().map(|(name, device)| (name.as_str(), device.address))
+        self.devices
+            .iter()
+            .map(|(name, device)| (name.as_str(), device.address))
     }
 
-    /// Has a device say something else from now on. Its clock runs on; where its neighbours or its ports' states changed,
-    /// so do the counters that tell.
+    /// Has a device say something else from now on. Its clock runs on; where its neighbours or its
+    /// ports' states changed, so do the counters that tell.
     pub fn replace(&self, device: &str, view: DeviceView) {
         if let Some(device) = self.devices.get(device) {
             device.lock().replace(view);
@@ -82,11 +94,19 @@ impl SnmpResponder {
         }
     }
 
-    /// The devices as an operator's inventory, with hosts and what is known of them, and further sections as they are.
-    pub fn inventory<'a>(&self, hosts: impl Iterator<Item = (&'a str, Option<Mac>)>, more: &str) -> String {
-        let mut text = format!("snmp: {{default: {{version: 2c, community: {COMMUNITY}}}}}\n{more}switches:\n");
+    /// The devices as an operator's inventory, with hosts and what is known of them, and further
+    /// sections as they are.
+    pub fn inventory<'a>(
+        &self,
+        hosts: impl Iterator<Item = (&'a str, Option<Mac>)>,
+        more: &str,
+    ) -> String {
+        let mut text = format!(
+            "snmp: {{default: {{version: 2c, community: {COMMUNITY}}}}}\n{more}switches:\n"
+        );
         for (name, address) in self.addresses() {
-            let _ = writeln!(text, "  {name}: {{address: \"{address}\"}}"); // A String takes everything.
+            // A String takes everything.
+            let _ = writeln!(text, "  {name}: {{address: \"{address}\"}}");
         }
         text.push_str("hosts:\n");
         for (name, mac) in hosts {
@@ -116,12 +136,23 @@ impl ResponderState {
         let mut pulse = self.view.pulse.clone().unwrap_or_default();
         pulse.since_top_change = pulse.since_top_change.map(|since| since.wrapping_add(up));
         if let (Some(new), Some(old)) = (&mut view.bridge, &self.view.bridge) {
-            let states = |b: &inventory::observation::BridgeTable| b.ports.iter().map(|p| (p.number, p.state)).collect::<Vec<_>>();
+            let states = |b: &inventory::observation::BridgeTable| {
+                b.ports
+                    .iter()
+                    .map(|p| (p.number, p.state))
+                    .collect::<Vec<_>>()
+            };
             let moved = states(new) != states(old);
             new.top_changes = old.top_changes.wrapping_add(u32::from(moved));
-            pulse.since_top_change = if moved { Some(0) } else { pulse.since_top_change.or(Some(up)) };
+            pulse.since_top_change = if moved {
+                Some(0)
+            } else {
+                pulse.since_top_change.or(Some(up))
+            };
         }
-        if view.lldp.as_ref().map(|l| &l.neighbours) != self.view.lldp.as_ref().map(|l| &l.neighbours) {
+        if view.lldp.as_ref().map(|l| &l.neighbours)
+            != self.view.lldp.as_ref().map(|l| &l.neighbours)
+        {
             pulse.lldp_last_change = Some(uptime);
         }
         view.system.iter_mut().for_each(|s| s.uptime = uptime);
@@ -132,16 +163,21 @@ impl ResponderState {
     }
 }
 
-/// Answers one device's requests, each after the delay of its own: they do not wait for each other, as on a long cable.
+/// Answers one device's requests, each after the delay of its own: they do not wait for each other,
+/// as on a long cable.
 async fn serve(socket: Arc<UdpSocket>, device: Arc<RespondingDevice>) {
     let mut request = vec![0; LONGEST_REQUEST];
     loop {
-        let Ok((length, from)) = socket.recv_from(&mut request).await else { continue };
+        let Ok((length, from)) = socket.recv_from(&mut request).await else {
+            continue;
+        };
         let (mib, since, delay) = {
             let state = device.lock();
             (Arc::clone(&state.mib), state.since, state.delay)
         };
-        let Some(answer) = answer::answer(&mib, since.elapsed(), &request[..length]) else { continue };
+        let Some(answer) = answer::answer(&mib, since.elapsed(), &request[..length]) else {
+            continue;
+        };
         let Some(delay) = delay else { continue };
         let socket = Arc::clone(&socket);
         tokio::spawn(async move {

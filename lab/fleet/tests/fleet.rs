@@ -1,4 +1,5 @@
-//! A small fleet, asked over sockets as a large one is: what is found is what there is, and who does not answer delays nobody.
+//! A small fleet, asked over sockets as a large one is: what is found is what there is, and who
+//! does not answer delays nobody.
 use agent::survey::read_switch;
 use agent::{clients, read_all_switches};
 use fleet::network::{GeneratedNetwork, NetworkOptions, generate};
@@ -13,13 +14,20 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 fn inventory(network: &GeneratedNetwork, responder: &SnmpResponder, more: &str) -> Inventory {
-    let hosts = network.inventory.hosts.iter().map(|(name, host)| (name.as_str(), host.mac));
+    let hosts = network
+        .inventory
+        .hosts
+        .iter()
+        .map(|(name, host)| (name.as_str(), host.mac));
     Inventory::parse("fleet.yaml", &responder.inventory(hosts, more)).unwrap()
 }
 
 /// Links by the names of their ends, and whether they carry frames.
 fn links(t: &inventory::Topology) -> BTreeSet<(String, String, bool)> {
-    t.links.iter().map(|l| (l.a.clone(), l.b.clone(), l.state == LinkState::Forwarding)).collect()
+    t.links
+        .iter()
+        .map(|l| (l.a.clone(), l.b.clone(), l.state == LinkState::Forwarding))
+        .collect()
 }
 
 fn views(observations: &[Observation]) -> DeviceViews {
@@ -33,10 +41,21 @@ fn views(observations: &[Observation]) -> DeviceViews {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_switches_and_six_hundred_hosts_are_found_as_they_are() {
     for host_lldp in [1.0, 0.0] {
-        let network = generate(&NetworkOptions { host_lldp, ..NetworkOptions::regular(60, 600) }, 2);
-        let responder = SnmpResponder::start(&network.views, Duration::from_millis(1)).await.unwrap();
+        let network = generate(
+            &NetworkOptions {
+                host_lldp,
+                ..NetworkOptions::regular(60, 600)
+            },
+            2,
+        );
+        let responder = SnmpResponder::start(&network.views, Duration::from_millis(1))
+            .await
+            .unwrap();
         let inventory = inventory(&network, &responder, "timing: {timeout: 5s}\n");
-        let found = infer(&inventory, &views(&read_all_switches(&inventory).await.unwrap()));
+        let found = infer(
+            &inventory,
+            &views(&read_all_switches(&inventory).await.unwrap()),
+        );
         assert_eq!(links(&found), links(&network.truth));
         assert_eq!(found.tree().unwrap().hosts(), 600);
     }
@@ -45,7 +64,9 @@ async fn sixty_switches_and_six_hundred_hosts_are_found_as_they_are() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn switches_that_are_slow_or_silent_delay_nobody() {
     let network = generate(&NetworkOptions::regular(40, 200), 3);
-    let responder = SnmpResponder::start(&network.views, Duration::ZERO).await.unwrap();
+    let responder = SnmpResponder::start(&network.views, Duration::ZERO)
+        .await
+        .unwrap();
     // Far longer than the others take for everything, on any machine.
     responder.delay("s7", Some(Duration::from_secs(100)));
     responder.delay("s8", None);
@@ -57,7 +78,12 @@ async fn switches_that_are_slow_or_silent_delay_nobody() {
     let mut done = BTreeSet::new();
     while done.len() < 38 {
         let (observations, name) = looks.join_next().await.expect("the others answer").unwrap();
-        assert!(observations.iter().all(|o| !matches!(o.fact, DeviceFact::Failed { .. })), "{name}: {observations:?}");
+        assert!(
+            observations
+                .iter()
+                .all(|o| !matches!(o.fact, DeviceFact::Failed { .. })),
+            "{name}: {observations:?}"
+        );
         done.insert(name);
     }
     assert!(!done.contains("s7") && !done.contains("s8"));

@@ -4,8 +4,9 @@ use fleet::responder::SnmpResponder;
 use inventory::device_view::{DeviceView, DeviceViews, apply};
 use inventory::inventory_file::Inventory;
 use inventory::observation::{
-    ArpEntry, BridgeId, BridgePort, BridgeTable, CdpNeighbour, CdpTable, DeviceFact, FdbEntry, InterfaceRow, LldpNeighbour, LldpPort,
-    LldpTable, NeighbourId, StpState, SystemCapabilities, SystemGroup,
+    ArpEntry, BridgeId, BridgePort, BridgeTable, CdpNeighbour, CdpTable, DeviceFact, FdbEntry,
+    InterfaceRow, LldpNeighbour, LldpPort, LldpTable, NeighbourId, StpState, SystemCapabilities,
+    SystemGroup,
 };
 use inventory::{BitsPerSec, Mac};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -23,26 +24,52 @@ fn mac() -> impl Strategy<Value = Mac> {
 }
 
 fn address() -> impl Strategy<Value = IpAddr> {
-    prop_oneof![any::<[u8; 4]>().prop_map(IpAddr::from), any::<[u8; 16]>().prop_map(IpAddr::from)]
+    prop_oneof![
+        any::<[u8; 4]>().prop_map(IpAddr::from),
+        any::<[u8; 16]>().prop_map(IpAddr::from)
+    ]
 }
 
 fn id() -> impl Strategy<Value = NeighbourId> {
-    prop_oneof![mac().prop_map(NeighbourId::Mac), address().prop_map(NeighbourId::Address), word().prop_map(NeighbourId::Text)]
+    prop_oneof![
+        mac().prop_map(NeighbourId::Mac),
+        address().prop_map(NeighbourId::Address),
+        word().prop_map(NeighbourId::Text)
+    ]
 }
 
 fn capabilities() -> impl Strategy<Value = Option<SystemCapabilities>> {
-    option::of(any::<(bool, bool)>().prop_map(|(bridge, router)| SystemCapabilities { bridge, router }))
+    option::of(
+        any::<(bool, bool)>().prop_map(|(bridge, router)| SystemCapabilities { bridge, router }),
+    )
 }
 
 /// ifSpeed is exact below 4.29 Gbit/s, ifHighSpeed says whole megabits.
 fn rate() -> impl Strategy<Value = Option<BitsPerSec>> {
-    option::of(prop_oneof![1..u64::from(u32::MAX), (4_295..800_000u64).prop_map(|m| m * 1_000_000)].prop_map(BitsPerSec))
+    option::of(
+        prop_oneof![
+            1..u64::from(u32::MAX),
+            (4_295..800_000u64).prop_map(|m| m * 1_000_000)
+        ]
+        .prop_map(BitsPerSec),
+    )
 }
 
 fn interfaces() -> impl Strategy<Value = Vec<InterfaceRow>> {
-    let one = (word(), "[a-z]{0,9}", option::of(mac()), rate(), any::<bool>(), 0..u64::MAX / 2, option::of(500u32..510));
+    let one = (
+        word(),
+        "[a-z]{0,9}",
+        option::of(mac()),
+        rate(),
+        any::<bool>(),
+        0..u64::MAX / 2,
+        option::of(500u32..510),
+    );
     btree_map(1u32..400, one, 0..40).prop_map(|rows| {
-        let row = |(index, (name, alias, mac, rate, up, octets, aggregate)): (u32, (String, String, _, _, bool, u64, _))| InterfaceRow {
+        let row = |(index, (name, alias, mac, rate, up, octets, aggregate)): (
+            u32,
+            (String, String, _, _, bool, u64, _),
+        )| InterfaceRow {
             index,
             descr: format!("port {name}"),
             // Of rows with one name the dead ones are left out.
@@ -61,92 +88,174 @@ fn interfaces() -> impl Strategy<Value = Vec<InterfaceRow>> {
 
 fn lldp() -> impl Strategy<Value = LldpTable> {
     let ports = btree_map(1u32..100, (id(), word()), 0..30);
-    let neighbour = (1u32..100, id(), option::of(id()), word(), prop_oneof![Just(String::new()), word()], capabilities());
+    let neighbour = (
+        1u32..100,
+        id(),
+        option::of(id()),
+        word(),
+        prop_oneof![Just(String::new()), word()],
+        capabilities(),
+    );
     let cdp = (1u32..100, option::of(id()), id(), capabilities());
-    (option::of(id()), word(), capabilities(), ports, vec(neighbour, 0..30), vec(cdp, 0..5)).prop_map(
-        |(chassis, name, capabilities, ports, mut neighbours, mut cdp)| {
-            neighbours.sort_by_key(|n| n.0);
-            cdp.sort_by_key(|n| n.0);
-            let heard = |(local_port, chassis, port, port_descr, name, capabilities)| LldpNeighbour {
-                local_port,
-                chassis: Some(chassis),
-                port,
-                port_descr,
-                name,
-                capabilities,
-            };
-            // CDP gives no subtype, so only what its octets alone say is told back.
-            let plain = |id| if let NeighbourId::Address(_) = id { NeighbourId::Text("Gi0/1".into()) } else { id };
-            let cached = |(if_index, device, port, capabilities): (_, Option<NeighbourId>, _, _)| CdpNeighbour {
-                if_index,
-                device: device.map(plain),
-                port: Some(plain(port)),
-                capabilities,
-            };
-            LldpTable {
-                chassis,
-                name,
-                capabilities,
-                ports: ports.into_iter().map(|(number, (id, descr))| LldpPort { number, id, descr }).collect(),
-                neighbours: neighbours.into_iter().map(heard).collect(),
-                cdp: CdpTable { device: "cdp-name".into(), neighbours: cdp.into_iter().map(cached).collect() },
-            }
-        },
+    (
+        option::of(id()),
+        word(),
+        capabilities(),
+        ports,
+        vec(neighbour, 0..30),
+        vec(cdp, 0..5),
     )
+        .prop_map(
+            |(chassis, name, capabilities, ports, mut neighbours, mut cdp)| {
+                neighbours.sort_by_key(|n| n.0);
+                cdp.sort_by_key(|n| n.0);
+                let heard =
+                    |(local_port, chassis, port, port_descr, name, capabilities)| LldpNeighbour {
+                        local_port,
+                        chassis: Some(chassis),
+                        port,
+                        port_descr,
+                        name,
+                        capabilities,
+                    };
+                // CDP gives no subtype, so only what its octets alone say is told back.
+                let plain = |id| {
+                    if let NeighbourId::Address(_) = id {
+                        NeighbourId::Text("Gi0/1".into())
+                    } else {
+                        id
+                    }
+                };
+                let cached =
+                    |(if_index, device, port, capabilities): (_, Option<NeighbourId>, _, _)| {
+                        CdpNeighbour {
+                            if_index,
+                            device: device.map(plain),
+                            port: Some(plain(port)),
+                            capabilities,
+                        }
+                    };
+                LldpTable {
+                    chassis,
+                    name,
+                    capabilities,
+                    ports: ports
+                        .into_iter()
+                        .map(|(number, (id, descr))| LldpPort { number, id, descr })
+                        .collect(),
+                    neighbours: neighbours.into_iter().map(heard).collect(),
+                    cdp: CdpTable {
+                        device: "cdp-name".into(),
+                        neighbours: cdp.into_iter().map(cached).collect(),
+                    },
+                }
+            },
+        )
 }
 
 fn bridge() -> impl Strategy<Value = BridgeTable> {
-    let states = [StpState::Disabled, StpState::Blocking, StpState::Listening, StpState::Learning, StpState::Forwarding, StpState::Broken];
-    let id = || (any::<u16>(), mac()).prop_map(|(priority, address)| BridgeId { priority, address });
-    let port = (1u32..1000, option::of(prop::sample::select(states.to_vec())), option::of(id()), option::of(any::<u16>()));
-    (option::of(mac()), option::of(id()), any::<u16>(), any::<u32>(), btree_map(1u32..500, port, 0..40)).prop_map(
-        |(address, root_bridge, priority, top_changes, ports)| {
-            let port = |(number, (if_index, state, designated_bridge, designated_port))| BridgePort {
-                number,
-                if_index,
-                state,
-                designated_bridge,
-                designated_port,
-            };
-            BridgeTable { address, root_bridge, priority, top_changes, ports: ports.into_iter().map(port).collect() }
-        },
+    let states = [
+        StpState::Disabled,
+        StpState::Blocking,
+        StpState::Listening,
+        StpState::Learning,
+        StpState::Forwarding,
+        StpState::Broken,
+    ];
+    let id =
+        || (any::<u16>(), mac()).prop_map(|(priority, address)| BridgeId { priority, address });
+    let port = (
+        1u32..1000,
+        option::of(prop::sample::select(states.to_vec())),
+        option::of(id()),
+        option::of(any::<u16>()),
+    );
+    (
+        option::of(mac()),
+        option::of(id()),
+        any::<u16>(),
+        any::<u32>(),
+        btree_map(1u32..500, port, 0..40),
     )
+        .prop_map(|(address, root_bridge, priority, top_changes, ports)| {
+            let port =
+                |(number, (if_index, state, designated_bridge, designated_port))| BridgePort {
+                    number,
+                    if_index,
+                    state,
+                    designated_bridge,
+                    designated_port,
+                };
+            BridgeTable {
+                address,
+                root_bridge,
+                priority,
+                top_changes,
+                ports: ports.into_iter().map(port).collect(),
+            }
+        })
 }
 
 fn view() -> impl Strategy<Value = DeviceView> {
-    let system = (word(), word(), 0..u32::MAX / 2, option::of(0u32..127)).prop_map(|(name, descr, uptime, services)| SystemGroup {
-        name,
-        descr,
-        uptime,
-        services,
-    });
-    let fdb = btree_set((mac(), 1u32..100).prop_map(|(mac, port)| FdbEntry { mac, port }), 0..200).prop_map(|e| e.into_iter().collect());
-    let arp = btree_set((address(), mac()).prop_map(|(ip, mac)| ArpEntry { ip, mac }), 0..20).prop_map(|e| e.into_iter().collect());
-    (system, interfaces(), lldp(), bridge(), fdb, arp).prop_map(|(system, interfaces, lldp, bridge, fdb, arp)| DeviceView {
-        system: Some(system),
-        interfaces: Some(interfaces),
-        lldp: Some(lldp),
-        bridge: Some(bridge),
-        fdb: Some(fdb),
-        arp: Some(arp),
-        ..DeviceView::default()
-    })
+    let system = (word(), word(), 0..u32::MAX / 2, option::of(0u32..127)).prop_map(
+        |(name, descr, uptime, services)| SystemGroup {
+            name,
+            descr,
+            uptime,
+            services,
+        },
+    );
+    let fdb = btree_set(
+        (mac(), 1u32..100).prop_map(|(mac, port)| FdbEntry { mac, port }),
+        0..200,
+    )
+    .prop_map(|e| e.into_iter().collect());
+    let arp = btree_set(
+        (address(), mac()).prop_map(|(ip, mac)| ArpEntry { ip, mac }),
+        0..20,
+    )
+    .prop_map(|e| e.into_iter().collect());
+    (system, interfaces(), lldp(), bridge(), fdb, arp).prop_map(
+        |(system, interfaces, lldp, bridge, fdb, arp)| DeviceView {
+            system: Some(system),
+            interfaces: Some(interfaces),
+            lldp: Some(lldp),
+            bridge: Some(bridge),
+            fdb: Some(fdb),
+            arp: Some(arp),
+            ..DeviceView::default()
+        },
+    )
 }
 
 /// What moves is of no interest here.
 fn still(mut view: DeviceView) -> DeviceView {
     view.system.iter_mut().for_each(|s| s.uptime = 0);
-    view.interfaces.iter_mut().flatten().for_each(|i| (i.in_octets, i.out_octets) = (0, 0));
-    DeviceView { seen: None, pulse: None, ..view }
+    view.interfaces
+        .iter_mut()
+        .flatten()
+        .for_each(|i| (i.in_octets, i.out_octets) = (0, 0));
+    DeviceView {
+        seen: None,
+        pulse: None,
+        ..view
+    }
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 /// One look at everything the responder serves.
 async fn looked(responder: &SnmpResponder) -> DeviceViews {
-    let inventory = Inventory::parse("i.yaml", &responder.inventory(std::iter::empty(), "timing: {timeout: 5s}\n")).unwrap();
+    let inventory = Inventory::parse(
+        "i.yaml",
+        &responder.inventory(std::iter::empty(), "timing: {timeout: 5s}\n"),
+    )
+    .unwrap();
     let mut views = DeviceViews::new();
     for observation in read_all_switches(&inventory).await.unwrap() {
         if let DeviceFact::Failed { .. } = observation.fact {

@@ -1,7 +1,8 @@
 //! A rank that waits for its launcher goes on answering its peers.
 //!
-//! MPICH talks to the launcher over a socket whose number is in the environment variable `PMI_FD` (PMI-1 wire protocol). While
-//! `read` of it would block, the thread's last UCX worker is progressed.
+//! MPICH talks to the launcher over a socket whose number is in the environment variable `PMI_FD`
+//! (PMI-1 wire protocol). While `read` of it would block, the thread's last UCX worker is
+//! progressed.
 use crate::poll::wait_for;
 use libc::{c_int, c_uint, c_void, size_t, ssize_t};
 use std::cell::Cell;
@@ -22,9 +23,12 @@ thread_local! {
 pub unsafe extern "C" fn ucp_worker_progress(worker: *mut c_void) -> c_uint {
     static REAL: OnceLock<usize> = OnceLock::new();
     WORKER.set(worker);
-    let Some(real) = real(&REAL, c"ucp_worker_progress") else { return 0 };
+    let Some(real) = real(&REAL, c"ucp_worker_progress") else {
+        return 0;
+    };
     // SAFETY: the symbol is UCX's function of this signature.
-    let real = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void) -> c_uint>(real) };
+    let real =
+        unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void) -> c_uint>(real) };
     // SAFETY: the caller's promise.
     unsafe { real(worker) }
 }
@@ -39,7 +43,9 @@ pub unsafe extern "C" fn ucp_worker_destroy(worker: *mut c_void) {
     if WORKER.get() == worker {
         WORKER.set(null_mut());
     }
-    let Some(real) = real(&REAL, c"ucp_worker_destroy") else { return };
+    let Some(real) = real(&REAL, c"ucp_worker_destroy") else {
+        return;
+    };
     // SAFETY: the symbol is UCX's function of this signature.
     let real = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void)>(real) };
     // SAFETY: the caller's promise.
@@ -55,7 +61,8 @@ pub unsafe extern "C" fn read(file: c_int, buffer: *mut c_void, length: size_t) 
     let worker = WORKER.get();
     if !worker.is_null() && Some(file) == launcher() {
         while !wait_for(file) {
-            // SAFETY: it is of this thread and not destroyed: `ucp_worker_destroy` would have cleared it.
+            // SAFETY: it is of this thread and not destroyed: `ucp_worker_destroy` would have
+            // cleared it.
             unsafe { ucp_worker_progress(worker) };
         }
     }
@@ -73,14 +80,23 @@ fn launcher() -> Option<c_int> {
 fn real(cache: &OnceLock<usize>, name: &CStr) -> Option<usize> {
     // SAFETY: a C string and a pseudo handle.
     let next = || unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
-    let address = *cache.get_or_init(|| Some(next()).filter(|address| *address != 0).unwrap_or_else(|| of_a_plugin(name)));
+    let address = *cache.get_or_init(|| {
+        Some(next())
+            .filter(|address| *address != 0)
+            .unwrap_or_else(|| of_a_plugin(name))
+    });
     (address != 0).then_some(address)
 }
 
-/// The function of a UCX that came with a plugin (of Python, say), whose libraries are hidden from others. 0: none.
+/// The function of a UCX that came with a plugin (of Python, say), whose libraries are hidden from
+/// others. 0: none.
 fn of_a_plugin(name: &CStr) -> usize {
     // SAFETY: C strings; nothing is loaded that is not there, and the handle keeps it there.
     let ucx = unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
     // SAFETY: a handle that was just given.
-    if ucx.is_null() { 0 } else { (unsafe { libc::dlsym(ucx, name.as_ptr()) }) as usize }
+    if ucx.is_null() {
+        0
+    } else {
+        (unsafe { libc::dlsym(ucx, name.as_ptr()) }) as usize
+    }
 }

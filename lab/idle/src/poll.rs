@@ -1,15 +1,19 @@
 //! Busy polling that waits.
 //!
-//! After a few empty polls in a row, `epoll_wait` with timeout zero (MPICH over UCX) and `sched_yield` (Open MPI with
-//! `mpi_yield_when_idle`) wait up to a millisecond for the thread's last epoll instance to become ready. Nothing is read from it
-//! there, so edge-triggered events are not lost. Every other call goes to the kernel as it is.
+//! After a few empty polls in a row, `epoll_wait` with timeout zero (MPICH over UCX) and
+//! `sched_yield` (Open MPI with `mpi_yield_when_idle`) wait up to a millisecond for the thread's
+//! last epoll instance to become ready. Nothing is read from it there, so edge-triggered events are
+//! not lost. Every other call goes to the kernel as it is.
 use libc::{c_int, epoll_event, pollfd, timespec};
 use std::cell::Cell;
 
 /// This many empty polls in a row are taken as a sign that the thread waits.
 const PATIENCE: u32 = 3;
 
-static WAIT: timespec = timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+static WAIT: timespec = timespec {
+    tv_sec: 0,
+    tv_nsec: 1_000_000,
+};
 
 thread_local! {
     /// The epoll instance polled last; -1: none yet.
@@ -22,7 +26,12 @@ thread_local! {
 /// # Safety
 /// As there: `events` has room for `room` events.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_wait(epoll: c_int, events: *mut epoll_event, room: c_int, timeout: c_int) -> c_int {
+pub unsafe extern "C" fn epoll_wait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    room: c_int,
+    timeout: c_int,
+) -> c_int {
     if timeout != 0 {
         // SAFETY: the caller's promise.
         return unsafe { kernel_epoll_wait(epoll, events, room, timeout) };
@@ -60,13 +69,23 @@ fn waits() -> bool {
 
 /// Waits up to a millisecond until a file has something to read, without taking it; whether it has.
 pub(crate) fn wait_for(file: c_int) -> bool {
-    let mut one = pollfd { fd: file, events: libc::POLLIN, revents: 0 };
+    let mut one = pollfd {
+        fd: file,
+        events: libc::POLLIN,
+        revents: 0,
+    };
     // SAFETY: one pollfd, one timespec, no signal mask; a file closed meanwhile answers at once.
     unsafe { libc::ppoll(&raw mut one, 1, &raw const WAIT, std::ptr::null()) != 0 }
 }
 
-unsafe fn kernel_epoll_wait(epoll: c_int, events: *mut epoll_event, room: c_int, timeout: c_int) -> c_int {
+unsafe fn kernel_epoll_wait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    room: c_int,
+    timeout: c_int,
+) -> c_int {
     let none = std::ptr::null::<libc::sigset_t>();
-    // SAFETY: epoll_pwait without a mask is epoll_wait, on every architecture; the caller promised the events' room.
+    // SAFETY: epoll_pwait without a mask is epoll_wait, on every architecture; the caller promised
+    // the events' room.
     unsafe { libc::syscall(libc::SYS_epoll_pwait, epoll, events, room, timeout, none, 8) as c_int }
 }

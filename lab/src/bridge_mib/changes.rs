@@ -1,8 +1,10 @@
-//! Topology changes, counted here because the kernel does not: dot1dStpTopChanges and dot1dStpPortForwardTransitions.
+//! Topology changes, counted here because the kernel does not: dot1dStpTopChanges and
+//! dot1dStpPortForwardTransitions.
 //!
-//! A bridge detects a change when a port of its own starts forwarding, or stops (IEEE 802.1D-1998, 8.6.14 and net/bridge's
-//! `br_topology_change_detection`), and when another bridge or the root tells it, which shows as a flag. A flag that follows a
-//! change of a port is the same change coming back.
+//! A bridge detects a change when a port of its own starts forwarding, or stops (IEEE 802.1D-1998,
+//! 8.6.14 and net/bridge's `br_topology_change_detection`), and when another bridge or the root
+//! tells it, which shows as a flag. A flag that follows a change of a port is the same change
+//! coming back.
 use super::kernel::{KernelBridge, KernelBridgePort};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,7 +30,11 @@ pub(super) struct TopologyChanges {
 impl TopologyChanges {
     /// Counts from the present state on.
     pub(super) fn new(bridge: &KernelBridge) -> TopologyChanges {
-        TopologyChanges { states: states(bridge), flag: bridge.topology_change, ..TopologyChanges::default() }
+        TopologyChanges {
+            states: states(bridge),
+            flag: bridge.topology_change,
+            ..TopologyChanges::default()
+        }
     }
 
     /// Takes in a look at the bridge.
@@ -63,7 +69,11 @@ impl TopologyChanges {
 }
 
 fn states(bridge: &KernelBridge) -> BTreeMap<u16, u8> {
-    bridge.ports.iter().map(|p: &KernelBridgePort| (p.number, p.state)).collect()
+    bridge
+        .ports
+        .iter()
+        .map(|p: &KernelBridgePort| (p.number, p.state))
+        .collect()
 }
 
 #[cfg(test)]
@@ -71,8 +81,16 @@ mod tests {
     use super::*;
 
     fn bridge(states: &[u8], topology_change: bool) -> KernelBridge {
-        let port = |(i, &state): (usize, &u8)| KernelBridgePort { number: i as u16 + 1, state, ..KernelBridgePort::default() };
-        KernelBridge { ports: states.iter().enumerate().map(port).collect(), topology_change, ..KernelBridge::default() }
+        let port = |(i, &state): (usize, &u8)| KernelBridgePort {
+            number: i as u16 + 1,
+            state,
+            ..KernelBridgePort::default()
+        };
+        KernelBridge {
+            ports: states.iter().enumerate().map(port).collect(),
+            topology_change,
+            ..KernelBridge::default()
+        }
     }
 
     #[test]

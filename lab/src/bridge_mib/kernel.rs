@@ -1,7 +1,7 @@
 //! A bridge as sysfs shows it.
 //!
-//! Source: Documentation/ABI of the kernel for `/sys/class/net/<bridge>/bridge/` and `<port>/brport/`; the forwarding database
-//! is `struct __fdb_entry` of linux/if_bridge.h.
+//! Source: Documentation/ABI of the kernel for `/sys/class/net/<bridge>/bridge/` and
+//! `<port>/brport/`; the forwarding database is `struct __fdb_entry` of linux/if_bridge.h.
 use inventory::Mac;
 use std::fs;
 use std::io::{self, Read};
@@ -84,7 +84,9 @@ impl KernelBridge {
     /// Ports with their states, and whether a change is going on: what has to be looked at often.
     pub(super) fn read_states(name: &str) -> io::Result<KernelBridge> {
         let directory = device(name);
-        let flag = |file: &str| Ok::<bool, io::Error>(number::<u8>(&directory.join("bridge").join(file))? != 0);
+        let flag = |file: &str| {
+            Ok::<bool, io::Error>(number::<u8>(&directory.join("bridge").join(file))? != 0)
+        };
         let topology_change = flag("topology_change")? || flag("topology_change_detected")?;
         let mut ports = Vec::new();
         for entry in fs::read_dir(directory.join("brif"))? {
@@ -92,7 +94,11 @@ impl KernelBridge {
             ports.extend(port_state(&entry?.path()).ok());
         }
         ports.sort_by_key(|p| p.number);
-        Ok(KernelBridge { topology_change, ports, ..KernelBridge::default() })
+        Ok(KernelBridge {
+            topology_change,
+            ports,
+            ..KernelBridge::default()
+        })
     }
 }
 
@@ -100,8 +106,18 @@ fn port_state(directory: &Path) -> io::Result<KernelBridgePort> {
     let hexadecimal = text(&directory.join("port_no"))?;
     let number_ = u16::from_str_radix(hexadecimal.trim_start_matches("0x"), 16).map_err(invalid)?;
     let if_index = number(&directory.join("../ifindex"))?;
-    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(KernelBridgePort { name, number: number_, if_index, state: number(&directory.join("state"))?, ..KernelBridgePort::default() })
+    let name = directory
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    Ok(KernelBridgePort {
+        name,
+        number: number_,
+        if_index,
+        state: number(&directory.join("state"))?,
+        ..KernelBridgePort::default()
+    })
 }
 
 /// The rest of a port.
@@ -122,8 +138,8 @@ fn complete(port: &mut KernelBridgePort, bridge: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// `struct __fdb_entry`, 16 octets each: address, low octet of the port, local, age, high octet of the port. The file takes only
-/// offsets and lengths that are multiples of an entry.
+/// `struct __fdb_entry`, 16 octets each: address, low octet of the port, local, age, high octet of
+/// the port. The file takes only offsets and lengths that are multiples of an entry.
 fn stations(path: &Path) -> io::Result<Vec<KernelFdbEntry>> {
     let mut file = fs::File::open(path)?;
     let mut stations = Vec::new();
@@ -133,13 +149,21 @@ fn stations(path: &Path) -> io::Result<Vec<KernelFdbEntry>> {
         if length == 0 {
             return Ok(stations);
         }
-        stations.extend(buffer[..length].chunks_exact(16).filter_map(|e| station(e.try_into().ok()?)));
+        stations.extend(
+            buffer[..length]
+                .chunks_exact(16)
+                .filter_map(|e| station(e.try_into().ok()?)),
+        );
     }
 }
 
 fn station(entry: [u8; 16]) -> Option<KernelFdbEntry> {
     let address = Mac::from_octets(&entry[..6])?;
-    Some(KernelFdbEntry { address, port: u16::from(entry[6]) | u16::from(entry[12]) << 8, local: entry[7] != 0 })
+    Some(KernelFdbEntry {
+        address,
+        port: u16::from(entry[6]) | u16::from(entry[12]) << 8,
+        local: entry[7] != 0,
+    })
 }
 
 fn device(name: &str) -> PathBuf {
@@ -151,13 +175,17 @@ fn text(path: &Path) -> io::Result<String> {
 }
 
 fn number<T: std::str::FromStr<Err: std::fmt::Display>>(path: &Path) -> io::Result<T> {
-    text(path)?.parse().map_err(|e| io::Error::other(format!("{}: {e}", path.display())))
+    text(path)?
+        .parse()
+        .map_err(|e| io::Error::other(format!("{}: {e}", path.display())))
 }
 
 /// `8000.024c01000000`.
 fn bridge_id(text: &str) -> io::Result<RawBridgeId> {
     let digits: String = text.chars().filter(|c| *c != '.').collect();
-    u64::from_str_radix(&digits, 16).map(|id| RawBridgeId(id.to_be_bytes())).map_err(invalid)
+    u64::from_str_radix(&digits, 16)
+        .map(|id| RawBridgeId(id.to_be_bytes()))
+        .map_err(invalid)
 }
 
 fn invalid(error: impl std::fmt::Display) -> io::Error {
@@ -170,9 +198,19 @@ mod tests {
 
     #[test]
     fn reads_bridge_ids_and_fdb_entries() {
-        assert_eq!(bridge_id("8000.024c01000003").unwrap().0, [0x80, 0, 2, 0x4c, 1, 0, 0, 3]);
+        assert_eq!(
+            bridge_id("8000.024c01000003").unwrap().0,
+            [0x80, 0, 2, 0x4c, 1, 0, 0, 3]
+        );
         assert!(bridge_id("root").is_err());
         let entry = [2, 0, 0, 0, 0, 9, 0x2c, 0, 1, 2, 3, 4, 1, 0, 0, 0];
-        assert_eq!(station(entry), Some(KernelFdbEntry { address: Mac([2, 0, 0, 0, 0, 9]), port: 300, local: false }));
+        assert_eq!(
+            station(entry),
+            Some(KernelFdbEntry {
+                address: Mac([2, 0, 0, 0, 0, 9]),
+                port: 300,
+                local: false
+            })
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The `pass_persist` protocol of snmpd: commands and object identifiers as lines in, values as lines out.
+//! The `pass_persist` protocol of snmpd: commands and object identifiers as lines in, values as
+//! lines out.
 //!
 //! Source: snmpd.conf(5), "Extending agent functionality", `pass_persist`.
 use super::table::{ObjectId, ObjectTable};
@@ -38,8 +39,13 @@ pub(super) fn serve(
     Ok(())
 }
 
-fn next<'a>(table: &'a ObjectTable, oid: &ObjectId) -> Option<(&'a ObjectId, &'a super::table::PassValue)> {
-    table.range((Bound::Excluded(oid.clone()), Bound::Unbounded)).next()
+fn next<'a>(
+    table: &'a ObjectTable,
+    oid: &ObjectId,
+) -> Option<(&'a ObjectId, &'a super::table::PassValue)> {
+    table
+        .range((Bound::Excluded(oid.clone()), Bound::Unbounded))
+        .next()
 }
 
 fn object(found: Option<(&ObjectId, &super::table::PassValue)>) -> String {
@@ -54,7 +60,9 @@ fn object(found: Option<(&ObjectId, &super::table::PassValue)>) -> String {
 
 /// The next request; none at the end.
 fn read(input: &mut dyn BufRead) -> io::Result<Option<PassRequest>> {
-    let Some(command) = line(input)?.filter(|l| !l.is_empty()) else { return Ok(None) };
+    let Some(command) = line(input)?.filter(|l| !l.is_empty()) else {
+        return Ok(None);
+    };
     let mut oid = || Ok::<Option<ObjectId>, io::Error>(line(input)?.and_then(|l| parse(&l)));
     Ok(Some(match command.to_ascii_lowercase().as_str() {
         "ping" => PassRequest::Ping,
@@ -78,7 +86,11 @@ fn line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
 }
 
 fn parse(text: &str) -> Option<ObjectId> {
-    text.strip_prefix('.').unwrap_or(text).split('.').map(|n| n.parse().ok()).collect()
+    text.strip_prefix('.')
+        .unwrap_or(text)
+        .split('.')
+        .map(|n| n.parse().ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -87,7 +99,11 @@ mod tests {
     use super::*;
 
     fn talk(input: &str) -> String {
-        let table: ObjectTable = [(vec![1, 3, 2], PassValue::Integer(2)), (vec![1, 3, 10], PassValue::Counter(1 << 32 | 5))].into();
+        let table: ObjectTable = [
+            (vec![1, 3, 2], PassValue::Integer(2)),
+            (vec![1, 3, 10], PassValue::Counter(1 << 32 | 5)),
+        ]
+        .into();
         let mut output = Vec::new();
         serve(&mut input.as_bytes(), &mut output, |look| {
             look(&table);
@@ -101,7 +117,10 @@ mod tests {
     fn answers_what_snmpd_asks() {
         assert_eq!(talk("PING\n"), "PONG\n");
         assert_eq!(talk("get\n.1.3.2\n"), ".1.3.2\ninteger\n2\n");
-        assert_eq!(talk("set\n.1.3.2\ninteger 5\nPING\n"), "not-writable\nPONG\n");
+        assert_eq!(
+            talk("set\n.1.3.2\ninteger 5\nPING\n"),
+            "not-writable\nPONG\n"
+        );
     }
 
     #[test]
@@ -127,7 +146,10 @@ mod tests {
     #[test]
     fn an_unreadable_bridge_has_no_objects() {
         let mut output = Vec::new();
-        serve(&mut "get\n.1\n".as_bytes(), &mut output, |_| Err(io::Error::other("gone"))).unwrap();
+        serve(&mut "get\n.1\n".as_bytes(), &mut output, |_| {
+            Err(io::Error::other("gone"))
+        })
+        .unwrap();
         assert_eq!(output, b"NONE\n");
     }
 }

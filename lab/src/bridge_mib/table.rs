@@ -41,7 +41,11 @@ impl fmt::Display for PassValue {
 }
 
 /// dot1dBase, dot1dStp and dot1dTp of a bridge; `now` on the clock of `changes`.
-pub(super) fn build(bridge: &KernelBridge, changes: &TopologyChanges, now: Duration) -> ObjectTable {
+pub(super) fn build(
+    bridge: &KernelBridge,
+    changes: &TopologyChanges,
+    now: Duration,
+) -> ObjectTable {
     let mut table = ObjectTableBuilder(ObjectTable::new());
     base(&mut table, bridge);
     stp(&mut table, bridge, changes, now);
@@ -53,7 +57,8 @@ struct ObjectTableBuilder(ObjectTable);
 
 impl ObjectTableBuilder {
     fn add(&mut self, column: &[u32], index: &[u32], value: PassValue) {
-        self.0.insert([&DOT1D_BRIDGE, column, index].concat(), value);
+        self.0
+            .insert([&DOT1D_BRIDGE, column, index].concat(), value);
     }
 
     fn scalar(&mut self, object: [u32; 2], value: PassValue) {
@@ -68,7 +73,8 @@ fn base(table: &mut ObjectTableBuilder, bridge: &KernelBridge) {
     // transparent-only(2)
     table.scalar([1, 3], PassValue::Integer(2));
     for port in &bridge.ports {
-        let mut cell = |column, value| table.add(&[1, 4, 1, column], &[u32::from(port.number)], value);
+        let mut cell =
+            |column, value| table.add(&[1, 4, 1, column], &[u32::from(port.number)], value);
         cell(1, PassValue::Integer(u32::from(port.number)));
         cell(2, PassValue::Integer(port.if_index));
         cell(3, PassValue::Nothing);
@@ -78,7 +84,12 @@ fn base(table: &mut ObjectTableBuilder, bridge: &KernelBridge) {
 }
 
 /// dot1dStp (2).
-fn stp(table: &mut ObjectTableBuilder, bridge: &KernelBridge, changes: &TopologyChanges, now: Duration) {
+fn stp(
+    table: &mut ObjectTableBuilder,
+    bridge: &KernelBridge,
+    changes: &TopologyChanges,
+    now: Duration,
+) {
     let since = now.saturating_sub(changes.last).as_millis() / 10;
     // ieee8021d(3)
     table.scalar([2, 1], PassValue::Integer(3));
@@ -88,19 +99,39 @@ fn stp(table: &mut ObjectTableBuilder, bridge: &KernelBridge, changes: &Topology
     table.scalar([2, 5], id(bridge.root));
     table.scalar([2, 6], PassValue::Integer(bridge.root_cost));
     table.scalar([2, 7], PassValue::Integer(bridge.root_port));
-    let timers = [bridge.max_age, bridge.hello, 100, bridge.forward_delay, bridge.max_age, bridge.hello, bridge.forward_delay];
+    let timers = [
+        bridge.max_age,
+        bridge.hello,
+        100,
+        bridge.forward_delay,
+        bridge.max_age,
+        bridge.hello,
+        bridge.forward_delay,
+    ];
     for (object, value) in (8..).zip(timers) {
         table.scalar([2, object], PassValue::Integer(value));
     }
     for port in &bridge.ports {
-        stp_port(table, port, changes.forward_transitions.get(&port.number).copied().unwrap_or(0));
+        stp_port(
+            table,
+            port,
+            changes
+                .forward_transitions
+                .get(&port.number)
+                .copied()
+                .unwrap_or(0),
+        );
     }
 }
 
 /// An entry of dot1dStpPortTable.
 fn stp_port(table: &mut ObjectTableBuilder, port: &KernelBridgePort, forward_transitions: u32) {
-    // disabled(1), blocking(2), listening(3), learning(4), forwarding(5) in the kernel's order of states.
-    let state = [1, 3, 4, 5, 2].get(usize::from(port.state)).copied().unwrap_or(1);
+    // disabled(1), blocking(2), listening(3), learning(4), forwarding(5) in the kernel's order of
+    // states.
+    let state = [1, 3, 4, 5, 2]
+        .get(usize::from(port.state))
+        .copied()
+        .unwrap_or(1);
     let enabled = if port.state == 0 { 2 } else { 1 };
     let mut cell = |column, value| table.add(&[2, 15, 1, column], &[u32::from(port.number)], value);
     cell(1, PassValue::Integer(u32::from(port.number)));
@@ -112,7 +143,10 @@ fn stp_port(table: &mut ObjectTableBuilder, port: &KernelBridgePort, forward_tra
     cell(6, id(port.designated_root));
     cell(7, PassValue::Integer(port.designated_cost));
     cell(8, id(port.designated_bridge));
-    cell(9, PassValue::Octets(port.designated_port.to_be_bytes().to_vec()));
+    cell(
+        9,
+        PassValue::Octets(port.designated_port.to_be_bytes().to_vec()),
+    );
     cell(10, PassValue::Counter(u64::from(forward_transitions)));
     cell(11, PassValue::Integer(port.path_cost));
 }
@@ -125,12 +159,21 @@ fn transparent(table: &mut ObjectTableBuilder, bridge: &KernelBridge) {
         let index: Vec<u32> = station.address.0.iter().map(|o| u32::from(*o)).collect();
         // An address of the bridge's own may lie on no port; learned(3), self(4).
         let status = if station.local { 4 } else { 3 };
-        table.add(&[4, 3, 1, 1], &index, PassValue::Octets(station.address.0.to_vec()));
-        table.add(&[4, 3, 1, 2], &index, PassValue::Integer(u32::from(station.port)));
+        table.add(
+            &[4, 3, 1, 1],
+            &index,
+            PassValue::Octets(station.address.0.to_vec()),
+        );
+        table.add(
+            &[4, 3, 1, 2],
+            &index,
+            PassValue::Integer(u32::from(station.port)),
+        );
         table.add(&[4, 3, 1, 3], &index, PassValue::Integer(status));
     }
     for port in &bridge.ports {
-        let mut cell = |column, value| table.add(&[4, 4, 1, column], &[u32::from(port.number)], value);
+        let mut cell =
+            |column, value| table.add(&[4, 4, 1, column], &[u32::from(port.number)], value);
         cell(1, PassValue::Integer(u32::from(port.number)));
         cell(2, PassValue::Integer(port.mtu));
         cell(3, PassValue::Counter(port.frames_in));
@@ -158,7 +201,11 @@ mod tests {
             path_cost: 50,
             ..KernelBridgePort::default()
         };
-        let station = |last, port, local| KernelFdbEntry { address: Mac([2, 0, 0, 0, 0, last]), port, local };
+        let station = |last, port, local| KernelFdbEntry {
+            address: Mac([2, 0, 0, 0, 0, last]),
+            port,
+            local,
+        };
         let bridge = KernelBridge {
             address: Mac([2, 0, 0, 0, 0, 1]),
             root: RawBridgeId([0x10, 0, 2, 0, 0, 0, 0, 9]),
@@ -179,7 +226,10 @@ mod tests {
     fn states_and_statuses_have_the_numbers_of_the_mib() {
         let t = sample();
         let state = |port| at(&t, &[2, 15, 1, 3, port]);
-        assert_eq!([state(1), state(2), state(10)], ["integer\n5", "integer\n2", "integer\n1"]);
+        assert_eq!(
+            [state(1), state(2), state(10)],
+            ["integer\n5", "integer\n2", "integer\n1"]
+        );
         assert_eq!(at(&t, &[4, 3, 1, 3, 2, 0, 0, 0, 0, 200]), "integer\n3");
         assert_eq!(at(&t, &[4, 3, 1, 3, 2, 0, 0, 0, 0, 1]), "integer\n4");
         assert_eq!(at(&t, &[1, 4, 1, 2, 10]), "integer\n20");
@@ -197,9 +247,17 @@ mod tests {
     #[test]
     fn instances_are_ordered_by_number_not_by_digits() {
         let t = sample();
-        let ports: Vec<u32> = t.keys().filter(|k| k[7..].starts_with(&[1, 4, 1, 1])).map(|k| k[11]).collect();
+        let ports: Vec<u32> = t
+            .keys()
+            .filter(|k| k[7..].starts_with(&[1, 4, 1, 1]))
+            .map(|k| k[11])
+            .collect();
         assert_eq!(ports, [1, 2, 10]);
-        let stations: Vec<u32> = t.keys().filter(|k| k[7..].starts_with(&[4, 3, 1, 2])).map(|k| k[16]).collect();
+        let stations: Vec<u32> = t
+            .keys()
+            .filter(|k| k[7..].starts_with(&[4, 3, 1, 2]))
+            .map(|k| k[16])
+            .collect();
         assert_eq!(stations, [1, 200]);
     }
 }

@@ -1,7 +1,8 @@
-//! Segments: the parts of the network that frames cross without a router, each a subnet of its own, and the routes between them.
+//! Segments: the parts of the network that frames cross without a router, each a subnet of its own,
+//! and the routes between them.
 //!
-//! A lab without routers is one segment, 10.77.0.0/16. With routers, segment `k` is 10.77.`k`.0/24: hosts from `.1`, switches
-//! from `.201`, routers' ports from `.241`.
+//! A lab without routers is one segment, 10.77.0.0/16. With routers, segment `k` is 10.77.`k`.0/24:
+//! hosts from `.1`, switches from `.201`, routers' ports from `.241`.
 use super::{LabCable, LabNode, LabNodeKind, PREFIX};
 use crate::error::{LabError, LabResult};
 use inventory::Mac;
@@ -45,7 +46,8 @@ pub(crate) struct SegmentRoute {
     pub(crate) port: String,
 }
 
-/// Where the addresses of hosts, switches and routers begin in a segment between routers, and how many each has.
+/// Where the addresses of hosts, switches and routers begin in a segment between routers, and how
+/// many each has.
 const HOSTS: (u8, usize) = (1, 200);
 const SWITCHES: (u8, usize) = (201, 40);
 const ROUTERS: (u8, usize) = (241, 14);
@@ -53,21 +55,48 @@ const ROUTERS: (u8, usize) = (241, 14);
 /// The one segment of a lab without routers; hosts and switches have their addresses already.
 pub(super) fn one(nodes: &[LabNode]) -> Vec<LabSegment> {
     let member = |n: &LabNode| {
-        let port = if n.kind == LabNodeKind::Switch { "br0" } else { "eth0" };
-        Some(SegmentMember { node: n.name.clone(), port: port.into(), address: n.data?, mac: n.mac })
+        let port = if n.kind == LabNodeKind::Switch {
+            "br0"
+        } else {
+            "eth0"
+        };
+        Some(SegmentMember {
+            node: n.name.clone(),
+            port: port.into(),
+            address: n.data?,
+            mac: n.mac,
+        })
     };
-    vec![LabSegment { network: Ipv4Addr::new(10, 77, 0, 0), prefix: PREFIX, members: nodes.iter().filter_map(member).collect() }]
+    vec![LabSegment {
+        network: Ipv4Addr::new(10, 77, 0, 0),
+        prefix: PREFIX,
+        members: nodes.iter().filter_map(member).collect(),
+    }]
 }
 
-/// The segments of a lab with routers, those with switches first, in the order of the file; `mac` gives the address of a
-/// router's port.
-pub(super) fn between(nodes: &[LabNode], cables: &[LabCable], mac: impl Fn(&super::PortEnd) -> Mac) -> LabResult<Vec<LabSegment>> {
-    let kinds: HashMap<&str, LabNodeKind> = nodes.iter().map(|n| (n.name.as_str(), n.kind)).collect();
-    let switches: HashMap<&str, usize> = nodes.iter().filter(|n| n.kind == LabNodeKind::Switch).map(|n| n.name.as_str()).zip(0..).collect();
-    // Switches, then cables: a cable is one with each switch it ends at, and frames end at hosts and routers.
+/// The segments of a lab with routers, those with switches first, in the order of the file; `mac`
+/// gives the address of a router's port.
+pub(super) fn between(
+    nodes: &[LabNode],
+    cables: &[LabCable],
+    mac: impl Fn(&super::PortEnd) -> Mac,
+) -> LabResult<Vec<LabSegment>> {
+    let kinds: HashMap<&str, LabNodeKind> =
+        nodes.iter().map(|n| (n.name.as_str(), n.kind)).collect();
+    let switches: HashMap<&str, usize> = nodes
+        .iter()
+        .filter(|n| n.kind == LabNodeKind::Switch)
+        .map(|n| n.name.as_str())
+        .zip(0..)
+        .collect();
+    // Switches, then cables: a cable is one with each switch it ends at, and frames end at hosts
+    // and routers.
     let mut parts = UnionFind::new(switches.len() + cables.len());
     for (number, cable) in cables.iter().enumerate() {
-        for switch in [&cable.a, &cable.b].into_iter().filter_map(|end| switches.get(end.node.as_str())) {
+        for switch in [&cable.a, &cable.b]
+            .into_iter()
+            .filter_map(|end| switches.get(end.node.as_str()))
+        {
             parts.union(switches.len() + number, *switch);
         }
     }
@@ -78,7 +107,12 @@ pub(super) fn between(nodes: &[LabNode], cables: &[LabCable], mac: impl Fn(&supe
     }
     let mut members: Vec<[Vec<SegmentMember>; 3]> = vec![Default::default(); numbers.len()];
     let mut join = |part: usize, group: usize, node: &str, port: &str, mac: Mac| {
-        let member = SegmentMember { node: node.to_owned(), port: port.to_owned(), address: Ipv4Addr::UNSPECIFIED, mac };
+        let member = SegmentMember {
+            node: node.to_owned(),
+            port: port.to_owned(),
+            address: Ipv4Addr::UNSPECIFIED,
+            mac,
+        };
         members[numbers[&parts.find(part)]][group].push(member);
     };
     for node in nodes.iter().filter(|n| n.kind == LabNodeKind::Switch) {
@@ -87,67 +121,126 @@ pub(super) fn between(nodes: &[LabNode], cables: &[LabCable], mac: impl Fn(&supe
     for (number, cable) in cables.iter().enumerate() {
         for end in [&cable.a, &cable.b] {
             match kinds.get(end.node.as_str()) {
-                Some(LabNodeKind::Host) => join(switches.len() + number, 0, &end.node, &end.port, mac(end)),
-                Some(LabNodeKind::Router) => join(switches.len() + number, 2, &end.node, &end.port, mac(end)),
+                Some(LabNodeKind::Host) => {
+                    join(switches.len() + number, 0, &end.node, &end.port, mac(end))
+                }
+                Some(LabNodeKind::Router) => {
+                    join(switches.len() + number, 2, &end.node, &end.port, mac(end))
+                }
                 _ => {}
             }
         }
     }
-    members.into_iter().enumerate().map(|(number, groups)| addressed(number, groups)).collect()
+    members
+        .into_iter()
+        .enumerate()
+        .map(|(number, groups)| addressed(number, groups))
+        .collect()
 }
 
 /// Gives each of a segment's hosts, switches and routers' ports its address.
 fn addressed(number: usize, groups: [Vec<SegmentMember>; 3]) -> LabResult<LabSegment> {
-    let third =
-        u8::try_from(number).map_err(|_| LabError::Refused("segments: more than 256 between routers; the lab has no addresses".into()))?;
+    let third = u8::try_from(number).map_err(|_| {
+        LabError::Refused(
+            "segments: more than 256 between routers; the lab has no addresses".into(),
+        )
+    })?;
     let mut members: Vec<SegmentMember> = Vec::new();
-    for (group, ((first, most), what)) in groups.into_iter().zip([(HOSTS, "hosts"), (SWITCHES, "switches"), (ROUTERS, "router ports")]) {
+    for (group, ((first, most), what)) in groups.into_iter().zip([
+        (HOSTS, "hosts"),
+        (SWITCHES, "switches"),
+        (ROUTERS, "router ports"),
+    ]) {
         if let Some(over) = group.get(most) {
             return Err(LabError::Refused(format!(
-                "segment of \"{}\": more than {most} {what} without a router between; the lab has no addresses for them there",
+                "segment of \"{}\": more than {most} {what} without a router between; the lab has \
+                 no addresses for them there",
                 over.node
             )));
         }
-        members.extend(group.into_iter().zip(first..).map(|(m, last)| SegmentMember { address: Ipv4Addr::new(10, 77, third, last), ..m }));
+        members.extend(
+            group
+                .into_iter()
+                .zip(first..)
+                .map(|(m, last)| SegmentMember {
+                    address: Ipv4Addr::new(10, 77, third, last),
+                    ..m
+                }),
+        );
     }
     let mut seen = HashSet::new();
     match members.iter().find(|m| !seen.insert(&m.node)) {
         Some(twice) => Err(LabError::Refused(format!(
-            "router \"{}\": two cables into one segment; it would have two addresses there: put a router between, or leave one out",
+            "router \"{}\": two cables into one segment; it would have two addresses there: put a \
+             router between, or leave one out",
             twice.node
         ))),
-        None => Ok(LabSegment { network: Ipv4Addr::new(10, 77, third, 0), prefix: 24, members }),
+        None => Ok(LabSegment {
+            network: Ipv4Addr::new(10, 77, third, 0),
+            prefix: 24,
+            members,
+        }),
     }
 }
 
-/// The way of fewest routers from a node to every segment it is not in; of equal ones the first in the segment's order.
+/// The way of fewest routers from a node to every segment it is not in; of equal ones the first in
+/// the segment's order.
 pub(crate) fn routes(segments: &[LabSegment], nodes: &[LabNode], from: &str) -> Vec<SegmentRoute> {
-    let routers: HashSet<&str> = nodes.iter().filter(|n| n.kind == LabNodeKind::Router).map(|n| n.name.as_str()).collect();
+    let routers: HashSet<&str> = nodes
+        .iter()
+        .filter(|n| n.kind == LabNodeKind::Router)
+        .map(|n| n.name.as_str())
+        .collect();
     let own = |segment: &LabSegment| segment.members.iter().find(|m| m.node == from).cloned();
-    let at: Vec<(&LabSegment, SegmentMember)> = segments.iter().filter_map(|s| Some((s, own(s)?))).collect();
+    let at: Vec<(&LabSegment, SegmentMember)> =
+        segments.iter().filter_map(|s| Some((s, own(s)?))).collect();
     let mut routes = Vec::new();
     for target in segments.iter().filter(|s| own(s).is_none()) {
         let distance = distances(segments, &routers, target);
-        let next = at.iter().flat_map(|(s, own)| s.members.iter().map(move |m| (m, own)));
-        let next = next.filter_map(|(m, own)| Some((distance.get(m.node.as_str()).filter(|_| m.node != from)?, m, own)));
+        let next = at
+            .iter()
+            .flat_map(|(s, own)| s.members.iter().map(move |m| (m, own)));
+        let next = next.filter_map(|(m, own)| {
+            Some((
+                distance.get(m.node.as_str()).filter(|_| m.node != from)?,
+                m,
+                own,
+            ))
+        });
         if let Some((_, router, own)) = next.min_by_key(|(distance, ..)| **distance) {
-            routes.push(SegmentRoute { network: target.network, prefix: target.prefix, via: router.address, port: own.port.clone() });
+            routes.push(SegmentRoute {
+                network: target.network,
+                prefix: target.prefix,
+                via: router.address,
+                port: own.port.clone(),
+            });
         }
     }
     routes
 }
 
 /// How many routers a packet passes from each router to a segment, itself counted.
-fn distances<'a>(segments: &'a [LabSegment], routers: &HashSet<&str>, target: &'a LabSegment) -> HashMap<&'a str, u32> {
+fn distances<'a>(
+    segments: &'a [LabSegment],
+    routers: &HashSet<&str>,
+    target: &'a LabSegment,
+) -> HashMap<&'a str, u32> {
     let mut distance: HashMap<&str, u32> = HashMap::new();
     let mut open = VecDeque::from([(target, 1)]);
     while let Some((segment, passed)) = open.pop_front() {
-        for router in segment.members.iter().map(|m| m.node.as_str()).filter(|n| routers.contains(n)) {
+        for router in segment
+            .members
+            .iter()
+            .map(|m| m.node.as_str())
+            .filter(|n| routers.contains(n))
+        {
             if distance.contains_key(router) {
                 continue;
             }
             distance.insert(router, passed);
-            let next = segments.iter().filter(|s| s.members.iter().any(|m| m.node == router));
+            let next = segments
+                .iter()
+                .filter(|s| s.members.iter().any(|m| m.node == router));
             open.extend(next.map(|s| (s, passed + 1)));
         }
     }
@@ -160,7 +253,10 @@ mod tests {
     use inventory::TopologyFile;
 
     fn plan(text: &str) -> crate::LabResult<LabPlan> {
-        LabPlan::new(&TopologyFile::parse("t.yaml", text).unwrap(), LabOptions::default())
+        LabPlan::new(
+            &TopologyFile::parse("t.yaml", text).unwrap(),
+            LabOptions::default(),
+        )
     }
 
     /// s0 - r0 - r1 - s1 with a host h2 at r1, and r2 as a longer way round.
@@ -174,20 +270,34 @@ links: [{a: s0, b: r0}, {a: r0, b: r1, delay: 10ms}, {a: r1, b: s1}, {a: s1, b: 
         let shown: Vec<String> = plan
             .segments
             .iter()
-            .map(|s| s.members.iter().map(|m| format!("{}:{}={}", m.node, m.port, m.address)).collect::<Vec<_>>().join(" "))
+            .map(|s| {
+                s.members
+                    .iter()
+                    .map(|m| format!("{}:{}={}", m.node, m.port, m.address))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
             .collect();
         assert_eq!(
             shown,
             [
                 "h0:eth0=10.77.0.1 s0:br0=10.77.0.201 r0:ge1=10.77.0.241",
-                "h1:eth0=10.77.1.1 h3:eth0=10.77.1.2 s1:br0=10.77.1.201 s2:br0=10.77.1.202 r1:ge2=10.77.1.241 r2:ge2=10.77.1.242",
+                "h1:eth0=10.77.1.1 h3:eth0=10.77.1.2 s1:br0=10.77.1.201 s2:br0=10.77.1.202 \
+                 r1:ge2=10.77.1.241 r2:ge2=10.77.1.242",
                 "r0:ge2=10.77.2.241 r1:ge1=10.77.2.242",
                 "r0:ge3=10.77.3.241 r2:ge1=10.77.3.242",
                 "h2:eth0=10.77.4.1 r1:ge3=10.77.4.241",
             ]
         );
-        assert_eq!(plan.node("h3").unwrap().data, Some("10.77.1.2".parse().unwrap()));
-        let mut macs: Vec<_> = plan.segments.iter().flat_map(|s| s.members.iter().map(|m| m.mac)).collect();
+        assert_eq!(
+            plan.node("h3").unwrap().data,
+            Some("10.77.1.2".parse().unwrap())
+        );
+        let mut macs: Vec<_> = plan
+            .segments
+            .iter()
+            .flat_map(|s| s.members.iter().map(|m| m.mac))
+            .collect();
         macs.sort();
         macs.dedup();
         assert_eq!(macs.len(), 15);
@@ -198,26 +308,64 @@ links: [{a: s0, b: r0}, {a: r0, b: r1, delay: 10ms}, {a: r1, b: s1}, {a: s1, b: 
         let plan = plan(ROW).unwrap();
         let routes = |node: &str| {
             let all = plan.routes(node);
-            all.iter().map(|r| format!("{} {} {}", r.network, r.via, r.port)).collect::<Vec<_>>()
+            all.iter()
+                .map(|r| format!("{} {} {}", r.network, r.via, r.port))
+                .collect::<Vec<_>>()
         };
-        assert_eq!(routes("h0"), ["10.77.1.0", "10.77.2.0", "10.77.3.0", "10.77.4.0"].map(|n| format!("{n} 10.77.0.241 eth0")));
+        assert_eq!(
+            routes("h0"),
+            ["10.77.1.0", "10.77.2.0", "10.77.3.0", "10.77.4.0"]
+                .map(|n| format!("{n} 10.77.0.241 eth0"))
+        );
         assert_eq!(
             routes("h1"),
-            ["10.77.0.0 10.77.1.241 eth0", "10.77.2.0 10.77.1.241 eth0", "10.77.3.0 10.77.1.242 eth0", "10.77.4.0 10.77.1.241 eth0"]
+            [
+                "10.77.0.0 10.77.1.241 eth0",
+                "10.77.2.0 10.77.1.241 eth0",
+                "10.77.3.0 10.77.1.242 eth0",
+                "10.77.4.0 10.77.1.241 eth0"
+            ]
         );
-        assert_eq!(routes("r0"), ["10.77.1.0 10.77.2.242 ge2", "10.77.4.0 10.77.2.242 ge2"]);
-        assert_eq!(routes("r2"), ["10.77.0.0 10.77.3.241 ge1", "10.77.2.0 10.77.1.241 ge2", "10.77.4.0 10.77.1.241 ge2"]);
-        let plain = self::plan("switches: [s0, s1]\nhosts: {h0: {switch: s0}, h1: {switch: s1}}").unwrap();
-        assert_eq!((plain.segments.len(), plain.routes("h0").len()), (1, 0), "without routers nothing is parted");
+        assert_eq!(
+            routes("r0"),
+            ["10.77.1.0 10.77.2.242 ge2", "10.77.4.0 10.77.2.242 ge2"]
+        );
+        assert_eq!(
+            routes("r2"),
+            [
+                "10.77.0.0 10.77.3.241 ge1",
+                "10.77.2.0 10.77.1.241 ge2",
+                "10.77.4.0 10.77.1.241 ge2"
+            ]
+        );
+        let plain =
+            self::plan("switches: [s0, s1]\nhosts: {h0: {switch: s0}, h1: {switch: s1}}").unwrap();
+        assert_eq!(
+            (plain.segments.len(), plain.routes("h0").len()),
+            (1, 0),
+            "without routers nothing is parted"
+        );
     }
 
     #[test]
     fn refuses_what_it_has_no_addresses_for() {
         let refused = |text: &str| plan(text).unwrap_err().to_string();
-        let twice = "switches: [s0, s1]\nrouters: [r0]\nhosts: {h0: {switch: s0}}\nlinks: [{a: s0, b: s1}, {a: s0, b: r0}, {a: r0, b: s1}]";
-        assert!(refused(twice).starts_with("router \"r0\": two cables into one segment"), "{}", refused(twice));
-        let hosts: String = (0..201).map(|h| format!("h{h}: {{switch: s0}}, ")).collect();
-        let many = format!("switches: [s0]\nrouters: [r0]\nhosts: {{{hosts}}}\nlinks: [{{a: s0, b: r0}}]");
-        assert!(refused(&many).starts_with("segment of \"h200\": more than 200 hosts"), "{}", refused(&many));
+        let twice = "switches: [s0, s1]\nrouters: [r0]\nhosts: {h0: {switch: s0}}\nlinks: \
+                     [{a: s0, b: s1}, {a: s0, b: r0}, {a: r0, b: s1}]";
+        assert!(
+            refused(twice).starts_with("router \"r0\": two cables into one segment"),
+            "{}",
+            refused(twice)
+        );
+        let hosts: String = (0..201)
+            .map(|h| format!("h{h}: {{switch: s0}}, "))
+            .collect();
+        let many =
+            format!("switches: [s0]\nrouters: [r0]\nhosts: {{{hosts}}}\nlinks: [{{a: s0, b: r0}}]");
+        assert!(
+            refused(&many).starts_with("segment of \"h200\": more than 200 hosts"),
+            "{}",
+            refused(&many)
+        );
     }
 }

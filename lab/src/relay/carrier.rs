@@ -1,5 +1,6 @@
-//! A cable has link at both ends or at none. The relay's two interfaces are not one cable, so it passes the state on: while one
-//! of them has no carrier, because the node there took its port down, the other is set down.
+//! A cable has link at both ends or at none. The relay's two interfaces are not one cable, so it
+//! passes the state on: while one of them has no carrier, because the node there took its port
+//! down, the other is set down.
 use crate::error::LabResult;
 use crate::netlink::NetlinkNamespace;
 use std::time::Duration;
@@ -21,7 +22,8 @@ fn step([a, b]: [RelayPort; 2]) -> Option<(usize, bool)> {
     match (a.up, b.up) {
         (true, true) if !a.carrier => Some((1, false)),
         (true, true) if !b.carrier => Some((0, false)),
-        // The end that was lost is back: whether the other's is there too shows when it is up again.
+        // The end that was lost is back: whether the other's is there too shows when it is up
+        // again.
         (true, false) if a.carrier => Some((1, true)),
         (false, true) if b.carrier => Some((0, true)),
         (false, false) => Some((0, true)),
@@ -56,7 +58,10 @@ mod tests {
         /// Looks until nothing changes; gives whether each node sees its link.
         fn settle(&mut self) -> [bool; 2] {
             for _ in 0..4 {
-                let port = |i: usize| RelayPort { up: self.relay[i], carrier: self.relay[i] && self.nodes[i] };
+                let port = |i: usize| RelayPort {
+                    up: self.relay[i],
+                    carrier: self.relay[i] && self.nodes[i],
+                };
                 match step([port(0), port(1)]) {
                     Some((which, up)) => self.relay[which] = up,
                     None => return [0, 1].map(|i| self.nodes[i] && self.relay[i]),
@@ -68,14 +73,24 @@ mod tests {
 
     #[test]
     fn both_ends_have_link_or_none_whatever_came_before() {
-        for (relay, nodes) in ALL.into_iter().flat_map(|relay| ALL.map(|nodes| (relay, nodes))) {
-            assert_eq!(CarrierState { nodes, relay }.settle(), [nodes == [true, true]; 2], "{nodes:?} {relay:?}");
+        for (relay, nodes) in ALL
+            .into_iter()
+            .flat_map(|relay| ALL.map(|nodes| (relay, nodes)))
+        {
+            assert_eq!(
+                CarrierState { nodes, relay }.settle(),
+                [nodes == [true, true]; 2],
+                "{nodes:?} {relay:?}"
+            );
         }
     }
 
     #[test]
     fn a_cut_at_one_end_heals_when_that_end_comes_back() {
-        let mut cable = CarrierState { nodes: [true, true], relay: [true, true] };
+        let mut cable = CarrierState {
+            nodes: [true, true],
+            relay: [true, true],
+        };
         for nodes in [[false, true], [false, false], [true, false], [true, true]] {
             cable.nodes = nodes;
             assert_eq!(cable.settle(), [nodes == [true, true]; 2], "{nodes:?}");

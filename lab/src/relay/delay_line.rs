@@ -1,4 +1,5 @@
-//! Frames on their way through a cable: what goes in comes out in the same order, each after the same time.
+//! Frames on their way through a cable: what goes in comes out in the same order, each after the
+//! same time.
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,10 @@ pub(super) struct RelayedFrame {
 
 impl RelayedFrame {
     fn new() -> RelayedFrame {
-        RelayedFrame { octets: Box::new([0; ROOM]), length: 0 }
+        RelayedFrame {
+            octets: Box::new([0; ROOM]),
+            length: 0,
+        }
     }
 }
 
@@ -31,12 +35,18 @@ pub(super) struct DelayLine {
 
 impl DelayLine {
     pub(super) fn new(delay: Duration) -> DelayLine {
-        DelayLine { delay, way: VecDeque::new(), spare: Vec::new() }
+        DelayLine {
+            delay,
+            way: VecDeque::new(),
+            spare: Vec::new(),
+        }
     }
 
     /// Empty frames to read into.
     pub(super) fn blank(&mut self, count: usize) -> Vec<RelayedFrame> {
-        (0..count).map(|_| self.spare.pop().unwrap_or_else(RelayedFrame::new)).collect()
+        (0..count)
+            .map(|_| self.spare.pop().unwrap_or_else(RelayedFrame::new))
+            .collect()
     }
 
     /// Takes frames that came in at `now`, and leaves empty ones in their place.
@@ -44,19 +54,28 @@ impl DelayLine {
         let room = MOST - self.way.len();
         for frame in frames.iter_mut().take(room) {
             let blank = self.spare.pop().unwrap_or_else(RelayedFrame::new);
-            self.way.push_back((now + self.delay, std::mem::replace(frame, blank)));
+            self.way
+                .push_back((now + self.delay, std::mem::replace(frame, blank)));
         }
     }
 
     /// The first frames, up to `most`, that are to be out at `now`.
     pub(super) fn due(&self, now: Instant, most: usize) -> impl ExactSizeIterator<Item = &[u8]> {
-        let count = self.way.iter().take(most).take_while(|(due, _)| *due <= now).count();
-        self.way.range(..count).map(|(_, frame)| &frame.octets[..frame.length])
+        let count = self
+            .way
+            .iter()
+            .take(most)
+            .take_while(|(due, _)| *due <= now)
+            .count();
+        self.way
+            .range(..count)
+            .map(|(_, frame)| &frame.octets[..frame.length])
     }
 
     /// Takes the first `count` away.
     pub(super) fn remove(&mut self, count: usize) {
-        self.spare.extend(self.way.drain(..count).map(|(_, frame)| frame));
+        self.spare
+            .extend(self.way.drain(..count).map(|(_, frame)| frame));
     }
 
     /// When the next frame is to be out.
@@ -93,9 +112,20 @@ mod tests {
         }
         assert_eq!(line.next(), Some(start + 10 * MS));
         assert_eq!(leave(&mut line, start + 9 * MS), []);
-        assert_eq!(leave(&mut line, start + 10 * MS), [(1, 1), (2, 2), (3, 3)], "as many as asked for");
-        assert_eq!(leave(&mut line, start + 10 * MS), [(4, 4)], "the last came a millisecond later");
-        assert_eq!((leave(&mut line, start + 11 * MS), line.next()), (vec![(5, 5)], None));
+        assert_eq!(
+            leave(&mut line, start + 10 * MS),
+            [(1, 1), (2, 2), (3, 3)],
+            "as many as asked for"
+        );
+        assert_eq!(
+            leave(&mut line, start + 10 * MS),
+            [(4, 4)],
+            "the last came a millisecond later"
+        );
+        assert_eq!(
+            (leave(&mut line, start + 11 * MS), line.next()),
+            (vec![(5, 5)], None)
+        );
     }
 
     #[test]

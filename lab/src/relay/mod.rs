@@ -1,13 +1,15 @@
-//! The cables that take time: a process that takes every frame in at one end and lets it out at the other a while later.
+//! The cables that take time: a process that takes every frame in at one end and lets it out at the
+//! other a while later.
 //!
-//! The kernel's own way (netem) is missing in many kernels. A cable with a delay is two veth pairs whose inner ends lie in a
-//! namespace of the relay's own; per direction one thread moves frames between packet sockets. The rate is that of the outer
-//! ends, where a token bucket filter sits as on any other cable: the relay only has to keep up, and where it had to wait for a
-//! core, its own filters keep what it is late with from bursting out. A cable is transparent: it carries BPDUs, LLDP and whatever
-//! else, and when one end is down so is the other.
+//! The kernel's own way (netem) is missing in many kernels. A cable with a delay is two veth pairs
+//! whose inner ends lie in a namespace of the relay's own; per direction one thread moves frames
+//! between packet sockets. The rate is that of the outer ends, where a token bucket filter sits as
+//! on any other cable: the relay only has to keep up, and where it had to wait for a core, its own
+//! filters keep what it is late with from bursting out. A cable is transparent: it carries BPDUs,
+//! LLDP and whatever else, and when one end is down so is the other.
 //!
-//! Limits: frames of up to 2,048 octets; the tag of an 802.1Q frame is lost on the way (the lab sends none); 32,768 frames on
-//! the way in each direction, more are dropped as by a full queue.
+//! Limits: frames of up to 2,048 octets; the tag of an 802.1Q frame is lost on the way (the lab
+//! sends none); 32,768 frames on the way in each direction, more are dropped as by a full queue.
 //!
 //! | module | one idea |
 //! |---|---|
@@ -46,16 +48,23 @@ pub(crate) fn ports(cable: usize) -> [String; 2] {
     [format!("c{cable}a"), format!("c{cable}b")]
 }
 
-/// Holds the relay's interfaces of a cable to its rate, with room for all that is late: a burst would be more than the queue
-/// behind the cable holds.
-pub(crate) async fn pace(relay: &NetlinkNamespace, number: usize, cable: &LabCable) -> LabResult<()> {
+/// Holds the relay's interfaces of a cable to its rate, with room for all that is late: a burst
+/// would be more than the queue behind the cable holds.
+pub(crate) async fn pace(
+    relay: &NetlinkNamespace,
+    number: usize,
+    cable: &LabCable,
+) -> LabResult<()> {
     for port in ports(number) {
-        relay.shape(&port, cable.rate, socket::BUFFER as u32).await?;
+        relay
+            .shape(&port, cable.rate, socket::BUFFER as u32)
+            .await?;
     }
     Ok(())
 }
 
-/// Carries the lab's cables that have a delay, until it is killed. Run it in a process without threads.
+/// Carries the lab's cables that have a delay, until it is killed. Run it in a process without
+/// threads.
 ///
 /// # Errors
 /// [`LabError`] if the lab is not there or its interfaces cannot be opened.
@@ -69,14 +78,29 @@ pub fn run(lab: &str) -> LabResult<()> {
 fn serve(state: &LabState) -> LabResult<Infallible> {
     let path = netns::path(&state.name, RELAY);
     let namespace = File::open(&path).during(|| path.display().to_string())?;
-    setns(namespace, CloneFlags::CLONE_NEWNET).during(|| "relay: entering its network namespace".into())?;
+    setns(namespace, CloneFlags::CLONE_NEWNET)
+        .during(|| "relay: entering its network namespace".into())?;
     go_first();
     let mut pairs = Vec::new();
     let mut directions: Vec<JoinHandle<io::Result<Infallible>>> = Vec::new();
-    for (number, cable) in state.plan.cables.iter().enumerate().filter(|(_, c)| !c.delay.is_zero()) {
-        let place = || format!("relay: cable {}:{} - {}:{}", cable.a.node, cable.a.port, cable.b.node, cable.b.port);
+    for (number, cable) in state
+        .plan
+        .cables
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| !c.delay.is_zero())
+    {
+        let place = || {
+            format!(
+                "relay: cable {}:{} - {}:{}",
+                cable.a.node, cable.a.port, cable.b.node, cable.b.port
+            )
+        };
         let [a, b] = ports(number);
-        let (from, to) = (Arc::new(RelaySocket::open(&a).during(place)?), Arc::new(RelaySocket::open(&b).during(place)?));
+        let (from, to) = (
+            Arc::new(RelaySocket::open(&a).during(place)?),
+            Arc::new(RelaySocket::open(&b).during(place)?),
+        );
         for (from, to) in [(from.clone(), to.clone()), (to, from)] {
             let delay = cable.delay;
             directions.push(std::thread::spawn(move || carry(&from, &to, delay)));
@@ -85,23 +109,29 @@ fn serve(state: &LabState) -> LabResult<Infallible> {
     }
     block_on(async {
         let wire = NetlinkNamespace::open(RELAY, Path::new("/proc/self/ns/net"))?;
-        InitIdentity::of_self().during(|| "relay: reading its process number".into())?.save(&state.name, RELAY)?;
+        InitIdentity::of_self()
+            .during(|| "relay: reading its process number".into())?
+            .save(&state.name, RELAY)?;
         tell(&state.name, RELAY, READY);
         loop {
             carrier::pass_on(&wire, &pairs).await?;
             tokio::time::sleep(carrier::LOOK).await;
             // Better no relay than half of one: status then shows its cables down.
             if directions.iter().any(JoinHandle::is_finished) {
-                return Err(LabError::NotReady("relay: a cable cannot be read any more".into()));
+                return Err(LabError::NotReady(
+                    "relay: a cable cannot be read any more".into(),
+                ));
             }
         }
     })
 }
 
-/// A cable does not wait for a core: what the relay has to do comes before jobs that keep all cores busy.
+/// A cable does not wait for a core: what the relay has to do comes before jobs that keep all cores
+/// busy.
 #[allow(unsafe_code, reason = "the priority of a process has no safe wrapper")]
 fn go_first() {
-    // SAFETY: only integers are passed. Threads started later inherit the priority. Without the right to it the relay is later.
+    // SAFETY: only integers are passed. Threads started later inherit the priority. Without the
+    // right to it the relay is later.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
 }
 
@@ -112,7 +142,10 @@ fn carry(from: &RelaySocket, to: &RelaySocket, delay: Duration) -> io::Result<In
     let mut line = DelayLine::new(delay);
     let mut taken = line.blank(BATCH);
     loop {
-        from.wait(line.next().map(|due| due.saturating_duration_since(Instant::now())))?;
+        from.wait(
+            line.next()
+                .map(|due| due.saturating_duration_since(Instant::now())),
+        )?;
         let count = from.receive(&mut taken)?;
         line.put(Instant::now(), &mut taken[..count]);
         loop {

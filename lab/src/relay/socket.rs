@@ -1,5 +1,10 @@
-//! A packet socket on one interface that takes in and lets out many frames at once (packet(7), recvmmsg(2), sendmmsg(2)).
-#![allow(unsafe_code, reason = "packet socket addresses, their options, and many messages in one call have no safe wrapper")]
+//! A packet socket on one interface that takes in and lets out many frames at once (packet(7),
+//! recvmmsg(2), sendmmsg(2)).
+#![allow(
+    unsafe_code,
+    reason = "packet socket addresses, their options, and many messages in one call have no safe \
+              wrapper"
+)]
 use super::BATCH;
 use super::delay_line::{ROOM, RelayedFrame};
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -21,14 +26,24 @@ impl RelaySocket {
     /// Listens to everything that comes in on interface `name` of this network namespace.
     pub(super) fn open(name: &str) -> io::Result<RelaySocket> {
         // Protocol 0: nothing is heard before the socket is bound to its interface.
-        let fd = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None)?;
+        let fd = socket(
+            AddressFamily::Packet,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
+            None,
+        )?;
         setsockopt(&fd, sockopt::RcvBufForce, &BUFFER)?;
         setsockopt(&fd, sockopt::SndBufForce, &BUFFER)?;
         let socket = RelaySocket(fd);
         // What it sends itself is not to come back.
         socket.set(libc::PACKET_IGNORE_OUTGOING, &1i32)?;
         let index = nix::net::if_::if_nametoindex(name)? as libc::c_int;
-        let promiscuous = libc::packet_mreq { mr_ifindex: index, mr_type: libc::PACKET_MR_PROMISC as u16, mr_alen: 0, mr_address: [0; 8] };
+        let promiscuous = libc::packet_mreq {
+            mr_ifindex: index,
+            mr_type: libc::PACKET_MR_PROMISC as u16,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
         socket.set(libc::PACKET_ADD_MEMBERSHIP, &promiscuous)?;
         socket.bind(index)?;
         Ok(socket)
@@ -36,8 +51,17 @@ impl RelaySocket {
 
     fn set<T: Copy>(&self, option: libc::c_int, value: &T) -> io::Result<()> {
         let size = size_of::<T>() as libc::socklen_t;
-        // SAFETY: `value` points to `size` readable octets; the kernel checks the size against the option's.
-        done(unsafe { libc::setsockopt(self.0.as_raw_fd(), libc::SOL_PACKET, option, std::ptr::from_ref(value).cast(), size) })
+        // SAFETY: `value` points to `size` readable octets; the kernel checks the size against the
+        // option's.
+        done(unsafe {
+            libc::setsockopt(
+                self.0.as_raw_fd(),
+                libc::SOL_PACKET,
+                option,
+                std::ptr::from_ref(value).cast(),
+                size,
+            )
+        })
     }
 
     fn bind(&self, interface: libc::c_int) -> io::Result<()> {
@@ -53,23 +77,40 @@ impl RelaySocket {
 
     /// Waits until there is a frame, or for this time.
     pub(super) fn wait(&self, most: Option<Duration>) -> io::Result<()> {
-        match ppoll(&mut [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)], most.map(TimeSpec::from_duration), None) {
+        match ppoll(
+            &mut [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)],
+            most.map(TimeSpec::from_duration),
+            None,
+        ) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
     }
 
-    /// Reads the frames that are there into the first of `frames`, at most [`BATCH`], and gives their number. Longer ones than
-    /// fit are left out. An interface that went down has none.
+    /// Reads the frames that are there into the first of `frames`, at most [`BATCH`], and gives
+    /// their number. Longer ones than fit are left out. An interface that went down has none.
     pub(super) fn receive(&self, frames: &mut [RelayedFrame]) -> io::Result<usize> {
-        let room = |f: &mut RelayedFrame| libc::iovec { iov_base: f.octets.as_mut_ptr().cast(), iov_len: ROOM };
+        let room = |f: &mut RelayedFrame| libc::iovec {
+            iov_base: f.octets.as_mut_ptr().cast(),
+            iov_len: ROOM,
+        };
         let mut vectors: Vec<libc::iovec> = frames.iter_mut().take(BATCH).map(room).collect();
         let mut messages = messages(&mut vectors);
         let (fd, count) = (self.0.as_raw_fd(), messages.len() as libc::c_uint);
-        // SAFETY: `messages` has `count` headers, each with one vector that points to ROOM octets of a frame that is borrowed
-        // mutably; all outlive the call. No timeout is given.
-        let read = unsafe { libc::recvmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT, std::ptr::null_mut()) };
-        let Ok(read) = usize::try_from(read) else { return nothing(io::Error::last_os_error()) };
+        // SAFETY: `messages` has `count` headers, each with one vector that points to ROOM octets
+        // of a frame that is borrowed mutably; all outlive the call. No timeout is given.
+        let read = unsafe {
+            libc::recvmmsg(
+                fd,
+                messages.as_mut_ptr(),
+                count,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
+        };
+        let Ok(read) = usize::try_from(read) else {
+            return nothing(io::Error::last_os_error());
+        };
         let mut whole = 0;
         for (number, message) in messages[..read].iter().enumerate() {
             if message.msg_hdr.msg_flags & libc::MSG_TRUNC == 0 {
@@ -83,12 +124,15 @@ impl RelaySocket {
 
     /// Sends frames, at most [`BATCH`], and gives how many the interface took.
     pub(super) fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> usize {
-        let vector = |f: &'a [u8]| libc::iovec { iov_base: f.as_ptr().cast_mut().cast(), iov_len: f.len() };
+        let vector = |f: &'a [u8]| libc::iovec {
+            iov_base: f.as_ptr().cast_mut().cast(),
+            iov_len: f.len(),
+        };
         let mut vectors: Vec<libc::iovec> = frames.take(BATCH).map(vector).collect();
         let mut messages = messages(&mut vectors);
         let (fd, count) = (self.0.as_raw_fd(), messages.len() as libc::c_uint);
-        // SAFETY: `messages` has `count` headers, each with one vector over a frame that is borrowed; the kernel only reads it,
-        // and all outlive the call.
+        // SAFETY: `messages` has `count` headers, each with one vector over a frame that is
+        // borrowed; the kernel only reads it, and all outlive the call.
         let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, 0) };
         usize::try_from(sent).unwrap_or(0)
     }
@@ -116,5 +160,9 @@ fn nothing(error: io::Error) -> io::Result<usize> {
 }
 
 fn done(result: libc::c_int) -> io::Result<()> {
-    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if result == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }

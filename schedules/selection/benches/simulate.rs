@@ -1,4 +1,5 @@
-//! How long the simulator takes for an all-to-all: 256 and 1,024 hosts on 32 switches around a core.
+//! How long the simulator takes for an all-to-all: 256 and 1,024 hosts on 32 switches around a
+//! core.
 //!
 //! Target: 1,024 hosts in seconds, whatever the algorithm.
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -26,18 +27,28 @@ fn tree(hosts: usize, trunk: &str) -> Tree {
 
 fn simulate(c: &mut Criterion) {
     let mut group = c.benchmark_group("simulate");
-    group.sample_size(10).measurement_time(Duration::from_secs(5)).warm_up_time(Duration::from_millis(100));
-    let model = SimulationModel { penalty: 0.5, ..SimulationModel::default() };
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(5))
+        .warm_up_time(Duration::from_millis(100));
+    let model = SimulationModel {
+        penalty: 0.5,
+        ..SimulationModel::default()
+    };
     for (hosts, trunk) in [(8, "1G"), (32, "1G"), (32, "10G")] {
         let tree = tree(hosts, trunk);
         let name = format!("32x{hosts}, trunks of {trunk}");
         let algorithm = AlltoallAlgorithm::faster_for(&tree);
         let plan = plan_as(&tree, algorithm, SyncKind::Receiver, SyncReduction::Chain);
         let traffic = planned::alltoall(&plan, BLOCK, SyncScheme::NO_SYNC);
-        group.bench_function(format!("{name}, {algorithm}"), |b| b.iter(|| run(black_box(&tree), black_box(&traffic), &model)));
+        group.bench_function(format!("{name}, {algorithm}"), |b| {
+            b.iter(|| run(black_box(&tree), black_box(&traffic), &model))
+        });
         for library in LibraryAlgorithm::ALL {
             let traffic = libraries::alltoall(library, tree.hosts(), BLOCK).unwrap();
-            group.bench_function(format!("{name}, {library}"), |b| b.iter(|| run(black_box(&tree), black_box(&traffic), &model)));
+            group.bench_function(format!("{name}, {library}"), |b| {
+                b.iter(|| run(black_box(&tree), black_box(&traffic), &model))
+            });
         }
     }
     group.finish();

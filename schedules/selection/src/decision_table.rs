@@ -35,8 +35,15 @@ impl FromStr for Collective {
     type Err = UnknownCollective;
 
     fn from_str(text: &str) -> Result<Collective, UnknownCollective> {
-        let all = [Collective::Alltoall, Collective::Allgather, Collective::Alltoallv, Collective::Allgatherv];
-        all.into_iter().find(|collective| collective.to_string() == text).ok_or_else(|| UnknownCollective(text.to_owned()))
+        let all = [
+            Collective::Alltoall,
+            Collective::Allgather,
+            Collective::Alltoallv,
+            Collective::Allgatherv,
+        ];
+        all.into_iter()
+            .find(|collective| collective.to_string() == text)
+            .ok_or_else(|| UnknownCollective(text.to_owned()))
     }
 }
 
@@ -53,7 +60,8 @@ pub enum Way {
     Native,
     /// The phases of [`schedules::alltoall`].
     Aapc {
-        /// What keeps them apart. Not [`SyncMechanism::Dummy`]: no rank sends messages that carry nothing.
+        /// What keeps them apart. Not [`SyncMechanism::Dummy`]: no rank sends messages that carry
+        /// nothing.
         sync: SyncScheme,
         /// What carries the blocks.
         #[serde(default)]
@@ -95,17 +103,20 @@ impl Way {
         match self {
             Way::Native => true,
             Way::Aapc { sync, .. } => {
-                sync.mechanism() != SyncMechanism::Dummy && matches!(collective, Collective::Alltoall | Collective::Alltoallv)
+                sync.mechanism() != SyncMechanism::Dummy
+                    && matches!(collective, Collective::Alltoall | Collective::Alltoallv)
             }
             // Who passes on a block knows its size only where all have the same.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,
-            Way::Ring { .. } => matches!(collective, Collective::Allgather | Collective::Allgatherv),
+            Way::Ring { .. } => {
+                matches!(collective, Collective::Allgather | Collective::Allgatherv)
+            }
         }
     }
 }
 
-/// Its name, as job records and `HEDDLE_TURNS` have it: `native`, `aapc`, `aapc sender tcp`, `lg`, `ring tcp`. What is not said is the usual:
-/// receiver tokens, over MPI.
+/// Its name, as job records and `HEDDLE_TURNS` have it: `native`, `aapc`, `aapc sender tcp`, `lg`,
+/// `ring tcp`. What is not said is the usual: receiver tokens, over MPI.
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut name = match self {
@@ -126,7 +137,8 @@ impl fmt::Display for Way {
 /// A name that is no [`Way`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "way \"{0}\": expected native, aapc, lg, bundled or ring, with a synchronization after aapc and tcp at the end where wanted: \"aapc sender tcp\""
+    "way \"{0}\": expected native, aapc, lg, bundled or ring, with a synchronization after aapc \
+     and tcp at the end where wanted: \"aapc sender tcp\""
 )]
 pub struct UnknownWay(pub String);
 
@@ -136,16 +148,27 @@ impl FromStr for Way {
     fn from_str(text: &str) -> Result<Way, UnknownWay> {
         let unknown = || UnknownWay(text.to_owned());
         let mut words: Vec<&str> = text.split(' ').collect();
-        let over = if words.last() == Some(&"tcp") { DataCarrier::Tcp } else { DataCarrier::Mpi };
+        let over = if words.last() == Some(&"tcp") {
+            DataCarrier::Tcp
+        } else {
+            DataCarrier::Mpi
+        };
         words.truncate(words.len() - usize::from(over == DataCarrier::Tcp));
         match (words.as_slice(), over) {
             (["native"], DataCarrier::Mpi) => Ok(Way::Native),
             (["lg"], DataCarrier::Mpi) => Ok(Way::Lg),
             (["bundled"], DataCarrier::Mpi) => Ok(Way::Bundled),
-            (["aapc"], over) => Ok(Way::Aapc { sync: SyncKind::Receiver.into(), over }),
+            (["aapc"], over) => Ok(Way::Aapc {
+                sync: SyncKind::Receiver.into(),
+                over,
+            }),
             (["aapc", sync], over) => {
                 let sync: SyncScheme = sync.parse().map_err(|_| unknown())?;
-                if sync.mechanism() == SyncMechanism::Dummy { Err(unknown()) } else { Ok(Way::Aapc { sync, over }) }
+                if sync.mechanism() == SyncMechanism::Dummy {
+                    Err(unknown())
+                } else {
+                    Ok(Way::Aapc { sync, over })
+                }
             }
             (["ring"], over) => Ok(Way::Ring { over }),
             _ => Err(unknown()),
@@ -154,13 +177,16 @@ impl FromStr for Way {
 }
 
 /// What carries blocks and tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum DataCarrier {
     /// The MPI library's point-to-point messages: on every network that the library works on.
     #[default]
     Mpi,
-    /// The runtime's own TCP connections: for large blocks on Ethernet. Where they cannot be made, [`DataCarrier::Mpi`].
+    /// The runtime's own TCP connections: for large blocks on Ethernet. Where they cannot be made,
+    /// [`DataCarrier::Mpi`].
     Tcp,
 }
 
@@ -187,7 +213,9 @@ impl FromStr for Mpi {
     type Err = UnknownMpi;
 
     fn from_str(text: &str) -> Result<Mpi, UnknownMpi> {
-        let known = [Mpi::OpenMpi, Mpi::Mpich].into_iter().find(|mpi| mpi.to_string() == text);
+        let known = [Mpi::OpenMpi, Mpi::Mpich]
+            .into_iter()
+            .find(|mpi| mpi.to_string() == text);
         known.ok_or_else(|| UnknownMpi(text.to_owned()))
     }
 }
@@ -224,13 +252,15 @@ pub enum DecisionGrounds {
     Measured,
     /// Measured there, and faster than the library's own once more in a launch of its own.
     Confirmed,
-    /// The library's own, because the way measured to be faster was not shown to be so in that launch.
+    /// The library's own, because the way measured to be faster was not shown to be so in that
+    /// launch.
     Unconfirmed,
     /// Measured on these hosts before cables were moved in a way that changes no bound.
     Kept,
     /// Computed by the contention model, for sizes between measured ones.
     Modelled,
-    /// Computed by the contention model, because hosts or cables differ from those measured: to be measured again.
+    /// Computed by the contention model, because hosts or cables differ from those measured: to be
+    /// measured again.
     Stale,
 }
 
@@ -266,25 +296,45 @@ pub struct DecisionTable {
 
 /// The library's own routine at every size: where nothing else has been measured.
 fn native() -> Vec<DecisionEntry> {
-    vec![DecisionEntry { from: Bytes(0), way: Way::Native, mpi: None, grounds: DecisionGrounds::Elsewhere }]
+    vec![DecisionEntry {
+        from: Bytes(0),
+        way: Way::Native,
+        mpi: None,
+        grounds: DecisionGrounds::Elsewhere,
+    }]
 }
 
 fn is_native(entries: &Vec<DecisionEntry>) -> bool {
     *entries == native()
 }
 
-/// As measured on an emulated cluster of four switches and twelve hosts (docs/figures.md): a way is taken from the
-/// smallest measured block on from which it was faster than the library's own routine, and only under the library where
-/// it was. Phases are held apart by receiver tokens, because only those kept switch buffers from overflowing.
+/// As measured on an emulated cluster of four switches and twelve hosts (docs/figures.md): a way is
+/// taken from the smallest measured block on from which it was faster than the library's own
+/// routine, and only under the library where it was. Phases are held apart by receiver tokens,
+/// because only those kept switch buffers from overflowing.
 impl Default for DecisionTable {
     fn default() -> Self {
-        let entry = |from, way, mpi| DecisionEntry { from: Bytes(from), way, mpi, grounds: DecisionGrounds::Elsewhere };
+        let entry = |from, way, mpi| DecisionEntry {
+            from: Bytes(from),
+            way,
+            mpi,
+            grounds: DecisionGrounds::Elsewhere,
+        };
         let native = entry(0, Way::Native, None);
-        let ring = Way::Ring { over: DataCarrier::Mpi };
-        let aapc = Way::Aapc { sync: SyncKind::Receiver.into(), over: DataCarrier::Mpi };
+        let ring = Way::Ring {
+            over: DataCarrier::Mpi,
+        };
+        let aapc = Way::Aapc {
+            sync: SyncKind::Receiver.into(),
+            over: DataCarrier::Mpi,
+        };
         DecisionTable {
             alltoall: vec![native, entry(64 << 10, aapc, Some(Mpi::Mpich))],
-            allgather: vec![native, entry(64 << 10, ring, Some(Mpi::OpenMpi)), entry(256 << 10, ring, None)],
+            allgather: vec![
+                native,
+                entry(64 << 10, ring, Some(Mpi::OpenMpi)),
+                entry(256 << 10, ring, None),
+            ],
             alltoallv: self::native(),
             allgatherv: self::native(),
         }
@@ -321,13 +371,32 @@ impl DecisionTable {
         self
     }
 
-    /// What its entries rest on, in a line: `decision table: 5 entries measured, 2 modelled between measured sizes`.
+    /// What its entries rest on, in a line: `decision table: 5 entries measured, 2 modelled between
+    /// measured sizes`.
     pub fn summary(&self) -> String {
-        let all = || self.alltoall.iter().chain(&self.allgather).filter(|entry| entry.mpi.is_some());
-        let measured = [DecisionGrounds::Confirmed, DecisionGrounds::Unconfirmed, DecisionGrounds::Measured, DecisionGrounds::Kept];
-        let grounds = measured.into_iter().chain([DecisionGrounds::Modelled, DecisionGrounds::Stale, DecisionGrounds::Elsewhere]);
-        let counted = grounds.map(|g| (g, all().filter(|entry| entry.grounds == g).count())).filter(|(_, count)| *count > 0);
-        let mut parts: Vec<String> = counted.map(|(grounds, count)| format!("{count} {grounds}")).collect();
+        let all = || {
+            self.alltoall
+                .iter()
+                .chain(&self.allgather)
+                .filter(|entry| entry.mpi.is_some())
+        };
+        let measured = [
+            DecisionGrounds::Confirmed,
+            DecisionGrounds::Unconfirmed,
+            DecisionGrounds::Measured,
+            DecisionGrounds::Kept,
+        ];
+        let grounds = measured.into_iter().chain([
+            DecisionGrounds::Modelled,
+            DecisionGrounds::Stale,
+            DecisionGrounds::Elsewhere,
+        ]);
+        let counted = grounds
+            .map(|g| (g, all().filter(|entry| entry.grounds == g).count()))
+            .filter(|(_, count)| *count > 0);
+        let mut parts: Vec<String> = counted
+            .map(|(grounds, count)| format!("{count} {grounds}"))
+            .collect();
         match parts.first_mut() {
             Some(first) => *first = first.replacen(' ', " entries ", 1),
             None => parts.push("the libraries' own routines".to_owned()),
@@ -345,9 +414,13 @@ impl DecisionTable {
         }
     }
 
-    /// The entry that decides for blocks of this size, in a table that was reduced by [`DecisionTable::for_mpi`].
+    /// The entry that decides for blocks of this size, in a table that was reduced by
+    /// [`DecisionTable::for_mpi`].
     pub fn entry(&self, collective: Collective, block: Bytes) -> Option<&DecisionEntry> {
-        self.entries(collective).iter().rev().find(|entry| entry.from <= block)
+        self.entries(collective)
+            .iter()
+            .rev()
+            .find(|entry| entry.from <= block)
     }
 
     /// Its way.
@@ -356,14 +429,23 @@ impl DecisionTable {
     }
 
     /// The way where not every one can be gone: that of the largest entry which can.
-    pub fn choose_where(&self, collective: Collective, block: Bytes, can: impl Fn(Way) -> bool) -> Way {
+    pub fn choose_where(
+        &self,
+        collective: Collective,
+        block: Bytes,
+        can: impl Fn(Way) -> bool,
+    ) -> Way {
         let mut entries = self.entries(collective).iter().rev();
-        entries.find(|entry| entry.from <= block && can(entry.way)).map_or(Way::Native, |entry| entry.way)
+        entries
+            .find(|entry| entry.from <= block && can(entry.way))
+            .map_or(Way::Native, |entry| entry.way)
     }
 
     /// The table as JSON, for people too.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}")) + "\n"
+        serde_json::to_string_pretty(self)
+            .unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}"))
+            + "\n"
     }
 
     /// Reads what [`DecisionTable::to_json`] wrote, or an operator.
@@ -371,7 +453,8 @@ impl DecisionTable {
     /// # Errors
     /// [`DecisionTableError`] if it is no table or [`DecisionTable::check`] fails.
     pub fn from_json(text: &[u8]) -> Result<DecisionTable, DecisionTableError> {
-        let table: DecisionTable = serde_json::from_slice(text).map_err(|e| DecisionTableError::Syntax(e.to_string()))?;
+        let table: DecisionTable =
+            serde_json::from_slice(text).map_err(|e| DecisionTableError::Syntax(e.to_string()))?;
         table.check()?;
         Ok(table)
     }
@@ -381,26 +464,63 @@ impl DecisionTable {
     /// # Errors
     /// [`DecisionTableError::Content`].
     pub fn check(&self) -> Result<(), DecisionTableError> {
-        check("alltoall", &self.alltoall, "native, aapc, lg or bundled", |way| way.serves(Collective::Alltoall))?;
-        check("allgather", &self.allgather, "native or ring", |way| way.serves(Collective::Allgather))?;
-        check("alltoallv", &self.alltoallv, "native or aapc", |way| way.serves(Collective::Alltoallv))?;
-        check("allgatherv", &self.allgatherv, "native or ring", |way| way.serves(Collective::Allgatherv))
+        check(
+            "alltoall",
+            &self.alltoall,
+            "native, aapc, lg or bundled",
+            |way| way.serves(Collective::Alltoall),
+        )?;
+        check("allgather", &self.allgather, "native or ring", |way| {
+            way.serves(Collective::Allgather)
+        })?;
+        check("alltoallv", &self.alltoallv, "native or aapc", |way| {
+            way.serves(Collective::Alltoallv)
+        })?;
+        check("allgatherv", &self.allgatherv, "native or ring", |way| {
+            way.serves(Collective::Allgatherv)
+        })
     }
 }
 
-fn check(collective: &'static str, entries: &[DecisionEntry], ways: &str, can: impl Fn(Way) -> bool) -> Result<(), DecisionTableError> {
-    let wrong = |problem: String| Err(DecisionTableError::Content { collective, problem });
-    if entries.is_empty() || entries.len() > MAX_ENTRIES || entries[0].from != Bytes(0) || entries[0].mpi.is_some() {
-        return wrong(format!("expected 1 to {MAX_ENTRIES} entries, the first one from 0 and for each MPI library"));
+fn check(
+    collective: &'static str,
+    entries: &[DecisionEntry],
+    ways: &str,
+    can: impl Fn(Way) -> bool,
+) -> Result<(), DecisionTableError> {
+    let wrong = |problem: String| {
+        Err(DecisionTableError::Content {
+            collective,
+            problem,
+        })
+    };
+    if entries.is_empty()
+        || entries.len() > MAX_ENTRIES
+        || entries[0].from != Bytes(0)
+        || entries[0].mpi.is_some()
+    {
+        return wrong(format!(
+            "expected 1 to {MAX_ENTRIES} entries, the first one from 0 and for each MPI library"
+        ));
     }
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
-        let holding: Vec<&DecisionEntry> = entries.iter().filter(|entry| entry.mpi.is_none_or(|only| only == mpi)).collect();
+        let holding: Vec<&DecisionEntry> = entries
+            .iter()
+            .filter(|entry| entry.mpi.is_none_or(|only| only == mpi))
+            .collect();
         // Of two entries from one size, the first says what is gone where there are no connections.
-        let instead =
-            |pair: &[&DecisionEntry]| pair[0].way.carrier() != Some(DataCarrier::Tcp) && pair[1].way.carrier() == Some(DataCarrier::Tcp);
-        let follows = |pair: &[&DecisionEntry]| pair[0].from < pair[1].from || (pair[0].from == pair[1].from && instead(pair));
+        let instead = |pair: &[&DecisionEntry]| {
+            pair[0].way.carrier() != Some(DataCarrier::Tcp)
+                && pair[1].way.carrier() == Some(DataCarrier::Tcp)
+        };
+        let follows = |pair: &[&DecisionEntry]| {
+            pair[0].from < pair[1].from || (pair[0].from == pair[1].from && instead(pair))
+        };
         if let Some(pair) = holding.windows(2).find(|pair| !follows(pair)) {
-            return wrong(format!("entry from {} follows the one from {}; expected ascending sizes", pair[1].from.0, pair[0].from.0));
+            return wrong(format!(
+                "entry from {} follows the one from {}; expected ascending sizes",
+                pair[1].from.0, pair[0].from.0
+            ));
         }
     }
     match entries.iter().find(|entry| !can(entry.way)) {
@@ -418,9 +538,18 @@ mod tests {
     fn small_blocks_stay_native_and_libraries_differ() {
         let table = DecisionTable::default();
         table.check().unwrap();
-        assert_eq!(DecisionTable::from_json(table.to_json().as_bytes()).unwrap(), table);
-        assert!(!table.to_json().contains("gatherv"), "what nobody measured is not written");
-        let (open_mpi, mpich) = (table.clone().for_mpi(Mpi::OpenMpi), table.for_mpi(Mpi::Mpich));
+        assert_eq!(
+            DecisionTable::from_json(table.to_json().as_bytes()).unwrap(),
+            table
+        );
+        assert!(
+            !table.to_json().contains("gatherv"),
+            "what nobody measured is not written"
+        );
+        let (open_mpi, mpich) = (
+            table.clone().for_mpi(Mpi::OpenMpi),
+            table.for_mpi(Mpi::Mpich),
+        );
         for collective in [Collective::Alltoall, Collective::Allgather] {
             for small in [0, 65_535] {
                 assert_eq!(open_mpi.choose(collective, Bytes(small)), Way::Native);
@@ -429,37 +558,98 @@ mod tests {
         }
         assert_eq!(
             mpich.choose(Collective::Alltoall, Bytes(65_536)),
-            Way::Aapc { sync: SyncKind::Receiver.into(), over: DataCarrier::Mpi }
+            Way::Aapc {
+                sync: SyncKind::Receiver.into(),
+                over: DataCarrier::Mpi
+            }
         );
-        assert_eq!(open_mpi.choose(Collective::Alltoall, Bytes(u64::MAX)), Way::Native);
-        assert_eq!(open_mpi.choose(Collective::Allgather, Bytes(65_536)), Way::Ring { over: DataCarrier::Mpi });
-        assert_eq!(mpich.choose(Collective::Allgather, Bytes(65_536)), Way::Native);
-        assert_eq!(mpich.choose(Collective::Allgather, Bytes(u64::MAX)), Way::Ring { over: DataCarrier::Mpi });
+        assert_eq!(
+            open_mpi.choose(Collective::Alltoall, Bytes(u64::MAX)),
+            Way::Native
+        );
+        assert_eq!(
+            open_mpi.choose(Collective::Allgather, Bytes(65_536)),
+            Way::Ring {
+                over: DataCarrier::Mpi
+            }
+        );
+        assert_eq!(
+            mpich.choose(Collective::Allgather, Bytes(65_536)),
+            Way::Native
+        );
+        assert_eq!(
+            mpich.choose(Collective::Allgather, Bytes(u64::MAX)),
+            Way::Ring {
+                over: DataCarrier::Mpi
+            }
+        );
     }
 
     #[test]
     fn refuses_what_contradicts_itself() {
         let read = |alltoall: &str| {
-            let text = format!("{{\"alltoall\":[{alltoall}],\"allgather\":[{{\"from\":0,\"way\":{{\"ring\":{{}}}}}}]}}");
+            let text = format!(
+                "{{\"alltoall\":[{alltoall}],\"allgather\":[{{\"from\":0,\"way\":{{\"ring\":{{}}}}}}]}}"
+            );
             DecisionTable::from_json(text.as_bytes()).map_err(|e| e.to_string())
         };
         assert!(read("{\"from\":0,\"way\":{\"aapc\":{\"sync\":\"sender\"}}}").is_ok());
-        assert!(read("").unwrap_err().contains("alltoall: expected 1 to 256"));
-        assert!(read("{\"from\":1,\"way\":\"native\"}").unwrap_err().contains("from 0"));
-        assert!(read("{\"from\":0,\"way\":\"native\"},{\"from\":0,\"way\":\"native\"}").unwrap_err().contains("ascending"));
-        assert!(read("{\"from\":0,\"way\":\"native\",\"mpi\":\"mpich\"}").unwrap_err().contains("each MPI"));
-        assert!(read("{\"from\":0,\"way\":{\"ring\":{}}}").unwrap_err().contains("native, aapc, lg or bundled"));
+        assert!(
+            read("")
+                .unwrap_err()
+                .contains("alltoall: expected 1 to 256")
+        );
+        assert!(
+            read("{\"from\":1,\"way\":\"native\"}")
+                .unwrap_err()
+                .contains("from 0")
+        );
+        assert!(
+            read("{\"from\":0,\"way\":\"native\"},{\"from\":0,\"way\":\"native\"}")
+                .unwrap_err()
+                .contains("ascending")
+        );
+        assert!(
+            read("{\"from\":0,\"way\":\"native\",\"mpi\":\"mpich\"}")
+                .unwrap_err()
+                .contains("each MPI")
+        );
+        assert!(
+            read("{\"from\":0,\"way\":{\"ring\":{}}}")
+                .unwrap_err()
+                .contains("native, aapc, lg or bundled")
+        );
         assert!(read("{\"from\":0,\"way\":{\"aapc\":{\"sync\":\"dummy\"}}}").is_err());
         assert!(read("{\"from\":0,\"way\":\"lg\"},{\"from\":1,\"way\":\"bundled\"}").is_ok());
-        assert!(read("{\"from\":0,\"way\":\"bruck\"}").unwrap_err().contains("bruck"));
-        let v = DecisionTable { allgatherv: DecisionTable::default().alltoall, ..DecisionTable::default() };
-        assert!(DecisionTable::from_json(v.to_json().as_bytes()).unwrap_err().to_string().contains("allgatherv: entry from 65536"));
+        assert!(
+            read("{\"from\":0,\"way\":\"bruck\"}")
+                .unwrap_err()
+                .contains("bruck")
+        );
+        let v = DecisionTable {
+            allgatherv: DecisionTable::default().alltoall,
+            ..DecisionTable::default()
+        };
+        assert!(
+            DecisionTable::from_json(v.to_json().as_bytes())
+                .unwrap_err()
+                .to_string()
+                .contains("allgatherv: entry from 65536")
+        );
         for way in [Way::Lg, Way::Bundled] {
             let v = DecisionTable {
-                alltoallv: vec![DecisionEntry { way, ..DecisionTable::default().alltoall[0] }],
+                alltoallv: vec![DecisionEntry {
+                    way,
+                    ..DecisionTable::default().alltoall[0]
+                }],
                 ..DecisionTable::default()
             };
-            assert!(v.check().unwrap_err().to_string().contains("alltoallv: entry from 0: expected native or aapc"));
+            assert!(
+                v.check()
+                    .unwrap_err()
+                    .to_string()
+                    .contains("alltoallv: entry from 0: expected native or aapc")
+            );
         }
     }
 
@@ -472,31 +662,84 @@ mod tests {
                 mpi: None,
                 grounds: DecisionGrounds::Measured,
             };
-            DecisionTable { alltoall: ways.into_iter().enumerate().map(entry).collect(), ..DecisionTable::default() }
+            DecisionTable {
+                alltoall: ways.into_iter().enumerate().map(entry).collect(),
+                ..DecisionTable::default()
+            }
         };
         let table = entries(["native", "aapc", "aapc tcp"]);
         table.check().unwrap();
         let free = |way: Way| way.carrier() != Some(DataCarrier::Tcp);
-        assert_eq!(table.choose(Collective::Alltoall, Bytes(9)).to_string(), "aapc tcp");
-        assert_eq!(table.choose_where(Collective::Alltoall, Bytes(9), free).to_string(), "aapc");
-        assert_eq!(table.choose_where(Collective::Alltoall, Bytes(0), free), Way::Native);
-        assert!(entries(["native", "aapc tcp", "aapc"]).check().is_err() && entries(["native", "aapc", "aapc"]).check().is_err());
+        assert_eq!(
+            table.choose(Collective::Alltoall, Bytes(9)).to_string(),
+            "aapc tcp"
+        );
+        assert_eq!(
+            table
+                .choose_where(Collective::Alltoall, Bytes(9), free)
+                .to_string(),
+            "aapc"
+        );
+        assert_eq!(
+            table.choose_where(Collective::Alltoall, Bytes(0), free),
+            Way::Native
+        );
+        assert!(
+            entries(["native", "aapc tcp", "aapc"]).check().is_err()
+                && entries(["native", "aapc", "aapc"]).check().is_err()
+        );
     }
 
     #[test]
     fn every_way_is_read_by_its_name() {
-        let syncs = || SyncScheme::table_5(&[2, 16]).into_iter().filter(|sync| sync.mechanism() != SyncMechanism::Dummy);
+        let syncs = || {
+            SyncScheme::table_5(&[2, 16])
+                .into_iter()
+                .filter(|sync| sync.mechanism() != SyncMechanism::Dummy)
+        };
         for over in [DataCarrier::Mpi, DataCarrier::Tcp] {
-            for way in syncs().map(|sync| Way::Aapc { sync, over }).chain([Way::Ring { over }, Way::Lg, Way::Bundled, Way::Native]) {
+            for way in syncs().map(|sync| Way::Aapc { sync, over }).chain([
+                Way::Ring { over },
+                Way::Lg,
+                Way::Bundled,
+                Way::Native,
+            ]) {
                 assert_eq!(way.to_string().parse(), Ok(way));
-                assert_eq!(serde_json::from_str::<Way>(&serde_json::to_string(&way).unwrap()).unwrap(), way);
+                assert_eq!(
+                    serde_json::from_str::<Way>(&serde_json::to_string(&way).unwrap()).unwrap(),
+                    way
+                );
             }
         }
-        assert_eq!(Way::Aapc { sync: SyncKind::Sender.into(), over: DataCarrier::Tcp }.to_string(), "aapc sender tcp");
-        let wrong =
-            ["", "tcp", "native tcp", "lg tcp", "bundled tcp", "ring sender", "aapc fast", "aapc dummy", "aapc sender(0)", "aapc  tcp"];
+        assert_eq!(
+            Way::Aapc {
+                sync: SyncKind::Sender.into(),
+                over: DataCarrier::Tcp
+            }
+            .to_string(),
+            "aapc sender tcp"
+        );
+        let wrong = [
+            "",
+            "tcp",
+            "native tcp",
+            "lg tcp",
+            "bundled tcp",
+            "ring sender",
+            "aapc fast",
+            "aapc dummy",
+            "aapc sender(0)",
+            "aapc  tcp",
+        ];
         for wrong in wrong {
-            assert!(wrong.parse::<Way>().unwrap_err().to_string().contains("expected native, aapc"), "{wrong}");
+            assert!(
+                wrong
+                    .parse::<Way>()
+                    .unwrap_err()
+                    .to_string()
+                    .contains("expected native, aapc"),
+                "{wrong}"
+            );
         }
     }
 

@@ -1,11 +1,10 @@
 //! Which algorithm takes how long on a topology: every one of them, played by [`crate::simulate`].
 //!
-//! Source: the simulator's; the bound is [`schedules::bound`]'s.
-//! Input: a tree, its clusters, a block size, a [`SimulationModel`].
-//! Guarantee: no time is below the bound.
-//! Cost: the simulator's, once per algorithm; 1,024 hosts take seconds.
-//! Deviations: the simulator's. Tokens of senders and of receivers cost the same there, so only receivers' are listed. Every leaf of
-//! the tree is a rank.
+//! Source: the simulator's; the bound is [`schedules::bound`]'s. Input: a tree, its clusters, a
+//! block size, a [`SimulationModel`]. Guarantee: no time is below the bound. Cost: the simulator's,
+//! once per algorithm; 1,024 hosts take seconds. Deviations: the simulator's. Tokens of senders and
+//! of receivers cost the same there, so only receivers' are listed. Every leaf of the tree is a
+//! rank.
 use crate::simulate::libraries::{self, LibraryAlgorithm};
 use crate::simulate::planned;
 use crate::simulate::{Deadlock, SimulatedTraffic, SimulationModel, run};
@@ -46,7 +45,8 @@ pub struct AlgorithmComparison {
     pub collective: &'static str,
     /// Octets a rank sends to each other one, or contributes.
     pub block: Bytes,
-    /// Seconds any algorithm takes at least that sends blocks directly, or every block over an edge but once.
+    /// Seconds any algorithm takes at least that sends blocks directly, or every block over an edge
+    /// but once.
     pub bound: f64,
     /// Fastest first.
     pub predictions: Vec<TimePrediction>,
@@ -63,22 +63,43 @@ impl AlgorithmComparison {
 ///
 /// # Errors
 /// [`Deadlock`]: a schedule of ours would stop, which is a defect.
-pub fn alltoall(tree: &Tree, clusters: &ClusterPartition, block: Bytes, model: &SimulationModel) -> Result<AlgorithmComparison, Deadlock> {
-    let mut compared = PredictionRun { tree, model, predictions: Vec::new() };
+pub fn alltoall(
+    tree: &Tree,
+    clusters: &ClusterPartition,
+    block: Bytes,
+    model: &SimulationModel,
+) -> Result<AlgorithmComparison, Deadlock> {
+    let mut compared = PredictionRun {
+        tree,
+        model,
+        predictions: Vec::new(),
+    };
     for algorithm in [AlltoallAlgorithm::Aapc, AlltoallAlgorithm::Capacity] {
         // Where edges are one message wide, the two plan for the same phases.
         if algorithm != AlltoallAlgorithm::Aapc && algorithm.capacities(tree).are_unit() {
             continue;
         }
         let mut plan = plan_as(tree, algorithm, SyncKind::Receiver, SyncReduction::Chain);
-        for mechanism in [SyncMechanism::Receiver, SyncMechanism::None, SyncMechanism::Barrier] {
+        for mechanism in [
+            SyncMechanism::Receiver,
+            SyncMechanism::None,
+            SyncMechanism::Barrier,
+        ] {
             let scheme = SyncScheme::new(mechanism, None).unwrap_or(SyncScheme::NO_SYNC);
-            compared.add(algorithm.name(), Some(mechanism), planned::alltoall(&plan, block, scheme))?;
+            compared.add(
+                algorithm.name(),
+                Some(mechanism),
+                planned::alltoall(&plan, block, scheme),
+            )?;
             plan.syncs.clear();
         }
     }
     if clusters.list().len() > 1 {
-        compared.add(lg::LG, Some(SyncMechanism::Barrier), planned::lg(&lg::plan(tree, clusters, None), block))?;
+        compared.add(
+            lg::LG,
+            Some(SyncMechanism::Barrier),
+            planned::lg(&lg::plan(tree, clusters, None), block),
+        )?;
     }
     for library in LibraryAlgorithm::ALL {
         if let Some(traffic) = libraries::alltoall(library, tree.hosts(), block) {
@@ -92,16 +113,32 @@ pub fn alltoall(tree: &Tree, clusters: &ClusterPartition, block: Bytes, model: &
 ///
 /// # Errors
 /// [`Deadlock`], as [`alltoall`].
-pub fn allgather(tree: &Tree, block: Bytes, model: &SimulationModel) -> Result<AlgorithmComparison, Deadlock> {
-    let mut compared = PredictionRun { tree, model, predictions: Vec::new() };
+pub fn allgather(
+    tree: &Tree,
+    block: Bytes,
+    model: &SimulationModel,
+) -> Result<AlgorithmComparison, Deadlock> {
+    let mut compared = PredictionRun {
+        tree,
+        model,
+        predictions: Vec::new(),
+    };
     let plan = allgather::plan(tree);
-    compared.add(plan.algorithm.name(), None, planned::ring(&plan.ring, block))?;
+    compared.add(
+        plan.algorithm.name(),
+        None,
+        planned::ring(&plan.ring, block),
+    )?;
     for library in LibraryAlgorithm::ALL {
         if let Some(traffic) = libraries::allgather(library, tree.hosts(), block) {
             compared.add(&library.to_string(), None, traffic)?;
         }
     }
-    Ok(compared.sorted("allgather", block, bound::allgather_bound_seconds(tree, block)))
+    Ok(compared.sorted(
+        "allgather",
+        block,
+        bound::allgather_bound_seconds(tree, block),
+    ))
 }
 
 struct PredictionRun<'a> {
@@ -111,15 +148,30 @@ struct PredictionRun<'a> {
 }
 
 impl PredictionRun<'_> {
-    fn add(&mut self, algorithm: &str, sync: Option<SyncMechanism>, traffic: SimulatedTraffic) -> Result<(), Deadlock> {
+    fn add(
+        &mut self,
+        algorithm: &str,
+        sync: Option<SyncMechanism>,
+        traffic: SimulatedTraffic,
+    ) -> Result<(), Deadlock> {
         let seconds = run(self.tree, &traffic, self.model)?.seconds();
-        self.predictions.push(TimePrediction { algorithm: algorithm.to_owned(), sync, seconds });
+        self.predictions.push(TimePrediction {
+            algorithm: algorithm.to_owned(),
+            sync,
+            seconds,
+        });
         Ok(())
     }
 
     fn sorted(mut self, collective: &'static str, block: Bytes, bound: f64) -> AlgorithmComparison {
-        self.predictions.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-        AlgorithmComparison { collective, block, bound, predictions: self.predictions }
+        self.predictions
+            .sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        AlgorithmComparison {
+            collective,
+            block,
+            bound,
+            predictions: self.predictions,
+        }
     }
 }
 
@@ -129,32 +181,79 @@ mod tests {
     use crate::test_trees::{star, topology};
 
     fn names(comparison: &AlgorithmComparison) -> Vec<&str> {
-        comparison.predictions.iter().map(|p| p.algorithm.as_str()).collect()
+        comparison
+            .predictions
+            .iter()
+            .map(|p| p.algorithm.as_str())
+            .collect()
     }
 
     #[test]
     fn congestion_decides_for_large_blocks_and_latency_for_small_ones() {
         let tree = star(&[8, 8]);
-        let model = SimulationModel { latency: 50e-6, token: 50e-6, penalty: 0.5, ..SimulationModel::default() };
-        let at = |block| alltoall(&tree, &ClusterPartition::found(&tree), Bytes(block), &model).unwrap();
+        let model = SimulationModel {
+            latency: 50e-6,
+            token: 50e-6,
+            penalty: 0.5,
+            ..SimulationModel::default()
+        };
+        let at =
+            |block| alltoall(&tree, &ClusterPartition::found(&tree), Bytes(block), &model).unwrap();
         let (small, large) = (at(64), at(1 << 20));
         assert_eq!(small.predictions[0].algorithm, "linear", "{small:?}");
-        assert_eq!((large.predictions[0].algorithm.as_str(), large.predictions[0].sync), ("aapc", Some(SyncMechanism::Receiver)));
-        assert!(large.ratio(&large.predictions[0]).unwrap() < 1.05, "{large:?}");
-        assert!(large.predictions.iter().all(|p| large.ratio(p).unwrap() >= 1.0 - 1e-9));
+        assert_eq!(
+            (
+                large.predictions[0].algorithm.as_str(),
+                large.predictions[0].sync
+            ),
+            ("aapc", Some(SyncMechanism::Receiver))
+        );
+        assert!(
+            large.ratio(&large.predictions[0]).unwrap() < 1.05,
+            "{large:?}"
+        );
+        assert!(
+            large
+                .predictions
+                .iter()
+                .all(|p| large.ratio(p).unwrap() >= 1.0 - 1e-9)
+        );
         let gathered = allgather(&tree, Bytes(1 << 20), &model).unwrap();
-        assert!(gathered.predictions[0].algorithm.starts_with("lr"), "{gathered:?}");
-        assert_eq!(gathered.ratio(&gathered.predictions[0]).map(|r| (r * 100.0).round()), Some(101.0));
+        assert!(
+            gathered.predictions[0].algorithm.starts_with("lr"),
+            "{gathered:?}"
+        );
+        assert_eq!(
+            gathered
+                .ratio(&gathered.predictions[0])
+                .map(|r| (r * 100.0).round()),
+            Some(101.0)
+        );
     }
 
     #[test]
     fn far_clusters_bring_lg_and_a_lone_host_nothing() {
-        let text =
-            "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: b}}\nlinks: [{a: a, b: b, rate: 10M}]";
+        let text = "switches: [a, b]\nhosts: \
+                    {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: b}}\nlinks: \
+                    [{a: a, b: b, rate: 10M}]";
         let (two, one) = (topology(text), star(&[4]));
-        let found = |tree: &Tree| alltoall(tree, &ClusterPartition::found(tree), Bytes(1000), &SimulationModel::default()).unwrap();
+        let found = |tree: &Tree| {
+            alltoall(
+                tree,
+                &ClusterPartition::found(tree),
+                Bytes(1000),
+                &SimulationModel::default(),
+            )
+            .unwrap()
+        };
         assert!(names(&found(&two)).contains(&"lg") && !names(&found(&one)).contains(&"lg"));
         let alone = found(&star(&[1]));
-        assert!(alone.predictions.iter().all(|p| p.seconds == 0.0 && alone.ratio(p).is_none()), "{alone:?}");
+        assert!(
+            alone
+                .predictions
+                .iter()
+                .all(|p| p.seconds == 0.0 && alone.ratio(p).is_none()),
+            "{alone:?}"
+        );
     }
 }

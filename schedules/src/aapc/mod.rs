@@ -1,14 +1,14 @@
 //! All-to-all personalized communication in contention-free phases.
 //!
-//! Source: aapc-2005 and aapc-2007, Figure 4 (the six steps, named below), Table 3 (the mapping of step 2).
-//! Input: a tree, one message a pair of hosts, every edge of unit capacity.
-//! Guarantee: every ordered pair of hosts once, no two messages of a phase on one directed edge, and as many phases
-//! as the bottleneck edge has load ([`crate::bound::bound`]), so no schedule has fewer.
-//! Cost: O(hosts² + phases); each message's phase is in closed form.
-//! Deviations:
+//! Source: aapc-2005 and aapc-2007, Figure 4 (the six steps, named below), Table 3 (the mapping of
+//! step 2). Input: a tree, one message a pair of hosts, every edge of unit capacity. Guarantee:
+//! every ordered pair of hosts once, no two messages of a phase on one directed edge, and as many
+//! phases as the bottleneck edge has load ([`crate::bound::bound`]), so no schedule has fewer.
+//! Cost: O(hosts² + phases); each message's phase is in closed form. Deviations:
 //! - The rotation of step 1.b needs no search: it is +1 per `lcm(m0, mj)` phases.
-//! - Step 2 follows Table 3, as the algorithm says. The worked example in aapc-2007's Table 4 swaps the
-//!   receivers of phases 2 and 3 against Table 3; followed in general, that loses local messages of T0.
+//! - Step 2 follows Table 3, as the algorithm says. The worked example in aapc-2007's Table 4 swaps
+//!   the receivers of phases 2 and 3 against Table 3; followed in general, that loses local
+//!   messages of T0.
 //! - Two hosts, or one, have no root; their schedules are written down directly.
 
 use crate::capacities::gcd;
@@ -26,7 +26,8 @@ pub fn phases(tree: &Tree) -> Vec<Vec<Message>> {
     }
 }
 
-/// All phases are counted before they are filled: there may be many times more of them than of hosts, and room nobody uses adds up.
+/// All phases are counted before they are filled: there may be many times more of them than of
+/// hosts, and room nobody uses adds up.
 fn among_subtrees(steps: &AapcSteps) -> Vec<Vec<Message>> {
     let mut messages = vec![0; steps.phases];
     steps.all(&mut |phase, _, _| messages[phase] += 1);
@@ -35,7 +36,8 @@ fn among_subtrees(steps: &AapcSteps) -> Vec<Vec<Message>> {
     phases
 }
 
-/// The six steps of Figure 4. Subtree `i` is `Ti`, its host `a` is `hosts[i][a]` (`m_i,a` in aapc-2007, `t_i,a` in aapc-2005).
+/// The six steps of Figure 4. Subtree `i` is `Ti`, its host `a` is `hosts[i][a]` (`m_i,a` in
+/// aapc-2007, `t_i,a` in aapc-2005).
 #[derive(Debug, Clone)]
 struct AapcSteps {
     hosts: Vec<Vec<NodeNumber>>,
@@ -49,10 +51,20 @@ struct AapcSteps {
 impl AapcSteps {
     fn new(hosts: Vec<Vec<NodeNumber>>) -> Self {
         let mut before = vec![0];
-        hosts.iter().for_each(|h| before.push(before[before.len() - 1] + h.len()));
+        hosts
+            .iter()
+            .for_each(|h| before.push(before[before.len() - 1] + h.len()));
         let (m0, n) = (hosts[0].len(), before[hosts.len()]);
-        let rotation = hosts.iter().map(|h| m0 / gcd(m0 as u64, h.len() as u64) as usize * h.len()).collect();
-        AapcSteps { hosts, before, rotation, phases: m0 * (n - m0) }
+        let rotation = hosts
+            .iter()
+            .map(|h| m0 / gcd(m0 as u64, h.len() as u64) as usize * h.len())
+            .collect();
+        AapcSteps {
+            hosts,
+            before,
+            rotation,
+            phases: m0 * (n - m0),
+        }
     }
 
     fn all(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
@@ -77,7 +89,8 @@ impl AapcSteps {
         }
     }
 
-    /// The host of Tj that receives in `phase`, if one does: receivers are aligned to the last phase.
+    /// The host of Tj that receives in `phase`, if one does: receivers are aligned to the last
+    /// phase.
     fn designated_receiver(&self, phase: usize, j: usize) -> usize {
         (phase as i64 - self.phases as i64).rem_euclid(self.m(j) as i64) as usize
     }
@@ -105,7 +118,11 @@ impl AapcSteps {
         for j in 1..self.hosts.len() {
             for q in 0..self.m(0) * self.m(j) {
                 let phase = self.start(0, j) + q;
-                put(phase, self.hosts[0][self.rotated(q, j)], self.hosts[j][self.designated_receiver(phase, j)]);
+                put(
+                    phase,
+                    self.hosts[0][self.rotated(q, j)],
+                    self.hosts[j][self.designated_receiver(phase, j)],
+                );
             }
         }
     }
@@ -115,7 +132,11 @@ impl AapcSteps {
         for i in 1..self.hosts.len() {
             for q in 0..self.m(0) * self.m(i) {
                 let phase = self.start(i, 0) + q;
-                put(phase, self.hosts[i][q / self.m(0)], self.hosts[0][self.t0_receiver(phase)]);
+                put(
+                    phase,
+                    self.hosts[i][q / self.m(0)],
+                    self.hosts[0][self.t0_receiver(phase)],
+                );
             }
         }
     }
@@ -123,7 +144,11 @@ impl AapcSteps {
     /// Step 3: within T0, from the host that receives a global message to the one that sends one.
     fn local_in_t0(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for phase in 0..self.m(0) * (self.m(0) - 1) {
-            put(phase, self.hosts[0][self.t0_receiver(phase)], self.hosts[0][self.t0_sender(phase)]);
+            put(
+                phase,
+                self.hosts[0][self.t0_receiver(phase)],
+                self.hosts[0][self.t0_sender(phase)],
+            );
         }
     }
 
@@ -134,7 +159,8 @@ impl AapcSteps {
         }
     }
 
-    /// Step 5: within Ti, i > 0, during Ti -> Ti-1: a -> b when b sends and a is the designated receiver.
+    /// Step 5: within Ti, i > 0, during Ti -> Ti-1: a -> b when b sends and a is the designated
+    /// receiver.
     fn local(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for i in 1..self.hosts.len() {
             let m = self.m(i);
@@ -159,7 +185,11 @@ impl AapcSteps {
     fn broadcast(&self, i: usize, j: usize, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         let start = self.start(i, j);
         for q in 0..self.m(i) * self.m(j) {
-            put(start + q, self.hosts[i][q / self.m(j)], self.hosts[j][q % self.m(j)]);
+            put(
+                start + q,
+                self.hosts[i][q / self.m(j)],
+                self.hosts[j][q % self.m(j)],
+            );
         }
     }
 }
@@ -177,7 +207,10 @@ mod tests {
     /// The messages of a phase as `srcdst`, sorted.
     fn table(tree: &Tree) -> Vec<String> {
         let row = |phase: &Vec<Message>| {
-            let mut cells: Vec<String> = phase.iter().map(|m| format!("{}{}", m.src, m.dst)).collect();
+            let mut cells: Vec<String> = phase
+                .iter()
+                .map(|m| format!("{}{}", m.src, m.dst))
+                .collect();
             cells.sort();
             cells.join(" ")
         };
@@ -192,18 +225,39 @@ mod tests {
         );
         assert_eq!(
             table(&tree),
-            ["04 10 35 51", "13 21 45 52", "02 24 50", "03 20 32", "01 14 30 43", "12 23 31", "05 40", "15 34 41 53", "25 42 54",]
+            [
+                "04 10 35 51",
+                "13 21 45 52",
+                "02 24 50",
+                "03 20 32",
+                "01 14 30 43",
+                "12 23 31",
+                "05 40",
+                "15 34 41 53",
+                "25 42 54",
+            ]
         );
     }
 
-    /// aapc-2007, Table 4: T0 = n0 n1, T1 = n3 n4, T2 = n2. Phases 2 and 3 follow the paper's Table 3: in round 1
-    /// `m0,1 -> m0,1` and `m0,0 -> m0,0` are (sender, receiver). Printed are the receivers m0,0 and m0,1: an erratum.
+    /// aapc-2007, Table 4: T0 = n0 n1, T1 = n3 n4, T2 = n2. Phases 2 and 3 follow the paper's Table
+    /// 3: in round 1 `m0,1 -> m0,1` and `m0,0 -> m0,0` are (sender, receiver). Printed are the
+    /// receivers m0,0 and m0,1: an erratum.
     #[test]
     fn reproduces_the_example_of_aapc_2007_by_its_table_3() {
         let tree = topology(
             "switches: [s0, s1, s2, s3, s4, s5]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s3}, n3: {switch: s5}, n4: {switch: s5}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}, {a: s1, b: s4}, {a: s3, b: s5}]",
         );
-        assert_eq!(table(&tree), ["03 10 21 32", "01 14 20 42", "13 31", "04 30 43", "02 23 34 41", "12 24 40"]);
+        assert_eq!(
+            table(&tree),
+            [
+                "03 10 21 32",
+                "01 14 20 42",
+                "13 31",
+                "04 30 43",
+                "02 23 34 41",
+                "12 24 40"
+            ]
+        );
     }
 
     #[test]
@@ -217,11 +271,23 @@ mod tests {
 
     #[test]
     fn hosts_cabled_to_hosts_are_served_too() {
-        for cables in [[(0, 1), (1, 2), (2, 3), (3, 4)], [(0, 1), (0, 2), (0, 3), (0, 4)], [(0, 1), (0, 2), (2, 3), (2, 4)]] {
+        for cables in [
+            [(0, 1), (1, 2), (2, 3), (3, 4)],
+            [(0, 1), (0, 2), (0, 3), (0, 4)],
+            [(0, 1), (0, 2), (2, 3), (2, 4)],
+        ] {
             let names = ["n0", "n1", "n2", "n3", "n4"];
-            let cables = cables.map(|(a, b)| TreeCable { a: names[a], b: names[b], rate: BitsPerSec::GIGABIT });
+            let cables = cables.map(|(a, b)| TreeCable {
+                a: names[a],
+                b: names[b],
+                rate: BitsPerSec::GIGABIT,
+            });
             let tree = Tree::new(&names.map(|name| (name, 1)), &[], &cables).unwrap();
-            crate::verify::alltoall(&tree, &crate::alltoall::plan(&tree, crate::synchronization::SyncKind::Sender)).unwrap();
+            crate::verify::alltoall(
+                &tree,
+                &crate::alltoall::plan(&tree, crate::synchronization::SyncKind::Sender),
+            )
+            .unwrap();
             crate::verify::allgather(&tree, &crate::allgather::plan(&tree)).unwrap();
         }
     }

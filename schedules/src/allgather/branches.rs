@@ -1,7 +1,8 @@
 //! The tree as rings see it: what hangs from each junction, without branches that lead to no host.
 //!
-//! By Lemma 2 of allgather-switched-clusters a ring is free of contention exactly where the hosts of every subtree stand in a
-//! row. So every such ring is a walk down the tree, and the algorithms differ only in the order at each junction.
+//! By Lemma 2 of allgather-switched-clusters a ring is free of contention exactly where the hosts
+//! of every subtree stand in a row. So every such ring is a walk down the tree, and the algorithms
+//! differ only in the order at each junction.
 use inventory::tree::{NodeNumber, Tree};
 
 /// A tree without what carries nothing.
@@ -32,7 +33,9 @@ pub(super) enum BranchTarget {
 impl RingBranches {
     pub(super) fn new(tree: &Tree) -> RingBranches {
         let below = tree.hosts_below();
-        let mut hanging: Vec<JunctionContent> = (0..tree.nodes()).map(|_| JunctionContent::default()).collect();
+        let mut hanging: Vec<JunctionContent> = (0..tree.nodes())
+            .map(|_| JunctionContent::default())
+            .collect();
         let is_junction = |v: NodeNumber| !tree.is_host(v) || below[v as usize] > 1;
         for &v in tree.top_down().iter().filter(|&&v| below[v as usize] > 0) {
             if tree.is_host(v) && is_junction(v) {
@@ -40,15 +43,30 @@ impl RingBranches {
             }
             if let Some(parent) = tree.parent(v) {
                 let JunctionContent { hosts, branches } = &mut hanging[parent as usize];
-                if is_junction(v) { branches.push(v) } else { hosts.push(v) }
+                if is_junction(v) {
+                    branches.push(v)
+                } else {
+                    hosts.push(v)
+                }
             }
         }
         hanging.iter_mut().for_each(|at| at.hosts.sort_unstable());
         // Nodes above the lowest one that has every host below it carry nothing.
-        let root = tree.top_down().iter().copied().rfind(|&v| below[v as usize] == tree.hosts()).unwrap_or(tree.root());
+        let root = tree
+            .top_down()
+            .iter()
+            .copied()
+            .rfind(|&v| below[v as usize] == tree.hosts())
+            .unwrap_or(tree.root());
         let downwards = tree.top_down().iter().copied().skip_while(|&v| v != root);
-        let junctions = downwards.filter(|&v| below[v as usize] > 0 && is_junction(v)).collect();
-        RingBranches { root, junctions, hanging }
+        let junctions = downwards
+            .filter(|&v| below[v as usize] > 0 && is_junction(v))
+            .collect();
+        RingBranches {
+            root,
+            junctions,
+            hanging,
+        }
     }
 
     /// Nodes of the tree, the ones left out too.
@@ -60,8 +78,12 @@ impl RingBranches {
         &self.hanging[junction as usize]
     }
 
-    /// The hosts as met on a walk that visits what hangs from each junction in the order that `visit` gives.
-    pub(super) fn walk(&self, mut visit: impl FnMut(NodeNumber) -> Vec<BranchTarget>) -> Vec<NodeNumber> {
+    /// The hosts as met on a walk that visits what hangs from each junction in the order that
+    /// `visit` gives.
+    pub(super) fn walk(
+        &self,
+        mut visit: impl FnMut(NodeNumber) -> Vec<BranchTarget>,
+    ) -> Vec<NodeNumber> {
         if self.junctions.is_empty() {
             return vec![self.root];
         }

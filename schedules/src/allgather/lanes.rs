@@ -1,21 +1,26 @@
-//! Allgather over links of different rates: circles of groups in lanes, so that data crosses slow trunks once.
+//! Allgather over links of different rates: circles of groups in lanes, so that data crosses slow
+//! trunks once.
 //!
-//! Source: none of the papers, which know links of one rate; their lower bound (allgather-switched-clusters, section 1) is taken
-//! by edge: each directed edge carries every block of its sending side at least once.
-//! Input: a tree with rates.
-//! How: slow trunks cut the hosts into groups. A group's data is as many blocks as it has hosts. Between groups it is cut into
-//! lanes, each with a share of it and carried by one host of each group, which begins with what it has itself. Each lane goes
-//! round circles of groups like a ring goes round hosts: either one circle of all groups, or several, and a group on two of them
-//! passes on from each to the other. What a host has and what its lanes bring goes round a ring inside its group. All this at
-//! once, in pieces small enough that nobody waits for a whole block.
-//! Guarantee: every host gets every block once over its own cable. A plan is never slower than the single ring, and says how far
-//! from the bound it is:
-//! - Where the slowest link is a host's, the single ring is optimal: that host must receive `n - 1` blocks by any algorithm, and no
-//!   link is busier. What a ring leaves idle on faster trunks cannot be used by any allgather.
-//! - Where the slowest link is a trunk, the ring carries all but one block over it in each direction, though the blocks of one side
-//!   would do: up to twice the bound. Groups reach the bound where all trunks have one rate and hosts have the time to pass on. What
-//!   keeps them from it else are trunks of several rates, slow cables inside a group, or hosts without that time.
-//! - Where hosts with several ranks are switches of ranks whose leaves are faster than the host's cable, the groups are the hosts.
+//! Source: none of the papers, which know links of one rate; their lower bound
+//! (allgather-switched-clusters, section 1) is taken by edge: each directed edge carries every
+//! block of its sending side at least once. Input: a tree with rates. How: slow trunks cut the
+//! hosts into groups. A group's data is as many blocks as it has hosts. Between groups it is cut
+//! into lanes, each with a share of it and carried by one host of each group, which begins with
+//! what it has itself. Each lane goes round circles of groups like a ring goes round hosts: either
+//! one circle of all groups, or several, and a group on two of them passes on from each to the
+//! other. What a host has and what its lanes bring goes round a ring inside its group. All this at
+//! once, in pieces small enough that nobody waits for a whole block. Guarantee: every host gets
+//! every block once over its own cable. A plan is never slower than the single ring, and says how
+//! far from the bound it is:
+//! - Where the slowest link is a host's, the single ring is optimal: that host must receive `n - 1`
+//!   blocks by any algorithm, and no link is busier. What a ring leaves idle on faster trunks
+//!   cannot be used by any allgather.
+//! - Where the slowest link is a trunk, the ring carries all but one block over it in each
+//!   direction, though the blocks of one side would do: up to twice the bound. Groups reach the
+//!   bound where all trunks have one rate and hosts have the time to pass on. What keeps them from
+//!   it else are trunks of several rates, slow cables inside a group, or hosts without that time.
+//! - Where hosts with several ranks are switches of ranks whose leaves are faster than the host's
+//!   cable, the groups are the hosts.
 //!
 //! Cost: for each rate there is, O(lanes * groups * path length), at most as many lanes as hosts.
 //! Deviations: steps to fill the lanes are not counted; they are a matter of piece size.
@@ -34,12 +39,14 @@ pub const MOST_PARTS: u64 = 1 << 24;
 pub struct LaneAllgather {
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
-    /// How many equal parts each group's data is cut into; a block of a group has `parts / hosts in the group` of them.
+    /// How many equal parts each group's data is cut into; a block of a group has `parts / hosts in
+    /// the group` of them.
     pub parts: u64,
-    /// Host numbers of each group in the order of the ring inside it; the group's data is in that order, too.
+    /// Host numbers of each group in the order of the ring inside it; the group's data is in that
+    /// order, too.
     pub groups: Vec<Vec<u32>>,
-    /// Groups, by their place in `groups`, that pass data on to the next of the same circle until all on it have it. One circle of
-    /// groups of one host each is the single ring.
+    /// Groups, by their place in `groups`, that pass data on to the next of the same circle until
+    /// all on it have it. One circle of groups of one host each is the single ring.
     pub circles: Vec<Vec<u32>>,
     /// The lanes; each carries the next `share` parts of every group's data.
     pub lanes: Vec<DataLane>,
@@ -79,7 +86,11 @@ impl LaneAllgather {
     /// The bound's time over this plan's: 1 where no allgather is faster.
     pub fn reached(&self) -> f64 {
         let time = |a: &LaneLoad, b: &LaneLoad| u128::from(a.load) * u128::from(b.rate.0);
-        if self.busiest.load == 0 { 1.0 } else { time(&self.bound, &self.busiest) as f64 / time(&self.busiest, &self.bound) as f64 }
+        if self.busiest.load == 0 {
+            1.0
+        } else {
+            time(&self.bound, &self.busiest) as f64 / time(&self.busiest, &self.bound) as f64
+        }
     }
 
     /// Whether it is the single ring.
@@ -88,25 +99,38 @@ impl LaneAllgather {
     }
 }
 
-/// Plans the fastest of these: every rate of a link as the last one that counts as slow, and with each no group, those with time
-/// for it, or all groups passing on. Of equally fast plans the first with the smallest groups, so the single ring where nothing is
-/// gained.
+/// Plans the fastest of these: every rate of a link as the last one that counts as slow, and with
+/// each no group, those with time for it, or all groups passing on. Of equally fast plans the first
+/// with the smallest groups, so the single ring where nothing is gained.
 pub fn plan(tree: &Tree) -> LaneAllgather {
     let ring = lr1::ring(&RingBranches::new(tree));
     let mut rates: Vec<BitsPerSec> = (0..tree.nodes()).map(|v| tree.rate(v)).collect();
     rates.sort_unstable();
     rates.dedup();
-    let plans = rates.into_iter().rev().flat_map(|slow| TreeCut::new(tree, &ring, slow).plans(tree));
-    match plans.reduce(|best, next| if next.reached() > best.reached() { next } else { best }) {
+    let plans = rates
+        .into_iter()
+        .rev()
+        .flat_map(|slow| TreeCut::new(tree, &ring, slow).plans(tree));
+    match plans.reduce(|best, next| {
+        if next.reached() > best.reached() {
+            next
+        } else {
+            best
+        }
+    }) {
         Some(best) => best,
         None => unreachable!("groups of one host each have plans"),
     }
 }
 
-/// The single ring in these terms: what it loads links with, and what share of the bound it reaches.
+/// The single ring in these terms: what it loads links with, and what share of the bound it
+/// reaches.
 pub fn one_ring(tree: &Tree) -> LaneAllgather {
     let ring = lr1::ring(&RingBranches::new(tree));
-    let fastest = (0..tree.nodes()).map(|v| tree.rate(v)).max().unwrap_or_default();
+    let fastest = (0..tree.nodes())
+        .map(|v| tree.rate(v))
+        .max()
+        .unwrap_or_default();
     let alone = TreeCut::new(tree, &ring, fastest);
     alone.lanes(tree, &vec![false; alone.groups.len()], 1)
 }
@@ -121,7 +145,8 @@ struct TreeCut {
 }
 
 impl TreeCut {
-    /// Hosts that faster links than `slow` connect are a group; they and their hosts are in the order of `ring`.
+    /// Hosts that faster links than `slow` connect are a group; they and their hosts are in the
+    /// order of `ring`.
     fn new(tree: &Tree, ring: &[NodeNumber], slow: BitsPerSec) -> TreeCut {
         let mut top: Vec<NodeNumber> = (0..tree.nodes()).collect();
         for &v in tree.top_down() {
@@ -141,62 +166,113 @@ impl TreeCut {
 
     /// None where the groups have no common measure of allowed size.
     fn plans(&self, tree: &Tree) -> Vec<LaneAllgather> {
-        let Some(parts) = self.common_multiple() else { return Vec::new() };
+        let Some(parts) = self.common_multiple() else {
+            return Vec::new();
+        };
         let all = self.groups.len();
-        [vec![false; all], self.with_time(tree), vec![true; all]].iter().map(|pass_on| self.lanes(tree, pass_on, parts)).collect()
+        [vec![false; all], self.with_time(tree), vec![true; all]]
+            .iter()
+            .map(|pass_on| self.lanes(tree, pass_on, parts))
+            .collect()
     }
 
     /// Parts that every group can give each of its hosts equally many of.
     fn common_multiple(&self) -> Option<u64> {
-        self.groups.iter().map(|group| group.len() as u64).try_fold(1u64, |parts, size| {
-            let parts = (parts / gcd(parts, size)).checked_mul(size)?;
-            (parts <= MOST_PARTS).then_some(parts)
-        })
+        self.groups
+            .iter()
+            .map(|group| group.len() as u64)
+            .try_fold(1u64, |parts, size| {
+                let parts = (parts / gcd(parts, size)).checked_mul(size)?;
+                (parts <= MOST_PARTS).then_some(parts)
+            })
     }
 
-    /// Groups whose slowest host can send what passing on takes, apart from what goes round inside, within the bound.
+    /// Groups whose slowest host can send what passing on takes, apart from what goes round inside,
+    /// within the bound.
     fn with_time(&self, tree: &Tree) -> Vec<bool> {
-        let (n, below, bound) = (f64::from(tree.hosts()), tree.hosts_below(), slowest(tree, &least(tree)));
-        let mut sends: Vec<f64> = self.groups.iter().map(|group| n * (group.len() as f64 - 1.0)).collect();
+        let (n, below, bound) = (
+            f64::from(tree.hosts()),
+            tree.hosts_below(),
+            slowest(tree, &least(tree)),
+        );
+        let mut sends: Vec<f64> = self
+            .groups
+            .iter()
+            .map(|group| n * (group.len() as f64 - 1.0))
+            .collect();
         for (v, parent) in self.tops(tree) {
             let upwards = f64::from(below[v as usize]);
-            self.group[v as usize].into_iter().for_each(|group| sends[group] += upwards);
+            self.group[v as usize]
+                .into_iter()
+                .for_each(|group| sends[group] += upwards);
             let above = parent.and_then(|parent| self.group[self.top[parent as usize] as usize]);
-            above.into_iter().for_each(|group| sends[group] += n - upwards);
+            above
+                .into_iter()
+                .for_each(|group| sends[group] += n - upwards);
         }
-        let rate = |group: &Vec<NodeNumber>| group.iter().map(|&host| tree.rate(host).0).min().unwrap_or(0) as f64;
-        let has_time =
-            |(group, sends): (&Vec<NodeNumber>, f64)| sends / group.len() as f64 * bound.rate.0 as f64 <= bound.load as f64 * rate(group);
+        let rate = |group: &Vec<NodeNumber>| {
+            group
+                .iter()
+                .map(|&host| tree.rate(host).0)
+                .min()
+                .unwrap_or(0) as f64
+        };
+        let has_time = |(group, sends): (&Vec<NodeNumber>, f64)| {
+            sends / group.len() as f64 * bound.rate.0 as f64 <= bound.load as f64 * rate(group)
+        };
         self.groups.iter().zip(sends).map(has_time).collect()
     }
 
     /// The uppermost node of every piece from above, with the node above it.
     fn tops(&self, tree: &Tree) -> impl Iterator<Item = (NodeNumber, Option<NodeNumber>)> {
-        tree.top_down().iter().filter(|&&v| self.top[v as usize] == v).map(|&v| (v, tree.parent(v)))
+        tree.top_down()
+            .iter()
+            .filter(|&&v| self.top[v as usize] == v)
+            .map(|&v| (v, tree.parent(v)))
     }
 
     fn lanes(&self, tree: &Tree, pass_on: &[bool], parts: u64) -> LaneAllgather {
-        let (groups, circles, lanes) = (self.groups.clone(), self.circles(tree, pass_on), self.cut(parts));
+        let (groups, circles, lanes) = (
+            self.groups.clone(),
+            self.circles(tree, pass_on),
+            self.cut(parts),
+        );
         let busiest = slowest(tree, &loads(tree, &groups, &circles, &lanes, parts));
-        let bound = slowest(tree, &least(tree).into_iter().map(|blocks| blocks * parts).collect::<Vec<u64>>());
-        LaneAllgather { hosts: tree.host_names().to_vec(), parts, groups, circles, lanes, busiest, bound }
+        let bound = slowest(
+            tree,
+            &least(tree)
+                .into_iter()
+                .map(|blocks| blocks * parts)
+                .collect::<Vec<u64>>(),
+        );
+        LaneAllgather {
+            hosts: tree.host_names().to_vec(),
+            parts,
+            groups,
+            circles,
+            lanes,
+            busiest,
+            bound,
+        }
     }
 
-    /// Pieces next to each other are on one circle, and so are those next to a piece that does not pass on.
+    /// Pieces next to each other are on one circle, and so are those next to a piece that does not
+    /// pass on.
     fn circles(&self, tree: &Tree, pass_on: &[bool]) -> Vec<Vec<u32>> {
         let mut circles: Vec<BTreeSet<u32>> = Vec::new();
         // By uppermost node: the one circle of a piece that does not pass on.
         let mut only: Vec<Option<usize>> = vec![None; self.top.len()];
         for (v, parent) in self.tops(tree) {
             let above = parent.map(|parent| self.top[parent as usize]);
-            let join = |piece: NodeNumber, circles: &mut Vec<BTreeSet<u32>>, circle: Option<usize>| {
-                let circle = circle.unwrap_or_else(|| {
-                    circles.push(BTreeSet::new());
-                    circles.len() - 1
-                });
-                circles[circle].extend(self.group[piece as usize].map(|group| group as u32));
-                circle
-            };
+            let join =
+                |piece: NodeNumber, circles: &mut Vec<BTreeSet<u32>>, circle: Option<usize>| {
+                    let circle = circle.unwrap_or_else(|| {
+                        circles.push(BTreeSet::new());
+                        circles.len() - 1
+                    });
+                    circles[circle].extend(self.group[piece as usize].map(|group| group as u32));
+                    circle
+                };
             let circle = above.map(|above| {
                 let circle = only[above as usize];
                 join(above, &mut circles, circle)
@@ -207,55 +283,119 @@ impl TreeCut {
                 join(v, &mut circles, circle);
             }
         }
-        circles.into_iter().filter(|circle| circle.len() > 1).map(|circle| circle.into_iter().collect()).collect()
+        circles
+            .into_iter()
+            .filter(|circle| circle.len() > 1)
+            .map(|circle| circle.into_iter().collect())
+            .collect()
     }
 
     /// A new lane wherever another host's data begins in one of the groups.
     fn cut(&self, parts: u64) -> Vec<DataLane> {
         let own = |group: &Vec<NodeNumber>| parts / group.len() as u64;
-        let starts: BTreeSet<u64> = self.groups.iter().flat_map(|group| (0..group.len() as u64).map(move |i| i * own(group))).collect();
+        let starts: BTreeSet<u64> = self
+            .groups
+            .iter()
+            .flat_map(|group| (0..group.len() as u64).map(move |i| i * own(group)))
+            .collect();
         let ends = starts.iter().copied().skip(1).chain([parts]);
-        let gateways = |start: u64| self.groups.iter().map(|group| group[(start / own(group)) as usize]).collect();
-        starts.iter().zip(ends).map(|(&start, end)| DataLane { share: end - start, gateways: gateways(start) }).collect()
+        let gateways = |start: u64| {
+            self.groups
+                .iter()
+                .map(|group| group[(start / own(group)) as usize])
+                .collect()
+        };
+        starts
+            .iter()
+            .zip(ends)
+            .map(|(&start, end)| DataLane {
+                share: end - start,
+                gateways: gateways(start),
+            })
+            .collect()
     }
 }
 
 /// By circle and group on it: the hosts of all groups that it leads to, itself included.
 fn sides(groups: &[Vec<NodeNumber>], circles: &[Vec<u32>]) -> Vec<Vec<u64>> {
     let mut on: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
-    circles.iter().enumerate().for_each(|(circle, members)| members.iter().for_each(|&group| on[group as usize].push(circle)));
+    circles.iter().enumerate().for_each(|(circle, members)| {
+        members
+            .iter()
+            .for_each(|&group| on[group as usize].push(circle))
+    });
     // Circles from the first group outwards, each with the group it was reached from.
-    let mut outwards: Vec<(usize, u32)> = on.first().into_iter().flatten().map(|&circle| (circle, 0)).collect();
+    let mut outwards: Vec<(usize, u32)> = on
+        .first()
+        .into_iter()
+        .flatten()
+        .map(|&circle| (circle, 0))
+        .collect();
     for at in 0.. {
-        let Some(&(circle, from)) = outwards.get(at) else { break };
+        let Some(&(circle, from)) = outwards.get(at) else {
+            break;
+        };
         for &group in circles[circle].iter().filter(|&&group| group != from) {
-            outwards.extend(on[group as usize].iter().filter(|&&next| next != circle).map(|&next| (next, group)));
+            outwards.extend(
+                on[group as usize]
+                    .iter()
+                    .filter(|&&next| next != circle)
+                    .map(|&next| (next, group)),
+            );
         }
     }
     let n: u64 = groups.iter().map(|group| group.len() as u64).sum();
     let mut behind: Vec<u64> = groups.iter().map(|group| group.len() as u64).collect();
     let mut sides: Vec<Vec<u64>> = vec![Vec::new(); circles.len()];
     for &(circle, from) in outwards.iter().rev() {
-        let others: u64 = circles[circle].iter().filter(|&&group| group != from).map(|&group| behind[group as usize]).sum();
-        sides[circle] = circles[circle].iter().map(|&group| if group == from { n - others } else { behind[group as usize] }).collect();
+        let others: u64 = circles[circle]
+            .iter()
+            .filter(|&&group| group != from)
+            .map(|&group| behind[group as usize])
+            .sum();
+        sides[circle] = circles[circle]
+            .iter()
+            .map(|&group| {
+                if group == from {
+                    n - others
+                } else {
+                    behind[group as usize]
+                }
+            })
+            .collect();
         behind[from as usize] += others;
     }
     sides
 }
 
 /// By edge, in blocks times `parts`.
-fn loads(tree: &Tree, groups: &[Vec<NodeNumber>], circles: &[Vec<u32>], lanes: &[DataLane], parts: u64) -> Vec<u64> {
+fn loads(
+    tree: &Tree,
+    groups: &[Vec<NodeNumber>],
+    circles: &[Vec<u32>],
+    lanes: &[DataLane],
+    parts: u64,
+) -> Vec<u64> {
     let mut loads = vec![0; tree.edges() as usize];
-    let mut send = |from: NodeNumber, to: NodeNumber, load: u64| tree.path(from, to, |edge| loads[edge as usize] += load);
+    let mut send = |from: NodeNumber, to: NodeNumber, load: u64| {
+        tree.path(from, to, |edge| loads[edge as usize] += load)
+    };
     let n = u64::from(tree.hosts());
     for group in groups {
-        // To the next host goes everything but what that host puts on the ring itself, an equal portion of all there is.
+        // To the next host goes everything but what that host puts on the ring itself, an equal
+        // portion of all there is.
         neighbours(group).for_each(|(a, b)| send(a, b, n * (parts - parts / group.len() as u64)));
     }
     for (circle, sides) in circles.iter().zip(sides(groups, circles)) {
         // To the next group goes everything but what it brings to the circle itself.
         for ((a, b), side) in neighbours(circle).zip(sides.iter().cycle().skip(1)) {
-            lanes.iter().for_each(|lane| send(lane.gateways[a as usize], lane.gateways[b as usize], lane.share * (n - side)));
+            lanes.iter().for_each(|lane| {
+                send(
+                    lane.gateways[a as usize],
+                    lane.gateways[b as usize],
+                    lane.share * (n - side),
+                )
+            });
         }
     }
     loads
@@ -264,7 +404,11 @@ fn loads(tree: &Tree, groups: &[Vec<NodeNumber>], circles: &[Vec<u32>], lanes: &
 /// By edge: the blocks it carries at least, those of its sending side if there is a receiver.
 fn least(tree: &Tree) -> Vec<u64> {
     let n = u64::from(tree.hosts());
-    let sent = tree.hosts_below().into_iter().map(u64::from).flat_map(|below| [below, n - below]);
+    let sent = tree
+        .hosts_below()
+        .into_iter()
+        .map(u64::from)
+        .flat_map(|below| [below, n - below]);
     sent.map(|sent| if sent == n { 0 } else { sent }).collect()
 }
 
@@ -272,14 +416,24 @@ fn least(tree: &Tree) -> Vec<u64> {
 fn slowest(tree: &Tree, loads: &[u64]) -> LaneLoad {
     let rate = |edge: EdgeNumber| tree.rate(edge / 2).0.max(1);
     let slower = |a: EdgeNumber, b: EdgeNumber| {
-        u128::from(loads[a as usize]) * u128::from(rate(b)) > u128::from(loads[b as usize]) * u128::from(rate(a))
+        u128::from(loads[a as usize]) * u128::from(rate(b))
+            > u128::from(loads[b as usize]) * u128::from(rate(a))
     };
     let edges = (0..tree.edges()).filter(|&edge| loads[edge as usize] > 0);
-    match edges.reduce(|slowest, edge| if slower(edge, slowest) { edge } else { slowest }).and_then(|edge| Some((edge, tree.ends(edge)?))) {
-        Some((edge, (from, to))) => {
-            LaneLoad { edge: (tree.name(from).to_owned(), tree.name(to).to_owned()), load: loads[edge as usize], rate: tree.rate(edge / 2) }
-        }
-        None => LaneLoad { edge: (tree.name(0).to_owned(), tree.name(0).to_owned()), load: 0, rate: BitsPerSec::default() },
+    match edges
+        .reduce(|slowest, edge| if slower(edge, slowest) { edge } else { slowest })
+        .and_then(|edge| Some((edge, tree.ends(edge)?)))
+    {
+        Some((edge, (from, to))) => LaneLoad {
+            edge: (tree.name(from).to_owned(), tree.name(to).to_owned()),
+            load: loads[edge as usize],
+            rate: tree.rate(edge / 2),
+        },
+        None => LaneLoad {
+            edge: (tree.name(0).to_owned(), tree.name(0).to_owned()),
+            load: 0,
+            rate: BitsPerSec::default(),
+        },
     }
 }
 

@@ -1,10 +1,8 @@
 //! LR1: switches in depth-first order, each with its own hosts in a row.
 //!
-//! Source: allgather-switched-clusters, Algorithm 1.
-//! Input: a tree.
-//! Guarantee: no directed edge carries two of the ring's messages (Theorem 1). Neighbours may be far apart.
-//! Cost: O(nodes log nodes).
-//! Deviations: none.
+//! Source: allgather-switched-clusters, Algorithm 1. Input: a tree. Guarantee: no directed edge
+//! carries two of the ring's messages (Theorem 1). Neighbours may be far apart. Cost: O(nodes log
+//! nodes). Deviations: none.
 use super::branches::{BranchTarget, RingBranches};
 use inventory::tree::NodeNumber;
 
@@ -14,7 +12,11 @@ pub(super) fn ring(branches: &RingBranches) -> Vec<NodeNumber> {
         at.hosts
             .iter()
             .map(|&host| BranchTarget::Host(host))
-            .chain(at.branches.iter().map(|&branch| BranchTarget::Branch(branch)))
+            .chain(
+                at.branches
+                    .iter()
+                    .map(|&branch| BranchTarget::Branch(branch)),
+            )
             .collect()
     })
 }

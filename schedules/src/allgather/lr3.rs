@@ -1,31 +1,33 @@
 //! LR3: the ring whose longest way between neighbours is the shortest there is.
 //!
 //! Source: allgather-switched-clusters, section 4.2.2 (Algorithm 3, the optimal logical ring).
-//! Input: a tree.
-//! Guarantee: no contention, and no ring without contention has a shorter longest path. Given up, never wrong, where more than
-//! [`MOST_STATES`] states would have to be looked at.
-//! Cost: per junction and bound tried, states (the product of `count + 1` over kinds of branches) times kinds. States are few
-//! because most branches are of one kind, and equal junctions are solved once.
-//! Deviations:
-//! - The paper enumerates all orders of what hangs from a switch. Here bounds on the path are tried from below. Under a bound,
-//!   of a branch only those pairs (way to its first host, way to its last host) matter that no other pair beats; branches with
-//!   the same pairs are interchangeable; so how many of each kind were visited says all about an unfinished order.
-//! - Hosts beyond one more than the branches of a switch stand next to another of its hosts, which lengthens nothing.
-//! - Ways are counted in cables, so that a host that others are cabled to is at way 0 of itself. Neighbours at ways `a` and `b`
-//!   of the junction where they meet pass `a + b - 1` switches.
+//! Input: a tree. Guarantee: no contention, and no ring without contention has a shorter longest
+//! path. Given up, never wrong, where more than [`MOST_STATES`] states would have to be looked at.
+//! Cost: per junction and bound tried, states (the product of `count + 1` over kinds of branches)
+//! times kinds. States are few because most branches are of one kind, and equal junctions are
+//! solved once. Deviations:
+//! - The paper enumerates all orders of what hangs from a switch. Here bounds on the path are tried
+//!   from below. Under a bound, of a branch only those pairs (way to its first host, way to its
+//!   last host) matter that no other pair beats; branches with the same pairs are interchangeable;
+//!   so how many of each kind were visited says all about an unfinished order.
+//! - Hosts beyond one more than the branches of a switch stand next to another of its hosts, which
+//!   lengthens nothing.
+//! - Ways are counted in cables, so that a host that others are cabled to is at way 0 of itself.
+//!   Neighbours at ways `a` and `b` of the junction where they meet pass `a + b - 1` switches.
 use super::branches::{BranchTarget, RingBranches};
 use super::visit_order::{CableCount, EndDistances, ParetoFront, VisitOrder};
 use inventory::tree::NodeNumber;
 use std::collections::{BTreeMap, HashMap};
 
-/// States looked at in one plan, all bounds together: at most some tenths of a second. Random clusters of 4,000 switches take less
-/// than a fiftieth of it.
+/// States looked at in one plan, all bounds together: at most some tenths of a second. Random
+/// clusters of 4,000 switches take less than a fiftieth of it.
 pub const MOST_STATES: usize = 1 << 22;
 
 /// The ring, or `None` where the states do not suffice.
 pub(super) fn ring(branches: &RingBranches) -> Option<Vec<NodeNumber>> {
     let mut states = MOST_STATES;
-    // From below in growing steps, then between the last bound that was too tight and the first that was not.
+    // From below in growing steps, then between the last bound that was too tight and the first
+    // that was not.
     let (mut least, mut step) = (shortest_crossing(branches), 0);
     let mut best = None;
     let mut bound = least;
@@ -43,13 +45,23 @@ pub(super) fn ring(branches: &RingBranches) -> Option<Vec<NodeNumber>> {
     }
 }
 
-/// A bound no ring beats, in cables: everything that hangs from a junction must be entered from something else that does.
+/// A bound no ring beats, in cables: everything that hangs from a junction must be entered from
+/// something else that does.
 fn shortest_crossing(branches: &RingBranches) -> CableCount {
     let mut nearest = vec![0; branches.nodes()];
     let ways = |junction: NodeNumber, nearest: &[CableCount]| {
         let at = branches.at(junction);
-        let hosts = at.hosts.iter().map(move |&host| CableCount::from(host != junction));
-        hosts.chain(at.branches.iter().map(|&branch| nearest[branch as usize] + 1)).collect::<Vec<CableCount>>()
+        let hosts = at
+            .hosts
+            .iter()
+            .map(move |&host| CableCount::from(host != junction));
+        hosts
+            .chain(
+                at.branches
+                    .iter()
+                    .map(|&branch| nearest[branch as usize] + 1),
+            )
+            .collect::<Vec<CableCount>>()
     };
     for &junction in branches.junctions.iter().rev() {
         nearest[junction as usize] = ways(junction, &nearest).into_iter().min().unwrap_or(0);
@@ -60,10 +72,16 @@ fn shortest_crossing(branches: &RingBranches) -> CableCount {
         let mut all = ways(junction, &nearest);
         all.extend(outside[junction as usize]);
         all.sort_unstable();
-        let &[least, second, ..] = all.as_slice() else { continue };
+        let &[least, second, ..] = all.as_slice() else {
+            continue;
+        };
         bound = bound.max(least + all[all.len() - 1]);
         for &branch in &branches.at(junction).branches {
-            let elsewhere = if nearest[branch as usize] + 1 == least { second } else { least };
+            let elsewhere = if nearest[branch as usize] + 1 == least {
+                second
+            } else {
+                least
+            };
             outside[branch as usize] = Some(elsewhere + 1);
         }
     }
@@ -97,7 +115,14 @@ impl<'a> RingSearch<'a> {
         let fronts = vec![vec![(1, 1)], vec![(0, 0)]];
         let number = fronts.iter().cloned().zip(0..).collect();
         let nodes = branches.nodes();
-        RingSearch { branches, bound, fronts, number, kind: vec![HOST; nodes], counts: vec![KindCounts::new(); nodes] }
+        RingSearch {
+            branches,
+            bound,
+            fronts,
+            number,
+            kind: vec![HOST; nodes],
+            counts: vec![KindCounts::new(); nodes],
+        }
     }
 
     /// The ends of an order at the root that closes to a ring, if there is one.
@@ -112,16 +137,21 @@ impl<'a> RingSearch<'a> {
                 solved.insert(counts.clone(), order.front());
             }
             at_root.clone_from(&solved[&counts]);
-            // Seen from above, a cable further; what is further than the bound has no neighbour there.
+            // Seen from above, a cable further; what is further than the bound has no neighbour
+            // there.
             let above = at_root.iter().map(|&(first, last)| (first + 1, last + 1));
-            let above: ParetoFront = above.filter(|&(first, last)| first.max(last) <= self.bound).collect();
+            let above: ParetoFront = above
+                .filter(|&(first, last)| first.max(last) <= self.bound)
+                .collect();
             if above.is_empty() && junction != self.branches.root {
                 return Ok(None);
             }
             self.kind[junction as usize] = self.numbered(above);
             self.counts[junction as usize] = counts;
         }
-        Ok(at_root.into_iter().find(|&(first, last)| first + last <= self.bound))
+        Ok(at_root
+            .into_iter()
+            .find(|&(first, last)| first + last <= self.bound))
     }
 
     fn numbered(&mut self, front: ParetoFront) -> usize {
@@ -138,37 +168,71 @@ impl<'a> RingSearch<'a> {
         let at = self.branches.at(junction);
         let itself = usize::from(at.hosts.contains(&junction));
         let others = at.branches.len() + itself;
-        let mut counts = BTreeMap::from([(HOST, (at.hosts.len() - itself).min(others + 1)), (ITSELF, itself)]);
-        at.branches.iter().for_each(|&branch| *counts.entry(self.kind[branch as usize]).or_insert(0) += 1);
+        let mut counts = BTreeMap::from([
+            (HOST, (at.hosts.len() - itself).min(others + 1)),
+            (ITSELF, itself),
+        ]);
+        at.branches
+            .iter()
+            .for_each(|&branch| *counts.entry(self.kind[branch as usize]).or_insert(0) += 1);
         counts.into_iter().filter(|&(_, count)| count > 0).collect()
     }
 
     fn order(&self, counts: &KindCounts) -> Option<VisitOrder<'_>> {
-        VisitOrder::new(counts.iter().map(|&(kind, count)| (&self.fronts[kind], count)), self.bound, MOST_STATES)
+        VisitOrder::new(
+            counts
+                .iter()
+                .map(|&(kind, count)| (&self.fronts[kind], count)),
+            self.bound,
+            MOST_STATES,
+        )
     }
 
     /// The hosts in an order with these ends at the root.
     fn ring(&self, ends: EndDistances) -> Vec<NodeNumber> {
         let mut wanted = vec![(0, 0); self.branches.nodes()];
-        let mut known: HashMap<(&KindCounts, EndDistances), Vec<(usize, EndDistances)>> = HashMap::new();
+        let mut known: HashMap<(&KindCounts, EndDistances), Vec<(usize, EndDistances)>> =
+            HashMap::new();
         wanted[self.branches.root as usize] = ends;
         self.branches.walk(|junction| {
             let counts = &self.counts[junction as usize];
             let ends = wanted[junction as usize];
-            let steps = known.entry((counts, ends)).or_insert_with(|| match self.order(counts) {
-                Some(order) => order.steps(ends).into_iter().map(|(k, ends)| (counts[k].0, ends)).collect(),
-                None => unreachable!("it was small enough when its front was found"),
-            });
+            let steps = known
+                .entry((counts, ends))
+                .or_insert_with(|| match self.order(counts) {
+                    Some(order) => order
+                        .steps(ends)
+                        .into_iter()
+                        .map(|(k, ends)| (counts[k].0, ends))
+                        .collect(),
+                    None => unreachable!("it was small enough when its front was found"),
+                });
             self.named(junction, steps, &mut wanted)
         })
     }
 
     /// The hosts and branches, each kind in the tree's order, that take the steps at `junction`.
-    fn named(&self, junction: NodeNumber, steps: &[(usize, EndDistances)], wanted: &mut [EndDistances]) -> Vec<BranchTarget> {
+    fn named(
+        &self,
+        junction: NodeNumber,
+        steps: &[(usize, EndDistances)],
+        wanted: &mut [EndDistances],
+    ) -> Vec<BranchTarget> {
         let at = self.branches.at(junction);
-        let mut hosts: Vec<NodeNumber> = at.hosts.iter().rev().copied().filter(|&host| host != junction).collect();
+        let mut hosts: Vec<NodeNumber> = at
+            .hosts
+            .iter()
+            .rev()
+            .copied()
+            .filter(|&host| host != junction)
+            .collect();
         let mut branches: BTreeMap<usize, Vec<NodeNumber>> = BTreeMap::new();
-        at.branches.iter().rev().for_each(|&branch| branches.entry(self.kind[branch as usize]).or_default().push(branch));
+        at.branches.iter().rev().for_each(|&branch| {
+            branches
+                .entry(self.kind[branch as usize])
+                .or_default()
+                .push(branch)
+        });
         // The first host brings those that the counts left out.
         let mut together = hosts.len() + 1 - steps.iter().filter(|step| step.0 == HOST).count();
         let mut next = Vec::with_capacity(steps.len());
@@ -176,7 +240,12 @@ impl<'a> RingSearch<'a> {
             if kind == ITSELF {
                 next.push(BranchTarget::Host(junction));
             } else if kind == HOST {
-                next.extend(hosts.drain(hosts.len() - together..).rev().map(BranchTarget::Host));
+                next.extend(
+                    hosts
+                        .drain(hosts.len() - together..)
+                        .rev()
+                        .map(BranchTarget::Host),
+                );
                 together = 1;
             } else if let Some(branch) = branches.get_mut(&kind).and_then(Vec::pop) {
                 next.push(BranchTarget::Branch(branch));

@@ -1,11 +1,10 @@
-//! The allgather as a logical ring: each host sends to the next one, `n - 1` times, first its own block and then what it got
-//! last.
+//! The allgather as a logical ring: each host sends to the next one, `n - 1` times, first its own
+//! block and then what it got last.
 //!
-//! Source: allgather-switched-clusters; see [`AllgatherAlgorithm`] for its three.
-//! Input: a tree.
-//! Guarantee: no directed edge carries two of the ring's messages. Where no trunk is slower than the slowest host link, that
-//! makes the ring as fast as any allgather can be ([`crate::bound::allgather_seconds`]); for other trees see [`lanes`].
-//! Cost: see the algorithms.
+//! Source: allgather-switched-clusters; see [`AllgatherAlgorithm`] for its three. Input: a tree.
+//! Guarantee: no directed edge carries two of the ring's messages. Where no trunk is slower than
+//! the slowest host link, that makes the ring as fast as any allgather can be
+//! ([`crate::bound::allgather_seconds`]); for other trees see [`lanes`]. Cost: see the algorithms.
 //! Deviations: see the algorithms.
 mod branches;
 pub mod lanes;
@@ -24,20 +23,27 @@ use std::str::FromStr;
 pub use lr3::MOST_STATES;
 
 /// How a ring is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum AllgatherAlgorithm {
     /// Algorithm 1: switches in depth-first order. Always, at once; neighbours may be far apart.
     Lr1,
-    /// Algorithm 2: neighbours at most two switches apart, where every switch has at least as many hosts as neighbouring
-    /// switches.
+    /// Algorithm 2: neighbours at most two switches apart, where every switch has at least as many
+    /// hosts as neighbouring switches.
     Lr2,
-    /// Algorithm 3: the shortest longest path. Always, unless a switch has very many branches of very different kinds.
+    /// Algorithm 3: the shortest longest path. Always, unless a switch has very many branches of
+    /// very different kinds.
     Lr3,
 }
 
 impl AllgatherAlgorithm {
-    const ALL: [AllgatherAlgorithm; 3] = [AllgatherAlgorithm::Lr1, AllgatherAlgorithm::Lr2, AllgatherAlgorithm::Lr3];
+    const ALL: [AllgatherAlgorithm; 3] = [
+        AllgatherAlgorithm::Lr1,
+        AllgatherAlgorithm::Lr2,
+        AllgatherAlgorithm::Lr3,
+    ];
 
     /// Its name in JSON and on the command line.
     pub fn name(self) -> &'static str {
@@ -76,8 +82,9 @@ pub struct UnknownAllgatherAlgorithm(pub String);
 pub enum RingRefusal {
     /// LR2's condition does not hold.
     #[error(
-        "lr2: switch \"{switch}\" has fewer hosts on it ({hosts}) than neighbouring switches ({neighbours}), and neighbours at most two \
-         switches apart need as many; use lr3 for the shortest ring there is"
+        "lr2: switch \"{switch}\" has fewer hosts on it ({hosts}) than neighbouring switches \
+         ({neighbours}), and neighbours at most two switches apart need as many; use lr3 for the \
+         shortest ring there is"
     )]
     TooFewHosts {
         /// The first such switch; without branches that lead to no host.
@@ -88,7 +95,10 @@ pub enum RingRefusal {
         neighbours: usize,
     },
     /// LR3 gave up.
-    #[error("lr3: the shortest ring would take a look at more than {MOST_STATES} states; use lr2 or lr1, or auto for the better of them")]
+    #[error(
+        "lr3: the shortest ring would take a look at more than {MOST_STATES} states; use lr2 or \
+         lr1, or auto for the better of them"
+    )]
     TooManyStates,
 }
 
@@ -101,7 +111,8 @@ pub struct AllgatherSchedule {
     pub hosts: Vec<String>,
     /// Host numbers; each sends to the next, the last to the first.
     pub ring: Vec<u32>,
-    /// Switches on the longest way between two neighbours of the ring (the paper's path length: one switch counts 1).
+    /// Switches on the longest way between two neighbours of the ring (the paper's path length: one
+    /// switch counts 1).
     pub longest_path: u32,
     /// Whether no directed edge carries two of its messages.
     pub contention_free: bool,
@@ -111,9 +122,13 @@ pub struct AllgatherSchedule {
 pub fn plan(tree: &Tree) -> AllgatherSchedule {
     let branches = RingBranches::new(tree);
     let others = || {
-        lr2::ring(tree, &branches).map_or_else(|_| (AllgatherAlgorithm::Lr1, lr1::ring(&branches)), |ring| (AllgatherAlgorithm::Lr2, ring))
+        lr2::ring(tree, &branches).map_or_else(
+            |_| (AllgatherAlgorithm::Lr1, lr1::ring(&branches)),
+            |ring| (AllgatherAlgorithm::Lr2, ring),
+        )
     };
-    let (algorithm, ring) = lr3::ring(&branches).map_or_else(others, |ring| (AllgatherAlgorithm::Lr3, ring));
+    let (algorithm, ring) =
+        lr3::ring(&branches).map_or_else(others, |ring| (AllgatherAlgorithm::Lr3, ring));
     AllgatherSchedule::new(tree, algorithm, ring)
 }
 
@@ -121,7 +136,10 @@ pub fn plan(tree: &Tree) -> AllgatherSchedule {
 ///
 /// # Errors
 /// [`RingRefusal`] by LR2 and LR3.
-pub fn plan_as(tree: &Tree, algorithm: AllgatherAlgorithm) -> Result<AllgatherSchedule, RingRefusal> {
+pub fn plan_as(
+    tree: &Tree,
+    algorithm: AllgatherAlgorithm,
+) -> Result<AllgatherSchedule, RingRefusal> {
     let branches = RingBranches::new(tree);
     let ring = match algorithm {
         AllgatherAlgorithm::Lr1 => lr1::ring(&branches),
@@ -144,22 +162,46 @@ impl AllgatherSchedule {
     }
 
     fn new(tree: &Tree, algorithm: AllgatherAlgorithm, ring: Vec<NodeNumber>) -> AllgatherSchedule {
-        let longest_path = neighbours(&ring).map(|(a, b)| switches_between(tree, a, b)).max().unwrap_or(0);
-        AllgatherSchedule { algorithm, hosts: tree.host_names().to_vec(), ring, longest_path, contention_free: true }
+        let longest_path = neighbours(&ring)
+            .map(|(a, b)| switches_between(tree, a, b))
+            .max()
+            .unwrap_or(0);
+        AllgatherSchedule {
+            algorithm,
+            hosts: tree.host_names().to_vec(),
+            ring,
+            longest_path,
+            contention_free: true,
+        }
     }
 
     /// The same ring with hosts numbered as in `hosts`; `None` if those are not the same hosts.
     pub fn renumbered(&self, hosts: &[String]) -> Option<AllgatherSchedule> {
-        let number: std::collections::HashMap<&str, u32> = hosts.iter().zip(0..).map(|(name, i)| (name.as_str(), i)).collect();
-        let ring = self.ring.iter().map(|&h| number.get(self.hosts.get(h as usize)?.as_str()).copied()).collect::<Option<Vec<u32>>>()?;
-        (hosts.len() == self.hosts.len()).then(|| AllgatherSchedule { hosts: hosts.to_vec(), ring, ..self.clone() })
+        let number: std::collections::HashMap<&str, u32> = hosts
+            .iter()
+            .zip(0..)
+            .map(|(name, i)| (name.as_str(), i))
+            .collect();
+        let ring = self
+            .ring
+            .iter()
+            .map(|&h| number.get(self.hosts.get(h as usize)?.as_str()).copied())
+            .collect::<Option<Vec<u32>>>()?;
+        (hosts.len() == self.hosts.len()).then(|| AllgatherSchedule {
+            hosts: hosts.to_vec(),
+            ring,
+            ..self.clone()
+        })
     }
 }
 
 /// Who sends to whom along a ring; nobody where there is one host.
 pub(crate) fn neighbours(ring: &[u32]) -> impl Iterator<Item = (u32, u32)> + '_ {
     let others = if ring.len() > 1 { ring.len() } else { 0 };
-    ring.iter().copied().zip(ring.iter().copied().cycle().skip(1)).take(others)
+    ring.iter()
+        .copied()
+        .zip(ring.iter().copied().cycle().skip(1))
+        .take(others)
 }
 
 fn switches_between(tree: &Tree, a: NodeNumber, b: NodeNumber) -> u32 {

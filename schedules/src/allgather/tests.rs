@@ -19,34 +19,67 @@ fn hosts_of_a_switch_are_neighbours() {
     assert_eq!((ring.ring, ring.longest_path), (vec![0, 1, 2, 3, 4], 3));
     for algorithm in AllgatherAlgorithm::ALL {
         let one_switch = plan_as(&star(&[4]), algorithm).unwrap();
-        assert_eq!((one_switch.ring, one_switch.longest_path), (vec![0, 1, 2, 3], 1));
+        assert_eq!(
+            (one_switch.ring, one_switch.longest_path),
+            (vec![0, 1, 2, 3], 1)
+        );
         let alone = plan_as(&star(&[1]), algorithm).unwrap();
-        assert_eq!((alone.ring, alone.longest_path, alone.contention_free), (vec![0], 0, true));
+        assert_eq!(
+            (alone.ring, alone.longest_path, alone.contention_free),
+            (vec![0], 0, true)
+        );
         let two = plan_as(&star(&[0, 1, 0, 1]), algorithm);
-        assert_eq!(two.map(|ring| ring.ring).ok(), (algorithm != AllgatherAlgorithm::Lr2).then(|| vec![0, 1]));
+        assert_eq!(
+            two.map(|ring| ring.ring).ok(),
+            (algorithm != AllgatherAlgorithm::Lr2).then(|| vec![0, 1])
+        );
     }
     let auto = plan(&star(&[2, 2, 1]));
-    assert_eq!((auto.algorithm, auto.ring, auto.longest_path), (AllgatherAlgorithm::Lr3, vec![0, 2, 3, 1, 4], 2));
+    assert_eq!(
+        (auto.algorithm, auto.ring, auto.longest_path),
+        (AllgatherAlgorithm::Lr3, vec![0, 2, 3, 1, 4], 2)
+    );
 }
 
-/// Figure 5 of the paper shows a ring of four switches by Algorithm 1 and one of two by Algorithm 2, for eight machines. Its
-/// drawing is not in the text; this is a tree of which both are true.
+/// Figure 5 of the paper shows a ring of four switches by Algorithm 1 and one of two by Algorithm
+/// 2, for eight machines. Its drawing is not in the text; this is a tree of which both are true.
 #[test]
 fn a_row_of_four_switches_is_four_apart_or_two() {
     let row = topology(
         "switches: [s0, s1, s2, s3]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}, n4: {switch: s2}, n5: {switch: s2}, n6: {switch: s3}, n7: {switch: s3}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}]",
     );
     let ring = |algorithm| plan_as(&row, algorithm).unwrap().ring;
-    assert_eq!((ring(AllgatherAlgorithm::Lr1), longest(&row, AllgatherAlgorithm::Lr1)), ((0..8).collect(), 4));
-    assert_eq!((ring(AllgatherAlgorithm::Lr2), longest(&row, AllgatherAlgorithm::Lr2)), (vec![0, 2, 4, 6, 7, 5, 3, 1], 2));
+    assert_eq!(
+        (
+            ring(AllgatherAlgorithm::Lr1),
+            longest(&row, AllgatherAlgorithm::Lr1)
+        ),
+        ((0..8).collect(), 4)
+    );
+    assert_eq!(
+        (
+            ring(AllgatherAlgorithm::Lr2),
+            longest(&row, AllgatherAlgorithm::Lr2)
+        ),
+        (vec![0, 2, 4, 6, 7, 5, 3, 1], 2)
+    );
     assert_eq!(longest(&row, AllgatherAlgorithm::Lr3), 2);
 }
 
 #[test]
 fn lr2_names_the_switch_that_has_too_few_hosts() {
     let refused = plan_as(&star(&[1, 2, 0, 3]), AllgatherAlgorithm::Lr2).unwrap_err();
-    assert_eq!(refused, RingRefusal::TooFewHosts { switch: "s0".into(), hosts: 1, neighbours: 2 });
-    assert!(refused.to_string().starts_with("lr2: switch \"s0\" has fewer hosts on it (1) than neighbouring switches (2)"));
+    assert_eq!(
+        refused,
+        RingRefusal::TooFewHosts {
+            switch: "s0".into(),
+            hosts: 1,
+            neighbours: 2
+        }
+    );
+    assert!(refused.to_string().starts_with(
+        "lr2: switch \"s0\" has fewer hosts on it (1) than neighbouring switches (2)"
+    ));
 }
 
 #[test]
@@ -62,19 +95,31 @@ fn ranks_hang_on_their_host_as_on_a_switch() {
 
 #[test]
 fn lr3_gives_up_where_too_many_kinds_meet() {
-    // A row of k hostless switches with one host at its end looks like no row of another length: 22 kinds, 3 of each.
+    // A row of k hostless switches with one host at its end looks like no row of another length: 22
+    // kinds, 3 of each.
     let mut text = String::from("switches: [hub");
     let (mut links, mut hosts) = (String::from("links: ["), String::from("hosts: {"));
     for (kind, copy) in (0..22).flat_map(|kind| (0..3).map(move |copy| (kind, copy))) {
         for at in 0..=kind {
             text += &format!(", s{kind}x{copy}x{at}");
-            let above = if at == 0 { "hub".to_owned() } else { format!("s{kind}x{copy}x{}", at - 1) };
+            let above = if at == 0 {
+                "hub".to_owned()
+            } else {
+                format!("s{kind}x{copy}x{}", at - 1)
+            };
             links += &format!("{{a: {above}, b: s{kind}x{copy}x{at}}}, ");
         }
         hosts += &format!("n{kind}x{copy}: {{switch: s{kind}x{copy}x{kind}}}, ");
     }
-    let tree = topology(&format!("{text}]\n{}}}\n{}]", hosts.trim_end_matches(", "), links.trim_end_matches(", ")));
-    assert_eq!(plan_as(&tree, AllgatherAlgorithm::Lr3), Err(RingRefusal::TooManyStates));
+    let tree = topology(&format!(
+        "{text}]\n{}}}\n{}]",
+        hosts.trim_end_matches(", "),
+        links.trim_end_matches(", ")
+    ));
+    assert_eq!(
+        plan_as(&tree, AllgatherAlgorithm::Lr3),
+        Err(RingRefusal::TooManyStates)
+    );
     let ring = plan(&tree);
     assert_eq!(ring.algorithm, AllgatherAlgorithm::Lr1);
     verify::allgather(&tree, &ring).unwrap();
@@ -83,10 +128,22 @@ fn lr3_gives_up_where_too_many_kinds_meet() {
 #[test]
 fn a_row_of_thousands_of_switches_needs_no_deep_stack() {
     let switches: Vec<String> = (0..4000).map(|s| format!("s{s}")).collect();
-    let links: Vec<String> = (1..4000).map(|s| format!("{{a: s{}, b: s{s}}}", s - 1)).collect();
+    let links: Vec<String> = (1..4000)
+        .map(|s| format!("{{a: s{}, b: s{s}}}", s - 1))
+        .collect();
     let hosts = "x: {switch: s0}, y: {switch: s2000}, z: {switch: s3999}";
-    let tree = topology(&format!("switches: [{}]\nhosts: {{{hosts}}}\nlinks: [{}]", switches.join(", "), links.join(", ")));
-    assert_eq!((longest(&tree, AllgatherAlgorithm::Lr1), longest(&tree, AllgatherAlgorithm::Lr3)), (4000, 4000));
+    let tree = topology(&format!(
+        "switches: [{}]\nhosts: {{{hosts}}}\nlinks: [{}]",
+        switches.join(", "),
+        links.join(", ")
+    ));
+    assert_eq!(
+        (
+            longest(&tree, AllgatherAlgorithm::Lr1),
+            longest(&tree, AllgatherAlgorithm::Lr3)
+        ),
+        (4000, 4000)
+    );
 }
 
 #[test]
@@ -103,15 +160,28 @@ fn names_are_read_back() {
     for algorithm in AllgatherAlgorithm::ALL {
         assert_eq!(algorithm.to_string().parse(), Ok(algorithm));
     }
-    assert_eq!("lr4".parse::<AllgatherAlgorithm>().unwrap_err().to_string(), "algorithm \"lr4\": expected lr1, lr2 or lr3");
+    assert_eq!(
+        "lr4".parse::<AllgatherAlgorithm>().unwrap_err().to_string(),
+        "algorithm \"lr4\": expected lr1, lr2 or lr3"
+    );
 }
 
 /// The shortest longest path over all orders of the hosts in which no directed edge is used twice.
 fn least_of_all_orders(tree: &Tree) -> u32 {
-    fn extend(tree: &Tree, ring: &mut Vec<u32>, used: &mut HashSet<u32>, so_far: u32, least: &mut u32) {
+    fn extend(
+        tree: &Tree,
+        ring: &mut Vec<u32>,
+        used: &mut HashSet<u32>,
+        so_far: u32,
+        least: &mut u32,
+    ) {
         let n = tree.hosts() as usize;
         let closes = ring.len() == n;
-        let next: Vec<u32> = if closes { vec![0] } else { (0..n as u32).filter(|h| !ring.contains(h)).collect() };
+        let next: Vec<u32> = if closes {
+            vec![0]
+        } else {
+            (0..n as u32).filter(|h| !ring.contains(h)).collect()
+        };
         for host in next {
             let mut edges = Vec::new();
             tree.path(ring[ring.len() - 1], host, |edge| edges.push(edge));
@@ -138,8 +208,9 @@ fn least_of_all_orders(tree: &Tree) -> u32 {
     least
 }
 
-/// The paper's Algorithm 3 as printed: for every switch the table of least longest paths by heights of the first and last
-/// machine, over all orders of its subtrees. Hosts are leaves. `None` where a switch has more than `widest` subtrees.
+/// The paper's Algorithm 3 as printed: for every switch the table of least longest paths by heights
+/// of the first and last machine, over all orders of its subtrees. Hosts are leaves. `None` where a
+/// switch has more than `widest` subtrees.
 fn algorithm_3(tree: &Tree, widest: usize) -> Option<u32> {
     type LengthTable = BTreeMap<(u32, u32), u32>;
     fn concatenate(left: &LengthTable, right: &LengthTable) -> LengthTable {
@@ -147,7 +218,10 @@ fn algorithm_3(tree: &Tree, widest: usize) -> Option<u32> {
         for (&(i, k), &a) in left {
             for (&(l, j), &b) in right {
                 let path = a.max(b).max(k + l + 1);
-                table.entry((i, j)).and_modify(|least| *least = path.min(*least)).or_insert(path);
+                table
+                    .entry((i, j))
+                    .and_modify(|least| *least = path.min(*least))
+                    .or_insert(path);
             }
         }
         table
@@ -155,7 +229,9 @@ fn algorithm_3(tree: &Tree, widest: usize) -> Option<u32> {
     fn orders(so_far: Option<&LengthTable>, left: &mut Vec<&LengthTable>, best: &mut LengthTable) {
         if left.is_empty() {
             for (&(i, j), &path) in so_far.into_iter().flatten() {
-                best.entry((i + 1, j + 1)).and_modify(|least| *least = path.min(*least)).or_insert(path);
+                best.entry((i + 1, j + 1))
+                    .and_modify(|least| *least = path.min(*least))
+                    .or_insert(path);
             }
         }
         for at in 0..left.len() {
@@ -171,17 +247,26 @@ fn algorithm_3(tree: &Tree, widest: usize) -> Option<u32> {
     let mut tables: Vec<LengthTable> = vec![LengthTable::new(); tree.nodes() as usize];
     let below = tree.hosts_below();
     for &v in tree.top_down().iter().rev() {
-        let subtrees: Vec<&LengthTable> =
-            (0..tree.nodes()).filter(|&w| tree.parent(w) == Some(v) && below[w as usize] > 0).map(|w| &tables[w as usize]).collect();
+        let subtrees: Vec<&LengthTable> = (0..tree.nodes())
+            .filter(|&w| tree.parent(w) == Some(v) && below[w as usize] > 0)
+            .map(|w| &tables[w as usize])
+            .collect();
         if subtrees.len() > widest {
             return None;
         }
         if below[v as usize] == tree.hosts() && subtrees.len() > 1 {
             let mut table = LengthTable::new();
             orders(None, &mut subtrees.clone(), &mut table);
-            return table.iter().map(|(&(i, j), &path)| path.max(i + j - 1)).min();
+            return table
+                .iter()
+                .map(|(&(i, j), &path)| path.max(i + j - 1))
+                .min();
         }
-        let mut table = if tree.is_host(v) { LengthTable::from([((0, 0), 0)]) } else { LengthTable::new() };
+        let mut table = if tree.is_host(v) {
+            LengthTable::from([((0, 0), 0)])
+        } else {
+            LengthTable::new()
+        };
         orders(None, &mut subtrees.clone(), &mut table);
         tables[v as usize] = table;
     }
@@ -202,9 +287,16 @@ fn any_cabling(hosts: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = 
             let cables: Vec<TreeCable<'_>> = above
                 .iter()
                 .enumerate()
-                .map(|(i, &above)| TreeCable { a: &names[rank(i + 1)], b: &names[rank(above)], rate: BitsPerSec::GIGABIT })
+                .map(|(i, &above)| TreeCable {
+                    a: &names[rank(i + 1)],
+                    b: &names[rank(above)],
+                    rate: BitsPerSec::GIGABIT,
+                })
                 .collect();
-            let named: Vec<(&str, u32)> = names[switches..].iter().map(|name| (name.as_str(), 1)).collect();
+            let named: Vec<(&str, u32)> = names[switches..]
+                .iter()
+                .map(|name| (name.as_str(), 1))
+                .collect();
             let switches: Vec<&str> = names[..switches].iter().map(String::as_str).collect();
             Tree::new(&named, &switches, &cables).unwrap()
         })

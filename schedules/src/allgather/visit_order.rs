@@ -1,13 +1,16 @@
-//! In which orders a junction's hosts and branches can be visited when neighbours are at most `bound` cables apart.
+//! In which orders a junction's hosts and branches can be visited when neighbours are at most
+//! `bound` cables apart.
 //!
-//! How many of each kind were visited is a state; it is as good as its last host is near. Guarantee, cost: see [`super::lr3`].
+//! How many of each kind were visited is a state; it is as good as its last host is near.
+//! Guarantee, cost: see [`super::lr3`].
 use std::collections::BTreeSet;
 
 /// Cables between a junction and a host.
 pub(super) type CableCount = u32;
 /// The ways to the first and to the last host of a branch, or of an order.
 pub(super) type EndDistances = (CableCount, CableCount);
-/// Those pairs that no other pair beats: first ascending, last descending. A walk can be turned round, so it is symmetric.
+/// Those pairs that no other pair beats: first ascending, last descending. A walk can be turned
+/// round, so it is symmetric.
 pub(super) type ParetoFront = Vec<EndDistances>;
 
 /// What hangs from a junction, by kinds.
@@ -28,14 +31,28 @@ const NEVER: CableCount = CableCount::MAX;
 
 impl<'a> VisitOrder<'a> {
     /// `None` where there are more than `most` states.
-    pub(super) fn new(kinds: impl IntoIterator<Item = (&'a ParetoFront, usize)>, bound: CableCount, most: usize) -> Option<VisitOrder<'a>> {
+    pub(super) fn new(
+        kinds: impl IntoIterator<Item = (&'a ParetoFront, usize)>,
+        bound: CableCount,
+        most: usize,
+    ) -> Option<VisitOrder<'a>> {
         let mut states = 1usize;
         let mut all = Vec::new();
         for (front, count) in kinds {
-            all.push(BranchKind { front, count, stride: states });
-            states = states.checked_mul(count + 1).filter(|&states| states <= most)?;
+            all.push(BranchKind {
+                front,
+                count,
+                stride: states,
+            });
+            states = states
+                .checked_mul(count + 1)
+                .filter(|&states| states <= most)?;
         }
-        Some(VisitOrder { kinds: all, states, bound })
+        Some(VisitOrder {
+            kinds: all,
+            states,
+            bound,
+        })
     }
 
     /// States that [`VisitOrder::front`] looks at.
@@ -56,21 +73,33 @@ impl<'a> VisitOrder<'a> {
     }
 
     fn firsts(&self) -> BTreeSet<CableCount> {
-        self.kinds.iter().flat_map(|kind| kind.front.iter().map(|ends| ends.0)).collect()
+        self.kinds
+            .iter()
+            .flat_map(|kind| kind.front.iter().map(|ends| ends.0))
+            .collect()
     }
 
-    /// An order with these ends, which [`VisitOrder::front`] has shown: each step's kind, and the ends it is walked by.
+    /// An order with these ends, which [`VisitOrder::front`] has shown: each step's kind, and the
+    /// ends it is walked by.
     pub(super) fn steps(&self, (first, last): EndDistances) -> Vec<(usize, EndDistances)> {
         let least = self.least_lasts(first);
         let (mut state, mut steps) = (self.states - 1, Vec::new());
         debug_assert_eq!(least[state], last);
         while state > 0 {
             let step = self.kinds.iter().enumerate().find_map(|(k, kind)| {
-                let before = (state / kind.stride % (kind.count + 1) > 0).then(|| state - kind.stride)?;
-                let ends = if before == 0 { kind.beginning(first) } else { kind.following(least[before], self.bound) };
-                ends.filter(|ends| ends.1 == least[state]).map(|ends| (before, (k, ends)))
+                let before =
+                    (state / kind.stride % (kind.count + 1) > 0).then(|| state - kind.stride)?;
+                let ends = if before == 0 {
+                    kind.beginning(first)
+                } else {
+                    kind.following(least[before], self.bound)
+                };
+                ends.filter(|ends| ends.1 == least[state])
+                    .map(|ends| (before, (k, ends)))
             });
-            let Some((before, step)) = step else { unreachable!("every state that was reached has a state before it") };
+            let Some((before, step)) = step else {
+                unreachable!("every state that was reached has a state before it")
+            };
             steps.push(step);
             state = before;
         }
@@ -110,9 +139,17 @@ impl BranchKind<'_> {
         self.front.iter().copied().find(|ends| ends.0 == first)
     }
 
-    /// The ends to walk it by next to a host at way `before`: of those near enough the one that ends nearest.
+    /// The ends to walk it by next to a host at way `before`: of those near enough the one that
+    /// ends nearest.
     fn following(&self, before: CableCount, bound: CableCount) -> Option<EndDistances> {
-        if before == NEVER { None } else { self.front.iter().copied().rfind(|ends| ends.0 + before <= bound) }
+        if before == NEVER {
+            None
+        } else {
+            self.front
+                .iter()
+                .copied()
+                .rfind(|ends| ends.0 + before <= bound)
+        }
     }
 }
 

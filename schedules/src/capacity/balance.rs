@@ -1,6 +1,7 @@
 //! Which way round a circle is pushed where the family does not keep every limit.
 //!
-//! Either way keeps the family's sets even. What it does to the limits differs, and the way is taken that leaves them more even.
+//! Either way keeps the family's sets even. What it does to the limits differs, and the way is
+//! taken that leaves them more even.
 use super::groups::{HostGroups, LimitNumber};
 
 /// How far one side of a split is beyond its share, by limit and in parts.
@@ -16,7 +17,13 @@ pub(super) struct SplitBalance<'a> {
 impl<'a> SplitBalance<'a> {
     pub(super) fn new(groups: &'a HostGroups) -> SplitBalance<'a> {
         let none = vec![0; groups.limits()];
-        SplitBalance { groups, beyond: none.clone(), rising: none, touched: Vec::new(), way: Vec::new() }
+        SplitBalance {
+            groups,
+            beyond: none.clone(),
+            rising: none,
+            touched: Vec::new(),
+            way: Vec::new(),
+        }
     }
 
     /// A new split begins.
@@ -24,11 +31,20 @@ impl<'a> SplitBalance<'a> {
         self.beyond.fill(0);
     }
 
-    /// Of pushing a circle up or down by so many parts the more even; `flows` are the circle's pairs of groups and whether
-    /// each rises when it is pushed up.
-    pub(super) fn is_up(&mut self, flows: impl Iterator<Item = (usize, bool)>, up: u64, down: u64) -> bool {
+    /// Of pushing a circle up or down by so many parts the more even; `flows` are the circle's
+    /// pairs of groups and whether each rises when it is pushed up.
+    pub(super) fn is_up(
+        &mut self,
+        flows: impl Iterator<Item = (usize, bool)>,
+        up: u64,
+        down: u64,
+    ) -> bool {
         for (pair, rises) in flows {
-            self.groups.limits_between(pair / self.groups.len(), pair % self.groups.len(), &mut self.way);
+            self.groups.limits_between(
+                pair / self.groups.len(),
+                pair % self.groups.len(),
+                &mut self.way,
+            );
             for &limit in &self.way {
                 self.rising[limit] += if rises { 1 } else { -1 };
                 self.touched.push(limit);
@@ -36,8 +52,12 @@ impl<'a> SplitBalance<'a> {
         }
         self.touched.sort_unstable();
         self.touched.dedup();
-        let uneven =
-            |by: i64| -> i128 { self.touched.iter().map(|&limit| i128::from(self.beyond[limit] + by * self.rising[limit]).pow(2)).sum() };
+        let uneven = |by: i64| -> i128 {
+            self.touched
+                .iter()
+                .map(|&limit| i128::from(self.beyond[limit] + by * self.rising[limit]).pow(2))
+                .sum()
+        };
         let (up, down) = (up as i64, -(down as i64));
         let by = if uneven(up) <= uneven(down) { up } else { down };
         for limit in self.touched.drain(..) {

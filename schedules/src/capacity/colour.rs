@@ -1,13 +1,14 @@
 //! Colours the edges of a bipartite multigraph with as many colours as its largest degree.
 //!
-//! Source: König, Über Graphen und ihre Anwendung auf Determinantentheorie und Mengenlehre, 1916: where the ends of a new edge
-//! miss no colour in common, two colours change places along a path, and then they do.
-//! Cost: per edge the vertices of such a path at most, mostly a few.
+//! Source: König, Über Graphen und ihre Anwendung auf Determinantentheorie und Mengenlehre, 1916:
+//! where the ends of a new edge miss no colour in common, two colours change places along a path,
+//! and then they do. Cost: per edge the vertices of such a path at most, mostly a few.
 
 /// No neighbour by that colour.
 const NONE: u32 = u32::MAX;
 
-/// Edges coloured so that no two of one vertex have the same colour. Vertices are numbered on each side from 0.
+/// Edges coloured so that no two of one vertex have the same colour. Vertices are numbered on each
+/// side from 0.
 pub(crate) struct EdgeColouring {
     left: usize,
     colours: usize,
@@ -28,7 +29,13 @@ impl EdgeColouring {
             all[words - 1] = (1 << (colours % 64)) - 1;
         }
         let missing = all.repeat(left + right);
-        EdgeColouring { left, colours, neighbour: vec![NONE; (left + right) * colours], missing, words }
+        EdgeColouring {
+            left,
+            colours,
+            neighbour: vec![NONE; (left + right) * colours],
+            missing,
+            words,
+        }
     }
 
     /// Adds an edge. Neither of its vertices may have as many edges as there are colours.
@@ -53,25 +60,36 @@ impl EdgeColouring {
 
     fn in_common(&self, l: usize, r: usize) -> Option<usize> {
         let at = |v: usize| &self.missing[v * self.words..(v + 1) * self.words];
-        at(l).iter().zip(at(r)).enumerate().find_map(|(word, (a, b))| (a & b != 0).then(|| word * 64 + (a & b).trailing_zeros() as usize))
+        at(l)
+            .iter()
+            .zip(at(r))
+            .enumerate()
+            .find_map(|(word, (a, b))| {
+                (a & b != 0).then(|| word * 64 + (a & b).trailing_zeros() as usize)
+            })
     }
 
     fn missed_by(&self, v: usize) -> usize {
         let words = &self.missing[v * self.words..(v + 1) * self.words];
         let word = words.iter().position(|&word| word != 0);
-        word.map_or_else(|| unreachable!("a vertex has more edges than there are colours"), |w| w * 64 + words[w].trailing_zeros() as usize)
+        word.map_or_else(
+            || unreachable!("a vertex has more edges than there are colours"),
+            |w| w * 64 + words[w].trailing_zeros() as usize,
+        )
     }
 
     fn flip(&mut self, v: usize, colour: usize) {
         self.missing[v * self.words + colour / 64] ^= 1 << (colour % 64);
     }
 
-    /// Swaps two colours along the path from `start`, which has an edge of colour `a` and misses `b`.
+    /// Swaps two colours along the path from `start`, which has an edge of colour `a` and misses
+    /// `b`.
     fn swap_along(&mut self, start: usize, a: usize, b: usize) {
         let (mut v, mut colour) = (start, a);
         let end = loop {
             let next = self.neighbour[v * self.colours + colour];
-            self.neighbour.swap(v * self.colours + a, v * self.colours + b);
+            self.neighbour
+                .swap(v * self.colours + a, v * self.colours + b);
             if next == NONE {
                 break v;
             }
@@ -98,18 +116,28 @@ mod tests {
             let mut edges: Vec<(usize, usize)> = Vec::new();
             for _ in 0..degree {
                 let mut right: Vec<usize> = (0..n).collect();
-                (1..n).rev().for_each(|i| right.swap(i, random.below_wide(i as u64 + 1) as usize));
+                (1..n)
+                    .rev()
+                    .for_each(|i| right.swap(i, random.below_wide(i as u64 + 1) as usize));
                 edges.extend((0..n).zip(right));
             }
-            (1..edges.len()).rev().for_each(|i| edges.swap(i, random.below_wide(i as u64 + 1) as usize));
+            (1..edges.len())
+                .rev()
+                .for_each(|i| edges.swap(i, random.below_wide(i as u64 + 1) as usize));
             let mut colouring = EdgeColouring::new(n, n, degree);
             edges.iter().for_each(|&(l, r)| colouring.add(l, r));
             let mut found = Vec::new();
             for colour in 0..degree {
-                let mut matched: Vec<usize> = (0..n).filter_map(|l| colouring.right_of(l, colour)).collect();
+                let mut matched: Vec<usize> = (0..n)
+                    .filter_map(|l| colouring.right_of(l, colour))
+                    .collect();
                 found.extend((0..n).filter_map(|l| colouring.right_of(l, colour).map(|r| (l, r))));
                 matched.sort_unstable();
-                assert_eq!(matched, (0..n).collect::<Vec<_>>(), "every colour is a perfect matching");
+                assert_eq!(
+                    matched,
+                    (0..n).collect::<Vec<_>>(),
+                    "every colour is a perfect matching"
+                );
             }
             found.sort_unstable();
             edges.sort_unstable();

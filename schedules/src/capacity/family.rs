@@ -1,18 +1,20 @@
 //! Which messages a split has to share out evenly.
 //!
-//! A message is counted on every cable on its way and with its hosts. Sharing out several sets of messages evenly is easy as
-//! long as any two of them are disjoint or one holds the other (a laminar family). The sets of a cable and of one further up
-//! are not like that: some messages use both, some only the one or the other. So the messages of a group are told apart by how
-//! deep their way turns round, and every cable has one set for each turn: those of one turn form a tree. A cable is safe when
-//! its sets, each rounded up, fit into its width. Where they do not, some of them are put into a common set; that set no
-//! longer fits into the trees further up, which may make a cable there unsafe. At depth two nothing is further up, so all are
-//! safe.
+//! A message is counted on every cable on its way and with its hosts. Sharing out several sets of
+//! messages evenly is easy as long as any two of them are disjoint or one holds the other (a
+//! laminar family). The sets of a cable and of one further up are not like that: some messages use
+//! both, some only the one or the other. So the messages of a group are told apart by how deep
+//! their way turns round, and every cable has one set for each turn: those of one turn form a tree.
+//! A cable is safe when its sets, each rounded up, fit into its width. Where they do not, some of
+//! them are put into a common set; that set no longer fits into the trees further up, which may
+//! make a cable there unsafe. At depth two nothing is further up, so all are safe.
 use super::groups::HostGroups;
 
 /// No set holds this one.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Sets of messages by their senders. The same family serves the receivers, because whatever is sent one way is sent the other.
+/// Sets of messages by their senders. The same family serves the receivers, because whatever is
+/// sent one way is sent the other.
 #[derive(Debug)]
 pub(super) struct LaminarFamily {
     /// First smallest set of each group; that of turn `k` is `k` further on.
@@ -43,25 +45,55 @@ struct TurningSets {
 impl LaminarFamily {
     /// The family for an even share among the bound's phases.
     pub(super) fn new(groups: &HostGroups) -> LaminarFamily {
-        let mut family = LaminarFamily { first: vec![0; groups.len()], parent: Vec::new(), safe: true, bound: groups.bound };
+        let mut family = LaminarFamily {
+            first: vec![0; groups.len()],
+            parent: Vec::new(),
+            safe: true,
+            bound: groups.bound,
+        };
         let mut group_at = vec![None; groups.parent.len()];
-        groups.spot.iter().enumerate().for_each(|(group, &spot)| group_at[spot] = Some(group));
+        groups
+            .spot
+            .iter()
+            .enumerate()
+            .for_each(|(group, &spot)| group_at[spot] = Some(group));
         let below = hosts_below(groups);
-        let mut rising: Vec<Vec<TurningSets>> = groups.depth.iter().map(|&depth| vec![TurningSets::default(); depth]).collect();
+        let mut rising: Vec<Vec<TurningSets>> = groups
+            .depth
+            .iter()
+            .map(|&depth| vec![TurningSets::default(); depth])
+            .collect();
         for spot in (0..groups.parent.len()).rev() {
             let mut turns = std::mem::take(&mut rising[spot]);
-            let leaf = turns.iter().all(|turn| turn.open.is_empty() && turn.closed == 0);
-            let mut own = group_at[spot].map(|group| family.of_group(groups, &below, group)).unwrap_or_default();
-            let room = group_at[spot].map_or(0, |group| groups.hosts(group).saturating_mul(groups.per_host));
+            let leaf = turns
+                .iter()
+                .all(|turn| turn.open.is_empty() && turn.closed == 0);
+            let mut own = group_at[spot]
+                .map(|group| family.of_group(groups, &below, group))
+                .unwrap_or_default();
+            let room = group_at[spot].map_or(0, |group| {
+                groups.hosts(group).saturating_mul(groups.per_host)
+            });
             if leaf {
                 // What the group sends up is all that goes up: its hosts' set may hold the cable's.
-                own.iter().zip(&mut turns).for_each(|(&set, turn)| turn.open.push(set));
+                own.iter()
+                    .zip(&mut turns)
+                    .for_each(|(&set, turn)| turn.open.push(set));
                 let cable = family.join(&mut turns, None, groups.width[spot]);
-                turns.push(TurningSets { open: own.pop().into_iter().collect(), closed: 0 });
+                turns.push(TurningSets {
+                    open: own.pop().into_iter().collect(),
+                    closed: 0,
+                });
                 family.join(&mut turns, cable, room);
                 turns.pop();
             } else {
-                let mut sent: Vec<TurningSets> = own.iter().map(|&set| TurningSets { open: vec![set], closed: 0 }).collect();
+                let mut sent: Vec<TurningSets> = own
+                    .iter()
+                    .map(|&set| TurningSets {
+                        open: vec![set],
+                        closed: 0,
+                    })
+                    .collect();
                 family.join(&mut sent, None, room);
                 for (turn, sent) in turns.iter_mut().zip(sent) {
                     turn.open.extend(sent.open);
@@ -97,12 +129,19 @@ impl LaminarFamily {
             }
             spot = groups.parent[spot];
         }
-        receivers.iter().rev().map(|receivers| self.add(receivers * groups.hosts(group))).collect()
+        receivers
+            .iter()
+            .rev()
+            .map(|receivers| self.add(receivers * groups.hosts(group)))
+            .collect()
     }
 
     fn add(&mut self, load: u64) -> MessageSet {
         self.parent.push(NONE);
-        MessageSet { number: self.parent.len() as u32 - 1, load }
+        MessageSet {
+            number: self.parent.len() as u32 - 1,
+            load,
+        }
     }
 
     /// Of one or more sets the one that holds them all.
@@ -111,19 +150,36 @@ impl LaminarFamily {
             return Some(*only);
         }
         let union = (!sets.is_empty()).then(|| self.add(sets.iter().map(|set| set.load).sum()))?;
-        sets.iter().for_each(|set| self.parent[set.number as usize] = union.number);
+        sets.iter()
+            .for_each(|set| self.parent[set.number as usize] = union.number);
         Some(union)
     }
 
-    /// Makes one set of every turn, and one of as many turns as it takes to keep within `room`, the deepest first, for they
-    /// matter to the fewest cables. `held` is such a common set that the closed part of `turns` is in. Gives the common set.
-    fn join(&mut self, turns: &mut [TurningSets], held: Option<MessageSet>, room: u64) -> Option<MessageSet> {
+    /// Makes one set of every turn, and one of as many turns as it takes to keep within `room`, the
+    /// deepest first, for they matter to the fewest cables. `held` is such a common set that the
+    /// closed part of `turns` is in. Gives the common set.
+    fn join(
+        &mut self,
+        turns: &mut [TurningSets],
+        held: Option<MessageSet>,
+        room: u64,
+    ) -> Option<MessageSet> {
         for turn in &mut *turns {
             turn.open = self.unite(&turn.open).into_iter().collect();
         }
         let most = |load: u64| load.div_ceil(self.bound);
-        let closed: u64 = if held.is_some() { 0 } else { turns.iter().map(|turn| turn.closed).sum() };
-        let open = |turns: &[TurningSets]| -> u64 { turns.iter().flat_map(|turn| &turn.open).map(|set| most(set.load)).sum() };
+        let closed: u64 = if held.is_some() {
+            0
+        } else {
+            turns.iter().map(|turn| turn.closed).sum()
+        };
+        let open = |turns: &[TurningSets]| -> u64 {
+            turns
+                .iter()
+                .flat_map(|turn| &turn.open)
+                .map(|set| most(set.load))
+                .sum()
+        };
         let mut common = held.map_or(0, |set| set.load);
         let mut kept = turns.len();
         let mut at_most = closed + most(common) + open(turns);
@@ -134,12 +190,19 @@ impl LaminarFamily {
         }
         self.safe &= at_most <= room;
         let joined = &mut turns[kept..];
-        let sets: Vec<MessageSet> = held.into_iter().chain(joined.iter().flat_map(|turn| turn.open.iter().copied())).collect();
+        let sets: Vec<MessageSet> = held
+            .into_iter()
+            .chain(joined.iter().flat_map(|turn| turn.open.iter().copied()))
+            .collect();
         if sets.len() <= 1 {
             return held;
         }
         for turn in joined {
-            turn.closed += turn.open.drain(..).map(|set| set.load.div_ceil(self.bound)).sum::<u64>();
+            turn.closed += turn
+                .open
+                .drain(..)
+                .map(|set| set.load.div_ceil(self.bound))
+                .sum::<u64>();
         }
         self.unite(&sets)
     }
@@ -147,7 +210,11 @@ impl LaminarFamily {
 
 fn hosts_below(groups: &HostGroups) -> Vec<u64> {
     let mut below = vec![0; groups.parent.len()];
-    groups.spot.iter().enumerate().for_each(|(group, &spot)| below[spot] += groups.hosts(group));
+    groups
+        .spot
+        .iter()
+        .enumerate()
+        .for_each(|(group, &spot)| below[spot] += groups.hosts(group));
     for spot in (1..below.len()).rev() {
         below[groups.parent[spot]] += below[spot];
     }

@@ -1,8 +1,9 @@
 //! The all-to-all as the switches see it: groups of hosts, and what lies between them.
 //!
-//! Within a group no cable limits but the hosts' own, so its hosts are interchangeable, and only how many messages one group
-//! sends another in a phase has to be decided. Two cables vanish on the way: one that its hosts cannot fill anyway, and the
-//! wider one of two that carry the same messages.
+//! Within a group no cable limits but the hosts' own, so its hosts are interchangeable, and only
+//! how many messages one group sends another in a phase has to be decided. Two cables vanish on the
+//! way: one that its hosts cannot fill anyway, and the wider one of two that carry the same
+//! messages.
 use crate::bound::loads;
 use crate::capacities::EdgeCapacities;
 use inventory::BitsPerSec;
@@ -20,11 +21,12 @@ pub(super) struct GroupFlow {
     pub(super) count: u32,
 }
 
-/// What may not be overfilled in a phase: a directed cable between groups, or the hosts of a group as senders or receivers.
+/// What may not be overfilled in a phase: a directed cable between groups, or the hosts of a group
+/// as senders or receivers.
 pub(super) type LimitNumber = usize;
 
-/// Groups of hosts on the tree of the cables that limit. The tree's spots are numbered top-down: 0 is its centre, and a spot's
-/// parent has a smaller number.
+/// Groups of hosts on the tree of the cables that limit. The tree's spots are numbered top-down: 0
+/// is its centre, and a spot's parent has a smaller number.
 #[derive(Debug)]
 pub(super) struct HostGroups {
     /// The hosts of each group.
@@ -48,7 +50,13 @@ impl HostGroups {
     pub(super) fn new(tree: &Tree, capacities: &EdgeCapacities) -> HostGroups {
         let n = u64::from(tree.hosts());
         let needs = |(load, edge): (u64, u32)| load.div_ceil(capacities.width(edge).max(1));
-        let bound = loads(tree).into_iter().zip(0..).map(needs).max().unwrap_or(0).max(1);
+        let bound = loads(tree)
+            .into_iter()
+            .zip(0..)
+            .map(needs)
+            .max()
+            .unwrap_or(0)
+            .max(1);
         // Every host's own cable lets this through: bound is at least (n - 1) / width.
         let per_host = (n - 1).div_ceil(bound);
         let below = tree.hosts_below();
@@ -64,7 +72,12 @@ impl HostGroups {
             place[v as usize] = match above {
                 Some(above) if !limits(v) => above,
                 _ => {
-                    near.push(above.map(|above| (above, capacities.width(2 * v))).into_iter().collect());
+                    near.push(
+                        above
+                            .map(|above| (above, capacities.width(2 * v)))
+                            .into_iter()
+                            .collect(),
+                    );
                     members.push(Vec::new());
                     near.len() - 1
                 }
@@ -81,8 +94,16 @@ impl HostGroups {
     }
 
     /// Numbers the spots from the centre of the tree `near` down.
-    fn hang(near: &[Vec<(usize, u64)>], mut members: Vec<Vec<NodeNumber>>, per_host: u64, bound: u64) -> HostGroups {
-        let start = members.iter().position(|hosts| !hosts.is_empty()).unwrap_or(0);
+    fn hang(
+        near: &[Vec<(usize, u64)>],
+        mut members: Vec<Vec<NodeNumber>>,
+        per_host: u64,
+        bound: u64,
+    ) -> HostGroups {
+        let start = members
+            .iter()
+            .position(|hosts| !hosts.is_empty())
+            .unwrap_or(0);
         let order = spread(near, centre(near, start));
         let mut groups = HostGroups {
             members: Vec::new(),
@@ -95,7 +116,11 @@ impl HostGroups {
         };
         for (spot, step) in order.iter().enumerate() {
             groups.parent.push(step.above);
-            groups.depth.push(if spot == 0 { 0 } else { groups.depth[step.above] + 1 });
+            groups.depth.push(if spot == 0 {
+                0
+            } else {
+                groups.depth[step.above] + 1
+            });
             groups.width.push(step.width);
             let mut hosts = std::mem::take(&mut members[step.place]);
             if !hosts.is_empty() {
@@ -107,7 +132,8 @@ impl HostGroups {
         groups
     }
 
-    /// The same hosts on the tree of the cables that limit, if each of these carries one message at once and so does every host.
+    /// The same hosts on the tree of the cables that limit, if each of these carries one message at
+    /// once and so does every host.
     pub(super) fn unit_tree(&self) -> Option<Tree> {
         if self.per_host > 1 || self.width[1..].iter().any(|&width| width > 1) {
             return None;
@@ -118,13 +144,30 @@ impl HostGroups {
         }
         spot_of.sort_unstable();
         let hosts: Vec<String> = spot_of.iter().map(|(host, _)| format!("n{host}")).collect();
-        let switches: Vec<String> = (0..self.parent.len()).map(|spot| format!("s{spot}")).collect();
-        let cable = |a, b| TreeCable { a, b, rate: BitsPerSec::GIGABIT };
-        let mut cables: Vec<TreeCable<'_>> =
-            (1..self.parent.len()).map(|spot| cable(&*switches[spot], &switches[self.parent[spot]])).collect();
-        cables.extend(hosts.iter().zip(&spot_of).map(|(host, &(_, spot))| cable(host, &switches[spot])));
+        let switches: Vec<String> = (0..self.parent.len())
+            .map(|spot| format!("s{spot}"))
+            .collect();
+        let cable = |a, b| TreeCable {
+            a,
+            b,
+            rate: BitsPerSec::GIGABIT,
+        };
+        let mut cables: Vec<TreeCable<'_>> = (1..self.parent.len())
+            .map(|spot| cable(&*switches[spot], &switches[self.parent[spot]]))
+            .collect();
+        cables.extend(
+            hosts
+                .iter()
+                .zip(&spot_of)
+                .map(|(host, &(_, spot))| cable(host, &switches[spot])),
+        );
         let ranked: Vec<(&str, u32)> = hosts.iter().map(|host| (host.as_str(), 1)).collect();
-        Tree::new(&ranked, &switches.iter().map(String::as_str).collect::<Vec<_>>(), &cables).ok()
+        Tree::new(
+            &ranked,
+            &switches.iter().map(String::as_str).collect::<Vec<_>>(),
+            &cables,
+        )
+        .ok()
     }
 
     /// Number of groups.
@@ -143,7 +186,11 @@ impl HostGroups {
         pairs
             .map(|(from, to)| {
                 let receivers = self.members[to].len() - usize::from(from == to);
-                GroupFlow { from: from as u32, to: to as u32, count: (self.members[from].len() * receivers) as u32 }
+                GroupFlow {
+                    from: from as u32,
+                    to: to as u32,
+                    count: (self.members[from].len() * receivers) as u32,
+                }
             })
             .filter(|flow| flow.count > 0)
             .collect()
@@ -170,7 +217,12 @@ impl HostGroups {
     /// How many messages a limit lets through in a phase.
     pub(super) fn capacity(&self, limit: LimitNumber) -> u64 {
         let cables = 2 * self.parent.len();
-        if limit < cables { self.width[limit / 2] } else { self.hosts((limit - cables) / 2).saturating_mul(self.per_host) }
+        if limit < cables {
+            self.width[limit / 2]
+        } else {
+            self.hosts((limit - cables) / 2)
+                .saturating_mul(self.per_host)
+        }
     }
 
     /// Every limit that a message between two groups counts against.
@@ -191,13 +243,18 @@ impl HostGroups {
     }
 }
 
-/// Takes out every place without hosts between just two others; one cable as wide as the narrower one remains.
+/// Takes out every place without hosts between just two others; one cable as wide as the narrower
+/// one remains.
 fn skip_between_two(near: &mut [Vec<(usize, u64)>], members: &[Vec<NodeNumber>]) {
     for place in 0..near.len() {
-        if let (&[(a, to_a), (b, to_b)], true) = (near[place].as_slice(), members[place].is_empty()) {
+        if let (&[(a, to_a), (b, to_b)], true) = (near[place].as_slice(), members[place].is_empty())
+        {
             near[place].clear();
             for (end, other) in [(a, b), (b, a)] {
-                near[end].iter_mut().filter(|link| link.0 == place).for_each(|link| *link = (other, to_a.min(to_b)));
+                near[end]
+                    .iter_mut()
+                    .filter(|link| link.0 == place)
+                    .for_each(|link| *link = (other, to_a.min(to_b)));
             }
         }
     }
@@ -215,9 +272,18 @@ fn spread(near: &[Vec<(usize, u64)>], start: usize) -> Vec<TraversalStep> {
     let mut order: Vec<TraversalStep> = Vec::with_capacity(near.len());
     let mut queue = VecDeque::from([(start, start, 0, 0)]);
     while let Some((place, from, above, width)) = queue.pop_front() {
-        order.push(TraversalStep { place, above, width });
+        order.push(TraversalStep {
+            place,
+            above,
+            width,
+        });
         let step = order.len() - 1;
-        queue.extend(near[place].iter().filter(|link| link.0 != from).map(|&(next, width)| (next, place, step, width)));
+        queue.extend(
+            near[place]
+                .iter()
+                .filter(|link| link.0 != from)
+                .map(|&(next, width)| (next, place, step, width)),
+        );
     }
     order
 }
@@ -252,17 +318,35 @@ mod tests {
         };
         assert_eq!(groups(&text("2G")).members, [[0, 1, 2, 3]]);
         let narrow = groups(&text("1G"));
-        assert_eq!((narrow.members.len(), narrow.width[1], narrow.bound, narrow.per_host), (2, 1, 4, 1));
+        assert_eq!(
+            (
+                narrow.members.len(),
+                narrow.width[1],
+                narrow.bound,
+                narrow.per_host
+            ),
+            (2, 1, 4, 1)
+        );
     }
 
     #[test]
     fn a_chain_hangs_from_its_middle_and_empty_switches_are_skipped() {
-        let hosts: String = ["a", "c", "e"].iter().flat_map(|s| (0..4).map(move |i| format!("  {s}{i}: {{switch: {s}}}\n"))).collect();
+        let hosts: String = ["a", "c", "e"]
+            .iter()
+            .flat_map(|s| (0..4).map(move |i| format!("  {s}{i}: {{switch: {s}}}\n")))
+            .collect();
         let g = groups(&format!(
-            "switches: [a, b, c, d, e]\nhosts:\n{hosts}links: [{{a: a, b: b, rate: 3G}}, {{a: b, b: c, rate: 2G}}, {{a: c, b: d}}, {{a: d, b: e, rate: 3G}}]"
+            "switches: [a, b, c, d, e]\nhosts:\n{hosts}links: [{{a: a, b: b, rate: 3G}}, \
+             {{a: b, b: c, rate: 2G}}, {{a: c, b: d}}, {{a: d, b: e, rate: 3G}}]"
         ));
-        assert_eq!((g.parent.as_slice(), g.width[1..].to_vec()), ([0, 0, 0].as_slice(), vec![2, 1]));
-        assert_eq!(g.members[g.spot.iter().position(|&s| s == 0).unwrap()], [4, 5, 6, 7]);
+        assert_eq!(
+            (g.parent.as_slice(), g.width[1..].to_vec()),
+            ([0, 0, 0].as_slice(), vec![2, 1])
+        );
+        assert_eq!(
+            g.members[g.spot.iter().position(|&s| s == 0).unwrap()],
+            [4, 5, 6, 7]
+        );
         assert_eq!(g.turn(1, 2), 0);
     }
 }

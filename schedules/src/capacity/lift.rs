@@ -1,11 +1,13 @@
 //! From how many messages one group sends another in each phase to which host sends to which.
 //!
-//! One more phase is thought of, in which every host sends to itself. With it every group sends every host of the
-//! network as many messages as it has hosts, and two edge colourings do the rest. First, per sending group, phases against
-//! receiving hosts: a colour is a sender, so nobody sends twice in a phase, and each sends every receiver one message. Which receivers
-//! they are is only settled by group so far. Then, per receiving group, phases against senders: a colour is a receiver. The
-//! receivers are named after whom they receive from in the phase thought of, which makes it what it was meant to be and is left out.
-//! Where hosts send several messages in a phase, it is coloured in as many parts.
+//! One more phase is thought of, in which every host sends to itself. With it every group sends
+//! every host of the network as many messages as it has hosts, and two edge colourings do the rest.
+//! First, per sending group, phases against receiving hosts: a colour is a sender, so nobody sends
+//! twice in a phase, and each sends every receiver one message. Which receivers they are is only
+//! settled by group so far. Then, per receiving group, phases against senders: a colour is a
+//! receiver. The receivers are named after whom they receive from in the phase thought of, which
+//! makes it what it was meant to be and is left out. Where hosts send several messages in a phase,
+//! it is coloured in as many parts.
 //!
 //! Exact for any flows that keep within what the groups' hosts send and receive in a phase.
 use super::colour::EdgeColouring;
@@ -24,16 +26,28 @@ fn by_sending_group(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec
     let count = phases.len() as u32;
     let mut sent = vec![Vec::new(); groups.len()];
     for (flows, phase) in phases.into_iter().zip(0..) {
-        flows.iter().for_each(|flow| sent[flow.from as usize].push((phase, flow.to, flow.count)));
+        flows
+            .iter()
+            .for_each(|flow| sent[flow.from as usize].push((phase, flow.to, flow.count)));
     }
-    sent.iter_mut().enumerate().for_each(|(group, sent)| sent.push((count, group as u32, groups.hosts(group) as u32)));
+    sent.iter_mut()
+        .enumerate()
+        .for_each(|(group, sent)| sent.push((count, group as u32, groups.hosts(group) as u32)));
     sent
 }
 
 /// Per group what it receives: phase, sending host.
-fn name_senders(groups: &HostGroups, count: usize, sent: Vec<Vec<(u32, u32, u32)>>) -> Vec<Vec<(u32, u32)>> {
-    let group_of: Vec<usize> = (0..groups.len()).flat_map(|group| std::iter::repeat_n(group, groups.members[group].len())).collect();
-    let first_of: Vec<usize> = (0..groups.len()).map(|group| group_of.partition_point(|&other| other < group)).collect();
+fn name_senders(
+    groups: &HostGroups,
+    count: usize,
+    sent: Vec<Vec<(u32, u32, u32)>>,
+) -> Vec<Vec<(u32, u32)>> {
+    let group_of: Vec<usize> = (0..groups.len())
+        .flat_map(|group| std::iter::repeat_n(group, groups.members[group].len()))
+        .collect();
+    let first_of: Vec<usize> = (0..groups.len())
+        .map(|group| group_of.partition_point(|&other| other < group))
+        .collect();
     let mut received = vec![Vec::new(); groups.len()];
     for (senders, sent) in groups.members.iter().zip(sent) {
         let mut parts = PhaseParts::new(groups, count, senders.len());
@@ -58,7 +72,11 @@ fn name_senders(groups: &HostGroups, count: usize, sent: Vec<Vec<(u32, u32, u32)
 }
 
 /// All messages by phase.
-fn name_receivers(groups: &HostGroups, count: usize, received: Vec<Vec<(u32, u32)>>) -> Vec<Vec<Message>> {
+fn name_receivers(
+    groups: &HostGroups,
+    count: usize,
+    received: Vec<Vec<(u32, u32)>>,
+) -> Vec<Vec<Message>> {
     let hosts: usize = groups.members.iter().map(Vec::len).sum();
     let mut phases = vec![Vec::new(); count];
     for (receivers, received) in groups.members.iter().zip(received) {
@@ -69,11 +87,16 @@ fn name_receivers(groups: &HostGroups, count: usize, received: Vec<Vec<(u32, u32
         }
         // The phase thought of fits into its first part.
         let itself = parts.first(count as u32);
-        for (colour, receiver) in (0..receivers.len()).map(|colour| (colour, colouring.right_of(itself, colour))) {
+        for (colour, receiver) in
+            (0..receivers.len()).map(|colour| (colour, colouring.right_of(itself, colour)))
+        {
             let Some(receiver) = receiver else { continue };
             for part in 0..itself {
                 if let Some(sender) = colouring.right_of(part, colour) {
-                    phases[parts.phase(part) as usize].push(Message { src: sender as u32, dst: receiver as u32 });
+                    phases[parts.phase(part) as usize].push(Message {
+                        src: sender as u32,
+                        dst: receiver as u32,
+                    });
                 }
             }
         }
@@ -91,7 +114,11 @@ struct PhaseParts {
 
 impl PhaseParts {
     fn new(groups: &HostGroups, phases: usize, hosts: usize) -> PhaseParts {
-        PhaseParts { each: groups.per_host as usize, hosts, messages: vec![0; phases + 1] }
+        PhaseParts {
+            each: groups.per_host as usize,
+            hosts,
+            messages: vec![0; phases + 1],
+        }
     }
 
     fn total(&self) -> usize {

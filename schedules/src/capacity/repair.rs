@@ -1,10 +1,12 @@
 //! Makes phases keep within every limit where an even share does not see to it.
 //!
-//! Messages beyond a limit are taken out of their phase and put into one that has room for them. Where none has, they go where they push
-//! out fewest others, which then look for a place themselves; they do not return soon to where they were pushed out. When that
-//! leads nowhere for too long, there is one phase more.
+//! Messages beyond a limit are taken out of their phase and put into one that has room for them.
+//! Where none has, they go where they push out fewest others, which then look for a place
+//! themselves; they do not return soon to where they were pushed out. When that leads nowhere for
+//! too long, there is one phase more.
 //!
-//! Guarantee: every limit is kept. How many phases it takes is not guaranteed, but measured in the tests.
+//! Guarantee: every limit is kept. How many phases it takes is not guaranteed, but measured in the
+//! tests.
 use super::groups::{GroupFlow, HostGroups, LimitNumber};
 use crate::random::SplitMix64;
 
@@ -12,8 +14,9 @@ use crate::random::SplitMix64;
 const LOOKED_AT: usize = 256;
 /// As many messages that were pushed out are remembered.
 const REMEMBERED: usize = 24;
-/// So often is a message placed before there are more phases, a thousandth or one: this often, and for each that was taken out at
-/// first this often. Once they are a hundredth more, they are doubled, to come to an end.
+/// So often is a message placed before there are more phases, a thousandth or one: this often, and
+/// for each that was taken out at first this often. Once they are a hundredth more, they are
+/// doubled, to come to an end.
 const TRIES: (u64, u64) = (4_000, 2);
 
 /// The phases, repaired.
@@ -28,7 +31,11 @@ pub(super) fn repair(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Ve
             repair.place_one();
         }
         let more = repair.phases.len() as u64 - groups.bound;
-        let step = if more <= groups.bound / 100 { (groups.bound / 1000).max(1) } else { more };
+        let step = if more <= groups.bound / 100 {
+            (groups.bound / 1000).max(1)
+        } else {
+            more
+        };
         (0..step).for_each(|_| repair.add_phase());
     }
 }
@@ -70,7 +77,8 @@ impl<'a> PhaseRepair<'a> {
 
     fn add_phase(&mut self) {
         self.phases.push(Vec::new());
-        self.full.resize(self.phases.len().div_ceil(64) * self.groups.limits(), 0);
+        self.full
+            .resize(self.phases.len().div_ceil(64) * self.groups.limits(), 0);
     }
 
     /// Finds a place for one of those without.
@@ -78,12 +86,22 @@ impl<'a> PhaseRepair<'a> {
         let pick = self.random.below_wide(self.homeless.len() as u64) as usize;
         let one = self.homeless.swap_remove(pick);
         let mut way = std::mem::take(&mut self.way);
-        self.groups.limits_between(one.0 as usize, one.1 as usize, &mut way);
-        let phase = self.with_room(&way).unwrap_or_else(|| self.least_full(&way, one));
+        self.groups
+            .limits_between(one.0 as usize, one.1 as usize, &mut way);
+        let phase = self
+            .with_room(&way)
+            .unwrap_or_else(|| self.least_full(&way, one));
         self.way = way;
-        match self.phases[phase].iter_mut().find(|flow| (flow.from, flow.to) == one) {
+        match self.phases[phase]
+            .iter_mut()
+            .find(|flow| (flow.from, flow.to) == one)
+        {
             Some(flow) => flow.count += 1,
-            None => self.phases[phase].push(GroupFlow { from: one.0, to: one.1, count: 1 }),
+            None => self.phases[phase].push(GroupFlow {
+                from: one.0,
+                to: one.1,
+                count: 1,
+            }),
         }
         self.settle(phase, Some(one));
     }
@@ -94,23 +112,39 @@ impl<'a> PhaseRepair<'a> {
         let start = self.random.below_wide(words as u64) as usize;
         (start..words).chain(0..start).find_map(|word| {
             let last = self.phases.len() - word * 64;
-            let exist = if last >= 64 { u64::MAX } else { (1 << last) - 1 };
-            let full = way.iter().fold(0, |full, limit| full | self.full[word * self.groups.limits() + limit]);
+            let exist = if last >= 64 {
+                u64::MAX
+            } else {
+                (1 << last) - 1
+            };
+            let full = way.iter().fold(0, |full, limit| {
+                full | self.full[word * self.groups.limits() + limit]
+            });
             (exist & !full != 0).then(|| word * 64 + (exist & !full).trailing_zeros() as usize)
         })
     }
 
     /// Of some phases the one in which fewest limits on the way are reached.
     fn least_full(&mut self, way: &[LimitNumber], one: GroupMessage) -> usize {
-        let barred: Vec<usize> = self.remembered.iter().filter(|(_, other)| *other == one).map(|&(phase, _)| phase).collect();
+        let barred: Vec<usize> = self
+            .remembered
+            .iter()
+            .filter(|(_, other)| *other == one)
+            .map(|&(phase, _)| phase)
+            .collect();
         let count = self.phases.len();
         let start = self.random.below_wide(count as u64) as usize;
-        let looked_at = (0..count.min(LOOKED_AT)).map(|step| (start + step * (count / LOOKED_AT).max(1)) % count);
+        let looked_at = (0..count.min(LOOKED_AT))
+            .map(|step| (start + step * (count / LOOKED_AT).max(1)) % count);
         let full = |phase: usize| {
             let bits = &self.full[phase / 64 * self.groups.limits()..];
-            way.iter().filter(|&&limit| bits[limit] >> (phase % 64) & 1 == 1).count()
+            way.iter()
+                .filter(|&&limit| bits[limit] >> (phase % 64) & 1 == 1)
+                .count()
         };
-        looked_at.min_by_key(|&phase| full(phase) + if barred.contains(&phase) { 3 } else { 0 }).unwrap_or(0)
+        looked_at
+            .min_by_key(|&phase| full(phase) + if barred.contains(&phase) { 3 } else { 0 })
+            .unwrap_or(0)
     }
 
     /// Takes out of a phase what is beyond its limits, but not `newcomer` if that can be helped.
@@ -118,12 +152,16 @@ impl<'a> PhaseRepair<'a> {
         let mut flows = std::mem::take(&mut self.phases[phase]);
         self.used.fill(0);
         for flow in &flows {
-            self.groups.limits_between(flow.from as usize, flow.to as usize, &mut self.way);
-            self.way.iter().for_each(|&limit| self.used[limit] += u64::from(flow.count));
+            self.groups
+                .limits_between(flow.from as usize, flow.to as usize, &mut self.way);
+            self.way
+                .iter()
+                .for_each(|&limit| self.used[limit] += u64::from(flow.count));
         }
         while let Some(out) = self.most_in_the_way(&flows, newcomer) {
             let one = (flows[out].from, flows[out].to);
-            self.groups.limits_between(one.0 as usize, one.1 as usize, &mut self.way);
+            self.groups
+                .limits_between(one.0 as usize, one.1 as usize, &mut self.way);
             self.way.iter().for_each(|&limit| self.used[limit] -= 1);
             flows[out].count -= 1;
             if flows[out].count == 0 {
@@ -141,15 +179,25 @@ impl<'a> PhaseRepair<'a> {
         }
     }
 
-    /// The flow that exceeds most limits, if any does; one of the newcomer's kind only when it is the only one.
-    fn most_in_the_way(&mut self, flows: &[GroupFlow], newcomer: Option<GroupMessage>) -> Option<usize> {
+    /// The flow that exceeds most limits, if any does; one of the newcomer's kind only when it is
+    /// the only one.
+    fn most_in_the_way(
+        &mut self,
+        flows: &[GroupFlow],
+        newcomer: Option<GroupMessage>,
+    ) -> Option<usize> {
         let over = |limit: &&LimitNumber| self.used[**limit] > self.groups.capacity(**limit);
         let mut worst = None;
         for (index, flow) in flows.iter().enumerate() {
-            self.groups.limits_between(flow.from as usize, flow.to as usize, &mut self.way);
+            self.groups
+                .limits_between(flow.from as usize, flow.to as usize, &mut self.way);
             let exceeded = self.way.iter().filter(over).count();
             if exceeded > 0 {
-                let key = (newcomer != Some((flow.from, flow.to)), exceeded, self.random.next());
+                let key = (
+                    newcomer != Some((flow.from, flow.to)),
+                    exceeded,
+                    self.random.next(),
+                );
                 worst = worst.max(Some((key, index)));
             }
         }

@@ -1,18 +1,19 @@
 //! Shares the messages between groups out to phases, evenly.
 //!
-//! All messages are split among half of the phases and the other half, each of these again, and so on. A split by a share
-//! that is not whole gives every flow a fraction, and has to round it up or down so that also every set of the family gets
-//! its share rounded up or down. The fractions are a circulation: from a hub down the senders' sets, over the flow, up the
-//! receivers' sets and back. Wherever a fraction meets a set there is a second one, so they form circles, and pushing round a
-//! circle until one fraction is whole changes no other sum. Halves cost linear time, because there a circle becomes
-//! whole at once.
+//! All messages are split among half of the phases and the other half, each of these again, and so
+//! on. A split by a share that is not whole gives every flow a fraction, and has to round it up or
+//! down so that also every set of the family gets its share rounded up or down. The fractions are a
+//! circulation: from a hub down the senders' sets, over the flow, up the receivers' sets and back.
+//! Wherever a fraction meets a set there is a second one, so they form circles, and pushing round a
+//! circle until one fraction is whole changes no other sum. Halves cost linear time, because there
+//! a circle becomes whole at once.
 use super::balance::SplitBalance;
 use super::family::{LaminarFamily, NONE};
 use super::groups::{GroupFlow, HostGroups};
 use crate::random::SplitMix64;
 
-/// What each phase carries. For every set of the family, and so for every limit if it is safe, a phase gets the set's messages
-/// over the phases, rounded up or down.
+/// What each phase carries. For every set of the family, and so for every limit if it is safe, a
+/// phase gets the set's messages over the phases, rounded up or down.
 pub(super) fn split(groups: &HostGroups, family: &LaminarFamily) -> Vec<Vec<GroupFlow>> {
     let mut phases = Vec::with_capacity(groups.bound as usize);
     PhaseSplitter::new(groups, family).spread(groups.demand(), groups.bound, &mut phases);
@@ -39,12 +40,14 @@ struct PhaseSplitter<'a> {
     arcs: Vec<SplitArc>,
     /// From which group to which each flow's arc is, as a row's and column's place in `ends`.
     pairs: Vec<usize>,
-    /// Per set as senders, per set as receivers, and for the hub: an arc's end there, `2 * arc + end`, and after each such end the next.
+    /// Per set as senders, per set as receivers, and for the hub: an arc's end there, `2 * arc +
+    /// end`, and after each such end the next.
     first: Vec<u32>,
     next: Vec<u32>,
     /// By set as for `first`: parts of what it gets.
     parts: Vec<u64>,
-    /// Bits of those, and of the hub, that have arcs. The others are not looked at, because deep trees have many sets.
+    /// Bits of those, and of the hub, that have arcs. The others are not looked at, because deep
+    /// trees have many sets.
     touched: Vec<u64>,
     circle: ArcCircle,
 }
@@ -77,7 +80,10 @@ impl<'a> PhaseSplitter<'a> {
             next: Vec::new(),
             parts: vec![0; stops],
             touched: vec![0; stops.div_ceil(64)],
-            circle: ArcCircle { walked: Vec::new(), met: vec![NONE; stops] },
+            circle: ArcCircle {
+                walked: Vec::new(),
+                met: vec![NONE; stops],
+            },
         }
     }
 
@@ -94,12 +100,24 @@ impl<'a> PhaseSplitter<'a> {
     }
 
     /// `share` of `whole` parts of the flows, and the rest.
-    fn divide(&mut self, flows: &[GroupFlow], share: u64, whole: u64) -> (Vec<GroupFlow>, Vec<GroupFlow>) {
-        let (share, whole) = if whole == 2 * share { (1, 2) } else { (share, whole) };
+    fn divide(
+        &mut self,
+        flows: &[GroupFlow],
+        share: u64,
+        whole: u64,
+    ) -> (Vec<GroupFlow>, Vec<GroupFlow>) {
+        let (share, whole) = if whole == 2 * share {
+            (1, 2)
+        } else {
+            (share, whole)
+        };
         self.whole = whole;
         self.place(flows, share);
         self.round();
-        let (mut these, mut those) = (Vec::with_capacity(flows.len()), Vec::with_capacity(flows.len()));
+        let (mut these, mut those) = (
+            Vec::with_capacity(flows.len()),
+            Vec::with_capacity(flows.len()),
+        );
         let mut rounded = self.arcs.iter();
         for &flow in flows {
             let (count, part) = cut(flow.count, share, whole);
@@ -109,7 +127,10 @@ impl<'a> PhaseSplitter<'a> {
                 these.push(GroupFlow { count, ..flow });
             }
             if count < flow.count {
-                those.push(GroupFlow { count: flow.count - count, ..flow });
+                those.push(GroupFlow {
+                    count: flow.count - count,
+                    ..flow
+                });
             }
         }
         (these, those)
@@ -124,7 +145,8 @@ impl<'a> PhaseSplitter<'a> {
                 let pair = flow.from as usize * self.groups + flow.to as usize;
                 let ends = self.ends[pair];
                 self.pairs.push(pair);
-                ends.iter().for_each(|&end| self.parts[end as usize] += part);
+                ends.iter()
+                    .for_each(|&end| self.parts[end as usize] += part);
                 self.arc(ends, part);
             }
         }
@@ -140,7 +162,14 @@ impl<'a> PhaseSplitter<'a> {
                     parent => parent as usize + receivers,
                 };
                 self.parts[above] += part;
-                self.arc(if next < sets { [above as u32, next as u32] } else { [next as u32, above as u32] }, part);
+                self.arc(
+                    if next < sets {
+                        [above as u32, next as u32]
+                    } else {
+                        [next as u32, above as u32]
+                    },
+                    part,
+                );
             }
             stop = next + 1;
         }
@@ -163,7 +192,10 @@ impl<'a> PhaseSplitter<'a> {
     fn touched_from(&self, stop: usize) -> Option<usize> {
         let first = (self.touched.get(stop / 64)? >> (stop % 64)) << (stop % 64);
         let rest = self.touched[stop / 64 + 1..].iter().copied();
-        let found = std::iter::once(first).chain(rest).enumerate().find(|(_, bits)| *bits != 0);
+        let found = std::iter::once(first)
+            .chain(rest)
+            .enumerate()
+            .find(|(_, bits)| *bits != 0);
         found.map(|(word, bits)| (stop / 64 + word) * 64 + bits.trailing_zeros() as usize)
     }
 
@@ -221,17 +253,23 @@ impl<'a> PhaseSplitter<'a> {
         Some(end).filter(|&end| end != NONE)
     }
 
-    /// Pushes round the circle that begins at this step, and takes it back out of the walk. Where either way round serves, each is
-    /// taken as often as keeps the expected parts as they are.
+    /// Pushes round the circle that begins at this step, and takes it back out of the walk. Where
+    /// either way round serves, each is taken as often as keeps the expected parts as they are.
     fn push_round(&mut self, begin: usize) {
         let circle = self.circle.walked.split_off(begin);
         let (mut up, mut down) = (self.whole, self.whole);
         for &end in &circle {
             let part = self.arcs[end as usize / 2].part;
-            let (more, less) = if end % 2 == 0 { (self.whole - part, part) } else { (part, self.whole - part) };
+            let (more, less) = if end % 2 == 0 {
+                (self.whole - part, part)
+            } else {
+                (part, self.whole - part)
+            };
             (up, down) = (up.min(more), down.min(less));
         }
-        let flows = circle.iter().filter_map(|&end| Some((*self.pairs.get(end as usize / 2)?, end % 2 == 0)));
+        let flows = circle
+            .iter()
+            .filter_map(|&end| Some((*self.pairs.get(end as usize / 2)?, end % 2 == 0)));
         let rise = match &mut self.balance {
             Some(balance) => balance.is_up(flows, up, down),
             None => self.random.below_wide(up + down) < down,

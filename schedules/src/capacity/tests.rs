@@ -20,10 +20,21 @@ struct WidthSwitch {
 fn tree(switches: &[WidthSwitch]) -> Tree {
     let names: Vec<String> = (0..switches.len()).map(|s| format!("s{s}")).collect();
     let mut text = format!("switches: [{}]\nhosts:\n", names.join(", "));
-    let hosts = switches.iter().enumerate().flat_map(|(s, switch)| switch.hosts.iter().map(move |width| (s, width)));
-    hosts.enumerate().for_each(|(h, (s, width))| writeln!(text, "  n{h}: {{switch: s{s}, rate: {width}G}}").unwrap());
-    let links: Vec<String> =
-        (1..switches.len()).map(|s| format!("{{a: s{s}, b: s{}, rate: {}G}}", switches[s].above, switches[s].width)).collect();
+    let hosts = switches
+        .iter()
+        .enumerate()
+        .flat_map(|(s, switch)| switch.hosts.iter().map(move |width| (s, width)));
+    hosts.enumerate().for_each(|(h, (s, width))| {
+        writeln!(text, "  n{h}: {{switch: s{s}, rate: {width}G}}").unwrap()
+    });
+    let links: Vec<String> = (1..switches.len())
+        .map(|s| {
+            format!(
+                "{{a: s{s}, b: s{}, rate: {}G}}",
+                switches[s].above, switches[s].width
+            )
+        })
+        .collect();
     topology(&format!("{text}links: [{}]\n", links.join(", ")))
 }
 
@@ -36,10 +47,17 @@ fn checked(tree: &Tree, capacities: &EdgeCapacities) -> u64 {
     for messages in &plan {
         used.fill(0);
         for m in messages {
-            assert!(m.src != m.dst && !std::mem::replace(&mut seen[m.src as usize * n + m.dst as usize], true), "{m:?} again");
+            assert!(
+                m.src != m.dst
+                    && !std::mem::replace(&mut seen[m.src as usize * n + m.dst as usize], true),
+                "{m:?} again"
+            );
             tree.path(m.src, m.dst, |edge| used[edge as usize] += 1);
         }
-        assert!((0..tree.edges()).all(|edge| used[edge as usize] <= capacities.width(edge)), "too many on an edge");
+        assert!(
+            (0..tree.edges()).all(|edge| used[edge as usize] <= capacities.width(edge)),
+            "too many on an edge"
+        );
     }
     assert_eq!(seen.iter().filter(|&&seen| seen).count(), n * (n - 1));
     plan.len() as u64
@@ -50,16 +68,27 @@ fn one_of(random: &mut SplitMix64, choice: &[u64]) -> u64 {
 }
 
 fn hosts(random: &mut SplitMix64, most: u64, widths: &[u64]) -> Vec<u64> {
-    (0..random.below_wide(most + 1)).map(|_| one_of(random, widths)).collect()
+    (0..random.below_wide(most + 1))
+        .map(|_| one_of(random, widths))
+        .collect()
 }
 
 /// Leaf switches under a core that may have hosts of its own.
 fn depth_two(random: &mut SplitMix64) -> Tree {
     let widths: &[u64] = [&[1][..], &[1, 10], &[5], &[2, 3]][random.below_wide(4) as usize];
-    let uplinks: &[u64] = [&[1][..], &[1, 2, 4, 10], &[8, 16, 20], &[3, 7]][random.below_wide(4) as usize];
-    let mut switches = vec![WidthSwitch { above: 0, width: 0, hosts: hosts(random, 4, widths) }];
+    let uplinks: &[u64] =
+        [&[1][..], &[1, 2, 4, 10], &[8, 16, 20], &[3, 7]][random.below_wide(4) as usize];
+    let mut switches = vec![WidthSwitch {
+        above: 0,
+        width: 0,
+        hosts: hosts(random, 4, widths),
+    }];
     for _ in 0..1 + random.below_wide(6) {
-        switches.push(WidthSwitch { above: 0, width: one_of(random, uplinks), hosts: hosts(random, 12, widths) });
+        switches.push(WidthSwitch {
+            above: 0,
+            width: one_of(random, uplinks),
+            hosts: hosts(random, 12, widths),
+        });
     }
     switches[0].hosts.push(widths[0]);
     tree(&switches)
@@ -68,22 +97,47 @@ fn depth_two(random: &mut SplitMix64) -> Tree {
 /// Switches below each other anyhow, in rows, or in three regular tiers.
 fn deep(random: &mut SplitMix64) -> Tree {
     let widths: &[u64] = [&[1][..], &[1, 10], &[5]][random.below_wide(3) as usize];
-    let links: &[u64] = [&[1][..], &[1, 2, 3, 4, 10], &[4, 10, 40], &[8, 16, 20]][random.below_wide(4) as usize];
-    let mut switches = vec![WidthSwitch { above: 0, width: 0, hosts: hosts(random, 6, widths) }];
+    let links: &[u64] =
+        [&[1][..], &[1, 2, 3, 4, 10], &[4, 10, 40], &[8, 16, 20]][random.below_wide(4) as usize];
+    let mut switches = vec![WidthSwitch {
+        above: 0,
+        width: 0,
+        hosts: hosts(random, 6, widths),
+    }];
     if random.below_wide(3) == 0 {
-        let (tiers, leaves, each) = (2 + random.below_wide(3), 2 + random.below_wide(3), 2 + random.below_wide(9));
+        let (tiers, leaves, each) = (
+            2 + random.below_wide(3),
+            2 + random.below_wide(3),
+            2 + random.below_wide(9),
+        );
         let (upper, lower) = (one_of(random, links), one_of(random, links));
         for _ in 0..tiers {
             let above = switches.len();
-            switches.push(WidthSwitch { above: 0, width: upper, hosts: Vec::new() });
+            switches.push(WidthSwitch {
+                above: 0,
+                width: upper,
+                hosts: Vec::new(),
+            });
             for _ in 0..leaves {
-                switches.push(WidthSwitch { above, width: lower, hosts: vec![widths[0]; each as usize] });
+                switches.push(WidthSwitch {
+                    above,
+                    width: lower,
+                    hosts: vec![widths[0]; each as usize],
+                });
             }
         }
     } else {
         for s in 1..3 + random.below_wide(8) as usize {
-            let above = if random.below_wide(2) == 0 { s - 1 } else { random.below_wide(s as u64) as usize };
-            switches.push(WidthSwitch { above, width: one_of(random, links), hosts: hosts(random, 10, widths) });
+            let above = if random.below_wide(2) == 0 {
+                s - 1
+            } else {
+                random.below_wide(s as u64) as usize
+            };
+            switches.push(WidthSwitch {
+                above,
+                width: one_of(random, links),
+                hosts: hosts(random, 10, widths),
+            });
         }
     }
     switches[0].hosts.push(widths[0]);
@@ -96,7 +150,10 @@ fn depth_two_always_reaches_the_bound() {
     for _ in 0..TREES {
         let tree = depth_two(&mut random);
         let capacities = EdgeCapacities::of(&tree);
-        assert_eq!(checked(&tree, &capacities), bound(&tree, &capacities).phases);
+        assert_eq!(
+            checked(&tree, &capacities),
+            bound(&tree, &capacities).phases
+        );
     }
 }
 
@@ -107,8 +164,14 @@ fn deeper_trees_come_within_a_hundredth() {
     for i in 0..TREES {
         let tree = deep(&mut random);
         let capacities = EdgeCapacities::of(&tree);
-        let (phases, bound) = (checked(&tree, &capacities), bound(&tree, &capacities).phases);
-        assert!(phases <= bound + (bound / 100).max(1), "{phases} phases, bound {bound}, tree {i}");
+        let (phases, bound) = (
+            checked(&tree, &capacities),
+            bound(&tree, &capacities).phases,
+        );
+        assert!(
+            phases <= bound + (bound / 100).max(1),
+            "{phases} phases, bound {bound}, tree {i}"
+        );
         (sum, bounds) = (sum + phases, bounds + bound);
     }
     assert!(sum * 1000 <= bounds * 1001, "{sum} phases, bounds {bounds}");
@@ -116,22 +179,57 @@ fn deeper_trees_come_within_a_hundredth() {
 
 #[test]
 fn faster_trunks_save_nine_phases_of_ten() {
-    let leaf = |above| WidthSwitch { above, width: 10, hosts: vec![1; 24] };
-    let tree = tree(&[WidthSwitch { above: 0, width: 0, hosts: Vec::new() }, leaf(0), leaf(0), leaf(0), leaf(0)]);
+    let leaf = |above| WidthSwitch {
+        above,
+        width: 10,
+        hosts: vec![1; 24],
+    };
+    let tree = tree(&[
+        WidthSwitch {
+            above: 0,
+            width: 0,
+            hosts: Vec::new(),
+        },
+        leaf(0),
+        leaf(0),
+        leaf(0),
+        leaf(0),
+    ]);
     assert_eq!(bound(&tree, &EdgeCapacities::unit(&tree)).phases, 1728);
     assert_eq!(checked(&tree, &EdgeCapacities::of(&tree)), 173);
 }
 
 #[test]
 fn trunks_of_one_message_under_wider_ones_reach_the_bound() {
-    let mut switches = vec![WidthSwitch { above: 0, width: 0, hosts: vec![2; 3] }];
+    let mut switches = vec![WidthSwitch {
+        above: 0,
+        width: 0,
+        hosts: vec![2; 3],
+    }];
     for _ in 0..3 {
         let above = switches.len();
-        switches.push(WidthSwitch { above: 0, width: 1, hosts: Vec::new() });
-        (0..2).for_each(|_| switches.push(WidthSwitch { above, width: 1, hosts: vec![2; 10] }));
+        switches.push(WidthSwitch {
+            above: 0,
+            width: 1,
+            hosts: Vec::new(),
+        });
+        (0..2).for_each(|_| {
+            switches.push(WidthSwitch {
+                above,
+                width: 1,
+                hosts: vec![2; 10],
+            })
+        });
     }
-    switches.push(WidthSwitch { above: 0, width: 40, hosts: vec![2; 4] });
+    switches.push(WidthSwitch {
+        above: 0,
+        width: 40,
+        hosts: vec![2; 4],
+    });
     let tree = tree(&switches);
     let capacities = EdgeCapacities::of(&tree);
-    assert_eq!((checked(&tree, &capacities), capacities.are_unit()), (bound(&tree, &capacities).phases, false));
+    assert_eq!(
+        (checked(&tree, &capacities), capacities.are_unit()),
+        (bound(&tree, &capacities).phases, false)
+    );
 }

@@ -49,12 +49,19 @@ struct TransferJson<Name> {
 pub fn write_lg(plan: &LgSchedule) -> String {
     let name = |h: u32| plan.hosts[h as usize].as_str();
     fn cluster<'a>(c: &'a HostCluster, name: impl Fn(u32) -> &'a str) -> ClusterJson<&'a str> {
-        ClusterJson { name: &c.name, hosts: c.hosts.iter().map(|&h| name(h)).collect() }
+        ClusterJson {
+            name: &c.name,
+            hosts: c.hosts.iter().map(|&h| name(h)).collect(),
+        }
     }
     let transfer = |t: &Transfer| TransferJson {
         from: name(t.from),
         to: name(t.to),
-        blocks: t.blocks.iter().map(|b| (name(b.src), name(b.dst))).collect(),
+        blocks: t
+            .blocks
+            .iter()
+            .map(|b| (name(b.src), name(b.dst)))
+            .collect(),
     };
     let bound = &plan.bound;
     line(&LgJson {
@@ -69,7 +76,11 @@ pub fn write_lg(plan: &LgSchedule) -> String {
             capacity: bound.capacity,
             messages: plan.messages,
         },
-        steps: plan.steps.iter().map(|step| step.iter().map(transfer).collect()).collect(),
+        steps: plan
+            .steps
+            .iter()
+            .map(|step| step.iter().map(transfer).collect())
+            .collect(),
     })
 }
 
@@ -83,22 +94,71 @@ pub fn read_lg(text: &[u8]) -> Result<LgSchedule, JsonError> {
     known("algorithm", &json.algorithm, LG)?;
     let numbers = HostNumbers::new(&json.hosts, MAX_HOSTS)?;
     if json.clusters.len() > json.hosts.len() {
-        return refuse(format!("{} clusters of {} hosts; every cluster has one at least", json.clusters.len(), json.hosts.len()));
+        return refuse(format!(
+            "{} clusters of {} hosts; every cluster has one at least",
+            json.clusters.len(),
+            json.hosts.len()
+        ));
     }
     let cluster = |c: &ClusterJson<String>| {
-        let hosts = c.hosts.iter().map(|h| numbers.of(h)).collect::<Result<Vec<u32>, JsonError>>()?;
-        Ok(HostCluster { name: c.name.clone(), hosts })
+        let hosts = c
+            .hosts
+            .iter()
+            .map(|h| numbers.of(h))
+            .collect::<Result<Vec<u32>, JsonError>>()?;
+        Ok(HostCluster {
+            name: c.name.clone(),
+            hosts,
+        })
     };
-    let clusters = json.clusters.iter().map(cluster).collect::<Result<Vec<HostCluster>, JsonError>>()?;
-    let block = |(src, dst): &(String, String)| Ok(Message { src: numbers.of(src)?, dst: numbers.of(dst)? });
+    let clusters = json
+        .clusters
+        .iter()
+        .map(cluster)
+        .collect::<Result<Vec<HostCluster>, JsonError>>()?;
+    let block = |(src, dst): &(String, String)| {
+        Ok(Message {
+            src: numbers.of(src)?,
+            dst: numbers.of(dst)?,
+        })
+    };
     let transfer = |t: &TransferJson<String>| {
-        let blocks = t.blocks.iter().map(block).collect::<Result<Vec<Message>, JsonError>>()?;
-        Ok(Transfer { from: numbers.of(&t.from)?, to: numbers.of(&t.to)?, blocks })
+        let blocks = t
+            .blocks
+            .iter()
+            .map(block)
+            .collect::<Result<Vec<Message>, JsonError>>()?;
+        Ok(Transfer {
+            from: numbers.of(&t.from)?,
+            to: numbers.of(&t.to)?,
+            blocks,
+        })
     };
-    let steps = json.steps.iter().map(|step| step.iter().map(transfer).collect()).collect::<Result<Vec<Vec<Transfer>>, JsonError>>()?;
-    let BackboneJson { phases, edge, load, capacity, messages } = json.bound;
+    let steps = json
+        .steps
+        .iter()
+        .map(|step| step.iter().map(transfer).collect())
+        .collect::<Result<Vec<Vec<Transfer>>, JsonError>>()?;
+    let BackboneJson {
+        phases,
+        edge,
+        load,
+        capacity,
+        messages,
+    } = json.bound;
     drop(numbers);
-    Ok(LgSchedule { hosts: json.hosts, clusters, bound: PhaseBound { phases, edge, load, capacity }, messages, steps })
+    Ok(LgSchedule {
+        hosts: json.hosts,
+        clusters,
+        bound: PhaseBound {
+            phases,
+            edge,
+            load,
+            capacity,
+        },
+        messages,
+        steps,
+    })
 }
 
 #[cfg(test)]
@@ -128,14 +188,23 @@ mod tests {
     fn refuses_foreign_files_with_the_reason() {
         let tree = star(&[2, 1]);
         let good = write_lg(&lg::plan(&tree, &runs(&tree, &[2, 1]), None));
-        let err = |from: &str, to: &str| read_lg(good.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+        let err = |from: &str, to: &str| {
+            read_lg(good.replacen(from, to, 1).as_bytes())
+                .unwrap_err()
+                .to_string()
+        };
         assert!(err("\"lg\"", "\"aapc\"").contains("algorithm \"aapc\": expected lg"));
-        assert!(err("\"from\":\"n0\"", "\"from\":\"n7\"").contains("\"n7\" is used but not listed"));
+        assert!(
+            err("\"from\":\"n0\"", "\"from\":\"n7\"").contains("\"n7\" is used but not listed")
+        );
         assert!(err("[[\"n0\"", "[[\"n8\"").contains("\"n8\" is used but not listed"));
         assert!(err("\"hosts\":[\"n2\"]", "\"hosts\":[\"n9\"]").contains("\"n9\""));
         assert!(err("\"messages\"", "\"message\"").contains("message"));
         let empty = "{\"name\":\"c\",\"hosts\":[]},".repeat(3);
-        assert!(err("\"clusters\":[", &format!("\"clusters\":[{empty}")).contains("5 clusters of 3 hosts"));
+        assert!(
+            err("\"clusters\":[", &format!("\"clusters\":[{empty}"))
+                .contains("5 clusters of 3 hosts")
+        );
     }
 
     proptest! {

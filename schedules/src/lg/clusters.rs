@@ -1,11 +1,11 @@
 //! Which hosts form a cluster, and which edges belong to it.
 //!
-//! Source: lg-2008 section 2: clusters whose own networks are faster than the backbone between them.
-//! Input: a tree and a partition of its hosts.
-//! Guarantee: every host is in one cluster, and no edge is inside two: an edge is inside a cluster if it lies on a path between
-//! two of its hosts. All other edges are the backbone, and each separates whole clusters from whole clusters.
-//! Cost: O(clusters of two hosts or more * nodes).
-//! Deviations: the papers have two clusters, each with a network of its own, and leave the partition to the user.
+//! Source: lg-2008 section 2: clusters whose own networks are faster than the backbone between
+//! them. Input: a tree and a partition of its hosts. Guarantee: every host is in one cluster, and
+//! no edge is inside two: an edge is inside a cluster if it lies on a path between two of its
+//! hosts. All other edges are the backbone, and each separates whole clusters from whole clusters.
+//! Cost: O(clusters of two hosts or more * nodes). Deviations: the papers have two clusters, each
+//! with a network of its own, and leave the partition to the user.
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, TopologyFile};
 
@@ -32,7 +32,8 @@ pub struct ClusterPartition {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterError {
     /// Hosts that are in no cluster, by name.
-    #[error("{} in no cluster; lg must know where each host is: add them to `clusters`, or leave them out of `--hosts`", listed(.0))]
+    #[error("{} in no cluster; lg must know where each host is: add them to `clusters`, or leave \
+             them out of `--hosts`", listed(.0))]
     Outside(Vec<String>),
     /// A host that is in two clusters.
     #[error("host \"{host}\" is in cluster \"{first}\" and in \"{second}\"; each host is in one")]
@@ -46,7 +47,8 @@ pub enum ClusterError {
     },
     /// Two clusters that share an edge.
     #[error(
-        "link {}-{} is inside cluster \"{first}\" and inside \"{second}\"; their local exchanges would collide there: group hosts by the switches they hang on",
+        "link {}-{} is inside cluster \"{first}\" and inside \"{second}\"; their local exchanges \
+         would collide there: group hosts by the switches they hang on",
         .link.0, .link.1
     )]
     Shared {
@@ -61,7 +63,12 @@ pub enum ClusterError {
 
 fn listed(hosts: &[String]) -> String {
     const SHOWN: usize = 8;
-    let names = hosts.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let names = hosts
+        .iter()
+        .take(SHOWN)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     match hosts.len() {
         1 => format!("host {names} is"),
         n if n <= SHOWN => format!("hosts {names} are"),
@@ -78,7 +85,8 @@ impl ClusterPartition {
     /// # Panics
     /// If a host number is beyond the tree's hosts.
     pub fn new(tree: &Tree, groups: Vec<HostCluster>) -> Result<ClusterPartition, ClusterError> {
-        let mut list: Vec<HostCluster> = groups.into_iter().filter(|c| !c.hosts.is_empty()).collect();
+        let mut list: Vec<HostCluster> =
+            groups.into_iter().filter(|c| !c.hosts.is_empty()).collect();
         let mut of: Vec<Option<u32>> = vec![None; tree.hosts() as usize];
         for (cluster, number) in list.iter_mut().zip(0..) {
             cluster.hosts.sort_unstable();
@@ -89,16 +97,23 @@ impl ClusterPartition {
                 }
             }
         }
-        let outside: Vec<String> = (0..tree.hosts()).filter(|&h| of[h as usize].is_none()).map(|h| tree.name(h).to_owned()).collect();
+        let outside: Vec<String> = (0..tree.hosts())
+            .filter(|&h| of[h as usize].is_none())
+            .map(|h| tree.name(h).to_owned())
+            .collect();
         if !outside.is_empty() {
             return Err(ClusterError::Outside(outside));
         }
         let inside = edges_inside(tree, &list)?;
-        Ok(ClusterPartition { of: of.into_iter().flatten().collect(), list, inside })
+        Ok(ClusterPartition {
+            of: of.into_iter().flatten().collect(),
+            list,
+            inside,
+        })
     }
 
-    /// The clusters that a topology file declares, of the hosts that take part; all ranks of a host are in its cluster. Where the
-    /// file declares none: those [`ClusterPartition::found`].
+    /// The clusters that a topology file declares, of the hosts that take part; all ranks of a host
+    /// are in its cluster. Where the file declares none: those [`ClusterPartition::found`].
     ///
     /// # Errors
     /// See [`ClusterError`].
@@ -108,17 +123,27 @@ impl ClusterPartition {
         }
         let host = |h: &NodeNumber| tree.name(*h).split(':').next().unwrap_or_default();
         let group = |(name, members): (&String, &Vec<String>)| {
-            let members: std::collections::HashSet<&str> = members.iter().map(String::as_str).collect();
-            HostCluster { name: name.clone(), hosts: (0..tree.hosts()).filter(|h| members.contains(host(h))).collect() }
+            let members: std::collections::HashSet<&str> =
+                members.iter().map(String::as_str).collect();
+            HostCluster {
+                name: name.clone(),
+                hosts: (0..tree.hosts())
+                    .filter(|h| members.contains(host(h)))
+                    .collect(),
+            }
         };
         ClusterPartition::new(tree, file.clusters.iter().map(group).collect())
     }
 
-    /// The parts that remain when every link slower than all links of hosts is cut: what is slower than a host is worth less
-    /// traffic. One cluster where there is no such link. A slow network tells so by its rate alone; one that is only far away
-    /// must be declared.
+    /// The parts that remain when every link slower than all links of hosts is cut: what is slower
+    /// than a host is worth less traffic. One cluster where there is no such link. A slow network
+    /// tells so by its rate alone; one that is only far away must be declared.
     pub fn found(tree: &Tree) -> ClusterPartition {
-        let slowest = (0..tree.hosts()).filter(|&h| tree.parent(h).is_some()).map(|h| tree.rate(h)).min().unwrap_or(BitsPerSec(0));
+        let slowest = (0..tree.hosts())
+            .filter(|&h| tree.parent(h).is_some())
+            .map(|h| tree.rate(h))
+            .min()
+            .unwrap_or(BitsPerSec(0));
         let mut part: Vec<NodeNumber> = (0..tree.nodes()).collect();
         for &v in tree.top_down() {
             if let Some(parent) = tree.parent(v).filter(|_| tree.rate(v) >= slowest) {
@@ -130,11 +155,19 @@ impl ClusterPartition {
             let top = part[host as usize];
             match list.iter_mut().find(|(known, _)| *known == top) {
                 Some((_, cluster)) => cluster.hosts.push(host),
-                None => list.push((top, HostCluster { name: format!("at-{}", tree.name(top)), hosts: vec![host] })),
+                None => list.push((
+                    top,
+                    HostCluster {
+                        name: format!("at-{}", tree.name(top)),
+                        hosts: vec![host],
+                    },
+                )),
             }
         }
         let list = list.into_iter().map(|(_, cluster)| cluster).collect();
-        ClusterPartition::new(tree, list).unwrap_or_else(|e| unreachable!("connected parts are a partition without common edges: {e}"))
+        ClusterPartition::new(tree, list).unwrap_or_else(|e| {
+            unreachable!("connected parts are a partition without common edges: {e}")
+        })
     }
 
     /// The clusters in their order.
@@ -155,10 +188,15 @@ impl ClusterPartition {
 
 fn twice(tree: &Tree, list: &[HostCluster], host: NodeNumber, clusters: [u32; 2]) -> ClusterError {
     let [first, second] = clusters.map(|c| list[c as usize].name.clone());
-    ClusterError::Twice { host: tree.name(host).to_owned(), first, second }
+    ClusterError::Twice {
+        host: tree.name(host).to_owned(),
+        first,
+        second,
+    }
 }
 
-/// A node's edge upwards is inside a cluster if some but not all of the cluster's hosts are below the node.
+/// A node's edge upwards is inside a cluster if some but not all of the cluster's hosts are below
+/// the node.
 fn edges_inside(tree: &Tree, list: &[HostCluster]) -> Result<Vec<Option<u32>>, ClusterError> {
     let mut inside: Vec<Option<u32>> = vec![None; tree.nodes() as usize];
     let mut below = vec![0u32; tree.nodes() as usize];
@@ -166,14 +204,20 @@ fn edges_inside(tree: &Tree, list: &[HostCluster]) -> Result<Vec<Option<u32>>, C
         below.fill(0);
         cluster.hosts.iter().for_each(|&h| below[h as usize] = 1);
         for &v in tree.top_down().iter().rev() {
-            let Some(parent) = tree.parent(v) else { continue };
+            let Some(parent) = tree.parent(v) else {
+                continue;
+            };
             below[parent as usize] += below[v as usize];
             if !(1..cluster.hosts.len() as u32).contains(&below[v as usize]) {
                 continue;
             }
             if let Some(first) = inside[v as usize].replace(number) {
                 let [first, second] = [first, number].map(|c| list[c as usize].name.clone());
-                return Err(ClusterError::Shared { link: (tree.name(v).to_owned(), tree.name(parent).to_owned()), first, second });
+                return Err(ClusterError::Shared {
+                    link: (tree.name(v).to_owned(), tree.name(parent).to_owned()),
+                    first,
+                    second,
+                });
             }
         }
     }
@@ -188,7 +232,11 @@ mod tests {
     fn declared(text: &str, hosts: &[&str]) -> Result<ClusterPartition, ClusterError> {
         let file = TopologyFile::parse("test", text).unwrap();
         let tree = file.tree().unwrap();
-        let tree = if hosts.is_empty() { tree } else { inventory::ranks::tree(&tree, hosts).unwrap() };
+        let tree = if hosts.is_empty() {
+            tree
+        } else {
+            inventory::ranks::tree(&tree, hosts).unwrap()
+        };
         ClusterPartition::of(&tree, &file)
     }
 
@@ -199,44 +247,93 @@ clusters: {west: [x, w], east: [y, z]}";
 
     #[test]
     fn hosts_are_grouped_as_declared_also_the_ranks_of_a_subset() {
-        let hosts = |c: &ClusterPartition| c.list().iter().map(|c| (c.name.clone(), c.hosts.clone())).collect::<Vec<_>>();
-        assert_eq!(hosts(&declared(TWO, &[]).unwrap()), [("west".into(), vec![0, 1]), ("east".into(), vec![2, 3])]);
+        let hosts = |c: &ClusterPartition| {
+            c.list()
+                .iter()
+                .map(|c| (c.name.clone(), c.hosts.clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            hosts(&declared(TWO, &[]).unwrap()),
+            [("west".into(), vec![0, 1]), ("east".into(), vec![2, 3])]
+        );
         let ranks = declared(TWO, &["z", "x:1", "x:0"]).unwrap();
-        assert_eq!(hosts(&ranks), [("west".into(), vec![1, 2]), ("east".into(), vec![0])]);
-        assert_eq!(hosts(&declared(TWO, &["y"]).unwrap()), [("east".into(), vec![0])]);
+        assert_eq!(
+            hosts(&ranks),
+            [("west".into(), vec![1, 2]), ("east".into(), vec![0])]
+        );
+        assert_eq!(
+            hosts(&declared(TWO, &["y"]).unwrap()),
+            [("east".into(), vec![0])]
+        );
     }
 
     #[test]
     fn edges_between_hosts_of_a_cluster_are_inside_it() {
         let tree = topology(TWO);
         let clusters = declared(TWO, &[]).unwrap();
-        let mut inside: Vec<(&str, u32)> = (0..tree.nodes()).filter_map(|v| clusters.inside(2 * v).map(|c| (tree.name(v), c))).collect();
+        let mut inside: Vec<(&str, u32)> = (0..tree.nodes())
+            .filter_map(|v| clusters.inside(2 * v).map(|c| (tree.name(v), c)))
+            .collect();
         inside.sort_unstable();
-        assert_eq!(inside, [("w", 0), ("x", 0), ("y", 1), ("z", 1)], "the link a-b is the backbone");
+        assert_eq!(
+            inside,
+            [("w", 0), ("x", 0), ("y", 1), ("z", 1)],
+            "the link a-b is the backbone"
+        );
         assert_eq!(clusters.of_host(3), 1);
     }
 
     #[test]
     fn groups_that_are_no_clusters_are_refused_by_name() {
-        let err = |clusters: &str| declared(&TWO.replace("{west: [x, w], east: [y, z]}", clusters), &[]).unwrap_err().to_string();
+        let err = |clusters: &str| {
+            declared(&TWO.replace("{west: [x, w], east: [y, z]}", clusters), &[])
+                .unwrap_err()
+                .to_string()
+        };
         assert!(err("{west: [x, w], east: [y]}").starts_with("host z is in no cluster;"));
         assert!(err("{west: [x]}").starts_with("hosts w, y, z are in no cluster;"));
         let crossed = err("{odd: [w, y], even: [x, z]}");
-        assert!(crossed.contains("link b-a is inside cluster \"odd\" and inside \"even\""), "{crossed}");
+        assert!(
+            crossed.contains("link b-a is inside cluster \"odd\" and inside \"even\""),
+            "{crossed}"
+        );
         let tree = topology(TWO);
-        let group = |name: &str, hosts: &[u32]| HostCluster { name: name.to_owned(), hosts: hosts.to_vec() };
-        let twice = ClusterPartition::new(&tree, vec![group("a", &[0, 1, 2]), group("b", &[2, 3])]).unwrap_err();
-        assert!(twice.to_string().starts_with("host \"y\" is in cluster \"a\" and in \"b\""), "{twice}");
-        let many = ClusterPartition::new(&star(&[12]), vec![group("a", &[0])]).unwrap_err().to_string();
+        let group = |name: &str, hosts: &[u32]| HostCluster {
+            name: name.to_owned(),
+            hosts: hosts.to_vec(),
+        };
+        let twice = ClusterPartition::new(&tree, vec![group("a", &[0, 1, 2]), group("b", &[2, 3])])
+            .unwrap_err();
+        assert!(
+            twice
+                .to_string()
+                .starts_with("host \"y\" is in cluster \"a\" and in \"b\""),
+            "{twice}"
+        );
+        let many = ClusterPartition::new(&star(&[12]), vec![group("a", &[0])])
+            .unwrap_err()
+            .to_string();
         assert!(many.contains("n7, n8 and 3 more"), "{many}");
     }
 
     #[test]
     fn without_a_declaration_slow_links_part_clusters() {
-        let text =
-            |rate| TWO.replace("{a: a, b: b}", &format!("{{a: a, b: b, rate: {rate}}}")).split("clusters").next().unwrap().to_owned();
+        let text = |rate| {
+            TWO.replace("{a: a, b: b}", &format!("{{a: a, b: b, rate: {rate}}}"))
+                .split("clusters")
+                .next()
+                .unwrap()
+                .to_owned()
+        };
         let slow = declared(&text("100M"), &[]).unwrap();
-        assert_eq!(slow.list().iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["at-a", "at-b"]);
+        assert_eq!(
+            slow.list()
+                .iter()
+                .map(|c| c.name.as_str())
+                .collect::<Vec<_>>(),
+            ["at-a", "at-b"]
+        );
         for rate in ["1G", "10G"] {
             assert_eq!(declared(&text(rate), &[]).unwrap().list().len(), 1);
         }

@@ -1,15 +1,16 @@
-//! LG (Local Group): an all-to-all among clusters that sends few and large messages over the links between them.
+//! LG (Local Group): an all-to-all among clusters that sends few and large messages over the links
+//! between them.
 //!
-//! Source: lg-2008; contention-signature-alltoall section VI.B.
-//! Input: a tree and a partition of its hosts into clusters ([`ClusterPartition`]).
-//! Guarantee: every block reaches its destination and crosses between clusters once; `max(nX, nY)` messages go from cluster X to
-//! cluster Y; inside clusters no two messages of a step collide.
-//! Cost: O(blocks), that of each cluster's own schedule, and that of ordering the messages between them (`backbone.rs`).
-//! Deviations:
-//! - Any number of clusters, one included (then it is that cluster's own schedule), and of any size. `proxies.rs` names what is
-//!   wrong in the printed algorithm.
-//! - The local phase follows each cluster's own contention-free schedule: the message from a host to another in the same
-//!   cluster carries its block along with all blocks the other one is proxy for.
+//! Source: lg-2008; contention-signature-alltoall section VI.B. Input: a tree and a partition of
+//! its hosts into clusters ([`ClusterPartition`]). Guarantee: every block reaches its destination
+//! and crosses between clusters once; `max(nX, nY)` messages go from cluster X to cluster Y; inside
+//! clusters no two messages of a step collide. Cost: O(blocks), that of each cluster's own
+//! schedule, and that of ordering the messages between them (`backbone.rs`). Deviations:
+//! - Any number of clusters, one included (then it is that cluster's own schedule), and of any
+//!   size. `proxies.rs` names what is wrong in the printed algorithm.
+//! - The local phase follows each cluster's own contention-free schedule: the message from a host
+//!   to another in the same cluster carries its block along with all blocks the other one is proxy
+//!   for.
 mod backbone;
 mod clusters;
 mod proxies;
@@ -37,12 +38,14 @@ pub struct LgSchedule {
     pub hosts: Vec<String>,
     /// Which of them form a cluster.
     pub clusters: Vec<HostCluster>,
-    /// The backbone edge that has most to carry for its rate: no algorithm moves fewer blocks over it. With one cluster, or one
-    /// host, nothing crosses: load 0, and both ends are the first host.
+    /// The backbone edge that has most to carry for its rate: no algorithm moves fewer blocks over
+    /// it. With one cluster, or one host, nothing crosses: load 0, and both ends are the first
+    /// host.
     pub bound: PhaseBound,
     /// In how many messages its load crosses that edge.
     pub messages: u64,
-    /// One after the other: a host sends what it holds when the step begins. First those within clusters, then those between.
+    /// One after the other: a host sends what it holds when the step begins. First those within
+    /// clusters, then those between.
     pub steps: Vec<Vec<Transfer>>,
 }
 
@@ -57,21 +60,38 @@ pub struct Transfer {
     pub blocks: Vec<Message>,
 }
 
-/// Plans the all-to-all among the tree's hosts, all blocks of one size. `at_once` limits the messages that each directed edge
-/// between clusters carries in a step; `None` as in the paper: no limit.
+/// Plans the all-to-all among the tree's hosts, all blocks of one size. `at_once` limits the
+/// messages that each directed edge between clusters carries in a step; `None` as in the paper: no
+/// limit.
 pub fn plan(tree: &Tree, clusters: &ClusterPartition, at_once: Option<u64>) -> LgSchedule {
     let abroad = proxies::messages(clusters);
     let (bound, messages) = bottleneck(tree, clusters, &abroad);
     let mut steps = local_steps(tree, clusters, &abroad);
     steps.extend(backbone::steps(tree, clusters, abroad, at_once));
-    LgSchedule { hosts: tree.host_names().to_vec(), clusters: clusters.list().to_vec(), bound, messages, steps }
+    LgSchedule {
+        hosts: tree.host_names().to_vec(),
+        clusters: clusters.list().to_vec(),
+        bound,
+        messages,
+        steps,
+    }
 }
 
-/// Every cluster's own all-to-all, all at the same time, with the blocks for each receiver to pass on.
-fn local_steps(tree: &Tree, clusters: &ClusterPartition, abroad: &[Transfer]) -> Vec<Vec<Transfer>> {
+/// Every cluster's own all-to-all, all at the same time, with the blocks for each receiver to pass
+/// on.
+fn local_steps(
+    tree: &Tree,
+    clusters: &ClusterPartition,
+    abroad: &[Transfer],
+) -> Vec<Vec<Transfer>> {
     let mut to_pass_on: HashMap<(NodeNumber, NodeNumber), Vec<Message>> = HashMap::new();
     for message in abroad {
-        message.blocks.iter().for_each(|b| to_pass_on.entry((b.src, message.from)).or_default().push(*b));
+        message.blocks.iter().for_each(|b| {
+            to_pass_on
+                .entry((b.src, message.from))
+                .or_default()
+                .push(*b)
+        });
     }
     let mut steps: Vec<Vec<Transfer>> = Vec::new();
     for cluster in clusters.list().iter().filter(|c| c.hosts.len() > 1) {
@@ -93,7 +113,9 @@ fn local_steps(tree: &Tree, clusters: &ClusterPartition, abroad: &[Transfer]) ->
 /// The phases of a cluster's all-to-all; hosts are numbered as in `cluster.hosts`.
 fn own_phases(tree: &Tree, cluster: &HostCluster) -> Vec<Vec<Message>> {
     let names: Vec<&str> = cluster.hosts.iter().map(|&h| tree.name(h)).collect();
-    let own = tree.restrict(&names).unwrap_or_else(|e| unreachable!("a cluster's hosts are hosts of the tree, each once: {e}"));
+    let own = tree.restrict(&names).unwrap_or_else(|e| {
+        unreachable!("a cluster's hosts are hosts of the tree, each once: {e}")
+    });
     alltoall::plan(&own, SyncKind::None).phases
 }
 
@@ -107,13 +129,37 @@ fn bottleneck(tree: &Tree, clusters: &ClusterPartition, abroad: &[Transfer]) -> 
             (*blocks, *messages) = (*blocks + message.blocks.len() as u64, *messages + 1);
         });
     }
-    let phases = |edge: &EdgeNumber| load[*edge as usize].0.div_ceil(capacities.width(*edge).max(1));
-    let between = (0..tree.edges()).filter(|&edge| clusters.inside(edge).is_none() && load[edge as usize].0 > 0);
-    let most = between.rev().max_by_key(phases).and_then(|edge| Some((edge, tree.ends(edge)?)));
+    let phases = |edge: &EdgeNumber| {
+        load[*edge as usize]
+            .0
+            .div_ceil(capacities.width(*edge).max(1))
+    };
+    let between = (0..tree.edges())
+        .filter(|&edge| clusters.inside(edge).is_none() && load[edge as usize].0 > 0);
+    let most = between
+        .rev()
+        .max_by_key(phases)
+        .and_then(|edge| Some((edge, tree.ends(edge)?)));
     let name = |v: NodeNumber| tree.name(v).to_owned();
     let Some((edge, (from, to))) = most else {
-        return (PhaseBound { phases: 0, edge: (name(0), name(0)), load: 0, capacity: 1 }, 0);
+        return (
+            PhaseBound {
+                phases: 0,
+                edge: (name(0), name(0)),
+                load: 0,
+                capacity: 1,
+            },
+            0,
+        );
     };
     let (blocks, messages) = load[edge as usize];
-    (PhaseBound { phases: phases(&edge), edge: (name(from), name(to)), load: blocks, capacity: capacities.width(edge) }, messages)
+    (
+        PhaseBound {
+            phases: phases(&edge),
+            edge: (name(from), name(to)),
+            load: blocks,
+            capacity: capacities.width(edge),
+        },
+        messages,
+    )
 }

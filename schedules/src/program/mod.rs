@@ -1,17 +1,17 @@
-//! Schedules as programs: a C file with an MPI_Alltoall or MPI_Allgather customized for one topology, which needs MPI and
-//! nothing of heddle.
+//! Schedules as programs: a C file with an MPI_Alltoall or MPI_Allgather customized for one
+//! topology, which needs MPI and nothing of heddle.
 //!
-//! Source: aapc-2007 section 6 (automatic routine generator) and Table 5 (its schemes).
-//! Input: a plan.
-//! Guarantee: the same phases, messages and tokens as the plan's, on communicators whose ranks are the plan's hosts, found by
-//! processor name; on all others the MPI library's own routine. Foreign names cannot leave their string or comment.
-//! Cost: O(messages + tokens) time and text.
-//! Deviations:
-//! - The paper's routines are unrolled, one branch a machine. Here each host has a table of steps, 6 bytes each in the
-//!   running program, and one routine carries them out.
-//! - The paper does not say how long a dummy is. Here it is as long as a block, so that an idle host takes as long as a
-//!   busy one, and a host ends each phase, receiving included, before the next. In all other schemes only sending keeps to the order
-//!   of phases; receives are posted ahead.
+//! Source: aapc-2007 section 6 (automatic routine generator) and Table 5 (its schemes). Input: a
+//! plan. Guarantee: the same phases, messages and tokens as the plan's, on communicators whose
+//! ranks are the plan's hosts, found by processor name; on all others the MPI library's own
+//! routine. Foreign names cannot leave their string or comment. Cost: O(messages + tokens) time and
+//! text. Deviations:
+//! - The paper's routines are unrolled, one branch a machine. Here each host has a table of steps,
+//!   6 bytes each in the running program, and one routine carries them out.
+//! - The paper does not say how long a dummy is. Here it is as long as a block, so that an idle
+//!   host takes as long as a busy one, and a host ends each phase, receiving included, before the
+//!   next. In all other schemes only sending keeps to the order of phases; receives are posted
+//!   ahead.
 mod c_text;
 mod steps;
 #[cfg(test)]
@@ -34,18 +34,47 @@ const ALLGATHER: &str = include_str!("allgather.c");
 
 /// A C file with MPI_Alltoall by `plan`; `tree` is what it was planned on.
 ///
-/// On a star of 300 hosts it has 35 bytes of text a message and 20 a token; in the running program those are 23 and 12.
+/// On a star of 300 hosts it has 35 bytes of text a message and 20 a token; in the running program
+/// those are 23 and 12.
 pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> String {
     let scheme = plan.scheme;
-    let fillers = if scheme.mechanism() == SyncMechanism::Dummy { dummies(tree, &plan.phases) } else { Vec::new() };
+    let fillers = if scheme.mechanism() == SyncMechanism::Dummy {
+        dummies(tree, &plan.phases)
+    } else {
+        Vec::new()
+    };
     let steps = steps::of(plan, &fillers);
-    let barriers = (0..plan.phases.len()).filter(|&phase| scheme.barrier_before(phase)).count();
-    let PhaseBound { phases, edge: (from, to), load, capacity } = &plan.bound;
+    let barriers = (0..plan.phases.len())
+        .filter(|&phase| scheme.barrier_before(phase))
+        .count();
+    let PhaseBound {
+        phases,
+        edge: (from, to),
+        load,
+        capacity,
+    } = &plan.bound;
     let facts = [
         ("Algorithm", plan.algorithm.to_string()),
-        ("Schedule", format!("{} phases, {} messages", plan.phases.len(), plan.messages())),
-        ("Bound", format!("{phases} phases: {} -> {} carries {load} messages, {capacity} at once", comment(from), comment(to))),
-        ("Sync", format!("{scheme}: {} tokens, {barriers} barriers, {} fillers", plan.syncs.len(), fillers.len())),
+        (
+            "Schedule",
+            format!("{} phases, {} messages", plan.phases.len(), plan.messages()),
+        ),
+        (
+            "Bound",
+            format!(
+                "{phases} phases: {} -> {} carries {load} messages, {capacity} at once",
+                comment(from),
+                comment(to)
+            ),
+        ),
+        (
+            "Sync",
+            format!(
+                "{scheme}: {} tokens, {barriers} barriers, {} fillers",
+                plan.syncs.len(),
+                fillers.len()
+            ),
+        ),
     ];
     let mut text = head("Alltoall", &plan.hosts, &facts);
     write_hosts(&mut text, &plan.hosts);
@@ -57,13 +86,31 @@ pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> String {
 pub fn allgather(plan: &AllgatherSchedule) -> String {
     let facts = [
         ("Algorithm", plan.algorithm.to_string()),
-        ("Ring", format!("{} switches between neighbours at most", plan.longest_path)),
-        ("Contention", if plan.contention_free { "none: no link carries two messages in one direction" } else { "possible" }.to_owned()),
+        (
+            "Ring",
+            format!("{} switches between neighbours at most", plan.longest_path),
+        ),
+        (
+            "Contention",
+            if plan.contention_free {
+                "none: no link carries two messages in one direction"
+            } else {
+                "possible"
+            }
+            .to_owned(),
+        ),
     ];
     let mut text = head("Allgather", &plan.hosts, &facts);
     write_hosts(&mut text, &plan.hosts);
-    let ring: Vec<String> = if plan.ring.is_empty() { vec!["0".to_owned()] } else { plan.ring.iter().map(u32::to_string).collect() };
-    text.push_str("\n/* Each sends to the next, the last to the first. */\nstatic const int ring[HOSTS] = {\n");
+    let ring: Vec<String> = if plan.ring.is_empty() {
+        vec!["0".to_owned()]
+    } else {
+        plan.ring.iter().map(u32::to_string).collect()
+    };
+    text.push_str(
+        "\n/* Each sends to the next, the last to the first. */\nstatic const int \
+                   ring[HOSTS] = {\n",
+    );
     for row in ring.chunks(20) {
         put(&mut text, format_args!("    {},\n", row.join(", ")));
     }
@@ -76,7 +123,8 @@ fn put(text: &mut String, arguments: std::fmt::Arguments<'_>) {
 
 fn head(collective: &str, hosts: &[String], facts: &[(&str, String)]) -> String {
     let mut text = format!(
-        "/* MPI_{collective} for one cluster, by heddle {}. When its cables move, have it written again.\n\n",
+        "/* MPI_{collective} for one cluster, by heddle {}. When its cables move, have it written \
+         again.\n\n",
         env!("CARGO_PKG_VERSION")
     );
     let ends = match hosts {
@@ -111,13 +159,14 @@ fn head(collective: &str, hosts: &[String], facts: &[(&str, String)]) -> String 
     text
 }
 
-/// A host that runs several ranks is `name:0`, `name:1`, … in the plan ([`inventory::ranks`]), and its name in the table that
-/// many times.
+/// A host that runs several ranks is `name:0`, `name:1`, … in the plan ([`inventory::ranks`]), and
+/// its name in the table that many times.
 fn write_hosts(text: &mut String, hosts: &[String]) {
     put(
         text,
         format_args!(
-            "#define HOSTS {}\n/* One that runs several ranks is listed for each. */\nstatic const char *const hosts[HOSTS] = {{\n",
+            "#define HOSTS {}\n/* One that runs several ranks is listed for each. */\nstatic \
+             const char *const hosts[HOSTS] = {{\n",
             hosts.len().max(1)
         ),
     );
@@ -125,17 +174,29 @@ fn write_hosts(text: &mut String, hosts: &[String]) {
         text.push_str("    \"\",\n");
     }
     for name in hosts {
-        let machine = name.split_once(':').map_or(name.as_str(), |(machine, _)| machine);
+        let machine = name
+            .split_once(':')
+            .map_or(name.as_str(), |(machine, _)| machine);
         put(text, format_args!("    {},\n", literal(machine)));
     }
     text.push_str("};\n");
 }
 
 fn write_steps(text: &mut String, hosts: &[String], steps: &[Vec<ProgramStep>], fillers: bool) {
-    let number = if hosts.len() <= 1 << 16 { "unsigned short" } else { "unsigned int" };
+    let number = if hosts.len() <= 1 << 16 {
+        "unsigned short"
+    } else {
+        "unsigned int"
+    };
     put(text, format_args!("typedef {number} Number;\n\n{STEP}"));
     for (host, steps) in steps.iter().enumerate() {
-        put(text, format_args!("static const Step steps_{host}[] = {{ /* {} */", comment(&hosts[host])));
+        put(
+            text,
+            format_args!(
+                "static const Step steps_{host}[] = {{ /* {} */",
+                comment(&hosts[host])
+            ),
+        );
         steps.iter().for_each(|step| write_step(text, step));
         text.push_str("\n    {END, 0, 0}};\n");
     }
@@ -147,11 +208,15 @@ fn write_steps(text: &mut String, hosts: &[String], steps: &[Vec<ProgramStep>], 
         let gap = if host % 10 == 0 { "\n    " } else { " " };
         put(text, format_args!("{gap}steps_{host},"));
     }
-    let (together, given) = (steps.iter().map(|s| together(s)).max(), steps.iter().map(|s| given(s)).max());
+    let (together, given) = (
+        steps.iter().map(|s| together(s)).max(),
+        steps.iter().map(|s| given(s)).max(),
+    );
     put(
         text,
         format_args!(
-            "\n}};\n/* At most: tokens awaited, or blocks sent, at a time; tokens given in a call. */\nenum {{ TOGETHER = {}, GIVEN = {}, FILLERS = {} }};\n",
+            "\n}};\n/* At most: tokens awaited, or blocks sent, at a time; tokens given in a \
+             call. */\nenum {{ TOGETHER = {}, GIVEN = {}, FILLERS = {} }};\n",
             together.unwrap_or(0).max(1),
             given.unwrap_or(0).max(1),
             u8::from(fillers)
@@ -168,7 +233,9 @@ fn write_step(text: &mut String, step: &ProgramStep) {
         ProgramStep::Receive(from) => put(text, format_args!(" R({from})")),
         ProgramStep::Drain(from) => put(text, format_args!(" D({from})")),
         ProgramStep::Give { to, number } => put(text, format_args!(" G({to},{number})")),
-        ProgramStep::Barrier { times, received } => put(text, format_args!("\n    B({times},{received})")),
+        ProgramStep::Barrier { times, received } => {
+            put(text, format_args!("\n    B({times},{received})"))
+        }
     }
 }
 
@@ -188,5 +255,8 @@ fn together(steps: &[ProgramStep]) -> usize {
 }
 
 fn given(steps: &[ProgramStep]) -> usize {
-    steps.iter().filter(|step| matches!(step, ProgramStep::Give { .. })).count()
+    steps
+        .iter()
+        .filter(|step| matches!(step, ProgramStep::Give { .. }))
+        .count()
 }

@@ -5,8 +5,8 @@ use crate::synchronization::dummy::DummyMessage;
 use crate::synchronization::scheme::SyncMechanism;
 use std::collections::HashMap;
 
-/// A row; `number` of a token is the host that the waiting message goes to: with giver and taker that names the message, so
-/// no other token between the two can be taken for it.
+/// A row; `number` of a token is the host that the waiting message goes to: with giver and taker
+/// that names the message, so no other token between the two can be taken for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgramStep {
     Phase(usize),
@@ -29,12 +29,15 @@ pub(super) enum ProgramStep {
     },
 }
 
-/// By host. In a phase tokens are awaited first, then come blocks that are sent, then blocks that are received, each with
-/// the tokens that follow it. With fillers a host ends each phase before the next: what it receives holds it back, too.
+/// By host. In a phase tokens are awaited first, then come blocks that are sent, then blocks that
+/// are received, each with the tokens that follow it. With fillers a host ends each phase before
+/// the next: what it receives holds it back, too.
 pub(super) fn of(plan: &AlltoallSchedule, fillers: &[DummyMessage]) -> Vec<Vec<ProgramStep>> {
     let tokens = PlanTokens::of(plan);
-    let mut table =
-        ProgramTable { hosts: vec![HostProgram::default(); plan.hosts.len()], in_step: plan.scheme.mechanism() == SyncMechanism::Dummy };
+    let mut table = ProgramTable {
+        hosts: vec![HostProgram::default(); plan.hosts.len()],
+        in_step: plan.scheme.mechanism() == SyncMechanism::Dummy,
+    };
     for (phase, messages) in plan.phases.iter().enumerate() {
         if plan.scheme.barrier_before(phase) {
             table.barrier();
@@ -42,18 +45,29 @@ pub(super) fn of(plan: &AlltoallSchedule, fillers: &[DummyMessage]) -> Vec<Vec<P
         let fillers = of_phase(fillers, phase);
         for m in messages {
             let number = m.dst;
-            tokens.awaited(*m).iter().for_each(|&from| table.put(m.src, phase, ProgramStep::Await { from, number }));
+            tokens
+                .awaited(*m)
+                .iter()
+                .for_each(|&from| table.put(m.src, phase, ProgramStep::Await { from, number }));
         }
         for m in messages {
             table.put(m.src, phase, ProgramStep::Send(m.dst));
-            tokens.given(*m, m.src).for_each(|give| table.put(m.src, phase, give));
+            tokens
+                .given(*m, m.src)
+                .for_each(|give| table.put(m.src, phase, give));
         }
-        fillers.iter().for_each(|filler| table.put(filler.from, phase, ProgramStep::Fill(filler.to)));
+        fillers
+            .iter()
+            .for_each(|filler| table.put(filler.from, phase, ProgramStep::Fill(filler.to)));
         for m in messages {
             table.put(m.dst, phase, ProgramStep::Receive(m.src));
-            tokens.given(*m, m.dst).for_each(|give| table.put(m.dst, phase, give));
+            tokens
+                .given(*m, m.dst)
+                .for_each(|give| table.put(m.dst, phase, give));
         }
-        fillers.iter().for_each(|filler| table.put(filler.to, phase, ProgramStep::Drain(filler.from)));
+        fillers
+            .iter()
+            .for_each(|filler| table.put(filler.to, phase, ProgramStep::Drain(filler.from)));
     }
     table.hosts.into_iter().map(|host| host.steps).collect()
 }
@@ -85,15 +99,23 @@ fn of_phase(fillers: &[DummyMessage], phase: usize) -> &[DummyMessage] {
 impl ProgramTable {
     fn put(&mut self, host: u32, phase: usize, step: ProgramStep) {
         // A message of no host has no place here; the verifier names it.
-        let Some(host) = self.hosts.get_mut(host as usize) else { return };
+        let Some(host) = self.hosts.get_mut(host as usize) else {
+            return;
+        };
         if host.begun <= phase {
             host.begun = phase + 1;
             if self.in_step && host.received > 0 {
-                host.steps.push(ProgramStep::Barrier { times: 0, received: host.received });
+                host.steps.push(ProgramStep::Barrier {
+                    times: 0,
+                    received: host.received,
+                });
             }
             host.steps.push(ProgramStep::Phase(phase));
         }
-        host.received += usize::from(matches!(step, ProgramStep::Receive(_) | ProgramStep::Drain(_)));
+        host.received += usize::from(matches!(
+            step,
+            ProgramStep::Receive(_) | ProgramStep::Drain(_)
+        ));
         host.steps.push(step);
     }
 
@@ -101,7 +123,10 @@ impl ProgramTable {
         for host in &mut self.hosts {
             match host.steps.last_mut() {
                 Some(ProgramStep::Barrier { times, .. }) if *times < MOST_BARRIERS => *times += 1,
-                _ => host.steps.push(ProgramStep::Barrier { times: 1, received: host.received }),
+                _ => host.steps.push(ProgramStep::Barrier {
+                    times: 1,
+                    received: host.received,
+                }),
             }
         }
     }
@@ -116,10 +141,21 @@ struct PlanTokens {
 
 impl PlanTokens {
     fn of(plan: &AlltoallSchedule) -> PlanTokens {
-        let mut tokens = PlanTokens { awaited: HashMap::new(), given: HashMap::new() };
+        let mut tokens = PlanTokens {
+            awaited: HashMap::new(),
+            given: HashMap::new(),
+        };
         for sync in &plan.syncs {
-            tokens.awaited.entry(sync.before).or_default().push(sync.from);
-            tokens.given.entry(sync.after).or_default().push((sync.from, sync.to, sync.before.dst));
+            tokens
+                .awaited
+                .entry(sync.before)
+                .or_default()
+                .push(sync.from);
+            tokens
+                .given
+                .entry(sync.after)
+                .or_default()
+                .push((sync.from, sync.to, sync.before.dst));
         }
         tokens
     }
@@ -130,6 +166,8 @@ impl PlanTokens {
 
     fn given(&self, message: Message, giver: u32) -> impl Iterator<Item = ProgramStep> {
         let all = self.given.get(&message).map_or(&[][..], Vec::as_slice);
-        all.iter().filter(move |give| give.0 == giver).map(|&(_, to, number)| ProgramStep::Give { to, number })
+        all.iter()
+            .filter(move |give| give.0 == giver)
+            .map(|&(_, to, number)| ProgramStep::Give { to, number })
     }
 }

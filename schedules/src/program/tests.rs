@@ -10,11 +10,13 @@ use inventory::Tree;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-/// Hosts that do their steps as alltoall.c does, at whatever pace `turns` sets: who comes next to do what it can.
+/// Hosts that do their steps as alltoall.c does, at whatever pace `turns` sets: who comes next to
+/// do what it can.
 struct SteppedNetwork<'a> {
     steps: &'a [Vec<ProgramStep>],
     hosts: Vec<SteppedHost>,
-    /// On their way: blocks and fillers by sender, receiver and kind; tokens by giver, taker and number.
+    /// On their way: blocks and fillers by sender, receiver and kind; tokens by giver, taker and
+    /// number.
     blocks: HashSet<(u32, u32, bool)>,
     tokens: Vec<(u32, u32, u32)>,
     /// Blocks in the order of their arrival.
@@ -32,13 +34,28 @@ struct SteppedHost {
 
 impl<'a> SteppedNetwork<'a> {
     fn new(steps: &'a [Vec<ProgramStep>]) -> Self {
-        let hosts = steps.iter().map(|s| SteppedHost { received: vec![false; s.len()], ..SteppedHost::default() }).collect();
-        SteppedNetwork { steps, hosts, blocks: HashSet::new(), tokens: Vec::new(), order: Vec::new(), in_barrier: 0 }
+        let hosts = steps
+            .iter()
+            .map(|s| SteppedHost {
+                received: vec![false; s.len()],
+                ..SteppedHost::default()
+            })
+            .collect();
+        SteppedNetwork {
+            steps,
+            hosts,
+            blocks: HashSet::new(),
+            tokens: Vec::new(),
+            order: Vec::new(),
+            in_barrier: 0,
+        }
     }
 
     fn give(&mut self, host: u32, after: usize) {
         for step in &self.steps[host as usize][after + 1..] {
-            let ProgramStep::Give { to, number } = *step else { break };
+            let ProgramStep::Give { to, number } = *step else {
+                break;
+            };
             self.tokens.push((host, to, number));
         }
     }
@@ -55,27 +72,46 @@ impl<'a> SteppedNetwork<'a> {
             if !self.hosts[host as usize].received[i] && self.blocks.remove(&(from, host, filler)) {
                 self.hosts[host as usize].received[i] = true;
                 if !filler {
-                    self.order.push(Message { src: from, dst: host });
+                    self.order.push(Message {
+                        src: from,
+                        dst: host,
+                    });
                 }
                 self.give(host, i);
                 return true;
             }
         }
         let at = self.hosts[host as usize].at;
-        let Some(step) = steps.get(at) else { return false };
+        let Some(step) = steps.get(at) else {
+            return false;
+        };
         match *step {
             ProgramStep::Await { from, number } => {
-                let Some(token) = self.tokens.iter().position(|&t| t == (from, host, number)) else { return false };
+                let Some(token) = self.tokens.iter().position(|&t| t == (from, host, number))
+                else {
+                    return false;
+                };
                 self.tokens.swap_remove(token);
             }
             ProgramStep::Send(to) | ProgramStep::Fill(to) => {
-                assert!(self.blocks.insert((host, to, matches!(step, ProgramStep::Fill(_)))), "two messages of a pair under way");
+                assert!(
+                    self.blocks
+                        .insert((host, to, matches!(step, ProgramStep::Fill(_)))),
+                    "two messages of a pair under way"
+                );
                 self.give(host, at);
             }
-            ProgramStep::Barrier { times, received } => return self.enter_barrier(host, times, received),
+            ProgramStep::Barrier { times, received } => {
+                return self.enter_barrier(host, times, received);
+            }
             // What it sent before is on the wire first.
-            ProgramStep::Phase(_) if self.blocks.iter().any(|&(from, ..)| from == host) => return false,
-            ProgramStep::Phase(_) | ProgramStep::Receive(_) | ProgramStep::Drain(_) | ProgramStep::Give { .. } => {}
+            ProgramStep::Phase(_) if self.blocks.iter().any(|&(from, ..)| from == host) => {
+                return false;
+            }
+            ProgramStep::Phase(_)
+            | ProgramStep::Receive(_)
+            | ProgramStep::Drain(_)
+            | ProgramStep::Give { .. } => {}
         }
         self.hosts[host as usize].at += 1;
         true
@@ -95,7 +131,9 @@ impl<'a> SteppedNetwork<'a> {
         if self.in_barrier == self.hosts.len() {
             assert!(self.blocks.is_empty(), "a block crosses a barrier");
             self.in_barrier = 0;
-            self.hosts.iter_mut().for_each(|h| (h.barriers, h.waits) = (h.barriers + 1, false));
+            self.hosts
+                .iter_mut()
+                .for_each(|h| (h.barriers, h.waits) = (h.barriers + 1, false));
         }
         true
     }
@@ -110,19 +148,34 @@ impl<'a> SteppedNetwork<'a> {
                 break;
             }
         }
-        let behind: Vec<usize> = (0..hosts).filter(|&h| self.hosts[h].at < self.steps[h].len()).collect();
+        let behind: Vec<usize> = (0..hosts)
+            .filter(|&h| self.hosts[h].at < self.steps[h].len())
+            .collect();
         let left = (behind.len(), self.tokens.len(), self.blocks.len());
-        if left == (0, 0, 0) { Ok(()) } else { Err(format!("hosts {behind:?} hang, {} tokens and {} blocks left", left.1, left.2)) }
+        if left == (0, 0, 0) {
+            Ok(())
+        } else {
+            Err(format!(
+                "hosts {behind:?} hang, {} tokens and {} blocks left",
+                left.1, left.2
+            ))
+        }
     }
 }
 
 /// Whether blocks that share an edge came in the order of their phases.
 fn in_order(tree: &Tree, phases: &[Vec<Message>], order: &[Message], block: usize) -> bool {
-    let phase: HashMap<Message, usize> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p / block))).collect();
+    let phase: HashMap<Message, usize> = phases
+        .iter()
+        .enumerate()
+        .flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p / block)))
+        .collect();
     let mut last = vec![None; tree.edges() as usize];
     let mut fine = true;
     for m in order {
-        tree.path(m.src, m.dst, |edge| fine &= last[edge as usize].replace(phase[m]) <= Some(phase[m]));
+        tree.path(m.src, m.dst, |edge| {
+            fine &= last[edge as usize].replace(phase[m]) <= Some(phase[m])
+        });
     }
     fine
 }
@@ -137,7 +190,8 @@ proptest! {
         let mut network = SteppedNetwork::new(&steps);
         if let Err(left) = network.run(&turns) { panic!("{left}") }
         prop_assert_eq!(network.order.len() as u32, tree.hosts() * (tree.hosts() - 1));
-        // A sender's token may be early, and a token within a block that is left out may have stood for others.
+        // A sender's token may be early, and a token within a block that is left out may have stood
+        // for others.
         let (barriers, tokens) = (scheme.barrier_before(scheme.block() as usize), scheme.tokens());
         if barriers && tokens == SyncKind::None || scheme.keeps_all_apart() && tokens == SyncKind::Receiver {
             let block = if scheme.keeps_all_apart() { 1 } else { scheme.block() as usize };
@@ -151,13 +205,34 @@ fn any_scheme() -> impl Strategy<Value = SyncScheme> {
 }
 
 fn planned(tree: &Tree, scheme: SyncScheme) -> AlltoallSchedule {
-    alltoall::plan_as(tree, AlltoallAlgorithm::faster_for(tree), scheme, SyncReduction::Minimal)
+    alltoall::plan_as(
+        tree,
+        AlltoallAlgorithm::faster_for(tree),
+        scheme,
+        SyncReduction::Minimal,
+    )
 }
 
-/// What a C compiler sees: trigraphs and line splices undone, comments gone, string literals decoded and taken out of the code.
+/// What a C compiler sees: trigraphs and line splices undone, comments gone, string literals
+/// decoded and taken out of the code.
 fn compiled(text: &str) -> (String, Vec<Vec<u8>>) {
-    let trigraphs = [("=", "#"), ("/", "\\"), ("'", "^"), ("(", "["), (")", "]"), ("!", "|"), ("<", "{"), (">", "}"), ("-", "~")];
-    let text = trigraphs.iter().fold(text.to_owned(), |text, (sign, means)| text.replace(&format!("??{sign}"), means)).replace("\\\n", "");
+    let trigraphs = [
+        ("=", "#"),
+        ("/", "\\"),
+        ("'", "^"),
+        ("(", "["),
+        (")", "]"),
+        ("!", "|"),
+        ("<", "{"),
+        (">", "}"),
+        ("-", "~"),
+    ];
+    let text = trigraphs
+        .iter()
+        .fold(text.to_owned(), |text, (sign, means)| {
+            text.replace(&format!("??{sign}"), means)
+        })
+        .replace("\\\n", "");
     let (mut code, mut strings) = (String::new(), Vec::new());
     let mut rest = text.as_str();
     while let Some(c) = rest.chars().next() {
@@ -261,5 +336,8 @@ fn ranks_of_one_host_have_its_name() {
     let mut plan = planned(&tree, SyncScheme::NO_SYNC);
     plan.hosts = ["n0:0", "n1", "n0:1", "\0n1"].map(str::to_owned).to_vec();
     let strings = compiled(&super::alltoall(&tree, &plan)).1;
-    assert_eq!(strings[..4], [b"n0".to_vec(), b"n1".to_vec(), b"n0".to_vec(), Vec::new()]);
+    assert_eq!(
+        strings[..4],
+        [b"n0".to_vec(), b"n1".to_vec(), b"n0".to_vec(), Vec::new()]
+    );
 }

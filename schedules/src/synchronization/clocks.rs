@@ -3,8 +3,9 @@
 //! By sender's slot, in how many phases its messages are known to be over.
 use super::messages::NOBODY;
 
-/// A number of phases in which a sender is busy: at most its messages, less than hosts, and the messages of 65,536 hosts could
-/// not even be numbered. Clocks are all the memory traffic there is, so short numbers are worth it.
+/// A number of phases in which a sender is busy: at most its messages, less than hosts, and the
+/// messages of 65,536 hosts could not even be numbered. Clocks are all the memory traffic there is,
+/// so short numbers are worth it.
 pub(super) type PhaseCount = u16;
 
 /// Vector clocks of some messages, in rows that are used again.
@@ -20,7 +21,13 @@ pub(super) struct VectorClocks {
 
 impl VectorClocks {
     pub(super) fn new(width: usize, messages: usize) -> Self {
-        VectorClocks { width, row: vec![NOBODY; messages], values: Vec::new(), holders: Vec::new(), free: Vec::new() }
+        VectorClocks {
+            width,
+            row: vec![NOBODY; messages],
+            values: Vec::new(),
+            holders: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     fn range(&self, row: u32) -> std::ops::Range<usize> {
@@ -31,20 +38,31 @@ impl VectorClocks {
         &self.values[self.range(self.row[message as usize])]
     }
 
-    /// Gives `message` a clock that knows all that the `earlier` ones know: that of one which nobody else asks, if there is one.
+    /// Gives `message` a clock that knows all that the `earlier` ones know: that of one which
+    /// nobody else asks, if there is one.
     pub(super) fn join(&mut self, message: u32, earlier: &[u32]) -> &mut [PhaseCount] {
-        let heir = earlier.iter().position(|&one| self.holders[self.row[one as usize] as usize] == 1);
+        let heir = earlier
+            .iter()
+            .position(|&one| self.holders[self.row[one as usize] as usize] == 1);
         let row = match heir {
             Some(at) => std::mem::replace(&mut self.row[earlier[at] as usize], NOBODY),
             None => self.begin(earlier.first().copied()),
         };
         self.row[message as usize] = row;
         let known_already = heir.unwrap_or(0);
-        for &other in earlier.iter().enumerate().filter(|&(at, _)| at != known_already).map(|(_, other)| other) {
+        for &other in earlier
+            .iter()
+            .enumerate()
+            .filter(|&(at, _)| at != known_already)
+            .map(|(_, other)| other)
+        {
             let (own, other) = (self.range(row), self.range(self.row[other as usize]));
             let (low, high) = self.values.split_at_mut(own.start.max(other.start));
-            let (target, source) =
-                if own.start < other.start { (&mut low[own], &high[..self.width]) } else { (&mut high[..self.width], &low[other]) };
+            let (target, source) = if own.start < other.start {
+                (&mut low[own], &high[..self.width])
+            } else {
+                (&mut high[..self.width], &low[other])
+            };
             join(target, source);
         }
         let own = self.range(row);
@@ -97,5 +115,8 @@ impl VectorClocks {
 
 /// Has `clock` know what `other` knows.
 pub(super) fn join(clock: &mut [PhaseCount], other: &[PhaseCount]) {
-    clock.iter_mut().zip(other).for_each(|(own, theirs)| *own = (*own).max(*theirs));
+    clock
+        .iter_mut()
+        .zip(other)
+        .for_each(|(own, theirs)| *own = (*own).max(*theirs));
 }

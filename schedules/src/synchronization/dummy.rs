@@ -1,12 +1,10 @@
 //! Messages that carry nothing, so that no host runs ahead of the phases in which it is idle.
 //!
-//! Source: aapc-2007 section 5.1 (the *dummy* scheme).
-//! Input: phases of any kind.
-//! Guarantee: in every phase every host sends or receives, itself perhaps. No dummy uses a cable between switches, nor the way into, or out
-//! of, a host that a message of its phase uses.
-//! Cost: O(phases * hosts).
-//! Deviations: none. Of several partners the one of the smallest number is taken, one that does not receive before one that
-//! does not send; the paper leaves it open.
+//! Source: aapc-2007 section 5.1 (the *dummy* scheme). Input: phases of any kind. Guarantee: in
+//! every phase every host sends or receives, itself perhaps. No dummy uses a cable between
+//! switches, nor the way into, or out of, a host that a message of its phase uses. Cost: O(phases *
+//! hosts). Deviations: none. Of several partners the one of the smallest number is taken, one that
+//! does not receive before one that does not send; the paper leaves it open.
 use crate::message::Message;
 use inventory::Tree;
 use inventory::tree::NodeNumber;
@@ -22,8 +20,8 @@ pub struct DummyMessage {
     pub to: u32,
 }
 
-/// The dummies of `phases`, in their order: for each host that neither sends nor receives, one to a host of its switch that
-/// receives nothing, else from one that sends nothing, else to itself.
+/// The dummies of `phases`, in their order: for each host that neither sends nor receives, one to a
+/// host of its switch that receives nothing, else from one that sends nothing, else to itself.
 pub fn dummies(tree: &Tree, phases: &[Vec<Message>]) -> Vec<DummyMessage> {
     let hosts = tree.hosts() as usize;
     let neighbours = hosts_by_switch(tree);
@@ -34,12 +32,19 @@ pub fn dummies(tree: &Tree, phases: &[Vec<Message>]) -> Vec<DummyMessage> {
             sends[from as usize] = true;
             receives[to as usize] = true;
         };
-        messages.iter().for_each(|m| put(m.src, m.dst, &mut sends, &mut receives));
+        messages
+            .iter()
+            .for_each(|m| put(m.src, m.dst, &mut sends, &mut receives));
         for idle in 0..tree.hosts() {
             if sends[idle as usize] || receives[idle as usize] {
                 continue;
             }
-            let free = |busy: &[bool]| neighbours[switch(tree, idle) as usize].iter().copied().find(|&h| h != idle && !busy[h as usize]);
+            let free = |busy: &[bool]| {
+                neighbours[switch(tree, idle) as usize]
+                    .iter()
+                    .copied()
+                    .find(|&h| h != idle && !busy[h as usize])
+            };
             let (from, to) = match (free(&receives), free(&sends)) {
                 (Some(receiver), _) => (idle, receiver),
                 (None, Some(sender)) => (sender, idle),
@@ -77,7 +82,14 @@ mod tests {
         let tree = star(&[3, 2, 1]);
         let message = |src, dst| Message { src, dst };
         let dummy = |phase, from, to| DummyMessage { phase, from, to };
-        let found = dummies(&tree, &[vec![message(0, 3)], vec![message(0, 1), message(1, 0), message(3, 4)], Vec::new()]);
+        let found = dummies(
+            &tree,
+            &[
+                vec![message(0, 3)],
+                vec![message(0, 1), message(1, 0), message(3, 4)],
+                Vec::new(),
+            ],
+        );
         let expected = [
             dummy(0, 1, 0),
             dummy(0, 2, 1),

@@ -1,21 +1,23 @@
 //! Who uses an edge after whom.
 //!
-//! An edge of width `c` has `c` lanes. Each message takes one lane of every edge on its path and follows that lane's former
-//! user; the users of a lane are in order, so never more than `c` messages are under way. By Dilworth's theorem any order
-//! that keeps an edge within its width is such lanes.
+//! An edge of width `c` has `c` lanes. Each message takes one lane of every edge on its path and
+//! follows that lane's former user; the users of a lane are in order, so never more than `c`
+//! messages are under way. By Dilworth's theorem any order that keeps an edge within its width is
+//! such lanes.
 //!
-//! A sender's own former lane costs nothing, nor does one nobody used, nor one whose former user is known to be over by then; only
-//! where there is none of these, the message follows the lane that was not used for longest. Knowing takes a clock per
-//! message asked, so beyond [`MOST_SLOTS`] nothing is known and the message follows that lane at once.
-//! Of the lanes that cost nothing the one that was not used for longest is taken: who comes later may know only of that.
-//! An edge whose senders together never send more at once than it carries needs no lanes.
+//! A sender's own former lane costs nothing, nor does one nobody used, nor one whose former user is
+//! known to be over by then; only where there is none of these, the message follows the lane that
+//! was not used for longest. Knowing takes a clock per message asked, so beyond [`MOST_SLOTS`]
+//! nothing is known and the message follows that lane at once. Of the lanes that cost nothing the
+//! one that was not used for longest is taken: who comes later may know only of that. An edge whose
+//! senders together never send more at once than it carries needs no lanes.
 use super::clocks::{PhaseCount, VectorClocks, join};
 use super::messages::{NOBODY, PhaseMessages, SenderOrders};
 use crate::capacities::EdgeCapacities;
 use inventory::tree::{EdgeNumber, Tree};
 
-/// For every message those it follows directly, latest first: former users of its lanes that nothing else says to be over, and
-/// what its sender sent in the phase it was busy in before.
+/// For every message those it follows directly, latest first: former users of its lanes that
+/// nothing else says to be over, and what its sender sent in the phase it was busy in before.
 pub(super) struct MessageOrder {
     /// Where each message's entries begin; one more at the end.
     first: Vec<u32>,
@@ -35,14 +37,22 @@ enum EdgeTracking {
 
 impl MessageOrder {
     pub(super) fn of(&self, message: u32) -> &[u32] {
-        &self.earlier[self.first[message as usize] as usize..self.first[message as usize + 1] as usize]
+        &self.earlier
+            [self.first[message as usize] as usize..self.first[message as usize + 1] as usize]
     }
 
-    pub(super) fn new(tree: &Tree, capacities: &EdgeCapacities, messages: &PhaseMessages) -> MessageOrder {
+    pub(super) fn new(
+        tree: &Tree,
+        capacities: &EdgeCapacities,
+        messages: &PhaseMessages,
+    ) -> MessageOrder {
         let senders = SenderOrders::new(tree.hosts(), messages);
         let kinds = kinds(tree, capacities, &senders);
-        let wide = (0..tree.edges()).filter(|&edge| matches!(kinds[edge as usize], EdgeTracking::Wide(_)));
-        let wide: Vec<EdgeLanes> = wide.map(|edge| EdgeLanes::new(capacities.width(edge))).collect();
+        let wide =
+            (0..tree.edges()).filter(|&edge| matches!(kinds[edge as usize], EdgeTracking::Wide(_)));
+        let wide: Vec<EdgeLanes> = wide
+            .map(|edge| EdgeLanes::new(capacities.width(edge)))
+            .collect();
         if wide.is_empty() {
             MessageOrder::on_narrow_edges(tree, messages, senders, &kinds)
         } else {
@@ -51,7 +61,10 @@ impl MessageOrder {
     }
 
     fn empty(messages: &PhaseMessages) -> MessageOrder {
-        let mut order = MessageOrder { first: Vec::with_capacity(messages.len() + 1), earlier: Vec::with_capacity(2 * messages.len()) };
+        let mut order = MessageOrder {
+            first: Vec::with_capacity(messages.len() + 1),
+            earlier: Vec::with_capacity(2 * messages.len()),
+        };
         order.first.push(0);
         order
     }
@@ -65,7 +78,12 @@ impl MessageOrder {
     }
 
     /// Where no edge has lanes there is nothing to choose, hence nothing to know.
-    fn on_narrow_edges(tree: &Tree, messages: &PhaseMessages, mut senders: SenderOrders, kinds: &[EdgeTracking]) -> MessageOrder {
+    fn on_narrow_edges(
+        tree: &Tree,
+        messages: &PhaseMessages,
+        mut senders: SenderOrders,
+        kinds: &[EdgeTracking],
+    ) -> MessageOrder {
         let mut last = vec![NOBODY; tree.edges() as usize];
         let mut order = MessageOrder::empty(messages);
         let mut found = Vec::new();
@@ -119,16 +137,22 @@ impl MessageOrder {
             found.retain(|&earlier| earlier != NOBODY && messages.phase(earlier) < phase);
             known.begin(&found);
             for &at in &several {
-                if let Some(former) = wide[at as usize].follow(messages, number, |user| known.is_over(user)) {
+                if let Some(former) =
+                    wide[at as usize].follow(messages, number, |user| known.is_over(user))
+                {
                     found.push(former);
                     known.learn(former);
                 }
             }
             for at in several.drain(..) {
-                left.push(wide[at as usize].take(messages, number, |user| known.is_over(user) || found.contains(&user)));
+                left.push(wide[at as usize].take(messages, number, |user| {
+                    known.is_over(user) || found.contains(&user)
+                }));
             }
             known.end(number, slot, senders.steps(m.src), lanes);
-            left.drain(..).filter(|&one| one != NOBODY).for_each(|one| known.forget(one));
+            left.drain(..)
+                .filter(|&one| one != NOBODY)
+                .for_each(|one| known.forget(one));
             order.push(&mut found);
         }
         order
@@ -149,8 +173,17 @@ struct KnownFinished {
 
 impl KnownFinished {
     fn new(senders: &SenderOrders, messages: &PhaseMessages) -> KnownFinished {
-        let clocks = (senders.slots() <= MOST_SLOTS).then(|| VectorClocks::new(senders.slots(), messages.len()));
-        KnownFinished { now: if clocks.is_some() { vec![0; senders.slots()] } else { Vec::new() }, clocks, place: Vec::new() }
+        let clocks = (senders.slots() <= MOST_SLOTS)
+            .then(|| VectorClocks::new(senders.slots(), messages.len()));
+        KnownFinished {
+            now: if clocks.is_some() {
+                vec![0; senders.slots()]
+            } else {
+                Vec::new()
+            },
+            clocks,
+            place: Vec::new(),
+        }
     }
 
     fn is_asked(&self) -> bool {
@@ -169,10 +202,13 @@ impl KnownFinished {
     }
 
     fn is_over(&self, message: u32) -> bool {
-        self.place.get(message as usize).is_some_and(|&(slot, step)| self.now[slot as usize] >= step)
+        self.place
+            .get(message as usize)
+            .is_some_and(|&(slot, step)| self.now[slot as usize] >= step)
     }
 
-    /// The message at hand will be asked until it has left so many `lanes`, its sender's own among them.
+    /// The message at hand will be asked until it has left so many `lanes`, its sender's own among
+    /// them.
     fn end(&mut self, message: u32, slot: usize, steps: u32, lanes: u32) {
         if let Some(clocks) = &mut self.clocks {
             self.now[slot] = steps as PhaseCount;
@@ -189,7 +225,15 @@ impl KnownFinished {
 }
 
 fn kinds(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderOrders) -> Vec<EdgeTracking> {
-    let mut below: Vec<u64> = (0..tree.nodes()).map(|v| if tree.is_host(v) { senders.width(v).into() } else { 0 }).collect();
+    let mut below: Vec<u64> = (0..tree.nodes())
+        .map(|v| {
+            if tree.is_host(v) {
+                senders.width(v).into()
+            } else {
+                0
+            }
+        })
+        .collect();
     for &v in tree.top_down().iter().rev() {
         if let Some(parent) = tree.parent(v) {
             below[parent as usize] += below[v as usize];
@@ -198,14 +242,26 @@ fn kinds(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderOrders) -> Ve
     let all = below[tree.root() as usize];
     let mut several = 0u32..;
     let mut kind = |edge: EdgeNumber| {
-        let behind = if edge.is_multiple_of(2) { below[edge as usize / 2] } else { all - below[edge as usize / 2] };
+        let behind = if edge.is_multiple_of(2) {
+            below[edge as usize / 2]
+        } else {
+            all - below[edge as usize / 2]
+        };
         match capacities.width(edge) {
             width if behind <= width => EdgeTracking::Free,
             1 => EdgeTracking::Narrow,
             _ => EdgeTracking::Wide(several.next().unwrap_or(u32::MAX)),
         }
     };
-    (0..tree.edges()).map(|edge| if tree.ends(edge).is_some() { kind(edge) } else { EdgeTracking::Free }).collect()
+    (0..tree.edges())
+        .map(|edge| {
+            if tree.ends(edge).is_some() {
+                kind(edge)
+            } else {
+                EdgeTracking::Free
+            }
+        })
+        .collect()
 }
 
 /// The lanes of one edge that were used so far.
@@ -219,25 +275,45 @@ struct EdgeLanes {
 
 impl EdgeLanes {
     fn new(width: u64) -> EdgeLanes {
-        EdgeLanes { width, user: Vec::new(), sender: Vec::new() }
+        EdgeLanes {
+            width,
+            user: Vec::new(),
+            sender: Vec::new(),
+        }
     }
 
     /// Whom `message` has to follow for a lane to be free.
-    fn follow(&self, messages: &PhaseMessages, message: u32, is_over: impl Fn(u32) -> bool) -> Option<u32> {
-        let free = self.has_room() || self.own(messages, message).is_some() || self.user.iter().any(|&user| is_over(user));
+    fn follow(
+        &self,
+        messages: &PhaseMessages,
+        message: u32,
+        is_over: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let free = self.has_room()
+            || self.own(messages, message).is_some()
+            || self.user.iter().any(|&user| is_over(user));
         let oldest = self.user.iter().copied().min().filter(|_| !free);
         oldest.filter(|&oldest| messages.phase(oldest) < messages.phase(message))
     }
 
     /// Gives `message` a lane, and the lane's former user.
-    fn take(&mut self, messages: &PhaseMessages, message: u32, is_over: impl Fn(u32) -> bool) -> u32 {
+    fn take(
+        &mut self,
+        messages: &PhaseMessages,
+        message: u32,
+        is_over: impl Fn(u32) -> bool,
+    ) -> u32 {
         let own = self.own(messages, message);
         if own.is_none() && self.has_room() {
             self.user.push(message);
             self.sender.push(messages.src(message));
             return NOBODY;
         }
-        let oldest = || (0..self.user.len()).filter(|&lane| is_over(self.user[lane])).min_by_key(|&lane| self.user[lane]);
+        let oldest = || {
+            (0..self.user.len())
+                .filter(|&lane| is_over(self.user[lane]))
+                .min_by_key(|&lane| self.user[lane])
+        };
         let lane = own.or_else(oldest).unwrap_or(0);
         self.sender[lane] = messages.src(message);
         std::mem::replace(&mut self.user[lane], message)
@@ -250,6 +326,7 @@ impl EdgeLanes {
     /// The lane of an earlier message of the same sender.
     fn own(&self, messages: &PhaseMessages, message: u32) -> Option<usize> {
         let (src, phase) = (messages.src(message), messages.phase(message));
-        (0..self.user.len()).find(|&lane| self.sender[lane] == src && messages.phase(self.user[lane]) < phase)
+        (0..self.user.len())
+            .find(|&lane| self.sender[lane] == src && messages.phase(self.user[lane]) < phase)
     }
 }

@@ -14,7 +14,10 @@ pub(super) struct PhaseMessages {
 impl PhaseMessages {
     pub(super) fn of(phases: &[Vec<Message>]) -> PhaseMessages {
         let count = phases.iter().map(Vec::len).sum();
-        let mut messages = PhaseMessages { all: Vec::with_capacity(count), phase: Vec::with_capacity(count) };
+        let mut messages = PhaseMessages {
+            all: Vec::with_capacity(count),
+            phase: Vec::with_capacity(count),
+        };
         for (phase, of_phase) in phases.iter().enumerate() {
             messages.all.extend_from_slice(of_phase);
             messages.phase.resize(messages.all.len(), phase as u32);
@@ -36,7 +39,10 @@ impl PhaseMessages {
 
     /// The most messages each host sends in one phase.
     fn sent_at_once(&self, hosts: u32) -> Vec<u32> {
-        let (mut most, mut now) = (vec![0u32; hosts as usize], vec![(0u32, NOBODY); hosts as usize]);
+        let (mut most, mut now) = (
+            vec![0u32; hosts as usize],
+            vec![(0u32, NOBODY); hosts as usize],
+        );
         for (m, &phase) in self.all.iter().zip(&self.phase) {
             let (count, when) = &mut now[m.src as usize];
             *count = if *when == phase { *count + 1 } else { 1 };
@@ -47,9 +53,11 @@ impl PhaseMessages {
     }
 }
 
-/// Each sender's own order: it starts the messages of a phase, at once, when all it sent in earlier phases is over.
+/// Each sender's own order: it starts the messages of a phase, at once, when all it sent in earlier
+/// phases is over.
 ///
-/// A sender has as many *slots* as it sends messages at once; those of one slot follow each other. Read along with the messages.
+/// A sender has as many *slots* as it sends messages at once; those of one slot follow each other.
+/// Read along with the messages.
 pub(super) struct SenderOrders {
     /// Where each host's slots begin; one more at the end.
     first: Vec<u32>,
@@ -70,7 +78,13 @@ impl SenderOrders {
             Some(*slots)
         }));
         let (hosts, slots) = (hosts as usize, first[hosts as usize] as usize);
-        SenderOrders { first, busy: vec![(NOBODY, 0); hosts], steps: vec![0; hosts], now: vec![NOBODY; slots], before: vec![NOBODY; slots] }
+        SenderOrders {
+            first,
+            busy: vec![(NOBODY, 0); hosts],
+            steps: vec![0; hosts],
+            now: vec![NOBODY; slots],
+            before: vec![NOBODY; slots],
+        }
     }
 
     pub(super) fn slots(&self) -> usize {
@@ -107,7 +121,10 @@ impl SenderOrders {
     /// What the sender sent in the phase it was busy in before the one of its latest message.
     pub(super) fn previous_messages(&self, src: u32) -> impl Iterator<Item = u32> + '_ {
         let slots = self.first[src as usize] as usize..self.first[src as usize + 1] as usize;
-        self.before[slots].iter().copied().filter(|&message| message != NOBODY)
+        self.before[slots]
+            .iter()
+            .copied()
+            .filter(|&message| message != NOBODY)
     }
 
     /// How many phases the sender has been busy in.

@@ -1,7 +1,7 @@
 //! The ways to keep phases apart, by the names of aapc-2007 Table 5.
 //!
-//! A *mechanism* and a block of phases make a scheme: within a block of 1 there is nothing to keep apart, so it is the paper's
-//! `all`; larger ones are its `partial (bs)`.
+//! A *mechanism* and a block of phases make a scheme: within a block of 1 there is nothing to keep
+//! apart, so it is the paper's `all`; larger ones are its `partial (bs)`.
 use super::{SyncKind, SyncReduction, between};
 use crate::capacities::EdgeCapacities;
 use crate::message::{Message, Synchronization};
@@ -15,7 +15,8 @@ use std::str::FromStr;
 pub enum SyncMechanism {
     /// The order of phases only.
     None,
-    /// As [`SyncMechanism::None`], with messages that carry nothing for idle hosts ([`super::dummy::dummies`]).
+    /// As [`SyncMechanism::None`], with messages that carry nothing for idle hosts
+    /// ([`super::dummy::dummies`]).
     Dummy,
     /// Tokens of the sender of the earlier message.
     Sender,
@@ -70,7 +71,10 @@ impl FromStr for SyncMechanism {
     type Err = SyncSchemeError;
 
     fn from_str(text: &str) -> Result<Self, SyncSchemeError> {
-        SyncMechanism::ALL.into_iter().find(|mechanism| mechanism.name() == text).ok_or_else(|| SyncSchemeError::Unknown(text.to_owned()))
+        SyncMechanism::ALL
+            .into_iter()
+            .find(|mechanism| mechanism.name() == text)
+            .ok_or_else(|| SyncSchemeError::Unknown(text.to_owned()))
     }
 }
 
@@ -79,14 +83,18 @@ impl FromStr for SyncMechanism {
 pub enum SyncSchemeError {
     /// No mechanism's name, or a scheme written otherwise than `name` or `name(block)`.
     #[error(
-        "synchronization \"{0}\": expected none, dummy, sender, receiver, barrier, barrier+sender or barrier+receiver, the last five with a block as in sender(4) if wanted"
+        "synchronization \"{0}\": expected none, dummy, sender, receiver, barrier, barrier+sender \
+         or barrier+receiver, the last five with a block as in sender(4) if wanted"
     )]
     Unknown(String),
     /// A block where nothing is synchronized.
     #[error("synchronization {0}: takes no block of phases, it keeps none apart")]
     NoBlocks(SyncMechanism),
     /// Blocks that leave tokens nothing to do.
-    #[error("synchronization {0}: a block of {1} leaves its tokens nothing to keep apart; give one of at least 2 phases")]
+    #[error(
+        "synchronization {0}: a block of {1} leaves its tokens nothing to keep apart; give one of \
+         at least 2 phases"
+    )]
     TooShort(SyncMechanism, u32),
     /// A block of no phases.
     #[error("synchronization {0}: a block of 0 phases is none; give at least 1")]
@@ -94,7 +102,9 @@ pub enum SyncSchemeError {
 }
 
 /// A line of aapc-2007's Table 5. In files it is its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(into = "String", try_from = "String")]
 pub struct SyncScheme {
     mechanism: SyncMechanism,
@@ -103,21 +113,35 @@ pub struct SyncScheme {
 
 impl SyncScheme {
     /// No synchronization.
-    pub const NO_SYNC: SyncScheme = SyncScheme { mechanism: SyncMechanism::None, block: NonZeroU32::MIN };
+    pub const NO_SYNC: SyncScheme = SyncScheme {
+        mechanism: SyncMechanism::None,
+        block: NonZeroU32::MIN,
+    };
 
     /// `mechanism` with blocks of so many phases; without, each phase is a block of its own.
     ///
     /// # Errors
-    /// [`SyncSchemeError`] where the two do not go together: blocks of 0 phases; any for none and dummy; of less than two
-    /// phases, or not said, for barriers with tokens.
-    pub fn new(mechanism: SyncMechanism, block: Option<u32>) -> Result<SyncScheme, SyncSchemeError> {
+    /// [`SyncSchemeError`] where the two do not go together: blocks of 0 phases; any for none and
+    /// dummy; of less than two phases, or not said, for barriers with tokens.
+    pub fn new(
+        mechanism: SyncMechanism,
+        block: Option<u32>,
+    ) -> Result<SyncScheme, SyncSchemeError> {
         match block {
             Some(0) => Err(SyncSchemeError::Empty(mechanism)),
             Some(_) if !mechanism.knows_blocks() => Err(SyncSchemeError::NoBlocks(mechanism)),
-            None | Some(1) if matches!(mechanism, SyncMechanism::BarrierSender | SyncMechanism::BarrierReceiver) => {
+            None | Some(1)
+                if matches!(
+                    mechanism,
+                    SyncMechanism::BarrierSender | SyncMechanism::BarrierReceiver
+                ) =>
+            {
                 Err(SyncSchemeError::TooShort(mechanism, 1))
             }
-            _ => Ok(SyncScheme { mechanism, block: block.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN) }),
+            _ => Ok(SyncScheme {
+                mechanism,
+                block: block.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN),
+            }),
         }
     }
 
@@ -125,7 +149,10 @@ impl SyncScheme {
     pub fn table_5(blocks: &[u32]) -> Vec<SyncScheme> {
         let sized = |mechanism| {
             let all = SyncScheme::new(mechanism, None).ok();
-            let partial = blocks.iter().filter(|&&block| block > 1).filter_map(move |&block| SyncScheme::new(mechanism, Some(block)).ok());
+            let partial = blocks
+                .iter()
+                .filter(|&&block| block > 1)
+                .filter_map(move |&block| SyncScheme::new(mechanism, Some(block)).ok());
             all.into_iter().chain(partial)
         };
         SyncMechanism::ALL.into_iter().flat_map(sized).collect()
@@ -145,7 +172,9 @@ impl SyncScheme {
     pub fn keeps_all_apart(self) -> bool {
         match self.mechanism {
             SyncMechanism::None | SyncMechanism::Dummy => false,
-            SyncMechanism::Sender | SyncMechanism::Receiver | SyncMechanism::Barrier => self.block.get() == 1,
+            SyncMechanism::Sender | SyncMechanism::Receiver | SyncMechanism::Barrier => {
+                self.block.get() == 1
+            }
             SyncMechanism::BarrierSender | SyncMechanism::BarrierReceiver => true,
         }
     }
@@ -161,12 +190,15 @@ impl SyncScheme {
 
     /// Whether all hosts meet in a barrier before this phase, counted from 0.
     pub fn barrier_before(self, phase: usize) -> bool {
-        let barriers = matches!(self.mechanism, SyncMechanism::Barrier | SyncMechanism::BarrierSender | SyncMechanism::BarrierReceiver);
+        let barriers = matches!(
+            self.mechanism,
+            SyncMechanism::Barrier | SyncMechanism::BarrierSender | SyncMechanism::BarrierReceiver
+        );
         barriers && phase > 0 && phase.is_multiple_of(self.block.get() as usize)
     }
 
-    /// Its tokens, in the order of the messages that wait: those of the full scheme that are not within a block; where there are
-    /// barriers between blocks, those that are.
+    /// Its tokens, in the order of the messages that wait: those of the full scheme that are not
+    /// within a block; where there are barriers between blocks, those that are.
     pub fn syncs(
         self,
         tree: &Tree,
@@ -176,7 +208,14 @@ impl SyncScheme {
     ) -> Vec<Synchronization> {
         let block = |phase: u32| phase / self.block;
         let within = self.mechanism != self.tokens().into();
-        between(tree, capacities, phases, self.tokens(), reduction, |after, before| (block(after) == block(before)) == within)
+        between(
+            tree,
+            capacities,
+            phases,
+            self.tokens(),
+            reduction,
+            |after, before| (block(after) == block(before)) == within,
+        )
     }
 }
 
@@ -194,7 +233,10 @@ impl From<SyncKind> for SyncMechanism {
 impl From<SyncKind> for SyncScheme {
     /// The scheme that says it for every phase.
     fn from(kind: SyncKind) -> SyncScheme {
-        SyncScheme { mechanism: kind.into(), block: NonZeroU32::MIN }
+        SyncScheme {
+            mechanism: kind.into(),
+            block: NonZeroU32::MIN,
+        }
     }
 }
 
@@ -229,7 +271,14 @@ impl FromStr for SyncScheme {
         let unknown = || SyncSchemeError::Unknown(text.to_owned());
         let (name, block) = match text.split_once('(') {
             None => (text, None),
-            Some((name, rest)) => (name, Some(rest.strip_suffix(')').and_then(|block| block.parse().ok()).ok_or_else(unknown)?)),
+            Some((name, rest)) => (
+                name,
+                Some(
+                    rest.strip_suffix(')')
+                        .and_then(|block| block.parse().ok())
+                        .ok_or_else(unknown)?,
+                ),
+            ),
         };
         SyncScheme::new(name.parse().map_err(|_| unknown())?, block)
     }
@@ -245,7 +294,10 @@ mod tests {
 
     #[test]
     fn every_line_of_table_5_has_its_name() {
-        let found: Vec<String> = SyncScheme::table_5(&[1, 4]).iter().map(SyncScheme::to_string).collect();
+        let found: Vec<String> = SyncScheme::table_5(&[1, 4])
+            .iter()
+            .map(SyncScheme::to_string)
+            .collect();
         let expected = [
             "none",
             "dummy",
@@ -270,27 +322,64 @@ mod tests {
         assert!(refused("sender(0)").contains("sender: a block of 0 phases"));
         assert!(refused("dummy(3)").contains("dummy: takes no block"));
         assert!(refused("barrier+sender").contains("at least 2"));
-        for nonsense in ["", "tuned", "sender(", "sender(4", "sender(-1)", "sender(4)x", "(4)"] {
-            assert!(refused(nonsense).contains(&format!("\"{nonsense}\": expected none, dummy")), "{nonsense}");
+        for nonsense in [
+            "",
+            "tuned",
+            "sender(",
+            "sender(4",
+            "sender(-1)",
+            "sender(4)x",
+            "(4)",
+        ] {
+            assert!(
+                refused(nonsense).contains(&format!("\"{nonsense}\": expected none, dummy")),
+                "{nonsense}"
+            );
         }
     }
 
     #[test]
     fn barriers_stand_between_blocks() {
         let scheme: SyncScheme = "barrier+receiver(3)".parse().unwrap();
-        assert_eq!((0..8).filter(|&phase| scheme.barrier_before(phase)).collect::<Vec<_>>(), [3, 6]);
+        assert_eq!(
+            (0..8)
+                .filter(|&phase| scheme.barrier_before(phase))
+                .collect::<Vec<_>>(),
+            [3, 6]
+        );
         let all = SyncScheme::from(SyncKind::Barrier);
-        assert_eq!((0..3).map(|phase| all.barrier_before(phase)).collect::<Vec<_>>(), [false, true, true]);
-        assert!((0..9).all(|phase| !"sender(3)".parse::<SyncScheme>().unwrap().barrier_before(phase)));
+        assert_eq!(
+            (0..3)
+                .map(|phase| all.barrier_before(phase))
+                .collect::<Vec<_>>(),
+            [false, true, true]
+        );
+        assert!((0..9).all(|phase| {
+            !"sender(3)"
+                .parse::<SyncScheme>()
+                .unwrap()
+                .barrier_before(phase)
+        }));
     }
 
     #[test]
     fn a_block_longer_than_the_schedule_leaves_all_or_nothing() {
         let tree = star(&[3, 3]);
         let (phases, unit) = (aapc::phases(&tree), EdgeCapacities::unit(&tree));
-        let count = |text: &str| text.parse::<SyncScheme>().unwrap().syncs(&tree, &unit, &phases, SyncReduction::Minimal).len();
-        assert_eq!((count("sender(100)"), count("barrier+sender(100)")), (0, count("sender")));
-        assert_eq!((count("none"), count("dummy"), count("barrier(2)")), (0, 0, 0));
+        let count = |text: &str| {
+            text.parse::<SyncScheme>()
+                .unwrap()
+                .syncs(&tree, &unit, &phases, SyncReduction::Minimal)
+                .len()
+        };
+        assert_eq!(
+            (count("sender(100)"), count("barrier+sender(100)")),
+            (0, count("sender"))
+        );
+        assert_eq!(
+            (count("none"), count("dummy"), count("barrier(2)")),
+            (0, 0, 0)
+        );
     }
 
     proptest! {

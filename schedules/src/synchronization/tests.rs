@@ -16,17 +16,22 @@ fn pairs(syncs: &[Synchronization]) -> MessagePairs {
     syncs.iter().map(|s| (s.after, s.before)).collect()
 }
 
-/// The paper's way: a graph of all conflicts, from which every edge that a longer way implies is removed.
-/// Returns the conflicts, and what is left of them between different senders.
+/// The paper's way: a graph of all conflicts, from which every edge that a longer way implies is
+/// removed. Returns the conflicts, and what is left of them between different senders.
 fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (MessagePairs, MessagePairs) {
-    let messages: Vec<(usize, Message)> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m))).collect();
+    let messages: Vec<(usize, Message)> = phases
+        .iter()
+        .enumerate()
+        .flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m)))
+        .collect();
     let edges = |m: Message| {
         let mut edges = BTreeSet::new();
         tree.path(m.src, m.dst, |edge| assert!(edges.insert(edge)));
         edges
     };
     let paths: Vec<_> = messages.iter().map(|&(_, m)| edges(m)).collect();
-    let conflict = |i: usize, j: usize| messages[i].0 < messages[j].0 && !paths[i].is_disjoint(&paths[j]);
+    let conflict =
+        |i: usize, j: usize| messages[i].0 < messages[j].0 && !paths[i].is_disjoint(&paths[j]);
     let (mut all, mut left) = (MessagePairs::new(), MessagePairs::new());
     let mut reachable: Vec<Vec<bool>> = vec![Vec::new(); messages.len()];
     for i in (0..messages.len()).rev() {
@@ -36,7 +41,10 @@ fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (MessagePairs, MessageP
             if !reach[j] && messages[i].1.src != messages[j].1.src {
                 left.insert((messages[i].1, messages[j].1));
             }
-            reach.iter_mut().zip(&reachable[j]).for_each(|(own, theirs)| *own |= theirs);
+            reach
+                .iter_mut()
+                .zip(&reachable[j])
+                .for_each(|(own, theirs)| *own |= theirs);
             reach[j] = true;
         }
         reachable[i] = reach;
@@ -49,48 +57,103 @@ fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (MessagePairs, MessageP
 fn a_third_of_the_tokens_suffices_on_a_star() {
     let counts = |tree: &Tree| {
         let phases = aapc::phases(tree);
-        let count = |reduction| syncs(tree, &EdgeCapacities::unit(tree), &phases, SyncKind::Sender, reduction).len();
-        (phases.iter().map(Vec::len).sum::<usize>(), count(SyncReduction::Chain), count(SyncReduction::Minimal))
+        let count = |reduction| {
+            syncs(
+                tree,
+                &EdgeCapacities::unit(tree),
+                &phases,
+                SyncKind::Sender,
+                reduction,
+            )
+            .len()
+        };
+        (
+            phases.iter().map(Vec::len).sum::<usize>(),
+            count(SyncReduction::Chain),
+            count(SyncReduction::Minimal),
+        )
     };
     assert_eq!(counts(&star(&[24])), (552, 528, 528));
     let (messages, chain, minimal) = counts(&star(&[8, 8, 8, 8]));
     assert_eq!(messages, 992);
-    assert!((0.66..0.70).contains(&(minimal as f64 / 992.0)) && chain > minimal && chain < 1180, "{chain} {minimal}");
+    assert!(
+        (0.66..0.70).contains(&(minimal as f64 / 992.0)) && chain > minimal && chain < 1180,
+        "{chain} {minimal}"
+    );
 }
 
 #[test]
 fn none_and_barrier_carry_no_tokens() {
     let tree = star(&[3, 2]);
     for kind in [SyncKind::None, SyncKind::Barrier] {
-        assert!(syncs(&tree, &EdgeCapacities::unit(&tree), &aapc::phases(&tree), kind, SyncReduction::Chain).is_empty());
+        assert!(
+            syncs(
+                &tree,
+                &EdgeCapacities::unit(&tree),
+                &aapc::phases(&tree),
+                kind,
+                SyncReduction::Chain
+            )
+            .is_empty()
+        );
     }
     assert_eq!("receiver".parse(), Ok(SyncKind::Receiver));
-    assert!("dummy".parse::<SyncKind>().unwrap_err().to_string().contains("\"dummy\": expected none"));
+    assert!(
+        "dummy"
+            .parse::<SyncKind>()
+            .unwrap_err()
+            .to_string()
+            .contains("\"dummy\": expected none")
+    );
 }
 
 /// Which messages are over before each message starts, by the tokens and every sender's own order.
 fn closure(phases: &[Vec<Message>], syncs: &[Synchronization]) -> Vec<Vec<bool>> {
-    let messages: Vec<(usize, Message)> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m))).collect();
-    let number: HashMap<Message, usize> = messages.iter().enumerate().map(|(i, &(_, m))| (m, i)).collect();
+    let messages: Vec<(usize, Message)> = phases
+        .iter()
+        .enumerate()
+        .flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m)))
+        .collect();
+    let number: HashMap<Message, usize> = messages
+        .iter()
+        .enumerate()
+        .map(|(i, &(_, m))| (m, i))
+        .collect();
     let mut over = vec![vec![false; messages.len()]; messages.len()];
     for (i, &(phase, m)) in messages.iter().enumerate() {
-        let awaited = syncs.iter().filter(|s| s.before == m).map(|s| number[&s.after]);
+        let awaited = syncs
+            .iter()
+            .filter(|s| s.before == m)
+            .map(|s| number[&s.after]);
         let own = (0..i).filter(|&j| messages[j].1.src == m.src && messages[j].0 < phase);
         for j in awaited.chain(own).collect::<Vec<_>>() {
             let known = over[j].clone();
-            over[i].iter_mut().zip(known).for_each(|(own, theirs)| *own |= theirs);
+            over[i]
+                .iter_mut()
+                .zip(known)
+                .for_each(|(own, theirs)| *own |= theirs);
             over[i][j] = true;
         }
     }
     over
 }
 
-/// Hosts cabled to hosts: one that others hang from receives over several cables, which keep nothing in turn.
+/// Hosts cabled to hosts: one that others hang from receives over several cables, which keep
+/// nothing in turn.
 fn hosts_under_hosts(parents: &[usize]) -> Tree {
     let names: Vec<String> = (0..=parents.len()).map(|h| format!("n{h}")).collect();
     let hosts: Vec<(&str, u32)> = names.iter().map(|name| (name.as_str(), 1)).collect();
-    let cable = |(child, &parent): (usize, &usize)| TreeCable { a: &names[child + 1], b: &names[parent], rate: BitsPerSec::GIGABIT };
-    Tree::new(&hosts, &[], &parents.iter().enumerate().map(cable).collect::<Vec<_>>()).unwrap()
+    let cable = |(child, &parent): (usize, &usize)| TreeCable {
+        a: &names[child + 1],
+        b: &names[parent],
+        rate: BitsPerSec::GIGABIT,
+    };
+    Tree::new(
+        &hosts,
+        &[],
+        &parents.iter().enumerate().map(cable).collect::<Vec<_>>(),
+    )
+    .unwrap()
 }
 
 fn kinds() -> impl Strategy<Value = SyncKind> {

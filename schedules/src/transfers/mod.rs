@@ -1,11 +1,12 @@
-//! One shape for every schedule: transfers one after the other, with what each carries and what it waits for.
+//! One shape for every schedule: transfers one after the other, with what each carries and what it
+//! waits for.
 //!
 //! ```text
 //! Alltoall, Lg, Allgather, bundled --> TransferSchedule --verify--> sound      TransferSchedule --part--> RankPart --runtime--> messages
 //! ```
 //!
-//! The planners keep their results, because each has a certificate and a file format of its own. The verifier and the runtime
-//! see only this form.
+//! The planners keep their results, because each has a certificate and a file format of its own.
+//! The verifier and the runtime see only this form.
 pub mod part;
 
 use crate::allgather::AllgatherSchedule;
@@ -31,12 +32,17 @@ pub struct TransferSchedule {
 /// What transfers carry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum TransferContents {
-    /// The sender's block for the receiver. This costs no memory: an all-to-all of 1,024 hosts has a million transfers.
+    /// The sender's block for the receiver. This costs no memory: an all-to-all of 1,024 hosts has
+    /// a million transfers.
     Own,
     /// The listed blocks: those of transfer `n` are `blocks[first[n]..first[n + 1]]`.
-    Listed { first: Vec<u32>, blocks: Vec<Message> },
-    /// An allgather around a ring: the sender's own block, then each block that the sender gets, as soon as it comes; not the
-    /// receiver's own. The blocks are not listed, since there are as many as pairs of hosts.
+    Listed {
+        first: Vec<u32>,
+        blocks: Vec<Message>,
+    },
+    /// An allgather around a ring: the sender's own block, then each block that the sender gets, as
+    /// soon as it comes; not the receiver's own. The blocks are not listed, since there are as many
+    /// as pairs of hosts.
     Around,
 }
 
@@ -58,7 +64,10 @@ pub struct UnknownWait(pub usize);
 impl TransferSchedule {
     /// Each message of each phase carries its sender's block for its receiver.
     pub fn direct(hosts: u32, phases: &[Vec<Message>]) -> TransferSchedule {
-        let phase = (0..).zip(phases).flat_map(|(phase, messages)| std::iter::repeat_n(phase, messages.len())).collect();
+        let phase = (0..)
+            .zip(phases)
+            .flat_map(|(phase, messages)| std::iter::repeat_n(phase, messages.len()))
+            .collect();
         let (waits, meetings) = (Vec::new(), Vec::new());
         TransferSchedule {
             hosts,
@@ -73,25 +82,59 @@ impl TransferSchedule {
 
     /// Transfers of several blocks each. A host sends in a step what it holds when the step begins.
     pub fn passed_on(hosts: u32, steps: &[Vec<Transfer>]) -> TransferSchedule {
-        let transfers = || (0..).zip(steps).flat_map(|(step, transfers)| transfers.iter().map(move |transfer| (step, transfer)));
+        let transfers = || {
+            (0..).zip(steps).flat_map(|(step, transfers)| {
+                transfers.iter().map(move |transfer| (step, transfer))
+            })
+        };
         let (mut first, mut blocks) = (vec![0], Vec::new());
         for (_, transfer) in transfers() {
             blocks.extend_from_slice(&transfer.blocks);
             first.push(blocks.len() as u32);
         }
-        let ends = transfers().map(|(_, transfer)| Message { src: transfer.from, dst: transfer.to }).collect();
+        let ends = transfers()
+            .map(|(_, transfer)| Message {
+                src: transfer.from,
+                dst: transfer.to,
+            })
+            .collect();
         let phase = transfers().map(|(step, _)| step).collect();
-        let (contents, phases) = (TransferContents::Listed { first, blocks }, steps.len() as u32);
-        TransferSchedule { hosts, phases, ends, phase, contents, waits: Vec::new(), meetings: Vec::new() }
+        let (contents, phases) = (
+            TransferContents::Listed { first, blocks },
+            steps.len() as u32,
+        );
+        TransferSchedule {
+            hosts,
+            phases,
+            ends,
+            phase,
+            contents,
+            waits: Vec::new(),
+            meetings: Vec::new(),
+        }
     }
 
     /// An allgather in which each host of `ring` sends to the next one.
     pub fn around(ring: &[NodeNumber]) -> TransferSchedule {
         let next = ring.iter().cycle().skip(1);
-        let ends: Vec<Message> =
-            if ring.len() > 1 { ring.iter().zip(next).map(|(&src, &dst)| Message { src, dst }).collect() } else { vec![] };
+        let ends: Vec<Message> = if ring.len() > 1 {
+            ring.iter()
+                .zip(next)
+                .map(|(&src, &dst)| Message { src, dst })
+                .collect()
+        } else {
+            vec![]
+        };
         let (phase, contents) = (vec![0; ends.len()], TransferContents::Around);
-        TransferSchedule { hosts: ring.len() as u32, phases: 1, ends, phase, contents, waits: Vec::new(), meetings: Vec::new() }
+        TransferSchedule {
+            hosts: ring.len() as u32,
+            phases: 1,
+            ends,
+            phase,
+            contents,
+            waits: Vec::new(),
+            meetings: Vec::new(),
+        }
     }
 
     /// The same, and these waits.
@@ -129,7 +172,9 @@ impl TransferSchedule {
         let at = transfer as usize;
         match &self.contents {
             TransferContents::Own => std::slice::from_ref(&self.ends[at]),
-            TransferContents::Listed { first, blocks } => &blocks[first[at] as usize..first[at + 1] as usize],
+            TransferContents::Listed { first, blocks } => {
+                &blocks[first[at] as usize..first[at + 1] as usize]
+            }
             TransferContents::Around => &[],
         }
     }
@@ -158,7 +203,10 @@ struct PairNumbers {
 
 impl PairNumbers {
     fn of(schedule: &TransferSchedule) -> PairNumbers {
-        let mut pairs = PairNumbers { hosts: schedule.hosts, numbers: vec![u32::MAX; (schedule.hosts as usize).pow(2)] };
+        let mut pairs = PairNumbers {
+            hosts: schedule.hosts,
+            numbers: vec![u32::MAX; (schedule.hosts as usize).pow(2)],
+        };
         for (&ends, number) in schedule.ends.iter().zip(0..) {
             if let Some(at) = pairs.at(ends) {
                 pairs.numbers[at] = number;
@@ -168,11 +216,14 @@ impl PairNumbers {
     }
 
     fn at(&self, pair: Message) -> Option<usize> {
-        (pair.src < self.hosts && pair.dst < self.hosts).then(|| pair.src as usize * self.hosts as usize + pair.dst as usize)
+        (pair.src < self.hosts && pair.dst < self.hosts)
+            .then(|| pair.src as usize * self.hosts as usize + pair.dst as usize)
     }
 
     fn number(&self, pair: Message) -> Option<u32> {
-        self.at(pair).map(|at| self.numbers[at]).filter(|&number| number != u32::MAX)
+        self.at(pair)
+            .map(|at| self.numbers[at])
+            .filter(|&number| number != u32::MAX)
     }
 }
 
@@ -180,16 +231,28 @@ impl TryFrom<&AlltoallSchedule> for TransferSchedule {
     type Error = UnknownWait;
 
     fn try_from(plan: &AlltoallSchedule) -> Result<TransferSchedule, UnknownWait> {
-        let meetings = (0..plan.phases.len()).filter(|&phase| plan.scheme.barrier_before(phase)).map(|phase| phase as u32);
-        let schedule = TransferSchedule::direct(plan.hosts.len() as u32, &plan.phases).meeting(meetings.collect());
+        let meetings = (0..plan.phases.len())
+            .filter(|&phase| plan.scheme.barrier_before(phase))
+            .map(|phase| phase as u32);
+        let schedule = TransferSchedule::direct(plan.hosts.len() as u32, &plan.phases)
+            .meeting(meetings.collect());
         if plan.syncs.is_empty() {
             return Ok(schedule);
         }
         let pairs = PairNumbers::of(&schedule);
         let wait = |sync: &Synchronization| {
-            Some(TransferWait { after: pairs.number(sync.after)?, before: pairs.number(sync.before)?, from: sync.from })
+            Some(TransferWait {
+                after: pairs.number(sync.after)?,
+                before: pairs.number(sync.before)?,
+                from: sync.from,
+            })
         };
-        let waits = plan.syncs.iter().enumerate().map(|(at, sync)| wait(sync).ok_or(UnknownWait(at))).collect::<Result<_, _>>()?;
+        let waits = plan
+            .syncs
+            .iter()
+            .enumerate()
+            .map(|(at, sync)| wait(sync).ok_or(UnknownWait(at)))
+            .collect::<Result<_, _>>()?;
         Ok(schedule.waiting(waits))
     }
 }

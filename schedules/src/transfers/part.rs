@@ -1,18 +1,23 @@
-//! One rank's own part of a schedule: what it sends and receives, where each block comes from, which tokens it awaits and gives.
+//! One rank's own part of a schedule: what it sends and receives, where each block comes from,
+//! which tokens it awaits and gives.
 //!
-//! Tokens are matched by the pair of hosts and a number: [`SyncToken::id`] counts, for each ordered pair of hosts, the waits between them in the
-//! schedule's order. Both ends come to the same numbers without a message. In a schedule of [`crate::alltoall::plan`] no two tokens
-//! of one pair follow the same message, so each number is below `hosts - 1`: it fits an MPI tag (at least 32,767; MPI-4.1 section 9.1.2)
-//! up to 32,768 hosts. There, too, tokens of a pair come in the same order at both ends ([`crate::synchronization::syncs`]).
+//! Tokens are matched by the pair of hosts and a number: [`SyncToken::id`] counts, for each ordered
+//! pair of hosts, the waits between them in the schedule's order. Both ends come to the same
+//! numbers without a message. In a schedule of [`crate::alltoall::plan`] no two tokens of one pair
+//! follow the same message, so each number is below `hosts - 1`: it fits an MPI tag (at least
+//! 32,767; MPI-4.1 section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same
+//! order at both ends ([`crate::synchronization::syncs`]).
 use super::TransferSchedule;
 use crate::message::Message;
 use crate::slice::SyncToken;
 use inventory::tree::NodeNumber;
 use std::collections::HashMap;
 
-/// What a rank does. It sends in the given order, each transfer as soon as its tokens and its blocks have come, and receives whatever comes.
+/// What a rank does. It sends in the given order, each transfer as soon as its tokens and its
+/// blocks have come, and receives whatever comes.
 ///
-/// It cannot hang: tokens point to later phases, and a block that a rank passes on comes from its owner or in an earlier phase.
+/// It cannot hang: tokens point to later phases, and a block that a rank passes on comes from its
+/// owner or in an earlier phase.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RankPart {
     /// The rank.
@@ -78,12 +83,23 @@ pub struct IncomingTransfer {
     pub give: Vec<SyncToken>,
 }
 
-/// The part of `rank`. A number that is no host's gives an empty one. A block that its sender never gets, which the verifier refuses, is
-/// taken for the sender's own.
+/// The part of `rank`. A number that is no host's gives an empty one. A block that its sender never
+/// gets, which the verifier refuses, is taken for the sender's own.
 pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
-    let mut part = RankPart { rank, phases: schedule.phases(), streams: schedule.goes_around(), ..RankPart::default() };
+    let mut part = RankPart {
+        rank,
+        phases: schedule.phases(),
+        streams: schedule.goes_around(),
+        ..RankPart::default()
+    };
     let own = |ends: &Message| ends.src == rank || ends.dst == rank;
-    let numbers: Vec<u32> = schedule.ends().iter().zip(0..).filter(|(ends, _)| own(ends)).map(|(_, number)| number).collect();
+    let numbers: Vec<u32> = schedule
+        .ends()
+        .iter()
+        .zip(0..)
+        .filter(|(ends, _)| own(ends))
+        .map(|(_, number)| number)
+        .collect();
     let phase = |number: u32| schedule.phase_of()[number as usize];
     // Blocks for others: where they were received.
     let mut held: HashMap<Message, BlockOrigin> = HashMap::new();
@@ -94,16 +110,42 @@ pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
         // A rank sends what it held when the phase began, so sends come first.
         for &number in in_phase.iter().filter(|number| ends(number).src == rank) {
             places[place(&numbers, number).unwrap_or_default()] = part.sends.len();
-            let outgoing = |&block: &Message| OutgoingBlock { block, origin: held.get(&block).copied().unwrap_or(BlockOrigin::Own) };
-            let (phase, blocks) = (phase(number), schedule.blocks(number).iter().map(outgoing).collect());
-            part.sends.push(OutgoingTransfer { phase, peer: ends(&number).dst, blocks, wait: Vec::new(), give: Vec::new() });
+            let outgoing = |&block: &Message| OutgoingBlock {
+                block,
+                origin: held.get(&block).copied().unwrap_or(BlockOrigin::Own),
+            };
+            let (phase, blocks) = (
+                phase(number),
+                schedule.blocks(number).iter().map(outgoing).collect(),
+            );
+            part.sends.push(OutgoingTransfer {
+                phase,
+                peer: ends(&number).dst,
+                blocks,
+                wait: Vec::new(),
+                give: Vec::new(),
+            });
         }
-        for &number in in_phase.iter().filter(|number| ends(number).dst == rank && ends(number).src != rank) {
+        for &number in in_phase
+            .iter()
+            .filter(|number| ends(number).dst == rank && ends(number).src != rank)
+        {
             let transfer = part.receives.len();
             places[place(&numbers, number).unwrap_or_default()] = transfer;
             let blocks = schedule.blocks(number);
-            let passed_on = blocks.iter().enumerate().filter(|(_, block)| block.dst != rank);
-            held.extend(passed_on.map(|(at, &block)| (block, BlockOrigin::Received { transfer, block: at })));
+            let passed_on = blocks
+                .iter()
+                .enumerate()
+                .filter(|(_, block)| block.dst != rank);
+            held.extend(passed_on.map(|(at, &block)| {
+                (
+                    block,
+                    BlockOrigin::Received {
+                        transfer,
+                        block: at,
+                    },
+                )
+            }));
             part.receives.push(IncomingTransfer {
                 phase: phase(number),
                 peer: ends(&number).src,
@@ -123,20 +165,52 @@ fn place(numbers: &[u32], number: u32) -> Option<usize> {
     numbers.binary_search(&number).ok()
 }
 
-/// Names the blocks that go around the ring past a rank: its own, then that of the host before it, and so on.
+/// Names the blocks that go around the ring past a rank: its own, then that of the host before it,
+/// and so on.
 fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
-    let Some(at) = schedule.ends().iter().position(|ends| ends.src == part.rank) else { return };
+    let Some(at) = schedule
+        .ends()
+        .iter()
+        .position(|ends| ends.src == part.rank)
+    else {
+        return;
+    };
     let before = schedule.ends().iter().cycle().skip(at).map(|ends| ends.src);
     let mut sources: Vec<NodeNumber> = before.take(schedule.ends().len()).collect();
     // Against the ring's direction, from this rank.
     sources[1..].reverse();
     for send in &mut part.sends {
-        let origin = |at: usize| if at == 0 { BlockOrigin::Own } else { BlockOrigin::Received { transfer: 0, block: at - 1 } };
-        let block = |(at, &src): (usize, &NodeNumber)| OutgoingBlock { block: Message { src, dst: send.peer }, origin: origin(at) };
-        send.blocks = sources[..sources.len() - 1].iter().enumerate().map(block).collect();
+        let origin = |at: usize| {
+            if at == 0 {
+                BlockOrigin::Own
+            } else {
+                BlockOrigin::Received {
+                    transfer: 0,
+                    block: at - 1,
+                }
+            }
+        };
+        let block = |(at, &src): (usize, &NodeNumber)| OutgoingBlock {
+            block: Message {
+                src,
+                dst: send.peer,
+            },
+            origin: origin(at),
+        };
+        send.blocks = sources[..sources.len() - 1]
+            .iter()
+            .enumerate()
+            .map(block)
+            .collect();
     }
     for receive in &mut part.receives {
-        receive.blocks = sources[1..].iter().map(|&src| Message { src, dst: part.rank }).collect();
+        receive.blocks = sources[1..]
+            .iter()
+            .map(|&src| Message {
+                src,
+                dst: part.rank,
+            })
+            .collect();
     }
 }
 
@@ -145,10 +219,16 @@ fn add_tokens(schedule: &TransferSchedule, numbers: &[u32], places: &[usize], pa
     let mut next = |side: usize, peer: NodeNumber| {
         let count = counts[side].entry(peer).or_insert(0);
         *count += 1;
-        SyncToken { peer, id: *count - 1 }
+        SyncToken {
+            peer,
+            id: *count - 1,
+        }
     };
     for wait in schedule.waits() {
-        let (after, before) = (schedule.ends()[wait.after as usize], schedule.ends()[wait.before as usize]);
+        let (after, before) = (
+            schedule.ends()[wait.after as usize],
+            schedule.ends()[wait.before as usize],
+        );
         if before.src == part.rank
             && let Some(at) = place(numbers, wait.before)
         {
@@ -157,23 +237,41 @@ fn add_tokens(schedule: &TransferSchedule, numbers: &[u32], places: &[usize], pa
         if wait.from == part.rank
             && let Some(at) = place(numbers, wait.after)
         {
-            let give = if after.src == part.rank { &mut part.sends[places[at]].give } else { &mut part.receives[places[at]].give };
+            let give = if after.src == part.rank {
+                &mut part.sends[places[at]].give
+            } else {
+                &mut part.receives[places[at]].give
+            };
             give.push(next(1, before.src));
         }
     }
 }
 
 impl RankPart {
-    /// As many parts on every rank, by the phases before which all meet. No block is passed on from one part to another: schedules with
-    /// barriers are direct.
+    /// As many parts on every rank, by the phases before which all meet. No block is passed on from
+    /// one part to another: schedules with barriers are direct.
     pub fn between(self, meetings: &[u32]) -> Vec<RankPart> {
-        let RankPart { rank, phases, streams, .. } = self;
-        let (mut sends, mut receives) = (self.sends.into_iter().peekable(), self.receives.into_iter().peekable());
+        let RankPart {
+            rank,
+            phases,
+            streams,
+            ..
+        } = self;
+        let (mut sends, mut receives) = (
+            self.sends.into_iter().peekable(),
+            self.receives.into_iter().peekable(),
+        );
         let ends = meetings.iter().copied().chain([u32::MAX]);
         let part = |end: u32| RankPart {
             sends: std::iter::from_fn(|| sends.next_if(|send| send.phase < end)).collect(),
-            receives: std::iter::from_fn(|| receives.next_if(|receive| receive.phase < end)).collect(),
-            ..RankPart { rank, phases, streams, ..RankPart::default() }
+            receives: std::iter::from_fn(|| receives.next_if(|receive| receive.phase < end))
+                .collect(),
+            ..RankPart {
+                rank,
+                phases,
+                streams,
+                ..RankPart::default()
+            }
         };
         ends.map(part).collect()
     }

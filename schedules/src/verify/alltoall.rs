@@ -1,4 +1,5 @@
-//! All-to-alls: every message once, no edge beyond its width, the certificate, the synchronizations.
+//! All-to-alls: every message once, no edge beyond its width, the certificate, the
+//! synchronizations.
 use super::delivery::{Delivery, DeliveryFault};
 use super::room::{EdgeCollision, EdgeRoom, loads};
 use super::synchronization;
@@ -27,31 +28,66 @@ pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> Result<(), ScheduleViol
     synchronization::kept(&names, plan, &schedule, &delivery, &capacities)
 }
 
-fn every_pair_once<'a>(names: &NodeNames<'_>, schedule: &'a TransferSchedule) -> Result<Delivery<'a>, ScheduleViolation> {
+fn every_pair_once<'a>(
+    names: &NodeNames<'_>,
+    schedule: &'a TransferSchedule,
+) -> Result<Delivery<'a>, ScheduleViolation> {
     let mut delivery = Delivery::new(schedule);
     for (&m, number) in schedule.ends().iter().zip(0..) {
         let phase = |transfer: u32| schedule.phase_of()[transfer as usize] as usize;
-        let carried = delivery.can_be_sent(number).and_then(|()| delivery.carry(number, m));
+        let carried = delivery
+            .can_be_sent(number)
+            .and_then(|()| delivery.carry(number, m));
         carried.map_err(|fault| match fault {
-            DeliveryFault::UnknownHost(host) => ScheduleViolation::NoSuchHost { phase: phase(number), host },
-            DeliveryFault::Elsewhere { by: Some(first), .. } => {
-                ScheduleViolation::Twice { message: names.of(m), first: phase(first), second: phase(number) }
-            }
-            _ => ScheduleViolation::ToItself { phase: phase(number), message: names.of(m) },
+            DeliveryFault::UnknownHost(host) => ScheduleViolation::NoSuchHost {
+                phase: phase(number),
+                host,
+            },
+            DeliveryFault::Elsewhere {
+                by: Some(first), ..
+            } => ScheduleViolation::Twice {
+                message: names.of(m),
+                first: phase(first),
+                second: phase(number),
+            },
+            _ => ScheduleViolation::ToItself {
+                phase: phase(number),
+                message: names.of(m),
+            },
         })?;
     }
-    delivery.undelivered().map_or(Ok(()), |(lost, _)| Err(ScheduleViolation::Missing(names.of(lost))))?;
+    delivery.undelivered().map_or(Ok(()), |(lost, _)| {
+        Err(ScheduleViolation::Missing(names.of(lost)))
+    })?;
     Ok(delivery)
 }
 
-fn no_contention(names: &NodeNames<'_>, schedule: &TransferSchedule, capacities: &EdgeCapacities) -> Result<(), ScheduleViolation> {
+fn no_contention(
+    names: &NodeNames<'_>,
+    schedule: &TransferSchedule,
+    capacities: &EdgeCapacities,
+) -> Result<(), ScheduleViolation> {
     let mut room = EdgeRoom::new(names.0, schedule);
     for transfer in 0..schedule.ends().len() as u32 {
-        room.take(transfer, 1, |edge| Some(capacities.width(edge))).map_err(|EdgeCollision { edge, first, second }| {
-            let [first, second] = [first, second].map(|transfer| names.of(schedule.ends()[transfer as usize]));
-            let phase = schedule.phase_of()[transfer as usize] as usize;
-            ScheduleViolation::Contention { edge: names.edge(edge), phase, width: capacities.width(edge), first, second }
-        })?;
+        room.take(transfer, 1, |edge| Some(capacities.width(edge)))
+            .map_err(
+                |EdgeCollision {
+                     edge,
+                     first,
+                     second,
+                 }| {
+                    let [first, second] = [first, second]
+                        .map(|transfer| names.of(schedule.ends()[transfer as usize]));
+                    let phase = schedule.phase_of()[transfer as usize] as usize;
+                    ScheduleViolation::Contention {
+                        edge: names.edge(edge),
+                        phase,
+                        width: capacities.width(edge),
+                        first,
+                        second,
+                    }
+                },
+            )?;
     }
     Ok(())
 }
@@ -68,24 +104,57 @@ fn as_short_as_can_be(
     let load = |edge: EdgeNumber| loads[edge as usize].blocks;
     let needs = |edge: EdgeNumber| load(edge).div_ceil(capacities.width(edge).max(1));
     let most = (0..tree.edges()).map(needs).max().unwrap_or(0);
-    let mut bottlenecks = (0..tree.edges()).filter(|&edge| needs(edge) == most && tree.ends(edge).is_some());
-    // Where links are wider than a message it is not known whether the bound can always be reached; twice as many phases, though,
-    // come from no planner.
-    let allowed = if plan.algorithm == AlltoallAlgorithm::Aapc { most..=most } else { most..=2 * most };
+    let mut bottlenecks =
+        (0..tree.edges()).filter(|&edge| needs(edge) == most && tree.ends(edge).is_some());
+    // Where links are wider than a message it is not known whether the bound can always be reached;
+    // twice as many phases, though, come from no planner.
+    let allowed = if plan.algorithm == AlltoallAlgorithm::Aapc {
+        most..=most
+    } else {
+        most..=2 * most
+    };
     if !allowed.contains(&(plan.phases.len() as u64)) {
-        let edge = bottlenecks.next().map_or_else(|| NamedEdge { from: "".into(), to: "".into() }, |edge| names.edge(edge));
-        return Err(ScheduleViolation::Phases { phases: plan.phases.len(), bound: most, edge });
+        let edge = bottlenecks.next().map_or_else(
+            || NamedEdge {
+                from: "".into(),
+                to: "".into(),
+            },
+            |edge| names.edge(edge),
+        );
+        return Err(ScheduleViolation::Phases {
+            phases: plan.phases.len(),
+            bound: most,
+            edge,
+        });
     }
-    let PhaseBound { phases, edge: (from, to), load: stated, capacity } = &plan.bound;
-    let stated_edge = NamedEdge { from: from.as_str().into(), to: to.as_str().into() };
+    let PhaseBound {
+        phases,
+        edge: (from, to),
+        load: stated,
+        capacity,
+    } = &plan.bound;
+    let stated_edge = NamedEdge {
+        from: from.as_str().into(),
+        to: to.as_str().into(),
+    };
     let bottleneck = bottlenecks.find(|&edge| names.edge(edge) == stated_edge);
     let truth = match bottleneck {
         _ if *phases != most => format!("the bottleneck edge asks for {most}"),
         None if most > 0 => "that is no bottleneck edge".to_owned(),
         Some(edge) if most > 0 && (*stated, *capacity) != (load(edge), capacities.width(edge)) => {
-            format!("its load is {} and its capacity {}", load(edge), capacities.width(edge))
+            format!(
+                "its load is {} and its capacity {}",
+                load(edge),
+                capacities.width(edge)
+            )
         }
         _ => return Ok(()),
     };
-    Err(ScheduleViolation::Bound { phases: *phases, load: *stated, capacity: *capacity, edge: stated_edge, truth })
+    Err(ScheduleViolation::Bound {
+        phases: *phases,
+        load: *stated,
+        capacity: *capacity,
+        edge: stated_edge,
+        truth,
+    })
 }

@@ -1,9 +1,8 @@
 //! Who holds which block, transfer by transfer.
 //!
-//! Input: any schedule whose blocks are listed.
-//! Guarantee: a host sends only what it holds when the phase begins, and then holds it no more; so each block goes one way, and
-//! is at one place at the end.
-//! Cost: O(hosts² + blocks carried).
+//! Input: any schedule whose blocks are listed. Guarantee: a host sends only what it holds when the
+//! phase begins, and then holds it no more; so each block goes one way, and is at one place at the
+//! end. Cost: O(hosts² + blocks carried).
 use crate::message::Message;
 use crate::transfers::TransferSchedule;
 use inventory::tree::NodeNumber;
@@ -42,14 +41,26 @@ pub(super) struct Delivery<'a> {
 
 impl<'a> Delivery<'a> {
     pub(super) fn new(schedule: &'a TransferSchedule) -> Delivery<'a> {
-        Delivery { schedule, by: vec![NOWHERE; (schedule.hosts() as usize).pow(2)] }
+        Delivery {
+            schedule,
+            by: vec![NOWHERE; (schedule.hosts() as usize).pow(2)],
+        }
     }
 
     /// Whether a transfer can be sent at all.
     pub(super) fn can_be_sent(&self, transfer: u32) -> Result<(), DeliveryFault> {
-        let (ends, blocks) = (self.schedule.ends()[transfer as usize], self.schedule.blocks(transfer));
+        let (ends, blocks) = (
+            self.schedule.ends()[transfer as usize],
+            self.schedule.blocks(transfer),
+        );
         let hosts = self.schedule.hosts();
-        let beyond = |pair: &Message| if pair.src >= hosts { Some(pair.src) } else { Some(pair.dst).filter(|&host| host >= hosts) };
+        let beyond = |pair: &Message| {
+            if pair.src >= hosts {
+                Some(pair.src)
+            } else {
+                Some(pair.dst).filter(|&host| host >= hosts)
+            }
+        };
         match blocks.iter().find_map(beyond).or_else(|| beyond(&ends)) {
             Some(host) => Err(DeliveryFault::UnknownHost(host)),
             None if blocks.is_empty() => Err(DeliveryFault::CarriesNothing),
@@ -80,14 +91,26 @@ impl<'a> Delivery<'a> {
     /// The transfer that carried a block last. A block of no host has none.
     pub(super) fn last(&self, block: Message) -> Option<u32> {
         let known = block.src < self.schedule.hosts() && block.dst < self.schedule.hosts();
-        known.then(|| self.by[self.index(block)]).filter(|&by| by != NOWHERE)
+        known
+            .then(|| self.by[self.index(block)])
+            .filter(|&by| by != NOWHERE)
     }
 
     /// The first block that is not where it belongs, and where it is.
     pub(super) fn undelivered(&self) -> Option<(Message, NodeNumber)> {
         let hosts = self.schedule.hosts();
-        let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst })).zip(&self.by);
-        let place = |(block, &by): (Message, &u32)| (block, self.schedule.ends().get(by as usize).map_or(block.src, |ends| ends.dst));
+        let pairs = (0..hosts)
+            .flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }))
+            .zip(&self.by);
+        let place = |(block, &by): (Message, &u32)| {
+            (
+                block,
+                self.schedule
+                    .ends()
+                    .get(by as usize)
+                    .map_or(block.src, |ends| ends.dst),
+            )
+        };
         pairs.map(place).find(|(block, at)| block.dst != *at)
     }
 

@@ -1,4 +1,5 @@
-//! Allgathers by circles of groups: everything reaches everybody, and the edges carry what the plan says.
+//! Allgathers by circles of groups: everything reaches everybody, and the edges carry what the plan
+//! says.
 use super::{NodeNames, ScheduleViolation};
 use crate::allgather::lanes::{LaneAllgather, LaneLoad, MOST_PARTS};
 use inventory::tree::{EdgeNumber, Tree};
@@ -15,8 +16,20 @@ pub fn lanes(tree: &Tree, plan: &LaneAllgather) -> Result<(), ScheduleViolation>
     let carried = carried(tree, plan);
     is_slowest(tree, "busiest edge", &plan.busiest, &carried)?;
     let n = u128::from(tree.hosts());
-    let sides = tree.hosts_below().into_iter().map(u128::from).flat_map(|below| [(below, n - below), (n - below, below)]);
-    let needed: Vec<u128> = sides.map(|(sent, receivers)| if receivers > 0 { sent * u128::from(plan.parts) } else { 0 }).collect();
+    let sides = tree
+        .hosts_below()
+        .into_iter()
+        .map(u128::from)
+        .flat_map(|below| [(below, n - below), (n - below, below)]);
+    let needed: Vec<u128> = sides
+        .map(|(sent, receivers)| {
+            if receivers > 0 {
+                sent * u128::from(plan.parts)
+            } else {
+                0
+            }
+        })
+        .collect();
     is_slowest(tree, "bound", &plan.bound, &needed)
 }
 
@@ -40,9 +53,13 @@ fn every_host_in_one_group(tree: &Tree, plan: &LaneAllgather) -> Result<(), Sche
     }
 }
 
-/// A group's data lies in the order of its hosts; the lanes take it part by part. Then a lane that leads to all groups brings each
-/// gateway every group's parts, and the ring inside hands them to the rest.
-fn every_lane_begins_with_its_gateways_data(tree: &Tree, plan: &LaneAllgather) -> Result<(), ScheduleViolation> {
+/// A group's data lies in the order of its hosts; the lanes take it part by part. Then a lane that
+/// leads to all groups brings each gateway every group's parts, and the ring inside hands them to
+/// the rest.
+fn every_lane_begins_with_its_gateways_data(
+    tree: &Tree,
+    plan: &LaneAllgather,
+) -> Result<(), ScheduleViolation> {
     if plan.parts == 0 || plan.parts > MOST_PARTS {
         return wrong(format!("{} parts: expected 1 to {MOST_PARTS}", plan.parts));
     }
@@ -51,53 +68,88 @@ fn every_lane_begins_with_its_gateways_data(tree: &Tree, plan: &LaneAllgather) -
     for (number, lane) in plan.lanes.iter().enumerate() {
         let end = start + u128::from(lane.share);
         if lane.gateways.len() != plan.groups.len() {
-            return wrong(format!("lane {number} has {} gateways for {} groups", lane.gateways.len(), plan.groups.len()));
+            return wrong(format!(
+                "lane {number} has {} gateways for {} groups",
+                lane.gateways.len(),
+                plan.groups.len()
+            ));
         }
         for (group, &gateway) in plan.groups.iter().zip(&lane.gateways) {
             let Some(place) = group.iter().position(|&host| host == gateway) else {
-                return wrong(format!("lane {number}: host number {gateway} is not in the group it stands for"));
+                return wrong(format!(
+                    "lane {number}: host number {gateway} is not in the group it stands for"
+                ));
             };
             // In parts times the hosts of the group, where its block is `parts` long.
             let (size, place) = (group.len() as u128, place as u128);
             if start * size < place * parts || end * size > (place + 1) * parts {
-                return wrong(format!("lane {number} begins with parts that {} does not have", tree.name(gateway)));
+                return wrong(format!(
+                    "lane {number} begins with parts that {} does not have",
+                    tree.name(gateway)
+                ));
             }
         }
         start = end;
     }
-    if start == parts { Ok(()) } else { wrong(format!("the lanes carry {start} of {parts} parts")) }
+    if start == parts {
+        Ok(())
+    } else {
+        wrong(format!("the lanes carry {start} of {parts} parts"))
+    }
 }
 
-/// Circles join groups like links join switches: with one way from each to each other, nothing comes twice or never.
+/// Circles join groups like links join switches: with one way from each to each other, nothing
+/// comes twice or never.
 fn circles_lead_everywhere_once(plan: &LaneAllgather) -> Result<(), ScheduleViolation> {
     let mut reached: Vec<usize> = (0..plan.groups.len()).collect();
     let mut parts = plan.groups.len();
     for (number, circle) in plan.circles.iter().enumerate() {
-        let Some(&first) = circle.first() else { return wrong(format!("circle {number} has no group")) };
-        if let Some(&group) = circle.iter().find(|&&group| group as usize >= plan.groups.len()) {
+        let Some(&first) = circle.first() else {
+            return wrong(format!("circle {number} has no group"));
+        };
+        if let Some(&group) = circle
+            .iter()
+            .find(|&&group| group as usize >= plan.groups.len())
+        {
             return wrong(format!("circle {number}: group {group} does not exist"));
         }
         for &group in &circle[1..] {
             let (old, new) = (reached[group as usize], reached[first as usize]);
             if old == new {
-                return wrong(format!("circle {number} leads to group {group}, which is reached another way"));
+                return wrong(format!(
+                    "circle {number} leads to group {group}, which is reached another way"
+                ));
             }
-            reached.iter_mut().filter(|part| **part == old).for_each(|part| *part = new);
+            reached
+                .iter_mut()
+                .filter(|part| **part == old)
+                .for_each(|part| *part = new);
             parts -= 1;
         }
     }
-    if parts == 1 { Ok(()) } else { wrong(format!("the circles leave {parts} parts without connection")) }
+    if parts == 1 {
+        Ok(())
+    } else {
+        wrong(format!(
+            "the circles leave {parts} parts without connection"
+        ))
+    }
 }
 
-/// Hosts of the groups that are reached from the group at `place` of a circle, itself included, without that circle; `on` has the
-/// circles of each group.
+/// Hosts of the groups that are reached from the group at `place` of a circle, itself included,
+/// without that circle; `on` has the circles of each group.
 fn hosts_behind(plan: &LaneAllgather, on: &[Vec<usize>], circle: usize, place: usize) -> u128 {
     let mut ahead = vec![(plan.circles[circle][place], circle)];
     let mut hosts = 0;
     while let Some((group, from)) = ahead.pop() {
         hosts += plan.groups[group as usize].len() as u128;
         for &next in on[group as usize].iter().filter(|&&next| next != from) {
-            ahead.extend(plan.circles[next].iter().filter(|&&other| other != group).map(|&other| (other, next)));
+            ahead.extend(
+                plan.circles[next]
+                    .iter()
+                    .filter(|&&other| other != group)
+                    .map(|&other| (other, next)),
+            );
         }
     }
     hosts
@@ -106,21 +158,34 @@ fn hosts_behind(plan: &LaneAllgather, on: &[Vec<usize>], circle: usize, place: u
 /// By edge, in blocks times parts.
 fn carried(tree: &Tree, plan: &LaneAllgather) -> Vec<u128> {
     let mut carried = vec![0u128; tree.edges() as usize];
-    let mut send = |from: u32, to: u32, load: u128| tree.path(from, to, |edge| carried[edge as usize] += load);
+    let mut send =
+        |from: u32, to: u32, load: u128| tree.path(from, to, |edge| carried[edge as usize] += load);
     let all: u128 = plan.groups.iter().map(|group| group.len() as u128).sum();
     // What a host puts on the ring of its group: its parts of all groups' data.
     let mut put_on = vec![0u128; tree.hosts() as usize];
     for lane in &plan.lanes {
-        lane.gateways.iter().for_each(|&gateway| put_on[gateway as usize] += u128::from(lane.share) * all);
+        lane.gateways
+            .iter()
+            .for_each(|&gateway| put_on[gateway as usize] += u128::from(lane.share) * all);
     }
     let mut on: Vec<Vec<usize>> = vec![Vec::new(); plan.groups.len()];
-    plan.circles.iter().enumerate().for_each(|(number, circle)| circle.iter().for_each(|&group| on[group as usize].push(number)));
+    plan.circles
+        .iter()
+        .enumerate()
+        .for_each(|(number, circle)| {
+            circle
+                .iter()
+                .for_each(|&group| on[group as usize].push(number))
+        });
     for (number, circle) in plan.circles.iter().enumerate() {
         for (place, &group) in circle.iter().enumerate() {
             let next = (place + 1) % circle.len();
             let missing_there = all - hosts_behind(plan, &on, number, next);
             for lane in &plan.lanes {
-                let (from, to) = (lane.gateways[group as usize], lane.gateways[circle[next] as usize]);
+                let (from, to) = (
+                    lane.gateways[group as usize],
+                    lane.gateways[circle[next] as usize],
+                );
                 send(from, to, u128::from(lane.share) * missing_there);
             }
         }
@@ -136,24 +201,49 @@ fn carried(tree: &Tree, plan: &LaneAllgather) -> Vec<u128> {
 }
 
 /// Whether `claim` is an edge that carries what it says, and no other takes longer.
-fn is_slowest(tree: &Tree, what: &str, claim: &LaneLoad, carried: &[u128]) -> Result<(), ScheduleViolation> {
-    let slower =
-        |edge: EdgeNumber| carried[edge as usize] * u128::from(claim.rate.0) > u128::from(claim.load) * u128::from(tree.rate(edge / 2).0);
-    let named =
-        |edge: EdgeNumber| tree.ends(edge).is_some_and(|(from, to)| tree.name(from) == claim.edge.0 && tree.name(to) == claim.edge.1);
-    let LaneLoad { edge: (from, to), load, rate } = claim;
+fn is_slowest(
+    tree: &Tree,
+    what: &str,
+    claim: &LaneLoad,
+    carried: &[u128],
+) -> Result<(), ScheduleViolation> {
+    let slower = |edge: EdgeNumber| {
+        carried[edge as usize] * u128::from(claim.rate.0)
+            > u128::from(claim.load) * u128::from(tree.rate(edge / 2).0)
+    };
+    let named = |edge: EdgeNumber| {
+        tree.ends(edge).is_some_and(|(from, to)| {
+            tree.name(from) == claim.edge.0 && tree.name(to) == claim.edge.1
+        })
+    };
+    let LaneLoad {
+        edge: (from, to),
+        load,
+        rate,
+    } = claim;
     if carried.iter().all(|&load| load == 0) {
-        return if *load == 0 { Ok(()) } else { wrong(format!("{what}: says load {load}; nothing is sent")) };
+        return if *load == 0 {
+            Ok(())
+        } else {
+            wrong(format!("{what}: says load {load}; nothing is sent"))
+        };
     }
     match (0..tree.edges()).find(|&edge| named(edge)) {
         None => wrong(format!("{what}: no edge {from} -> {to}")),
-        Some(edge) if carried[edge as usize] != u128::from(*load) || tree.rate(edge / 2) != *rate => wrong(format!(
-            "{what}: says load {load} at {rate} of edge {from} -> {to}; it carries {} at {}",
-            carried[edge as usize],
-            tree.rate(edge / 2)
-        )),
+        Some(edge)
+            if carried[edge as usize] != u128::from(*load) || tree.rate(edge / 2) != *rate =>
+        {
+            wrong(format!(
+                "{what}: says load {load} at {rate} of edge {from} -> {to}; it carries {} at {}",
+                carried[edge as usize],
+                tree.rate(edge / 2)
+            ))
+        }
         Some(_) => match (0..tree.edges()).find(|&edge| slower(edge)) {
-            Some(edge) => wrong(format!("{what}: says edge {from} -> {to}; edge {} takes longer", NodeNames(tree).edge(edge))),
+            Some(edge) => wrong(format!(
+                "{what}: says edge {from} -> {to}; edge {} takes longer",
+                NodeNames(tree).edge(edge)
+            )),
             None => Ok(()),
         },
     }

@@ -1,14 +1,14 @@
 //! Checks schedules by their definition, without knowing how they were planned.
 //!
-//! Source: the three conditions of aapc-2005 section 4 (no contention within a phase, every message once, as many phases as
-//! the load); aapc-2007 section 5 for synchronizations.
-//! Input: any schedule, also a foreign one, and the tree it is meant for.
-//! Guarantee: `Ok` means that the conditions hold for every message and edge, and that synchronizations keep what the schedule's scheme
-//! promises: where it keeps all messages apart that would collide, no edge ever has more under way than it carries at once,
-//! whatever the pace of the hosts. A scheme that only limits contention (blocks of phases, dummies, none) promises no order,
-//! and no more is asked of its tokens than that they can be carried out.
-//! Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under way.
-//! Deviations: none. Nothing here calls planning code.
+//! Source: the three conditions of aapc-2005 section 4 (no contention within a phase, every message
+//! once, as many phases as the load); aapc-2007 section 5 for synchronizations. Input: any
+//! schedule, also a foreign one, and the tree it is meant for. Guarantee: `Ok` means that the
+//! conditions hold for every message and edge, and that synchronizations keep what the schedule's
+//! scheme promises: where it keeps all messages apart that would collide, no edge ever has more
+//! under way than it carries at once, whatever the pace of the hosts. A scheme that only limits
+//! contention (blocks of phases, dummies, none) promises no order, and no more is asked of its
+//! tokens than that they can be carried out. Cost: O(messages * (path length + hosts)), memory
+//! O(hosts²) and a clock per token under way. Deviations: none. Nothing here calls planning code.
 mod allgather;
 mod alltoall;
 mod delivery;
@@ -33,23 +33,41 @@ struct NodeNames<'a>(&'a Tree);
 
 impl NodeNames<'_> {
     fn of(&self, m: Message) -> NamedMessage {
-        let name = |h: u32| if h < self.0.nodes() { self.0.name(h).into() } else { format!("number {h}").into() };
-        NamedMessage { src: name(m.src), dst: name(m.dst) }
+        let name = |h: u32| {
+            if h < self.0.nodes() {
+                self.0.name(h).into()
+            } else {
+                format!("number {h}").into()
+            }
+        };
+        NamedMessage {
+            src: name(m.src),
+            dst: name(m.dst),
+        }
     }
 
     fn edge(&self, edge: EdgeNumber) -> NamedEdge {
         let name = |node: Option<u32>| node.map_or("", |node| self.0.name(node)).into();
         let ends = self.0.ends(edge);
-        NamedEdge { from: name(ends.map(|e| e.0)), to: name(ends.map(|e| e.1)) }
+        NamedEdge {
+            from: name(ends.map(|e| e.0)),
+            to: name(ends.map(|e| e.1)),
+        }
     }
 
     fn same_hosts(&self, hosts: &[String]) -> Result<(), ScheduleViolation> {
         let own = self.0.host_names();
         if own.len() != hosts.len() {
-            return Err(ScheduleViolation::Hosts(format!("{} instead of {}", hosts.len(), own.len())));
+            return Err(ScheduleViolation::Hosts(format!(
+                "{} instead of {}",
+                hosts.len(),
+                own.len()
+            )));
         }
         match own.iter().zip(hosts).find(|(own, theirs)| own != theirs) {
-            Some((own, theirs)) => Err(ScheduleViolation::Hosts(format!("{theirs} stands where {own} is expected"))),
+            Some((own, theirs)) => Err(ScheduleViolation::Hosts(format!(
+                "{theirs} stands where {own} is expected"
+            ))),
             None => Ok(()),
         }
     }

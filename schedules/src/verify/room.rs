@@ -21,13 +21,26 @@ pub(super) struct EdgeCollision {
 
 impl<'a> EdgeRoom<'a> {
     pub(super) fn new(tree: &'a Tree, schedule: &'a TransferSchedule) -> EdgeRoom<'a> {
-        EdgeRoom { tree, schedule, taken: vec![(NOWHERE, NOWHERE, 0); tree.edges() as usize] }
+        EdgeRoom {
+            tree,
+            schedule,
+            taken: vec![(NOWHERE, NOWHERE, 0); tree.edges() as usize],
+        }
     }
 
-    /// Takes so much of each edge on a transfer's way; `room` is what an edge has in a phase, if that counts.
+    /// Takes so much of each edge on a transfer's way; `room` is what an edge has in a phase, if
+    /// that counts.
     #[inline]
-    pub(super) fn take(&mut self, transfer: u32, amount: u64, room: impl Fn(EdgeNumber) -> Option<u64>) -> Result<(), EdgeCollision> {
-        let (ends, phase) = (self.schedule.ends()[transfer as usize], self.schedule.phase_of()[transfer as usize]);
+    pub(super) fn take(
+        &mut self,
+        transfer: u32,
+        amount: u64,
+        room: impl Fn(EdgeNumber) -> Option<u64>,
+    ) -> Result<(), EdgeCollision> {
+        let (ends, phase) = (
+            self.schedule.ends()[transfer as usize],
+            self.schedule.phase_of()[transfer as usize],
+        );
         let mut collision = Ok(());
         self.tree.path(ends.src, ends.dst, |edge| {
             let Some(room) = room(edge) else { return };
@@ -35,7 +48,11 @@ impl<'a> EdgeRoom<'a> {
             let sum = if when == phase { sum } else { 0 }.saturating_add(amount);
             if sum > room {
                 let first = if latest == NOWHERE { transfer } else { latest };
-                collision = Err(EdgeCollision { edge, first, second: transfer });
+                collision = Err(EdgeCollision {
+                    edge,
+                    first,
+                    second: transfer,
+                });
             }
             self.taken[edge as usize] = (phase, transfer, sum);
         });

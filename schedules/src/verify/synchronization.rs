@@ -1,12 +1,12 @@
 //! Whether the synchronizations of an all-to-all keep every edge within its width.
 //!
-//! Source: aapc-2007 section 5; for edges wider than one message Dilworth's theorem.
-//! Input: an all-to-all whose messages come once each and fit the edges phase by phase.
-//! Guarantee: on no edge can more messages be under way than it is wide, whatever the pace of the hosts, as far as synchronizations
-//! and the senders' own order tell: a sender starts the messages of a phase when all it sent in earlier phases is over. The
-//! check is exact: `Ok` if and only if that holds.
-//! Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under way, where hosts counts each
-//! one as often as it sends messages at once. On wide edges see [`wide_edges`].
+//! Source: aapc-2007 section 5; for edges wider than one message Dilworth's theorem. Input: an
+//! all-to-all whose messages come once each and fit the edges phase by phase. Guarantee: on no edge
+//! can more messages be under way than it is wide, whatever the pace of the hosts, as far as
+//! synchronizations and the senders' own order tell: a sender starts the messages of a phase when
+//! all it sent in earlier phases is over. The check is exact: `Ok` if and only if that holds. Cost:
+//! O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under way, where
+//! hosts counts each one as often as it sends messages at once. On wide edges see [`wide_edges`].
 //! Deviations: none.
 #[cfg(test)]
 mod tests;
@@ -25,8 +25,8 @@ use inventory::tree::{EdgeNumber, Tree};
 use tokens::{TokenClocks, TokensByMessage};
 use wide_edges::{EdgeCrowd, MessageHistory};
 
-/// Checks the synchronizations of `plan`, which has the transfers of `schedule`. A scheme that only limits contention, or does nothing,
-/// promises no more than it has.
+/// Checks the synchronizations of `plan`, which has the transfers of `schedule`. A scheme that only
+/// limits contention, or does nothing, promises no more than it has.
 pub(super) fn kept(
     names: &NodeNames<'_>,
     plan: &AlltoallSchedule,
@@ -34,13 +34,21 @@ pub(super) fn kept(
     delivery: &Delivery<'_>,
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
-    let wait = |sync: &Synchronization| can_be_carried_out(names, schedule, delivery, sync, plan.scheme);
+    let wait =
+        |sync: &Synchronization| can_be_carried_out(names, schedule, delivery, sync, plan.scheme);
     let waits = plan.syncs.iter().map(wait).collect::<Result<Vec<_>, _>>()?;
-    let meetings: Vec<usize> = (1..plan.phases.len()).filter(|&phase| plan.scheme.barrier_before(phase)).collect();
-    if plan.scheme.keeps_all_apart() { widths_are_kept(names, schedule, &waits, &meetings, capacities) } else { Ok(()) }
+    let meetings: Vec<usize> = (1..plan.phases.len())
+        .filter(|&phase| plan.scheme.barrier_before(phase))
+        .collect();
+    if plan.scheme.keeps_all_apart() {
+        widths_are_kept(names, schedule, &waits, &meetings, capacities)
+    } else {
+        Ok(())
+    }
 }
 
-/// Told by an end of the earlier message, awaited by the sender of the later one, never backwards: so no cycle either.
+/// Told by an end of the earlier message, awaited by the sender of the later one, never backwards:
+/// so no cycle either.
 fn can_be_carried_out(
     names: &NodeNames<'_>,
     schedule: &TransferSchedule,
@@ -49,19 +57,30 @@ fn can_be_carried_out(
     scheme: SyncScheme,
 ) -> Result<TransferWait, ScheduleViolation> {
     let ends = [sync.after, sync.before].map(|m| delivery.last(m));
-    let [after, before] = ends.map(|number| number.map(|number| schedule.phase_of()[number as usize] as usize));
+    let [after, before] =
+        ends.map(|number| number.map(|number| schedule.phase_of()[number as usize] as usize));
     let problem = match (after, before) {
         (None, _) | (_, None) => "no such message",
         (Some(after), Some(before)) if after >= before => "it does not point to a later phase",
-        _ if sync.from != sync.after.src && sync.from != sync.after.dst => "told by neither end of the earlier message",
+        _ if sync.from != sync.after.src && sync.from != sync.after.dst => {
+            "told by neither end of the earlier message"
+        }
         _ if scheme.tokens() == SyncKind::None => "the schedule says it has none",
-        _ if scheme.tokens() == SyncKind::Sender && sync.from != sync.after.src => "the schedule says that senders tell",
-        _ if scheme.tokens() == SyncKind::Receiver && sync.from != sync.after.dst => "the schedule says that receivers tell",
+        _ if scheme.tokens() == SyncKind::Sender && sync.from != sync.after.src => {
+            "the schedule says that senders tell"
+        }
+        _ if scheme.tokens() == SyncKind::Receiver && sync.from != sync.after.dst => {
+            "the schedule says that receivers tell"
+        }
         _ if sync.to != sync.before.src => "awaited by another host than the sender",
         _ if sync.from == sync.to => "a host tells itself",
         _ => {
             let [after, before] = ends.map(|number| number.unwrap_or(NOWHERE));
-            return Ok(TransferWait { after, before, from: sync.from });
+            return Ok(TransferWait {
+                after,
+                before,
+                from: sync.from,
+            });
         }
     };
     Err(ScheduleViolation::Sync {
@@ -73,14 +92,16 @@ fn can_be_carried_out(
     })
 }
 
-/// How many phases a sender is busy in; every pair comes once by now, so less than hosts, and positions end long before 65,536 hosts.
+/// How many phases a sender is busy in; every pair comes once by now, so less than hosts, and
+/// positions end long before 65,536 hosts.
 type SenderPhaseCount = u16;
 
-/// Clocks of more messages at once are not kept: they would take more than a gigabyte. [`crate::json::MAX_HOSTS`] hosts may send
-/// five each.
+/// Clocks of more messages at once are not kept: they would take more than a gigabyte.
+/// [`crate::json::MAX_HOSTS`] hosts may send five each.
 const MOST_SLOTS: usize = 5 * 4_096;
 
-/// A message on an edge: its position, its sender, the slot and the number of the step it is sent in.
+/// A message on an edge: its position, its sender, the slot and the number of the step it is sent
+/// in.
 #[derive(Debug, Clone, Copy)]
 struct EdgeUser {
     position: u32,
@@ -114,8 +135,8 @@ enum EdgeWatch {
     Crowd(Box<EdgeCrowd>),
 }
 
-/// Goes through the messages in order with each sender's clock: how many steps of every slot are over before its message starts.
-/// A token carries the clock of the message it follows.
+/// Goes through the messages in order with each sender's clock: how many steps of every slot are
+/// over before its message starts. A token carries the clock of the message it follows.
 fn widths_are_kept(
     names: &NodeNames<'_>,
     schedule: &TransferSchedule,
@@ -133,7 +154,10 @@ fn widths_are_kept(
     let mut meeting = meetings.iter().peekable();
     let mut met = 0;
     for (m, position) in schedule.ends().iter().copied().zip(0u32..) {
-        while meeting.next_if(|&&phase| phase <= schedule.phase_of()[position as usize] as usize).is_some() {
+        while meeting
+            .next_if(|&&phase| phase <= schedule.phase_of()[position as usize] as usize)
+            .is_some()
+        {
             met = position;
         }
         let (slot, step) = senders.start(m.src, schedule.phase_of()[position as usize]);
@@ -141,17 +165,31 @@ fn widths_are_kept(
         for &after in tokens.to(position) {
             carried.deliver(after, clock);
         }
-        let user = EdgeUser { position, src: m.src, slot: slot as u32, step };
+        let user = EdgeUser {
+            position,
+            src: m.src,
+            slot: slot as u32,
+            step,
+        };
         tree.path(m.src, m.dst, |edge| path.push(edge));
         let known = FinishedBefore { clock, met };
         for edge in path.drain(..) {
             let crowding = match &mut watched[edge as usize] {
                 EdgeWatch::Nothing => None,
-                EdgeWatch::Last(last) => last.replace(user).filter(|last| !last.is_over(known)).map(|last| last.position),
+                EdgeWatch::Last(last) => last
+                    .replace(user)
+                    .filter(|last| !last.is_over(known))
+                    .map(|last| last.position),
                 EdgeWatch::Crowd(crowd) => crowd.admit(user, known, &history),
             };
             if let Some(first) = crowding {
-                return Err(unordered(names, schedule, capacities, edge, [first, position]));
+                return Err(unordered(
+                    names,
+                    schedule,
+                    capacities,
+                    edge,
+                    [first, position],
+                ));
             }
         }
         clock[slot] = step;
@@ -168,32 +206,61 @@ fn unordered(
     of: [u32; 2],
 ) -> ScheduleViolation {
     let [first, second] = of.map(|position| names.of(schedule.ends()[position as usize]));
-    let [first_phase, second_phase] = of.map(|position| schedule.phase_of()[position as usize] as usize);
+    let [first_phase, second_phase] =
+        of.map(|position| schedule.phase_of()[position as usize] as usize);
     match capacities.width(edge) {
-        1 => ScheduleViolation::Unordered { edge: names.edge(edge), first, first_phase, second, second_phase },
-        width => ScheduleViolation::Crowded { edge: names.edge(edge), width: width as u32, first, first_phase, second, second_phase },
+        1 => ScheduleViolation::Unordered {
+            edge: names.edge(edge),
+            first,
+            first_phase,
+            second,
+            second_phase,
+        },
+        width => ScheduleViolation::Crowded {
+            edge: names.edge(edge),
+            width: width as u32,
+            first,
+            first_phase,
+            second,
+            second_phase,
+        },
     }
 }
 
 fn watches(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderClocks) -> Vec<EdgeWatch> {
-    let mut below: Vec<u64> = (0..tree.nodes()).map(|v| if tree.is_host(v) { senders.width(v) } else { 0 }).collect();
+    let mut below: Vec<u64> = (0..tree.nodes())
+        .map(|v| if tree.is_host(v) { senders.width(v) } else { 0 })
+        .collect();
     for &v in tree.top_down().iter().rev() {
         if let Some(parent) = tree.parent(v) {
             below[parent as usize] += below[v as usize];
         }
     }
     let watch = |edge: EdgeNumber| {
-        let at_once = if edge.is_multiple_of(2) { below[edge as usize / 2] } else { senders.slots() as u64 - below[edge as usize / 2] };
+        let at_once = if edge.is_multiple_of(2) {
+            below[edge as usize / 2]
+        } else {
+            senders.slots() as u64 - below[edge as usize / 2]
+        };
         match capacities.width(edge) {
             width if at_once <= width => EdgeWatch::Nothing,
             1 => EdgeWatch::Last(None),
             width => EdgeWatch::Crowd(Box::new(EdgeCrowd::new(width))),
         }
     };
-    (0..tree.edges()).map(|edge| if tree.ends(edge).is_some() { watch(edge) } else { EdgeWatch::Nothing }).collect()
+    (0..tree.edges())
+        .map(|edge| {
+            if tree.ends(edge).is_some() {
+                watch(edge)
+            } else {
+                EdgeWatch::Nothing
+            }
+        })
+        .collect()
 }
 
-/// What senders know. A *step* of a sender is a phase in which it sends; the messages of a step take one *slot* each.
+/// What senders know. A *step* of a sender is a phase in which it sends; the messages of a step
+/// take one *slot* each.
 struct SenderClocks {
     /// Where each host's slots begin; one more at the end.
     first: Vec<u32>,
@@ -218,12 +285,20 @@ impl SenderClocks {
             messages.iter().for_each(|m| now[m.src as usize] = 0);
         }
         let mut first = vec![0];
-        most.iter().for_each(|most| first.push(first[first.len() - 1] + most));
+        most.iter()
+            .for_each(|most| first.push(first[first.len() - 1] + most));
         let slots = first[hosts as usize] as usize;
         if slots > MOST_SLOTS {
-            return Err(ScheduleViolation::AtOnce { slots, most: MOST_SLOTS });
+            return Err(ScheduleViolation::AtOnce {
+                slots,
+                most: MOST_SLOTS,
+            });
         }
-        Ok(SenderClocks { first, latest: vec![(NOWHERE, 0, 0); hosts as usize], clocks: vec![0; slots * slots] })
+        Ok(SenderClocks {
+            first,
+            latest: vec![(NOWHERE, 0, 0); hosts as usize],
+            clocks: vec![0; slots * slots],
+        })
     }
 
     fn slots(&self) -> usize {
@@ -242,7 +317,10 @@ impl SenderClocks {
             (*latest, *step, *messages) = (phase, *step + 1, 0);
             if slots.len() > 1 {
                 let width = self.first[self.first.len() - 1] as usize;
-                share(&mut self.clocks[slots.start * width..slots.end * width], width);
+                share(
+                    &mut self.clocks[slots.start * width..slots.end * width],
+                    width,
+                );
             }
         }
         *messages += 1;
@@ -259,9 +337,14 @@ impl SenderClocks {
 fn share(clocks: &mut [SenderPhaseCount], width: usize) {
     let (all, others) = clocks.split_at_mut(width);
     others.chunks(width).for_each(|other| join(all, other));
-    others.chunks_mut(width).for_each(|other| other.copy_from_slice(all));
+    others
+        .chunks_mut(width)
+        .for_each(|other| other.copy_from_slice(all));
 }
 
 fn join(clock: &mut [SenderPhaseCount], other: &[SenderPhaseCount]) {
-    clock.iter_mut().zip(other).for_each(|(own, theirs)| *own = (*own).max(*theirs));
+    clock
+        .iter_mut()
+        .zip(other)
+        .for_each(|(own, theirs)| *own = (*own).max(*theirs));
 }

@@ -23,28 +23,60 @@ fn names_edge_phase_and_messages() {
     };
     assert_eq!(
         with(|p| p.hosts.swap(0, 1)),
-        "hosts: the schedule's are not those of the topology in its order: n1 stands where n0 is expected"
+        "hosts: the schedule's are not those of the topology in its order: n1 stands where n0 is \
+         expected"
     );
-    assert_eq!(with(|p| p.phases[1][0].dst = 9), "phase 1: host number 9 does not exist");
-    assert_eq!(with(|p| p.bound.load = 5), "bound: says 4 phases by load 5, capacity 1 of edge s1 -> s0; its load is 4 and its capacity 1");
-    assert_eq!(with(|p| p.phases.push(Vec::new())), "phase 4: it has no message");
+    assert_eq!(
+        with(|p| p.phases[1][0].dst = 9),
+        "phase 1: host number 9 does not exist"
+    );
+    assert_eq!(
+        with(|p| p.bound.load = 5),
+        "bound: says 4 phases by load 5, capacity 1 of edge s1 -> s0; its load is 4 and its \
+         capacity 1"
+    );
+    assert_eq!(
+        with(|p| p.phases.push(Vec::new())),
+        "phase 4: it has no message"
+    );
     let late = with(|p| {
         let message = p.phases[0].remove(0);
         p.phases.push(vec![message]);
     });
-    assert_eq!(late, "5 phases: the load of the bottleneck edge s1 -> s0 asks for 4");
+    assert_eq!(
+        late,
+        "5 phases: the load of the bottleneck edge s1 -> s0 asks for 4"
+    );
     assert!(with(|p| p.syncs.clear()).ends_with("are ordered by no synchronization"));
     let other_end = with(|p| p.syncs[0].from = p.syncs[0].after.dst);
-    assert_eq!(other_end.split_once(": ").unwrap().1, "the schedule says that senders tell");
+    assert_eq!(
+        other_end.split_once(": ").unwrap().1,
+        "the schedule says that senders tell"
+    );
     let no_tokens = with(|p| p.scheme = SyncKind::Barrier.into());
-    assert_eq!(no_tokens.split_once(": ").unwrap().1, "the schedule says it has none");
+    assert_eq!(
+        no_tokens.split_once(": ").unwrap().1,
+        "the schedule says it has none"
+    );
     let merged = with(|p| {
         let last = p.phases.pop().unwrap();
         p.phases[0].extend(last);
     });
-    assert_eq!(merged, "edge s0 -> n1, phase 0: n0 -> n1 and n3 -> n1 collide");
-    assert_eq!(with(|p| p.syncs[0].to = 9).split_once(": ").unwrap().1, "awaited by another host than the sender");
-    assert_eq!(with(|p| p.syncs[0].after.src = 77).split_once(": ").unwrap().1, "no such message");
+    assert_eq!(
+        merged,
+        "edge s0 -> n1, phase 0: n0 -> n1 and n3 -> n1 collide"
+    );
+    assert_eq!(
+        with(|p| p.syncs[0].to = 9).split_once(": ").unwrap().1,
+        "awaited by another host than the sender"
+    );
+    assert_eq!(
+        with(|p| p.syncs[0].after.src = 77)
+            .split_once(": ")
+            .unwrap()
+            .1,
+        "no such message"
+    );
 }
 
 #[test]
@@ -57,15 +89,28 @@ fn a_ring_that_lies_or_collides_is_refused() {
         change(&mut plan);
         allgather(&tree, &plan).unwrap_err().to_string()
     };
-    assert_eq!(with(|p| p.ring.swap(1, 2)), "edge s0 -> s1: n0 -> n2 and n1 -> n3 collide in the ring");
-    assert_eq!(with(|p| p.longest_path = 1), "ring: says longest path 1; it passes 2 switches");
-    assert_eq!(with(|p| p.contention_free = false), "ring: says not contention-free; it is");
+    assert_eq!(
+        with(|p| p.ring.swap(1, 2)),
+        "edge s0 -> s1: n0 -> n2 and n1 -> n3 collide in the ring"
+    );
+    assert_eq!(
+        with(|p| p.longest_path = 1),
+        "ring: says longest path 1; it passes 2 switches"
+    );
+    assert_eq!(
+        with(|p| p.contention_free = false),
+        "ring: says not contention-free; it is"
+    );
     assert_eq!(with(|p| p.ring[0] = 1), "ring: host n1 comes twice");
     assert_eq!(with(|p| p.ring.truncate(3)), "ring: host n3 is missing");
-    assert_eq!(with(|p| p.ring[0] = 4), "ring: host number 4 does not exist");
+    assert_eq!(
+        with(|p| p.ring[0] = 4),
+        "ring: host number 4 does not exist"
+    );
 }
 
-/// A topology file with one slow host makes all others hundreds of messages wide: clocks for all of them would fill the machine.
+/// A topology file with one slow host makes all others hundreds of messages wide: clocks for all of
+/// them would fill the machine.
 #[test]
 fn more_messages_at_once_than_clocks_can_follow_are_refused() {
     use crate::alltoall::AlltoallAlgorithm;
@@ -73,14 +118,26 @@ fn more_messages_at_once_than_clocks_can_follow_are_refused() {
     let mut text = "switches: [s]\nhosts:\n  n0: {switch: s, rate: 1M}\n".to_owned();
     (1..200).for_each(|h| writeln!(text, "  n{h}: {{switch: s, rate: 400G}}").unwrap());
     let tree = crate::test_trees::topology(&text);
-    let mut plan = planner::plan_as(&tree, AlltoallAlgorithm::Capacity, SyncKind::Receiver, SyncReduction::Chain);
-    let all: Vec<Message> = (1..200).flat_map(|src| (1..200).map(move |dst| Message { src, dst })).filter(|m| m.src != m.dst).collect();
+    let mut plan = planner::plan_as(
+        &tree,
+        AlltoallAlgorithm::Capacity,
+        SyncKind::Receiver,
+        SyncReduction::Chain,
+    );
+    let all: Vec<Message> = (1..200)
+        .flat_map(|src| (1..200).map(move |dst| Message { src, dst }))
+        .filter(|m| m.src != m.dst)
+        .collect();
     plan.phases = vec![all];
-    (1..200).for_each(|h| plan.phases.push(vec![Message { src: 0, dst: h }, Message { src: h, dst: 0 }]));
+    (1..200).for_each(|h| {
+        plan.phases
+            .push(vec![Message { src: 0, dst: h }, Message { src: h, dst: 0 }])
+    });
     plan.syncs.clear();
     assert_eq!(
         refused(&tree, &plan),
-        "hosts send 39403 messages at once in their busiest phases; synchronizations are checked for up to 20480"
+        "hosts send 39403 messages at once in their busiest phases; synchronizations are checked \
+         for up to 20480"
     );
 }
 
@@ -92,8 +149,16 @@ fn the_empty_schedule_of_one_host_is_right() {
 }
 
 fn kinds() -> impl Strategy<Value = (SyncKind, SyncReduction)> {
-    let kinds = vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier];
-    (prop::sample::select(kinds), prop::sample::select(vec![SyncReduction::Chain, SyncReduction::Minimal]))
+    let kinds = vec![
+        SyncKind::None,
+        SyncKind::Sender,
+        SyncKind::Receiver,
+        SyncKind::Barrier,
+    ];
+    (
+        prop::sample::select(kinds),
+        prop::sample::select(vec![SyncReduction::Chain, SyncReduction::Minimal]),
+    )
 }
 
 proptest! {
@@ -119,7 +184,8 @@ proptest! {
         prop_assert!(alltoall(&tree, &plan).is_err());
     }
 
-    /// Moving a message may by chance leave a right schedule; then its definition must hold, checked the slow way.
+    /// Moving a message may by chance leave a right schedule; then its definition must hold,
+    /// checked the slow way.
     #[test]
     fn a_moved_message_is_refused_unless_nothing_collides(tree in any_tree(3..=20), from in any::<Index>(), at in any::<Index>(), to in any::<Index>()) {
         let mut plan = planner::plan(&tree, SyncKind::None);

@@ -111,7 +111,9 @@ pub enum ScheduleViolation {
         edge: NamedEdge,
     },
     /// The certificate it carries is wrong.
-    #[error("bound: says {phases} phases by load {load}, capacity {capacity} of edge {edge}; {truth}")]
+    #[error(
+        "bound: says {phases} phases by load {load}, capacity {capacity} of edge {edge}; {truth}"
+    )]
     Bound {
         /// As stated.
         phases: u64,
@@ -138,8 +140,12 @@ pub enum ScheduleViolation {
         /// What is wrong.
         problem: String,
     },
-    /// So many messages at once that nobody plans so, and keeping their order in view would take gigabytes.
-    #[error("hosts send {slots} messages at once in their busiest phases; synchronizations are checked for up to {most}")]
+    /// So many messages at once that nobody plans so, and keeping their order in view would take
+    /// gigabytes.
+    #[error(
+        "hosts send {slots} messages at once in their busiest phases; synchronizations are \
+         checked for up to {most}"
+    )]
     AtOnce {
         /// Of all hosts, each in its busiest phase.
         slots: usize,
@@ -150,7 +156,10 @@ pub enum ScheduleViolation {
     #[error("phase {0}: it has no message")]
     Empty(usize),
     /// Two users of an edge in different phases that nothing keeps apart.
-    #[error("edge {edge}: {first} (phase {first_phase}) and {second} (phase {second_phase}) are ordered by no synchronization")]
+    #[error(
+        "edge {edge}: {first} (phase {first_phase}) and {second} (phase {second_phase}) are \
+         ordered by no synchronization"
+    )]
     Unordered {
         /// The edge.
         edge: NamedEdge,
@@ -163,9 +172,12 @@ pub enum ScheduleViolation {
         /// Where.
         second_phase: usize,
     },
-    /// More users of an edge in different phases than it carries at once, and nothing that keeps them apart.
+    /// More users of an edge in different phases than it carries at once, and nothing that keeps
+    /// them apart.
     #[error(
-        "edge {edge}: {first} (phase {first_phase}) may still be under way when {second} (phase {second_phase}) starts, with more others than its width of {width} leaves room for; no synchronization orders them"
+        "edge {edge}: {first} (phase {first_phase}) may still be under way when {second} (phase \
+         {second_phase}) starts, with more others than its width of {width} leaves room for; no \
+         synchronization orders them"
     )]
     Crowded {
         /// The edge.
@@ -211,5 +223,9 @@ pub enum ScheduleViolation {
 }
 
 fn beyond(width: u64) -> String {
-    if width == 1 { String::new() } else { format!(" beyond the {width} messages it carries at once") }
+    if width == 1 {
+        String::new()
+    } else {
+        format!(" beyond the {width} messages it carries at once")
+    }
 }

@@ -1,7 +1,8 @@
-//! Handles, statuses and counts of the MPI library this is compiled for, as its mpi.h declares them.
+//! Handles, statuses and counts of the MPI library this is compiled for, as its mpi.h declares
+//! them.
 //!
-//! They are few, so they are written by hand. build.rs lets the C compiler compare sizes, alignments and offsets
-//! with mpi.h: where one differs, the build fails.
+//! They are few, so they are written by hand. build.rs lets the C compiler compare sizes,
+//! alignments and offsets with mpi.h: where one differs, the build fails.
 #![allow(non_camel_case_types, non_snake_case)] // MPI's names
 
 #[cfg_attr(mpich, path = "abi/mpich.rs")]

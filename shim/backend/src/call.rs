@@ -37,9 +37,15 @@ pub(crate) enum BlockCounts {
     /// As many each, one block behind the other.
     Each(i64),
     /// As the arrays say, one entry a rank.
-    Int { counts: *const c_int, places: *const c_int },
+    Int {
+        counts: *const c_int,
+        places: *const c_int,
+    },
     /// The same in the large-count forms.
-    Large { counts: *const MPI_Count, places: *const isize },
+    Large {
+        counts: *const MPI_Count,
+        places: *const isize,
+    },
 }
 
 impl BlockCounts {
@@ -111,10 +117,12 @@ impl CollectiveCall<'_> {
         self.send.at.cast_const() == mpi().in_place
     }
 
-    /// What this rank receives from each of `size` ranks: the same on every rank, because the type signatures of all sends and receives are
-    /// equal, which counts alone are not. Only in MPI_Alltoallv each rank has its own. `None` if an argument is wrong in a way the
-    /// library finds too: it then raises the error as it always does. Nothing a correct program may do on some ranks
-    /// alone may lead there, such as passing one base, `MPI_BOTTOM` perhaps, for both buffers.
+    /// What this rank receives from each of `size` ranks: the same on every rank, because the type
+    /// signatures of all sends and receives are equal, which counts alone are not. Only in
+    /// MPI_Alltoallv each rank has its own. `None` if an argument is wrong in a way the library
+    /// finds too: it then raises the error as it always does. Nothing a correct program may do on
+    /// some ranks alone may lead there, such as passing one base, `MPI_BOTTOM` perhaps, for both
+    /// buffers.
     ///
     /// # Safety
     /// As the MPI standard says of the arguments, on an intracommunicator.
@@ -123,21 +131,33 @@ impl CollectiveCall<'_> {
         let ranks = if equal { 1 } else { size };
         let wrong = |side: &CallBuffer| {
             // SAFETY: passed on to the caller.
-            side.counts.lacks_an_array() || (0..ranks).any(|rank| unsafe { side.counts.of_rank(rank) } < 0)
+            side.counts.lacks_an_array()
+                || (0..ranks).any(|rank| unsafe { side.counts.of_rank(rank) } < 0)
         };
-        if wrong(&self.receive) || (!self.in_place() && (wrong(&self.send) || size_if_valid(self.send.datatype, self.comm).is_none())) {
+        if wrong(&self.receive)
+            || (!self.in_place()
+                && (wrong(&self.send) || size_if_valid(self.send.datatype, self.comm).is_none()))
+        {
             return None;
         }
         let octets = size_if_valid(self.receive.datatype, self.comm)?;
         let (mut total, mut fits) = (0u64, true);
-        let most = if self.in_place() || !equal { MOST_IN_PLACE } else { MOST };
+        let most = if self.in_place() || !equal {
+            MOST_IN_PLACE
+        } else {
+            MOST
+        };
         for rank in 0..ranks {
             // SAFETY: passed on to the caller.
             let block = octets.saturating_mul(unsafe { self.receive.counts.of_rank(rank) } as u64);
             total = total.saturating_add(block);
             fits &= block <= most;
         }
-        Some(CallAmount { block: total.div_ceil(ranks as u64), fits, differs: self.collective == Collective::Alltoallv })
+        Some(CallAmount {
+            block: total.div_ceil(ranks as u64),
+            fits,
+            differs: self.collective == Collective::Alltoallv,
+        })
     }
 
     /// Where each rank's block is received.
@@ -163,21 +183,39 @@ pub(crate) struct RankBlocks {
 impl RankBlocks {
     fn of(side: CallBuffer) -> MpiResult<RankBlocks> {
         let DatatypeLayout { size, extent, .. } = DatatypeLayout::of(side.datatype)?;
-        Ok(RankBlocks { side, extent, empty: size == 0 })
+        Ok(RankBlocks {
+            side,
+            extent,
+            empty: size == 0,
+        })
     }
 
-    /// The block of a rank of the communicator. The address is only computed: an absolute datatype may be far from it.
+    /// The block of a rank of the communicator. The address is only computed: an absolute datatype
+    /// may be far from it.
     pub(crate) fn of_rank(&self, rank: u32) -> MpiElements {
         // SAFETY: arrays have an entry for each rank of the communicator.
-        let (count, place) = unsafe { (self.side.counts.of_rank(rank as usize), self.side.counts.place(rank as usize)) };
-        let at = self.side.at.cast::<u8>().wrapping_offset(self.extent.wrapping_mul(place));
+        let (count, place) = unsafe {
+            (
+                self.side.counts.of_rank(rank as usize),
+                self.side.counts.place(rank as usize),
+            )
+        };
+        let at = self
+            .side
+            .at
+            .cast::<u8>()
+            .wrapping_offset(self.extent.wrapping_mul(place));
         // `CallAmount::fits` has seen that the count does, too.
-        MpiElements { at: at.cast(), count: if self.empty { 0 } else { count as c_int }, datatype: self.side.datatype }
+        MpiElements {
+            at: at.cast(),
+            count: if self.empty { 0 } else { count as c_int },
+            datatype: self.side.datatype,
+        }
     }
 }
 
-/// The send side of an all-to-all: the application's buffer, or a packed copy of what a call in place is
-/// about to overwrite.
+/// The send side of an all-to-all: the application's buffer, or a packed copy of what a call in
+/// place is about to overwrite.
 #[derive(Debug)]
 pub(crate) enum SendBlocks {
     Buffer(RankBlocks),
@@ -216,7 +254,11 @@ impl SendBlocks {
             SendBlocks::Buffer(blocks) => blocks.of_rank(rank),
             SendBlocks::Packed { bytes, ends } => {
                 let block = &bytes[ends[rank as usize]..ends[rank as usize + 1]];
-                MpiElements { at: block.as_ptr().cast_mut().cast(), count: block.len() as c_int, datatype: mpi().handle.packed }
+                MpiElements {
+                    at: block.as_ptr().cast_mut().cast(),
+                    count: block.len() as c_int,
+                    datatype: mpi().handle.packed,
+                }
             }
         }
     }
@@ -231,16 +273,30 @@ impl SendBlocks {
 ///
 /// # Safety
 /// The buffer must hold what its datatype says.
-unsafe fn pack(data: MpiElements, comm: MPI_Comm, into: &mut [u8], position: &mut c_int) -> MpiResult<()> {
-    let (room, at) = (into.len().min(c_int::MAX as usize) as c_int, into.as_mut_ptr().cast());
+unsafe fn pack(
+    data: MpiElements,
+    comm: MPI_Comm,
+    into: &mut [u8],
+    position: &mut c_int,
+) -> MpiResult<()> {
+    let (room, at) = (
+        into.len().min(c_int::MAX as usize) as c_int,
+        into.as_mut_ptr().cast(),
+    );
     // SAFETY: passed on to the caller; MPI writes at most `room` bytes.
-    quietly(comm, || check(unsafe { (mpi().call.Pack)(data.at, data.count, data.datatype, at, room, position, comm) }))
+    quietly(comm, || {
+        check(unsafe {
+            (mpi().call.Pack)(data.at, data.count, data.datatype, at, room, position, comm)
+        })
+    })
 }
 
 /// Room [`pack`] needs.
 fn pack_size(data: MpiElements, comm: MPI_Comm) -> MpiResult<usize> {
     let mut size = 0;
     // SAFETY: a valid datatype and a place for the result.
-    quietly(comm, || check(unsafe { (mpi().call.Pack_size)(data.count, data.datatype, comm, &mut size) }))?;
+    quietly(comm, || {
+        check(unsafe { (mpi().call.Pack_size)(data.count, data.datatype, comm, &mut size) })
+    })?;
     Ok(size.max(0) as usize)
 }

@@ -1,5 +1,6 @@
-//! The application's communicator during a call on it: its ranks agree on things by collectives of heddle's own, which the library
-//! keeps apart from the application's messages. All ranks make the same calls on it in the same order, so none is mistaken for another.
+//! The application's communicator during a call on it: its ranks agree on things by collectives of
+//! heddle's own, which the library keeps apart from the application's messages. All ranks make the
+//! same calls on it in the same order, so none is mistaken for another.
 use crate::abi::{MPI_Comm, MPI_Datatype};
 use crate::error_handlers::quietly;
 use crate::mpi::{SUCCESS, mpi};
@@ -22,7 +23,9 @@ impl CallComm {
         for piece in bytes.chunks_mut(1 << 30) {
             let (at, length) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
             // SAFETY: the buffer holds as many bytes as are said.
-            quietly(self.comm, || check(unsafe { (mpi.call.Bcast)(at, length, mpi.handle.byte, 0, self.comm) }))?;
+            quietly(self.comm, || {
+                check(unsafe { (mpi.call.Bcast)(at, length, mpi.handle.byte, 0, self.comm) })
+            })?;
         }
         Ok(())
     }
@@ -30,16 +33,24 @@ impl CallComm {
     /// Waits for all ranks. Collective.
     fn barrier(&self) -> MpiResult<()> {
         // SAFETY: a communicator of the application.
-        quietly(self.comm, || check(unsafe { (mpi().call.Barrier)(self.comm) }))
+        quietly(self.comm, || {
+            check(unsafe { (mpi().call.Barrier)(self.comm) })
+        })
     }
 
-    /// Carries out one part after the other, all ranks meeting between; of a part that fails the other ranks hear later or never, so
-    /// this one goes on meeting them. Collective.
-    pub(crate) fn part_by_part<P>(&self, parts: &[P], mut carry_out: impl FnMut(&P) -> MpiResult<()>) -> MpiResult<()> {
+    /// Carries out one part after the other, all ranks meeting between; of a part that fails the
+    /// other ranks hear later or never, so this one goes on meeting them. Collective.
+    pub(crate) fn part_by_part<P>(
+        &self,
+        parts: &[P],
+        mut carry_out: impl FnMut(&P) -> MpiResult<()>,
+    ) -> MpiResult<()> {
         let mut outcome = Ok(());
         for (at, part) in parts.iter().enumerate() {
             if at > 0 {
-                watchdog::begin_wait(|| format!("rank {}: all others at a barrier between phases", self.rank));
+                watchdog::begin_wait(|| {
+                    format!("rank {}: all others at a barrier between phases", self.rank)
+                });
                 self.barrier()?;
             }
             outcome = outcome.and(carry_out(part));
@@ -51,23 +62,33 @@ impl CallComm {
     pub(crate) fn gather_all(&self, own: &[u8]) -> MpiResult<Vec<u8>> {
         let mpi = mpi();
         let mut all = vec![0; own.len() * self.size as usize];
-        let (from, to, count, byte): (_, _, _, MPI_Datatype) =
-            (own.as_ptr().cast(), all.as_mut_ptr().cast(), own.len() as c_int, mpi.handle.byte);
+        let (from, to, count, byte): (_, _, _, MPI_Datatype) = (
+            own.as_ptr().cast(),
+            all.as_mut_ptr().cast(),
+            own.len() as c_int,
+            mpi.handle.byte,
+        );
         // SAFETY: the buffers hold as many bytes as are said.
-        quietly(self.comm, || check(unsafe { (mpi.call.Allgather)(from, count, byte, to, count, byte, self.comm) }))?;
+        quietly(self.comm, || {
+            check(unsafe { (mpi.call.Allgather)(from, count, byte, to, count, byte, self.comm) })
+        })?;
         Ok(all)
     }
 
     /// Whether this holds on every rank. Collective.
     pub(crate) fn holds_on_all_ranks(&self, here: bool) -> MpiResult<bool> {
-        Ok(self.gather_all(&[u8::from(here)])?.iter().all(|&there| there == 1))
+        Ok(self
+            .gather_all(&[u8::from(here)])?
+            .iter()
+            .all(|&there| there == 1))
     }
 
-    /// Lets the library move on with what else is under way: the application may have messages pending on which another rank waits
-    /// before it comes to this call.
+    /// Lets the library move on with what else is under way: the application may have messages
+    /// pending on which another rank waits before it comes to this call.
     pub(crate) fn progress(&self) -> bool {
         let (mut flag, own) = (0, mpi().handle.comm_self);
-        // SAFETY: places for the results. It only looks; whether there is such a message does not matter.
+        // SAFETY: places for the results. It only looks; whether there is such a message does not
+        // matter.
         unsafe { (mpi().call.Iprobe)(0, 0, own, &mut flag, mpi().status_ignore) == SUCCESS }
     }
 }

@@ -1,9 +1,12 @@
-//! What this process knows of each communicator of the application: an attribute on it, so that MPI itself says
-//! when it goes, and a short memory per thread, because looking an attribute up costs as much as a small collective may.
+//! What this process knows of each communicator of the application: an attribute on it, so that MPI
+//! itself says when it goes, and a short memory per thread, because looking an attribute up costs
+//! as much as a small collective may.
 //!
-//! A communicator costs next to nothing until the calls on it are worth a look ([`runtime::communicator_work`]). A duplicate shares what its parent has,
-//! count and process set alike, because all calls on both are made by the same ranks in one order; only threads that
-//! call at once could make another order on each rank, so under MPI_THREAD_MULTIPLE each communicator is on its own.
+//! A communicator costs next to nothing until the calls on it are worth a look
+//! ([`runtime::communicator_work`]). A duplicate shares what its parent has, count and process set
+//! alike, because all calls on both are made by the same ranks in one order; only threads that call
+//! at once could make another order on each rank, so under MPI_THREAD_MULTIPLE each communicator is
+//! on its own.
 use crate::abi::MPI_Comm;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
@@ -23,7 +26,8 @@ pub(crate) struct CommState {
     /// This process's rank and how many there are.
     rank: c_int,
     size: c_int,
-    /// Calls pass through for good: the above, and where all ranks are on one host or not all have the runtime.
+    /// Calls pass through for good: the above, and where all ranks are on one host or not all have
+    /// the runtime.
     passes: AtomicBool,
     stage: Mutex<CommStage>,
 }
@@ -43,12 +47,14 @@ thread_local! {
     static LAST: Cell<(Option<MPI_Comm>, u64, *const CommState)> = const { Cell::new((None, 0, std::ptr::null())) };
 }
 
-/// Whether calls on this communicator are known to pass through. Asked first of all: such calls may take less than a
-/// microsecond.
+/// Whether calls on this communicator are known to pass through. Asked first of all: such calls may
+/// take less than a microsecond.
 pub(crate) fn known_to_pass_through(comm: MPI_Comm) -> bool {
     let (last, remembered, state) = LAST.get();
     // SAFETY: as in `of`.
-    last == Some(comm) && remembered == GENERATION.load(Ordering::Acquire) && unsafe { &*state }.passes_through()
+    last == Some(comm)
+        && remembered == GENERATION.load(Ordering::Acquire)
+        && unsafe { &*state }.passes_through()
 }
 
 /// What this process knows of a communicator.
@@ -62,14 +68,14 @@ pub(crate) fn of<'a>(comm: MPI_Comm) -> MpiResult<&'a CommState> {
         LAST.set((Some(comm), GENERATION.load(Ordering::Acquire), state));
         state
     };
-    // SAFETY: the attribute owns the state until the communicator is freed, which no program may do during a
-    // collective on it.
+    // SAFETY: the attribute owns the state until the communicator is freed, which no program may do
+    // during a collective on it.
     Ok(unsafe { &*state })
 }
 
 impl CommState {
-    /// Of a communicator that no attribute is on yet. A communicator of one rank, or of two groups, has nobody to exchange blocks with in
-    /// heddle's ways.
+    /// Of a communicator that no attribute is on yet. A communicator of one rank, or of two groups,
+    /// has nobody to exchange blocks with in heddle's ways.
     fn of(comm: MPI_Comm) -> MpiResult<CommState> {
         let (mut inter, mut rank, mut size) = (0, 0, 0);
         // SAFETY: a communicator of the application and places for the results.
@@ -79,12 +85,21 @@ impl CommState {
             check((mpi().call.Comm_size)(comm, &mut size))?;
         }
         let passes = AtomicBool::new(inter != 0 || size < 2);
-        Ok(CommState { rank, size, passes, stage: Mutex::new(CommStage::Counting(CommunicatorWork::default())) })
+        Ok(CommState {
+            rank,
+            size,
+            passes,
+            stage: Mutex::new(CommStage::Counting(CommunicatorWork::default())),
+        })
     }
 
     /// The communicator during a call on it.
     pub(crate) fn within(&self, comm: MPI_Comm) -> CallComm {
-        CallComm { comm, rank: self.rank, size: self.size }
+        CallComm {
+            comm,
+            rank: self.rank,
+            size: self.size,
+        }
     }
 
     /// Whether calls pass through for good.
@@ -92,8 +107,13 @@ impl CommState {
         self.passes.load(Ordering::Relaxed)
     }
 
-    /// Counts a call; gives the process set that serves it, if one does. The call at which that is first asked for is collective.
-    pub(crate) fn process_set(&self, call: &CollectiveCall, amount: CallAmount) -> MpiResult<Option<Arc<Mutex<ProcessSet>>>> {
+    /// Counts a call; gives the process set that serves it, if one does. The call at which that is
+    /// first asked for is collective.
+    pub(crate) fn process_set(
+        &self,
+        call: &CollectiveCall,
+        amount: CallAmount,
+    ) -> MpiResult<Option<Arc<Mutex<ProcessSet>>>> {
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let worth = match &mut *stage {
             CommStage::Joined(set) => return Ok(Some(Arc::clone(set))),
@@ -140,24 +160,32 @@ fn attribute(comm: MPI_Comm) -> MpiResult<*const CommState> {
     lock_states().push(Arc::downgrade(&state));
     let value = Arc::into_raw(state);
     // SAFETY: as above; `forget` takes the value back.
-    quietly(comm, || check(unsafe { (mpi.call.Comm_set_attr)(comm, key, value.cast_mut().cast()) }))?;
+    quietly(comm, || {
+        check(unsafe { (mpi.call.Comm_set_attr)(comm, key, value.cast_mut().cast()) })
+    })?;
     Ok(value)
 }
 
-/// The attribute's key. The first call also asks MPI to be told when it goes down: attributes of MPI_COMM_SELF
-/// are deleted first thing in MPI_Finalize (MPI-4.1 section 11.2.4).
+/// The attribute's key. The first call also asks MPI to be told when it goes down: attributes of
+/// MPI_COMM_SELF are deleted first thing in MPI_Finalize (MPI-4.1 section 11.2.4).
 fn key() -> MpiResult<c_int> {
     static KEY: OnceLock<std::result::Result<c_int, c_int>> = OnceLock::new();
     let create = |copy, delete| {
         let mut key = mpi().keyval_invalid;
         // SAFETY: two callbacks of the right kind and a place for the result.
-        check(unsafe { (mpi().call.Comm_create_keyval)(copy, delete, &mut key, std::ptr::null_mut()) }).map(|()| key)
+        check(unsafe {
+            (mpi().call.Comm_create_keyval)(copy, delete, &mut key, std::ptr::null_mut())
+        })
+        .map(|()| key)
     };
     let key = *KEY.get_or_init(|| {
         let at_end = create(do_not_copy, finalize).map_err(|e| e.0)?;
         let own = mpi().handle.comm_self;
         // SAFETY: MPI_COMM_SELF and a key of ours; the value is not looked at.
-        quietly(own, || check(unsafe { (mpi().call.Comm_set_attr)(own, at_end, std::ptr::null_mut()) })).map_err(|e| e.0)?;
+        quietly(own, || {
+            check(unsafe { (mpi().call.Comm_set_attr)(own, at_end, std::ptr::null_mut()) })
+        })
+        .map_err(|e| e.0)?;
         create(share, forget).map_err(|e| e.0)
     });
     key.map_err(MpiErrorCode)
@@ -168,18 +196,33 @@ fn lock_states() -> MutexGuard<'static, Vec<Weak<CommState>>> {
 }
 
 /// Open MPI refuses a null copy function.
-unsafe extern "C" fn do_not_copy(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void, _: *mut c_void, flag: *mut c_int) -> c_int {
+unsafe extern "C" fn do_not_copy(
+    _: MPI_Comm,
+    _: c_int,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
     // SAFETY: MPI passes a place for the flag.
     unsafe { *flag = 0 };
     SUCCESS
 }
 
 /// The communicator is duplicated.
-unsafe extern "C" fn share(_: MPI_Comm, _: c_int, _: *mut c_void, value: *mut c_void, copy: *mut c_void, flag: *mut c_int) -> c_int {
+unsafe extern "C" fn share(
+    _: MPI_Comm,
+    _: c_int,
+    _: *mut c_void,
+    value: *mut c_void,
+    copy: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
     let state: *const CommState = value.cast_const().cast();
     // SAFETY: the value `attribute` set, which lives as long as the parent.
     let shared = !process_set::threads_call_at_once() || unsafe { &*state }.passes_through();
-    // SAFETY: MPI passes places for the flag and for a value, and gives that back to `forget`, once.
+    // SAFETY: MPI passes places for the flag and for a value, and gives that back to `forget`,
+    // once.
     unsafe {
         *flag = c_int::from(shared);
         if shared {
@@ -198,7 +241,11 @@ unsafe extern "C" fn forget(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c
     crate::guarded("the end of a communicator", || {
         if let Some(state) = Arc::into_inner(state) {
             lock_states().retain(|other| other.strong_count() > 0);
-            if let CommStage::Joined(set) = state.stage.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            if let CommStage::Joined(set) = state
+                .stage
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner)
+            {
                 registry::communicator_freed(&set);
             }
         }
@@ -206,12 +253,17 @@ unsafe extern "C" fn forget(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c
     })
 }
 
-/// MPI goes down. Communicators that were never freed, like MPI_COMM_WORLD, are left while MPI still works: neither
-/// library can free a communicator from within the end of another one at that time.
+/// MPI goes down. Communicators that were never freed, like MPI_COMM_WORLD, are left while MPI
+/// still works: neither library can free a communicator from within the end of another one at that
+/// time.
 unsafe extern "C" fn finalize(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
     crate::guarded("the end of the job", || {
         let states: Vec<Arc<CommState>> = lock_states().iter().filter_map(Weak::upgrade).collect();
-        states.iter().filter_map(|state| state.joined()).chain(registry::all()).for_each(|set| process_set::lock(&set).leave());
+        states
+            .iter()
+            .filter_map(|state| state.joined())
+            .chain(registry::all())
+            .for_each(|set| process_set::lock(&set).leave());
         root_rank::finish_records();
         SUCCESS
     })

@@ -1,5 +1,5 @@
-//! What heddle asks about the application's datatypes. A question that fails is heddle's own trouble: the call then goes to the
-//! library, which raises what there is to raise.
+//! What heddle asks about the application's datatypes. A question that fails is heddle's own
+//! trouble: the call then goes to the library, which raises what there is to raise.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::mpi::{SUCCESS, mpi};
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
@@ -13,11 +13,13 @@ pub(crate) fn size_if_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> Option<u6
     size(datatype).ok()
 }
 
-/// Questions about a datatype that fail are told to the handler of MPI_COMM_WORLD or MPI_COMM_SELF, which is perhaps not the call's.
-/// This one belongs to a communicator, which can be kept quiet; what is predefined needs none.
+/// Questions about a datatype that fail are told to the handler of MPI_COMM_WORLD or MPI_COMM_SELF,
+/// which is perhaps not the call's. This one belongs to a communicator, which can be kept quiet;
+/// what is predefined needs none.
 #[cfg(mpich)]
 fn is_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> bool {
-    /// The first octet of a handle: which kind of object (3: a datatype), and where it lies (1: in the library).
+    /// The first octet of a handle: which kind of object (3: a datatype), and where it lies (1: in
+    /// the library).
     const PREDEFINED: u32 = 0x4c;
     let mut size = 0;
     datatype.0 as u32 >> 24 == PREDEFINED
@@ -35,7 +37,11 @@ fn size(datatype: MPI_Datatype) -> MpiResult<u64> {
     let mut size = 0;
     // SAFETY: a datatype of the application and a place for the result.
     let code = unsafe { (mpi().call.Type_size_x)(datatype, &mut size) };
-    if code == SUCCESS { u64::try_from(size).map_err(|_| MpiErrorCode::datatype()) } else { Err(MpiErrorCode(code)) }
+    if code == SUCCESS {
+        u64::try_from(size).map_err(|_| MpiErrorCode::datatype())
+    } else {
+        Err(MpiErrorCode(code))
+    }
 }
 
 /// How elements of a type lie in memory.
@@ -57,11 +63,16 @@ impl DatatypeLayout {
         let size = size(datatype)?;
         // Pairs such as MPI_DOUBLE_INT are predefined and have a gap.
         let plain = lower == 0 && extent as u64 == size && is_predefined(datatype);
-        Ok(DatatypeLayout { size, extent, plain })
+        Ok(DatatypeLayout {
+            size,
+            extent,
+            plain,
+        })
     }
 }
 
-/// By the form with large counts where the library has it: the other one refuses types that were made with large counts (MPI-4.0, 5.1.13).
+/// By the form with large counts where the library has it: the other one refuses types that were
+/// made with large counts (MPI-4.0, 5.1.13).
 fn is_predefined(datatype: MPI_Datatype) -> bool {
     let mpi = mpi();
     let mut combiner = mpi.combiner_named.wrapping_add(1);

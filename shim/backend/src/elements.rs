@@ -17,7 +17,11 @@ pub(crate) struct MpiElements {
 impl MpiElements {
     /// Nothing at all: a token.
     pub(crate) fn nothing() -> MpiElements {
-        MpiElements { at: std::ptr::null_mut(), count: 0, datatype: mpi().handle.byte }
+        MpiElements {
+            at: std::ptr::null_mut(),
+            count: 0,
+            datatype: mpi().handle.byte,
+        }
     }
 
     /// Its octets, if they lie one behind the other.
@@ -27,11 +31,14 @@ impl MpiElements {
             return Ok(Some(self.count as usize));
         }
         let shape = DatatypeLayout::of(self.datatype)?;
-        Ok(shape.plain.then(|| shape.size as usize * self.count as usize))
+        Ok(shape
+            .plain
+            .then(|| shape.size as usize * self.count as usize))
     }
 
-    /// Copies this to `to`, whatever the two datatypes are: in memory where both are plain, else by a collective of this rank alone. That is
-    /// no message, so no receive that the application has posted can take it. (MPI_Pack of MPICH refuses `MPI_BOTTOM`.)
+    /// Copies this to `to`, whatever the two datatypes are: in memory where both are plain, else by
+    /// a collective of this rank alone. That is no message, so no receive that the application has
+    /// posted can take it. (MPI_Pack of MPICH refuses `MPI_BOTTOM`.)
     ///
     /// # Safety
     /// Both buffers must hold what their datatypes say, and not overlap.
@@ -48,6 +55,18 @@ impl MpiElements {
         }
         let (mpi, own) = (mpi(), mpi().handle.comm_self);
         // SAFETY: passed on to the caller.
-        quietly(own, || check(unsafe { (mpi.call.Allgather)(self.at, self.count, self.datatype, to.at, to.count, to.datatype, own) }))
+        quietly(own, || {
+            check(unsafe {
+                (mpi.call.Allgather)(
+                    self.at,
+                    self.count,
+                    self.datatype,
+                    to.at,
+                    to.count,
+                    to.datatype,
+                    own,
+                )
+            })
+        })
     }
 }

@@ -1,5 +1,5 @@
-//! What the front calls: the collectives under their C signatures, each in the form of the standard and in the one with large
-//! counts, which also a library without large counts can be called by.
+//! What the front calls: the collectives under their C signatures, each in the form of the standard
+//! and in the one with large counts, which also a library without large counts can be called by.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::call::{BlockCounts, CallBuffer, CollectiveCall};
 use crate::mpi::mpi;
@@ -11,7 +11,8 @@ use std::ffi::{c_int, c_void};
 type MutAddress = *mut c_void;
 type ConstAddress = *const c_void;
 
-/// Defines one collective: its arguments, how its sides are made of them, and how the library is called.
+/// Defines one collective: its arguments, how its sides are made of them, and how the library is
+/// called.
 macro_rules! entry {
     ($name:ident, $doc:literal, $collective:ident, ($($argument:ident: $type:ty),*), $send:expr, $receive:expr, $comm:ident, $native:expr) => {
         #[doc = $doc]
@@ -107,7 +108,8 @@ entry!(
         None => narrowed(|| {
             let n = peers(comm).ok()?;
             let in_place = s == mpi().in_place;
-            // SAFETY: the application's arrays have an entry for each peer; in place those of the send side are not looked at.
+            // SAFETY: the application's arrays have an entry for each peer; in place those of the
+            // send side are not looked at.
             let [sc, sd, rc, rd] = unsafe { [ints(sc, n, in_place)?, ints(sd, n, in_place)?, ints(rc, n, false)?, ints(rd, n, false)?] };
             // SAFETY: the application's arguments.
             Some(unsafe { (mpi().call.Alltoallv)(s, sc.as_ptr(), sd.as_ptr(), st, r, rc.as_ptr(), rd.as_ptr(), rt, comm) })
@@ -131,7 +133,8 @@ entry!(
     }
 );
 
-/// A call narrowed to the `int` form, in a library that has no other; counts that do not fit are an error.
+/// A call narrowed to the `int` form, in a library that has no other; counts that do not fit are an
+/// error.
 fn narrowed(call: impl FnOnce() -> Option<c_int>) -> c_int {
     call().unwrap_or(MpiErrorCode::count().0)
 }
@@ -142,10 +145,16 @@ fn int(count: MPI_Count) -> Option<c_int> {
 
 /// # Safety
 /// The array must have `n` entries, unless it is to be skipped.
-unsafe fn ints<T: Copy + TryInto<c_int>>(values: *const T, n: usize, skip: bool) -> Option<Vec<c_int>> {
+unsafe fn ints<T: Copy + TryInto<c_int>>(
+    values: *const T,
+    n: usize,
+    skip: bool,
+) -> Option<Vec<c_int>> {
     let n = if skip || values.is_null() { 0 } else { n };
     // SAFETY: passed on to the caller.
-    (0..n).map(|at| unsafe { *values.add(at) }.try_into().ok()).collect()
+    (0..n)
+        .map(|at| unsafe { *values.add(at) }.try_into().ok())
+        .collect()
 }
 
 /// Ranks a collective on this communicator exchanges blocks with.
@@ -154,7 +163,11 @@ fn peers(comm: MPI_Comm) -> MpiResult<usize> {
     // SAFETY: a communicator of the application and places for the results.
     unsafe {
         check((mpi().call.Comm_test_inter)(comm, &mut inter))?;
-        check(if inter == 0 { (mpi().call.Comm_size)(comm, &mut size) } else { (mpi().call.Comm_remote_size)(comm, &mut size) })?;
+        check(if inter == 0 {
+            (mpi().call.Comm_size)(comm, &mut size)
+        } else {
+            (mpi().call.Comm_remote_size)(comm, &mut size)
+        })?;
     }
     Ok(size.max(0) as usize)
 }

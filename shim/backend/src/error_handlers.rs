@@ -1,8 +1,9 @@
 //! The application's error handlers hear of the application's errors only.
 //!
-//! heddle asks the library many things about handles of the application, and its ranks agree with each other over the
-//! application's communicators. What fails there is heddle's own trouble, but the library would tell the handler of the
-//! communicator, which ends the job as a rule. So while such a call lasts, the communicator's handler is the one that only returns codes.
+//! heddle asks the library many things about handles of the application, and its ranks agree with
+//! each other over the application's communicators. What fails there is heddle's own trouble, but
+//! the library would tell the handler of the communicator, which ends the job as a rule. So while
+//! such a call lasts, the communicator's handler is the one that only returns codes.
 use crate::abi::{MPI_Comm, MPI_Errhandler};
 use crate::mpi::mpi;
 use crate::mpi_result::check;
@@ -18,7 +19,8 @@ struct QuietComm {
 // SAFETY: handles are process-wide.
 unsafe impl Send for QuietComm {}
 
-/// Threads may be in such calls at once, on MPI_COMM_SELF for instance: the last one puts the handler back.
+/// Threads may be in such calls at once, on MPI_COMM_SELF for instance: the last one puts the
+/// handler back.
 static NOW: Mutex<Vec<QuietComm>> = Mutex::new(Vec::new());
 
 fn now() -> MutexGuard<'static, Vec<QuietComm>> {
@@ -44,11 +46,19 @@ impl QuietGuard {
         let mut handler = mpi.handle.errors_return;
         // SAFETY: a communicator of the application and a place for its handler.
         let set = unsafe {
-            check((mpi.call.Comm_get_errhandler)(comm, &mut handler))
-                .and_then(|()| check((mpi.call.Comm_set_errhandler)(comm, mpi.handle.errors_return)))
+            check((mpi.call.Comm_get_errhandler)(comm, &mut handler)).and_then(|()| {
+                check((mpi.call.Comm_set_errhandler)(
+                    comm,
+                    mpi.handle.errors_return,
+                ))
+            })
         };
         QuietGuard(set.is_ok().then(|| {
-            now.push(QuietComm { comm, calls: 1, handler });
+            now.push(QuietComm {
+                comm,
+                calls: 1,
+                handler,
+            });
             comm
         }))
     }
@@ -58,11 +68,14 @@ impl Drop for QuietGuard {
     fn drop(&mut self) {
         let Some(comm) = self.0 else { return };
         let (mpi, mut now) = (mpi(), now());
-        let Some(at) = now.iter().position(|quiet| quiet.comm == comm) else { return };
+        let Some(at) = now.iter().position(|quiet| quiet.comm == comm) else {
+            return;
+        };
         now[at].calls -= 1;
         if now[at].calls == 0 {
             let mut handler = now.swap_remove(at).handler;
-            // SAFETY: the communicator's own handler, which was asked for once and is given back once.
+            // SAFETY: the communicator's own handler, which was asked for once and is given back
+            // once.
             unsafe {
                 (mpi.call.Comm_set_errhandler)(comm, handler);
                 (mpi.call.Errhandler_free)(&mut handler);

@@ -17,8 +17,8 @@
 //! | [`mesh_state`] | the same over the runtime's own TCP connections |
 //! | [`location`] | where this library lies |
 //!
-//! Every choice is made from what is the same on all ranks and is made before the first message; after it there is no
-//! way back to the library's own routine.
+//! Every choice is made from what is the same on all ranks and is made before the first message;
+//! after it there is no way back to the library's own routine.
 #![allow(unsafe_code)] // it is called from C and calls MPI
 
 mod abi;
@@ -55,20 +55,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Switched off: every call passes to the library.
 static OFF: AtomicBool = AtomicBool::new(false);
 
-/// Opens the backend; gives null, or why it cannot serve. Switched `off`, it serves nothing: a library without large counts is then
-/// only called by the forms it has.
+/// Opens the backend; gives null, or why it cannot serve. Switched `off`, it serves nothing: a
+/// library without large counts is then only called by the forms it has.
 ///
 /// # Safety
 /// `function` and `object` must give those of the MPI library this backend was compiled for.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn heddle_open(function: SymbolFinder, object: SymbolFinder, off: c_int) -> *const c_char {
+pub unsafe extern "C" fn heddle_open(
+    function: SymbolFinder,
+    object: SymbolFinder,
+    off: c_int,
+) -> *const c_char {
     OFF.store(off != 0, Ordering::Relaxed);
     // SAFETY: passed on to the caller.
-    if unsafe { mpi::open(function, object) } { std::ptr::null() } else { c"the MPI library lacks a function heddle needs".as_ptr() }
+    if unsafe { mpi::open(function, object) } {
+        std::ptr::null()
+    } else {
+        c"the MPI library lacks a function heddle needs".as_ptr()
+    }
 }
 
 thread_local! {
-    /// Whether this thread is in a collective already: an MPI library may call its own public functions.
+    /// Whether this thread is in a collective already: an MPI library may call its own public
+    /// functions.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -88,7 +97,10 @@ pub(crate) unsafe fn serve(call: &CollectiveCall) -> c_int {
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 unsafe fn outermost(call: &CollectiveCall) -> c_int {
-    if OFF.load(Ordering::Relaxed) || call.comm == mpi().handle.comm_null || communicators::known_to_pass_through(call.comm) {
+    if OFF.load(Ordering::Relaxed)
+        || call.comm == mpi().handle.comm_null
+        || communicators::known_to_pass_through(call.comm)
+    {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
     }
@@ -101,8 +113,8 @@ unsafe fn outermost(call: &CollectiveCall) -> c_int {
         // SAFETY: passed on to the caller.
         let served = unsafe { through(call, state) };
         watchdog::end_wait();
-        // The library's own routine has told the error handler already; what failed in heddle's own calls
-        // is told here.
+        // The library's own routine has told the error handler already; what failed in heddle's own
+        // calls is told here.
         served.unwrap_or_else(|failed| {
             // SAFETY: the application's communicator and a code of the library.
             unsafe { (mpi().call.Comm_call_errhandler)(call.comm, failed.0) };
@@ -116,11 +128,17 @@ unsafe fn outermost(call: &CollectiveCall) -> c_int {
 unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> MpiResult<c_int> {
     let within = state.within(call.comm);
     // SAFETY: passed on to the caller.
-    let amount = if state.passes_through() { None } else { unsafe { call.amount(within.size as usize) } };
+    let amount = if state.passes_through() {
+        None
+    } else {
+        unsafe { call.amount(within.size as usize) }
+    };
     let set = amount.map_or(Ok(None), |amount| state.process_set(call, amount))?;
     match (set, amount) {
         // SAFETY: passed on to the caller.
-        (Some(set), Some(amount)) => unsafe { process_set::lock(&set).serve(call, &within, amount) },
+        (Some(set), Some(amount)) => unsafe {
+            process_set::lock(&set).serve(call, &within, amount)
+        },
         _ => {
             watchdog::end_wait();
             // SAFETY: passed on to the caller.
@@ -129,11 +147,13 @@ unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> Mp
     }
 }
 
-/// Runs `what`; a panic must not reach C, and after it the other ranks wait for messages that never come: the
-/// job ends, with a message.
+/// Runs `what`; a panic must not reach C, and after it the other ranks wait for messages that never
+/// come: the job ends, with a message.
 pub(crate) fn guarded(what: &str, run: impl FnOnce() -> c_int) -> c_int {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-        runtime::stderr::write_line(&format!("bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"));
+        runtime::stderr::write_line(&format!(
+            "bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"
+        ));
         // SAFETY: ends every process of the job.
         unsafe { (mpi().call.Abort)(mpi().handle.comm_self, 70) };
         std::process::abort()

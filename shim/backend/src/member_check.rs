@@ -1,12 +1,14 @@
-//! Whether every member of a communicator has the runtime: it may be loaded, or switched off, on some ranks only.
+//! Whether every member of a communicator has the runtime: it may be loaded, or switched off, on
+//! some ranks only.
 //!
-//! A rank without it never answers, and one that is late answers late: nothing tells the two apart but time. So the ranks meet in
-//! a non-blocking barrier, which a rank without the runtime does not notice, and wait for it as long as patience lasts. Then each says
-//! whether it saw all others, and what it knows already: a rank that comes late finds the votes of those that gave up, and stands aside
-//! as they did.
+//! A rank without it never answers, and one that is late answers late: nothing tells the two apart
+//! but time. So the ranks meet in a non-blocking barrier, which a rank without the runtime does not
+//! notice, and wait for it as long as patience lasts. Then each says whether it saw all others, and
+//! what it knows already: a rank that comes late finds the votes of those that gave up, and stands
+//! aside as they did.
 //!
-//! Where some rank never comes, barrier and vote stay under way for good; its own non-blocking collectives on this communicator no
-//! longer match those of the others.
+//! Where some rank never comes, barrier and vote stay under way for good; its own non-blocking
+//! collectives on this communicator no longer match those of the others.
 use crate::abi::MPI_Request;
 use crate::call_comm::CallComm;
 use crate::error_handlers::quietly;
@@ -47,25 +49,47 @@ impl MemberFacts {
         let all = |fits: &dyn Fn(&[u8]) -> bool| votes.chunks_exact(VOTE).all(fits);
         let first = votes.get(10..VOTE)?.first_chunk()?;
         all(&|vote| vote[0] == 1).then(|| MemberFacts {
-            set: if all(&|vote| vote[2..10] == self.set.to_le_bytes()) { self.set } else { 0 },
+            set: if all(&|vote| vote[2..10] == self.set.to_le_bytes()) {
+                self.set
+            } else {
+                0
+            },
             hosts: all(&|vote| vote[1] == 1),
             unused: u64::from_le_bytes(*first),
         })
     }
 }
 
-/// What all members know, if all came within `patience`; the same on every rank that asks. Collective among those.
-pub(crate) fn compare_members(within: &CallComm, patience: Duration, known: MemberFacts) -> MpiResult<Option<MemberFacts>> {
+/// What all members know, if all came within `patience`; the same on every rank that asks.
+/// Collective among those.
+pub(crate) fn compare_members(
+    within: &CallComm,
+    patience: Duration,
+    known: MemberFacts,
+) -> MpiResult<Option<MemberFacts>> {
     let (mpi, comm) = (mpi(), within.comm);
     let mut barrier = mpi.handle.request_null;
     // SAFETY: a communicator of the application and a place for the request.
-    quietly(comm, || check(unsafe { (mpi.call.Ibarrier)(comm, &mut barrier) }))?;
+    quietly(comm, || {
+        check(unsafe { (mpi.call.Ibarrier)(comm, &mut barrier) })
+    })?;
     let came = completes(within, &mut barrier, Some(Instant::now() + patience))?;
-    let (own, mut votes) = (known.vote(came).to_vec(), vec![0u8; VOTE * within.size as usize]);
-    let (from, to, count, byte) = (own.as_ptr().cast(), votes.as_mut_ptr().cast(), VOTE as c_int, mpi.handle.byte);
+    let (own, mut votes) = (
+        known.vote(came).to_vec(),
+        vec![0u8; VOTE * within.size as usize],
+    );
+    let (from, to, count, byte) = (
+        own.as_ptr().cast(),
+        votes.as_mut_ptr().cast(),
+        VOTE as c_int,
+        mpi.handle.byte,
+    );
     let mut vote = mpi.handle.request_null;
-    // SAFETY: the buffers hold as many octets as are said, and are kept until the request is complete, or for good.
-    quietly(comm, || check(unsafe { (mpi.call.Iallgather)(from, count, byte, to, count, byte, comm, &mut vote) }))?;
+    // SAFETY: the buffers hold as many octets as are said, and are kept until the request is
+    // complete, or for good.
+    quietly(comm, || {
+        check(unsafe { (mpi.call.Iallgather)(from, count, byte, to, count, byte, comm, &mut vote) })
+    })?;
     // All have come, so each votes, at the latest when its own patience ends.
     let told = came && completes(within, &mut vote, None)?;
     if !told {
@@ -75,12 +99,18 @@ pub(crate) fn compare_members(within: &CallComm, patience: Duration, known: Memb
     Ok(known.common(&votes))
 }
 
-fn completes(within: &CallComm, request: &mut MPI_Request, deadline: Option<Instant>) -> MpiResult<bool> {
+fn completes(
+    within: &CallComm,
+    request: &mut MPI_Request,
+    deadline: Option<Instant>,
+) -> MpiResult<bool> {
     let mpi = mpi();
     let (mut done, mut tests): (c_int, u32) = (0, 0);
     loop {
         // SAFETY: a request of this module and a place for the answer.
-        quietly(within.comm, || check(unsafe { (mpi.call.Test)(request, &mut done, mpi.status_ignore) }))?;
+        quietly(within.comm, || {
+            check(unsafe { (mpi.call.Test)(request, &mut done, mpi.status_ignore) })
+        })?;
         if done != 0 {
             return Ok(true);
         }
@@ -88,7 +118,11 @@ fn completes(within: &CallComm, request: &mut MPI_Request, deadline: Option<Inst
             return Ok(false);
         }
         tests = tests.saturating_add(1);
-        if tests < EAGER { std::thread::yield_now() } else { std::thread::sleep(PAUSE) }
+        if tests < EAGER {
+            std::thread::yield_now()
+        } else {
+            std::thread::sleep(PAUSE)
+        }
     }
 }
 
@@ -99,12 +133,33 @@ mod tests {
     #[test]
     fn what_all_ranks_know_is_what_none_denies() {
         let common = |votes: &[(u64, bool, bool)]| {
-            let known = |at: u64, &(set, hosts, _): &(u64, bool, bool)| MemberFacts { set, hosts, unused: 40 + at };
-            let all: Vec<u8> = (0..).zip(votes).flat_map(|(at, vote)| known(at, vote).vote(vote.2)).collect();
+            let known = |at: u64, &(set, hosts, _): &(u64, bool, bool)| MemberFacts {
+                set,
+                hosts,
+                unused: 40 + at,
+            };
+            let all: Vec<u8> = (0..)
+                .zip(votes)
+                .flat_map(|(at, vote)| known(at, vote).vote(vote.2))
+                .collect();
             known(1, &votes[1]).common(&all)
         };
-        assert_eq!(common(&[(7, true, true), (7, true, true)]), Some(MemberFacts { set: 7, hosts: true, unused: 40 }));
-        assert_eq!(common(&[(7, true, true), (8, false, true)]), Some(MemberFacts { set: 0, hosts: false, unused: 40 }));
+        assert_eq!(
+            common(&[(7, true, true), (7, true, true)]),
+            Some(MemberFacts {
+                set: 7,
+                hosts: true,
+                unused: 40
+            })
+        );
+        assert_eq!(
+            common(&[(7, true, true), (8, false, true)]),
+            Some(MemberFacts {
+                set: 0,
+                hosts: false,
+                unused: 40
+            })
+        );
         assert_eq!(common(&[(7, true, true), (7, true, false)]), None);
     }
 }

@@ -1,4 +1,5 @@
-//! The TCP path of a communicator: made when a call first asks for it, with the consent of all ranks.
+//! The TCP path of a communicator: made when a call first asks for it, with the consent of all
+//! ranks.
 use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
@@ -26,21 +27,33 @@ pub(crate) enum MeshState {
 
 impl MeshState {
     /// Whether the connections stand; they are made now if nobody tried before. Collective.
-    pub(crate) fn ensure_connected(&mut self, within: &CallComm, follow: &FollowedEpoch) -> MpiResult<bool> {
+    pub(crate) fn ensure_connected(
+        &mut self,
+        within: &CallComm,
+        follow: &FollowedEpoch,
+    ) -> MpiResult<bool> {
         if let MeshState::Untried = self {
             let (mesh, problem) = connect(within, follow)?;
             let everybody = within.holds_on_all_ranks(mesh.is_some())?;
             if let (false, Some(problem)) = (everybody, problem) {
-                stderr::write_line_once(&format!("TCP path: {problem}; MPI point-to-point carries the blocks"));
+                stderr::write_line_once(&format!(
+                    "TCP path: {problem}; MPI point-to-point carries the blocks"
+                ));
             }
-            *self = mesh.filter(|_| everybody).map_or(MeshState::Refused, MeshState::Up);
+            *self = mesh
+                .filter(|_| everybody)
+                .map_or(MeshState::Refused, MeshState::Up);
             self.pace(within.rank as u32, follow);
         }
         Ok(self.mesh().is_some())
     }
 
     pub(crate) fn mesh(&mut self) -> Option<&mut TcpMesh> {
-        if let MeshState::Up(mesh) = self { Some(mesh) } else { None }
+        if let MeshState::Up(mesh) = self {
+            Some(mesh)
+        } else {
+            None
+        }
     }
 
     /// Sends at the rates of this epoch's links.
@@ -53,17 +66,30 @@ impl MeshState {
 }
 
 /// This rank's connections, or why it has none. Collective.
-fn connect(within: &CallComm, follow: &FollowedEpoch) -> MpiResult<(Option<TcpMesh>, Option<String>)> {
+fn connect(
+    within: &CallComm,
+    follow: &FollowedEpoch,
+) -> MpiResult<(Option<TcpMesh>, Option<String>)> {
     let me = within.rank as u32;
-    let address = follow.view.address(me).ok_or_else(|| "the topology states no address for this host".to_owned());
-    let address = address.and_then(|address| descriptors::check_descriptors(TcpMesh::descriptors(within.size as u32)).map(|()| address));
-    let door = address.and_then(|address| MeshListener::open(address).map_err(|e| format!("{address}: {e}")));
+    let address = follow
+        .view
+        .address(me)
+        .ok_or_else(|| "the topology states no address for this host".to_owned());
+    let address = address.and_then(|address| {
+        descriptors::check_descriptors(TcpMesh::descriptors(within.size as u32)).map(|()| address)
+    });
+    let door = address
+        .and_then(|address| MeshListener::open(address).map_err(|e| format!("{address}: {e}")));
     let mut own = [0; DOOR];
     if let Ok(door) = &door {
         own = write(door.address());
     }
     let mut secret = [0; 32];
-    if me == 0 && std::fs::File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut secret)).is_err() {
+    if me == 0
+        && std::fs::File::open("/dev/urandom")
+            .and_then(|mut random| random.read_exact(&mut secret))
+            .is_err()
+    {
         own = [0; DOOR]; // Without a secret no door is opened.
     }
     let patience = settings::patience(|name| std::env::var(name).ok());
@@ -72,11 +98,18 @@ fn connect(within: &CallComm, follow: &FollowedEpoch) -> MpiResult<(Option<TcpMe
     let doors: Option<Vec<SocketAddr>> = all.chunks(DOOR).map(read).collect();
     Ok(match (door, doors) {
         (Err(problem), _) => (None, Some(problem)),
-        (Ok(_), None) => (None, (me == 0).then(|| "some rank cannot be called; it says why".to_owned())),
-        (Ok(door), Some(doors)) => match door.connect(me, &doors, &MeshSecret(secret), patience, || within.progress()) {
-            Ok(mesh) => (Some(mesh), None),
-            Err(e) => (None, Some(e.to_string())),
-        },
+        (Ok(_), None) => (
+            None,
+            (me == 0).then(|| "some rank cannot be called; it says why".to_owned()),
+        ),
+        (Ok(door), Some(doors)) => {
+            match door.connect(me, &doors, &MeshSecret(secret), patience, || {
+                within.progress()
+            }) {
+                Ok(mesh) => (Some(mesh), None),
+                Err(e) => (None, Some(e.to_string())),
+            }
+        }
     })
 }
 
@@ -111,7 +144,8 @@ pub(crate) unsafe fn alltoall(
     unsafe {
         octets::alltoall(call, within, block, |sends, receives| {
             within.part_by_part(parts, |part| {
-                mesh.carry_out(part, sends, receives, &mut || within.progress()).map_err(|broken| failed(&broken))
+                mesh.carry_out(part, sends, receives, &mut || within.progress())
+                    .map_err(|broken| failed(&broken))
             })
         })
     }
@@ -132,18 +166,25 @@ pub(crate) unsafe fn allgather(
         // SAFETY: passed on to the caller.
         unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) }?;
     }
-    let mut places = ReceiveBlocks::of((0..within.size as u32).map(|rank| incoming.of_rank(rank)), block)?;
+    let mut places = ReceiveBlocks::of(
+        (0..within.size as u32).map(|rank| incoming.of_rank(rank)),
+        block,
+    )?;
     // SAFETY: passed on to the caller.
     unsafe { places.pack(me) }?;
-    // SAFETY: the application leaves the buffer alone during the call, and its blocks do not overlap.
+    // SAFETY: the application leaves the buffer alone during the call, and its blocks do not
+    // overlap.
     let mut blocks = unsafe { places.blocks() };
-    let outcome = parts.iter().try_for_each(|part| mesh.carry_out(part, &[], &mut blocks, &mut || within.progress()));
+    let outcome = parts
+        .iter()
+        .try_for_each(|part| mesh.carry_out(part, &[], &mut blocks, &mut || within.progress()));
     outcome.map_err(|broken| failed(&broken))?;
     // SAFETY: passed on to the caller.
     unsafe { places.unpack(me) }
 }
 
-/// What has begun cannot be undone: the application hears of it as of any failure of its MPI library.
+/// What has begun cannot be undone: the application hears of it as of any failure of its MPI
+/// library.
 fn failed(broken: &MeshError) -> MpiErrorCode {
     stderr::write_line(&format!("TCP path: {broken}; the call failed"));
     MpiErrorCode::other()

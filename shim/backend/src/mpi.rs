@@ -1,16 +1,28 @@
-//! The MPI library of the process: its profiling functions and a few handles, looked up by the front.
+//! The MPI library of the process: its profiling functions and a few handles, looked up by the
+//! front.
 //!
-//! Looked up, not linked: linking would name a library file, and the process may run the same MPI under another name.
+//! Looked up, not linked: linking would name a library file, and the process may run the same MPI
+//! under another name.
 #![allow(non_snake_case)] // MPI's names
 
-use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Request, MPI_Status};
+use crate::abi::{
+    MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Request, MPI_Status,
+};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 /// Looks a symbol of the library up; null where it has none.
 pub(crate) type SymbolFinder = unsafe extern "C" fn(*const c_char) -> *mut c_void;
-pub(crate) type CopyAttribute = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
-pub(crate) type DeleteAttribute = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
+pub(crate) type CopyAttribute = unsafe extern "C" fn(
+    MPI_Comm,
+    c_int,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_int,
+) -> c_int;
+pub(crate) type DeleteAttribute =
+    unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 
 /// What every MPI function returns when all went well.
 pub(crate) const SUCCESS: c_int = 0;
@@ -51,7 +63,8 @@ macro_rules! functions {
             unsafe fn find(find: SymbolFinder) -> Option<$table> {
                 Some($table {
                     $($name: {
-                        // SAFETY: passed on to the caller; the MPI standard gives this function this signature.
+                        // SAFETY: passed on to the caller; the MPI standard gives this function
+                        // this signature.
                         let found = unsafe { function::<unsafe extern "C" fn($($argument),*) -> c_int>(find, concat!("PMPI_", stringify!($name), "\0").as_bytes()) };
                         functions!(@value $wrap found)
                     },)*
@@ -209,8 +222,13 @@ static MPI: OnceLock<MpiLibrary> = OnceLock::new();
 /// `function` and `object` must give those of the MPI library this crate was compiled for.
 pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> bool {
     // SAFETY: passed on to the caller.
-    let (Some(call), Some(large)) = (unsafe { (Functions::find(function), Large::find(function)) }) else { return false };
-    let Some(handle) = MpiHandles::find(object) else { return false };
+    let (Some(call), Some(large)) = (unsafe { (Functions::find(function), Large::find(function)) })
+    else {
+        return false;
+    };
+    let Some(handle) = MpiHandles::find(object) else {
+        return false;
+    };
     // SAFETY: constants of constants.c.
     let mpi = unsafe {
         MpiLibrary {

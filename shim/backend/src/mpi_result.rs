@@ -39,5 +39,9 @@ impl MpiErrorCode {
 pub(crate) type MpiResult<T> = std::result::Result<T, MpiErrorCode>;
 
 pub(crate) fn check(code: c_int) -> MpiResult<()> {
-    if code == SUCCESS { Ok(()) } else { Err(MpiErrorCode(code)) }
+    if code == SUCCESS {
+        Ok(())
+    } else {
+        Err(MpiErrorCode(code))
+    }
 }

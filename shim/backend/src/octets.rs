@@ -1,4 +1,5 @@
-//! Blocks as octets, whatever their datatypes are: the application's own memory where it is plain, else a copy.
+//! Blocks as octets, whatever their datatypes are: the application's own memory where it is plain,
+//! else a copy.
 use crate::call::{CollectiveCall, SendBlocks};
 use crate::call_comm::CallComm;
 use crate::datatype::DatatypeLayout;
@@ -7,8 +8,8 @@ use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
 use std::ffi::c_int;
 
-/// An all-to-all in which `exchange` fills the second blocks from the first ones of all ranks, each `block` octets long; the rank's own is
-/// copied here.
+/// An all-to-all in which `exchange` fills the second blocks from the first ones of all ranks, each
+/// `block` octets long; the rank's own is copied here.
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
@@ -24,12 +25,17 @@ pub(crate) unsafe fn alltoall(
     let incoming = call.received()?;
     // If its own block does not fit, others still wait for what this rank sends.
     // SAFETY: passed on to the caller.
-    let copied = if outgoing.own_block_moves() { unsafe { outgoing.to(me).copy(incoming.of_rank(me)) } } else { Ok(()) };
+    let copied = if outgoing.own_block_moves() {
+        unsafe { outgoing.to(me).copy(incoming.of_rank(me)) }
+    } else {
+        Ok(())
+    };
     let ranks = 0..within.size as u32;
     // SAFETY: passed on to the caller.
     let packed = unsafe { PackedBlocks::of(ranks.clone().map(|rank| outgoing.to(rank)), block) }?;
     let mut places = ReceiveBlocks::of(ranks.map(|rank| incoming.of_rank(rank)), block)?;
-    // SAFETY: the application leaves both buffers alone during the call, and its blocks do not overlap.
+    // SAFETY: the application leaves both buffers alone during the call, and its blocks do not
+    // overlap.
     exchange(&packed.blocks(), &mut unsafe { places.blocks() })?;
     // SAFETY: passed on to the caller.
     unsafe { places.unpack(me) }.and(copied)
@@ -46,23 +52,41 @@ struct PackedBlocks {
 impl PackedBlocks {
     /// # Safety
     /// The buffers must hold what their datatypes say, and stay as they are as long as this lives.
-    unsafe fn of(blocks: impl Iterator<Item = MpiElements>, length: usize) -> MpiResult<PackedBlocks> {
+    unsafe fn of(
+        blocks: impl Iterator<Item = MpiElements>,
+        length: usize,
+    ) -> MpiResult<PackedBlocks> {
         let blocks: Vec<MpiElements> = blocks.collect();
-        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.packed) || DatatypeLayout::of(blocks[0].datatype)?.plain;
+        let plain = blocks
+            .first()
+            .is_none_or(|b| b.datatype == mpi().handle.packed)
+            || DatatypeLayout::of(blocks[0].datatype)?.plain;
         if plain {
-            return Ok(PackedBlocks { at: blocks.iter().map(|b| b.at.cast_const().cast()).collect(), length, _copy: Vec::new() });
+            return Ok(PackedBlocks {
+                at: blocks.iter().map(|b| b.at.cast_const().cast()).collect(),
+                length,
+                _copy: Vec::new(),
+            });
         }
         let mut copy = room(length.saturating_mul(blocks.len()))?;
         for (block, place) in blocks.iter().zip(copy.chunks_exact_mut(length)) {
             // SAFETY: passed on to the caller.
             unsafe { block.copy(octets_of(place)) }?;
         }
-        Ok(PackedBlocks { at: copy.chunks_exact(length).map(<[u8]>::as_ptr).collect(), length, _copy: copy })
+        Ok(PackedBlocks {
+            at: copy.chunks_exact(length).map(<[u8]>::as_ptr).collect(),
+            length,
+            _copy: copy,
+        })
     }
 
     fn blocks(&self) -> Vec<&[u8]> {
-        // SAFETY: each address begins a block of this length: MPI's argument, or a chunk of the copy.
-        self.at.iter().map(|&at| unsafe { std::slice::from_raw_parts(at, self.length) }).collect()
+        // SAFETY: each address begins a block of this length: MPI's argument, or a chunk of the
+        // copy.
+        self.at
+            .iter()
+            .map(|&at| unsafe { std::slice::from_raw_parts(at, self.length) })
+            .collect()
     }
 }
 
@@ -74,11 +98,25 @@ pub(crate) struct ReceiveBlocks {
 }
 
 impl ReceiveBlocks {
-    pub(crate) fn of(blocks: impl Iterator<Item = MpiElements>, length: usize) -> MpiResult<ReceiveBlocks> {
+    pub(crate) fn of(
+        blocks: impl Iterator<Item = MpiElements>,
+        length: usize,
+    ) -> MpiResult<ReceiveBlocks> {
         let blocks: Vec<MpiElements> = blocks.collect();
-        let plain = blocks.first().is_none_or(|b| b.datatype == mpi().handle.byte) || DatatypeLayout::of(blocks[0].datatype)?.plain;
-        let aside = if plain { None } else { Some(room(length.saturating_mul(blocks.len()))?) };
-        Ok(ReceiveBlocks { blocks, length, aside })
+        let plain = blocks
+            .first()
+            .is_none_or(|b| b.datatype == mpi().handle.byte)
+            || DatatypeLayout::of(blocks[0].datatype)?.plain;
+        let aside = if plain {
+            None
+        } else {
+            Some(room(length.saturating_mul(blocks.len()))?)
+        };
+        Ok(ReceiveBlocks {
+            blocks,
+            length,
+            aside,
+        })
     }
 
     /// # Safety
@@ -87,7 +125,11 @@ impl ReceiveBlocks {
         match &mut self.aside {
             Some(aside) => aside.chunks_exact_mut(self.length).collect(),
             // SAFETY: passed on to the caller.
-            None => self.blocks.iter().map(|b| unsafe { std::slice::from_raw_parts_mut(b.at.cast(), self.length) }).collect(),
+            None => self
+                .blocks
+                .iter()
+                .map(|b| unsafe { std::slice::from_raw_parts_mut(b.at.cast(), self.length) })
+                .collect(),
         }
     }
 
@@ -96,7 +138,9 @@ impl ReceiveBlocks {
     /// # Safety
     /// The buffer must hold what its datatype says.
     pub(crate) unsafe fn pack(&mut self, rank: u32) -> MpiResult<()> {
-        let Some(aside) = &mut self.aside else { return Ok(()) };
+        let Some(aside) = &mut self.aside else {
+            return Ok(());
+        };
         let begin = rank as usize * self.length;
         // SAFETY: passed on to the caller.
         unsafe { self.blocks[rank as usize].copy(octets_of(&aside[begin..begin + self.length])) }
@@ -107,8 +151,12 @@ impl ReceiveBlocks {
     /// # Safety
     /// The buffers must have room for what their datatypes say.
     pub(crate) unsafe fn unpack(&self, me: u32) -> MpiResult<()> {
-        let Some(aside) = &self.aside else { return Ok(()) };
-        for (rank, (block, octets)) in (0..).zip(self.blocks.iter().zip(aside.chunks_exact(self.length))) {
+        let Some(aside) = &self.aside else {
+            return Ok(());
+        };
+        for (rank, (block, octets)) in
+            (0..).zip(self.blocks.iter().zip(aside.chunks_exact(self.length)))
+        {
             if rank != me {
                 // SAFETY: passed on to the caller.
                 unsafe { octets_of(octets).copy(*block) }?;
@@ -118,14 +166,20 @@ impl ReceiveBlocks {
     }
 }
 
-/// Octets as elements of any type, as the standard lets them be sent and received (MPI-4.1, 5.2: MPI_PACKED).
+/// Octets as elements of any type, as the standard lets them be sent and received (MPI-4.1, 5.2:
+/// MPI_PACKED).
 pub(crate) fn octets_of(octets: &[u8]) -> MpiElements {
-    MpiElements { at: octets.as_ptr().cast_mut().cast(), count: octets.len() as c_int, datatype: mpi().handle.packed }
+    MpiElements {
+        at: octets.as_ptr().cast_mut().cast(),
+        count: octets.len() as c_int,
+        datatype: mpi().handle.packed,
+    }
 }
 
 pub(crate) fn room(octets: usize) -> MpiResult<Vec<u8>> {
     let mut room = Vec::new();
-    room.try_reserve_exact(octets).map_err(|_| MpiErrorCode::no_memory())?;
+    room.try_reserve_exact(octets)
+        .map_err(|_| MpiErrorCode::no_memory())?;
     room.resize(octets, 0);
     Ok(room)
 }

@@ -1,7 +1,8 @@
 //! A part of a schedule over MPI's point-to-point messages.
 //!
-//! Receives are posted ahead. Tokens are empty messages whose tag is their number. Every message of one call is awaited in that call, so the
-//! next one, perhaps of another plan, never meets a message of this one. A block of nothing is not sent; its tokens are.
+//! Receives are posted ahead. Tokens are empty messages whose tag is their number. Every message of
+//! one call is awaited in that call, so the next one, perhaps of another plan, never meets a
+//! message of this one. A block of nothing is not sent; its tokens are.
 use crate::call::{CollectiveCall, RankBlocks, SendBlocks};
 use crate::call_comm::CallComm;
 use crate::elements::MpiElements;
@@ -16,9 +17,15 @@ use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
 use std::ffi::c_int;
 
 /// Enough receives that a block never waits for its own; more would make each wait look at more.
-const DIRECT: ExchangeWindow = ExchangeWindow { receives: 32, sends: 1 };
+const DIRECT: ExchangeWindow = ExchangeWindow {
+    receives: 32,
+    sends: 1,
+};
 /// The second block is ready to go when the first has gone.
-const RING: ExchangeWindow = ExchangeWindow { receives: 16, sends: 2 };
+const RING: ExchangeWindow = ExchangeWindow {
+    receives: 16,
+    sends: 2,
+};
 const DATA: c_int = 1;
 const FIRST_TOKEN: c_int = 2;
 
@@ -26,16 +33,29 @@ const FIRST_TOKEN: c_int = 2;
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn alltoall(call: &CollectiveCall, within: &CallComm, twin: &PrivateComm, parts: &[RankPart]) -> MpiResult<()> {
+pub(crate) unsafe fn alltoall(
+    call: &CollectiveCall,
+    within: &CallComm,
+    twin: &PrivateComm,
+    parts: &[RankPart],
+) -> MpiResult<()> {
     // SAFETY: passed on to the caller.
     let outgoing = unsafe { SendBlocks::of(call, within.size) }?;
     let incoming = call.received()?;
     let me = within.rank as u32;
     // If its own block does not fit, others still wait for what this rank sends.
     // SAFETY: passed on to the caller.
-    let copied = if outgoing.own_block_moves() { unsafe { outgoing.to(me).copy(incoming.of_rank(me)) } } else { Ok(()) };
+    let copied = if outgoing.own_block_moves() {
+        unsafe { outgoing.to(me).copy(incoming.of_rank(me)) }
+    } else {
+        Ok(())
+    };
     let outcome = within.part_by_part(parts, |part| {
-        let places = InPlace { part, outgoing: Some(&outgoing), incoming };
+        let places = InPlace {
+            part,
+            outgoing: Some(&outgoing),
+            incoming,
+        };
         MessageCarrier::carry_out(call, twin, part, places, DIRECT)
     });
     outcome.and(copied)
@@ -45,19 +65,40 @@ pub(crate) unsafe fn alltoall(call: &CollectiveCall, within: &CallComm, twin: &P
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn allgather(call: &CollectiveCall, twin: &PrivateComm, parts: &[RankPart]) -> MpiResult<()> {
+pub(crate) unsafe fn allgather(
+    call: &CollectiveCall,
+    twin: &PrivateComm,
+    parts: &[RankPart],
+) -> MpiResult<()> {
     let incoming = call.received()?;
     let me = twin.rank as u32;
     // If its own block does not fit, others still wait for what this rank passes on.
     // SAFETY: passed on to the caller.
-    let copied = if call.in_place() { Ok(()) } else { unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) } };
+    let copied = if call.in_place() {
+        Ok(())
+    } else {
+        unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) }
+    };
     let mut parts = parts.iter();
-    let carried = parts.try_for_each(|part| MessageCarrier::carry_out(call, twin, part, InPlace { part, outgoing: None, incoming }, RING));
+    let carried = parts.try_for_each(|part| {
+        MessageCarrier::carry_out(
+            call,
+            twin,
+            part,
+            InPlace {
+                part,
+                outgoing: None,
+                incoming,
+            },
+            RING,
+        )
+    });
     carried.and(copied)
 }
 
-/// An all-to-all in which blocks that go the same way travel in one message of octets. `block` is the octets of each block, the same on
-/// all ranks; `at_once` limits the messages of this rank that are under way. Receives are posted at once.
+/// An all-to-all in which blocks that go the same way travel in one message of octets. `block` is
+/// the octets of each block, the same on all ranks; `at_once` limits the messages of this rank that
+/// are under way. Receives are posted at once.
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
@@ -69,13 +110,23 @@ pub(crate) unsafe fn passed_on(
     at_once: usize,
     block: usize,
 ) -> MpiResult<()> {
-    let window = ExchangeWindow { receives: usize::MAX, sends: at_once };
+    let window = ExchangeWindow {
+        receives: usize::MAX,
+        sends: at_once,
+    };
     // SAFETY: passed on to the caller.
     unsafe {
         octets::alltoall(call, within, block, |own, places| {
             parts.iter().try_for_each(|part| {
                 let received = part.receives.iter().map(|_| Vec::new()).collect();
-                let packed = Packed { part, block, own, places: &mut *places, received, sent: Vec::new() };
+                let packed = Packed {
+                    part,
+                    block,
+                    own,
+                    places: &mut *places,
+                    received,
+                    sent: Vec::new(),
+                };
                 MessageCarrier::carry_out(call, twin, part, packed, window)
             })
         })
@@ -106,12 +157,17 @@ struct InPlace<'a> {
 
 impl PiecePlaces for InPlace<'_> {
     fn incoming(&mut self, piece: TransferPiece) -> MpiResult<MpiElements> {
-        Ok(self.incoming.of_rank(self.part.receives[piece.transfer].blocks[piece.block].src))
+        Ok(self
+            .incoming
+            .of_rank(self.part.receives[piece.transfer].blocks[piece.block].src))
     }
 
     fn outgoing(&mut self, piece: TransferPiece) -> MpiResult<MpiElements> {
         let block = self.part.sends[piece.transfer].blocks[piece.block].block;
-        Ok(self.outgoing.map_or_else(|| self.incoming.of_rank(block.src), |outgoing| outgoing.to(block.dst)))
+        Ok(self.outgoing.map_or_else(
+            || self.incoming.of_rank(block.src),
+            |outgoing| outgoing.to(block.dst),
+        ))
     }
 
     fn leak(self) {}
@@ -138,7 +194,9 @@ impl Packed<'_, '_> {
         for (block, place) in send.blocks.iter().zip(message.chunks_exact_mut(self.block)) {
             place.copy_from_slice(match block.origin {
                 BlockOrigin::Own => self.own[block.block.dst as usize],
-                BlockOrigin::Received { transfer, block } => &self.received[transfer][block * self.block..][..self.block],
+                BlockOrigin::Received { transfer, block } => {
+                    &self.received[transfer][block * self.block..][..self.block]
+                }
             });
         }
         Ok(message)
@@ -161,7 +219,10 @@ impl PiecePlaces for Packed<'_, '_> {
 
     /// Puts the blocks that end here where they belong; the others stay until they are passed on.
     fn arrived(&mut self, piece: TransferPiece) {
-        let blocks = self.part.receives[piece.transfer].blocks.iter().zip(self.received[piece.transfer].chunks_exact(self.block));
+        let blocks = self.part.receives[piece.transfer]
+            .blocks
+            .iter()
+            .zip(self.received[piece.transfer].chunks_exact(self.block));
         for (block, octets) in blocks.filter(|(block, _)| block.dst == self.part.rank) {
             self.places[block.src as usize].copy_from_slice(octets);
         }
@@ -178,7 +239,11 @@ impl PiecePlaces for Packed<'_, '_> {
 
 fn octets_at(message: &mut [u8]) -> MpiElements {
     // The plan leaves calls with longer messages to others.
-    MpiElements { at: message.as_mut_ptr().cast(), count: message.len() as c_int, datatype: mpi().handle.byte }
+    MpiElements {
+        at: message.as_mut_ptr().cast(),
+        count: message.len() as c_int,
+        datatype: mpi().handle.byte,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -200,8 +265,20 @@ struct MessageCarrier<'a, P> {
 }
 
 impl<'a, P: PiecePlaces> MessageCarrier<'a, P> {
-    fn carry_out(call: &CollectiveCall, twin: &'a PrivateComm, part: &'a RankPart, places: P, window: ExchangeWindow) -> MpiResult<()> {
-        let mut carrier = MessageCarrier { twin, part, places, requests: PendingRequests::new(), done: Vec::new() };
+    fn carry_out(
+        call: &CollectiveCall,
+        twin: &'a PrivateComm,
+        part: &'a RankPart,
+        places: P,
+        window: ExchangeWindow,
+    ) -> MpiResult<()> {
+        let mut carrier = MessageCarrier {
+            twin,
+            part,
+            places,
+            requests: PendingRequests::new(),
+            done: Vec::new(),
+        };
         let outcome = carry_out(part, &mut carrier, window, &call.collective);
         if !carrier.requests.is_empty() {
             carrier.places.leak();
@@ -215,37 +292,62 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
     const PASSES_ON_PARTS: bool = false;
 
     fn receive(&mut self, piece: TransferPiece) -> MpiResult<()> {
-        let (data, from) = (self.places.incoming(piece)?, self.part.receives[piece.transfer].peer);
+        let (data, from) = (
+            self.places.incoming(piece)?,
+            self.part.receives[piece.transfer].peer,
+        );
         if data.count == 0 {
             self.done.push(TransferCompletion::Received(piece));
         } else {
-            // SAFETY: the buffer is left alone during the call, and the call waits for every request.
-            self.requests.add(unsafe { self.twin.receive(data, from as c_int, DATA) }?, TransferCompletion::Received(piece));
+            // SAFETY: the buffer is left alone during the call, and the call waits for every
+            // request.
+            self.requests.add(
+                unsafe { self.twin.receive(data, from as c_int, DATA) }?,
+                TransferCompletion::Received(piece),
+            );
         }
         Ok(())
     }
 
     fn send(&mut self, piece: TransferPiece) -> MpiResult<()> {
-        let (data, to) = (self.places.outgoing(piece)?, self.part.sends[piece.transfer].peer);
+        let (data, to) = (
+            self.places.outgoing(piece)?,
+            self.part.sends[piece.transfer].peer,
+        );
         if data.count == 0 {
             self.done.push(TransferCompletion::Sent(piece));
         } else {
-            // SAFETY: the buffer stays as it is during the call, and the call waits for every request.
-            self.requests.add(unsafe { self.twin.send(data, to as c_int, DATA) }?, TransferCompletion::Sent(piece));
+            // SAFETY: the buffer stays as it is during the call, and the call waits for every
+            // request.
+            self.requests.add(
+                unsafe { self.twin.send(data, to as c_int, DATA) }?,
+                TransferCompletion::Sent(piece),
+            );
         }
         Ok(())
     }
 
     fn expect(&mut self, token: SyncToken) -> MpiResult<()> {
         // SAFETY: no buffer.
-        self.requests
-            .add(unsafe { self.twin.receive(MpiElements::nothing(), token.peer as c_int, tag(token)) }?, TransferCompletion::Taken(token));
+        self.requests.add(
+            unsafe {
+                self.twin
+                    .receive(MpiElements::nothing(), token.peer as c_int, tag(token))
+            }?,
+            TransferCompletion::Taken(token),
+        );
         Ok(())
     }
 
     fn give(&mut self, token: SyncToken) -> MpiResult<()> {
         // SAFETY: no buffer.
-        self.requests.add(unsafe { self.twin.send(MpiElements::nothing(), token.peer as c_int, tag(token)) }?, TransferCompletion::Given);
+        self.requests.add(
+            unsafe {
+                self.twin
+                    .send(MpiElements::nothing(), token.peer as c_int, tag(token))
+            }?,
+            TransferCompletion::Given,
+        );
         Ok(())
     }
 

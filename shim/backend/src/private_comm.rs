@@ -1,8 +1,9 @@
-//! A communicator of the runtime's own, with the members of the application's: its messages can never meet the application's, and its
-//! errors come back as codes.
+//! A communicator of the runtime's own, with the members of the application's: its messages can
+//! never meet the application's, and its errors come back as codes.
 //!
-//! A library has few communicators to give away (MPICH: 2,048), so one is made only when a call first goes over the library's
-//! point-to-point, and serves all communicators of a process set. A process has [`MOST`] of them at once.
+//! A library has few communicators to give away (MPICH: 2,048), so one is made only when a call
+//! first goes over the library's point-to-point, and serves all communicators of a process set. A
+//! process has [`MOST`] of them at once.
 use crate::abi::{MPI_Comm, MPI_Request};
 use crate::call_comm::CallComm;
 use crate::elements::MpiElements;
@@ -12,7 +13,8 @@ use crate::mpi_result::{MpiResult, check};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The application's communicators come first: with thousands of them, in threads that call at once, each could want one of these.
+/// The application's communicators come first: with thousands of them, in threads that call at
+/// once, each could want one of these.
 const MOST: usize = 64;
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
@@ -32,20 +34,26 @@ impl PrivateComm {
         MADE.load(Ordering::Relaxed) < MOST
     }
 
-    /// Splits, not duplicates: duplicating would run the application's attribute callbacks. Collective.
+    /// Splits, not duplicates: duplicating would run the application's attribute callbacks.
+    /// Collective.
     pub(crate) fn of(within: &CallComm) -> MpiResult<PrivateComm> {
         let mpi = mpi();
-        let mut twin = PrivateComm { comm: mpi.handle.comm_null, rank: within.rank };
+        let mut twin = PrivateComm {
+            comm: mpi.handle.comm_null,
+            rank: within.rank,
+        };
         // SAFETY: a valid intracommunicator and a place for the result.
-        quietly(within.comm, || check(unsafe { (mpi.call.Comm_split)(within.comm, 0, within.rank, &mut twin.comm) }))?;
+        quietly(within.comm, || {
+            check(unsafe { (mpi.call.Comm_split)(within.comm, 0, within.rank, &mut twin.comm) })
+        })?;
         MADE.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the communicator just made.
         check(unsafe { (mpi.call.Comm_set_errhandler)(twin.comm, mpi.handle.errors_return) })?;
         Ok(twin)
     }
 
-    /// Runs an exchange of messages. MPICH tells what goes wrong in waiting for several of them to MPI_COMM_WORLD or MPI_COMM_SELF, whichever
-    /// communicator they are on.
+    /// Runs an exchange of messages. MPICH tells what goes wrong in waiting for several of them to
+    /// MPI_COMM_WORLD or MPI_COMM_SELF, whichever communicator they are on.
     pub(crate) fn quietly<T>(&self, exchange: impl FnOnce() -> T) -> T {
         let handle = &mpi().handle;
         quietly(handle.comm_world, || quietly(handle.comm_self, exchange))
@@ -63,21 +71,51 @@ impl PrivateComm {
 
     /// # Safety
     /// The buffer must stay as it is until the request is complete.
-    pub(crate) unsafe fn send(&self, data: MpiElements, to: c_int, tag: c_int) -> MpiResult<MPI_Request> {
+    pub(crate) unsafe fn send(
+        &self,
+        data: MpiElements,
+        to: c_int,
+        tag: c_int,
+    ) -> MpiResult<MPI_Request> {
         let mpi = mpi();
         let mut request = mpi.handle.request_null;
         // SAFETY: passed on to the caller.
-        check(unsafe { (mpi.call.Isend)(data.at, data.count, data.datatype, to, tag, self.comm, &mut request) })?;
+        check(unsafe {
+            (mpi.call.Isend)(
+                data.at,
+                data.count,
+                data.datatype,
+                to,
+                tag,
+                self.comm,
+                &mut request,
+            )
+        })?;
         Ok(request)
     }
 
     /// # Safety
     /// The buffer must be left alone until the request is complete.
-    pub(crate) unsafe fn receive(&self, data: MpiElements, from: c_int, tag: c_int) -> MpiResult<MPI_Request> {
+    pub(crate) unsafe fn receive(
+        &self,
+        data: MpiElements,
+        from: c_int,
+        tag: c_int,
+    ) -> MpiResult<MPI_Request> {
         let mpi = mpi();
         let mut request = mpi.handle.request_null;
         // SAFETY: passed on to the caller.
-        check(unsafe { (mpi.call.Irecv)(data.at, data.count, data.datatype, from, tag, self.comm, &mut request) })?;
+        check(unsafe {
+            (mpi.call.Irecv)(
+                data.at,
+                data.count,
+                data.datatype,
+                from,
+                tag,
+                self.comm,
+                &mut request,
+            )
+        })?;
         Ok(request)
     }
 }

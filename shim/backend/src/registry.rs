@@ -1,5 +1,5 @@
-//! Process sets that live: a program that makes the same communicator again and again finds what it had before, and the hosts of
-//! processes are asked for once.
+//! Process sets that live: a program that makes the same communicator again and again finds what it
+//! had before, and the hosts of processes are asked for once.
 use crate::abi::MPI_Group;
 use crate::call_comm::CallComm;
 use crate::error_handlers::quietly;
@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-/// Process sets that no communicator has any more are kept for the next one of these members: the last so many.
+/// Process sets that no communicator has any more are kept for the next one of these members: the
+/// last so many.
 const IDLE: usize = 16;
 
 /// The members of a communicator, in rank order, as ranks of MPI_COMM_WORLD.
@@ -44,47 +45,86 @@ pub(crate) fn members(within: &CallComm) -> MpiResult<Option<WorldRanks>> {
     let group_of = |comm| {
         let mut group: MPI_Group = mpi.handle.group_null;
         // SAFETY: a valid communicator and a place for the result.
-        quietly(comm, || check(unsafe { (mpi.call.Comm_group)(comm, &mut group) })).map(|()| group)
+        quietly(comm, || {
+            check(unsafe { (mpi.call.Comm_group)(comm, &mut group) })
+        })
+        .map(|()| group)
     };
     let (mut own, mut all) = (group_of(within.comm)?, group_of(world)?);
     let ranks: Vec<c_int> = (0..within.size).collect();
     let mut members = vec![0; ranks.len()];
-    // SAFETY: two groups, and arrays with an entry for each rank of the first; both groups are given back.
+    // SAFETY: two groups, and arrays with an entry for each rank of the first; both groups are
+    // given back.
     let translated = quietly(world, || unsafe {
-        let code = (mpi.call.Group_translate_ranks)(own, within.size, ranks.as_ptr(), all, members.as_mut_ptr());
+        let code = (mpi.call.Group_translate_ranks)(
+            own,
+            within.size,
+            ranks.as_ptr(),
+            all,
+            members.as_mut_ptr(),
+        );
         (mpi.call.Group_free)(&mut own);
         (mpi.call.Group_free)(&mut all);
         check(code)
     });
-    translated.map(|()| members.iter().all(|&rank| rank >= 0).then_some(WorldRanks(members)))
+    translated.map(|()| {
+        members
+            .iter()
+            .all(|&rank| rank >= 0)
+            .then_some(WorldRanks(members))
+    })
 }
 
 /// The process set of these members, with its number, if one lives.
 pub(crate) fn find(members: &WorldRanks) -> Option<(u64, Arc<Mutex<ProcessSet>>)> {
-    registry().sets.iter().rev().find(|living| living.members == *members).map(|living| (living.number, Arc::clone(&living.set)))
+    registry()
+        .sets
+        .iter()
+        .rev()
+        .find(|living| living.members == *members)
+        .map(|living| (living.number, Arc::clone(&living.set)))
 }
 
-/// A number for a process set that no other has, if rank 0 of it asks: the ranks of MPI_COMM_WORLD count each for itself.
+/// A number for a process set that no other has, if rank 0 of it asks: the ranks of MPI_COMM_WORLD
+/// count each for itself.
 pub(crate) fn unused_number(members: &WorldRanks, rank: c_int) -> u64 {
     let mut registry = registry();
     registry.made += 1;
-    let own = members.0.get(rank as usize).map_or(0, |&rank| rank as u64 + 1);
+    let own = members
+        .0
+        .get(rank as usize)
+        .map_or(0, |&rank| rank as u64 + 1);
     own << 32 | u64::from(registry.made)
 }
 
 /// Keeps a process set; one of the same members that the others do not have any more goes.
 pub(crate) fn keep(members: WorldRanks, number: u64, set: &Arc<Mutex<ProcessSet>>) {
     let mut registry = registry();
-    let stale: Vec<LivingSet> = registry.sets.extract_if(.., |living| living.members == members).collect();
-    registry.sets.push(LivingSet { members, number, set: Arc::clone(set) });
+    let stale: Vec<LivingSet> = registry
+        .sets
+        .extract_if(.., |living| living.members == members)
+        .collect();
+    registry.sets.push(LivingSet {
+        members,
+        number,
+        set: Arc::clone(set),
+    });
     drop(registry);
-    stale.iter().filter(|living| Arc::strong_count(&living.set) == 1).for_each(|living| process_set::lock(&living.set).leave());
+    stale
+        .iter()
+        .filter(|living| Arc::strong_count(&living.set) == 1)
+        .for_each(|living| process_set::lock(&living.set).leave());
 }
 
-/// A communicator with this process set is gone, which rests if it was the last one. Where too many are idle, the one idle for longest ends.
+/// A communicator with this process set is gone, which rests if it was the last one. Where too many
+/// are idle, the one idle for longest ends.
 pub(crate) fn communicator_freed(set: &Arc<Mutex<ProcessSet>>) {
     let mut registry = registry();
-    let Some(at) = registry.sets.iter().position(|living| Arc::ptr_eq(&living.set, set)) else {
+    let Some(at) = registry
+        .sets
+        .iter()
+        .position(|living| Arc::ptr_eq(&living.set, set))
+    else {
         drop(registry);
         // Another communicator may have it still.
         if Arc::strong_count(set) == 1 {
@@ -94,11 +134,22 @@ pub(crate) fn communicator_freed(set: &Arc<Mutex<ProcessSet>>) {
     };
     let released = registry.sets.remove(at);
     registry.sets.push(released);
-    // This function's caller and the registry have it; whoever else does has a communicator with it.
-    let others = |living: &LivingSet| Arc::strong_count(&living.set) - 1 - usize::from(Arc::ptr_eq(&living.set, set));
+    // This function's caller and the registry have it; whoever else does has a communicator with
+    // it.
+    let others = |living: &LivingSet| {
+        Arc::strong_count(&living.set) - 1 - usize::from(Arc::ptr_eq(&living.set, set))
+    };
     let is_idle = others(&registry.sets[registry.sets.len() - 1]) == 0;
-    let idle = registry.sets.iter().filter(|living| others(living) == 0).count();
-    let oldest = registry.sets.iter().position(|living| others(living) == 0).filter(|_| idle > IDLE);
+    let idle = registry
+        .sets
+        .iter()
+        .filter(|living| others(living) == 0)
+        .count();
+    let oldest = registry
+        .sets
+        .iter()
+        .position(|living| others(living) == 0)
+        .filter(|_| idle > IDLE);
     let ended = oldest.map(|at| registry.sets.remove(at));
     drop(registry);
     if is_idle {
@@ -111,16 +162,26 @@ pub(crate) fn communicator_freed(set: &Arc<Mutex<ProcessSet>>) {
 
 /// All that live.
 pub(crate) fn all() -> Vec<Arc<Mutex<ProcessSet>>> {
-    registry().sets.iter().map(|living| Arc::clone(&living.set)).collect()
+    registry()
+        .sets
+        .iter()
+        .map(|living| Arc::clone(&living.set))
+        .collect()
 }
 
 /// The hosts of these members, in their order, if all are known.
 pub(crate) fn hosts(members: &WorldRanks) -> Option<Vec<String>> {
     let registry = registry();
-    members.0.iter().map(|rank| registry.hosts.get(rank).cloned()).collect()
+    members
+        .0
+        .iter()
+        .map(|rank| registry.hosts.get(rank).cloned())
+        .collect()
 }
 
 /// Remembers them.
 pub(crate) fn remember_hosts(members: &WorldRanks, hosts: &[String]) {
-    registry().hosts.extend(members.0.iter().copied().zip(hosts.iter().cloned()));
+    registry()
+        .hosts
+        .extend(members.0.iter().copied().zip(hosts.iter().cloned()));
 }

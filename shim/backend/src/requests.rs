@@ -17,7 +17,13 @@ pub(crate) struct PendingRequests<T> {
 
 impl<T: Copy + Ord> PendingRequests<T> {
     pub(crate) fn new() -> PendingRequests<T> {
-        PendingRequests { requests: Vec::new(), meaning: Vec::new(), indices: Vec::new(), statuses: Vec::new(), failed: None }
+        PendingRequests {
+            requests: Vec::new(),
+            meaning: Vec::new(),
+            indices: Vec::new(),
+            statuses: Vec::new(),
+            failed: None,
+        }
     }
 
     pub(crate) fn add(&mut self, request: MPI_Request, meaning: T) {
@@ -29,8 +35,9 @@ impl<T: Copy + Ord> PendingRequests<T> {
         self.requests.is_empty()
     }
 
-    /// Waits until some are complete and puts their meanings, sorted, into `completed`. One that went wrong, a message longer than its
-    /// place perhaps, is complete too: others wait for what this rank does next. [`PendingRequests::outcome`] tells of it.
+    /// Waits until some are complete and puts their meanings, sorted, into `completed`. One that
+    /// went wrong, a message longer than its place perhaps, is complete too: others wait for what
+    /// this rank does next. [`PendingRequests::outcome`] tells of it.
     pub(crate) fn wait_some(&mut self, completed: &mut Vec<T>) -> MpiResult<()> {
         let mpi = mpi();
         let mut count = 0;
@@ -38,16 +45,30 @@ impl<T: Copy + Ord> PendingRequests<T> {
         let under_way = self.requests.len();
         self.indices.resize(under_way, 0);
         // SAFETY: a status is plain data, written by MPI before it is read here.
-        self.statuses.resize_with(under_way, || unsafe { std::mem::zeroed() });
-        let (requests, indices, statuses) = (self.requests.as_mut_ptr(), self.indices.as_mut_ptr(), self.statuses.as_mut_ptr());
+        self.statuses
+            .resize_with(under_way, || unsafe { std::mem::zeroed() });
+        let (requests, indices, statuses) = (
+            self.requests.as_mut_ptr(),
+            self.indices.as_mut_ptr(),
+            self.statuses.as_mut_ptr(),
+        );
         // SAFETY: the arrays hold as many entries as are said.
-        let code = unsafe { (mpi.call.Waitsome)(under_way as c_int, requests, &mut count, indices, statuses) };
+        let code = unsafe {
+            (mpi.call.Waitsome)(under_way as c_int, requests, &mut count, indices, statuses)
+        };
         if code != SUCCESS {
             // "See the statuses": say what failed, not that something did.
-            let told = self.statuses.iter().take(count.max(0) as usize).map(|s| s.error).find(|&e| e != SUCCESS);
-            self.failed.get_or_insert(MpiErrorCode(told.unwrap_or(code)));
+            let told = self
+                .statuses
+                .iter()
+                .take(count.max(0) as usize)
+                .map(|s| s.error)
+                .find(|&e| e != SUCCESS);
+            self.failed
+                .get_or_insert(MpiErrorCode(told.unwrap_or(code)));
         }
-        // Not what `indices` says: where one has failed, Open MPI frees each other that has, and does not tell.
+        // Not what `indices` says: where one has failed, Open MPI frees each other that has, and
+        // does not tell.
         for at in (0..under_way).rev() {
             if self.requests[at] == mpi.handle.request_null {
                 self.requests.swap_remove(at);

@@ -1,4 +1,5 @@
-//! What rank 0 of a process set does beside: it looks, speaks, says, and has the job record written. None of that waits for a file.
+//! What rank 0 of a process set does beside: it looks, speaks, says, and has the job record
+//! written. None of that waits for a file.
 use crate::location::beside_this_library;
 use crate::mpi::{SUCCESS, mpi};
 use crate::process_set::MPI;
@@ -23,10 +24,12 @@ use std::time::{Duration, Instant};
 
 /// Who wants a way from the first call on waits for the epoch this long, once a process.
 const FIRST_CALL_WAITS: Duration = Duration::from_secs(3);
-/// The last job record is waited for this long, so that it is there when the job has ended; a stalled directory is not waited for.
+/// The last job record is waited for this long, so that it is there when the job has ended; a
+/// stalled directory is not waited for.
 const LAST_RECORD: Duration = Duration::from_millis(500);
 
-const NO_DIRECTORY: &str = "HEDDLE_DIR is not set: it names the directory the controller publishes to";
+const NO_DIRECTORY: &str =
+    "HEDDLE_DIR is not set: it names the directory the controller publishes to";
 
 /// Rank 0's part.
 #[derive(Debug)]
@@ -65,7 +68,10 @@ fn settings() -> RuntimeSettings {
 }
 
 fn directory(settings: &RuntimeSettings) -> Option<Arc<Mutex<SharedDirectory>>> {
-    settings.dir.as_deref().map(|dir| client::of_this_process(dir, &beside_this_library("heddle-helper")))
+    settings
+        .dir
+        .as_deref()
+        .map(|dir| client::of_this_process(dir, &beside_this_library("heddle-helper")))
 }
 
 /// Has the shared directory looked at, for a process set that may be made soon.
@@ -86,8 +92,9 @@ pub(crate) fn finish_records() {
 /// The directory of this process, once a process set has it.
 static RUNNING: OnceLock<Arc<Mutex<SharedDirectory>>> = OnceLock::new();
 
-/// Job records are for show: a job that cannot write them hears of it only if it asked. That the directory stalls it hears from the
-/// first rank of the job, and from each that leads a process set only if it asked.
+/// Job records are for show: a job that cannot write them hears of it only if it asked. That the
+/// directory stalls it hears from the first rank of the job, and from each that leads a process set
+/// only if it asked.
 fn complain(directory: &Mutex<SharedDirectory>, verbose: u8) {
     for complaint in client::lock(directory).complaints() {
         if verbose > 0 || (complaint.concerns_epochs && is_first_of_the_job()) {
@@ -115,7 +122,10 @@ impl RootRank {
         }
         let recorder = SharedRecorder::of(members, || {
             static RECORDS: AtomicU32 = AtomicU32::new(1);
-            JobRecorder::new(record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), MPI), directory.clone())
+            JobRecorder::new(
+                record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), MPI),
+                directory.clone(),
+            )
         });
         let now = Instant::now();
         RootRank {
@@ -140,8 +150,14 @@ impl RootRank {
     pub(crate) fn next_directive(&mut self, work: u64) -> (RootDirective, u32) {
         self.began = Instant::now();
         let next = agreement_pace::next(work, self.began - self.agreed, self.cost.usual());
-        let due = self.looked.is_none_or(|at| self.began - at >= agreement_pace::INTERVAL / 2);
-        let word = if due { self.look() } else { RootDirective::Keep };
+        let due = self
+            .looked
+            .is_none_or(|at| self.began - at >= agreement_pace::INTERVAL / 2);
+        let word = if due {
+            self.look()
+        } else {
+            RootDirective::Keep
+        };
         (word, next)
     }
 
@@ -153,7 +169,9 @@ impl RootRank {
 
     fn look(&mut self) -> RootDirective {
         self.looked = Some(self.began);
-        let Some(directory) = &self.directory else { return self.unusable(NO_DIRECTORY.to_owned()) };
+        let Some(directory) = &self.directory else {
+            return self.unusable(NO_DIRECTORY.to_owned());
+        };
         let news = client::lock(directory).look(self.seen);
         complain(directory, self.settings.verbose);
         match news {
@@ -179,20 +197,25 @@ impl RootRank {
         }
     }
 
-    /// An epoch is there; perhaps the one that is followed, which was out of sight. What keeps these hosts from following it is found here,
-    /// before anybody plans.
+    /// An epoch is there; perhaps the one that is followed, which was out of sight. What keeps
+    /// these hosts from following it is found here, before anybody plans.
     fn found(&mut self, octets: &Arc<[u8]>) -> RootDirective {
         if self.view.is_some() && self.lean == *octets {
             return RootDirective::Keep;
         }
-        let view = LeanEpoch::from_bytes(octets).map_err(|e| e.to_string()).and_then(|lean| match ProcessSetView::of(&lean, &self.hosts) {
-            Err(problem) if !problem.is_news() => Err(String::new()),
-            view => view.map_err(|e| e.to_string()),
-        });
+        let view = LeanEpoch::from_bytes(octets)
+            .map_err(|e| e.to_string())
+            .and_then(|lean| match ProcessSetView::of(&lean, &self.hosts) {
+                Err(problem) if !problem.is_news() => Err(String::new()),
+                view => view.map_err(|e| e.to_string()),
+            });
         match view {
             Ok(view) => {
                 (self.view, self.lean) = (Some(view), Arc::clone(octets));
-                RootDirective::Follow { lean: octets.to_vec(), force: self.settings.force.clone() }
+                RootDirective::Follow {
+                    lean: octets.to_vec(),
+                    force: self.settings.force.clone(),
+                }
             }
             Err(problem) => {
                 self.view = None;
@@ -205,11 +228,19 @@ impl RootRank {
     pub(crate) fn follows(&mut self) {
         let Some(view) = &self.view else { return };
         if self.settings.verbose > 0 {
-            let forced = if self.settings.force == ForcedWays::default() { "" } else { ", way forced by HEDDLE_FORCE or HEDDLE_TURNS" };
+            let forced = if self.settings.force == ForcedWays::default() {
+                ""
+            } else {
+                ", way forced by HEDDLE_FORCE or HEDDLE_TURNS"
+            };
             stderr::write_line(&format!("follows {}{forced}", view.summary()));
         }
         self.aside = None;
-        self.recorder.lock().follows(view.epoch, None, |collective, block| view.bound_seconds(collective, block));
+        self.recorder
+            .lock()
+            .follows(view.epoch, None, |collective, block| {
+                view.bound_seconds(collective, block)
+            });
     }
 
     /// The members have planned.
@@ -225,17 +256,36 @@ impl RootRank {
             stderr::write_line_once(&format!("{problem}; the MPI library's own routines run"));
         }
         self.view = None;
-        self.recorder.lock().follows(0, Some(problem.clone()).filter(|problem| !problem.is_empty()), |_, _| 0.0);
+        self.recorder.lock().follows(
+            0,
+            Some(problem.clone()).filter(|problem| !problem.is_empty()),
+            |_, _| 0.0,
+        );
         self.aside = Some(problem);
     }
 
-    pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64, why: impl FnOnce() -> String) -> CallTimer {
+    pub(crate) fn begin(
+        &mut self,
+        collective: Collective,
+        way: Way,
+        block: u64,
+        why: impl FnOnce() -> String,
+    ) -> CallTimer {
         let epoch = self.view.as_ref().map_or(0, |view| view.epoch);
-        if self.settings.verbose > 1 && epoch > 0 && self.decided.record_decision(collective, block, way, epoch) {
-            stderr::write_line(&format!("{collective} of {block} B a block: {way}, {}, epoch {epoch}", why()));
+        if self.settings.verbose > 1
+            && epoch > 0
+            && self.decided.record_decision(collective, block, way, epoch)
+        {
+            stderr::write_line(&format!(
+                "{collective} of {block} B a block: {way}, {}, epoch {epoch}",
+                why()
+            ));
         }
         let view = &self.view;
-        let bound = |collective, block: Bytes| view.as_ref().map_or(0.0, |view| view.bound_seconds(collective, block));
+        let bound = |collective, block: Bytes| {
+            view.as_ref()
+                .map_or(0.0, |view| view.bound_seconds(collective, block))
+        };
         self.recorder.lock().begin(collective, way, block, bound)
     }
 
@@ -255,6 +305,9 @@ impl RootRank {
     fn cost_of_agreeing(&self) -> String {
         let (times, took) = self.cost.all();
         let (took, lived) = (took.as_secs_f64(), self.joined.elapsed().as_secs_f64());
-        format!("agreed {times} times on the epoch: {took:.4} s of {lived:.3} s, {:.2} %", 100.0 * took / lived)
+        format!(
+            "agreed {times} times on the epoch: {took:.4} s of {lived:.3} s, {:.2} %",
+            100.0 * took / lived
+        )
     }
 }

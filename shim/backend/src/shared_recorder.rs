@@ -1,5 +1,5 @@
-//! One job record for the same members, on however many communicators. Where threads call at once each communicator agrees on epochs for
-//! itself, but the controller is told of one job.
+//! One job record for the same members, on however many communicators. Where threads call at once
+//! each communicator agrees on epochs for itself, but the controller is told of one job.
 use crate::registry::WorldRanks;
 use runtime::record::JobRecorder;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -17,11 +17,19 @@ pub(crate) struct SharedRecorder(Option<Arc<Mutex<JobRecorder>>>);
 
 impl SharedRecorder {
     /// That of these members, or a new one.
-    pub(crate) fn of(members: Option<&WorldRanks>, new: impl FnOnce() -> JobRecorder) -> SharedRecorder {
-        let Some(members) = members else { return SharedRecorder(Some(Arc::new(Mutex::new(new())))) };
+    pub(crate) fn of(
+        members: Option<&WorldRanks>,
+        new: impl FnOnce() -> JobRecorder,
+    ) -> SharedRecorder {
+        let Some(members) = members else {
+            return SharedRecorder(Some(Arc::new(Mutex::new(new()))));
+        };
         let mut in_use = in_use();
         in_use.retain(|(_, recorder)| recorder.strong_count() > 0);
-        let known = in_use.iter().find(|(of, _)| of == members).and_then(|(_, recorder)| recorder.upgrade());
+        let known = in_use
+            .iter()
+            .find(|(of, _)| of == members)
+            .and_then(|(_, recorder)| recorder.upgrade());
         let recorder = known.unwrap_or_else(|| {
             let recorder = Arc::new(Mutex::new(new()));
             in_use.push((members.clone(), Arc::downgrade(&recorder)));
@@ -43,7 +51,10 @@ impl Drop for SharedRecorder {
         // Under the lock nobody else finds it between this look at the others and its end.
         let _in_use = in_use();
         if let Some(recorder) = self.0.take().and_then(Arc::into_inner) {
-            recorder.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+            recorder
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner)
+                .finish();
         }
     }
 }

@@ -6,7 +6,15 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 use std::ffi::{CStr, c_int, c_void};
 
-type CollectiveFunction = unsafe extern "C" fn(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm) -> c_int;
+type CollectiveFunction = unsafe extern "C" fn(
+    *const c_void,
+    c_int,
+    MPI_Datatype,
+    *mut c_void,
+    c_int,
+    MPI_Datatype,
+    MPI_Comm,
+) -> c_int;
 
 /// Addresses inside the library.
 #[derive(Clone, Copy)]
@@ -31,14 +39,18 @@ impl LibraryRoutines {
         let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
         let function = |name: &CStr| {
             // SAFETY: a handle and a name.
-            let found = Some(unsafe { libc::dlsym(library, name.as_ptr()) }).filter(|found| !found.is_null())?;
+            let found = Some(unsafe { libc::dlsym(library, name.as_ptr()) })
+                .filter(|found| !found.is_null())?;
             // SAFETY: the MPI standard gives both functions this signature.
             Some(unsafe { std::mem::transmute::<*mut c_void, CollectiveFunction>(found) })
         };
         if library.is_null() {
             return None;
         }
-        Some(LibraryRoutines { alltoall: function(c"PMPI_Alltoall")?, allgather: function(c"PMPI_Allgather")? })
+        Some(LibraryRoutines {
+            alltoall: function(c"PMPI_Alltoall")?,
+            allgather: function(c"PMPI_Allgather")?,
+        })
     }
 
     /// As [`CommunicatorCollectives::all_to_all_into`], of octets.
@@ -56,9 +68,27 @@ impl LibraryRoutines {
 
     /// # Safety
     /// Buffers must hold as many blocks as `collective` asks for.
-    unsafe fn call(&self, collective: CollectiveFunction, world: &SimpleCommunicator, send: &[u8], receive: &mut [u8], block: usize) {
+    unsafe fn call(
+        &self,
+        collective: CollectiveFunction,
+        world: &SimpleCommunicator,
+        send: &[u8],
+        receive: &mut [u8],
+        block: usize,
+    ) {
         let (octets, count) = (u8::equivalent_datatype().as_raw(), block as c_int);
-        // SAFETY: passed on to the caller. A failure ends the job: MPI_COMM_WORLD's error handler is the usual one.
-        unsafe { collective(send.as_ptr().cast(), count, octets, receive.as_mut_ptr().cast(), count, octets, world.as_raw()) };
+        // SAFETY: passed on to the caller. A failure ends the job: MPI_COMM_WORLD's error handler
+        // is the usual one.
+        unsafe {
+            collective(
+                send.as_ptr().cast(),
+                count,
+                octets,
+                receive.as_mut_ptr().cast(),
+                count,
+                octets,
+                world.as_raw(),
+            )
+        };
     }
 }

@@ -1,7 +1,9 @@
-//! What else a measurement says of the machine it ran on: whether the processors were the limit, and whether the network lost anything.
+//! What else a measurement says of the machine it ran on: whether the processors were the limit,
+//! and whether the network lost anything.
 use std::fs;
 
-/// Counters of the kernel at one moment, as this process sees them; what it does not tell counts as 0.
+/// Counters of the kernel at one moment, as this process sees them; what it does not tell counts as
+/// 0.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MachineCounters {
     idle: u64,
@@ -10,14 +12,28 @@ pub(crate) struct MachineCounters {
 }
 
 impl MachineCounters {
-    /// Reads `/proc/stat` (of the whole machine) and `/proc/net/snmp` (of this network namespace); proc_stat(5), RFC 4022.
+    /// Reads `/proc/stat` (of the whole machine) and `/proc/net/snmp` (of this network namespace);
+    /// proc_stat(5), RFC 4022.
     pub(crate) fn now() -> MachineCounters {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-        let times: Vec<u64> = stat.lines().next().unwrap_or_default().split_whitespace().skip(1).filter_map(|n| n.parse().ok()).collect();
-        // user, nice, system, idle, iowait, irq, softirq, steal; then guests, which user and nice hold already.
+        let times: Vec<u64> = stat
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .skip(1)
+            .filter_map(|n| n.parse().ok())
+            .collect();
+        // user, nice, system, idle, iowait, irq, softirq, steal; then guests, which user and nice
+        // hold already.
         let idle = times.iter().skip(3).take(2).sum();
-        let retransmitted = retransmitted(&fs::read_to_string("/proc/net/snmp").unwrap_or_default());
-        MachineCounters { idle, total: times.iter().take(8).sum(), retransmitted }
+        let retransmitted =
+            retransmitted(&fs::read_to_string("/proc/net/snmp").unwrap_or_default());
+        MachineCounters {
+            idle,
+            total: times.iter().take(8).sum(),
+            retransmitted,
+        }
     }
 
     /// The share of processor time that was idle since `before`: 0 to 1.
@@ -34,9 +50,18 @@ impl MachineCounters {
 
 /// tcpRetransSegs out of `/proc/net/snmp`: a line of names, then a line of numbers.
 fn retransmitted(text: &str) -> u64 {
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:")).map(str::split_whitespace);
-    let (Some(names), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
-    names.zip(numbers).find(|(name, _)| *name == "RetransSegs").and_then(|(_, n)| n.parse().ok()).unwrap_or(0)
+    let mut lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("Tcp:"))
+        .map(str::split_whitespace);
+    let (Some(names), Some(numbers)) = (lines.next(), lines.next()) else {
+        return 0;
+    };
+    names
+        .zip(numbers)
+        .find(|(name, _)| *name == "RetransSegs")
+        .and_then(|(_, n)| n.parse().ok())
+        .unwrap_or(0)
 }
 
 #[cfg(test)]

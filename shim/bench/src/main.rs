@@ -1,6 +1,8 @@
-//! Times MPI_Alltoall and MPI_Allgather across the ranks it runs on, and checks every byte if asked.
+//! Times MPI_Alltoall and MPI_Allgather across the ranks it runs on, and checks every byte if
+//! asked.
 //!
-//! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime preloaded or without.
+//! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime
+//! preloaded or without.
 mod library_routines;
 mod machine;
 
@@ -24,11 +26,18 @@ struct Args {
     /// Which collective
     #[arg(long, value_enum, default_value = "alltoall")]
     collective: BenchSelection,
-    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; ping-pongs have sizes of their own
+    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather;
+    /// ping-pongs have sizes of their own
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', default_value = "65536", value_parser = clap::value_parser!(u64).range(1..1 << 30))]
     size: Vec<u64>,
     /// How many calls are timed as one, without a barrier between them, of each size
-    #[arg(long, value_name = "N,...", value_delimiter = ',', requires = "each", conflicts_with = "check")]
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        requires = "each",
+        conflicts_with = "check"
+    )]
     rows: Vec<u64>,
     /// Time for each collective and size
     #[arg(long, value_name = "S", default_value_t = 2.0)]
@@ -42,7 +51,8 @@ struct Args {
     /// With --watch: until this file is gone, if that comes first
     #[arg(long = "while", value_name = "FILE", requires = "watch")]
     while_there: Option<PathBuf>,
-    /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans and connections
+    /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans
+    /// and connections
     #[arg(long)]
     warm_up: bool,
     /// Check every byte of every call; a wrong one ends the job with exit status 1
@@ -51,14 +61,16 @@ struct Args {
     /// Print JSON, an object a line
     #[arg(long)]
     json: bool,
-    /// Print JSON with the time of every call (of a row, on average), in their order; first of all a line about the job. What `heddle tune` reads
+    /// Print JSON with the time of every call (of a row, on average), in their order; first of all
+    /// a line about the job. What `heddle tune` reads
     #[arg(long, conflicts_with = "watch")]
     each: bool,
-    /// With --each: every other call, or row of calls, goes to the MPI library past whatever is preloaded, in turns, and is told of on its own. What
-    /// `heddle tune --check` reads
+    /// With --each: every other call, or row of calls, goes to the MPI library past whatever is
+    /// preloaded, in turns, and is told of on its own. What `heddle tune --check` reads
     #[arg(long, requires = "each")]
     compare: bool,
-    /// At least so many calls, or rows of calls, of each collective and size, however long they take
+    /// At least so many calls, or rows of calls, of each collective and size, however long they
+    /// take
     #[arg(long, value_name = "N", default_value_t = 1)]
     at_least: u64,
 }
@@ -103,7 +115,11 @@ fn main() -> ExitCode {
         BenchSelection::Allgather => &[BenchCollective::Allgather],
         BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
         BenchSelection::Pingpong => &[BenchCollective::Pingpong],
-        BenchSelection::All => &[BenchCollective::Pingpong, BenchCollective::Alltoall, BenchCollective::Allgather],
+        BenchSelection::All => &[
+            BenchCollective::Pingpong,
+            BenchCollective::Alltoall,
+            BenchCollective::Allgather,
+        ],
     };
     if args.each {
         introduce(&world);
@@ -117,21 +133,39 @@ fn main() -> ExitCode {
     } else {
         None
     };
-    let sizes = |collective| if collective == BenchCollective::Pingpong { &PINGS[..] } else { &args.size[..] };
-    let wanted: Vec<(BenchCollective, u64)> = collectives.iter().flat_map(|&c| sizes(c).iter().map(move |&size| (c, size))).collect();
+    let sizes = |collective| {
+        if collective == BenchCollective::Pingpong {
+            &PINGS[..]
+        } else {
+            &args.size[..]
+        }
+    };
+    let wanted: Vec<(BenchCollective, u64)> = collectives
+        .iter()
+        .flat_map(|&c| sizes(c).iter().map(move |&size| (c, size)))
+        .collect();
     let row = |collective, size| {
-        let at = args.size.iter().position(|other| *other == size).filter(|_| collective != BenchCollective::Pingpong);
+        let at = args
+            .size
+            .iter()
+            .position(|other| *other == size)
+            .filter(|_| collective != BenchCollective::Pingpong);
         at.and_then(|at| args.rows.get(at).copied()).unwrap_or(1)
     };
     if args.warm_up {
-        collectives.iter().for_each(|&collective| CollectiveBench::new(&world, collective, 1024, false).rows(1));
+        collectives
+            .iter()
+            .for_each(|&collective| CollectiveBench::new(&world, collective, 1024, false).rows(1));
     }
     if args.watch {
         watch(&world, &args, &wanted);
     } else {
         for &(collective, block) in &wanted {
-            let mut bench =
-                CollectiveBench { own, row: row(collective, block), ..CollectiveBench::new(&world, collective, block, args.check) };
+            let mut bench = CollectiveBench {
+                own,
+                row: row(collective, block),
+                ..CollectiveBench::new(&world, collective, block, args.check)
+            };
             match args.iterations {
                 Some(n) => bench.rows(n),
                 None => bench.run(Duration::from_secs_f64(args.seconds), args.at_least),
@@ -152,17 +186,41 @@ fn introduce(world: &SimpleCommunicator) {
     let mut all = vec![0u8; NAME * world.size() as usize];
     world.all_gather_into(&own[..], &mut all[..]);
     if world.rank() == 0 {
-        let text = |name: &[u8]| String::from_utf8_lossy(name).trim_end_matches('\0').to_owned();
+        let text = |name: &[u8]| {
+            String::from_utf8_lossy(name)
+                .trim_end_matches('\0')
+                .to_owned()
+        };
         let hosts: Vec<String> = all.chunks(NAME).map(|name| quoted(&text(name))).collect();
         let version = mpi::environment::library_version().unwrap_or_default();
-        let version = quoted(version.lines().next().unwrap_or_default().trim_end_matches('\0').trim());
-        println!("{{\"library\":{version},\"pid\":{},\"hosts\":[{}]}}", std::process::id(), hosts.join(","));
+        let version = quoted(
+            version
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches('\0')
+                .trim(),
+        );
+        println!(
+            "{{\"library\":{version},\"pid\":{},\"hosts\":[{}]}}",
+            std::process::id(),
+            hosts.join(",")
+        );
     }
 }
 
 /// As JSON has it: versions and host names hold nothing that needs more care than this.
 fn quoted(text: &str) -> String {
-    let plain: String = text.chars().map(|c| if c.is_control() || c == '"' || c == '\\' { ' ' } else { c }).collect();
+    let plain: String = text
+        .chars()
+        .map(|c| {
+            if c.is_control() || c == '"' || c == '\\' {
+                ' '
+            } else {
+                c
+            }
+        })
+        .collect();
     format!("\"{plain}\"")
 }
 
@@ -171,7 +229,10 @@ fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(BenchCollective, u6
     let began = Instant::now();
     let share = Duration::from_secs(1) / wanted.len() as u32;
     let is_wanted = || args.while_there.as_ref().is_none_or(|file| file.exists());
-    while agreed(world, began.elapsed().as_secs_f64() < args.seconds && is_wanted()) {
+    while agreed(
+        world,
+        began.elapsed().as_secs_f64() < args.seconds && is_wanted(),
+    ) {
         for &(collective, block) in wanted {
             let mut bench = CollectiveBench::new(world, collective, block, args.check);
             bench.run(share, args.at_least);
@@ -210,9 +271,18 @@ struct CollectiveBench<'a> {
 }
 
 impl<'a> CollectiveBench<'a> {
-    fn new(world: &'a SimpleCommunicator, collective: BenchCollective, block: u64, check: bool) -> CollectiveBench<'a> {
+    fn new(
+        world: &'a SimpleCommunicator,
+        collective: BenchCollective,
+        block: u64,
+        check: bool,
+    ) -> CollectiveBench<'a> {
         let (block, ranks) = (block as usize, world.size() as usize);
-        let blocks = if collective == BenchCollective::Alltoall { ranks } else { 1 };
+        let blocks = if collective == BenchCollective::Alltoall {
+            ranks
+        } else {
+            1
+        };
         let (send, receive) = (vec![0; block * blocks], vec![0; block * ranks]);
         CollectiveBench {
             world,
@@ -233,7 +303,10 @@ impl<'a> CollectiveBench<'a> {
         let mut batch = 1;
         loop {
             self.rows(batch);
-            if !agreed(self.world, began.elapsed() < time || (self.took.len() as u64) < at_least) {
+            if !agreed(
+                self.world,
+                began.elapsed() < time || (self.took.len() as u64) < at_least,
+            ) {
                 return;
             }
             // A tenth of the time between two looks at the clock, so that the looks do not count.
@@ -253,8 +326,13 @@ impl<'a> CollectiveBench<'a> {
             let own = self.own.filter(|_| goes_past(self.took.len()));
             let began = Instant::now();
             (0..self.row).for_each(|_| self.call(own));
-            let legs = if self.collective == BenchCollective::Pingpong { 2.0 } else { 1.0 };
-            self.took.push(began.elapsed().as_secs_f64() / legs / self.row as f64);
+            let legs = if self.collective == BenchCollective::Pingpong {
+                2.0
+            } else {
+                1.0
+            };
+            self.took
+                .push(began.elapsed().as_secs_f64() / legs / self.row as f64);
             if self.check {
                 self.verify();
             }
@@ -263,10 +341,18 @@ impl<'a> CollectiveBench<'a> {
 
     fn call(&mut self, own: Option<LibraryRoutines>) {
         match (self.collective, own) {
-            (BenchCollective::Alltoall, Some(own)) => own.all_to_all(self.world, &self.send, &mut self.receive),
-            (BenchCollective::Allgather, Some(own)) => own.all_gather(self.world, &self.send, &mut self.receive),
-            (BenchCollective::Alltoall, None) => self.world.all_to_all_into(&self.send[..], &mut self.receive[..]),
-            (BenchCollective::Allgather, None) => self.world.all_gather_into(&self.send[..], &mut self.receive[..]),
+            (BenchCollective::Alltoall, Some(own)) => {
+                own.all_to_all(self.world, &self.send, &mut self.receive)
+            }
+            (BenchCollective::Allgather, Some(own)) => {
+                own.all_gather(self.world, &self.send, &mut self.receive)
+            }
+            (BenchCollective::Alltoall, None) => self
+                .world
+                .all_to_all_into(&self.send[..], &mut self.receive[..]),
+            (BenchCollective::Allgather, None) => self
+                .world
+                .all_gather_into(&self.send[..], &mut self.receive[..]),
             (BenchCollective::Pingpong, _) => self.there_and_back(),
         }
     }
@@ -277,33 +363,52 @@ impl<'a> CollectiveBench<'a> {
         let block = self.block;
         if self.world.rank() == first && last > first {
             self.world.process_at_rank(last).send(&self.send[..block]);
-            self.world.process_at_rank(last).receive_into(&mut self.receive[..block]);
+            self.world
+                .process_at_rank(last)
+                .receive_into(&mut self.receive[..block]);
         } else if self.world.rank() == last {
-            self.world.process_at_rank(first).receive_into(&mut self.receive[..block]);
+            self.world
+                .process_at_rank(first)
+                .receive_into(&mut self.receive[..block]);
             self.world.process_at_rank(first).send(&self.send[..block]);
         }
     }
 
     /// What rank `from` sends to rank `to` at byte `i` of call `call`.
     fn byte(call: usize, from: usize, to: usize, i: usize) -> u8 {
-        (i.wrapping_mul(31) ^ (i >> 8) ^ from.wrapping_mul(101) ^ to.wrapping_mul(57) ^ call.wrapping_mul(7)) as u8
+        (i.wrapping_mul(31)
+            ^ (i >> 8)
+            ^ from.wrapping_mul(101)
+            ^ to.wrapping_mul(57)
+            ^ call.wrapping_mul(7)) as u8
     }
 
     fn fill(&mut self) {
         let (call, me) = (self.took.len(), self.world.rank() as usize);
         for (to, block) in self.send.chunks_mut(self.block).enumerate() {
-            block.iter_mut().enumerate().for_each(|(i, byte)| *byte = Self::byte(call, me, to, i));
+            block
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, byte)| *byte = Self::byte(call, me, to, i));
         }
         self.receive.fill(0xa5);
     }
 
     fn verify(&self) {
         let (call, me) = (self.took.len() - 1, self.world.rank() as usize);
-        let to = if self.collective == BenchCollective::Alltoall { me } else { 0 };
+        let to = if self.collective == BenchCollective::Alltoall {
+            me
+        } else {
+            0
+        };
         for (from, block) in self.receive.chunks(self.block).enumerate() {
             if let Some(i) = (0..block.len()).find(|&i| block[i] != Self::byte(call, from, to, i)) {
                 let (name, expected) = (self.collective.name(), Self::byte(call, from, to, i));
-                eprintln!("bench: {name}, call {call}: rank {me} got byte {i} from rank {from} wrong: {}, expected {expected}", block[i]);
+                eprintln!(
+                    "bench: {name}, call {call}: rank {me} got byte {i} from rank {from} wrong: \
+                     {}, expected {expected}",
+                    block[i]
+                );
                 self.world.abort(1);
             }
         }
@@ -314,24 +419,47 @@ impl<'a> CollectiveBench<'a> {
         let machine = MachineCounters::now();
         let idle = machine.idle_since(&self.machine);
         let mut retransmitted = 0u64; // As what is summed up: MPI writes as much as it reads.
-        self.world.all_reduce_into(&machine.retransmitted_since(&self.machine), &mut retransmitted, SystemOperation::sum());
+        self.world.all_reduce_into(
+            &machine.retransmitted_since(&self.machine),
+            &mut retransmitted,
+            SystemOperation::sum(),
+        );
         let mut slowest = vec![0.0; self.took.len()];
-        self.world.all_reduce_into(&self.took[..], &mut slowest[..], SystemOperation::max());
+        self.world
+            .all_reduce_into(&self.took[..], &mut slowest[..], SystemOperation::max());
         if self.world.rank() != 0 || slowest.is_empty() {
             return;
         }
         if args.each {
             let (name, block) = (self.collective.name(), self.block);
             let of = |past: bool| {
-                let calls = slowest.iter().enumerate().filter(|(row, _)| (self.own.is_some() && goes_past(*row)) == past);
-                calls.map(|(_, seconds)| format!("{seconds:e}")).collect::<Vec<_>>().join(",")
+                let calls = slowest
+                    .iter()
+                    .enumerate()
+                    .filter(|(row, _)| (self.own.is_some() && goes_past(*row)) == past);
+                calls
+                    .map(|(_, seconds)| format!("{seconds:e}"))
+                    .collect::<Vec<_>>()
+                    .join(",")
             };
-            let own = if self.own.is_some() { format!(",\"own\":[{}]", of(true)) } else { String::new() };
-            return println!("{{\"collective\":\"{name}\",\"block\":{block},\"seconds\":[{}]{own}}}", of(false));
+            let own = if self.own.is_some() {
+                format!(",\"own\":[{}]", of(true))
+            } else {
+                String::new()
+            };
+            return println!(
+                "{{\"collective\":\"{name}\",\"block\":{block},\"seconds\":[{}]{own}}}",
+                of(false)
+            );
         }
         slowest.sort_by(f64::total_cmp);
         let median = slowest[slowest.len() / 2];
-        let (name, block, ranks, calls) = (self.collective.name(), self.block, self.world.size(), slowest.len());
+        let (name, block, ranks, calls) = (
+            self.collective.name(),
+            self.block,
+            self.world.size(),
+            slowest.len(),
+        );
         let rate = block as f64 * f64::from(ranks - 1) / median / 1e6;
         if args.json {
             println!(
@@ -339,8 +467,16 @@ impl<'a> CollectiveBench<'a> {
                 args.check
             );
         } else {
-            let checked = if args.check { ", every byte checked" } else { "" };
-            println!("{name} {block} B x {ranks} ranks: {:.3} ms median of {calls} calls, {rate:.2} MB/s per rank{checked}", median * 1e3);
+            let checked = if args.check {
+                ", every byte checked"
+            } else {
+                ""
+            };
+            println!(
+                "{name} {block} B x {ranks} ranks: {:.3} ms median of {calls} calls, {rate:.2} \
+                 MB/s per rank{checked}",
+                median * 1e3
+            );
         }
     }
 }

@@ -1,8 +1,10 @@
-//! `heddle-helper DIR`: reads and writes the shared directory for a rank, which starts it with a socket as standard input.
+//! `heddle-helper DIR`: reads and writes the shared directory for a rank, which starts it with a
+//! socket as standard input.
 //!
-//! A process that waits for a stalled file system cannot be ended, and what it holds stays held. So this one holds nothing of the
-//! rank's: no descriptor, no session, no working directory. It is nobody's child, so that neither the rank nor its launcher waits
-//! for it (measured with a frozen ext4 and a stopped FUSE server under both launchers: docs/live-change.md).
+//! A process that waits for a stalled file system cannot be ended, and what it holds stays held. So
+//! this one holds nothing of the rank's: no descriptor, no session, no working directory. It is
+//! nobody's child, so that neither the rank nor its launcher waits for it (measured with a frozen
+//! ext4 and a stopped FUSE server under both launchers: docs/live-change.md).
 #![allow(unsafe_code, reason = "close_range has no safe wrapper")]
 
 use nix::sys::signal::SigSet;
@@ -25,7 +27,11 @@ fn main() -> ExitCode {
     let _ = std::env::set_current_dir("/");
     // SAFETY: the rank gave it as standard input, and nothing else here uses that.
     let rank = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
-    if service::serve(&dir, rank).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if service::serve(&dir, rank).is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// Launchers wait for whoever holds a pipe or socket that they gave to the rank.
@@ -37,8 +43,15 @@ fn close_what_was_inherited() {
     }
     // Linux before 5.9.
     let open: Vec<i32> = std::fs::read_dir("/proc/self/fd")
-        .map(|listed| listed.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+        .map(|listed| {
+            listed
+                .flatten()
+                .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+                .collect()
+        })
         .unwrap_or_default();
     // SAFETY: as above; the listing's own descriptor is closed already.
-    open.into_iter().filter(|&descriptor| descriptor > 2).for_each(|descriptor| _ = unsafe { libc::close(descriptor) });
+    open.into_iter()
+        .filter(|&descriptor| descriptor > 2)
+        .for_each(|descriptor| _ = unsafe { libc::close(descriptor) });
 }

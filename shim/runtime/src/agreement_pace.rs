@@ -1,18 +1,19 @@
 //! How many calls until the ranks agree again.
 //!
-//! An agreement is a broadcast from rank 0, so all ranks must enter it at the same call. A clock differs from
-//! rank to rank; the number and sizes of the calls on a communicator do not. So every rank counts *work*, one
-//! for a call and one more for each 4 KiB that the whole communicator moves in it, and rank 0 says with every agreement after
-//! how much work the next one comes. Counting bytes too keeps the count sane when a program goes from
-//! thousands of tiny calls a second to one huge call every few seconds.
+//! An agreement is a broadcast from rank 0, so all ranks must enter it at the same call. A clock
+//! differs from rank to rank; the number and sizes of the calls on a communicator do not. So every
+//! rank counts *work*, one for a call and one more for each 4 KiB that the whole communicator moves
+//! in it, and rank 0 says with every agreement after how much work the next one comes. Counting
+//! bytes too keeps the count sane when a program goes from thousands of tiny calls a second to one
+//! huge call every few seconds.
 use std::time::Duration;
 
 /// Rank 0 looks into the shared directory about this often.
 pub const INTERVAL: Duration = Duration::from_millis(250);
 /// An agreement may take this share of the time: one part in this many.
 const COST: f64 = 100.0;
-/// Never let more work than this pass where an agreement costs little: a program that goes over from fast calls to slow ones
-/// must not wait for an agreement for hours.
+/// Never let more work than this pass where an agreement costs little: a program that goes over
+/// from fast calls to slow ones must not wait for an agreement for hours.
 const MOST: f64 = 4096.0;
 /// Never more than this many times the last amount: one call that looked fast says little.
 const GROWTH: f64 = 4.0;
@@ -27,11 +28,14 @@ pub struct AgreementPace {
 impl AgreementPace {
     /// The next agreement is due after `work`.
     pub fn new(work: u32) -> AgreementPace {
-        AgreementPace { until: u64::from(work), done: 0 }
+        AgreementPace {
+            until: u64::from(work),
+            done: 0,
+        }
     }
 
-    /// Counts a call in which each of `ranks` ranks moves blocks of `block` bytes with every other one, and says whether
-    /// an agreement comes before it.
+    /// Counts a call in which each of `ranks` ranks moves blocks of `block` bytes with every other
+    /// one, and says whether an agreement comes before it.
     pub fn due(&mut self, ranks: u64, block: u64) -> bool {
         self.done = self.done.saturating_add(1);
         self.add(ranks, block);
@@ -40,7 +44,9 @@ impl AgreementPace {
 
     /// Counts what a call moves whose size was not known when it was counted.
     pub fn add(&mut self, ranks: u64, block: u64) {
-        self.done = self.done.saturating_add(block.saturating_mul(ranks).saturating_mul(ranks) >> 12);
+        self.done = self
+            .done
+            .saturating_add(block.saturating_mul(ranks).saturating_mul(ranks) >> 12);
     }
 
     /// Work done since the last agreement.
@@ -52,8 +58,9 @@ impl AgreementPace {
 /// Agreements whose cost is remembered.
 const REMEMBERED: usize = 5;
 
-/// What an agreement costs as a rule: the median of the last few. One that met a rank, or this process, off the processor says nothing of
-/// the next, and by its cost alone a job would be blind to new epochs for a hundred times as long.
+/// What an agreement costs as a rule: the median of the last few. One that met a rank, or this
+/// process, off the processor says nothing of the next, and by its cost alone a job would be blind
+/// to new epochs for a hundred times as long.
 #[derive(Debug, Clone, Default)]
 pub struct AgreementCost {
     last: [Duration; REMEMBERED],
@@ -79,18 +86,25 @@ impl AgreementCost {
         let mut last = self.last;
         let known = &mut last[..self.known.min(REMEMBERED)];
         known.sort_unstable();
-        known.get(known.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+        known
+            .get(known.len().saturating_sub(1) / 2)
+            .copied()
+            .unwrap_or_default()
     }
 }
 
-/// How much work until the next agreement, from what passed since the last one: `work` done in `elapsed`, and
-/// the usual `cost` of an agreement.
+/// How much work until the next agreement, from what passed since the last one: `work` done in
+/// `elapsed`, and the usual `cost` of an agreement.
 pub fn next(work: u64, elapsed: Duration, cost: Duration) -> u32 {
     let work = work.max(1) as f64;
     let each = (elapsed.as_secs_f64() / work).max(1e-9);
     let often_enough = (INTERVAL.as_secs_f64() / each).clamp(1.0, MOST);
     let rarely_enough = COST * cost.as_secs_f64() / each;
-    often_enough.max(rarely_enough).min(GROWTH * work).ceil().min(1e9) as u32
+    often_enough
+        .max(rarely_enough)
+        .min(GROWTH * work)
+        .ceil()
+        .min(1e9) as u32
 }
 
 #[cfg(test)]
@@ -117,10 +131,15 @@ mod tests {
         assert_eq!(next(1, us(1), us(1)), 4);
     }
 
-    /// The cost of an agreement, and what passes until the next one where a unit of work takes 10 us.
+    /// The cost of an agreement, and what passes until the next one where a unit of work takes 10
+    /// us.
     fn agree(cost: &mut AgreementCost, took: Duration, work: u32) -> u32 {
         cost.add(took);
-        next(u64::from(work), Duration::from_micros(10) * work, cost.usual())
+        next(
+            u64::from(work),
+            Duration::from_micros(10) * work,
+            cost.usual(),
+        )
     }
 
     #[test]
@@ -128,7 +147,11 @@ mod tests {
         let (mut cost, mut work) = (AgreementCost::default(), 4);
         assert_eq!(cost.usual(), Duration::ZERO);
         for n in 0..40 {
-            let took = if n % 5 > 2 { Duration::from_secs(1) } else { Duration::from_micros(100) };
+            let took = if n % 5 > 2 {
+                Duration::from_secs(1)
+            } else {
+                Duration::from_micros(100)
+            };
             work = agree(&mut cost, took, work);
             assert!(work <= 4096, "agreement {n}: {work}");
         }
@@ -141,7 +164,10 @@ mod tests {
             let (mut cost, mut work) = (AgreementCost::default(), 1);
             (0..20).for_each(|_| work = agree(&mut cost, took, work));
             assert_eq!(cost.all(), (20, 20 * took));
-            assert!(100 * took <= Duration::from_micros(10) * work, "{micros} us: {work}");
+            assert!(
+                100 * took <= Duration::from_micros(10) * work,
+                "{micros} us: {work}"
+            );
         }
     }
 }

@@ -1,13 +1,15 @@
 //! When a communicator has done enough for heddle to look at it.
 //!
-//! Until then its ranks agree on nothing, plan nothing and connect nothing: a call passes to the library at once. What a call on it has
-//! in it to gain is not known before, but what a look costs is: some ten small messages a rank, and a plan. So each rank counts the
-//! *work* of the calls, one for each and one more for each 4 KiB that this rank exchanges in it, and the ranks look when that
-//! is worth a hundred looks. The count is the same on all ranks, without a message.
+//! Until then its ranks agree on nothing, plan nothing and connect nothing: a call passes to the
+//! library at once. What a call on it has in it to gain is not known before, but what a look costs
+//! is: some ten small messages a rank, and a plan. So each rank counts the *work* of the calls, one
+//! for each and one more for each 4 KiB that this rank exchanges in it, and the ranks look when
+//! that is worth a hundred looks. The count is the same on all ranks, without a message.
 use crate::settings::RuntimeSettings;
 use std::sync::OnceLock;
 
-/// About 0.2 s of calls on a network of 1 Gbit/s, however large they are; a look takes some 2 ms there.
+/// About 0.2 s of calls on a network of 1 Gbit/s, however large they are; a look takes some 2 ms
+/// there.
 const ENOUGH: u64 = 4096;
 
 /// What the calls on a communicator have been worth so far.
@@ -35,7 +37,10 @@ impl CommunicatorWork {
     }
 
     fn count_up_to(&mut self, enough: u64, ranks: u64, block: u64) -> CallAction {
-        self.work = self.work.saturating_add(1).saturating_add(block.saturating_mul(ranks) >> 12);
+        self.work = self
+            .work
+            .saturating_add(1)
+            .saturating_add(block.saturating_mul(ranks) >> 12);
         if self.work >= enough {
             CallAction::Look
         } else if 2 * self.work >= enough && !self.prepared {
@@ -52,7 +57,8 @@ pub fn from_the_first_call() -> bool {
     enough() == 0
 }
 
-/// `HEDDLE_AFTER`, and nothing where a way is forced: then it is to be taken from the first call on.
+/// `HEDDLE_AFTER`, and nothing where a way is forced: then it is to be taken from the first call
+/// on.
 fn enough() -> u64 {
     static ENOUGH_HERE: OnceLock<u64> = OnceLock::new();
     *ENOUGH_HERE.get_or_init(|| enough_by(|name| std::env::var(name).ok()))
@@ -72,22 +78,42 @@ mod tests {
     fn few_calls_pass_and_many_are_looked_at_once_prepared() {
         let mut worth = CommunicatorWork::default();
         let steps: Vec<CallAction> = (0..8).map(|_| worth.count_up_to(8, 4, 8)).collect();
-        assert_eq!(steps[..4], [CallAction::Pass, CallAction::Pass, CallAction::Pass, CallAction::Prepare]);
-        assert_eq!(steps[4..], [CallAction::Pass, CallAction::Pass, CallAction::Pass, CallAction::Look]);
+        assert_eq!(
+            steps[..4],
+            [
+                CallAction::Pass,
+                CallAction::Pass,
+                CallAction::Pass,
+                CallAction::Prepare
+            ]
+        );
+        assert_eq!(
+            steps[4..],
+            [
+                CallAction::Pass,
+                CallAction::Pass,
+                CallAction::Pass,
+                CallAction::Look
+            ]
+        );
     }
 
     #[test]
     fn large_blocks_count_for_more() {
         let calls = |block| {
             let mut worth = CommunicatorWork::default();
-            (1..).find(|_| worth.count_up_to(ENOUGH, 16, block) == CallAction::Look).unwrap()
+            (1..)
+                .find(|_| worth.count_up_to(ENOUGH, 16, block) == CallAction::Look)
+                .unwrap()
         };
         assert_eq!((calls(8), calls(1 << 16), calls(1 << 30)), (4096, 16, 1));
     }
 
     #[test]
     fn a_forced_way_is_taken_at_once() {
-        let of = |pairs: &'static [(&str, &str)]| enough_by(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()));
+        let of = |pairs: &'static [(&str, &str)]| {
+            enough_by(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()))
+        };
         assert_eq!(of(&[]), ENOUGH);
         assert_eq!(of(&[("HEDDLE_FORCE", "ring")]), 0);
         assert_eq!(of(&[("HEDDLE_TURNS", "native,ring")]), 0);

@@ -23,17 +23,19 @@ impl RootDirective {
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
             RootDirective::Keep => Vec::new(),
-            word => postcard::to_stdvec(word).unwrap_or_else(|e| unreachable!("bytes and text always serialize: {e}")),
+            word => postcard::to_stdvec(word)
+                .unwrap_or_else(|e| unreachable!("bytes and text always serialize: {e}")),
         }
     }
 
-    /// Reads what [`RootDirective::to_bytes`] wrote. Bytes of another heddle's word mean: stand aside.
+    /// Reads what [`RootDirective::to_bytes`] wrote. Bytes of another heddle's word mean: stand
+    /// aside.
     pub fn from_bytes(bytes: &[u8]) -> RootDirective {
         match bytes {
             [] => RootDirective::Keep,
-            bytes => {
-                postcard::from_bytes(bytes).unwrap_or_else(|e| RootDirective::Aside(format!("rank 0 runs another version of heddle: {e}")))
-            }
+            bytes => postcard::from_bytes(bytes).unwrap_or_else(|e| {
+                RootDirective::Aside(format!("rank 0 runs another version of heddle: {e}"))
+            }),
         }
     }
 }
@@ -45,8 +47,15 @@ mod tests {
 
     #[test]
     fn every_word_arrives() {
-        let follow = RootDirective::Follow { lean: vec![1, 2, 3], force: ForcedWays::default() };
-        for word in [RootDirective::Keep, RootDirective::Aside("no epoch".into()), follow] {
+        let follow = RootDirective::Follow {
+            lean: vec![1, 2, 3],
+            force: ForcedWays::default(),
+        };
+        for word in [
+            RootDirective::Keep,
+            RootDirective::Aside("no epoch".into()),
+            follow,
+        ] {
             assert_eq!(RootDirective::from_bytes(&word.to_bytes()), word);
         }
     }

@@ -1,7 +1,8 @@
 //! One rank's part of a schedule, carried out over any carrier.
 //!
-//! A rank sends in the order of its part, each piece as soon as its tokens and its blocks have come, and receives ahead. What a piece is on
-//! the wire, and where its octets lie, the carrier knows.
+//! A rank sends in the order of its part, each piece as soon as its tokens and its blocks have
+//! come, and receives ahead. What a piece is on the wire, and where its octets lie, the carrier
+//! knows.
 use crate::watchdog;
 use schedules::slice::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
@@ -37,7 +38,8 @@ pub trait TransferCarrier {
     /// Whether a block may be given to be sent before it has come: it then goes on as it comes.
     const PASSES_ON_PARTS: bool;
 
-    /// Begins to receive a piece. It tells of [`CarrierEvent::Arriving`] and then of [`CarrierEvent::Arrived`].
+    /// Begins to receive a piece. It tells of [`CarrierEvent::Arriving`] and then of
+    /// [`CarrierEvent::Arrived`].
     ///
     /// # Errors
     /// The call cannot end.
@@ -90,10 +92,20 @@ pub fn carry_out<C: TransferCarrier>(
     window: ExchangeWindow,
     call: &dyn fmt::Display,
 ) -> Result<(), C::Failure> {
-    let first = TransferPiece { transfer: 0, block: 0 };
+    let first = TransferPiece {
+        transfer: 0,
+        block: 0,
+    };
     let mut pieces = vec![0];
     for receive in &part.receives {
-        pieces.push(pieces[pieces.len() - 1] + if part.streams { receive.blocks.len() } else { 1 });
+        pieces.push(
+            pieces[pieces.len() - 1]
+                + if part.streams {
+                    receive.blocks.len()
+                } else {
+                    1
+                },
+        );
     }
     let came = vec![false; pieces[part.receives.len()]];
     let missing = came.len();
@@ -150,7 +162,10 @@ struct TransferExchange<'a, C> {
 
 impl<C: TransferCarrier> TransferExchange<'_, C> {
     fn is_over(&self) -> bool {
-        self.missing == 0 && self.going == 0 && self.next.transfer == self.part.sends.len() && self.carrier.is_idle()
+        self.missing == 0
+            && self.going == 0
+            && self.next.transfer == self.part.sends.len()
+            && self.carrier.is_idle()
     }
 
     fn number(&self, piece: TransferPiece) -> usize {
@@ -160,9 +175,15 @@ impl<C: TransferCarrier> TransferExchange<'_, C> {
     /// The piece after this one, in a transfer of so many blocks.
     fn after(&self, piece: TransferPiece, blocks: usize) -> TransferPiece {
         if self.part.streams && piece.block + 1 < blocks {
-            TransferPiece { block: piece.block + 1, ..piece }
+            TransferPiece {
+                block: piece.block + 1,
+                ..piece
+            }
         } else {
-            TransferPiece { transfer: piece.transfer + 1, block: 0 }
+            TransferPiece {
+                transfer: piece.transfer + 1,
+                block: 0,
+            }
         }
     }
 
@@ -194,7 +215,9 @@ impl<C: TransferCarrier> TransferExchange<'_, C> {
     }
 
     fn give(&mut self, tokens: &[SyncToken]) -> Result<(), C::Failure> {
-        tokens.iter().try_for_each(|&token| self.carrier.give(token))
+        tokens
+            .iter()
+            .try_for_each(|&token| self.carrier.give(token))
     }
 
     fn receive_on(&mut self) -> Result<(), C::Failure> {
@@ -216,7 +239,9 @@ impl<C: TransferCarrier> TransferExchange<'_, C> {
             if !self.turned {
                 self.turned = true;
                 self.tokens.extend_from_slice(&send.wait);
-                send.wait.iter().try_for_each(|&token| self.carrier.expect(token))?;
+                send.wait
+                    .iter()
+                    .try_for_each(|&token| self.carrier.expect(token))?;
             }
             if !self.tokens.is_empty() || !self.holds(send) {
                 break;
@@ -234,7 +259,9 @@ impl<C: TransferCarrier> TransferExchange<'_, C> {
     fn holds(&self, send: &OutgoingTransfer) -> bool {
         let here = |origin: BlockOrigin| match origin {
             BlockOrigin::Own => true,
-            BlockOrigin::Received { transfer, block } => self.came[self.number(TransferPiece { transfer, block })],
+            BlockOrigin::Received { transfer, block } => {
+                self.came[self.number(TransferPiece { transfer, block })]
+            }
         };
         match send.blocks.get(self.next.block) {
             Some(block) if self.part.streams => C::PASSES_ON_PARTS || here(block.origin),
@@ -248,23 +275,49 @@ impl<C: TransferCarrier> TransferExchange<'_, C> {
         let call = format!("rank {} in {call}", part.rank);
         // The first piece that has not come.
         let missing = self.came.iter().position(|came| !came);
-        let missing = missing.map(|number| (self.pieces.partition_point(|&first| first <= number) - 1, number));
+        let missing = missing.map(|number| {
+            (
+                self.pieces.partition_point(|&first| first <= number) - 1,
+                number,
+            )
+        });
         if part.streams {
-            let receive = missing.map(|(transfer, number)| (&part.receives[transfer], number - self.pieces[transfer]));
-            let what = receive.map(|(receive, at)| format!("the block of rank {} from rank {}", receive.blocks[at].src, receive.peer));
+            let receive = missing.map(|(transfer, number)| {
+                (&part.receives[transfer], number - self.pieces[transfer])
+            });
+            let what = receive.map(|(receive, at)| {
+                format!(
+                    "the block of rank {} from rank {}",
+                    receive.blocks[at].src, receive.peer
+                )
+            });
             let blocks = part.sends.first().map_or(0, |send| send.blocks.len() + 1);
             let at = receive.map_or(blocks, |(_, at)| at + 1);
-            return format!("{call}: {} (block {at} of {blocks})", what.unwrap_or_else(|| "its blocks to go".to_owned()));
+            return format!(
+                "{call}: {} (block {at} of {blocks})",
+                what.unwrap_or_else(|| "its blocks to go".to_owned())
+            );
         }
         let next = part.sends.get(self.next.transfer);
         let mut awaited = Vec::new();
-        if let Some(last) = self.next.transfer.checked_sub(1).filter(|_| self.going > 0).and_then(|last| part.sends.get(last)) {
+        if let Some(last) = self
+            .next
+            .transfer
+            .checked_sub(1)
+            .filter(|_| self.going > 0)
+            .and_then(|last| part.sends.get(last))
+        {
             awaited.push((last.phase, format!("its block to rank {} to go", last.peer)));
         }
-        let tokens = self.tokens.iter().filter_map(|token| Some((next?.phase, format!("the token of rank {}", token.peer))));
+        let tokens = self
+            .tokens
+            .iter()
+            .filter_map(|token| Some((next?.phase, format!("the token of rank {}", token.peer))));
         awaited.extend(tokens);
         let receive = missing.and_then(|(transfer, _)| part.receives.get(transfer));
-        awaited.extend(receive.map(|receive| (receive.phase, format!("the block of rank {}", receive.peer))));
+        awaited.extend(
+            receive.map(|receive| (receive.phase, format!("the block of rank {}", receive.peer))),
+        );
         watchdog::describe_wait(&call, &awaited, part.phases)
     }
 }

@@ -1,4 +1,5 @@
-//! The MPI-free half of the runtime: what it reads, what it plans, what it chooses, what it reports.
+//! The MPI-free half of the runtime: what it reads, what it plans, what it chooses, what it
+//! reports.
 //!
 //! ```text
 //! rank 0:   shared directory --helper--> Word --(broadcast)--> every rank: Prospect --plan, at the first call that needs it--> Follow

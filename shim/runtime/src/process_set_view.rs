@@ -7,8 +7,8 @@ use schedules::verify::ScheduleViolation;
 use selection::decision_table::Collective;
 use std::net::IpAddr;
 
-/// Planning takes every rank time and memory that grow with the square of the communicator's size: 0.1 s and
-/// 30 MB at this many ranks.
+/// Planning takes every rank time and memory that grow with the square of the communicator's size:
+/// 0.1 s and 30 MB at this many ranks.
 pub const MOST_RANKS: usize = 1024;
 
 /// The hosts and ranks of a process set on the tree of an epoch.
@@ -45,7 +45,9 @@ pub enum FollowError {
     #[error("communicator of {0} ranks: plans are made for at most {MOST_RANKS}")]
     TooMany(usize),
     /// The planner made a mistake.
-    #[error("epoch {epoch}: the plan for this communicator is wrong ({violation}); please report this")]
+    #[error(
+        "epoch {epoch}: the plan for this communicator is wrong ({violation}); please report this"
+    )]
     Wrong {
         /// The epoch's number.
         epoch: u64,
@@ -84,15 +86,26 @@ impl ProcessSetView {
             epoch,
             leaves,
             host_of: host_of(&members),
-            ranks: members.iter().map(|(_, ranks)| ranks.len() as u32).collect(),
-            addresses: names.iter().map(|name| lean.topology.hosts.get(*name)?.address).collect(),
+            ranks: members
+                .iter()
+                .map(|(_, ranks)| ranks.len() as u32)
+                .collect(),
+            addresses: names
+                .iter()
+                .map(|name| lean.topology.hosts.get(*name)?.address)
+                .collect(),
             hosts,
         })
     }
 
     /// What is followed, in one line.
     pub fn summary(&self) -> String {
-        format!("epoch {}, {} ranks on {} hosts", self.epoch, self.leaves.hosts(), self.hosts.hosts())
+        format!(
+            "epoch {}, {} ranks on {} hosts",
+            self.epoch,
+            self.leaves.hosts(),
+            self.hosts.hosts()
+        )
     }
 
     /// Whether the topology says where each host is reached.
@@ -107,32 +120,51 @@ impl ProcessSetView {
 
     /// The slowest link's rate on the way from one rank to another; `None` within a host.
     pub fn rate(&self, from: u32, to: u32) -> Option<BitsPerSec> {
-        let (from, to) = (*self.host_of.get(from as usize)?, *self.host_of.get(to as usize)?);
+        let (from, to) = (
+            *self.host_of.get(from as usize)?,
+            *self.host_of.get(to as usize)?,
+        );
         let mut slowest = None;
         self.hosts.path(from, to, |edge| {
-            slowest = Some(slowest.map_or(self.hosts.rate(edge / 2), |r: BitsPerSec| r.min(self.hosts.rate(edge / 2))))
+            slowest = Some(slowest.map_or(self.hosts.rate(edge / 2), |r: BitsPerSec| {
+                r.min(self.hosts.rate(edge / 2))
+            }))
         });
         slowest
     }
 
-    /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks, what the mean one would take.
+    /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks,
+    /// what the mean one would take.
     pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
         match collective {
-            Collective::Alltoall | Collective::Alltoallv => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
-            Collective::Allgather | Collective::Allgatherv => bound::allgather_seconds(&self.hosts, &self.ranks, block),
+            Collective::Alltoall | Collective::Alltoallv => {
+                bound::alltoall_seconds(&self.hosts, &self.ranks, block)
+            }
+            Collective::Allgather | Collective::Allgatherv => {
+                bound::allgather_seconds(&self.hosts, &self.ranks, block)
+            }
         }
     }
 }
 
-/// The communicator's hosts as the topology names them, in the order of their first rank, with their ranks.
+/// The communicator's hosts as the topology names them, in the order of their first rank, with
+/// their ranks.
 fn members(tree: &Tree, hosts: &[String]) -> Result<Vec<(String, Vec<u32>)>, TreeError> {
-    let known: std::collections::HashMap<&str, usize> = tree.host_names().iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
+    let known: std::collections::HashMap<&str, usize> = tree
+        .host_names()
+        .iter()
+        .enumerate()
+        .map(|(i, n)| (n.as_str(), i))
+        .collect();
     let mut place = vec![None; tree.host_names().len()];
     let mut members: Vec<(String, Vec<u32>)> = Vec::new();
     for (rank, host) in hosts.iter().enumerate() {
         // MPI may say "n3.cluster.example" where the inventory says "n3".
         let short = host.split('.').next().unwrap_or(host);
-        let number = *known.get(host.as_str()).or_else(|| known.get(short)).ok_or_else(|| TreeError::Unknown(host.clone()))?;
+        let number = *known
+            .get(host.as_str())
+            .or_else(|| known.get(short))
+            .ok_or_else(|| TreeError::Unknown(host.clone()))?;
         let at = *place[number].get_or_insert_with(|| {
             members.push((tree.host_names()[number].clone(), Vec::new()));
             members.len() - 1
@@ -154,6 +186,9 @@ fn host_of(members: &[(String, Vec<u32>)]) -> Vec<u32> {
 /// The tree with rank `r` as its leaf number `r`.
 fn ranks_as_leaves(hosts: &Tree, members: &[(String, Vec<u32>)]) -> Result<Tree, TreeError> {
     // A blank keeps these apart from the names of switches and hosts, which cannot hold one.
-    let ranks: Vec<(String, u32)> = (0..).zip(host_of(members)).map(|(rank, host): (u32, u32)| (format!("rank {rank}"), host)).collect();
+    let ranks: Vec<(String, u32)> = (0..)
+        .zip(host_of(members))
+        .map(|(rank, host): (u32, u32)| (format!("rank {rank}"), host))
+        .collect();
     hosts.with_ranks(&ranks)
 }

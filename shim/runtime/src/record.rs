@@ -1,8 +1,9 @@
-//! The job record that rank 0 of a process set has written into the shared directory's `jobs/`, for the controller and the terminal.
+//! The job record that rank 0 of a process set has written into the shared directory's `jobs/`, for
+//! the controller and the terminal.
 //!
-//! It must cost next to nothing: where calls come every few microseconds one in many is timed, and the record is
-//! sent at most twice a second, or less often where that is slow. Only a timed call can have it sent, so in
-//! a program that calls once a second each call is timed, however short.
+//! It must cost next to nothing: where calls come every few microseconds one in many is timed, and
+//! the record is sent at most twice a second, or less often where that is slow. Only a timed call
+//! can have it sent, so in a program that calls once a second each call is timed, however short.
 use crate::helper::client::{self, SharedDirectory};
 use directory::job_record::{CallTotal, JobRecord};
 use directory::layout::record_file;
@@ -19,10 +20,11 @@ const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 const WRITE_COST: u32 = 200;
 /// Time spent reading the clock is at most one part in this many.
 const TIMING_COST: f64 = 400.0;
-/// A timed call stands for at most this many: reading the clock once in so many calls costs each a few nanoseconds at
-/// most, and a program whose calls become rare is timed again after so many.
+/// A timed call stands for at most this many: reading the clock once in so many calls costs each a
+/// few nanoseconds at most, and a program whose calls become rare is timed again after so many.
 const MOST_STRIDE: u32 = 1024;
-/// Different block sizes counted on their own; any further ones are counted under the next lower power of two.
+/// Different block sizes counted on their own; any further ones are counted under the next lower
+/// power of two.
 const MOST_SIZES: usize = 32;
 
 /// Counts what a process set does. Only its rank 0 has one.
@@ -69,12 +71,26 @@ impl JobRecorder {
     pub fn new(record: JobRecord, directory: Option<Arc<Mutex<SharedDirectory>>>) -> JobRecorder {
         let (timing, timed_at) = (timing(), Instant::now());
         let next_write = timed_at + WRITE_INTERVAL;
-        JobRecorder { record, directory, totals: Vec::new(), last: 0, next_write, timing, timed_at, calls_since: 0 }
+        JobRecorder {
+            record,
+            directory,
+            totals: Vec::new(),
+            last: 0,
+            next_write,
+            timing,
+            timed_at,
+            calls_since: 0,
+        }
     }
 
-    /// From now on the process set follows `epoch`, or stands aside for a reason. `bound` gives the seconds a
-    /// collective with blocks of a size would take at the payload bound. Sent at once.
-    pub fn follows(&mut self, epoch: u64, aside: Option<String>, bound: impl Fn(Collective, Bytes) -> f64) {
+    /// From now on the process set follows `epoch`, or stands aside for a reason. `bound` gives the
+    /// seconds a collective with blocks of a size would take at the payload bound. Sent at once.
+    pub fn follows(
+        &mut self,
+        epoch: u64,
+        aside: Option<String>,
+        bound: impl Fn(Collective, Bytes) -> f64,
+    ) {
         for total in &mut self.totals {
             total.bound_each = bound(total.collective, Bytes(total.block));
         }
@@ -85,7 +101,13 @@ impl JobRecorder {
     }
 
     /// A call begins.
-    pub fn begin(&mut self, collective: Collective, way: Way, block: u64, bound: impl FnOnce(Collective, Bytes) -> f64) -> CallTimer {
+    pub fn begin(
+        &mut self,
+        collective: Collective,
+        way: Way,
+        block: u64,
+        bound: impl FnOnce(Collective, Bytes) -> f64,
+    ) -> CallTimer {
         let total = self.find(collective, way, block, bound);
         self.calls_since = self.calls_since.saturating_add(1);
         let counted = &mut self.totals[total];
@@ -97,7 +119,10 @@ impl JobRecorder {
             // Another thread may begin a call of this kind before this one ends.
             counted.until_timed = counted.stride;
         }
-        CallTimer { total, started: is_timed.then(Instant::now) }
+        CallTimer {
+            total,
+            started: is_timed.then(Instant::now),
+        }
     }
 
     /// It has ended.
@@ -110,7 +135,12 @@ impl JobRecorder {
     fn timed(&mut self, total: usize, started: Instant, ended: Instant) {
         let total = &mut self.totals[total];
         total.seconds += (ended - started).as_secs_f64() * f64::from(total.stride);
-        total.stride = stride(total.stride, self.timing, self.calls_since, ended - self.timed_at);
+        total.stride = stride(
+            total.stride,
+            self.timing,
+            self.calls_since,
+            ended - self.timed_at,
+        );
         total.until_timed = total.stride;
         (self.timed_at, self.calls_since) = (ended, 0);
         if ended >= self.next_write {
@@ -133,33 +163,54 @@ impl JobRecorder {
 
     /// What has been counted, a line for each kind of call.
     pub fn lines(&mut self) -> Vec<String> {
-        let line =
-            |t: &CallTotal| format!("{} calls of {}, {} B a block, by {}: {:.3} s", t.calls, t.collective, t.block, t.way, t.seconds);
+        let line = |t: &CallTotal| {
+            format!(
+                "{} calls of {}, {} B a block, by {}: {:.3} s",
+                t.calls, t.collective, t.block, t.way, t.seconds
+            )
+        };
         self.record().calls.iter().map(line).collect()
     }
 
-    fn find(&mut self, collective: Collective, way: Way, block: u64, bound: impl FnOnce(Collective, Bytes) -> f64) -> usize {
-        let same = |t: &RunningTotal, block: u64| t.block == block && t.collective == collective && t.way == way;
+    fn find(
+        &mut self,
+        collective: Collective,
+        way: Way,
+        block: u64,
+        bound: impl FnOnce(Collective, Bytes) -> f64,
+    ) -> usize {
+        let same = |t: &RunningTotal, block: u64| {
+            t.block == block && t.collective == collective && t.way == way
+        };
         if self.totals.get(self.last).is_some_and(|t| same(t, block)) {
             return self.last;
         }
-        let crowded = self.totals.len() >= MOST_SIZES && !self.totals.iter().any(|t| same(t, block));
-        let block = if crowded { block.checked_ilog2().map_or(0, |log| 1 << log) } else { block };
-        self.last = self.totals.iter().position(|t| same(t, block)).unwrap_or_else(|| {
-            let bound_each = bound(collective, Bytes(block));
-            self.totals.push(RunningTotal {
-                collective,
-                way,
-                block,
-                calls: 0,
-                seconds: 0.0,
-                bound_seconds: 0.0,
-                bound_each,
-                stride: 1,
-                until_timed: 1,
+        let crowded =
+            self.totals.len() >= MOST_SIZES && !self.totals.iter().any(|t| same(t, block));
+        let block = if crowded {
+            block.checked_ilog2().map_or(0, |log| 1 << log)
+        } else {
+            block
+        };
+        self.last = self
+            .totals
+            .iter()
+            .position(|t| same(t, block))
+            .unwrap_or_else(|| {
+                let bound_each = bound(collective, Bytes(block));
+                self.totals.push(RunningTotal {
+                    collective,
+                    way,
+                    block,
+                    calls: 0,
+                    seconds: 0.0,
+                    bound_seconds: 0.0,
+                    bound_each,
+                    stride: 1,
+                    until_timed: 1,
+                });
+                self.totals.len() - 1
             });
-            self.totals.len() - 1
-        });
         self.last
     }
 
@@ -187,8 +238,8 @@ impl RunningTotal {
     }
 }
 
-/// How many calls the next timed one stands for, after one that stood for `last`, when `calls` calls and whatever the
-/// program did between them took `elapsed`.
+/// How many calls the next timed one stands for, after one that stood for `last`, when `calls`
+/// calls and whatever the program did between them took `elapsed`.
 fn stride(last: u32, timing: f64, calls: u32, elapsed: Duration) -> u32 {
     let each = elapsed.as_secs_f64() / f64::from(calls.max(1));
     let wanted = (timing * TIMING_COST / each.max(1e-9)).ceil();
@@ -196,7 +247,8 @@ fn stride(last: u32, timing: f64, calls: u32, elapsed: Duration) -> u32 {
     (wanted as u32).clamp(1, last.saturating_mul(2).min(MOST_STRIDE))
 }
 
-/// What it costs to read the clock twice: 50 ns where the kernel lets programs read it, 2 µs on some virtual machines.
+/// What it costs to read the clock twice: 50 ns where the kernel lets programs read it, 2 µs on
+/// some virtual machines.
 fn timing() -> f64 {
     const READS: u32 = 32;
     let began = Instant::now();
@@ -204,7 +256,8 @@ fn timing() -> f64 {
     2.0 * (last - began).as_secs_f64() / f64::from(READS)
 }
 
-/// The record of a process set whose rank `r` runs on `hosts[r]`; `number` is its number in this process.
+/// The record of a process set whose rank `r` runs on `hosts[r]`; `number` is its number in this
+/// process.
 pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
     let started = now();
     let mut distinct: Vec<String> = Vec::new();
@@ -214,10 +267,22 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
         }
     }
     let host = hosts.first().map_or("", String::as_str);
-    let plain: String = host.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
-    let program = std::env::current_exe().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let plain: String = host
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let program = std::env::current_exe()
+        .ok()
+        .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     JobRecord {
-        // The time keeps containers apart that share a host's name and count processes each on its own.
+        // The time keeps containers apart that share a host's name and count processes each on its
+        // own.
         id: format!("{plain}-{}-{number}-{:x}", std::process::id(), started.0),
         program: program.unwrap_or_default(),
         user: user(),
@@ -234,14 +299,20 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
     }
 }
 
-/// Who runs this process. No name service is asked: that could load libraries into a program that is not ours.
+/// Who runs this process. No name service is asked: that could load libraries into a program that
+/// is not ours.
 fn user() -> String {
-    let named = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    let named = ["USER", "LOGNAME"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
     named
         .or_else(|| {
             let uid = fs::metadata("/proc/self").ok()?.uid().to_string();
             let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
-            let name = passwd.lines().find(|line| line.split(':').nth(2) == Some(&uid)).and_then(|line| line.split(':').next());
+            let name = passwd
+                .lines()
+                .find(|line| line.split(':').nth(2) == Some(&uid))
+                .and_then(|line| line.split(':').next());
             Some(name.map_or_else(|| format!("uid {uid}"), str::to_owned))
         })
         .unwrap_or_default()
@@ -249,7 +320,11 @@ fn user() -> String {
 
 /// The wall clock.
 pub fn now() -> Millis {
-    Millis(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64))
+    Millis(
+        SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |d| d.as_millis() as u64),
+    )
 }
 
 #[cfg(test)]
@@ -257,10 +332,14 @@ mod tests {
     use super::*;
 
     fn recorder() -> JobRecorder {
-        JobRecorder::new(start(&["n0".to_owned(), "n1".to_owned()], 1, Mpi::Mpich), None)
+        JobRecorder::new(
+            start(&["n0".to_owned(), "n1".to_owned()], 1, Mpi::Mpich),
+            None,
+        )
     }
 
-    /// Carries out calls of 2 µs, one each `period`, on a clock of the test's own; gives how many were timed.
+    /// Carries out calls of 2 µs, one each `period`, on a clock of the test's own; gives how many
+    /// were timed.
     fn call(recorder: &mut JobRecorder, clock: &mut Instant, calls: u32, period: Duration) -> u32 {
         let mut timed = 0;
         for _ in 0..calls {
@@ -279,11 +358,20 @@ mod tests {
         let mut recorder = recorder();
         let mut clock = recorder.timed_at + Duration::from_secs(1);
         recorder.timing = 100e-9;
-        assert_eq!(call(&mut recorder, &mut clock, 60, Duration::from_secs(1)), 60);
+        assert_eq!(
+            call(&mut recorder, &mut clock, 60, Duration::from_secs(1)),
+            60
+        );
         let timed = call(&mut recorder, &mut clock, 100_000, Duration::from_micros(4));
-        assert!((9_000..11_000).contains(&timed), "one in ten takes a 400th of the time: {timed}");
+        assert!(
+            (9_000..11_000).contains(&timed),
+            "one in ten takes a 400th of the time: {timed}"
+        );
         call(&mut recorder, &mut clock, 20, Duration::from_secs(1));
-        assert_eq!(call(&mut recorder, &mut clock, 60, Duration::from_secs(1)), 60);
+        assert_eq!(
+            call(&mut recorder, &mut clock, 60, Duration::from_secs(1)),
+            60
+        );
         let counted = recorder.record().calls[0].clone();
         assert_eq!(counted.calls, 100_140);
         assert!((counted.seconds - 0.2).abs() < 0.01, "{counted:?}");
@@ -292,7 +380,9 @@ mod tests {
     #[test]
     fn calls_of_several_threads_overlap() {
         let mut recorder = recorder();
-        let timers: Vec<CallTimer> = (0..5).map(|_| recorder.begin(Collective::Alltoall, Way::Native, 8, |_, _| 0.0)).collect();
+        let timers: Vec<CallTimer> = (0..5)
+            .map(|_| recorder.begin(Collective::Alltoall, Way::Native, 8, |_, _| 0.0))
+            .collect();
         timers.iter().for_each(|timer| recorder.done(timer));
         assert_eq!(recorder.record().calls[0].calls, 5);
     }
@@ -302,6 +392,9 @@ mod tests {
         let micro = Duration::from_micros(1);
         assert_eq!(stride(1, 4e-6, 1, micro), 2);
         assert_eq!(stride(1000, 4e-6, 1000, 1000 * micro), MOST_STRIDE);
-        assert_eq!(stride(MOST_STRIDE, 4e-6, MOST_STRIDE, Duration::from_secs(1000)), 1);
+        assert_eq!(
+            stride(MOST_STRIDE, 4e-6, MOST_STRIDE, Duration::from_secs(1000)),
+            1
+        );
     }
 }

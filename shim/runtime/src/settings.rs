@@ -1,5 +1,6 @@
-//! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word. Before there is a word, and for what a
-//! rank does alone, each reads its own: when a communicator is looked at ([`crate::communicator_work`]), and how long others are waited for.
+//! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word.
+//! Before there is a word, and for what a rank does alone, each reads its own: when a communicator
+//! is looked at ([`crate::communicator_work`]), and how long others are waited for.
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
 use selection::decision_table::{Collective, DataCarrier, UnknownWay, Way};
@@ -13,14 +14,16 @@ use std::time::Duration;
 pub struct RuntimeSettings {
     /// `HEDDLE_DIR`: the shared directory.
     pub dir: Option<PathBuf>,
-    /// `HEDDLE_FORCE`: one way at every size; `HEDDLE_TURNS`: several, one row of calls after the other.
+    /// `HEDDLE_FORCE`: one way at every size; `HEDDLE_TURNS`: several, one row of calls after the
+    /// other.
     pub force: ForcedWays,
-    /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every decision too.
+    /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every
+    /// decision too.
     pub verbose: u8,
 }
 
-/// One way at every size, or several in turn: for tests and measurements. It holds for the collectives that can go it; the others
-/// follow the epoch's decision table.
+/// One way at every size, or several in turn: for tests and measurements. It holds for the
+/// collectives that can go it; the others follow the epoch's decision table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct ForcedWays {
     alltoall: Vec<Way>,
@@ -29,21 +32,26 @@ pub struct ForcedWays {
     allgather: Vec<Way>,
 }
 
-/// `HEDDLE_PATIENCE`, in seconds: how long a communicator's ranks wait for each other at its first collective before the library's own
-/// routines run on it, and how long they wait for each other's connections before MPI carries the blocks.
+/// `HEDDLE_PATIENCE`, in seconds: how long a communicator's ranks wait for each other at its first
+/// collective before the library's own routines run on it, and how long they wait for each other's
+/// connections before MPI carries the blocks.
 pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
-    let seconds = var("HEDDLE_PATIENCE").and_then(|v| v.parse().ok()).filter(|s| (0.0..=1e6).contains(s));
+    let seconds = var("HEDDLE_PATIENCE")
+        .and_then(|v| v.parse().ok())
+        .filter(|s| (0.0..=1e6).contains(s));
     Duration::from_secs_f64(seconds.unwrap_or(120.0))
 }
 
 impl RuntimeSettings {
-    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS` and `HEDDLE_VERBOSE` through `var`, and says what it did not understand.
+    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS` and `HEDDLE_VERBOSE` through `var`, and
+    /// says what it did not understand.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Option<String>) {
         let mut problem = None;
         let text = var("HEDDLE_FORCE").unwrap_or_default();
         let mut force = ForcedWays::parse(&text).unwrap_or_else(|| {
             problem = Some(format!(
-                "HEDDLE_FORCE={text}: expected aapc, lg or bundled, ring, two as aapc,ring, or native; the decision table decides"
+                "HEDDLE_FORCE={text}: expected aapc, lg or bundled, ring, two as aapc,ring, or \
+                 native; the decision table decides"
             ));
             ForcedWays::default()
         });
@@ -53,21 +61,40 @@ impl RuntimeSettings {
                 ForcedWays::default()
             });
         }
-        let dir = var("HEDDLE_DIR").filter(|v| !v.is_empty()).map(PathBuf::from);
-        let verbose = var("HEDDLE_VERBOSE").and_then(|v| v.parse().ok()).unwrap_or(0);
-        (RuntimeSettings { dir, force, verbose }, problem)
+        let dir = var("HEDDLE_DIR")
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from);
+        let verbose = var("HEDDLE_VERBOSE")
+            .and_then(|v| v.parse().ok())
+            .unwrap_or(0);
+        (
+            RuntimeSettings {
+                dir,
+                force,
+                verbose,
+            },
+            problem,
+        )
     }
 }
 
 impl ForcedWays {
-    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` and `bundled` are of MPI_Alltoall, `ring` of MPI_Allgather and MPI_Allgatherv,
-    /// `native` of all; several are given with commas. With `tcp` among them, these ways go over the runtime's own connections.
+    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` and `bundled` are of MPI_Alltoall,
+    /// `ring` of MPI_Allgather and MPI_Allgatherv, `native` of all; several are given with commas.
+    /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<ForcedWays> {
         let mut force = ForcedWays::default();
-        let over = if text.split(',').any(|name| name == "tcp") { DataCarrier::Tcp } else { DataCarrier::Mpi };
+        let over = if text.split(',').any(|name| name == "tcp") {
+            DataCarrier::Tcp
+        } else {
+            DataCarrier::Mpi
+        };
         for name in text.split(',').filter(|name| !name.is_empty()) {
             match name {
-                "aapc" => force.takes(Way::Aapc { sync: SyncKind::Receiver.into(), over }),
+                "aapc" => force.takes(Way::Aapc {
+                    sync: SyncKind::Receiver.into(),
+                    over,
+                }),
                 "lg" => force.takes(Way::Lg),
                 "bundled" => force.takes(Way::Bundled),
                 "ring" => force.takes(Way::Ring { over }),
@@ -81,17 +108,39 @@ impl ForcedWays {
 
     /// One way, for all that can go it.
     fn takes(&mut self, way: Way) {
-        let ForcedWays { alltoall, alltoallv, allgather } = self;
-        let all = [(Collective::Alltoall, alltoall), (Collective::Alltoallv, alltoallv), (Collective::Allgather, allgather)];
-        all.into_iter().filter(|(collective, _)| way.serves(*collective)).for_each(|(_, ways)| *ways = vec![way]);
+        let ForcedWays {
+            alltoall,
+            alltoallv,
+            allgather,
+        } = self;
+        let all = [
+            (Collective::Alltoall, alltoall),
+            (Collective::Alltoallv, alltoallv),
+            (Collective::Allgather, allgather),
+        ];
+        all.into_iter()
+            .filter(|(collective, _)| way.serves(*collective))
+            .for_each(|(_, ways)| *ways = vec![way]);
     }
 
-    /// Names of ways, with commas: successive rows of calls of a collective with blocks of one size go them in turn, as [`row`] and
-    /// [`turn`] say.
+    /// Names of ways, with commas: successive rows of calls of a collective with blocks of one size
+    /// go them in turn, as [`row`] and [`turn`] say.
     fn turns(text: &str) -> Result<ForcedWays, UnknownWay> {
-        let ways = text.split(',').map(str::parse).collect::<Result<Vec<Way>, _>>()?;
-        let of = |collective| ways.iter().copied().filter(|way| way.serves(collective)).collect();
-        Ok(ForcedWays { alltoall: of(Collective::Alltoall), alltoallv: of(Collective::Alltoallv), allgather: of(Collective::Allgather) })
+        let ways = text
+            .split(',')
+            .map(str::parse)
+            .collect::<Result<Vec<Way>, _>>()?;
+        let of = |collective| {
+            ways.iter()
+                .copied()
+                .filter(|way| way.serves(collective))
+                .collect()
+        };
+        Ok(ForcedWays {
+            alltoall: of(Collective::Alltoall),
+            alltoallv: of(Collective::Alltoallv),
+            allgather: of(Collective::Allgather),
+        })
     }
 
     /// Whether anything is forced.
@@ -108,7 +157,8 @@ impl ForcedWays {
         }
     }
 
-    /// The way of a call with blocks of this size before which `calls` of its kind came one after the other.
+    /// The way of a call with blocks of this size before which `calls` of its kind came one after
+    /// the other.
     pub fn way(&self, collective: Collective, block: Bytes, calls: u64) -> Option<Way> {
         let ways = self.ways(collective);
         turn(calls / row(block), ways.len()).map(|turn| ways[turn])
@@ -121,42 +171,108 @@ mod tests {
 
     #[test]
     fn reads_the_environment_and_names_what_it_does_not_know() {
-        let env = |pairs: &'static [(&str, &str)]| RuntimeSettings::read(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()));
-        let (s, problem) = env(&[("HEDDLE_DIR", "/shared"), ("HEDDLE_FORCE", "ring"), ("HEDDLE_VERBOSE", "2")]);
-        assert_eq!((s.dir, s.force, s.verbose, problem), (Some(PathBuf::from("/shared")), ForcedWays::parse("ring").unwrap(), 2, None));
+        let env = |pairs: &'static [(&str, &str)]| {
+            RuntimeSettings::read(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()))
+        };
+        let (s, problem) = env(&[
+            ("HEDDLE_DIR", "/shared"),
+            ("HEDDLE_FORCE", "ring"),
+            ("HEDDLE_VERBOSE", "2"),
+        ]);
+        assert_eq!(
+            (s.dir, s.force, s.verbose, problem),
+            (
+                Some(PathBuf::from("/shared")),
+                ForcedWays::parse("ring").unwrap(),
+                2,
+                None
+            )
+        );
         let (s, problem) = env(&[("HEDDLE_FORCE", "fast"), ("HEDDLE_DIR", "")]);
         assert_eq!((s.dir, s.force), (None, ForcedWays::default()));
-        assert!(problem.unwrap().contains("expected aapc, lg or bundled, ring"));
+        assert!(
+            problem
+                .unwrap()
+                .contains("expected aapc, lg or bundled, ring")
+        );
     }
 
     #[test]
     fn patience_has_a_default_and_bounds() {
-        for (text, seconds) in [(None, 120), (Some("3"), 3), (Some("-1"), 120), (Some("inf"), 120), (Some("soon"), 120)] {
-            assert_eq!(patience(|_| text.map(str::to_owned)), Duration::from_secs(seconds), "{text:?}");
+        for (text, seconds) in [
+            (None, 120),
+            (Some("3"), 3),
+            (Some("-1"), 120),
+            (Some("inf"), 120),
+            (Some("soon"), 120),
+        ] {
+            assert_eq!(
+                patience(|_| text.map(str::to_owned)),
+                Duration::from_secs(seconds),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn a_forced_way_holds_where_it_can_be_gone() {
-        let way = |text: &str, collective| ForcedWays::parse(text).unwrap().way(collective, Bytes(8), 5);
+        let way = |text: &str, collective| {
+            ForcedWays::parse(text)
+                .unwrap()
+                .way(collective, Bytes(8), 5)
+        };
         assert_eq!(way("ring", Collective::Alltoall), None);
-        assert_eq!(way("aapc,ring", Collective::Allgather), Some(Way::Ring { over: DataCarrier::Mpi }));
+        assert_eq!(
+            way("aapc,ring", Collective::Allgather),
+            Some(Way::Ring {
+                over: DataCarrier::Mpi
+            })
+        );
         assert_eq!(way("native", Collective::Alltoall), Some(Way::Native));
         assert_eq!(way("aapc,lg", Collective::Alltoall), Some(Way::Lg));
-        assert_eq!((way("lg", Collective::Alltoallv), way("aapc,lg", Collective::Alltoallv)), (None, way("aapc", Collective::Alltoall)));
-        assert_eq!((way("bundled", Collective::Alltoall), way("bundled", Collective::Alltoallv)), (Some(Way::Bundled), None));
+        assert_eq!(
+            (
+                way("lg", Collective::Alltoallv),
+                way("aapc,lg", Collective::Alltoallv)
+            ),
+            (None, way("aapc", Collective::Alltoall))
+        );
+        assert_eq!(
+            (
+                way("bundled", Collective::Alltoall),
+                way("bundled", Collective::Alltoallv)
+            ),
+            (Some(Way::Bundled), None)
+        );
         assert_eq!(ForcedWays::parse("LG"), None);
     }
 
     #[test]
     fn turns_are_taken_one_row_after_the_other() {
-        let env = |turns: &'static str| RuntimeSettings::read(|name| (name == "HEDDLE_TURNS").then(|| turns.to_owned()));
+        let env = |turns: &'static str| {
+            RuntimeSettings::read(|name| (name == "HEDDLE_TURNS").then(|| turns.to_owned()))
+        };
         let (settings, problem) = env("native,aapc sender tcp,ring,aapc");
         assert_eq!(problem, None);
-        let names =
-            |collective| (0..4).map(|n| settings.force.way(collective, Bytes(1 << 15), 2 * n + 1).unwrap().to_string()).collect::<Vec<_>>();
-        assert_eq!(names(Collective::Alltoall), ["native", "aapc sender tcp", "aapc", "aapc"]);
-        assert_eq!(names(Collective::Allgather), ["native", "ring", "ring", "native"]);
+        let names = |collective| {
+            (0..4)
+                .map(|n| {
+                    settings
+                        .force
+                        .way(collective, Bytes(1 << 15), 2 * n + 1)
+                        .unwrap()
+                        .to_string()
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(Collective::Alltoall),
+            ["native", "aapc sender tcp", "aapc", "aapc"]
+        );
+        assert_eq!(
+            names(Collective::Allgather),
+            ["native", "ring", "ring", "native"]
+        );
         let (settings, problem) = env("native,fast");
         assert_eq!(settings.force, ForcedWays::default());
         assert!(problem.unwrap().contains("\"fast\""));

@@ -3,19 +3,21 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Mutex;
 
-/// A line, written at once: the ranks of a host share one terminal, and pieces of their lines would mix.
+/// A line, written at once: the ranks of a host share one terminal, and pieces of their lines would
+/// mix.
 pub fn write_line(text: &str) {
     // Where standard error is closed there is nobody to tell.
     let _ = std::io::stderr().write_all(format!("heddle: {text}\n").as_bytes());
 }
 
-/// A line, unless this process has said the same before: a program may make a thousand communicators, and a
-/// problem may last.
+/// A line, unless this process has said the same before: a program may make a thousand
+/// communicators, and a problem may last.
 pub fn write_line_once(text: &str) {
     static SAID: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let said = said.get_or_insert_default();
-    // A program that runs for weeks beside a flapping directory must not fill its memory or its log.
+    // A program that runs for weeks beside a flapping directory must not fill its memory or its
+    // log.
     if said.len() < 64 && said.insert(text.to_owned()) {
         write_line(text);
     }

@@ -1,5 +1,6 @@
-//! The watchdog, off unless `HEDDLE_WATCHDOG` names a number of seconds: a thread that says what a rank waits for when it has waited that
-//! long. It looks only at what the waiting thread wrote down before, so it works where MPI itself hangs.
+//! The watchdog, off unless `HEDDLE_WATCHDOG` names a number of seconds: a thread that says what a
+//! rank waits for when it has waited that long. It looks only at what the waiting thread wrote down
+//! before, so it works where MPI itself hangs.
 use crate::{signals, stderr};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -22,17 +23,25 @@ struct HangWatchdog {
 
 impl HangWatchdog {
     fn waiting(&self) -> MutexGuard<'_, HashMap<ThreadId, ThreadWait>> {
-        self.waiting.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.waiting
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// What has lasted too long at `now` and has not been said yet.
     fn overdue(&self, now: Instant) -> Vec<String> {
         let mut waiting = self.waiting();
-        let late = waiting.values_mut().filter(|w| !w.said && now.saturating_duration_since(w.since) >= self.after);
+        let late = waiting
+            .values_mut()
+            .filter(|w| !w.said && now.saturating_duration_since(w.since) >= self.after);
         let mut lines: Vec<String> = late
             .map(|w| {
                 w.said = true;
-                format!("watchdog: {} s without progress: {}", self.after.as_secs_f64(), w.what)
+                format!(
+                    "watchdog: {} s without progress: {}",
+                    self.after.as_secs_f64(),
+                    w.what
+                )
             })
             .collect();
         lines.sort_unstable();
@@ -43,16 +52,25 @@ impl HangWatchdog {
 fn watch() -> Option<&'static HangWatchdog> {
     static WATCH: OnceLock<Option<HangWatchdog>> = OnceLock::new();
     static THREAD: OnceLock<()> = OnceLock::new();
-    let watch = WATCH.get_or_init(|| after(std::env::var("HEDDLE_WATCHDOG").ok().as_deref())).as_ref()?;
+    let watch = WATCH
+        .get_or_init(|| after(std::env::var("HEDDLE_WATCHDOG").ok().as_deref()))
+        .as_ref()?;
     THREAD.get_or_init(|| {
         // Without a thread it says nothing; the job is not worse off for it.
         let look = move || {
             loop {
                 thread::sleep(watch.after / 4);
-                watch.overdue(Instant::now()).iter().for_each(|line| stderr::write_line(line));
+                watch
+                    .overdue(Instant::now())
+                    .iter()
+                    .for_each(|line| stderr::write_line(line));
             }
         };
-        let _ = signals::with_signals_blocked(|| thread::Builder::new().name("heddle-watchdog".into()).spawn(look));
+        let _ = signals::with_signals_blocked(|| {
+            thread::Builder::new()
+                .name("heddle-watchdog".into())
+                .spawn(look)
+        });
     });
     Some(watch)
 }
@@ -60,13 +78,20 @@ fn watch() -> Option<&'static HangWatchdog> {
 /// The watchdog that the environment asks for.
 fn after(seconds: Option<&str>) -> Option<HangWatchdog> {
     let seconds: f64 = seconds?.parse().ok().filter(|s| (0.1..=1e6).contains(s))?;
-    Some(HangWatchdog { after: Duration::from_secs_f64(seconds), waiting: Mutex::default() })
+    Some(HangWatchdog {
+        after: Duration::from_secs_f64(seconds),
+        waiting: Mutex::default(),
+    })
 }
 
 /// This thread has moved on, and waits for `what` now.
 pub fn begin_wait(what: impl FnOnce() -> String) {
     if let Some(watch) = watch() {
-        let waiting = ThreadWait { since: Instant::now(), what: what(), said: false };
+        let waiting = ThreadWait {
+            since: Instant::now(),
+            what: what(),
+            said: false,
+        };
         watch.waiting().insert(thread::current().id(), waiting);
     }
 }
@@ -78,10 +103,21 @@ pub fn end_wait() {
     }
 }
 
-/// What a call of `phases` phases waits for, in the words of both data paths: each thing with its phase, the first being 0.
+/// What a call of `phases` phases waits for, in the words of both data paths: each thing with its
+/// phase, the first being 0.
 pub fn describe_wait(call: &str, awaited: &[(u32, String)], phases: u32) -> String {
-    let parts: Vec<String> = awaited.iter().map(|(phase, what)| format!("{what} (phase {} of {phases})", phase + 1)).collect();
-    format!("{call}: {}", if parts.is_empty() { "its last tokens to go".to_owned() } else { parts.join(", ") })
+    let parts: Vec<String> = awaited
+        .iter()
+        .map(|(phase, what)| format!("{what} (phase {} of {phases})", phase + 1))
+        .collect();
+    format!(
+        "{call}: {}",
+        if parts.is_empty() {
+            "its last tokens to go".to_owned()
+        } else {
+            parts.join(", ")
+        }
+    )
 }
 
 #[cfg(test)]
@@ -92,19 +128,40 @@ mod tests {
     fn says_once_what_lasts_too_long() {
         let watch = after(Some("2")).unwrap();
         let began = Instant::now();
-        let waiting = ThreadWait { since: began, what: "rank 3: the block of rank 1".into(), said: false };
+        let waiting = ThreadWait {
+            since: began,
+            what: "rank 3: the block of rank 1".into(),
+            said: false,
+        };
         watch.waiting().insert(thread::current().id(), waiting);
-        assert_eq!(watch.overdue(began + Duration::from_secs(1)), [] as [&str; 0]);
+        assert_eq!(
+            watch.overdue(began + Duration::from_secs(1)),
+            [] as [&str; 0]
+        );
         let late = began + Duration::from_secs(3);
-        assert_eq!(watch.overdue(late), ["watchdog: 2 s without progress: rank 3: the block of rank 1"]);
+        assert_eq!(
+            watch.overdue(late),
+            ["watchdog: 2 s without progress: rank 3: the block of rank 1"]
+        );
         assert_eq!(watch.overdue(late), [] as [&str; 0]);
     }
 
     #[test]
     fn is_off_unless_a_number_asks_for_it() {
-        for off in [None, Some(""), Some("0"), Some("-1"), Some("soon"), Some("nan"), Some("inf")] {
+        for off in [
+            None,
+            Some(""),
+            Some("0"),
+            Some("-1"),
+            Some("soon"),
+            Some("nan"),
+            Some("inf"),
+        ] {
             assert!(after(off).is_none(), "{off:?}");
         }
-        assert_eq!(after(Some("0.5")).unwrap().after, Duration::from_millis(500));
+        assert_eq!(
+            after(Some("0.5")).unwrap().after,
+            Duration::from_millis(500)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The building blocks of the detail pane: facts with a label, and what links and nodes have in common.
+//! The building blocks of the detail pane: facts with a label, and what links and nodes have in
+//! common.
 use super::PanelView;
 use crate::format;
 use crate::table::gauge;
@@ -15,19 +16,37 @@ pub(super) fn fact(view: &PanelView<'_>, label: &str, value: impl Into<String>) 
 }
 
 /// A labelled fact in a style of its own.
-pub(super) fn styled(view: &PanelView<'_>, label: &str, value: impl Into<String>, style: Style) -> Line<'static> {
-    Line::from(vec![Span::styled(format!("{label:<LABEL$}"), view.palette.dim), Span::styled(value.into(), style)])
+pub(super) fn styled(
+    view: &PanelView<'_>,
+    label: &str,
+    value: impl Into<String>,
+    style: Style,
+) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(format!("{label:<LABEL$}"), view.palette.dim),
+        Span::styled(value.into(), style),
+    ])
 }
 
 /// The name of what the pane is about, and what it is.
 pub(super) fn heading(view: &PanelView<'_>, name: &str, what: impl Into<String>) -> Line<'static> {
-    Line::from(vec![Span::styled(name.to_owned(), view.palette.strong), Span::raw("  "), Span::styled(what.into(), view.palette.dim)])
+    Line::from(vec![
+        Span::styled(name.to_owned(), view.palette.strong),
+        Span::raw("  "),
+        Span::styled(what.into(), view.palette.dim),
+    ])
 }
 
 /// The alarms about one of `names`.
 pub(super) fn alarms(view: &PanelView<'_>, names: &[&str]) -> Vec<Line<'static>> {
-    let about = view.snapshot.alarms.iter().filter(|a| names.contains(&a.about.as_str()));
-    about.map(|a| styled(view, "▲ alarm", &a.text, view.palette.warn)).collect()
+    let about = view
+        .snapshot
+        .alarms
+        .iter()
+        .filter(|a| names.contains(&a.about.as_str()));
+    about
+        .map(|a| styled(view, "▲ alarm", &a.text, view.palette.warn))
+        .collect()
 }
 
 /// How STP sees a link, in a word; how sure it is follows as a mark.
@@ -50,40 +69,89 @@ pub(super) fn doubt(grade: LinkGrade) -> &'static str {
 
 /// A link's ends with their ports.
 pub(super) fn ends(link: &Link) -> String {
-    let end = |name: &str, port: &str| if port.is_empty() { name.to_owned() } else { format!("{name} {port}") };
-    format!("{} – {}", end(&link.a, &link.a_port), end(&link.b, &link.b_port))
+    let end = |name: &str, port: &str| {
+        if port.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name} {port}")
+        }
+    };
+    format!(
+        "{} – {}",
+        end(&link.a, &link.a_port),
+        end(&link.b, &link.b_port)
+    )
 }
 
 /// Everything about a link: state, load, measured traffic both ways, evidence.
 pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
-    let Some(link) = view.snapshot.topology.links.get(index) else { return Vec::new() };
+    let Some(link) = view.snapshot.topology.links.get(index) else {
+        return Vec::new();
+    };
     let grade = match link.grade {
         LinkGrade::Certain => "certain",
         LinkGrade::Inferred => "~ inferred",
         LinkGrade::Ambiguous => "? ambiguous",
     };
-    let mut lines = vec![fact(view, "link", ends(link)), fact(view, "state", format!("{}, {}bit/s, {grade}", state(link), link.rate_bps))];
+    let mut lines = vec![
+        fact(view, "link", ends(link)),
+        fact(
+            view,
+            "state",
+            format!("{}, {}bit/s, {grade}", state(link), link.rate_bps),
+        ),
+    ];
     if let Some(load) = view.snapshot.loads.get(index) {
         if load.aapc_load > 0 {
-            let forced = format!("load {} / capacity {} = {}", load.aapc_load, load.capacity, format::count(load.phases as usize, "phase"));
-            let (mark, style) = if load.bottleneck { ("  ◀ bottleneck", view.palette.bad) } else { ("", view.palette.text) };
+            let forced = format!(
+                "load {} / capacity {} = {}",
+                load.aapc_load,
+                load.capacity,
+                format::count(load.phases as usize, "phase")
+            );
+            let (mark, style) = if load.bottleneck {
+                ("  ◀ bottleneck", view.palette.bad)
+            } else {
+                ("", view.palette.text)
+            };
             lines.push(styled(view, "all-to-all", forced + mark, style));
         }
         lines.push(traffic(view, &link.a, &link.b, load.a_to_b, link.rate_bps));
         lines.push(traffic(view, &link.b, &link.a, load.b_to_a, link.rate_bps));
     }
     if !link.members.is_empty() {
-        let members: Vec<String> = link.members.iter().map(|m| format!("{}–{}", m.a_port, m.b_port)).collect();
+        let members: Vec<String> = link
+            .members
+            .iter()
+            .map(|m| format!("{}–{}", m.a_port, m.b_port))
+            .collect();
         lines.push(fact(view, "aggregate", members.join("  ")));
     }
-    lines.extend(link.evidence.iter().enumerate().map(|(i, e)| fact(view, if i == 0 { "evidence" } else { "" }, e.to_string())));
+    lines.extend(
+        link.evidence
+            .iter()
+            .enumerate()
+            .map(|(i, e)| fact(view, if i == 0 { "evidence" } else { "" }, e.to_string())),
+    );
     lines
 }
 
-fn traffic(view: &PanelView<'_>, from: &str, to: &str, measured: Option<BitsPerSec>, rate: BitsPerSec) -> Line<'static> {
-    let mut line = Line::from(Span::styled(format!("{:<LABEL$}", "measured"), view.palette.dim));
+fn traffic(
+    view: &PanelView<'_>,
+    from: &str,
+    to: &str,
+    measured: Option<BitsPerSec>,
+    rate: BitsPerSec,
+) -> Line<'static> {
+    let mut line = Line::from(Span::styled(
+        format!("{:<LABEL$}", "measured"),
+        view.palette.dim,
+    ));
     line.extend(gauge(format::share(measured, rate), 17, view.palette).spans);
     let figure = measured.map_or_else(String::new, |m| format!("  {m}bit/s"));
-    line.extend([Span::raw(figure), Span::styled(format!("  {from} → {to}"), view.palette.dim)]);
+    line.extend([
+        Span::raw(figure),
+        Span::styled(format!("  {from} → {to}"), view.palette.dim),
+    ]);
     line
 }

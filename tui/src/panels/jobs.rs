@@ -26,7 +26,12 @@ impl Panel for JobsPanel {
         if wide {
             columns.extend([right("HOSTS", 5), left("MPI", 7), right("BLOCK", 5)]);
         }
-        columns.extend([left("WAY", 8), right("EPOCH", 5), right("SPEED", 10), right("BOUND", 5)]);
+        columns.extend([
+            left("WAY", 8),
+            right("EPOCH", 5),
+            right("SPEED", 10),
+            right("BOUND", 5),
+        ]);
         let mut jobs: Vec<&JobStatus> = view.snapshot.jobs.iter().collect();
         match view.sort {
             0 => {}
@@ -35,17 +40,43 @@ impl Panel for JobsPanel {
         }
         let mut rows: Vec<TableRow> = jobs.into_iter().map(|j| row(view, j, wide)).collect();
         if view.snapshot.jobs_more > 0 {
-            let more = Line::styled(format!("and {} more", view.snapshot.jobs_more), view.palette.dim);
-            rows.push(TableRow::new(RowKey::Job(String::new()), String::new(), vec![more]));
+            let more = Line::styled(
+                format!("and {} more", view.snapshot.jobs_more),
+                view.palette.dim,
+            );
+            rows.push(TableRow::new(
+                RowKey::Job(String::new()),
+                String::new(),
+                vec![more],
+            ));
         }
-        PanelTable { columns, rows, empty: "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …" }
+        PanelTable {
+            columns,
+            rows,
+            empty: "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …",
+        }
     }
 
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
-        let Some(job) = view.snapshot.jobs.iter().find(|j| *key == RowKey::Job(j.record.id.clone())) else { return Vec::new() };
+        let Some(job) = view
+            .snapshot
+            .jobs
+            .iter()
+            .find(|j| *key == RowKey::Job(j.record.id.clone()))
+        else {
+            return Vec::new();
+        };
         let r = &job.record;
-        let state = if job.running { "running".into() } else { format!("ended {} ago", format::age(view.clock.since(r.updated))) };
-        let mut lines = vec![detail::heading(view, &r.program, format!("{} of {}, {state}", r.mpi, r.user))];
+        let state = if job.running {
+            "running".into()
+        } else {
+            format!("ended {} ago", format::age(view.clock.since(r.updated)))
+        };
+        let mut lines = vec![detail::heading(
+            view,
+            &r.program,
+            format!("{} of {}, {state}", r.mpi, r.user),
+        )];
         if let Some(why) = &r.aside {
             lines.push(detail::styled(view, "▲ aside", why, view.palette.warn));
         }
@@ -54,11 +85,19 @@ impl Panel for JobsPanel {
             n => format!("{n}, since {}", format::clock(r.epoch_since, view.zone)),
         };
         lines.push(detail::fact(view, "epoch", epoch));
-        lines.push(detail::fact(view, "ranks", format!("{} on {}", r.ranks, format::count(r.hosts.len(), "host"))));
+        lines.push(detail::fact(
+            view,
+            "ranks",
+            format!("{} on {}", r.ranks, format::count(r.hosts.len(), "host")),
+        ));
         lines.push(detail::fact(
             view,
             "running",
-            format!("{}, since {}", format::span(r.updated.since(r.started)), format::clock(r.started, view.zone)),
+            format!(
+                "{}, since {}",
+                format::span(r.updated.since(r.started)),
+                format::clock(r.started, view.zone)
+            ),
         ));
         lines.extend(calls(view, &r.calls));
         lines.push(detail::fact(view, "hosts", r.hosts.join(" ")));
@@ -67,11 +106,19 @@ impl Panel for JobsPanel {
     }
 
     fn reserve(&self, height: u16) -> u16 {
-        if height >= 10 { height - (height / 3).clamp(3, 8) } else { 0 }
+        if height >= 10 {
+            height - (height / 3).clamp(3, 8)
+        } else {
+            0
+        }
     }
 
     fn below(&self, view: &PanelView<'_>, key: Option<&RowKey>, buffer: &mut Buffer, area: Rect) {
-        let job = view.snapshot.jobs.iter().find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
+        let job = view
+            .snapshot
+            .jobs
+            .iter()
+            .find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
         let history = job.map_or(&[][..], |j| &j.history);
         chart::draw(view, history, buffer, area);
     }
@@ -81,7 +128,11 @@ fn row(view: &PanelView<'_>, job: &JobStatus, wide: bool) -> TableRow {
     let p = view.palette;
     let r = &job.record;
     let main = main_call(r);
-    let (name, style) = if job.running { (r.program.clone(), p.strong) } else { (format!("{} (ended)", r.program), p.dim) };
+    let (name, style) = if job.running {
+        (r.program.clone(), p.strong)
+    } else {
+        (format!("{} (ended)", r.program), p.dim)
+    };
     let way = match (&r.aside, main) {
         (Some(_), _) => Line::styled("aside", p.warn),
         (None, Some(call)) => Line::raw(call.way.to_string()),
@@ -96,11 +147,32 @@ fn row(view: &PanelView<'_>, job: &JobStatus, wide: bool) -> TableRow {
         ]);
     }
     let last = job.history.last().filter(|_| job.running);
-    let epoch = if r.epoch == 0 { "–".into() } else { r.epoch.to_string() };
-    let speed = last.map_or_else(|| "–".into(), |l: &JobPoint| format::throughput(l.bytes_per_sec));
-    let share = last.and_then(|l| l.share).map_or_else(|| "–".into(), format::percent);
-    cells.extend([way, Line::raw(epoch), Line::styled(speed, p.strong), Line::raw(share)]);
-    let words = format!("{} {} {} {} {}", r.program, r.user, r.mpi, r.id, r.hosts.join(" "));
+    let epoch = if r.epoch == 0 {
+        "–".into()
+    } else {
+        r.epoch.to_string()
+    };
+    let speed = last.map_or_else(
+        || "–".into(),
+        |l: &JobPoint| format::throughput(l.bytes_per_sec),
+    );
+    let share = last
+        .and_then(|l| l.share)
+        .map_or_else(|| "–".into(), format::percent);
+    cells.extend([
+        way,
+        Line::raw(epoch),
+        Line::styled(speed, p.strong),
+        Line::raw(share),
+    ]);
+    let words = format!(
+        "{} {} {} {} {}",
+        r.program,
+        r.user,
+        r.mpi,
+        r.id,
+        r.hosts.join(" ")
+    );
     TableRow::new(RowKey::Job(r.id.clone()), words, cells)
 }
 
@@ -110,7 +182,10 @@ fn speed(job: &JobStatus) -> f64 {
 
 /// What the job spends most of its time in.
 fn main_call(record: &directory::job_record::JobRecord) -> Option<&CallTotal> {
-    record.calls.iter().max_by(|a, b| a.seconds.partial_cmp(&b.seconds).unwrap_or(Ordering::Equal))
+    record
+        .calls
+        .iter()
+        .max_by(|a, b| a.seconds.partial_cmp(&b.seconds).unwrap_or(Ordering::Equal))
 }
 
 /// Per collective, way and block size: how often, how long, how near to the bound.
@@ -118,12 +193,31 @@ fn calls(view: &PanelView<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
     if calls.is_empty() {
         return Vec::new();
     }
-    let title = format!("{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}", "COLLECTIVE", "WAY", "BLOCK", "CALLS", "MEAN", "BOUND");
+    let title = format!(
+        "{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}",
+        "COLLECTIVE", "WAY", "BLOCK", "CALLS", "MEAN", "BOUND"
+    );
     let mut lines = vec![Line::styled(title, view.palette.dim)];
     lines.extend(calls.iter().map(|c| {
-        let mean = if c.calls > 0 { format::seconds(c.seconds / c.calls as f64) } else { "–".into() };
-        let share = if c.bound_seconds > 0.0 && c.seconds > 0.0 { format::percent(c.bound_seconds / c.seconds) } else { "–".into() };
-        Line::raw(format!("{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}", c.collective, c.way, format::size(c.block), c.calls, mean, share))
+        let mean = if c.calls > 0 {
+            format::seconds(c.seconds / c.calls as f64)
+        } else {
+            "–".into()
+        };
+        let share = if c.bound_seconds > 0.0 && c.seconds > 0.0 {
+            format::percent(c.bound_seconds / c.seconds)
+        } else {
+            "–".into()
+        };
+        Line::raw(format!(
+            "{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}",
+            c.collective,
+            c.way,
+            format::size(c.block),
+            c.calls,
+            mean,
+            share
+        ))
     }));
     lines
 }

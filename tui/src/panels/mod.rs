@@ -48,18 +48,39 @@ pub(crate) trait Panel: Sync {
         0
     }
     /// Draws something about the selected line below the table.
-    fn below(&self, _view: &PanelView<'_>, _key: Option<&RowKey>, _buffer: &mut Buffer, _area: Rect) {}
+    fn below(
+        &self,
+        _view: &PanelView<'_>,
+        _key: Option<&RowKey>,
+        _buffer: &mut Buffer,
+        _area: Rect,
+    ) {
+    }
 }
 
 /// The panels in the order of their number keys.
-pub(crate) const PANELS: [&dyn Panel; 5] =
-    [&topology::TopologyPanel, &links::LinksPanel, &jobs::JobsPanel, &epochs::EpochsPanel, &events::EventsPanel];
+pub(crate) const PANELS: [&dyn Panel; 5] = [
+    &topology::TopologyPanel,
+    &links::LinksPanel,
+    &jobs::JobsPanel,
+    &epochs::EpochsPanel,
+    &events::EventsPanel,
+];
 
 /// A link's place in the topology; its ends and ports name it.
 pub(crate) fn find_link(view: &PanelView<'_>, key: &RowKey) -> Option<usize> {
-    view.snapshot.topology.links.iter().position(|l| link_key(l) == *key)
+    view.snapshot
+        .topology
+        .links
+        .iter()
+        .position(|l| link_key(l) == *key)
 }
 
 fn link_key(link: &Link) -> RowKey {
-    RowKey::Link { a: link.a.clone(), a_port: link.a_port.clone(), b: link.b.clone(), b_port: link.b_port.clone() }
+    RowKey::Link {
+        a: link.a.clone(),
+        a_port: link.a_port.clone(),
+        b: link.b.clone(),
+        b_port: link.b_port.clone(),
+    }
 }

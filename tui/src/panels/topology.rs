@@ -26,23 +26,56 @@ impl Panel for TopologyPanel {
 
     fn table(&self, view: &PanelView<'_>) -> PanelTable {
         let bar = if view.width >= 76 { 12 } else { 10 };
-        let columns = vec![left("NODE", 0), left("PORTS", 13), right("RATE", 5), left("STP", 8), left("↓ LOAD", bar), left("↑ LOAD", bar)];
+        let columns = vec![
+            left("NODE", 0),
+            left("PORTS", 13),
+            right("RATE", 5),
+            left("STP", 8),
+            left("↓ LOAD", bar),
+            left("↑ LOAD", bar),
+        ];
         let topology = &view.snapshot.topology;
-        let hosts: HashSet<&str> = topology.nodes.iter().filter(|n| n.kind == NodeKind::Host).map(|n| n.name.as_str()).collect();
-        let to_host: Vec<bool> = topology.links.iter().map(|l| hosts.contains(l.b.as_str())).collect();
+        let hosts: HashSet<&str> = topology
+            .nodes
+            .iter()
+            .filter(|n| n.kind == NodeKind::Host)
+            .map(|n| n.name.as_str())
+            .collect();
+        let to_host: Vec<bool> = topology
+            .links
+            .iter()
+            .map(|l| hosts.contains(l.b.as_str()))
+            .collect();
         // Hosts before switches, so that what hangs on a switch stays beside it.
-        let branches = walk(topology, &|a, b| to_host[b].cmp(&to_host[a]).then_with(|| order(view, a, b)));
+        let branches = walk(topology, &|a, b| {
+            to_host[b].cmp(&to_host[a]).then_with(|| order(view, a, b))
+        });
         let rows = branches.iter().map(|b| row(view, b, bar.into())).collect();
-        PanelTable { columns, rows, empty: "no topology yet" }
+        PanelTable {
+            columns,
+            rows,
+            empty: "no topology yet",
+        }
     }
 
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
         match key {
             RowKey::Node(name) => node(view, name),
             RowKey::Link { a, b, .. } => {
-                let mut lines = vec![detail::heading(view, &format!("{a}-{b}"), "link outside the tree")];
-                lines.extend(detail::alarms(view, &[&format!("{a}-{b}"), &format!("{b}-{a}")]));
-                lines.extend(find_link(view, key).map(|i| detail::link(view, i)).unwrap_or_default());
+                let mut lines = vec![detail::heading(
+                    view,
+                    &format!("{a}-{b}"),
+                    "link outside the tree",
+                )];
+                lines.extend(detail::alarms(
+                    view,
+                    &[&format!("{a}-{b}"), &format!("{b}-{a}")],
+                ));
+                lines.extend(
+                    find_link(view, key)
+                        .map(|i| detail::link(view, i))
+                        .unwrap_or_default(),
+                );
                 lines
             }
             _ => Vec::new(),
@@ -53,7 +86,9 @@ impl Panel for TopologyPanel {
 fn order(view: &PanelView<'_>, a: usize, b: usize) -> Ordering {
     let links = &view.snapshot.topology.links;
     let (x, y) = (&links[a], &links[b]);
-    let name = natural(&x.a, &y.a).then_with(|| natural(&x.b, &y.b)).then(x.a_port.cmp(&y.a_port));
+    let name = natural(&x.a, &y.a)
+        .then_with(|| natural(&x.b, &y.b))
+        .then(x.a_port.cmp(&y.a_port));
     let by = match view.sort {
         1 => busy(view, b).total_cmp(&busy(view, a)),
         2 => natural(&x.a_port, &y.a_port),
@@ -64,7 +99,12 @@ fn order(view: &PanelView<'_>, a: usize, b: usize) -> Ordering {
 
 /// The larger share of a link's two directions.
 fn busy(view: &PanelView<'_>, link: usize) -> f64 {
-    let (Some(load), Some(l)) = (view.snapshot.loads.get(link), view.snapshot.topology.links.get(link)) else { return 0.0 };
+    let (Some(load), Some(l)) = (
+        view.snapshot.loads.get(link),
+        view.snapshot.topology.links.get(link),
+    ) else {
+        return 0.0;
+    };
     let share = |m| format::share(m, l.rate_bps).unwrap_or(0.0);
     share(load.a_to_b).max(share(load.b_to_a))
 }
@@ -73,16 +113,25 @@ fn busy(view: &PanelView<'_>, link: usize) -> f64 {
 fn natural(a: &str, b: &str) -> Ordering {
     let cut = |s: &str| s.len() - s.chars().rev().take_while(char::is_ascii_digit).count();
     let ((ai, bi), number) = ((cut(a), cut(b)), |s: &str| s.parse::<u64>().ok());
-    a[..ai].cmp(&b[..bi]).then_with(|| number(&a[ai..]).cmp(&number(&b[bi..]))).then_with(|| a.cmp(b))
+    a[..ai]
+        .cmp(&b[..bi])
+        .then_with(|| number(&a[ai..]).cmp(&number(&b[bi..])))
+        .then_with(|| a.cmp(b))
 }
 
 fn row(view: &PanelView<'_>, branch: &TreeBranch<'_>, bar: usize) -> TableRow {
     let p = view.palette;
-    let link = branch.link.and_then(|i| view.snapshot.topology.links.get(i));
+    let link = branch
+        .link
+        .and_then(|i| view.snapshot.topology.links.get(i));
     let mut cells = vec![name(view, branch)];
     if let Some(link) = link {
         let (own, other) = ports(link, branch.parent.unwrap_or_default());
-        let ports = if other.is_empty() { own.to_owned() } else { format!("{own}–{other}") };
+        let ports = if other.is_empty() {
+            own.to_owned()
+        } else {
+            format!("{own}–{other}")
+        };
         let style = match link.state {
             LinkState::Forwarding => p.good,
             LinkState::Blocked => p.bad,
@@ -90,12 +139,23 @@ fn row(view: &PanelView<'_>, branch: &TreeBranch<'_>, bar: usize) -> TableRow {
         };
         let state = match stale(view, branch) {
             true => vec![Span::styled("× stale", p.bad)],
-            false => vec![Span::styled(detail::state(link), style), Span::styled(detail::doubt(link.grade), p.warn)],
+            false => vec![
+                Span::styled(detail::state(link), style),
+                Span::styled(detail::doubt(link.grade), p.warn),
+            ],
         };
-        cells.extend([Line::styled(ports, p.dim), Line::raw(link.rate_bps.to_string()), Line::from(state)]);
+        cells.extend([
+            Line::styled(ports, p.dim),
+            Line::raw(link.rate_bps.to_string()),
+            Line::from(state),
+        ]);
         let load = branch.link.and_then(|i| view.snapshot.loads.get(i));
         let (down, up) = load.map_or((None, None), |l| {
-            if link.a == branch.parent.unwrap_or_default() { (l.a_to_b, l.b_to_a) } else { (l.b_to_a, l.a_to_b) }
+            if link.a == branch.parent.unwrap_or_default() {
+                (l.a_to_b, l.b_to_a)
+            } else {
+                (l.b_to_a, l.a_to_b)
+            }
         });
         cells.extend([down, up].map(|m| gauge(format::share(m, link.rate_bps), bar, p)));
     } else {
@@ -107,12 +167,23 @@ fn row(view: &PanelView<'_>, branch: &TreeBranch<'_>, bar: usize) -> TableRow {
         };
         cells.extend([Line::default(), Line::default(), word]);
     }
-    let words = cells.iter().take(4).map(Line::to_string).collect::<Vec<_>>().join(" ");
+    let words = cells
+        .iter()
+        .take(4)
+        .map(Line::to_string)
+        .collect::<Vec<_>>()
+        .join(" ");
     let key = match link.filter(|_| branch.outside) {
         Some(link) => link_key(link),
         None => RowKey::Node(branch.name.to_owned()),
     };
-    TableRow { hang: RowIndent { depth: branch.depth, dotted: branch.outside }, ..TableRow::new(key, words, cells) }
+    TableRow {
+        hang: RowIndent {
+            depth: branch.depth,
+            dotted: branch.outside,
+        },
+        ..TableRow::new(key, words, cells)
+    }
 }
 
 fn name(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Line<'static> {
@@ -140,12 +211,17 @@ fn name(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Line<'static> {
 
 /// Whether the node of this line stopped answering.
 fn stale(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> bool {
-    !branch.outside && (branch.node.is_some_and(|n| n.stale) || trouble(view, branch.name).is_some())
+    !branch.outside
+        && (branch.node.is_some_and(|n| n.stale) || trouble(view, branch.name).is_some())
 }
 
 /// Why a switch is stale.
 fn trouble<'a>(view: &PanelView<'a>, name: &str) -> Option<&'a str> {
-    view.snapshot.switches.iter().find(|s| s.name == name).and_then(|s| s.problem.as_deref())
+    view.snapshot
+        .switches
+        .iter()
+        .find(|s| s.name == name)
+        .and_then(|s| s.problem.as_deref())
 }
 
 fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
@@ -160,22 +236,48 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
         Some(NodeKind::Unmanaged) => "bridge without management",
         None => "known by name only",
     };
-    let cluster = topology.clusters.iter().find(|c| c.hosts.iter().any(|h| h == name));
-    let what = cluster.map_or_else(|| what.to_owned(), |c| format!("{what} of cluster {}", c.name));
+    let cluster = topology
+        .clusters
+        .iter()
+        .find(|c| c.hosts.iter().any(|h| h == name));
+    let what = cluster.map_or_else(
+        || what.to_owned(),
+        |c| format!("{what} of cluster {}", c.name),
+    );
     let mut lines = vec![detail::heading(view, name, what)];
     lines.extend(detail::alarms(view, &[name]));
     if let Some(problem) = trouble(view, name) {
         lines.push(detail::styled(view, "× stale", problem, view.palette.bad));
     }
     if let Some(switch) = view.snapshot.switches.iter().find(|s| s.name == name) {
-        let seen = switch.seen.map_or_else(|| "never".into(), |at| format!("{} ago", format::age(view.clock.since(at))));
-        lines.push(detail::fact(view, "answered", format!("{seen}, at {}", switch.address)));
+        let seen = switch.seen.map_or_else(
+            || "never".into(),
+            |at| format!("{} ago", format::age(view.clock.since(at))),
+        );
+        lines.push(detail::fact(
+            view,
+            "answered",
+            format!("{seen}, at {}", switch.address),
+        ));
         if let Some(changes) = switch.top_changes {
-            lines.push(detail::fact(view, "STP", format::count(changes as usize, "topology change")));
+            lines.push(detail::fact(
+                view,
+                "STP",
+                format::count(changes as usize, "topology change"),
+            ));
         }
-        let hosts =
-            topology.links.iter().filter(|l| l.a == name && topology.nodes.iter().any(|n| n.name == l.b && n.kind == NodeKind::Host));
-        lines.push(detail::fact(view, "carries", format::count(hosts.count(), "host")));
+        let hosts = topology.links.iter().filter(|l| {
+            l.a == name
+                && topology
+                    .nodes
+                    .iter()
+                    .any(|n| n.name == l.b && n.kind == NodeKind::Host)
+        });
+        lines.push(detail::fact(
+            view,
+            "carries",
+            format::count(hosts.count(), "host"),
+        ));
     }
     if let Some(agent) = view.snapshot.agents.iter().find(|a| a.host == name) {
         lines.extend(agent_lines(view, agent));
@@ -184,30 +286,61 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
         lines.push(detail::fact(view, "chassis", chassis.to_string()));
     }
     let reasons = cluster.into_iter().flat_map(|c| &c.reasons).enumerate();
-    lines.extend(reasons.map(|(i, r)| detail::fact(view, if i == 0 { "cluster" } else { "" }, r.to_string())));
+    lines.extend(
+        reasons
+            .map(|(i, r)| detail::fact(view, if i == 0 { "cluster" } else { "" }, r.to_string())),
+    );
     let branches = walk(topology, &|a, b| a.cmp(&b));
-    let uplink = branches.iter().find(|b| b.name == name && !b.outside).and_then(|b| b.link);
+    let uplink = branches
+        .iter()
+        .find(|b| b.name == name && !b.outside)
+        .and_then(|b| b.link);
     lines.extend(uplink.map(|i| detail::link(view, i)).unwrap_or_default());
     lines
 }
 
 /// How a host's agent does, and the ways it knows to others: two lines.
 fn agent_lines(view: &PanelView<'_>, agent: &AgentStatus) -> Vec<Line<'static>> {
-    let age = agent.seen.map_or_else(|| "never".to_owned(), |at| format!("{} ago", format::age(view.clock.since(at))));
+    let age = agent.seen.map_or_else(
+        || "never".to_owned(),
+        |at| format!("{} ago", format::age(view.clock.since(at))),
+    );
     let rate = |r: Option<BitsPerSec>| r.map_or_else(|| "–".to_owned(), |r| format!("{r}bit/s"));
     let mut lines = vec![match &agent.problem {
-        Some(problem) => detail::styled(view, "agent", format!("silent, last reported {age}: {problem}"), view.palette.warn),
-        None => detail::fact(view, "agent", format!("{age}; card in {}, out {}", rate(agent.inward), rate(agent.outward))),
+        Some(problem) => detail::styled(
+            view,
+            "agent",
+            format!("silent, last reported {age}: {problem}"),
+            view.palette.warn,
+        ),
+        None => detail::fact(
+            view,
+            "agent",
+            format!(
+                "{age}; card in {}, out {}",
+                rate(agent.inward),
+                rate(agent.outward)
+            ),
+        ),
     }];
     let ways: Vec<String> = agent.ways.iter().take(WAYS).map(way).collect();
     let more = agent.ways.len().saturating_sub(WAYS);
-    let more = if more > 0 { format!(", {more} more") } else { String::new() };
-    lines.extend((!ways.is_empty()).then(|| detail::fact(view, "ways to", ways.join(", ") + &more)));
+    let more = if more > 0 {
+        format!(", {more} more")
+    } else {
+        String::new()
+    };
+    lines
+        .extend((!ways.is_empty()).then(|| detail::fact(view, "ways to", ways.join(", ") + &more)));
     lines
 }
 
 fn way(way: &PathStatus) -> String {
-    let over = if way.hops > 0 { format!(" over {}", format::count(way.hops as usize, "router")) } else { String::new() };
+    let over = if way.hops > 0 {
+        format!(" over {}", format::count(way.hops as usize, "router"))
+    } else {
+        String::new()
+    };
     match way.min_us {
         Some(us) => format!("{} {}.{:02} ms{over}", way.to, us / 1000, us % 1000 / 10),
         None if way.reached => format!("{}{over}", way.to),

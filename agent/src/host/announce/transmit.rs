@@ -8,8 +8,8 @@ use inventory::observation::{NeighbourId, SystemCapabilities};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Announcements in quick succession by a card that came up, and the time between them: its neighbour may be as new
-/// (IEEE 802.1AB-2016, 9.2.5.19, txFast).
+/// Announcements in quick succession by a card that came up, and the time between them: its
+/// neighbour may be as new (IEEE 802.1AB-2016, 9.2.5.19, txFast).
 const QUICK: u32 = 3;
 const QUICK_EVERY: Duration = Duration::from_secs(1);
 
@@ -19,12 +19,14 @@ const HOLD: u32 = 3;
 #[derive(Debug)]
 pub(super) struct TransmitState {
     said: LldpAnnouncement,
-    /// The same on all cards and for all time: the address of the card with the lowest number at the beginning.
+    /// The same on all cards and for all time: the address of the card with the lowest number at
+    /// the beginning.
     chassis: Option<Mac>,
     ports: BTreeMap<u32, TransmitPort>,
     /// Cards by which another program announces, and when it was last seen.
     others: BTreeMap<u32, Duration>,
-    /// The last watch found no other program: one that announces by some cards may begin on a new one at any moment.
+    /// The last watch found no other program: one that announces by some cards may begin on a new
+    /// one at any moment.
     alone: bool,
     /// Said to be sent.
     words: Vec<OutgoingFrame>,
@@ -50,7 +52,14 @@ pub(super) struct OutgoingFrame {
 
 impl TransmitState {
     pub(super) fn new(said: LldpAnnouncement) -> TransmitState {
-        TransmitState { said, chassis: None, ports: BTreeMap::new(), others: BTreeMap::new(), alone: false, words: Vec::new() }
+        TransmitState {
+            said,
+            chassis: None,
+            ports: BTreeMap::new(),
+            others: BTreeMap::new(),
+            alone: false,
+            words: Vec::new(),
+        }
     }
 
     /// Words to send since the last call.
@@ -58,26 +67,56 @@ impl TransmitState {
         std::mem::take(&mut self.words)
     }
 
-    /// Farewell by cards that are gone or have become others, announcements by those where they are due. Says whether a card
-    /// came up.
+    /// Farewell by cards that are gone or have become others, announcements by those where they are
+    /// due. Says whether a card came up.
     pub(super) fn update_cards(&mut self, cards: &[NetworkCard], now: Duration) -> bool {
-        self.chassis = self.chassis.or_else(|| cards.iter().min_by_key(|card| card.index).map(|card| card.mac));
-        let gone: Vec<u32> = self.ports.values().filter(|port| !cards.contains(&port.card)).map(|port| port.card.index).collect();
+        self.chassis = self.chassis.or_else(|| {
+            cards
+                .iter()
+                .min_by_key(|card| card.index)
+                .map(|card| card.mac)
+        });
+        let gone: Vec<u32> = self
+            .ports
+            .values()
+            .filter(|port| !cards.contains(&port.card))
+            .map(|port| port.card.index)
+            .collect();
         for index in gone {
             self.farewell(index);
             self.ports.remove(&index);
         }
-        let up: Vec<&NetworkCard> = cards.iter().filter(|card| card.up && !self.ports.contains_key(&card.index)).collect();
-        let due = if self.alone { now } else { now + self.said.listen };
+        let up: Vec<&NetworkCard> = cards
+            .iter()
+            .filter(|card| card.up && !self.ports.contains_key(&card.index))
+            .collect();
+        let due = if self.alone {
+            now
+        } else {
+            now + self.said.listen
+        };
         for card in &up {
-            self.ports.insert(card.index, TransmitPort { card: (*card).clone(), due, quick: QUICK, told: false });
+            self.ports.insert(
+                card.index,
+                TransmitPort {
+                    card: (*card).clone(),
+                    due,
+                    quick: QUICK,
+                    told: false,
+                },
+            );
         }
         self.announce(now);
         !up.is_empty()
     }
 
     fn announce(&mut self, now: Duration) {
-        let due: Vec<u32> = self.ports.iter().filter(|(_, port)| port.due <= now).map(|(index, _)| *index).collect();
+        let due: Vec<u32> = self
+            .ports
+            .iter()
+            .filter(|(_, port)| port.due <= now)
+            .map(|(index, _)| *index)
+            .collect();
         for index in due {
             let speaks = !self.others.contains_key(&index);
             if speaks {
@@ -86,27 +125,55 @@ impl TransmitState {
             let port = self.ports.get_mut(&index).expect("it is due");
             port.told |= speaks;
             port.quick = port.quick.saturating_sub(1);
-            port.due = now + if port.quick > 0 { QUICK_EVERY.min(self.said.every) } else { self.said.every };
+            port.due = now
+                + if port.quick > 0 {
+                    QUICK_EVERY.min(self.said.every)
+                } else {
+                    self.said.every
+                };
         }
     }
 
-    /// Another program sent this by a card. Where it speaks for the host, it has the word: a guest of the host, whose frames may
-    /// leave by the same card, has an address of its own.
-    pub(super) fn hear_other_program(&mut self, index: u32, source: Mac, unit: &Lldpdu, now: Duration) {
-        let Some(port) = self.ports.get(&index).filter(|port| same_but_local(source, port.card.mac)) else { return };
+    /// Another program sent this by a card. Where it speaks for the host, it has the word: a guest
+    /// of the host, whose frames may leave by the same card, has an address of its own.
+    pub(super) fn hear_other_program(
+        &mut self,
+        index: u32,
+        source: Mac,
+        unit: &Lldpdu,
+        now: Duration,
+    ) {
+        let Some(port) = self
+            .ports
+            .get(&index)
+            .filter(|port| same_but_local(source, port.card.mac))
+        else {
+            return;
+        };
         let name = &port.card.name;
         if unit.ttl == 0 {
             if self.others.remove(&index).is_some() {
-                tracing::info!("card {name}: the other program ends its LLDP; heddle announces this host");
+                tracing::info!(
+                    "card {name}: the other program ends its LLDP; heddle announces this host"
+                );
                 self.again(index, now);
             }
         } else if self.others.contains_key(&index) {
             self.others.insert(index, now);
         } else {
-            let as_whom = if unit.name.is_empty() { "without a name" } else { &unit.name };
-            tracing::info!("card {name}: another program announces this host by LLDP ({as_whom}); heddle stands aside there");
-            // A neighbour keeps one row for each chassis and port: under our names it is the other's from now on.
-            if self.chassis.map(NeighbourId::Mac).as_ref() == Some(&unit.chassis) && NeighbourId::Text(port.card.name.clone()) == unit.port
+            let as_whom = if unit.name.is_empty() {
+                "without a name"
+            } else {
+                &unit.name
+            };
+            tracing::info!(
+                "card {name}: another program announces this host by LLDP ({as_whom}); heddle \
+                 stands aside there"
+            );
+            // A neighbour keeps one row for each chassis and port: under our names it is the
+            // other's from now on.
+            if self.chassis.map(NeighbourId::Mac).as_ref() == Some(&unit.chassis)
+                && NeighbourId::Text(port.card.name.clone()) == unit.port
             {
                 self.ports.entry(index).and_modify(|port| port.told = false);
             }
@@ -118,11 +185,20 @@ impl TransmitState {
 
     /// Whoever was not seen since then is believed to be gone.
     pub(super) fn forget_unheard_since(&mut self, since: Duration, now: Duration) {
-        let silent: Vec<u32> = self.others.iter().filter(|(_, last)| **last < since).map(|(index, _)| *index).collect();
+        let silent: Vec<u32> = self
+            .others
+            .iter()
+            .filter(|(_, last)| **last < since)
+            .map(|(index, _)| *index)
+            .collect();
         for index in silent {
             self.others.remove(&index);
             if let Some(port) = self.ports.get(&index) {
-                tracing::info!("card {}: no other program announces by LLDP any more; heddle announces this host", port.card.name);
+                tracing::info!(
+                    "card {}: no other program announces by LLDP any more; heddle announces this \
+                     host",
+                    port.card.name
+                );
             }
             self.again(index, now);
         }
@@ -136,13 +212,19 @@ impl TransmitState {
     }
 
     fn farewell(&mut self, index: u32) {
-        if self.ports.get_mut(&index).is_some_and(|port| std::mem::take(&mut port.told)) {
+        if self
+            .ports
+            .get_mut(&index)
+            .is_some_and(|port| std::mem::take(&mut port.told))
+        {
             self.say(index, |unit| unit.farewell());
         }
     }
 
     fn say(&mut self, index: u32, what: impl Fn(Lldpdu) -> Lldpdu) {
-        let (Some(port), Some(chassis)) = (self.ports.get(&index), self.chassis) else { return };
+        let (Some(port), Some(chassis)) = (self.ports.get(&index), self.chassis) else {
+            return;
+        };
         let unit = Lldpdu {
             chassis: NeighbourId::Mac(chassis),
             port: NeighbourId::Text(port.card.name.clone()),
@@ -153,7 +235,10 @@ impl TransmitState {
             capabilities: Some(SystemCapabilities::default()),
             management: Vec::new(),
         };
-        let frame = NeighbourFrame { source: port.card.mac, message: NeighbourPdu::Lldp(what(unit)) };
+        let frame = NeighbourFrame {
+            source: port.card.mac,
+            message: NeighbourPdu::Lldp(what(unit)),
+        };
         self.words.push(OutgoingFrame { card: index, frame });
     }
 }
@@ -171,7 +256,12 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn card(index: u32, name: &str, up: bool) -> NetworkCard {
-        NetworkCard { index, name: name.into(), mac: Mac([0, 0, 0, 0, 1, index as u8]), up }
+        NetworkCard {
+            index,
+            name: name.into(),
+            mac: Mac([0, 0, 0, 0, 1, index as u8]),
+            up,
+        }
     }
 
     fn turns() -> TransmitState {
@@ -179,13 +269,22 @@ mod tests {
     }
 
     fn listening(listen: Duration) -> TransmitState {
-        TransmitState::new(LldpAnnouncement { host: "n3".into(), description: String::new(), every: 30 * SECOND, listen })
+        TransmitState::new(LldpAnnouncement {
+            host: "n3".into(),
+            description: String::new(),
+            every: 30 * SECOND,
+            listen,
+        })
     }
 
     /// Card, port and time to live of what was said.
     fn said(turns: &mut TransmitState) -> Vec<(u32, String, u16)> {
         let of = |word: OutgoingFrame| match word.frame.message {
-            NeighbourPdu::Lldp(Lldpdu { port: NeighbourId::Text(port), ttl, .. }) => (word.card, port, ttl),
+            NeighbourPdu::Lldp(Lldpdu {
+                port: NeighbourId::Text(port),
+                ttl,
+                ..
+            }) => (word.card, port, ttl),
             other => panic!("{other:?}"),
         };
         turns.take_frames().into_iter().map(of).collect()
@@ -213,7 +312,17 @@ mod tests {
             assert_eq!(turns.update_cards(&cards, n * SECOND), n == 0, "up once");
             times.extend(said(&mut turns).iter().map(|word| (n, word.0, word.2)));
         }
-        assert_eq!(times, [(0, 2, 90), (1, 2, 90), (2, 2, 90), (32, 2, 90), (62, 2, 90), (92, 2, 90)]);
+        assert_eq!(
+            times,
+            [
+                (0, 2, 90),
+                (1, 2, 90),
+                (2, 2, 90),
+                (32, 2, 90),
+                (62, 2, 90),
+                (92, 2, 90)
+            ]
+        );
         let up = [card(2, "eth0", true), card(3, "eth1", true)];
         assert!(turns.update_cards(&up, 100 * SECOND));
         assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
@@ -225,7 +334,10 @@ mod tests {
         turns.update_cards(&[card(2, "eth0", true)], SECOND);
         turns.take_frames();
         turns.update_cards(&[card(2, "data0", true)], 2 * SECOND);
-        assert_eq!(said(&mut turns), [(2, "eth0".into(), 0), (2, "data0".into(), 90)]);
+        assert_eq!(
+            said(&mut turns),
+            [(2, "eth0".into(), 0), (2, "data0".into(), 90)]
+        );
         turns.update_cards(&[], 3 * SECOND);
         assert_eq!(said(&mut turns), [(2, "data0".into(), 0)]);
     }
@@ -240,7 +352,10 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let words = turns.take_frames();
-        assert_eq!(words.iter().map(chassis).collect::<Vec<_>>(), vec![NeighbourId::Mac(Mac([0, 0, 0, 0, 1, 2])); 2]);
+        assert_eq!(
+            words.iter().map(chassis).collect::<Vec<_>>(),
+            vec![NeighbourId::Mac(Mac([0, 0, 0, 0, 1, 2])); 2]
+        );
         assert_eq!(words[0].frame.source, Mac([0, 0, 0, 0, 1, 3]));
     }
 
@@ -251,12 +366,20 @@ mod tests {
         turns.update_cards(&cards, SECOND);
         turns.take_frames();
         turns.hear_other_program(2, Mac([2, 0, 0, 0, 1, 2]), &other(120), 2 * SECOND);
-        assert_eq!(said(&mut turns), [(2, "eth0".into(), 0)], "takes its own word back");
+        assert_eq!(
+            said(&mut turns),
+            [(2, "eth0".into(), 0)],
+            "takes its own word back"
+        );
         turns.hear_other_program(2, cards[0].mac, &other(120), 32 * SECOND);
         turns.update_cards(&cards, 40 * SECOND);
         assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
         turns.update_cards(&[], 41 * SECOND);
-        assert_eq!(said(&mut turns), [(3, "eth1".into(), 0)], "no farewell in another's place");
+        assert_eq!(
+            said(&mut turns),
+            [(3, "eth1".into(), 0)],
+            "no farewell in another's place"
+        );
     }
 
     #[test]
@@ -270,7 +393,11 @@ mod tests {
             turns.update_cards(&cards, n * SECOND);
             times.extend(said(&mut turns).iter().map(|word| (n, word.0, word.2)));
         }
-        assert_eq!(times, [(32, 3, 90), (33, 3, 90), (34, 3, 90)], "and no farewell by eth0, where nothing was said");
+        assert_eq!(
+            times,
+            [(32, 3, 90), (33, 3, 90), (34, 3, 90)],
+            "and no farewell by eth0, where nothing was said"
+        );
         turns.update_cards(&[], 36 * SECOND);
         assert_eq!(said(&mut turns), [(3, "eth1".into(), 0)]);
     }
@@ -280,19 +407,31 @@ mod tests {
         let mut turns = listening(32 * SECOND);
         turns.update_cards(&[card(2, "eth0", true)], Duration::ZERO);
         turns.update_cards(&[], SECOND);
-        assert_eq!(said(&mut turns), [], "the row in the switch may be another's");
+        assert_eq!(
+            said(&mut turns),
+            [],
+            "the row in the switch may be another's"
+        );
     }
 
     #[test]
     fn a_card_that_comes_later_is_listened_on_unless_a_watch_found_nobody() {
-        let cards = [card(2, "eth0", true), card(3, "eth1", true), card(4, "eth2", true)];
+        let cards = [
+            card(2, "eth0", true),
+            card(3, "eth1", true),
+            card(4, "eth2", true),
+        ];
         let mut turns = listening(32 * SECOND);
         turns.update_cards(&cards[..1], Duration::ZERO);
         turns.hear_other_program(2, cards[0].mac, &other(120), 20 * SECOND);
         turns.forget_unheard_since(Duration::ZERO, 65 * SECOND);
         turns.update_cards(&cards[..2], 100 * SECOND);
         turns.update_cards(&cards[..2], 131 * SECOND);
-        assert_eq!(said(&mut turns), [], "the program that speaks by eth0 may speak by eth1, too");
+        assert_eq!(
+            said(&mut turns),
+            [],
+            "the program that speaks by eth0 may speak by eth1, too"
+        );
         turns.update_cards(&cards[..2], 132 * SECOND);
         assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
 
@@ -300,7 +439,10 @@ mod tests {
         turns.update_cards(&cards[..2], 165 * SECOND);
         turns.take_frames();
         turns.update_cards(&cards, 166 * SECOND);
-        assert!(said(&mut turns).contains(&(4, "eth2".into(), 90)), "nobody was heard in the last watch");
+        assert!(
+            said(&mut turns).contains(&(4, "eth2".into(), 90)),
+            "nobody was heard in the last watch"
+        );
     }
 
     #[test]
@@ -309,7 +451,10 @@ mod tests {
         let cards = [card(2, "eth0", true)];
         turns.update_cards(&cards, SECOND);
         turns.take_frames();
-        let same = Lldpdu { chassis: NeighbourId::Mac(cards[0].mac), ..other(120) };
+        let same = Lldpdu {
+            chassis: NeighbourId::Mac(cards[0].mac),
+            ..other(120)
+        };
         turns.hear_other_program(2, cards[0].mac, &same, 2 * SECOND);
         turns.update_cards(&[], 3 * SECOND);
         assert_eq!(said(&mut turns), []);

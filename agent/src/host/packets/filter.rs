@@ -1,4 +1,5 @@
-//! Programs of classic BPF that a socket runs on a frame before it takes it (the kernel's Documentation/networking/filter.rst).
+//! Programs of classic BPF that a socket runs on a frame before it takes it (the kernel's
+//! Documentation/networking/filter.rst).
 use inventory::Mac;
 
 /// One instruction.
@@ -24,7 +25,10 @@ const DIRECTION: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 /// Lets frames to these addresses through.
 pub(crate) fn to_groups(groups: &[Mac]) -> Vec<BpfInstruction> {
     let clause = |Mac([a, b, c, d, e, f]): &Mac| {
-        let (first, last) = (u32::from_be_bytes([*a, *b, *c, *d]), u16::from_be_bytes([*e, *f]));
+        let (first, last) = (
+            u32::from_be_bytes([*a, *b, *c, *d]),
+            u16::from_be_bytes([*e, *f]),
+        );
         all_of(&[FilterTest::Double(0, first), FilterTest::Word(4, last)])
     };
     any_of(groups.iter().map(clause))
@@ -32,7 +36,13 @@ pub(crate) fn to_groups(groups: &[Mac]) -> Vec<BpfInstruction> {
 
 /// Lets frames through that leave the host and have this EtherType.
 pub(crate) fn leaving(ethertype: u16) -> Vec<BpfInstruction> {
-    any_of([all_of(&[FilterTest::Octet(DIRECTION, libc::PACKET_OUTGOING), FilterTest::Word(12, ethertype)])].into_iter())
+    any_of(
+        [all_of(&[
+            FilterTest::Octet(DIRECTION, libc::PACKET_OUTGOING),
+            FilterTest::Word(12, ethertype),
+        ])]
+        .into_iter(),
+    )
 }
 
 fn any_of(clauses: impl Iterator<Item = Vec<BpfInstruction>>) -> Vec<BpfInstruction> {
@@ -49,13 +59,24 @@ fn all_of(tests: &[FilterTest]) -> Vec<BpfInstruction> {
         };
         // Behind the tests that follow, of two instructions each, and the return.
         let past = 2 * (tests.len() - 1 - n) as u8 + 1;
-        [instruction(LOAD | size as u16, at), BpfInstruction { jf: past, ..instruction(UNLESS_EQUAL, value) }]
+        [
+            instruction(LOAD | size as u16, at),
+            BpfInstruction {
+                jf: past,
+                ..instruction(UNLESS_EQUAL, value)
+            },
+        ]
     });
     steps.chain([instruction(RETURN, WHOLE)]).collect()
 }
 
 const fn instruction(code: u16, k: u32) -> BpfInstruction {
-    BpfInstruction { code, jt: 0, jf: 0, k }
+    BpfInstruction {
+        code,
+        jt: 0,
+        jf: 0,
+        k,
+    }
 }
 
 #[cfg(test)]
@@ -64,14 +85,24 @@ mod tests {
     use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socketpair};
     use std::os::fd::AsRawFd;
 
-    const GROUPS: [Mac; 2] = [Mac([1, 0x80, 0xc2, 0, 0, 0x0e]), Mac([1, 0, 0x0c, 0xcc, 0xcc, 0xcc])];
+    const GROUPS: [Mac; 2] = [
+        Mac([1, 0x80, 0xc2, 0, 0, 0x0e]),
+        Mac([1, 0, 0x0c, 0xcc, 0xcc, 0xcc]),
+    ];
 
     /// Whether the kernel lets a frame through: its filters work on sockets of any family.
     fn passes(program: &[BpfInstruction], frame: &[u8]) -> bool {
-        let (here, there) = socketpair(AddressFamily::Unix, SockType::Datagram, None, SockFlag::SOCK_NONBLOCK).unwrap();
+        let (here, there) = socketpair(
+            AddressFamily::Unix,
+            SockType::Datagram,
+            None,
+            SockFlag::SOCK_NONBLOCK,
+        )
+        .unwrap();
         super::super::attach(&there, program).unwrap();
         let _ = send(here.as_raw_fd(), frame, MsgFlags::empty());
-        recv(there.as_raw_fd(), &mut [0; 2048], MsgFlags::empty()).is_ok_and(|length| length == frame.len())
+        recv(there.as_raw_fd(), &mut [0; 2048], MsgFlags::empty())
+            .is_ok_and(|length| length == frame.len())
     }
 
     #[test]
@@ -93,7 +124,11 @@ mod tests {
 
     #[test]
     fn what_comes_in_does_not_leave() {
-        let lldp = [&[1, 0x80, 0xc2, 0, 0, 0x0e, 2, 0, 0, 0, 0, 7, 0x88, 0xcc][..], &[0; 46]].concat();
+        let lldp = [
+            &[1, 0x80, 0xc2, 0, 0, 0x0e, 2, 0, 0, 0, 0, 7, 0x88, 0xcc][..],
+            &[0; 46],
+        ]
+        .concat();
         assert!(!passes(&leaving(0x88cc), &lldp));
     }
 }

@@ -1,7 +1,8 @@
 //! ICMP as far as probes need it (RFC 792, RFC 4443), without I/O.
 //!
-//! An echo is known again by identifier and sequence number, a UDP probe by its two ports: an error message quotes the
-//! header of the datagram it is about and at least eight octets more (RFC 792; RFC 4443, 2.4 c), which hold them.
+//! An echo is known again by identifier and sequence number, a UDP probe by its two ports: an error
+//! message quotes the header of the datagram it is about and at least eight octets more (RFC 792;
+//! RFC 4443, 2.4 c), which hold them.
 use pnet_packet::ip::{IpNextHeaderProtocol, IpNextHeaderProtocols};
 use pnet_packet::ipv4::Ipv4Packet;
 use pnet_packet::ipv6::Ipv6Packet;
@@ -69,7 +70,11 @@ const HEADER: usize = 8;
 
 /// An echo request (RFC 792, page 14; RFC 4443, 4.1). The kernel fills in the checksum of ICMPv6.
 pub fn echo_request(echo: IcmpEcho, ipv6: bool) -> Vec<u8> {
-    let kind = if ipv6 { icmpv6::Icmpv6Types::EchoRequest.0 } else { icmp::IcmpTypes::EchoRequest.0 };
+    let kind = if ipv6 {
+        icmpv6::Icmpv6Types::EchoRequest.0
+    } else {
+        icmp::IcmpTypes::EchoRequest.0
+    };
     let mut message = vec![kind, 0, 0, 0];
     message.extend(echo.identifier.to_be_bytes());
     message.extend(echo.sequence.to_be_bytes());
@@ -85,7 +90,9 @@ pub fn echo_request(echo: IcmpEcho, ipv6: bool) -> Vec<u8> {
 pub fn read_v4(packet: &[u8]) -> Option<(IpAddr, IcmpMessage)> {
     let (header, message) = ipv4(packet)?;
     let from = IpAddr::V4(header.get_source());
-    let [kind, code, ..] = *message else { return None };
+    let [kind, code, ..] = *message else {
+        return None;
+    };
     let why = match (icmp::IcmpType(kind), code) {
         (icmp::IcmpTypes::EchoReply, 0) => return Some((from, IcmpMessage::Reply(echo(message)?))),
         (icmp::IcmpTypes::TimeExceeded, 0) => IcmpErrorKind::Expired,
@@ -96,16 +103,30 @@ pub fn read_v4(packet: &[u8]) -> Option<(IpAddr, IcmpMessage)> {
     let (quoted, inner) = ipv4(message.get(HEADER..)?)?;
     // Of a fragment only the first has ports.
     let first = quoted.get_fragment_offset() == 0;
-    let probe = probe(quoted.get_next_level_protocol(), inner, icmp::IcmpTypes::EchoRequest.0).filter(|_| first)?;
+    let probe = probe(
+        quoted.get_next_level_protocol(),
+        inner,
+        icmp::IcmpTypes::EchoRequest.0,
+    )
+    .filter(|_| first)?;
     Some((
         from,
-        IcmpMessage::Error { why, about: QuotedDatagram { from: quoted.get_source().into(), to: quoted.get_destination().into(), probe } },
+        IcmpMessage::Error {
+            why,
+            about: QuotedDatagram {
+                from: quoted.get_source().into(),
+                to: quoted.get_destination().into(),
+                probe,
+            },
+        },
     ))
 }
 
 /// Reads what a raw ICMPv6 socket receives: the message alone.
 pub fn read_v6(message: &[u8]) -> Option<IcmpMessage> {
-    let [kind, code, ..] = *message else { return None };
+    let [kind, code, ..] = *message else {
+        return None;
+    };
     let why = match (icmpv6::Icmpv6Type(kind), code) {
         (icmpv6::Icmpv6Types::EchoReply, 0) => return Some(IcmpMessage::Reply(echo(message)?)),
         (icmpv6::Icmpv6Types::TimeExceeded, 0) => IcmpErrorKind::Expired,
@@ -117,25 +138,44 @@ pub fn read_v6(message: &[u8]) -> Option<IcmpMessage> {
     let quoted = Ipv6Packet::new(rest).filter(|q| q.get_version() == 6)?;
     let inner = rest.get(Ipv6Packet::minimum_packet_size()..)?;
     // Probes have no extension headers.
-    let probe = probe(quoted.get_next_header(), inner, icmpv6::Icmpv6Types::EchoRequest.0)?;
-    Some(IcmpMessage::Error { why, about: QuotedDatagram { from: quoted.get_source().into(), to: quoted.get_destination().into(), probe } })
+    let probe = probe(
+        quoted.get_next_header(),
+        inner,
+        icmpv6::Icmpv6Types::EchoRequest.0,
+    )?;
+    Some(IcmpMessage::Error {
+        why,
+        about: QuotedDatagram {
+            from: quoted.get_source().into(),
+            to: quoted.get_destination().into(),
+            probe,
+        },
+    })
 }
 
-/// A header and what follows its options. The total length is not looked at: quoted ones are known to be wrong.
+/// A header and what follows its options. The total length is not looked at: quoted ones are known
+/// to be wrong.
 fn ipv4(packet: &[u8]) -> Option<(Ipv4Packet<'_>, &[u8])> {
     let header = Ipv4Packet::new(packet).filter(|h| h.get_version() == 4)?;
     let length = usize::from(header.get_header_length()) * 4;
-    let rest = packet.get(length..).filter(|_| length >= Ipv4Packet::minimum_packet_size())?;
+    let rest = packet
+        .get(length..)
+        .filter(|_| length >= Ipv4Packet::minimum_packet_size())?;
     Some((header, rest))
 }
 
 fn probe(protocol: IpNextHeaderProtocol, inner: &[u8], request: u8) -> Option<QuotedProbe> {
     match protocol {
         IpNextHeaderProtocols::Udp => match *inner.get(..4)? {
-            [a, b, c, d] => Some(QuotedProbe::Udp(u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))),
+            [a, b, c, d] => Some(QuotedProbe::Udp(
+                u16::from_be_bytes([a, b]),
+                u16::from_be_bytes([c, d]),
+            )),
             _ => None,
         },
-        IpNextHeaderProtocols::Icmp | IpNextHeaderProtocols::Icmpv6 if inner.first() == Some(&request) => {
+        IpNextHeaderProtocols::Icmp | IpNextHeaderProtocols::Icmpv6
+            if inner.first() == Some(&request) =>
+        {
             Some(QuotedProbe::Echo(echo(inner)?))
         }
         _ => None,
@@ -144,7 +184,10 @@ fn probe(protocol: IpNextHeaderProtocol, inner: &[u8], request: u8) -> Option<Qu
 
 fn echo(message: &[u8]) -> Option<IcmpEcho> {
     match *message.get(4..HEADER)? {
-        [a, b, c, d] => Some(IcmpEcho { identifier: u16::from_be_bytes([a, b]), sequence: u16::from_be_bytes([c, d]) }),
+        [a, b, c, d] => Some(IcmpEcho {
+            identifier: u16::from_be_bytes([a, b]),
+            sequence: u16::from_be_bytes([c, d]),
+        }),
         _ => None,
     }
 }
@@ -154,7 +197,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ECHO: IcmpEcho = IcmpEcho { identifier: 0x1234, sequence: 7 };
+    const ECHO: IcmpEcho = IcmpEcho {
+        identifier: 0x1234,
+        sequence: 7,
+    };
 
     /// An IPv4 header of `words` 32-bit words for what follows it, 10.0.0.1 to 10.0.1.2.
     fn v4(words: u8, protocol: u8, rest: &[u8]) -> Vec<u8> {
@@ -178,8 +224,15 @@ mod tests {
     #[test]
     fn writes_an_echo_request() {
         let request = echo_request(ECHO, false);
-        assert_eq!((&request[..2], &request[4..8], &request[8..]), (&[8, 0][..], &[0x12, 0x34, 0, 7][..], TEXT));
-        assert_eq!(pnet_packet::util::checksum(&request, usize::MAX), 0, "with its checksum all words sum up to nothing (RFC 1071)");
+        assert_eq!(
+            (&request[..2], &request[4..8], &request[8..]),
+            (&[8, 0][..], &[0x12, 0x34, 0, 7][..], TEXT)
+        );
+        assert_eq!(
+            pnet_packet::util::checksum(&request, usize::MAX),
+            0,
+            "with its checksum all words sum up to nothing (RFC 1071)"
+        );
         assert_eq!(echo_request(ECHO, true)[..4], [128, 0, 0, 0]);
     }
 
@@ -187,18 +240,54 @@ mod tests {
     fn reads_what_comes_back() {
         let reply = error(0, 0, b"more");
         let with_options = v4(7, 1, &[&reply[..4], &[0x12, 0x34, 0, 7]].concat());
-        assert_eq!(read_v4(&with_options), Some(("10.0.0.1".parse().unwrap(), IcmpMessage::Reply(ECHO))));
+        assert_eq!(
+            read_v4(&with_options),
+            Some(("10.0.0.1".parse().unwrap(), IcmpMessage::Reply(ECHO)))
+        );
         // A router's message about a UDP probe, quoting header and eight octets.
-        let expired = v4(5, 1, &error(11, 0, &v4(5, 17, &[0xc0, 0, 0x82, 0x9a, 0, 8, 0, 0])));
-        let about = |probe| QuotedDatagram { from: "10.0.0.1".parse().unwrap(), to: "10.0.1.2".parse().unwrap(), probe };
+        let expired = v4(
+            5,
+            1,
+            &error(11, 0, &v4(5, 17, &[0xc0, 0, 0x82, 0x9a, 0, 8, 0, 0])),
+        );
+        let about = |probe| QuotedDatagram {
+            from: "10.0.0.1".parse().unwrap(),
+            to: "10.0.1.2".parse().unwrap(),
+            probe,
+        };
         let said = read_v4(&expired).unwrap().1;
-        assert_eq!(said, IcmpMessage::Error { why: IcmpErrorKind::Expired, about: about(QuotedProbe::Udp(0xc000, 33434)) });
+        assert_eq!(
+            said,
+            IcmpMessage::Error {
+                why: IcmpErrorKind::Expired,
+                about: about(QuotedProbe::Udp(0xc000, 33434))
+            }
+        );
         let no_port = v4(5, 1, &error(3, 3, &v4(6, 17, &[0, 1, 0, 2])));
-        assert_eq!(read_v4(&no_port).unwrap().1, IcmpMessage::Error { why: IcmpErrorKind::NoPort, about: about(QuotedProbe::Udp(1, 2)) });
+        assert_eq!(
+            read_v4(&no_port).unwrap().1,
+            IcmpMessage::Error {
+                why: IcmpErrorKind::NoPort,
+                about: about(QuotedProbe::Udp(1, 2))
+            }
+        );
         let six = error(1, 4, &v6(17, &[0, 1, 0, 2]));
-        let about = QuotedDatagram { from: "::1".parse().unwrap(), to: "::2".parse().unwrap(), probe: QuotedProbe::Udp(1, 2) };
-        assert_eq!(read_v6(&six), Some(IcmpMessage::Error { why: IcmpErrorKind::NoPort, about }));
-        assert_eq!(read_v6(&[129, 0, 0, 0, 0x12, 0x34, 0, 7]), Some(IcmpMessage::Reply(ECHO)));
+        let about = QuotedDatagram {
+            from: "::1".parse().unwrap(),
+            to: "::2".parse().unwrap(),
+            probe: QuotedProbe::Udp(1, 2),
+        };
+        assert_eq!(
+            read_v6(&six),
+            Some(IcmpMessage::Error {
+                why: IcmpErrorKind::NoPort,
+                about
+            })
+        );
+        assert_eq!(
+            read_v6(&[129, 0, 0, 0, 0x12, 0x34, 0, 7]),
+            Some(IcmpMessage::Reply(ECHO))
+        );
     }
 
     #[test]
@@ -209,23 +298,54 @@ mod tests {
             ("a cut header", v4(5, 1, &[])[..19].to_vec()),
             (
                 "a header said to be shorter than one",
-                v4(5, 1, &error(0, 0, &[])).into_iter().enumerate().map(|(k, o)| if k == 0 { 0x44 } else { o }).collect(),
+                v4(5, 1, &error(0, 0, &[]))
+                    .into_iter()
+                    .enumerate()
+                    .map(|(k, o)| if k == 0 { 0x44 } else { o })
+                    .collect(),
             ),
-            ("options beyond the end", v4(5, 1, &[0; 4]).into_iter().enumerate().map(|(k, o)| if k == 0 { 0x4f } else { o }).collect()),
+            (
+                "options beyond the end",
+                v4(5, 1, &[0; 4])
+                    .into_iter()
+                    .enumerate()
+                    .map(|(k, o)| if k == 0 { 0x4f } else { o })
+                    .collect(),
+            ),
             ("IPv6 where IPv4 is due", v6(58, &[0; 8])),
             ("a cut reply", v4(5, 1, &[0, 0, 0, 0, 0x12, 0x34, 0])),
             ("somebody's request", quoted.clone()),
             ("a redirect", v4(5, 1, &error(5, 0, &quoted))),
-            ("reassembly that took too long", v4(5, 1, &error(11, 1, &quoted))),
-            ("an error that quotes too little", v4(5, 1, &error(11, 0, &quoted[..27]))),
-            ("an error about a reply", v4(5, 1, &error(11, 0, &v4(5, 1, &error(0, 0, &[]))))),
-            ("an error about TCP", v4(5, 1, &error(11, 0, &v4(5, 6, &[0; 8])))),
+            (
+                "reassembly that took too long",
+                v4(5, 1, &error(11, 1, &quoted)),
+            ),
+            (
+                "an error that quotes too little",
+                v4(5, 1, &error(11, 0, &quoted[..27])),
+            ),
+            (
+                "an error about a reply",
+                v4(5, 1, &error(11, 0, &v4(5, 1, &error(0, 0, &[])))),
+            ),
+            (
+                "an error about TCP",
+                v4(5, 1, &error(11, 0, &v4(5, 6, &[0; 8]))),
+            ),
             (
                 "an error about a later fragment",
                 v4(
                     5,
                     1,
-                    &error(11, 0, &v4(5, 17, &[0; 8]).into_iter().enumerate().map(|(k, o)| if k == 7 { 1 } else { o }).collect::<Vec<_>>()),
+                    &error(
+                        11,
+                        0,
+                        &v4(5, 17, &[0; 8])
+                            .into_iter()
+                            .enumerate()
+                            .map(|(k, o)| if k == 7 { 1 } else { o })
+                            .collect::<Vec<_>>(),
+                    ),
                 ),
             ),
         ] {
@@ -236,7 +356,10 @@ mod tests {
             ("a cut reply", vec![129, 0, 0, 0, 0, 0, 0]),
             ("packet too big", error(2, 0, &v6(17, &[0; 8]))),
             ("IPv4 quoted", error(3, 0, &v4(15, 17, &[0; 8]))),
-            ("an error that quotes too little", error(3, 0, &v6(17, &[0; 3]))),
+            (
+                "an error that quotes too little",
+                error(3, 0, &v6(17, &[0; 3])),
+            ),
         ] {
             assert_eq!(read_v6(&message), None, "{what}");
         }

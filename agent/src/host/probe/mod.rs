@@ -1,8 +1,10 @@
-//! How far other hosts are: routers on the way (by ICMP and UDP probes with few hops to live) and round-trip times.
+//! How far other hosts are: routers on the way (by ICMP and UDP probes with few hops to live) and
+//! round-trip times.
 //!
-//! Jobs come first. All probes together keep [`SPACING`], at most [`AT_ONCE`] are on their way, and a host is probed again
-//! only after [`AGAIN`]; a host whose address is new is probed at once. With 16 hosts to probe, as many as a controller names, that
-//! is 128 probes in 7 s every five minutes; the agent as a whole took 0.2 % of a core with a report every 2 s.
+//! Jobs come first. All probes together keep [`SPACING`], at most [`AT_ONCE`] are on their way, and
+//! a host is probed again only after [`AGAIN`]; a host whose address is new is probed at once. With
+//! 16 hosts to probe, as many as a controller names, that is 128 probes in 7 s every five minutes;
+//! the agent as a whole took 0.2 % of a core with a report every 2 s.
 pub mod icmp;
 mod socket;
 mod trace;
@@ -33,7 +35,8 @@ pub(crate) const AT_ONCE: usize = 8;
 /// Time until a host is probed again.
 pub(crate) const AGAIN: Duration = Duration::from_secs(300);
 
-/// Hosts probed at most, whatever the controller asks for: with these, steady probing stays below a third of the budget.
+/// Hosts probed at most, whatever the controller asks for: with these, steady probing stays below a
+/// third of the budget.
 pub(crate) const MOST_PEERS: usize = 256;
 
 /// An answer that takes longer is none.
@@ -56,26 +59,46 @@ impl Prober {
     /// Where the system refuses: CAP_NET_RAW is missing.
     pub fn open() -> Result<Prober, PacketSocketError> {
         let both = [ProbeSockets::open(false)?, ProbeSockets::open(true)?];
-        Ok(Prober { sockets: both.into_iter().flatten().collect() })
+        Ok(Prober {
+            sockets: both.into_iter().flatten().collect(),
+        })
     }
 
-    /// Probes `peers` forever and tells of all paths known whenever one was looked at; a host no longer among the peers is
-    /// dropped from them. Returns when nobody listens or names peers any more.
+    /// Probes `peers` forever and tells of all paths known whenever one was looked at; a host no
+    /// longer among the peers is dropped from them. Returns when nobody listens or names peers any
+    /// more.
     ///
     /// # Errors
     /// The system's refusal to watch a socket.
-    pub async fn run(self, mut peers: watch::Receiver<Vec<ProbeTarget>>, found: watch::Sender<Vec<ProbedPath>>) -> io::Result<()> {
+    pub async fn run(
+        self,
+        mut peers: watch::Receiver<Vec<ProbeTarget>>,
+        found: watch::Sender<Vec<ProbedPath>>,
+    ) -> io::Result<()> {
         let air = ProbeTransport::new(self.sockets)?;
         let mut known = ProbedPeers::default();
         let mut tracing = FuturesUnordered::new();
         known.want(&peers.borrow_and_update());
         loop {
-            while let Some(peer) = (tracing.len() < AT_ONCE).then(|| known.take_due(Instant::now())).flatten() {
+            while let Some(peer) = (tracing.len() < AT_ONCE)
+                .then(|| known.take_due(Instant::now()))
+                .flatten()
+            {
                 let air = &air;
                 tracing.push(async move {
-                    let traced = trace(async |kind, hops| air.ask(peer.address, kind, hops).await).await;
+                    let traced =
+                        trace(async |kind, hops| air.ask(peer.address, kind, hops).await).await;
                     let ProbeTarget { host, address } = peer.clone();
-                    (peer, ProbedPath { to: host, address, hops: traced.hops, reached: traced.reached, round_trip: traced.round_trip })
+                    (
+                        peer,
+                        ProbedPath {
+                            to: host,
+                            address,
+                            hops: traced.hops,
+                            reached: traced.reached,
+                            round_trip: traced.round_trip,
+                        },
+                    )
                 });
             }
             let due = match known.next_due().filter(|_| tracing.len() < AT_ONCE) {
@@ -122,13 +145,22 @@ impl ProbedPeers {
         let before = self.paths().len();
         self.peers.retain(|peer, _| wanted.contains(peer));
         for peer in wanted {
-            self.peers.entry(peer.clone()).or_insert_with(|| PeerProbeState { due: Some(Instant::now()), path: None });
+            self.peers
+                .entry(peer.clone())
+                .or_insert_with(|| PeerProbeState {
+                    due: Some(Instant::now()),
+                    path: None,
+                });
         }
         self.paths().len() != before
     }
 
     fn take_due(&mut self, now: Instant) -> Option<ProbeTarget> {
-        let (peer, state) = self.peers.iter_mut().filter(|(_, s)| s.due.is_some_and(|d| d <= now)).min_by_key(|(_, s)| s.due)?;
+        let (peer, state) = self
+            .peers
+            .iter_mut()
+            .filter(|(_, s)| s.due.is_some_and(|d| d <= now))
+            .min_by_key(|(_, s)| s.due)?;
         state.due = None;
         Some(peer.clone())
     }
@@ -139,7 +171,10 @@ impl ProbedPeers {
 
     fn learn(&mut self, peer: &ProbeTarget, path: ProbedPath, now: Instant) {
         if let Some(state) = self.peers.get_mut(peer) {
-            *state = PeerProbeState { due: Some(now + AGAIN), path: Some(path) };
+            *state = PeerProbeState {
+                due: Some(now + AGAIN),
+                path: Some(path),
+            };
         }
     }
 
@@ -176,14 +211,25 @@ struct AwaitedProbe {
 
 impl ProbeTransport {
     fn new(sockets: Vec<ProbeSockets>) -> io::Result<ProbeTransport> {
-        // The process number differs between pingers on one host, which is all an identifier is for.
+        // The process number differs between pingers on one host, which is all an identifier is
+        // for.
         let identifier = (std::process::id() & 0xffff) as u16;
-        let flying = ProbesInFlight { identifier, sequence: 0, next: Instant::now(), probes: Vec::new() };
-        let mut air = ProbeTransport { sockets: Vec::new(), flying: Arc::new(Mutex::new(flying)), listeners: Vec::new() };
+        let flying = ProbesInFlight {
+            identifier,
+            sequence: 0,
+            next: Instant::now(),
+            probes: Vec::new(),
+        };
+        let mut air = ProbeTransport {
+            sockets: Vec::new(),
+            flying: Arc::new(Mutex::new(flying)),
+            listeners: Vec::new(),
+        };
         for socket in sockets {
             let socket = Arc::new(socket.watch()?);
             air.sockets.push(socket.clone());
-            air.listeners.push(tokio::spawn(listen(socket, air.flying.clone())));
+            air.listeners
+                .push(tokio::spawn(listen(socket, air.flying.clone())));
         }
         Ok(air)
     }
@@ -192,14 +238,21 @@ impl ProbeTransport {
     async fn ask(&self, to: IpAddr, kind: ProbeMethod, hops: u8) -> Option<ProbeAnswer> {
         let turn = lock(&self.flying).turn(Instant::now());
         tokio::time::sleep_until(turn).await;
-        let socket = self.sockets.iter().find(|s| s.get_ref().is_for(to))?.get_ref();
+        let socket = self
+            .sockets
+            .iter()
+            .find(|s| s.get_ref().is_for(to))?
+            .get_ref();
         let (echo, answer) = lock(&self.flying).take_off(to, kind);
         let sent = match kind {
             ProbeMethod::Echo => socket.send_echo(to, hops, echo),
             ProbeMethod::Udp => socket.send_udp(SocketAddr::new(to, port(echo.sequence)), hops),
         };
         let answer = match sent {
-            Ok(()) => tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok),
+            Ok(()) => tokio::time::timeout(PATIENCE, answer)
+                .await
+                .ok()
+                .and_then(Result::ok),
             // No route, or a firewall of this host's own.
             Err(_) => None,
         };
@@ -225,7 +278,8 @@ fn port(sequence: u16) -> u16 {
 
 async fn listen(socket: Arc<AsyncFd<ProbeSockets>>, flying: Arc<Mutex<ProbesInFlight>>) {
     while let Ok(mut ready) = socket.readable().await {
-        // A few at a time: whoever floods this host with echo replies shall not keep it from all else.
+        // A few at a time: whoever floods this host with echo replies shall not keep it from all
+        // else.
         for _ in 0..AT_ONCE {
             match socket.get_ref().receive() {
                 Ok(arrived) => lock(&flying).arrived(socket.get_ref().port, &arrived),
@@ -251,11 +305,27 @@ impl ProbesInFlight {
     }
 
     /// Gives a probe its number, by which the answer finds the receiver.
-    fn take_off(&mut self, to: IpAddr, kind: ProbeMethod) -> (IcmpEcho, oneshot::Receiver<ProbeAnswer>) {
+    fn take_off(
+        &mut self,
+        to: IpAddr,
+        kind: ProbeMethod,
+    ) -> (IcmpEcho, oneshot::Receiver<ProbeAnswer>) {
         self.sequence = self.sequence.wrapping_add(1);
         let (answer, receiver) = oneshot::channel();
-        self.probes.push(AwaitedProbe { to, kind, sequence: self.sequence, sent: socket::now(), answer });
-        (IcmpEcho { identifier: self.identifier, sequence: self.sequence }, receiver)
+        self.probes.push(AwaitedProbe {
+            to,
+            kind,
+            sequence: self.sequence,
+            sent: socket::now(),
+            answer,
+        });
+        (
+            IcmpEcho {
+                identifier: self.identifier,
+                sequence: self.sequence,
+            },
+            receiver,
+        )
     }
 
     fn land(&mut self, sequence: u16) {
@@ -266,24 +336,45 @@ impl ProbesInFlight {
     fn arrived(&mut self, own_port: u16, arrived: &ReceivedIcmp) {
         let from = arrived.from;
         let position = match arrived.message {
-            IcmpMessage::Reply(echo) => self.probes.iter().position(|p| p.to == from && self.is_echo(p, echo)),
+            IcmpMessage::Reply(echo) => self
+                .probes
+                .iter()
+                .position(|p| p.to == from && self.is_echo(p, echo)),
             // What this host says to itself is no answer of the network's.
-            IcmpMessage::Error { about: QuotedDatagram { from: own, .. }, .. } if own == from => None,
-            IcmpMessage::Error { about: QuotedDatagram { to, probe, .. }, .. } => self.probes.iter().position(|p| {
+            IcmpMessage::Error {
+                about: QuotedDatagram { from: own, .. },
+                ..
+            } if own == from => None,
+            IcmpMessage::Error {
+                about: QuotedDatagram { to, probe, .. },
+                ..
+            } => self.probes.iter().position(|p| {
                 p.to == to
                     && match probe {
                         QuotedProbe::Echo(echo) => self.is_echo(p, echo),
-                        QuotedProbe::Udp(source, target) => source == own_port && p.kind == ProbeMethod::Udp && target == port(p.sequence),
+                        QuotedProbe::Udp(source, target) => {
+                            source == own_port
+                                && p.kind == ProbeMethod::Udp
+                                && target == port(p.sequence)
+                        }
                     }
             }),
         };
         let Some(position) = position else { return };
         let waiting = self.probes.swap_remove(position);
         // A clock set back between the two makes the time unknown, and so the answer.
-        let Some(time) = arrived.at.checked_sub(waiting.sent) else { return };
+        let Some(time) = arrived.at.checked_sub(waiting.sent) else {
+            return;
+        };
         let answer = match arrived.message {
-            IcmpMessage::Error { why: IcmpErrorKind::Expired, .. } => ProbeAnswer::Router(from),
-            IcmpMessage::Error { why: IcmpErrorKind::Unreachable, .. } if from != waiting.to => ProbeAnswer::Stopped(from),
+            IcmpMessage::Error {
+                why: IcmpErrorKind::Expired,
+                ..
+            } => ProbeAnswer::Router(from),
+            IcmpMessage::Error {
+                why: IcmpErrorKind::Unreachable,
+                ..
+            } if from != waiting.to => ProbeAnswer::Stopped(from),
             _ => ProbeAnswer::Host(time),
         };
         // Whoever asked may have lost patience just now.
@@ -291,7 +382,12 @@ impl ProbesInFlight {
     }
 
     fn is_echo(&self, probe: &AwaitedProbe, echo: IcmpEcho) -> bool {
-        probe.kind == ProbeMethod::Echo && echo == IcmpEcho { identifier: self.identifier, sequence: probe.sequence }
+        probe.kind == ProbeMethod::Echo
+            && echo
+                == IcmpEcho {
+                    identifier: self.identifier,
+                    sequence: probe.sequence,
+                }
     }
 }
 

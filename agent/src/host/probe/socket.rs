@@ -1,11 +1,15 @@
-//! The sockets probes leave by and answers arrive at. Opened with privileges (CAP_NET_RAW), used without.
-#![allow(unsafe_code, reason = "the filter of a raw ICMP socket and tokio's registration have no safe wrapper")]
+//! The sockets probes leave by and answers arrive at. Opened with privileges (CAP_NET_RAW), used
+//! without.
+#![allow(
+    unsafe_code,
+    reason = "the filter of a raw ICMP socket and tokio's registration have no safe wrapper"
+)]
 use super::icmp::{self, IcmpEcho, IcmpMessage};
 use crate::host::packets::PacketSocketError;
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage, recvmsg, sendmsg,
-    setsockopt, socket, sockopt,
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType,
+    SockaddrStorage, recvmsg, sendmsg, setsockopt, socket, sockopt,
 };
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -41,18 +45,41 @@ impl ProbeSockets {
     pub(super) fn open(ipv6: bool) -> Result<Option<ProbeSockets>, PacketSocketError> {
         match ProbeSockets::try_open(ipv6) {
             Ok(sockets) => Ok(Some(sockets)),
-            Err(e) if matches!(e.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT | libc::EADDRNOTAVAIL)) => Ok(None),
-            Err(problem) => Err(PacketSocketError { purpose: "probing the way to other hosts", problem }),
+            Err(e)
+                if matches!(
+                    e.raw_os_error(),
+                    Some(libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT | libc::EADDRNOTAVAIL)
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(problem) => Err(PacketSocketError {
+                purpose: "probing the way to other hosts",
+                problem,
+            }),
         }
     }
 
     fn try_open(ipv6: bool) -> io::Result<ProbeSockets> {
         let (family, protocol, any) = if ipv6 {
-            (AddressFamily::Inet6, SockProtocol::IcmpV6, IpAddr::from(Ipv6Addr::UNSPECIFIED))
+            (
+                AddressFamily::Inet6,
+                SockProtocol::IcmpV6,
+                IpAddr::from(Ipv6Addr::UNSPECIFIED),
+            )
         } else {
-            (AddressFamily::Inet, SockProtocol::Icmp, Ipv4Addr::UNSPECIFIED.into())
+            (
+                AddressFamily::Inet,
+                SockProtocol::Icmp,
+                Ipv4Addr::UNSPECIFIED.into(),
+            )
         };
-        let icmp = socket(family, SockType::Raw, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, protocol)?;
+        let icmp = socket(
+            family,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
+            protocol,
+        )?;
         filter(&icmp, ipv6)?;
         setsockopt(&icmp, sockopt::ReceiveTimestampns, &true)?;
         let udp = UdpSocket::bind(SocketAddr::new(any, 0))?;
@@ -60,7 +87,12 @@ impl ProbeSockets {
         // Nothing that arrives there is read.
         setsockopt(&udp, sockopt::RcvBuf, &0)?;
         let port = udp.local_addr()?.port();
-        Ok(ProbeSockets { ipv6, icmp, udp, port })
+        Ok(ProbeSockets {
+            ipv6,
+            icmp,
+            udp,
+            port,
+        })
     }
 
     /// Watches for messages. Call it inside a tokio runtime.
@@ -76,7 +108,12 @@ impl ProbeSockets {
 
     /// Sends an echo request with so many hops to live.
     pub(super) fn send_echo(&self, to: IpAddr, hops: u8, echo: IcmpEcho) -> io::Result<()> {
-        self.send(self.icmp.as_fd(), SocketAddr::new(to, 0), hops, &icmp::echo_request(echo, self.ipv6))
+        self.send(
+            self.icmp.as_fd(),
+            SocketAddr::new(to, 0),
+            hops,
+            &icmp::echo_request(echo, self.ipv6),
+        )
     }
 
     /// Sends a UDP probe.
@@ -84,11 +121,27 @@ impl ProbeSockets {
         self.send(self.udp.as_fd(), to, hops, icmp::TEXT)
     }
 
-    fn send(&self, socket: BorrowedFd<'_>, to: SocketAddr, hops: u8, message: &[u8]) -> io::Result<()> {
+    fn send(
+        &self,
+        socket: BorrowedFd<'_>,
+        to: SocketAddr,
+        hops: u8,
+        message: &[u8],
+    ) -> io::Result<()> {
         let hops = libc::c_int::from(hops);
-        let limit = [if self.ipv6 { ControlMessage::Ipv6HopLimit(&hops) } else { ControlMessage::Ipv4Ttl(&hops) }];
+        let limit = [if self.ipv6 {
+            ControlMessage::Ipv6HopLimit(&hops)
+        } else {
+            ControlMessage::Ipv4Ttl(&hops)
+        }];
         let to = SockaddrStorage::from(to);
-        sendmsg(socket.as_raw_fd(), &[IoSlice::new(message)], &limit, MsgFlags::MSG_DONTWAIT, Some(&to))?;
+        sendmsg(
+            socket.as_raw_fd(),
+            &[IoSlice::new(message)],
+            &limit,
+            MsgFlags::MSG_DONTWAIT,
+            Some(&to),
+        )?;
         Ok(())
     }
 
@@ -101,18 +154,32 @@ impl ProbeSockets {
             let mut packet = [0; LONGEST];
             let mut iov = [IoSliceMut::new(&mut packet)];
             let mut control = nix::cmsg_space!(libc::timespec);
-            let received = match recvmsg::<SockaddrStorage>(self.icmp.as_raw_fd(), &mut iov, Some(&mut control), MsgFlags::MSG_DONTWAIT) {
+            let received = match recvmsg::<SockaddrStorage>(
+                self.icmp.as_raw_fd(),
+                &mut iov,
+                Some(&mut control),
+                MsgFlags::MSG_DONTWAIT,
+            ) {
                 Ok(received) => received,
                 Err(Errno::EINTR) => continue,
                 Err(errno) => return Err(errno.into()),
             };
             let stamp = received.cmsgs().ok().and_then(|mut c| {
-                c.find_map(|m| if let ControlMessageOwned::ScmTimestampns(at) = m { Some(Duration::from(at)) } else { None })
+                c.find_map(|m| {
+                    if let ControlMessageOwned::ScmTimestampns(at) = m {
+                        Some(Duration::from(at))
+                    } else {
+                        None
+                    }
+                })
             });
-            let (at, length, address) = (stamp.unwrap_or_else(now), received.bytes, received.address);
+            let (at, length, address) =
+                (stamp.unwrap_or_else(now), received.bytes, received.address);
             let packet = packet.get(..length).unwrap_or_default();
             let read = if self.ipv6 {
-                address.and_then(|a| a.as_sockaddr_in6().map(|a| a.ip())).and_then(|from| Some((from.into(), icmp::read_v6(packet)?)))
+                address
+                    .and_then(|a| a.as_sockaddr_in6().map(|a| a.ip()))
+                    .and_then(|from| Some((from.into(), icmp::read_v6(packet)?)))
             } else {
                 icmp::read_v4(packet)
             };
@@ -131,10 +198,13 @@ impl AsRawFd for ProbeSockets {
 
 /// Time since the Unix epoch, as the kernel stamps packets with it.
 pub(super) fn now() -> Duration {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
-/// Has the kernel pass on only the kinds that answer probes: a raw socket gets a copy of all ICMP there is.
+/// Has the kernel pass on only the kinds that answer probes: a raw socket gets a copy of all ICMP
+/// there is.
 fn filter(socket: &OwnedFd, ipv6: bool) -> io::Result<()> {
     /// Of linux/icmp.h: a set bit blocks its type.
     const ICMP_FILTER: libc::c_int = 1;
@@ -146,10 +216,22 @@ fn filter(socket: &OwnedFd, ipv6: bool) -> io::Result<()> {
     for kind in if ipv6 { PASSED_V6 } else { PASSED_V4 } {
         blocked[kind as usize / 32] &= !(1 << (kind % 32));
     }
-    let (level, name, words) = if ipv6 { (libc::IPPROTO_ICMPV6, ICMPV6_FILTER, 8) } else { (libc::SOL_RAW, ICMP_FILTER, 1) };
+    let (level, name, words) = if ipv6 {
+        (libc::IPPROTO_ICMPV6, ICMPV6_FILTER, 8)
+    } else {
+        (libc::SOL_RAW, ICMP_FILTER, 1)
+    };
     let size = (words * size_of::<u32>()) as libc::socklen_t;
     // SAFETY: `blocked` is at least `size` readable octets; the kernel copies them.
-    match unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, blocked.as_ptr().cast(), size) } {
+    match unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            blocked.as_ptr().cast(),
+            size,
+        )
+    } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }

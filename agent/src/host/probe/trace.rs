@@ -1,5 +1,5 @@
-//! One host traced: how it answers, which routers are between, how long a round trip takes. Asks through a function, so
-//! that networks of all manners can be played to it.
+//! One host traced: how it answers, which routers are between, how long a round trip takes. Asks
+//! through a function, so that networks of all manners can be played to it.
 use inventory::host_report::RoundTrip;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -38,7 +38,8 @@ const FAR: u8 = 64;
 /// Routers looked for: clusters are not further apart.
 const MOST_HOPS: u8 = 30;
 
-/// After so many silent hops on the way to a host that does not answer either, there is nothing more to find.
+/// After so many silent hops on the way to a host that does not answer either, there is nothing
+/// more to find.
 const MOST_SILENT: usize = 4;
 
 /// Round trips measured; the one before them, which may have waited for ARP, is not counted.
@@ -47,9 +48,12 @@ const SAMPLES: usize = 6;
 /// Tries to get a word out of a hop: routers differ in what they answer, and a frame can get lost.
 const TRIES: [ProbeMethod; 3] = [ProbeMethod::Echo, ProbeMethod::Udp, ProbeMethod::Echo];
 
-/// Traces a host by `ask`, which sends a probe with so many hops to live and gives the answer in time, if any. Two dozen probes
-/// for a host in sight that answers nothing, eight for a neighbour that does.
-pub(crate) async fn trace(mut ask: impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>) -> TraceResult {
+/// Traces a host by `ask`, which sends a probe with so many hops to live and gives the answer in
+/// time, if any. Two dozen probes for a host in sight that answers nothing, eight for a neighbour
+/// that does.
+pub(crate) async fn trace(
+    mut ask: impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
+) -> TraceResult {
     let mut kind = None;
     for try_kind in TRIES {
         if let Some(ProbeAnswer::Host(_)) = ask(try_kind, FAR).await {
@@ -66,12 +70,19 @@ pub(crate) async fn trace(mut ask: impl AsyncFnMut(ProbeMethod, u8) -> Option<Pr
             }
         }
     }
-    TraceResult { hops, reached: kind.is_some(), round_trip: round_trip(samples) }
+    TraceResult {
+        hops,
+        reached: kind.is_some(),
+        round_trip: round_trip(samples),
+    }
 }
 
-/// Routers on the way, nearest first. Those at the end are ones that answered, unless the host itself did: nobody else knows
-/// how many silent ones precede it.
-async fn hops(ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>, reached: bool) -> Vec<Option<IpAddr>> {
+/// Routers on the way, nearest first. Those at the end are ones that answered, unless the host
+/// itself did: nobody else knows how many silent ones precede it.
+async fn hops(
+    ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
+    reached: bool,
+) -> Vec<Option<IpAddr>> {
     let mut hops = Vec::new();
     for hop in 1..=MOST_HOPS {
         match persistent(ask, hop).await {
@@ -81,7 +92,8 @@ async fn hops(ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
             }
             Some(ProbeAnswer::Router(address)) => hops.push(Some(address)),
             Some(ProbeAnswer::Stopped(address)) => {
-                // The last router asks for the host's address for seconds; what it says then comes as answer to a later probe.
+                // The last router asks for the host's address for seconds; what it says then comes
+                // as answer to a later probe.
                 match hops.iter().position(|h| *h == Some(address)) {
                     Some(at) => hops.truncate(at + 1),
                     None => hops.push(Some(address)),
@@ -102,7 +114,10 @@ async fn hops(ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
 }
 
 /// A silent hop just before the host may be no router but the host itself, whose answers got lost.
-async fn confirm(ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>, hops: &mut Vec<Option<IpAddr>>) {
+async fn confirm(
+    ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
+    hops: &mut Vec<Option<IpAddr>>,
+) {
     while hops.last() == Some(&None) {
         let hop = u8::try_from(hops.len()).unwrap_or(MOST_HOPS);
         if !matches!(persistent(ask, hop).await, Some(ProbeAnswer::Host(_))) {
@@ -112,7 +127,10 @@ async fn confirm(ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswe
     }
 }
 
-async fn persistent(ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>, hop: u8) -> Option<ProbeAnswer> {
+async fn persistent(
+    ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
+    hop: u8,
+) -> Option<ProbeAnswer> {
     for kind in TRIES {
         if let Some(answer) = ask(kind, hop).await {
             return Some(answer);
@@ -140,8 +158,11 @@ mod tests {
         Ipv4Addr::new(10, 0, n, 1).into()
     }
 
-    /// Plays `network`, called with each probe's number, and gives what was found and how many probes it took.
-    async fn play(mut network: impl FnMut(usize, ProbeMethod, u8) -> Option<ProbeAnswer>) -> (TraceResult, usize) {
+    /// Plays `network`, called with each probe's number, and gives what was found and how many
+    /// probes it took.
+    async fn play(
+        mut network: impl FnMut(usize, ProbeMethod, u8) -> Option<ProbeAnswer>,
+    ) -> (TraceResult, usize) {
         let mut sent = 0;
         let traced = trace(async |kind, hop| {
             sent += 1;
@@ -158,8 +179,22 @@ mod tests {
     #[tokio::test]
     async fn a_neighbour_takes_eight_probes() {
         let (traced, sent) = play(|n, _, _| us([9000, 50, 120, 90, 80, 100, 110, 70][n - 1])).await;
-        let round_trip = Some(RoundTrip { min_us: 70, median_us: 90, samples: 6 });
-        assert_eq!((traced, sent), (TraceResult { hops: vec![], reached: true, round_trip }, 8));
+        let round_trip = Some(RoundTrip {
+            min_us: 70,
+            median_us: 90,
+            samples: 6,
+        });
+        assert_eq!(
+            (traced, sent),
+            (
+                TraceResult {
+                    hops: vec![],
+                    reached: true,
+                    round_trip
+                },
+                8
+            )
+        );
     }
 
     #[tokio::test]
@@ -197,17 +232,37 @@ mod tests {
             (ProbeMethod::Udp, _) => us(300),
         };
         let traced = play(network).await.0;
-        assert_eq!((traced.hops, traced.round_trip.map(|r| r.samples)), (vec![Some(router(1))], Some(6)));
+        assert_eq!(
+            (traced.hops, traced.round_trip.map(|r| r.samples)),
+            (vec![Some(router(1))], Some(6))
+        );
     }
 
     #[tokio::test]
     async fn the_way_to_a_dead_host_ends_where_answers_do_and_soon() {
-        let (traced, sent) = play(|_, _, hop| (hop == 1).then(|| ProbeAnswer::Router(router(1)))).await;
-        assert_eq!(traced, TraceResult { hops: vec![Some(router(1))], reached: false, round_trip: None });
+        let (traced, sent) =
+            play(|_, _, hop| (hop == 1).then(|| ProbeAnswer::Router(router(1)))).await;
+        assert_eq!(
+            traced,
+            TraceResult {
+                hops: vec![Some(router(1))],
+                reached: false,
+                round_trip: None
+            }
+        );
         assert!(sent <= 24, "{sent}");
-        let (traced, _) =
-            play(|_, _, hop| Some(if hop == 1 { ProbeAnswer::Router(router(1)) } else { ProbeAnswer::Stopped(router(2)) })).await;
-        assert_eq!((traced.hops, traced.reached), (vec![Some(router(1)), Some(router(2))], false));
+        let (traced, _) = play(|_, _, hop| {
+            Some(if hop == 1 {
+                ProbeAnswer::Router(router(1))
+            } else {
+                ProbeAnswer::Stopped(router(2))
+            })
+        })
+        .await;
+        assert_eq!(
+            (traced.hops, traced.reached),
+            (vec![Some(router(1)), Some(router(2))], false)
+        );
     }
 
     #[tokio::test]
@@ -223,6 +278,9 @@ mod tests {
     #[tokio::test]
     async fn a_loop_of_routers_ends() {
         let (traced, sent) = play(|_, _, hop| Some(ProbeAnswer::Router(router(hop % 2)))).await;
-        assert_eq!((traced.hops.len(), traced.reached, sent), (usize::from(MOST_HOPS), false, usize::from(MOST_HOPS) + 3));
+        assert_eq!(
+            (traced.hops.len(), traced.reached, sent),
+            (usize::from(MOST_HOPS), false, usize::from(MOST_HOPS) + 3)
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! How often traps have a switch looked at. Its first trap of a kind does at once; those that follow within the pause do together,
-//! once, at its end. So a look follows every trap, the last one too, and a flood of them costs no more looks than there are pauses.
+//! How often traps have a switch looked at. Its first trap of a kind does at once; those that
+//! follow within the pause do together, once, at its end. So a look follows every trap, the last
+//! one too, and a flood of them costs no more looks than there are pauses.
 use crate::triggers::TrapTopic;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -31,12 +32,23 @@ struct DelayedTrap {
 impl TrapLimit {
     /// Two looks for the same are at least `pause` apart.
     pub(super) fn new(pause: Duration) -> TrapLimit {
-        TrapLimit { pause, hints: HashMap::new() }
+        TrapLimit {
+            pause,
+            hints: HashMap::new(),
+        }
     }
 
     /// A trap came. Whether it is passed on at once; else it waits to be [`TrapLimit::due`].
-    pub(super) fn take(&mut self, now: Instant, origin: TrapOrigin, trap: (IpAddr, TrapTopic)) -> bool {
-        let hint = self.hints.entry(origin).or_insert(DelayedTrap { free: now, waiting: None });
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        origin: TrapOrigin,
+        trap: (IpAddr, TrapTopic),
+    ) -> bool {
+        let hint = self.hints.entry(origin).or_insert(DelayedTrap {
+            free: now,
+            waiting: None,
+        });
         let at_once = hint.waiting.is_none() && now >= hint.free;
         if at_once {
             hint.free = now + self.pause;
@@ -60,7 +72,11 @@ impl TrapLimit {
 
     /// When [`TrapLimit::due`] has something next.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.hints.values().filter(|hint| hint.waiting.is_some()).map(|hint| hint.free).min()
+        self.hints
+            .values()
+            .filter(|hint| hint.waiting.is_some())
+            .map(|hint| hint.free)
+            .min()
     }
 }
 
@@ -78,7 +94,8 @@ mod tests {
         start + Duration::from_millis(ms)
     }
 
-    /// The moments, in ms, at which a switch is looked at, when these traps come: what the listener does, without a clock.
+    /// The moments, in ms, at which a switch is looked at, when these traps come: what the listener
+    /// does, without a clock.
     fn looks(traps: &[(u64, TrapTopic)]) -> Vec<(u64, TrapTopic)> {
         let (start, mut limit, mut looks) = (Instant::now(), TrapLimit::new(PAUSE), Vec::new());
         let since = |at: Instant| (at - start).as_millis() as u64;
@@ -88,11 +105,20 @@ mod tests {
             match (coming.peek(), next) {
                 (Some((at, _)), due) if due.is_none_or(|due| ms(start, *at) < due) => {
                     let (at, kind) = coming.next().unwrap();
-                    if limit.take(ms(start, at), TrapOrigin::Switch(switch(1), kind), (switch(1), kind)) {
+                    if limit.take(
+                        ms(start, at),
+                        TrapOrigin::Switch(switch(1), kind),
+                        (switch(1), kind),
+                    ) {
                         looks.push((at, kind));
                     }
                 }
-                (_, Some(due)) => looks.extend(limit.due(due).into_iter().map(|(_, kind)| (since(due), kind))),
+                (_, Some(due)) => looks.extend(
+                    limit
+                        .due(due)
+                        .into_iter()
+                        .map(|(_, kind)| (since(due), kind)),
+                ),
                 (None, None) => return looks,
                 (Some(_), None) => unreachable!("taken above"),
             }
@@ -101,12 +127,20 @@ mod tests {
 
     #[test]
     fn a_trap_alone_is_looked_after_at_once() {
-        assert_eq!(looks(&[(5, TrapTopic::Link), (2000, TrapTopic::Link)]), [(5, TrapTopic::Link), (2000, TrapTopic::Link)]);
+        assert_eq!(
+            looks(&[(5, TrapTopic::Link), (2000, TrapTopic::Link)]),
+            [(5, TrapTopic::Link), (2000, TrapTopic::Link)]
+        );
     }
 
     #[test]
     fn one_change_that_is_told_in_several_ways_is_looked_after_at_once_in_each() {
-        let told = [(0, TrapTopic::Link), (40, TrapTopic::Stp), (90, TrapTopic::Lldp), (95, TrapTopic::Other)];
+        let told = [
+            (0, TrapTopic::Link),
+            (40, TrapTopic::Stp),
+            (90, TrapTopic::Lldp),
+            (95, TrapTopic::Other),
+        ];
         assert_eq!(looks(&told), told);
     }
 
@@ -115,7 +149,11 @@ mod tests {
         let flood: Vec<(u64, TrapTopic)> = (0..10_000).map(|n| (n, TrapTopic::Link)).collect();
         let looks = looks(&flood);
         let expected: Vec<u64> = (0..=10).map(|s| s * 1000).collect();
-        assert_eq!(looks.iter().map(|(at, _)| *at).collect::<Vec<_>>(), expected, "the last trap came at 9,999");
+        assert_eq!(
+            looks.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+            expected,
+            "the last trap came at 9,999"
+        );
     }
 
     #[test]
@@ -125,18 +163,39 @@ mod tests {
             let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
             let traps: Vec<(u64, TrapTopic)> = (0..50)
                 .map(|_| {
-                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    random = random
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1_442_695_040_888_963_407);
                     at += (random >> 33) % 700;
-                    (at, if random >> 63 == 0 { TrapTopic::Link } else { TrapTopic::Stp })
+                    (
+                        at,
+                        if random >> 63 == 0 {
+                            TrapTopic::Link
+                        } else {
+                            TrapTopic::Stp
+                        },
+                    )
                 })
                 .collect();
             let looks = looks(&traps);
             for (at, kind) in &traps {
-                assert!(looks.iter().any(|(look, of)| of == kind && look >= at && look - at <= 1000), "{seed}: {at} {kind:?}: {looks:?}");
+                assert!(
+                    looks
+                        .iter()
+                        .any(|(look, of)| of == kind && look >= at && look - at <= 1000),
+                    "{seed}: {at} {kind:?}: {looks:?}"
+                );
             }
             for kind in [TrapTopic::Link, TrapTopic::Stp] {
-                let of: Vec<u64> = looks.iter().filter(|(_, k)| *k == kind).map(|(at, _)| *at).collect();
-                assert!(of.windows(2).all(|pair| pair[1] - pair[0] >= 1000), "{seed}: {of:?}");
+                let of: Vec<u64> = looks
+                    .iter()
+                    .filter(|(_, k)| *k == kind)
+                    .map(|(at, _)| *at)
+                    .collect();
+                assert!(
+                    of.windows(2).all(|pair| pair[1] - pair[0] >= 1000),
+                    "{seed}: {of:?}"
+                );
             }
         }
     }
@@ -145,14 +204,21 @@ mod tests {
     fn switches_do_not_wait_for_each_other_and_strangers_count_as_one() {
         let (now, mut limit) = (Instant::now(), TrapLimit::new(PAUSE));
         for n in 1..=3 {
-            assert!(limit.take(now, TrapOrigin::Switch(switch(n), TrapTopic::Link), (switch(n), TrapTopic::Link)));
+            assert!(limit.take(
+                now,
+                TrapOrigin::Switch(switch(n), TrapTopic::Link),
+                (switch(n), TrapTopic::Link)
+            ));
         }
         assert!(limit.take(now, TrapOrigin::Stranger, (switch(200), TrapTopic::Link)));
         for n in 201..=255 {
             assert!(!limit.take(now, TrapOrigin::Stranger, (switch(n), TrapTopic::Other)));
         }
         assert_eq!(limit.due(ms(now, 999)), []);
-        assert_eq!((limit.next(), limit.due(ms(now, 1000))), (Some(ms(now, 1000)), vec![(switch(255), TrapTopic::Other)]));
+        assert_eq!(
+            (limit.next(), limit.due(ms(now, 1000))),
+            (Some(ms(now, 1000)), vec![(switch(255), TrapTopic::Other)])
+        );
         assert_eq!((limit.next(), limit.hints.len()), (None, 4));
     }
 }

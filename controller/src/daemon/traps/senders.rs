@@ -1,5 +1,6 @@
-//! Whose traps are believed. A switch that is asked with a user's signature must sign its traps, too: else anybody could send them
-//! in its name. Of a switch that is asked by SNMPv2c nothing better is known.
+//! Whose traps are believed. A switch that is asked with a user's signature must sign its traps,
+//! too: else anybody could send them in its name. Of a switch that is asked by SNMPv2c nothing
+//! better is known.
 use agent::TrapProof;
 use inventory::inventory_file::{Credential, Inventory};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,17 +36,26 @@ pub(super) enum TrapVerdict {
 }
 
 impl TrapSenders {
-    /// Where several switches have one address, behind different ports, the one that owes least counts.
+    /// Where several switches have one address, behind different ports, the one that owes least
+    /// counts.
     pub(super) fn new(inventory: &Inventory) -> TrapSenders {
         let mut senders: BTreeMap<IpAddr, TrapSender> = BTreeMap::new();
         for (name, switch) in &inventory.switches {
             let (owes, user) = match inventory.snmp.get(&switch.snmp) {
-                Some(Credential::User(user)) if user.auth.is_some() => (TrapProof::Signature, user.name.clone()),
+                Some(Credential::User(user)) if user.auth.is_some() => {
+                    (TrapProof::Signature, user.name.clone())
+                }
                 Some(Credential::User(user)) => (TrapProof::Name, user.name.clone()),
                 Some(Credential::Community(_)) | None => (TrapProof::Nothing, String::new()),
             };
-            let sender = TrapSender { switch: name.clone(), owes, user };
-            let kept = senders.entry(switch.address.ip().to_canonical()).or_insert_with(|| sender.clone());
+            let sender = TrapSender {
+                switch: name.clone(),
+                owes,
+                user,
+            };
+            let kept = senders
+                .entry(switch.address.ip().to_canonical())
+                .or_insert_with(|| sender.clone());
             if sender.owes < kept.owes {
                 *kept = sender;
             }
@@ -71,8 +81,14 @@ pub(super) struct RefusedTraps {
 }
 
 impl RefusedTraps {
-    /// One more, in the name of `from`. What is to be told of it: the first one, and the count whenever it has grown tenfold.
-    pub(super) fn add(&mut self, now: Instant, senders: &TrapSenders, from: IpAddr) -> Option<String> {
+    /// One more, in the name of `from`. What is to be told of it: the first one, and the count
+    /// whenever it has grown tenfold.
+    pub(super) fn add(
+        &mut self,
+        now: Instant,
+        senders: &TrapSenders,
+        from: IpAddr,
+    ) -> Option<String> {
         self.count += 1;
         self.last = Some(now);
         self.switches.insert(from);
@@ -84,11 +100,16 @@ impl RefusedTraps {
                 0 => String::new(),
                 n => format!(" or {n} more"),
             };
-            let count = if self.count == 1 { "a trap".to_owned() } else { format!("{} traps", self.count) };
+            let count = if self.count == 1 {
+                "a trap".to_owned()
+            } else {
+                format!("{} traps", self.count)
+            };
             format!(
-                "traps: {count} in the name of switch \"{switch}\" ({from}){others} without the signature of the SNMPv3 user it is asked as, \
-                 so anybody may have sent them; they are ignored, and polls find the same a little later; have the switch send its traps \
-                 by SNMPv3 as user \"{user}\", or send none"
+                "traps: {count} in the name of switch \"{switch}\" ({from}){others} without the \
+                 signature of the SNMPv3 user it is asked as, so anybody may have sent them; they \
+                 are ignored, and polls find the same a little later; have the switch send its \
+                 traps by SNMPv3 as user \"{user}\", or send none"
             )
         })
     }
@@ -129,7 +150,12 @@ snmp: {{default: {{version: 2c, community: c}}, named: {{version: 3, user: bob}}
             (4, [Believed, Believed, Believed]),
             (5, [Stranger, Stranger, Stranger]),
         ] {
-            assert_eq!([Nothing, Name, Signature].map(|proof| senders().judge([10, 0, 0, n].into(), proof)), believed, "10.0.0.{n}");
+            assert_eq!(
+                [Nothing, Name, Signature]
+                    .map(|proof| senders().judge([10, 0, 0, n].into(), proof)),
+                believed,
+                "10.0.0.{n}"
+            );
         }
     }
 
@@ -138,12 +164,29 @@ snmp: {{default: {{version: 2c, community: c}}, named: {{version: 3, user: bob}}
         let (now, senders, mut refusals) = (Instant::now(), senders(), RefusedTraps::default());
         assert_eq!(refusals.end(), None);
         let from = [10, 0, 0, 3].into();
-        let told: Vec<String> = (0..1234).filter_map(|_| refusals.add(now, &senders, from)).collect();
+        let told: Vec<String> = (0..1234)
+            .filter_map(|_| refusals.add(now, &senders, from))
+            .collect();
         assert_eq!(told.len(), 4, "at 1, 10, 100 and 1,000: {told:#?}");
-        assert!(told[0].starts_with("traps: a trap in the name of switch \"signed\" (10.0.0.3) without"), "{}", told[0]);
-        assert!(told[3].starts_with("traps: 1000 traps ") && told[3].contains("as user \"mon\""), "{}", told[3]);
-        let more = (0..9000).filter_map(|_| refusals.add(now + QUIET, &senders, [10, 0, 0, 2].into())).next().expect("10,000 by now");
+        assert!(
+            told[0]
+                .starts_with("traps: a trap in the name of switch \"signed\" (10.0.0.3) without"),
+            "{}",
+            told[0]
+        );
+        assert!(
+            told[3].starts_with("traps: 1000 traps ") && told[3].contains("as user \"mon\""),
+            "{}",
+            told[3]
+        );
+        let more = (0..9000)
+            .filter_map(|_| refusals.add(now + QUIET, &senders, [10, 0, 0, 2].into()))
+            .next()
+            .expect("10,000 by now");
         assert_eq!(refusals.end(), Some(now + QUIET * 2));
-        assert!(more.contains("switch \"named\" (10.0.0.2) or 1 more"), "{more}");
+        assert!(
+            more.contains("switch \"named\" (10.0.0.2) or 1 more"),
+            "{more}"
+        );
     }
 }

@@ -25,10 +25,21 @@ pub(crate) fn link(a: &str, a_port: &str, b: &str, state: LinkState) -> Link {
 /// Two switches, n0 on s0, n1 on s1, and n2 on `switch`.
 pub(crate) fn network(switch: &str) -> Topology {
     let nodes = ["s0", "s1"].map(|s| node(s, NodeKind::Switch)).into_iter();
-    let nodes = nodes.chain(["n0", "n1", "n2"].map(|h| node(h, NodeKind::Host))).collect();
+    let nodes = nodes
+        .chain(["n0", "n1", "n2"].map(|h| node(h, NodeKind::Host)))
+        .collect();
     let f = LinkState::Forwarding;
-    let links = vec![link("s0", "p9", "s1", f), link("s0", "p0", "n0", f), link("s1", "p1", "n1", f), link(switch, "p2", "n2", f)];
-    Topology { nodes, links, ..Topology::default() }
+    let links = vec![
+        link("s0", "p9", "s1", f),
+        link("s0", "p0", "n0", f),
+        link("s1", "p1", "n1", f),
+        link(switch, "p2", "n2", f),
+    ];
+    Topology {
+        nodes,
+        links,
+        ..Topology::default()
+    }
 }
 
 /// A candidate with n2 on `switch`.
@@ -37,19 +48,33 @@ pub(crate) fn candidate(switch: &str) -> EpochCandidate {
 }
 
 pub(crate) fn inventory() -> Inventory {
-    let text =
-        "switches: {s0: {address: 10.0.0.1}, s1: {address: 10.0.0.2}}\nhosts: [n2, n1, n0]\nsnmp: {default: {version: 2c, community: c}}";
+    let text = "switches: {s0: {address: 10.0.0.1}, s1: {address: 10.0.0.2}}\nhosts: [n2, n1, \
+                n0]\nsnmp: {default: {version: 2c, community: c}}";
     Inventory::parse("i.yaml", text).unwrap()
 }
 
 /// Both switches answer; every port has the given state.
 pub(crate) fn views(up: bool, state: StpState) -> DeviceViews {
     let ports = ["p0", "p1", "p2", "p9"];
-    let interface = |(i, name): (usize, &&str)| InterfaceRow { index: i as u32 + 1, name: (*name).into(), up, ..InterfaceRow::default() };
-    let port = |i: u32| BridgePort { number: i, if_index: i, state: Some(state), designated_bridge: None, designated_port: None };
+    let interface = |(i, name): (usize, &&str)| InterfaceRow {
+        index: i as u32 + 1,
+        name: (*name).into(),
+        up,
+        ..InterfaceRow::default()
+    };
+    let port = |i: u32| BridgePort {
+        number: i,
+        if_index: i,
+        state: Some(state),
+        designated_bridge: None,
+        designated_port: None,
+    };
     let view = DeviceView {
         interfaces: Some(ports.iter().enumerate().map(interface).collect()),
-        bridge: Some(BridgeTable { ports: (1..=4).map(port).collect(), ..BridgeTable::default() }),
+        bridge: Some(BridgeTable {
+            ports: (1..=4).map(port).collect(),
+            ..BridgeTable::default()
+        }),
         ..DeviceView::default()
     };
     ["s0", "s1"].map(|s| (s.to_owned(), view.clone())).into()
@@ -62,7 +87,12 @@ fn order_is_no_difference_but_the_file_keeps_the_inventorys() {
     let mut turned = network("s0");
     turned.links.reverse();
     turned.nodes.reverse();
-    assert_eq!(whole(&Inventory::default(), &DeviceViews::new(), turned, None).unwrap().key, c.key);
+    assert_eq!(
+        whole(&Inventory::default(), &DeviceViews::new(), turned, None)
+            .unwrap()
+            .key,
+        c.key
+    );
     assert_ne!(candidate("s1").key, c.key);
 }
 
@@ -70,7 +100,12 @@ fn order_is_no_difference_but_the_file_keeps_the_inventorys() {
 fn a_switch_without_hosts_that_nothing_connects_is_left_out() {
     let mut t = network("s0");
     t.nodes.push(node("s7", NodeKind::Switch));
-    assert_eq!(whole(&inventory(), &DeviceViews::new(), t, None).unwrap().key, candidate("s0").key);
+    assert_eq!(
+        whole(&inventory(), &DeviceViews::new(), t, None)
+            .unwrap()
+            .key,
+        candidate("s0").key
+    );
 }
 
 #[test]
@@ -86,19 +121,46 @@ fn addresses_are_as_stated_else_as_said_of_the_card_on_the_cable_else_as_publish
             ..Nic::default()
         };
         let nics = vec![nic("mgmt0", "10.0.0.7"), nic("eth0", address)];
-        let report = inventory::host_report::HostReport { host: host.into(), slots: 1, nics, ..Default::default() };
-        views.insert(host.into(), DeviceView { host: Some(report), ..DeviceView::default() });
+        let report = inventory::host_report::HostReport {
+            host: host.into(),
+            slots: 1,
+            nics,
+            ..Default::default()
+        };
+        views.insert(
+            host.into(),
+            DeviceView {
+                host: Some(report),
+                ..DeviceView::default()
+            },
+        );
     }
     let mut network = network("s0");
-    network.links.iter_mut().filter(|l| l.b.starts_with('n')).for_each(|l| l.b_port = "eth0".into());
-    let whole = |views: &DeviceViews, settled: Option<&PublishedNetwork>| whole(&inventory, views, network.clone(), settled).unwrap();
-    let addresses = |c: &EpochCandidate| ["n0", "n1", "n2"].map(|h| c.file.hosts[h].address.map(|a| a.to_string()).unwrap_or_default());
+    network
+        .links
+        .iter_mut()
+        .filter(|l| l.b.starts_with('n'))
+        .for_each(|l| l.b_port = "eth0".into());
+    let whole = |views: &DeviceViews, settled: Option<&PublishedNetwork>| {
+        whole(&inventory, views, network.clone(), settled).unwrap()
+    };
+    let addresses = |c: &EpochCandidate| {
+        ["n0", "n1", "n2"].map(|h| {
+            c.file.hosts[h]
+                .address
+                .map(|a| a.to_string())
+                .unwrap_or_default()
+        })
+    };
     let reported = whole(&views, None);
     assert_eq!(addresses(&reported), ["10.77.0.1", "10.77.0.2", ""]);
     let settled = PublishedNetwork::new(4, reported);
     views.retain(|name, _| name.starts_with('s'));
     let silent = whole(&views, Some(&settled));
-    assert_eq!(silent.key, settled.key, "agents that did not report yet are no reason for an epoch");
+    assert_eq!(
+        silent.key, settled.key,
+        "agents that did not report yet are no reason for an epoch"
+    );
 }
 
 #[test]
@@ -107,15 +169,31 @@ fn ranks_are_as_stated_else_as_offered_else_as_published() {
     inventory.hosts["n0"].ranks = Some(2);
     let mut views = views(true, StpState::Forwarding);
     for (host, slots) in [("n0", 8), ("n1", 4), ("n2", 0)] {
-        let report = inventory::host_report::HostReport { host: host.into(), slots, ..Default::default() };
-        views.insert(host.into(), DeviceView { host: Some(report), ..DeviceView::default() });
+        let report = inventory::host_report::HostReport {
+            host: host.into(),
+            slots,
+            ..Default::default()
+        };
+        views.insert(
+            host.into(),
+            DeviceView {
+                host: Some(report),
+                ..DeviceView::default()
+            },
+        );
     }
     let ranks = |views: &DeviceViews, settled: Option<&PublishedNetwork>| {
-        let file = whole(&inventory, views, network("s0"), settled).unwrap().file;
+        let file = whole(&inventory, views, network("s0"), settled)
+            .unwrap()
+            .file;
         ["n0", "n1", "n2"].map(|h| file.hosts[h].ranks)
     };
     assert_eq!(ranks(&views, None), [2, 4, 1]);
     let settled = PublishedNetwork::new(4, whole(&inventory, &views, network("s0"), None).unwrap());
     views.retain(|name, _| name.starts_with('s'));
-    assert_eq!(ranks(&views, Some(&settled)), [2, 4, 1], "agents that did not report yet are no reason for an epoch");
+    assert_eq!(
+        ranks(&views, Some(&settled)),
+        [2, 4, 1],
+        "agents that did not report yet are no reason for an epoch"
+    );
 }

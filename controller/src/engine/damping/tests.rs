@@ -25,19 +25,32 @@ fn flapped(times: u64, period: u64) -> FlapDamping {
 #[test]
 fn what_is_lost_now_and_then_is_not_held() {
     for (times, period) in [(3, 2_000), (100, 180_000)] {
-        assert!(flapped(times, period).hosts().is_empty(), "{times} losses, one in {period} ms");
+        assert!(
+            flapped(times, period).hosts().is_empty(),
+            "{times} losses, one in {period} ms"
+        );
     }
     for (times, period) in [(4, 2_000), (7, 60_000)] {
-        assert_eq!(flapped(times, period).hosts(), BTreeSet::from(["n2"]), "{times} losses, one in {period} ms");
+        assert_eq!(
+            flapped(times, period).hosts(),
+            BTreeSet::from(["n2"]),
+            "{times} losses, one in {period} ms"
+        );
     }
 }
 
 #[test]
 fn it_is_told_how_often_in_what_time_and_until_when() {
     let mut d = flapped(4, 2_000);
-    let text = |d: &FlapDamping| d.alarms(Some(7)).into_iter().map(|a| a.to_string()).collect::<Vec<_>>();
+    let text = |d: &FlapDamping| {
+        d.alarms(Some(7))
+            .into_iter()
+            .map(|a| a.to_string())
+            .collect::<Vec<_>>()
+    };
     // From 4000 less a little to 1500 takes 1.4 half-lives.
-    let told = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until it was calm, not before 00:02:52 UTC; check cable and ports";
+    let told = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until \
+                it was calm, not before 00:02:52 UTC; check cable and ports";
     assert_eq!(text(&d), [told]);
     let (there, gone) = both();
     d.compare(Millis(8_000), &there, &gone);
@@ -63,7 +76,11 @@ fn calm_frees_and_later_forgets() {
     for n in 0..2 {
         again.compare(Millis(due.0 + n * 2000), &there, &gone);
     }
-    assert_eq!(again.hosts(), BTreeSet::from(["n2"]), "what flapped lately is held sooner");
+    assert_eq!(
+        again.hosts(),
+        BTreeSet::from(["n2"]),
+        "what flapped lately is held sooner"
+    );
     d.release_calm(Millis(due.0 + 400_000));
     assert_eq!(d, FlapDamping::default());
 }
@@ -93,26 +110,50 @@ fn a_rate_that_comes_and_goes_is_damped_too() {
     less.links[0].rate_bps = BitsPerSec(1);
     let mut d = FlapDamping::default();
     for n in 0..8 {
-        let (before, after) = if n % 2 == 0 { (&whole, &less) } else { (&less, &whole) };
+        let (before, after) = if n % 2 == 0 {
+            (&whole, &less)
+        } else {
+            (&less, &whole)
+        };
         assert!(n > 6 || !d.holds_trunks());
         d.compare(Millis(n * 2_000), before, after);
     }
-    assert!(d.holds_trunks() && d.alarms(Some(1))[0].to_string().contains("links between switches stay"));
+    assert!(
+        d.holds_trunks()
+            && d.alarms(Some(1))[0]
+                .to_string()
+                .contains("links between switches stay")
+    );
 }
 
 #[test]
 fn a_cluster_that_is_another_again_and_again_is_held() {
     let of = |name: &str| {
-        let cluster = |name: &str, host: &str| Cluster { name: name.into(), hosts: vec![host.into()], reasons: vec![] };
-        Topology { clusters: vec![cluster("west", "n0"), cluster(name, "n1")], ..network("s0") }
+        let cluster = |name: &str, host: &str| Cluster {
+            name: name.into(),
+            hosts: vec![host.into()],
+            reasons: vec![],
+        };
+        Topology {
+            clusters: vec![cluster("west", "n0"), cluster(name, "n1")],
+            ..network("s0")
+        }
     };
     let mut d = FlapDamping::default();
     for n in 0..4 {
         assert_eq!(d.clustered().count(), 0, "{n}");
-        d.compare(Millis(n * 2_000), &of(["west", "east"][n as usize % 2]), &of(["east", "west"][n as usize % 2]));
+        d.compare(
+            Millis(n * 2_000),
+            &of(["west", "east"][n as usize % 2]),
+            &of(["east", "west"][n as usize % 2]),
+        );
     }
     assert_eq!(d.clustered().collect::<Vec<_>>(), ["n1"]);
-    assert!(d.alarms(Some(7))[0].to_string().starts_with("cluster of host \"n1\": is another one again and again, 4 times in 6 s"));
+    assert!(
+        d.alarms(Some(7))[0]
+            .to_string()
+            .starts_with("cluster of host \"n1\": is another one again and again, 4 times in 6 s")
+    );
 }
 
 #[test]

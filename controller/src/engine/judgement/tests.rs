@@ -25,12 +25,23 @@ fn judged(
     absent: &mut AbsentHosts,
 ) -> NetworkJudgement {
     let (inventory, damping) = (inventory(), FlapDamping::default());
-    let ground =
-        JudgementInput { inventory: &inventory, views, topology, settled, damping: &damping, gone_after: Duration::from_millis(GONE) };
+    let ground = JudgementInput {
+        inventory: &inventory,
+        views,
+        topology,
+        settled,
+        damping: &damping,
+        gone_after: Duration::from_millis(GONE),
+    };
     judge(Millis(now), &ground, absent)
 }
 
-fn judge_at(now: u64, views: &DeviceViews, topology: &Topology, absent: &mut AbsentHosts) -> NetworkJudgement {
+fn judge_at(
+    now: u64,
+    views: &DeviceViews,
+    topology: &Topology,
+    absent: &mut AbsentHosts,
+) -> NetworkJudgement {
     judged(now, views, topology, Some(&settled()), absent)
 }
 
@@ -39,9 +50,18 @@ fn a_host_with_its_port_down_keeps_its_place_for_a_while_and_is_then_dropped() {
     let (views, mut absent) = (views(false, StpState::Disabled), AbsentHosts::new());
     let first = judge_at(0, &views, &without_n2(), &mut absent);
     assert_eq!(first.candidate.unwrap().key, settled().key);
-    assert!(first.alarms[0].to_string().contains("\"n2\": seen nowhere, epoch 4 keeps it on \"s0\""), "{:?}", first.alarms);
+    assert!(
+        first.alarms[0]
+            .to_string()
+            .contains("\"n2\": seen nowhere, epoch 4 keeps it on \"s0\""),
+        "{:?}",
+        first.alarms
+    );
     let last = judge_at(GONE, &views, &without_n2(), &mut absent);
-    assert_eq!(last.candidate.unwrap().key.hosts.keys().collect::<Vec<_>>(), ["n0", "n1"]);
+    assert_eq!(
+        last.candidate.unwrap().key.hosts.keys().collect::<Vec<_>>(),
+        ["n0", "n1"]
+    );
 }
 
 #[test]
@@ -49,11 +69,18 @@ fn without_evidence_a_host_keeps_its_place_for_ever() {
     let mut absent = AbsentHosts::new();
     let mut silent = views(false, StpState::Forwarding);
     silent.get_mut("s0").unwrap().stale = Some((Millis(0), "no answer".into()));
-    for (views, why) in [(views(true, StpState::Forwarding), "port p2 of \"s0\" is up"), (silent, "switch \"s0\" does not answer")] {
+    for (views, why) in [
+        (views(true, StpState::Forwarding), "port p2 of \"s0\" is up"),
+        (silent, "switch \"s0\" does not answer"),
+    ] {
         judge_at(0, &views, &without_n2(), &mut absent);
         let late = judge_at(100 * GONE, &views, &without_n2(), &mut absent);
         assert_eq!(late.candidate.unwrap().key, settled().key);
-        assert!(late.alarms[0].to_string().contains(why), "{:?}", late.alarms);
+        assert!(
+            late.alarms[0].to_string().contains(why),
+            "{:?}",
+            late.alarms
+        );
     }
 }
 
@@ -73,19 +100,44 @@ fn a_host_whose_new_port_does_not_forward_yet_keeps_its_old_place() {
 fn a_host_that_keeps_its_place_keeps_its_cluster() {
     let cluster = |name: &str, hosts: &[&str]| {
         let hosts = hosts.iter().map(|h| (*h).to_owned()).collect();
-        Cluster { name: name.into(), hosts, reasons: vec![] }
+        Cluster {
+            name: name.into(),
+            hosts,
+            reasons: vec![],
+        }
     };
     let two = |west: &[&str], mut network: Topology| {
         network.clusters = vec![cluster("cluster-s0", west), cluster("cluster-s1", &["n1"])];
         network.clusters.retain(|c| !c.hosts.is_empty());
         network
     };
-    let published = whole(&inventory(), &DeviceViews::new(), two(&["n0", "n2"], network("s0")), None).unwrap();
+    let published = whole(
+        &inventory(),
+        &DeviceViews::new(),
+        two(&["n0", "n2"], network("s0")),
+        None,
+    )
+    .unwrap();
     let settled = PublishedNetwork::new(4, published);
-    let kept = judged(0, &views(false, StpState::Disabled), &two(&["n0"], without_n2()), Some(&settled), &mut AbsentHosts::new());
+    let kept = judged(
+        0,
+        &views(false, StpState::Disabled),
+        &two(&["n0"], without_n2()),
+        Some(&settled),
+        &mut AbsentHosts::new(),
+    );
     let kept = kept.candidate.unwrap();
-    assert_eq!((&kept.key, &kept.network.clusters), (&settled.key, &settled.network.clusters));
-    let alone = PublishedNetwork { network: Topology { clusters: vec![cluster("west", &["n2"])], ..settled.network.clone() }, ..settled };
+    assert_eq!(
+        (&kept.key, &kept.network.clusters),
+        (&settled.key, &settled.network.clusters)
+    );
+    let alone = PublishedNetwork {
+        network: Topology {
+            clusters: vec![cluster("west", &["n2"])],
+            ..settled.network.clone()
+        },
+        ..settled
+    };
     let mut network = two(&["n0"], network("s0"));
     keep_clusters(&mut network, &alone, &BTreeSet::from(["n2"]));
     assert_eq!(network.clusters[2], cluster("west", &["n2"]));
@@ -94,7 +146,12 @@ fn a_host_that_keeps_its_place_keeps_its_cluster() {
 #[test]
 fn a_host_that_moved_is_where_it_is_now() {
     let mut absent = AbsentHosts::from([("n2".to_owned(), Millis(0))]);
-    let moved = judge_at(10, &views(true, StpState::Forwarding), &network("s1"), &mut absent);
+    let moved = judge_at(
+        10,
+        &views(true, StpState::Forwarding),
+        &network("s1"),
+        &mut absent,
+    );
     assert_eq!(moved.candidate.unwrap().key, candidate("s1").key);
     assert!(absent.is_empty() && moved.alarms.is_empty());
 }
@@ -102,22 +159,32 @@ fn a_host_that_moved_is_where_it_is_now() {
 #[test]
 fn trunks_between_states_or_lost_or_in_a_loop_give_no_tree() {
     let reason = |topology: &Topology, state| {
-        judged(0, &views(true, state), topology, None, &mut AbsentHosts::new())
-            .candidate
-            .unwrap_err()
-            .iter()
-            .map(TreeDoubt::to_string)
-            .collect::<Vec<_>>()
-            .join("; ")
+        judged(
+            0,
+            &views(true, state),
+            topology,
+            None,
+            &mut AbsentHosts::new(),
+        )
+        .candidate
+        .unwrap_err()
+        .iter()
+        .map(TreeDoubt::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
     };
     let mut moving = network("s0");
     moving.links[0].state = LinkState::Unknown;
     assert!(reason(&moving, StpState::Listening).contains("link s0-s1: STP is between states"));
     let mut cut = network("s0");
     cut.links.remove(0);
-    assert!(reason(&cut, StpState::Forwarding).contains("no forwarding link leads from \"n2\" to n1"));
+    assert!(
+        reason(&cut, StpState::Forwarding).contains("no forwarding link leads from \"n2\" to n1")
+    );
     let mut loop_ = network("s0");
-    loop_.links.push(link("s0", "p8", "s1", LinkState::Forwarding));
+    loop_
+        .links
+        .push(link("s0", "p8", "s1", LinkState::Forwarding));
     assert!(reason(&loop_, StpState::Forwarding).contains("loop"));
     let mut ambiguous = network("s0");
     ambiguous.links[0].grade = LinkGrade::Ambiguous;

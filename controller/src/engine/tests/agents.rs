@@ -12,12 +12,22 @@ fn report(host: &str, card: u8) -> HostReport {
         up: true,
         ..Nic::default()
     };
-    HostReport { host: host.into(), slots: 4, nics: vec![nic], ..HostReport::default() }
+    HostReport {
+        host: host.into(),
+        slots: 4,
+        nics: vec![nic],
+        ..HostReport::default()
+    }
 }
 
 impl SimulatedCluster {
     fn hears(&mut self, host: &str, fact: DeviceFact) {
-        self.event(ControllerEvent::Observed(Observation { at: self.now, reporter: host.into(), source: ObservationSource::Agent, fact }));
+        self.event(ControllerEvent::Observed(Observation {
+            at: self.now,
+            reporter: host.into(),
+            source: ObservationSource::Agent,
+            fact,
+        }));
         self.run(50);
     }
 
@@ -27,34 +37,77 @@ impl SimulatedCluster {
 }
 
 fn silence() -> DeviceFact {
-    DeviceFact::Failed { table: None, problem: "no report for 11 s".into() }
+    DeviceFact::Failed {
+        table: None,
+        problem: "no report for 11 s".into(),
+    }
 }
 
 #[test]
 fn hosts_are_told_to_probe_a_neighbour_and_those_on_other_switches() {
     let mut w = running();
     assert_eq!(w.rota.keys().collect::<Vec<_>>(), ["n0", "n1", "n2"]);
-    assert!(w.rota.values().all(|d| d.peers.is_empty() && d.every_ms == 2_000));
+    assert!(
+        w.rota
+            .values()
+            .all(|d| d.peers.is_empty() && d.every_ms == 2_000)
+    );
     for (host, card) in [("n0", 10), ("n1", 11), ("n2", 12)] {
         w.hears(host, DeviceFact::Host(report(host, card)));
     }
-    let peers = |host: &str| w.rota[host].peers.iter().map(|p| p.host.as_str()).collect::<Vec<_>>();
-    assert_eq!((peers("n0").len(), peers("n1"), peers("n2")), (1, vec!["n2", "n0"], vec![]), "each pair of switches, and a neighbour");
+    let peers = |host: &str| {
+        w.rota[host]
+            .peers
+            .iter()
+            .map(|p| p.host.as_str())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (peers("n0").len(), peers("n1"), peers("n2")),
+        (1, vec!["n2", "n0"], vec![]),
+        "each pair of switches, and a neighbour"
+    );
 }
 
 #[test]
 fn only_the_card_on_the_known_network_is_probed() {
     let mut w = running();
     let mut two_cards = report("n0", 10);
-    let management = Nic { name: "mgmt".into(), addresses: vec![("192.168.0.10".parse().unwrap(), 24)], ..two_cards.nics[0].clone() };
-    two_cards.nics.insert(0, Nic { mac: Some(Mac([2, 0xb, 0, 0, 0, 10])), ..management });
+    let management = Nic {
+        name: "mgmt".into(),
+        addresses: vec![("192.168.0.10".parse().unwrap(), 24)],
+        ..two_cards.nics[0].clone()
+    };
+    two_cards.nics.insert(
+        0,
+        Nic {
+            mac: Some(Mac([2, 0xb, 0, 0, 0, 10])),
+            ..management
+        },
+    );
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
     w.hears("n0", DeviceFact::Host(two_cards.clone()));
-    let probed = |w: &SimulatedCluster| w.rota["n1"].peers.iter().map(|p| p.address.to_string()).collect::<Vec<_>>();
-    assert!(probed(&w).contains(&"10.77.0.10".to_owned()), "{:?}", probed(&w));
+    let probed = |w: &SimulatedCluster| {
+        w.rota["n1"]
+            .peers
+            .iter()
+            .map(|p| p.address.to_string())
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        probed(&w).contains(&"10.77.0.10".to_owned()),
+        "{:?}",
+        probed(&w)
+    );
     two_cards.nics[1].up = false;
     w.hears("n0", DeviceFact::Host(two_cards));
-    assert!(probed(&w).iter().all(|a| !a.starts_with("192.168.") && a != "10.77.0.10"), "{:?}", probed(&w));
+    assert!(
+        probed(&w)
+            .iter()
+            .all(|a| !a.starts_with("192.168.") && a != "10.77.0.10"),
+        "{:?}",
+        probed(&w)
+    );
 }
 
 #[test]
@@ -64,8 +117,14 @@ fn slots_are_ranks_and_one_epoch() {
         w.hears(host, DeviceFact::Host(report(host, card)));
     }
     w.run(3_000);
-    assert_eq!((w.published.len(), w.published[1].file.hosts["n1"].ranks), (2, 4));
-    assert_eq!(w.core.snapshot(w.now).epochs[1].changes, ["n0, n1, n2 offer 4 ranks"]);
+    assert_eq!(
+        (w.published.len(), w.published[1].file.hosts["n1"].ranks),
+        (2, 4)
+    );
+    assert_eq!(
+        w.core.snapshot(w.now).epochs[1].changes,
+        ["n0, n1, n2 offer 4 ranks"]
+    );
     w.hears("n1", silence());
     w.run(100_000);
     assert_eq!(w.published.len(), 2);
@@ -75,7 +134,13 @@ fn slots_are_ranks_and_one_epoch() {
 fn an_agent_that_changes_its_mind_for_ever_is_held_and_told_and_others_are_not() {
     let mut w = running();
     for n in 0..100 {
-        w.hears("n1", DeviceFact::Host(HostReport { slots: 4 + n % 2, ..report("n1", 11) }));
+        w.hears(
+            "n1",
+            DeviceFact::Host(HostReport {
+                slots: 4 + n % 2,
+                ..report("n1", 11)
+            }),
+        );
         let mut moving = report("n2", 12);
         moving.nics[0].addresses[0].0 = format!("10.77.0.{}", 20 + n % 2).parse().unwrap();
         w.hears("n2", DeviceFact::Host(moving));
@@ -84,16 +149,32 @@ fn an_agent_that_changes_its_mind_for_ever_is_held_and_told_and_others_are_not()
     let epochs = w.published.len();
     assert!(epochs <= 5, "not one for each of 100 changes: {epochs}");
     assert!(
-        w.alarmed("host \"n1\": its agent says another number of ranks or another address again and again, "),
+        w.alarmed(
+            "host \"n1\": its agent says another number of ranks or another address again \
+                   and again, "
+        ),
         "{:?}",
         w.core.snapshot(w.now).alarms
     );
     assert!(w.told("again and again") < 20, "a message must not flap");
     w.hears("n0", DeviceFact::Host(report("n0", 10)));
     w.run(3_000);
-    assert_eq!((w.published.len(), w.published[epochs].file.hosts["n0"].ranks), (epochs + 1, 4), "others are heard meanwhile");
+    assert_eq!(
+        (
+            w.published.len(),
+            w.published[epochs].file.hosts["n0"].ranks
+        ),
+        (epochs + 1, 4),
+        "others are heard meanwhile"
+    );
     // Calm: its last word counts.
-    w.hears("n1", DeviceFact::Host(HostReport { slots: 9, ..report("n1", 11) }));
+    w.hears(
+        "n1",
+        DeviceFact::Host(HostReport {
+            slots: 9,
+            ..report("n1", 11)
+        }),
+    );
     w.run(400_000);
     assert_eq!(w.published.last().unwrap().file.hosts["n1"].ranks, 9);
     assert_eq!(w.core.snapshot(w.now).alarms, []);
@@ -108,9 +189,18 @@ fn a_silent_agent_is_told_once_and_changes_nothing_else() {
     w.hears("n1", silence());
     w.hears("n1", silence());
     w.run(60_000);
-    assert_eq!((w.told("its agent is silent: no report for 11 s"), w.published.len()), (1, epochs));
+    assert_eq!(
+        (
+            w.told("its agent is silent: no report for 11 s"),
+            w.published.len()
+        ),
+        (1, epochs)
+    );
     assert_eq!(w.core.snapshot(w.now).alarms, alarms);
-    assert!(w.rota["n0"].peers.iter().all(|p| p.host == "n1"), "nobody else on that switch reports: it is probed all the same");
+    assert!(
+        w.rota["n0"].peers.iter().all(|p| p.host == "n1"),
+        "nobody else on that switch reports: it is probed all the same"
+    );
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
     assert_eq!(w.told("reports again"), 1);
 }
@@ -120,9 +210,15 @@ fn two_machines_under_one_name_are_an_alarm_and_neither_is_believed() {
     let mut w = running();
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
     w.hears("n1", DeviceFact::Host(report("n1", 21)));
-    assert!(!w.alarmed("two machines report"), "a new board in the old place");
+    assert!(
+        !w.alarmed("two machines report"),
+        "a new board in the old place"
+    );
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
-    assert!(w.alarmed("host \"n1\": two machines report under this name in turn, with cards 02:0a:00:00:00:15 and 02:0a:00:00:00:0b"));
+    assert!(w.alarmed(
+        "host \"n1\": two machines report under this name in turn, with cards \
+                       02:0a:00:00:00:15 and 02:0a:00:00:00:0b"
+    ));
     for _ in 0..61 {
         w.run(10_000);
         w.hears("n1", DeviceFact::Host(report("n1", 11)));
@@ -133,9 +229,14 @@ fn two_machines_under_one_name_are_an_alarm_and_neither_is_believed() {
 #[test]
 fn who_is_refused_is_told_once_and_seldom() {
     let mut w = running();
-    let refused = |problem: String| ControllerEvent::ReportRefused { from: "10.9.9.9".parse().unwrap(), problem };
+    let refused = |problem: String| ControllerEvent::ReportRefused {
+        from: "10.9.9.9".parse().unwrap(),
+        problem,
+    };
     for _ in 0..5 {
-        w.event(refused("host \"x\": reports, but the inventory does not list it".into()));
+        w.event(refused(
+            "host \"x\": reports, but the inventory does not list it".into(),
+        ));
     }
     assert_eq!(w.told("(from 10.9.9.9); its reports are refused"), 1);
     (0..1000).for_each(|i| w.event(refused(format!("host \"x{i}\": unknown"))));
@@ -163,16 +264,33 @@ fn cards_are_measured_and_ways_shown_while_an_agent_reports() {
     for second in 0..6u64 {
         let mut report = report("n1", 11);
         report.nics[0].in_octets = second * 1_000_000;
-        let round_trip = Some(RoundTrip { min_us: 150, median_us: 200, samples: 3 });
-        report.paths =
-            vec![ProbedPath { to: "n0".into(), address: "10.77.0.10".parse().unwrap(), hops: vec![None], reached: true, round_trip }];
+        let round_trip = Some(RoundTrip {
+            min_us: 150,
+            median_us: 200,
+            samples: 3,
+        });
+        report.paths = vec![ProbedPath {
+            to: "n0".into(),
+            address: "10.77.0.10".parse().unwrap(),
+            hops: vec![None],
+            reached: true,
+            round_trip,
+        }];
         w.hears("n1", DeviceFact::Host(report));
         w.run(950);
     }
     let agents = w.core.snapshot(w.now).agents;
-    let [agent] = &agents[..] else { panic!("expected one agent, found {agents:?}") };
-    assert_eq!((agent.host.as_str(), agent.inward, agent.outward), ("n1", Some(BitsPerSec(8_000_000)), Some(BitsPerSec(0))));
+    let [agent] = &agents[..] else {
+        panic!("expected one agent, found {agents:?}")
+    };
+    assert_eq!(
+        (agent.host.as_str(), agent.inward, agent.outward),
+        ("n1", Some(BitsPerSec(8_000_000)), Some(BitsPerSec(0)))
+    );
     assert_eq!((agent.ways[0].hops, agent.ways[0].min_us), (1, Some(150)));
     w.hears("n1", silence());
-    assert_eq!(w.core.snapshot(w.now).agents[0].problem.as_deref(), Some("no report for 11 s"));
+    assert_eq!(
+        w.core.snapshot(w.now).agents[0].problem.as_deref(),
+        Some("no report for 11 s")
+    );
 }

@@ -1,4 +1,5 @@
-//! What comes and goes again and again: no epoch each time, no message each time, and a word that it flaps.
+//! What comes and goes again and again: no epoch each time, no message each time, and a word that
+//! it flaps.
 use super::*;
 
 #[test]
@@ -16,7 +17,11 @@ fn a_flapping_cable_publishes_nothing() {
 /// n2 moves between its two ports every `period` ms, `times` times.
 fn restless(w: &mut SimulatedCluster, times: u64, period: u64) {
     for n in 0..times {
-        let (from, to) = if n % 2 == 0 { ("s1", "s0") } else { ("s0", "s1") };
+        let (from, to) = if n % 2 == 0 {
+            ("s1", "s0")
+        } else {
+            ("s0", "s1")
+        };
         w.unplug(from, 2);
         w.host("n2", to, 2);
         w.run(period);
@@ -28,9 +33,20 @@ fn a_host_that_moves_for_ever_is_held_and_told_and_others_are_not() {
     let mut w = running();
     restless(&mut w, 100, 5_000);
     let epochs = w.published.len();
-    assert!((4..=10).contains(&epochs), "not one for each of 100 moves: {epochs}");
-    assert!(w.alarmed("(swp2) - n2: flaps, ") && w.alarmed("\"n2\" stays as in epoch"), "{:?}", w.core.snapshot(w.now).alarms);
-    let told = w.said.iter().filter(|text| text.contains("flaps, ")).count();
+    assert!(
+        (4..=10).contains(&epochs),
+        "not one for each of 100 moves: {epochs}"
+    );
+    assert!(
+        w.alarmed("(swp2) - n2: flaps, ") && w.alarmed("\"n2\" stays as in epoch"),
+        "{:?}",
+        w.core.snapshot(w.now).alarms
+    );
+    let told = w
+        .said
+        .iter()
+        .filter(|text| text.contains("flaps, "))
+        .count();
     assert!(told < 20, "a message must not flap: {told}");
     // Another host moves meanwhile.
     w.unplug("s1", 1);
@@ -41,13 +57,17 @@ fn a_host_that_moves_for_ever_is_held_and_told_and_others_are_not() {
     w.run(361_000);
     assert_eq!(
         (w.published.len(), w.core.snapshot(w.now).alarms),
-        (epochs + 1 + usize::from(w.published[epochs].file.hosts["n2"].switch != w.place("n2")), vec![])
+        (
+            epochs + 1 + usize::from(w.published[epochs].file.hosts["n2"].switch != w.place("n2")),
+            vec![]
+        )
     );
     restless(&mut w, 2, 5_000);
     assert_eq!(w.published.len(), epochs + 3, "forgotten");
 }
 
-/// A ring of three switches; the link between s1 and s2 is blocked, and takes over when another goes down.
+/// A ring of three switches; the link between s1 and s2 is blocked, and takes over when another
+/// goes down.
 fn ring() -> SimulatedCluster {
     let mut w = two_switches();
     w.switch("s2");
@@ -74,17 +94,30 @@ fn a_trunk_that_flaps_makes_no_epoch_each_time() {
         w.run(5_000);
     }
     let epochs = w.published.len();
-    assert!((4..=12).contains(&epochs), "not one for each of 100 changes: {epochs}");
-    assert!(w.alarmed("link s0 (swp9) - s1 (swp9): flaps, "), "{:?}", w.core.snapshot(w.now).alarms);
+    assert!(
+        (4..=12).contains(&epochs),
+        "not one for each of 100 changes: {epochs}"
+    );
+    assert!(
+        w.alarmed("link s0 (swp9) - s1 (swp9): flaps, "),
+        "{:?}",
+        w.core.snapshot(w.now).alarms
+    );
     w.unplug("s1", 1);
     w.host("n1", "s0", 3);
     w.run(2_000);
-    assert_eq!((w.published.len(), w.place("n1")), (epochs + 1, "s0"), "a host's move is published all the same");
+    assert_eq!(
+        (w.published.len(), w.place("n1")),
+        (epochs + 1, "s0"),
+        "a host's move is published all the same"
+    );
     w.run(361_000);
     assert_eq!(w.core.snapshot(w.now).alarms, []);
     let last = w.published.last().unwrap();
     assert!(
-        last.file.links.iter().all(|l| l.a != "s1" || l.b != "s2" || l.state == Some(inventory::topology::LinkState::Blocked)),
+        last.file.links.iter().all(|l| l.a != "s1"
+            || l.b != "s2"
+            || l.state == Some(inventory::topology::LinkState::Blocked)),
         "{last:?}"
     );
 }
@@ -101,11 +134,19 @@ fn a_network_cut_by_a_flapping_trunk_is_told_as_cut() {
         w.run(2_000);
     }
     assert_eq!(w.published.len(), 1);
-    assert!(w.alarmed("flaps, 8 times"), "{:?}", w.core.snapshot(w.now).alarms);
+    assert!(
+        w.alarmed("flaps, 8 times"),
+        "{:?}",
+        w.core.snapshot(w.now).alarms
+    );
 }
 
 /// Lines told between two moments of `turns` times `once`, after which what flaps was calm.
-fn told_while(w: &mut SimulatedCluster, turns: usize, mut once: impl FnMut(&mut SimulatedCluster)) -> Vec<String> {
+fn told_while(
+    w: &mut SimulatedCluster,
+    turns: usize,
+    mut once: impl FnMut(&mut SimulatedCluster),
+) -> Vec<String> {
     let before = w.said.len();
     (0..turns).for_each(|_| once(w));
     w.said[before..].to_vec()
@@ -125,11 +166,22 @@ fn a_host_port_that_flaps_is_told_once_and_the_host_stays() {
             w.host("n2", "s1", 2);
             w.run(3_000);
         });
-        assert!(w.alarmed("link s1 (swp2) - n2: flaps, "), "silently {silently}: {:?}", w.core.snapshot(w.now).alarms);
-        assert!(lines.len() < 25, "silently {silently}: a message must not flap: {} {lines:#?}", lines.len());
+        assert!(
+            w.alarmed("link s1 (swp2) - n2: flaps, "),
+            "silently {silently}: {:?}",
+            w.core.snapshot(w.now).alarms
+        );
+        assert!(
+            lines.len() < 25,
+            "silently {silently}: a message must not flap: {} {lines:#?}",
+            lines.len()
+        );
         assert_eq!((w.published.len(), w.place("n2")), (1, "s1"));
         w.run(361_000);
-        assert_eq!((w.published.len(), w.core.snapshot(w.now).alarms), (1, vec![]));
+        assert_eq!(
+            (w.published.len(), w.core.snapshot(w.now).alarms),
+            (1, vec![])
+        );
     }
 }
 
@@ -142,12 +194,27 @@ fn a_switch_that_answers_on_and_off_is_told_once_and_then_until_it_was_calm() {
         w.unmute("s1");
         w.run(3_000);
     });
-    assert!(w.alarmed("switch \"s1\": answers on and off, "), "{:?}", w.core.snapshot(w.now).alarms);
-    assert!(lines.len() < 25, "a message must not flap: {} {lines:#?}", lines.len());
+    assert!(
+        w.alarmed("switch \"s1\": answers on and off, "),
+        "{:?}",
+        w.core.snapshot(w.now).alarms
+    );
+    assert!(
+        lines.len() < 25,
+        "a message must not flap: {} {lines:#?}",
+        lines.len()
+    );
     assert_eq!(w.published.len(), 1);
     w.run(361_000);
-    assert_eq!((w.published.len(), w.core.snapshot(w.now).alarms), (1, vec![]));
+    assert_eq!(
+        (w.published.len(), w.core.snapshot(w.now).alarms),
+        (1, vec![])
+    );
     w.mute("s1");
     w.run(200_000);
-    assert!(w.alarmed("switch \"s1\" is stale"), "{:?}", w.core.snapshot(w.now).alarms);
+    assert!(
+        w.alarmed("switch \"s1\" is stale"),
+        "{:?}",
+        w.core.snapshot(w.now).alarms
+    );
 }

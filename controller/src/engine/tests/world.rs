@@ -56,8 +56,14 @@ fn mac(name: &str) -> Mac {
 }
 
 fn inventory(switches: &[&str], hosts: &str) -> Inventory {
-    let stated: String = switches.iter().enumerate().map(|(i, s)| format!("{s}: {{address: 10.0.0.{}}}, ", i + 1)).collect();
-    let text = format!("switches: {{{stated}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\nhosts: {hosts}");
+    let stated: String = switches
+        .iter()
+        .enumerate()
+        .map(|(i, s)| format!("{s}: {{address: 10.0.0.{}}}, ", i + 1))
+        .collect();
+    let text = format!(
+        "switches: {{{stated}}}\nsnmp: {{default: {{version: 2c, community: c}}}}\nhosts: {hosts}"
+    );
     Inventory::parse("i.yaml", &text).unwrap()
 }
 
@@ -75,7 +81,10 @@ impl SimulatedCluster {
             attempts: 0,
             highest: 0,
             rota: DirectionsByHost::default(),
-            devices: switches.iter().map(|s| ((*s).to_owned(), SimulatedDevice::default())).collect(),
+            devices: switches
+                .iter()
+                .map(|s| ((*s).to_owned(), SimulatedDevice::default()))
+                .collect(),
             mute: HashSet::new(),
             garbled: BTreeSet::new(),
             slow: BTreeMap::new(),
@@ -86,9 +95,16 @@ impl SimulatedCluster {
 
     /// One more switch, before the start.
     pub(super) fn switch(&mut self, name: &str) {
-        self.devices.insert(name.to_owned(), SimulatedDevice::default());
+        self.devices
+            .insert(name.to_owned(), SimulatedDevice::default());
         let switches: Vec<&str> = self.devices.keys().map(String::as_str).collect();
-        let hosts = self.inventory.hosts.keys().cloned().collect::<Vec<_>>().join(", ");
+        let hosts = self
+            .inventory
+            .hosts
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
         self.inventory = inventory(&switches, &format!("[{hosts}]"));
         self.core = ControllerEngine::new(self.inventory.clone(), ControllerOptions::default());
     }
@@ -125,7 +141,13 @@ impl SimulatedCluster {
 
     /// The port goes down, but LLDP still lists who was there.
     pub(super) fn unplug_silently(&mut self, switch: &str, port: u32) {
-        let port = self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap();
+        let port = self
+            .devices
+            .get_mut(switch)
+            .unwrap()
+            .ports
+            .get_mut(&port)
+            .unwrap();
         (port.up, port.state) = (false, StpState::Disabled);
     }
 
@@ -135,11 +157,23 @@ impl SimulatedCluster {
     }
 
     pub(super) fn stp(&mut self, switch: &str, port: u32, state: StpState) {
-        self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap().state = state;
+        self.devices
+            .get_mut(switch)
+            .unwrap()
+            .ports
+            .get_mut(&port)
+            .unwrap()
+            .state = state;
     }
 
     pub(super) fn traffic(&mut self, switch: &str, port: u32, octets_per_sec: u64) {
-        self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap().octets_per_sec = octets_per_sec;
+        self.devices
+            .get_mut(switch)
+            .unwrap()
+            .ports
+            .get_mut(&port)
+            .unwrap()
+            .octets_per_sec = octets_per_sec;
     }
 
     pub(super) fn touch_lldp(&mut self, switch: &str) {
@@ -148,13 +182,25 @@ impl SimulatedCluster {
 
     /// LLDP forgets who is there, and counts that.
     pub(super) fn lose_row(&mut self, switch: &str, port: u32) {
-        self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap().peer = None;
+        self.devices
+            .get_mut(switch)
+            .unwrap()
+            .ports
+            .get_mut(&port)
+            .unwrap()
+            .peer = None;
         self.touch_lldp(switch);
     }
 
     /// LLDP knows a host again, so soon that the time of the last change is the same.
     pub(super) fn restore_row(&mut self, switch: &str, port: u32, host: &str) {
-        self.devices.get_mut(switch).unwrap().ports.get_mut(&port).unwrap().peer = Some((host.to_owned(), None));
+        self.devices
+            .get_mut(switch)
+            .unwrap()
+            .ports
+            .get_mut(&port)
+            .unwrap()
+            .peer = Some((host.to_owned(), None));
     }
 
     /// The names that LLDP of a switch has, as the controller knows it.
@@ -187,7 +233,12 @@ impl SimulatedCluster {
 
     pub(super) fn start(&mut self, current: Option<StoredEpoch>) {
         let highest = self.highest.max(current.as_ref().map_or(0, |k| k.number));
-        self.event(ControllerEvent::Started { current, highest, epochs: Vec::new(), problem: None });
+        self.event(ControllerEvent::Started {
+            current,
+            highest,
+            epochs: Vec::new(),
+            problem: None,
+        });
     }
 
     /// Lets `ms` pass, in steps of 10 ms.
@@ -200,7 +251,11 @@ impl SimulatedCluster {
             }
             if self.now.0.is_multiple_of(self.poll_every) {
                 for switch in self.devices.keys().cloned().collect::<Vec<_>>() {
-                    let fact = if self.mute.contains(&switch) { silence() } else { self.pulse(&switch) };
+                    let fact = if self.mute.contains(&switch) {
+                        silence()
+                    } else {
+                        self.pulse(&switch)
+                    };
                     self.observe(&switch, fact);
                 }
             }
@@ -222,10 +277,16 @@ impl SimulatedCluster {
                     let fact = self.pulse(&switch);
                     self.observe(&switch, fact);
                 }
-                ControllerEffect::Read { switch, .. } if self.mute.contains(&switch) => self.observe(&switch, silence()),
+                ControllerEffect::Read { switch, .. } if self.mute.contains(&switch) => {
+                    self.observe(&switch, silence())
+                }
                 ControllerEffect::Read { switch, tables } if self.slow.contains_key(&switch) => {
                     for (n, table) in tables.into_iter().enumerate() {
-                        self.coming.push_back((Millis(self.now.0 + 12 * self.slow[&switch] * (n as u64 + 1)), switch.clone(), table));
+                        self.coming.push_back((
+                            Millis(self.now.0 + 12 * self.slow[&switch] * (n as u64 + 1)),
+                            switch.clone(),
+                            table,
+                        ));
                     }
                 }
                 ControllerEffect::Read { switch, tables } => {
@@ -244,14 +305,28 @@ impl SimulatedCluster {
 
     fn plan(&mut self, order: EpochOrder) {
         let ticket = order.ticket;
-        let answer = match VerifiedEpoch::plan(order.number, order.at, order.file.clone(), order.network.clone(), TuningRuns::default()) {
+        let answer = match VerifiedEpoch::plan(
+            order.number,
+            order.at,
+            order.file.clone(),
+            order.network.clone(),
+            TuningRuns::default(),
+        ) {
             Ok(plan) => {
                 let bound = &plan.epoch().bound;
                 let hosts = order.file.hosts.len() as u32;
-                let summary = PlanSummary { phases: bound.phases, bottleneck: bound.edge.clone(), hosts, ..PlanSummary::default() };
+                let summary = PlanSummary {
+                    phases: bound.phases,
+                    bottleneck: bound.edge.clone(),
+                    hosts,
+                    ..PlanSummary::default()
+                };
                 ControllerEvent::Planned { ticket, summary }
             }
-            Err(e) => ControllerEvent::PlanFailed { ticket, problem: e.to_string() },
+            Err(e) => ControllerEvent::PlanFailed {
+                ticket,
+                problem: e.to_string(),
+            },
         };
         self.ordered = Some(order);
         self.event(answer);
@@ -259,16 +334,28 @@ impl SimulatedCluster {
 
     fn publish(&mut self, ticket: u64) {
         self.attempts += 1;
-        let order = self.ordered.clone().filter(|o| o.ticket == ticket).expect("only what was planned is published");
+        let order = self
+            .ordered
+            .clone()
+            .filter(|o| o.ticket == ticket)
+            .expect("only what was planned is published");
         if self.disk_full {
-            return self.event(ControllerEvent::PublishFailed { ticket, problem: "disk full".to_owned() });
+            return self.event(ControllerEvent::PublishFailed {
+                ticket,
+                problem: "disk full".to_owned(),
+            });
         }
         self.published.push(order);
         self.event(ControllerEvent::Published { ticket });
     }
 
     fn observe(&mut self, switch: &str, fact: DeviceFact) {
-        let observation = Observation { at: self.now, reporter: switch.to_owned(), source: ObservationSource::Snmp, fact };
+        let observation = Observation {
+            at: self.now,
+            reporter: switch.to_owned(),
+            source: ObservationSource::Snmp,
+            fact,
+        };
         self.event(ControllerEvent::Observed(observation));
     }
 
@@ -278,7 +365,11 @@ impl SimulatedCluster {
     }
 
     pub(super) fn alarmed(&self, part: &str) -> bool {
-        self.core.snapshot(self.now).alarms.iter().any(|a| a.text.contains(part))
+        self.core
+            .snapshot(self.now)
+            .alarms
+            .iter()
+            .any(|a| a.text.contains(part))
     }
 
     fn pulse(&self, switch: &str) -> DeviceFact {
@@ -290,7 +381,11 @@ impl SimulatedCluster {
             stp_states: device.ports.iter().map(|(n, p)| (*n, p.state)).collect(),
             lldp_last_change: Some(device.lldp_change),
             up: device.ports.iter().map(|(n, p)| (*n, p.up)).collect(),
-            octets: device.ports.iter().map(|(n, p)| (*n, 0, p.octets)).collect(),
+            octets: device
+                .ports
+                .iter()
+                .map(|(n, p)| (*n, 0, p.octets))
+                .collect(),
             narrow: false,
             brief: false,
         })
@@ -298,34 +393,63 @@ impl SimulatedCluster {
 
     fn table(&self, switch: &str, table: DeviceTable) -> DeviceFact {
         if self.garbled.contains(&(switch.to_owned(), table)) {
-            return DeviceFact::Failed { table: Some(table), problem: "answers nonsense".to_owned() };
+            return DeviceFact::Failed {
+                table: Some(table),
+                problem: "answers nonsense".to_owned(),
+            };
         }
         let device = &self.devices[switch];
         let name = |n: &u32| format!("swp{n}");
         match table {
-            DeviceTable::System => DeviceFact::System(SystemGroup { name: switch.to_owned(), ..SystemGroup::default() }),
+            DeviceTable::System => DeviceFact::System(SystemGroup {
+                name: switch.to_owned(),
+                ..SystemGroup::default()
+            }),
             DeviceTable::Interfaces => DeviceFact::Interfaces(
-                (device.remade.iter().map(|n| InterfaceRow { index: 0, name: name(n), ..InterfaceRow::default() }))
-                    .chain(device.ports.iter().map(|(n, p)| InterfaceRow {
-                        index: *n,
-                        name: name(n),
-                        rate: Some(BitsPerSec::GIGABIT),
-                        up: p.up,
-                        ..InterfaceRow::default()
-                    }))
-                    .collect(),
+                (device.remade.iter().map(|n| InterfaceRow {
+                    index: 0,
+                    name: name(n),
+                    ..InterfaceRow::default()
+                }))
+                .chain(device.ports.iter().map(|(n, p)| InterfaceRow {
+                    index: *n,
+                    name: name(n),
+                    rate: Some(BitsPerSec::GIGABIT),
+                    up: p.up,
+                    ..InterfaceRow::default()
+                }))
+                .collect(),
             ),
             DeviceTable::Bridge => DeviceFact::Bridge(BridgeTable {
                 address: Some(mac(switch)),
-                root_bridge: Some(BridgeId { priority: 0, address: mac("s0") }),
-                ports: device.ports.iter().map(|(n, p)| bridge_port(*n, p.state)).collect(),
+                root_bridge: Some(BridgeId {
+                    priority: 0,
+                    address: mac("s0"),
+                }),
+                ports: device
+                    .ports
+                    .iter()
+                    .map(|(n, p)| bridge_port(*n, p.state))
+                    .collect(),
                 ..BridgeTable::default()
             }),
             DeviceTable::Lldp => DeviceFact::Lldp(LldpTable {
                 chassis: Some(NeighbourId::Mac(mac(switch))),
                 name: switch.to_owned(),
-                ports: device.ports.keys().map(|n| LldpPort { number: *n, id: NeighbourId::Text(name(n)), descr: String::new() }).collect(),
-                neighbours: device.ports.iter().filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?))).collect(),
+                ports: device
+                    .ports
+                    .keys()
+                    .map(|n| LldpPort {
+                        number: *n,
+                        id: NeighbourId::Text(name(n)),
+                        descr: String::new(),
+                    })
+                    .collect(),
+                neighbours: device
+                    .ports
+                    .iter()
+                    .filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?)))
+                    .collect(),
                 ..LldpTable::default()
             }),
             DeviceTable::Fdb => DeviceFact::Fdb(Vec::new()),
@@ -335,18 +459,29 @@ impl SimulatedCluster {
 }
 
 fn silence() -> DeviceFact {
-    DeviceFact::Failed { table: None, problem: "no answer".to_owned() }
+    DeviceFact::Failed {
+        table: None,
+        problem: "no answer".to_owned(),
+    }
 }
 
 fn bridge_port(number: u32, state: StpState) -> BridgePort {
-    BridgePort { number, if_index: number, state: Some(state), designated_bridge: None, designated_port: None }
+    BridgePort {
+        number,
+        if_index: number,
+        state: Some(state),
+        designated_bridge: None,
+        designated_port: None,
+    }
 }
 
 fn neighbour(local_port: u32, (name, port): &(String, Option<u32>)) -> LldpNeighbour {
     LldpNeighbour {
         local_port,
         chassis: Some(NeighbourId::Mac(mac(name))),
-        port: Some(NeighbourId::Text(port.map_or("eth0".to_owned(), |n| format!("swp{n}")))),
+        port: Some(NeighbourId::Text(
+            port.map_or("eth0".to_owned(), |n| format!("swp{n}")),
+        )),
         port_descr: String::new(),
         name: name.clone(),
         capabilities: None,

@@ -1,7 +1,10 @@
-//! Figure 11 of the allgather paper as a table and a picture: `cargo run --release --bin figure11 -- DIR` writes
-//! `figure11.md` and `figure11.svg` to DIR. The same on every run.
+//! Figure 11 of the allgather paper as a table and a picture: `cargo run --release --bin figure11
+//! -- DIR` writes `figure11.md` and `figure11.svg` to DIR. The same on every run.
 use experiments::chart::{self, AxisScale, ChartLine, ChartPanel};
-use experiments::graph::{HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, SplitMix64, TreeConstruction, random_cluster, spanning_tree};
+use experiments::graph::{
+    HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, SplitMix64, TreeConstruction, random_cluster,
+    spanning_tree,
+};
 use schedules::allgather::{AllgatherAlgorithm, plan_as};
 use schedules::verify;
 use std::path::Path;
@@ -10,8 +13,11 @@ use std::path::Path;
 const CLUSTERS: u64 = 50;
 /// The paper's text does not name the sizes of its figure.
 const SWITCHES: [usize; 8] = [20, 50, 100, 200, 400, 600, 800, 1000];
-const CONSTRUCTIONS: [(TreeConstruction, &str); 3] =
-    [(TreeConstruction::BreadthFirst, "BFS tree"), (TreeConstruction::Random, "random tree"), (TreeConstruction::DepthFirst, "DFS tree")];
+const CONSTRUCTIONS: [(TreeConstruction, &str); 3] = [
+    (TreeConstruction::BreadthFirst, "BFS tree"),
+    (TreeConstruction::Random, "random tree"),
+    (TreeConstruction::DepthFirst, "DFS tree"),
+];
 const ALGORITHMS: [AllgatherAlgorithm; 2] = [AllgatherAlgorithm::Lr1, AllgatherAlgorithm::Lr3];
 
 /// Longest paths over the clusters of one size, by one construction and one algorithm.
@@ -23,7 +29,11 @@ impl PathSample {
     }
 
     fn range(&self) -> String {
-        format!("{} to {}", self.0.iter().min().unwrap_or(&0), self.0.iter().max().unwrap_or(&0))
+        format!(
+            "{} to {}",
+            self.0.iter().min().unwrap_or(&0),
+            self.0.iter().max().unwrap_or(&0)
+        )
     }
 }
 
@@ -32,7 +42,10 @@ type SampleRow = [[PathSample; 3]; 2];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args().nth(1).ok_or("usage: figure11 DIR")?;
-    let rows = SWITCHES.iter().map(|&switches| row(switches)).collect::<Result<Vec<SampleRow>, _>>()?;
+    let rows = SWITCHES
+        .iter()
+        .map(|&switches| row(switches))
+        .collect::<Result<Vec<SampleRow>, _>>()?;
     let directory = Path::new(&directory);
     std::fs::create_dir_all(directory)?;
     std::fs::write(directory.join("figure11.svg"), picture(&rows))?;
@@ -41,7 +54,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn row(switches: usize) -> Result<SampleRow, Box<dyn std::error::Error>> {
-    let mut row: SampleRow = std::array::from_fn(|_| std::array::from_fn(|_| PathSample(Vec::new())));
+    let mut row: SampleRow =
+        std::array::from_fn(|_| std::array::from_fn(|_| PathSample(Vec::new())));
     for seed in 0..CLUSTERS {
         let mut random = SplitMix64::new(seed << 32 | switches as u64);
         let cluster = random_cluster(switches, switches * HOSTS_PER_SWITCH, &mut random);
@@ -59,9 +73,21 @@ fn row(switches: usize) -> Result<SampleRow, Box<dyn std::error::Error>> {
 
 fn picture(rows: &[SampleRow]) -> String {
     let lines = |a: usize| {
-        let points =
-            |c: usize| SWITCHES.iter().zip(rows).map(|(&switches, row)| ((switches * HOSTS_PER_SWITCH) as f64, row[a][c].mean())).collect();
-        CONSTRUCTIONS.iter().enumerate().map(|(c, (_, name))| ChartLine { name, points: points(c) }).collect()
+        let points = |c: usize| {
+            SWITCHES
+                .iter()
+                .zip(rows)
+                .map(|(&switches, row)| ((switches * HOSTS_PER_SWITCH) as f64, row[a][c].mean()))
+                .collect()
+        };
+        CONSTRUCTIONS
+            .iter()
+            .enumerate()
+            .map(|(c, (_, name))| ChartLine {
+                name,
+                points: points(c),
+            })
+            .collect()
     };
     let panel = |title, a| ChartPanel {
         title,
@@ -75,12 +101,24 @@ fn picture(rows: &[SampleRow]) -> String {
 fn page(rows: &[SampleRow]) -> String {
     let mut table = String::new();
     for (switches, row) in SWITCHES.iter().zip(rows) {
-        let cells: Vec<String> = row.iter().flatten().map(|sample| format!("{:.2} ({})", sample.mean(), sample.range())).collect();
-        table += &format!("| {} | {switches} | {} |\n", switches * HOSTS_PER_SWITCH, cells.join(" | "));
+        let cells: Vec<String> = row
+            .iter()
+            .flatten()
+            .map(|sample| format!("{:.2} ({})", sample.mean(), sample.range()))
+            .collect();
+        table += &format!(
+            "| {} | {switches} | {} |\n",
+            switches * HOSTS_PER_SWITCH,
+            cells.join(" | ")
+        );
     }
-    let lr3 = || rows.iter().flat_map(|row| row[1].iter().flat_map(|sample| &sample.0));
+    let lr3 = || {
+        rows.iter()
+            .flat_map(|row| row[1].iter().flat_map(|sample| &sample.0))
+    };
     let threes = lr3().filter(|&&path| path == 3).count() as f64 / lr3().count() as f64 * 100.0;
-    let mean = |row: &SampleRow| row[1].iter().map(PathSample::mean).sum::<f64>() / row[1].len() as f64;
+    let mean =
+        |row: &SampleRow| row[1].iter().map(PathSample::mean).sum::<f64>() / row[1].len() as f64;
     format!(
         include_str!("page.md"),
         clusters = CLUSTERS,

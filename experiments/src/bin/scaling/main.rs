@@ -1,5 +1,6 @@
-//! Time and memory of planning against hosts: `cargo run --release --bin scaling -- DIR` writes `scaling.md` and `scaling.svg`
-//! to DIR. Each plan is made in a process of its own, so that the memory is its own, too.
+//! Time and memory of planning against hosts: `cargo run --release --bin scaling -- DIR` writes
+//! `scaling.md` and `scaling.svg` to DIR. Each plan is made in a process of its own, so that the
+//! memory is its own, too.
 #[path = "../../../../schedules/benches/networks/mod.rs"]
 mod networks;
 
@@ -50,7 +51,11 @@ fn main() -> Result<(), AnyError> {
         [directory] => draw(Path::new(directory)),
         [case, hosts] => {
             let case = CASES.get(case.parse::<usize>()?).ok_or("no such case")?.0;
-            let PlanningFigures { planned, verified, memory } = measured(case, hosts.parse()?)?;
+            let PlanningFigures {
+                planned,
+                verified,
+                memory,
+            } = measured(case, hosts.parse()?)?;
             println!("{planned} {verified} {memory}");
             Ok(())
         }
@@ -59,7 +64,11 @@ fn main() -> Result<(), AnyError> {
 }
 
 fn measured(case: PlanningCase, hosts: usize) -> Result<PlanningFigures, AnyError> {
-    let trunk = if case == PlanningCase::Capacities { "10G" } else { "1G" };
+    let trunk = if case == PlanningCase::Capacities {
+        "10G"
+    } else {
+        "1G"
+    };
     let tree = networks::two_levels(hosts / ON_A_SWITCH, ON_A_SWITCH, trunk).tree()?;
     let alltoall = |algorithm, reduction| {
         let plan = || plan_as(&tree, algorithm, SyncKind::Receiver, reduction);
@@ -69,7 +78,10 @@ fn measured(case: PlanningCase, hosts: usize) -> Result<PlanningFigures, AnyErro
         PlanningCase::Chain => alltoall(AlltoallAlgorithm::Aapc, SyncReduction::Chain),
         PlanningCase::Minimal => alltoall(AlltoallAlgorithm::Aapc, SyncReduction::Minimal),
         PlanningCase::Capacities => alltoall(AlltoallAlgorithm::Capacity, SyncReduction::Chain),
-        PlanningCase::Ring => figures(|| allgather::plan(&tree), |ring| verify::allgather(&tree, ring)),
+        PlanningCase::Ring => figures(
+            || allgather::plan(&tree),
+            |ring| verify::allgather(&tree, ring),
+        ),
     }
 }
 
@@ -82,7 +94,11 @@ fn figures<Plan>(
     check(&made)?;
     let verified = median(|| check(&made).is_ok());
     drop(made);
-    Ok(PlanningFigures { planned: median(&plan), verified, memory })
+    Ok(PlanningFigures {
+        planned: median(&plan),
+        verified,
+        memory,
+    })
 }
 
 /// Seconds.
@@ -101,7 +117,10 @@ fn median<T>(run: impl Fn() -> T) -> f64 {
 /// MiB this process has had resident at most.
 fn peak() -> Result<f64, AnyError> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("the kernel does not tell VmHWM")?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .ok_or("the kernel does not tell VmHWM")?;
     Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
 }
 
@@ -111,7 +130,11 @@ fn draw(directory: &Path) -> Result<(), AnyError> {
         eprintln!("{hosts} hosts");
         let fits = |case: PlanningCase| case != PlanningCase::Minimal || hosts <= MOST_MINIMAL;
         rows.push(
-            CASES.iter().enumerate().map(|(i, &(case, _))| fits(case).then(|| child(i, hosts)).transpose()).collect::<Result<_, _>>()?,
+            CASES
+                .iter()
+                .enumerate()
+                .map(|(i, &(case, _))| fits(case).then(|| child(i, hosts)).transpose())
+                .collect::<Result<_, _>>()?,
         );
     }
     std::fs::create_dir_all(directory)?;
@@ -121,47 +144,94 @@ fn draw(directory: &Path) -> Result<(), AnyError> {
 }
 
 fn child(case: usize, hosts: usize) -> Result<PlanningFigures, AnyError> {
-    let output = Command::new(std::env::current_exe()?).args([case.to_string(), hosts.to_string()]).output()?;
+    let output = Command::new(std::env::current_exe()?)
+        .args([case.to_string(), hosts.to_string()])
+        .output()?;
     let text = String::from_utf8(output.stdout)?;
-    let numbers = text.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>()?;
+    let numbers = text
+        .split_whitespace()
+        .map(str::parse)
+        .collect::<Result<Vec<f64>, _>>()?;
     match numbers[..] {
-        [planned, verified, memory] if output.status.success() => Ok(PlanningFigures { planned, verified, memory }),
-        _ => Err(format!("case {case}, {hosts} hosts: {}", String::from_utf8_lossy(&output.stderr)).into()),
+        [planned, verified, memory] if output.status.success() => Ok(PlanningFigures {
+            planned,
+            verified,
+            memory,
+        }),
+        _ => Err(format!(
+            "case {case}, {hosts} hosts: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+        .into()),
     }
 }
 
 fn picture(rows: &[Vec<Option<PlanningFigures>>]) -> String {
     let panel = |title, figure: fn(&PlanningFigures) -> f64| {
         let points = |case: usize| {
-            HOSTS.iter().zip(rows).filter_map(|(&hosts, row)| Some((hosts as f64, figure(row[case].as_ref()?)))).collect::<Vec<_>>()
+            HOSTS
+                .iter()
+                .zip(rows)
+                .filter_map(|(&hosts, row)| Some((hosts as f64, figure(row[case].as_ref()?))))
+                .collect::<Vec<_>>()
         };
         ChartPanel {
             title,
             x: ("hosts", AxisScale::Powers(2.0)),
             y: ("seconds", AxisScale::Powers(10.0)),
-            lines: CASES.iter().enumerate().map(|(case, &(_, name))| ChartLine { name, points: points(case) }).collect(),
+            lines: CASES
+                .iter()
+                .enumerate()
+                .map(|(case, &(_, name))| ChartLine {
+                    name,
+                    points: points(case),
+                })
+                .collect(),
         }
     };
-    chart::svg(&[panel("(a) planned", |figures| figures.planned), panel("(b) verified", |figures| figures.verified)])
+    chart::svg(&[
+        panel("(a) planned", |figures| figures.planned),
+        panel("(b) verified", |figures| figures.verified),
+    ])
 }
 
 fn page(rows: &[Vec<Option<PlanningFigures>>]) -> Result<String, AnyError> {
     let mut table = String::new();
     for (hosts, row) in HOSTS.iter().zip(rows) {
         let cell = |figures: &Option<PlanningFigures>| match figures {
-            Some(PlanningFigures { planned, verified, memory }) => {
-                format!("{} + {}, {memory:.0}", milliseconds(*planned), milliseconds(*verified))
+            Some(PlanningFigures {
+                planned,
+                verified,
+                memory,
+            }) => {
+                format!(
+                    "{} + {}, {memory:.0}",
+                    milliseconds(*planned),
+                    milliseconds(*verified)
+                )
             }
             None => "-".to_owned(),
         };
-        table += &format!("| {hosts} | {} |\n", row.iter().map(cell).collect::<Vec<_>>().join(" | "));
+        table += &format!(
+            "| {hosts} | {} |\n",
+            row.iter().map(cell).collect::<Vec<_>>().join(" | ")
+        );
     }
     let load = std::fs::read_to_string("/proc/loadavg")?;
     let load = load.split(' ').next().unwrap_or("?");
-    Ok(format!(include_str!("page.md"), per_switch = ON_A_SWITCH, table = table, load = load))
+    Ok(format!(
+        include_str!("page.md"),
+        per_switch = ON_A_SWITCH,
+        table = table,
+        load = load
+    ))
 }
 
 fn milliseconds(seconds: f64) -> String {
     let milliseconds = seconds * 1e3;
-    if milliseconds < 10.0 { format!("{milliseconds:.2}") } else { format!("{milliseconds:.0}") }
+    if milliseconds < 10.0 {
+        format!("{milliseconds:.2}")
+    } else {
+        format!("{milliseconds:.0}")
+    }
 }

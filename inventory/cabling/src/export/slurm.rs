@@ -1,5 +1,5 @@
-//! Slurm's two ways to write a tree: `topology.conf` (topology.conf(5), `topology/tree`), and since 25.05 `topology.yaml` (topology.yaml(5)),
-//! which goes before the other where both are there.
+//! Slurm's two ways to write a tree: `topology.conf` (topology.conf(5), `topology/tree`), and since
+//! 25.05 `topology.yaml` (topology.yaml(5)), which goes before the other where both are there.
 use inventory::BitsPerSec;
 use inventory::natural_order::natural;
 use inventory::topology::Topology;
@@ -31,14 +31,20 @@ struct SlurmSwitches {
     switches: Vec<SlurmSwitch>,
 }
 
-/// `topology.conf`. Slurm gives a switch either nodes or switches, so one that has both becomes a leaf under a switch of its name with
-/// `-tree` added, or what comes next to it where another switch has that.
+/// `topology.conf`. Slurm gives a switch either nodes or switches, so one that has both becomes a
+/// leaf under a switch of its name with `-tree` added, or what comes next to it where another
+/// switch has that.
 ///
 /// # Errors
 /// [`TreeError`] where the network is no tree.
 pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
     let mut out = String::new();
-    for SlurmSwitch { switch, nodes, children } in switches(&topology.with_plain_names().tree()?) {
+    for SlurmSwitch {
+        switch,
+        nodes,
+        children,
+    } in switches(&topology.with_plain_names().tree()?)
+    {
         let _ = match nodes.is_empty() {
             false => writeln!(out, "SwitchName={switch} Nodes={nodes}"),
             true => writeln!(out, "SwitchName={switch} Switches={children}"),
@@ -47,8 +53,9 @@ pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
     Ok(out)
 }
 
-/// `topology.yaml`: the whole network, which jobs use unless their partition names another, and where there are several clusters each of them
-/// under its name, for partitions that should stay inside one.
+/// `topology.yaml`: the whole network, which jobs use unless their partition names another, and
+/// where there are several clusters each of them under its name, for partitions that should stay
+/// inside one.
 ///
 /// # Errors
 /// [`TreeError`] where the network is no tree.
@@ -58,18 +65,33 @@ pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
     let named = |name: &str, tree: &Tree| SlurmTopology {
         topology: name.to_owned(),
         cluster_default: name == WHOLE,
-        tree: SlurmSwitches { switches: switches(tree) },
+        tree: SlurmSwitches {
+            switches: switches(tree),
+        },
     };
     let mut all = vec![named(WHOLE, &tree)];
-    for cluster in topology.clusters.iter().filter(|c| topology.clusters.len() > 1 && c.name != WHOLE) {
-        let hosts: Vec<&String> = cluster.hosts.iter().filter(|h| tree.host(h).is_some()).collect();
-        let own = if hosts.is_empty() { continue } else { named(&cluster.name, &tree.restrict(&hosts)?) };
+    for cluster in topology
+        .clusters
+        .iter()
+        .filter(|c| topology.clusters.len() > 1 && c.name != WHOLE)
+    {
+        let hosts: Vec<&String> = cluster
+            .hosts
+            .iter()
+            .filter(|h| tree.host(h).is_some())
+            .collect();
+        let own = if hosts.is_empty() {
+            continue;
+        } else {
+            named(&cluster.name, &tree.restrict(&hosts)?)
+        };
         // A host alone is below no switch that matters, and Slurm takes no tree without one.
         if !own.tree.switches.is_empty() {
             all.push(own);
         }
     }
-    Ok(serde_yaml::to_string(&all).unwrap_or_else(|e| unreachable!("plain lists and strings always serialize: {e}")))
+    Ok(serde_yaml::to_string(&all)
+        .unwrap_or_else(|e| unreachable!("plain lists and strings always serialize: {e}")))
 }
 
 /// The longest name a switch may have.
@@ -81,7 +103,12 @@ const WHOLE: &str = "network";
 /// Every switch with hosts somewhere below, children before parents.
 fn switches(tree: &Tree) -> Vec<SlurmSwitch> {
     let taken = (0..tree.nodes()).map(|n| tree.name(n)).collect();
-    let mut out = SlurmWriter { tree, near: tree.neighbours(), taken, switches: Vec::new() };
+    let mut out = SlurmWriter {
+        tree,
+        near: tree.neighbours(),
+        taken,
+        switches: Vec::new(),
+    };
     out.under(tree.root());
     out.switches
 }
@@ -100,8 +127,11 @@ impl SlurmWriter<'_> {
     fn under(&mut self, switch: NodeNumber) -> Option<String> {
         let tree = self.tree;
         let (mut nodes, mut below) = (Vec::new(), Vec::new());
-        let children: Vec<NodeNumber> =
-            self.near[switch as usize].iter().map(|(c, _)| *c).filter(|c| tree.parent(*c) == Some(switch)).collect();
+        let children: Vec<NodeNumber> = self.near[switch as usize]
+            .iter()
+            .map(|(c, _)| *c)
+            .filter(|c| tree.parent(*c) == Some(switch))
+            .collect();
         for child in children {
             match tree.is_host(child) {
                 true => nodes.push(tree.name(child).to_owned()),
@@ -114,23 +144,47 @@ impl SlurmWriter<'_> {
         let name = tree.name(switch).to_owned();
         let leaf = !nodes.is_empty();
         if leaf {
-            self.switches.push(SlurmSwitch { switch: name.clone(), nodes: hostlist(nodes), children: String::new() });
+            self.switches.push(SlurmSwitch {
+                switch: name.clone(),
+                nodes: hostlist(nodes),
+                children: String::new(),
+            });
         }
         if below.is_empty() {
             return leaf.then_some(name);
         }
-        let above = if leaf { self.above(&name) } else { name.clone() };
+        let above = if leaf {
+            self.above(&name)
+        } else {
+            name.clone()
+        };
         below.splice(0..0, leaf.then_some(name));
-        self.switches.push(SlurmSwitch { switch: above.clone(), nodes: String::new(), children: below.join(",") });
+        self.switches.push(SlurmSwitch {
+            switch: above.clone(),
+            nodes: String::new(),
+            children: below.join(","),
+        });
         Some(above)
     }
 
-    /// A free name for the switch above one of this name, of at most 64 characters as topology.yaml(5) asks.
+    /// A free name for the switch above one of this name, of at most 64 characters as
+    /// topology.yaml(5) asks.
     fn above(&self, name: &str) -> String {
-        let endings = std::iter::once("-tree".to_owned()).chain((2..).map(|n: u32| format!("-tree-{n}")));
-        let names = endings.map(|ending| name.chars().take(LONGEST_NAME - ending.len()).collect::<String>() + &ending);
-        let free = |name: &String| !self.taken.contains(name.as_str()) && self.switches.iter().all(|s| s.switch != *name);
-        names.into_iter().find(free).unwrap_or_else(|| unreachable!("there are more numbers than switches"))
+        let endings =
+            std::iter::once("-tree".to_owned()).chain((2..).map(|n: u32| format!("-tree-{n}")));
+        let names = endings.map(|ending| {
+            name.chars()
+                .take(LONGEST_NAME - ending.len())
+                .collect::<String>()
+                + &ending
+        });
+        let free = |name: &String| {
+            !self.taken.contains(name.as_str()) && self.switches.iter().all(|s| s.switch != *name)
+        };
+        names
+            .into_iter()
+            .find(free)
+            .unwrap_or_else(|| unreachable!("there are more numbers than switches"))
     }
 }
 
@@ -146,7 +200,9 @@ pub(super) fn hostlist(mut names: Vec<String>) -> String {
     let mut runs: Vec<(String, Option<(u64, u64)>)> = Vec::new();
     for name in names {
         match (split(&name), runs.last_mut()) {
-            (Some((stem, n)), Some((last, Some((_, to))))) if stem == *last && n == *to + 1 => *to = n,
+            (Some((stem, n)), Some((last, Some((_, to))))) if stem == *last && n == *to + 1 => {
+                *to = n
+            }
             (Some((stem, n)), _) => runs.push((stem, Some((n, n)))),
             (None, _) => runs.push((name, None)),
         }
@@ -171,7 +227,8 @@ mod tests {
     fn slurm_gets_leaves_and_a_tree_above() {
         assert_eq!(
             slurm(&sample()).unwrap(),
-            "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\nSwitchName=s0 Nodes=n0\nSwitchName=s0-tree Switches=s0,s1,s2\n"
+            "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n3\nSwitchName=s0 \
+             Nodes=n0\nSwitchName=s0-tree Switches=s0,s1,s2\n"
         );
         let mut t = sample();
         t.links.truncate(2);
@@ -181,20 +238,36 @@ mod tests {
     #[test]
     fn a_switch_made_up_takes_no_others_name_and_none_too_long() {
         let renamed = |switch: &str, to: &str, mut t: Topology| {
-            let names = t.links.iter_mut().flat_map(|l| [&mut l.a, &mut l.b]).chain(t.nodes.iter_mut().map(|n| &mut n.name));
-            names.chain(&mut t.root_bridge).filter(|name| *name == switch).for_each(|name| to.clone_into(name));
+            let names = t
+                .links
+                .iter_mut()
+                .flat_map(|l| [&mut l.a, &mut l.b])
+                .chain(t.nodes.iter_mut().map(|n| &mut n.name));
+            names
+                .chain(&mut t.root_bridge)
+                .filter(|name| *name == switch)
+                .for_each(|name| to.clone_into(name));
             t
         };
         let last = |t: &Topology| slurm(t).unwrap().lines().last().unwrap().to_owned();
-        assert_eq!(last(&renamed("s1", "s0-tree", sample())), "SwitchName=s0-tree-2 Switches=s0,s0-tree,s2");
+        assert_eq!(
+            last(&renamed("s1", "s0-tree", sample())),
+            "SwitchName=s0-tree-2 Switches=s0,s0-tree,s2"
+        );
         let long = "s".repeat(64);
-        assert_eq!(last(&renamed("s0", &long, sample())), format!("SwitchName={}-tree Switches={long},s1,s2", &long[5..]));
+        assert_eq!(
+            last(&renamed("s0", &long, sample())),
+            format!("SwitchName={}-tree Switches={long},s1,s2", &long[5..])
+        );
     }
 
     #[test]
     fn host_lists_are_short() {
         let list = |names: &[&str]| hostlist(names.iter().map(|n| (*n).to_owned()).collect());
-        assert_eq!(list(&["n10", "n9", "n8", "n1", "login", "m1", "n01"]), "login,m1,n01,n1,n[8-10]");
+        assert_eq!(
+            list(&["n10", "n9", "n8", "n1", "login", "m1", "n01"]),
+            "login,m1,n01,n1,n[8-10]"
+        );
     }
 
     /// Reads a `topology.yaml` back: by topology, the parent of every node and switch.
@@ -211,34 +284,70 @@ mod tests {
             let mut parents = BTreeMap::new();
             for switch in switches {
                 assert_eq!(switch.len(), 2, "a name, and nodes or children: {switch:?}");
-                for child in switch.get("nodes").or(switch.get("children")).unwrap().split(',').flat_map(unfolded) {
-                    assert!(parents.insert(child, switch["switch"].clone()).is_none(), "two parents");
+                for child in switch
+                    .get("nodes")
+                    .or(switch.get("children"))
+                    .unwrap()
+                    .split(',')
+                    .flat_map(unfolded)
+                {
+                    assert!(
+                        parents.insert(child, switch["switch"].clone()).is_none(),
+                        "two parents"
+                    );
                 }
             }
             parents
         };
         let all: Vec<ParsedSlurmTopology> = serde_yaml::from_str(text).unwrap();
-        all.into_iter().map(|t| (t.topology, parents(&t.tree["switches"]))).collect()
+        all.into_iter()
+            .map(|t| (t.topology, parents(&t.tree["switches"])))
+            .collect()
     }
 
     /// `n[0-2]` is n0, n1, n2.
     fn unfolded(name: &str) -> Vec<String> {
-        let Some((stem, range)) = name.split_once('[') else { return vec![name.to_owned()] };
+        let Some((stem, range)) = name.split_once('[') else {
+            return vec![name.to_owned()];
+        };
         let (from, to) = range.trim_end_matches(']').split_once('-').unwrap();
-        (from.parse::<u32>().unwrap()..=to.parse().unwrap()).map(|n| format!("{stem}{n}")).collect()
+        (from.parse::<u32>().unwrap()..=to.parse().unwrap())
+            .map(|n| format!("{stem}{n}"))
+            .collect()
     }
 
     #[test]
     fn the_yaml_form_has_the_same_tree_and_one_for_each_cluster() {
         let mut t = sample();
-        let cluster =
-            |name: &str, hosts: &[&str]| Cluster { name: name.into(), hosts: hosts.iter().map(|h| (*h).into()).collect(), reasons: vec![] };
-        t.clusters = vec![cluster("west", &["n0", "n1", "n2"]), cluster("east", &["n3", "n4"])];
+        let cluster = |name: &str, hosts: &[&str]| Cluster {
+            name: name.into(),
+            hosts: hosts.iter().map(|h| (*h).into()).collect(),
+            reasons: vec![],
+        };
+        t.clusters = vec![
+            cluster("west", &["n0", "n1", "n2"]),
+            cluster("east", &["n3", "n4"]),
+        ];
         let yaml = slurm_yaml(&t).unwrap();
-        assert!(yaml.starts_with("- topology: network\n  cluster_default: true\n  tree:\n    switches:\n    - switch: s"), "{yaml}");
+        assert!(
+            yaml.starts_with(
+                "- topology: network\n  cluster_default: true\n  tree:\n    \
+                                  switches:\n    - switch: s"
+            ),
+            "{yaml}"
+        );
         let read = read_back(&yaml);
-        let pairs = |name: &str| read[name].iter().map(|(c, p)| format!("{c}<{p}")).collect::<Vec<_>>().join(" ");
-        assert_eq!(pairs("network"), "n0<s0 n1<s1 n2<s1 n3<s2 s0<s0-tree s1<s0-tree s2<s0-tree");
+        let pairs = |name: &str| {
+            read[name]
+                .iter()
+                .map(|(c, p)| format!("{c}<{p}"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(
+            pairs("network"),
+            "n0<s0 n1<s1 n2<s1 n3<s2 s0<s0-tree s1<s0-tree s2<s0-tree"
+        );
         assert_eq!(pairs("west"), "n0<s0 n1<s1 n2<s1 s0<s0-tree s1<s0-tree");
         assert!(!read.contains_key("east"), "n3 is alone there");
         t.clusters.truncate(1);
@@ -249,9 +358,23 @@ mod tests {
     fn hostile_names_stay_names() {
         let mut t = sample();
         let hostile = "n0\n- topology: x";
-        t.nodes.iter_mut().filter(|n| n.name == "n0").for_each(|n| n.name = hostile.into());
-        t.links.iter_mut().filter(|l| l.b == "n0").for_each(|l| l.b = hostile.into());
-        assert_eq!(read_back(&slurm_yaml(&t).unwrap())["network"]["n0---topology--x"], "s0");
-        assert!(slurm(&t).unwrap().lines().all(|l| l.starts_with("SwitchName=")));
+        t.nodes
+            .iter_mut()
+            .filter(|n| n.name == "n0")
+            .for_each(|n| n.name = hostile.into());
+        t.links
+            .iter_mut()
+            .filter(|l| l.b == "n0")
+            .for_each(|l| l.b = hostile.into());
+        assert_eq!(
+            read_back(&slurm_yaml(&t).unwrap())["network"]["n0---topology--x"],
+            "s0"
+        );
+        assert!(
+            slurm(&t)
+                .unwrap()
+                .lines()
+                .all(|l| l.starts_with("SwitchName="))
+        );
     }
 }

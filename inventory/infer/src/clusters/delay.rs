@@ -1,7 +1,9 @@
-//! Links that are long, by round-trip times: every pair of hosts across is far apart, and pairs that are not across are near.
+//! Links that are long, by round-trip times: every pair of hosts across is far apart, and pairs
+//! that are not across are near.
 //!
-//! Noise only adds to a round trip, and it adds to pairs and hosts, not to links. So one near pair across a link proves it short, and far pairs
-//! prove nothing unless long links explain (nearly) all of them.
+//! Noise only adds to a round trip, and it adds to pairs and hosts, not to links. So one near pair
+//! across a link proves it short, and far pairs prove nothing unless long links explain (nearly)
+//! all of them.
 use super::forest::{JoinCause, SpanningForest};
 use super::probes::ProbedPairs;
 use super::{ClusterInput, ForestCut, NodeGroups};
@@ -12,9 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Far is at least this many times as far as near.
 const FACTOR: u32 = 4;
-/// And at least this much farther: 50 km of fibre and back, in microseconds. Less is no start-up worth saving.
+/// And at least this much farther: 50 km of fibre and back, in microseconds. Less is no start-up
+/// worth saving.
 const MARGIN_US: u32 = 500;
-/// So many pairs must be far across a link, two of them without a common host: a slow host is no long link.
+/// So many pairs must be far across a link, two of them without a common host: a slow host is no
+/// long link.
 const PAIRS: usize = 4;
 /// One pair in so many may be between near and far.
 const BETWEEN: usize = 20;
@@ -29,21 +33,41 @@ struct PairDelay {
 }
 
 /// The long links inside each group.
-pub(super) fn long_links(seen: &ClusterInput<'_>, forest: &SpanningForest, probes: &ProbedPairs, groups: &NodeGroups) -> Vec<ForestCut> {
+pub(super) fn long_links(
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    probes: &ProbedPairs,
+    groups: &NodeGroups,
+) -> Vec<ForestCut> {
     let mut trips: BTreeMap<usize, Vec<PairDelay>> = BTreeMap::new();
-    let placed = |[a, b]: [usize; 2]| forest.is_placed(a) && forest.is_placed(b) && groups.of[a] == groups.of[b];
+    let placed = |[a, b]: [usize; 2]| {
+        forest.is_placed(a) && forest.is_placed(b) && groups.of[a] == groups.of[b]
+    };
     for (ends, us) in probes.trips().filter(|(ends, _)| placed(*ends)) {
-        trips.entry(groups.of[ends[0]]).or_default().push(PairDelay { ends, us });
+        trips
+            .entry(groups.of[ends[0]])
+            .or_default()
+            .push(PairDelay { ends, us });
     }
-    trips.into_values().flat_map(|trips| in_group(seen, forest, trips)).collect()
+    trips
+        .into_values()
+        .flat_map(|trips| in_group(seen, forest, trips))
+        .collect()
 }
 
 /// Tries every gap in the round trips, the nearest first.
-fn in_group(seen: &ClusterInput<'_>, forest: &SpanningForest, mut trips: Vec<PairDelay>) -> Vec<ForestCut> {
+fn in_group(
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    mut trips: Vec<PairDelay>,
+) -> Vec<ForestCut> {
     trips.sort_by_key(|t| (t.us, t.ends));
     let (mut near, mut far) = (0, 0);
     while near < trips.len() {
-        let limit = trips[near].us.saturating_mul(FACTOR).max(trips[near].us.saturating_add(MARGIN_US));
+        let limit = trips[near]
+            .us
+            .saturating_mul(FACTOR)
+            .max(trips[near].us.saturating_add(MARGIN_US));
         while far < trips.len() && trips[far].us < limit {
             far += 1;
         }
@@ -63,13 +87,22 @@ fn in_group(seen: &ClusterInput<'_>, forest: &SpanningForest, mut trips: Vec<Pai
     Vec::new()
 }
 
-/// The fewest links between switches that only far pairs cross, if those explain why the pairs are far.
-fn explained(seen: &ClusterInput<'_>, forest: &SpanningForest, near: &[PairDelay], far: &[PairDelay]) -> Vec<ForestCut> {
+/// The fewest links between switches that only far pairs cross, if those explain why the pairs are
+/// far.
+fn explained(
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    near: &[PairDelay],
+    far: &[PairDelay],
+) -> Vec<ForestCut> {
     let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
     let inner = |e: usize| !is_host(forest.edges[e].a) && !is_host(forest.edges[e].b);
     // A host that is near nobody is slow itself, or says nothing of any link.
     let social: BTreeSet<usize> = near.iter().flat_map(|t| t.ends).collect();
-    let far: Vec<&PairDelay> = far.iter().filter(|t| t.ends.iter().all(|h| social.contains(h))).collect();
+    let far: Vec<&PairDelay> = far
+        .iter()
+        .filter(|t| t.ends.iter().all(|h| social.contains(h)))
+        .collect();
     let mut short = BTreeSet::new();
     for trip in near {
         forest.path(trip.ends[0], trip.ends[1], |e| {
@@ -87,31 +120,52 @@ fn explained(seen: &ClusterInput<'_>, forest: &SpanningForest, near: &[PairDelay
     let mut long: Vec<(usize, ClusterReason)> = Vec::new();
     let most = near.last().map_or(0, |t| t.us);
     let mut unexplained = far.len();
-    // Of links in a row that the same pairs cross, one explains them all; which of them nobody can tell.
-    while let Some((&edge, trips)) = across.iter().max_by_key(|(edge, trips)| (trips.len(), Reverse(**edge)))
+    // Of links in a row that the same pairs cross, one explains them all; which of them nobody can
+    // tell.
+    while let Some((&edge, trips)) = across
+        .iter()
+        .max_by_key(|(edge, trips)| (trips.len(), Reverse(**edge)))
         && trips.len() >= PAIRS
         && two_disjoint(trips)
     {
         let told: BTreeSet<[usize; 2]> = trips.iter().map(|t| t.ends).collect();
         unexplained -= told.len();
         let least = trips.iter().map(|t| t.us).min().unwrap_or_default();
-        let same = across.values().zip(across.keys()).filter(|(t, _)| t.len() == told.len() && t.iter().all(|t| told.contains(&t.ends)));
+        let same = across
+            .values()
+            .zip(across.keys())
+            .filter(|(t, _)| t.len() == told.len() && t.iter().all(|t| told.contains(&t.ends)));
         let links = same.map(|(_, edge)| link(seen, forest, *edge)).collect();
-        long.push((edge, ClusterReason::LongLinks { links, least_us: at_least(least), most_us: at_most(most) }));
-        across.values_mut().for_each(|trips| trips.retain(|t| !told.contains(&t.ends)));
+        long.push((
+            edge,
+            ClusterReason::LongLinks {
+                links,
+                least_us: at_least(least),
+                most_us: at_most(most),
+            },
+        ));
+        across
+            .values_mut()
+            .for_each(|trips| trips.retain(|t| !told.contains(&t.ends)));
     }
     if unexplained * UNEXPLAINED > far.len() {
         return Vec::new();
     }
-    long.into_iter().map(|(edge, why)| ForestCut { edge, why }).collect()
+    long.into_iter()
+        .map(|(edge, why)| ForestCut { edge, why })
+        .collect()
 }
 
 /// Whether two of the pairs have no host in common.
 fn two_disjoint(trips: &[&PairDelay]) -> bool {
     let [a, b] = trips[0].ends;
     let without = |h: usize| trips.iter().filter(move |t| !t.ends.contains(&h));
-    // All share a host with the first pair; no two are disjoint only if all share one host, or three hosts make a triangle.
-    if trips.iter().any(|t| !t.ends.contains(&a) && !t.ends.contains(&b)) {
+    // All share a host with the first pair; no two are disjoint only if all share one host, or
+    // three hosts make a triangle.
+    if trips
+        .iter()
+        .any(|t| !t.ends.contains(&a) && !t.ends.contains(&b))
+    {
         return true;
     }
     without(a).any(|x| without(b).any(|y| x.ends.iter().all(|h| !y.ends.contains(h))))
@@ -122,13 +176,15 @@ pub(super) fn link(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize
     match forest.edges[edge].cause {
         JoinCause::Cable(i) => ForestEdge::Link(seen.links[i].a.clone(), seen.links[i].b.clone()),
         JoinCause::Said(_) => {
-            let [a, b] = [forest.edges[edge].a, forest.edges[edge].b].map(|n| seen.nodes[n].name.clone());
+            let [a, b] =
+                [forest.edges[edge].a, forest.edges[edge].b].map(|n| seen.nodes[n].name.clone());
             ForestEdge::Way(a, b)
         }
     }
 }
 
-/// A time rounded down to one figure: `0.2 ms`, `30 ms`. Round trips differ from look to look, and a reason should not.
+/// A time rounded down to one figure: `0.2 ms`, `30 ms`. Round trips differ from look to look, and
+/// a reason should not.
 fn at_least(us: u32) -> u32 {
     us / unit(us) * unit(us)
 }
@@ -149,7 +205,13 @@ mod tests {
 
     #[test]
     fn figures_are_round() {
-        assert_eq!([0, 7, 187, 20_412, 999_999].map(at_least), [0, 7, 100, 20_000, 900_000]);
-        assert_eq!([1, 187, 20_412, u32::MAX].map(at_most), [1, 200, 30_000, 4_294_967_295]);
+        assert_eq!(
+            [0, 7, 187, 20_412, 999_999].map(at_least),
+            [0, 7, 100, 20_000, 900_000]
+        );
+        assert_eq!(
+            [1, 187, 20_412, u32::MAX].map(at_most),
+            [1, 200, 30_000, 4_294_967_295]
+        );
     }
 }

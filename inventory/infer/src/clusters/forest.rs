@@ -7,7 +7,8 @@ use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Trees over all nodes; routers stand alone. Links that carry frames come before those that might, and both before other evidence.
+/// Trees over all nodes; routers stand alone. Links that carry frames come before those that might,
+/// and both before other evidence.
 pub(super) struct SpanningForest {
     pub(super) edges: Vec<NodeJoin>,
     /// By node: the edge upwards.
@@ -39,17 +40,34 @@ pub(super) enum JoinCause {
 
 impl SpanningForest {
     pub(super) fn new(seen: &ClusterInput<'_>, probes: &ProbedPairs) -> SpanningForest {
-        let number: HashMap<&str, usize> = seen.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+        let number: HashMap<&str, usize> = seen
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(i, n)| (n.name.as_str(), i))
+            .collect();
         let parts = UnionFind::new(seen.nodes.len());
-        let mut growing = GrowingForest { wired: parts.clone(), parts, edges: Vec::new() };
+        let mut growing = GrowingForest {
+            wired: parts.clone(),
+            parts,
+            edges: Vec::new(),
+        };
         let ends = |l: &Link| Some((*number.get(l.a.as_str())?, *number.get(l.b.as_str())?));
         let kind = |node: usize| seen.nodes[node].kind;
-        let bridged = |(a, b): (usize, usize)| kind(a) != NodeKind::Router && kind(b) != NodeKind::Router;
+        let bridged =
+            |(a, b): (usize, usize)| kind(a) != NodeKind::Router && kind(b) != NodeKind::Router;
         let mut trunks: Vec<usize> = (0..seen.links.len()).collect();
-        trunks.sort_by_key(|i| (seen.links[*i].grade == LinkGrade::Ambiguous, standing(seen.links[*i].state)));
+        trunks.sort_by_key(|i| {
+            (
+                seen.links[*i].grade == LinkGrade::Ambiguous,
+                standing(seen.links[*i].state),
+            )
+        });
         let mut seats: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         for i in trunks {
-            let Some((a, b)) = ends(&seen.links[i]) else { continue };
+            let Some((a, b)) = ends(&seen.links[i]) else {
+                continue;
+            };
             if kind(b) != NodeKind::Host && seen.links[i].grade != LinkGrade::Ambiguous {
                 growing.wired.union(a, b);
             }
@@ -63,7 +81,8 @@ impl SpanningForest {
         }
         growing.join_by_root_bridge(seen, &number);
         for (host, seats) in seats {
-            let trees: BTreeSet<usize> = seats.iter().map(|(s, _)| growing.parts.find(*s)).collect();
+            let trees: BTreeSet<usize> =
+                seats.iter().map(|(s, _)| growing.parts.find(*s)).collect();
             if trees.len() == 1 {
                 growing.join(seats[0].0, host, || JoinCause::Cable(seats[0].1));
             }
@@ -78,7 +97,8 @@ impl SpanningForest {
             near[edge.a].push((edge.b, i));
             near[edge.b].push((edge.a, i));
         }
-        let (mut up, mut depth, mut order) = (vec![None; nodes], vec![0; nodes], Vec::with_capacity(nodes));
+        let (mut up, mut depth, mut order) =
+            (vec![None; nodes], vec![0; nodes], Vec::with_capacity(nodes));
         let mut met = vec![false; nodes];
         for root in 0..nodes {
             let mut open = vec![root];
@@ -94,7 +114,13 @@ impl SpanningForest {
             }
         }
         let placed = near.iter().map(|n| !n.is_empty()).collect();
-        SpanningForest { edges, up, depth, order, placed }
+        SpanningForest {
+            edges,
+            up,
+            depth,
+            order,
+            placed,
+        }
     }
 
     /// Whether the node is connected to anything.
@@ -105,15 +131,28 @@ impl SpanningForest {
     /// The node's edge upwards and what is above.
     fn above(&self, node: usize) -> Option<(usize, usize)> {
         let edge = self.up[node]?;
-        Some((edge, if self.edges[edge].a == node { self.edges[edge].b } else { self.edges[edge].a }))
+        Some((
+            edge,
+            if self.edges[edge].a == node {
+                self.edges[edge].b
+            } else {
+                self.edges[edge].a
+            },
+        ))
     }
 
     /// Calls `visit` with every edge between two nodes of one tree.
     pub(super) fn path(&self, a: usize, b: usize, mut visit: impl FnMut(usize)) {
         let (mut x, mut y) = (a, b);
         while x != y {
-            let (lower, other) = if self.depth[x] >= self.depth[y] { (x, y) } else { (y, x) };
-            let Some((edge, parent)) = self.above(lower) else { return };
+            let (lower, other) = if self.depth[x] >= self.depth[y] {
+                (x, y)
+            } else {
+                (y, x)
+            };
+            let Some((edge, parent)) = self.above(lower) else {
+                return;
+            };
             visit(edge);
             (x, y) = (parent, other);
         }
@@ -130,12 +169,16 @@ impl SpanningForest {
         side
     }
 
-    /// For every edge: the sum of `of` over the nodes on its far side from the root. Sums end where a group does.
+    /// For every edge: the sum of `of` over the nodes on its far side from the root. Sums end where
+    /// a group does.
     pub(super) fn below(&self, group: &[usize], of: impl Fn(usize) -> u64) -> Vec<u64> {
         let mut sum: Vec<u64> = (0..self.up.len()).map(of).collect();
         let mut below = vec![0; self.edges.len()];
         for &node in self.order.iter().rev() {
-            if let Some((edge, parent)) = self.above(node).filter(|(_, parent)| group[node] == group[*parent]) {
+            if let Some((edge, parent)) = self
+                .above(node)
+                .filter(|(_, parent)| group[node] == group[*parent])
+            {
                 below[edge] = sum[node];
                 sum[parent] += sum[node];
             }
@@ -165,30 +208,50 @@ impl GrowingForest {
     fn join(&mut self, a: usize, b: usize, cause: impl FnOnce() -> JoinCause) {
         self.wired.union(a, b);
         if self.parts.union(a, b) {
-            self.edges.push(NodeJoin { a, b, cause: cause() });
+            self.edges.push(NodeJoin {
+                a,
+                b,
+                cause: cause(),
+            });
         }
     }
 
-    /// Switches that name one root bridge are in its spanning tree (IEEE 802.1D-2004, 17.2), whoever is silent between them.
+    /// Switches that name one root bridge are in its spanning tree (IEEE 802.1D-2004, 17.2),
+    /// whoever is silent between them.
     fn join_by_root_bridge(&mut self, seen: &ClusterInput<'_>, number: &HashMap<&str, usize>) {
         let mut first: HashMap<BridgeId, usize> = HashMap::new();
         for (name, view) in seen.views.iter().filter(|(_, v)| v.stale.is_none()) {
-            let root = view.bridge.as_ref().and_then(|b| b.root_bridge).filter(|r| r.address.is_station());
-            let (Some(root), Some(&node)) = (root, number.get(name.as_str())) else { continue };
+            let root = view
+                .bridge
+                .as_ref()
+                .and_then(|b| b.root_bridge)
+                .filter(|r| r.address.is_station());
+            let (Some(root), Some(&node)) = (root, number.get(name.as_str())) else {
+                continue;
+            };
             if seen.nodes[node].kind == NodeKind::Router {
                 continue;
             }
             let other = *first.entry(root).or_insert(node);
-            let why = || ClusterReason::OneRootBridge([other, node].map(|n| seen.nodes[n].name.clone()), root);
+            let why = || {
+                ClusterReason::OneRootBridge(
+                    [other, node].map(|n| seen.nodes[n].name.clone()),
+                    root,
+                )
+            };
             self.join(other, node, || JoinCause::Said(why()));
         }
     }
 
-    /// What a packet passes no router between is bridged, unless cables lead from one to the other through a known router.
+    /// What a packet passes no router between is bridged, unless cables lead from one to the other
+    /// through a known router.
     fn join_by_probes(&mut self, seen: &ClusterInput<'_>, probes: &ProbedPairs) {
         for ([a, b], between) in probes.between() {
             if matches!(between, HostsBetween::Nothing) && !self.wired.equiv(a, b) {
-                let why = || ClusterReason::NoHop { from: seen.nodes[a].name.clone(), to: seen.nodes[b].name.clone() };
+                let why = || ClusterReason::NoHop {
+                    from: seen.nodes[a].name.clone(),
+                    to: seen.nodes[b].name.clone(),
+                };
                 self.join(a, b, || JoinCause::Said(why()));
             }
         }

@@ -1,7 +1,9 @@
-//! A routed hop between two hosts parts them, also where cables join them: they are in two virtual LANs then.
+//! A routed hop between two hosts parts them, also where cables join them: they are in two virtual
+//! LANs then.
 //!
-//! Hosts that no hop parts stay together as far as cables do; those that were not probed follow their switch. A probe that met no hop where
-//! cables lead through a router went another way, as over a management network: it joins nothing.
+//! Hosts that no hop parts stay together as far as cables do; those that were not probed follow
+//! their switch. A probe that met no hop where cables lead through a router went another way, as
+//! over a management network: it joins nothing.
 use super::ClusterInput;
 use super::forest::{JoinCause, SpanningForest};
 use super::probes::{HostsBetween, ProbedPairs};
@@ -12,7 +14,12 @@ use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The group of every node.
-pub(super) fn groups(seen: &ClusterInput<'_>, forest: &SpanningForest, probes: &ProbedPairs, alarms: &mut Vec<Alarm>) -> Vec<usize> {
+pub(super) fn groups(
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    probes: &ProbedPairs,
+    alarms: &mut Vec<Alarm>,
+) -> Vec<usize> {
     let trees = forest.sides(&BTreeSet::new());
     let mut bridged = UnionFind::new(seen.nodes.len());
     let mut crossed = BTreeSet::new();
@@ -36,7 +43,11 @@ pub(super) fn groups(seen: &ClusterInput<'_>, forest: &SpanningForest, probes: &
                 }
             }
             HostsBetween::Routers(hops) | HostsBetween::Contradiction(hops) => {
-                alarms.push(between(seen, [a, b], AlarmKind::ProbesDiffer(hops.to_vec())));
+                alarms.push(between(
+                    seen,
+                    [a, b],
+                    AlarmKind::ProbesDiffer(hops.to_vec()),
+                ));
             }
         }
     }
@@ -69,7 +80,10 @@ struct HopPartition {
 
 impl HopPartition {
     fn new(of: UnionFind<usize>, apart: impl Iterator<Item = (usize, usize)>) -> HopPartition {
-        let mut parts = HopPartition { of, apart: BTreeMap::new() };
+        let mut parts = HopPartition {
+            of,
+            apart: BTreeMap::new(),
+        };
         for (a, b) in apart {
             let (a, b) = (parts.of.find(a), parts.of.find(b));
             parts.apart.entry(a).or_default().insert(b);
@@ -81,13 +95,21 @@ impl HopPartition {
     fn follow_switches(&mut self, seen: &ClusterInput<'_>, forest: &SpanningForest) {
         let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
         let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        let (seats, trunks): (Vec<_>, Vec<_>) = forest.edges.iter().partition(|e| is_host(e.b) && matches!(e.cause, JoinCause::Cable(_)));
+        let (seats, trunks): (Vec<_>, Vec<_>) = forest
+            .edges
+            .iter()
+            .partition(|e| is_host(e.b) && matches!(e.cause, JoinCause::Cable(_)));
         for seat in seats {
             at.entry(seat.a).or_default().push(seat.b);
         }
         for (switch, mut hosts) in at {
             // Those with something to say first, so that the rest joins the switch's own group.
-            hosts.sort_by_cached_key(|h| (!self.apart.contains_key(&self.of.find(*h)), natural(&seen.nodes[*h].name)));
+            hosts.sort_by_cached_key(|h| {
+                (
+                    !self.apart.contains_key(&self.of.find(*h)),
+                    natural(&seen.nodes[*h].name),
+                )
+            });
             for (i, host) in hosts.iter().enumerate() {
                 let joined = self.join(switch, *host);
                 let _follows = joined || hosts[..i].iter().any(|other| self.join(*other, *host));

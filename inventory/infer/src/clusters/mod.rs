@@ -1,11 +1,13 @@
-//! Which hosts form a cluster: those that share a spanning tree without a routed hop or a slow or long link between them.
+//! Which hosts form a cluster: those that share a spanning tree without a routed hop or a slow or
+//! long link between them.
 //!
-//! Source: lg-2008 section 2: clusters whose own networks are faster, and nearer, than the backbone between them; thresholds
-//! are this project's, and stand where they are used.
-//! Input: the links found, the root bridges the switches name, what host agents measured, what the operator states.
-//! Guarantee: a partition of the hosts that have a place. Without any host agent, cables and root bridges decide; a host that was never
-//! probed is where its switch is. What contradicts itself splits nothing and becomes an alarm; the operator's word stands.
-//! Cost: O(n log n) in links and probes, times the links of a path.
+//! Source: lg-2008 section 2: clusters whose own networks are faster, and nearer, than the backbone
+//! between them; thresholds are this project's, and stand where they are used. Input: the links
+//! found, the root bridges the switches name, what host agents measured, what the operator states.
+//! Guarantee: a partition of the hosts that have a place. Without any host agent, cables and root
+//! bridges decide; a host that was never probed is where its switch is. What contradicts itself
+//! splits nothing and becomes an alarm; the operator's word stands. Cost: O(n log n) in links and
+//! probes, times the links of a path.
 //!
 //! ```text
 //! forest: what shares a spanning tree --hops: routers between--> --delay: long links--> --slow: slow links--> --stated--> clusters
@@ -39,7 +41,8 @@ pub(crate) struct ClusterInput<'a> {
     pub(crate) nodes: &'a [Node],
     /// Links between them.
     pub(crate) links: &'a [Link],
-    /// What switches say of their root bridge, and hosts of their ways to others; by the nodes' names.
+    /// What switches say of their root bridge, and hosts of their ways to others; by the nodes'
+    /// names.
     pub(crate) views: &'a DeviceViews,
     /// What the operator states: hosts by cluster.
     pub(crate) stated: &'a IndexMap<String, Vec<String>>,
@@ -73,7 +76,9 @@ struct NodeGroups {
 impl NodeGroups {
     /// Every tree of the forest is one.
     fn new(forest: &SpanningForest) -> NodeGroups {
-        NodeGroups { of: forest.sides(&BTreeSet::new()) }
+        NodeGroups {
+            of: forest.sides(&BTreeSet::new()),
+        }
     }
 
     /// Parts what is on different sides of a cut.
@@ -110,18 +115,31 @@ fn described(
     let hosts = groups.members(|n| kind(n) == NodeKind::Host && forest.is_placed(n));
     // By its first switch: hosts come and go, and the root bridge may be another one tomorrow.
     let first = |group: &usize| {
-        let switch = inner.get(group).into_iter().flatten().min_by_key(|n| (kind(**n) != NodeKind::Switch, natural(name(**n))));
-        switch.or_else(|| hosts[group].iter().min_by_key(|n| natural(name(**n)))).map_or("", |n| name(*n))
+        let switch = inner
+            .get(group)
+            .into_iter()
+            .flatten()
+            .min_by_key(|n| (kind(**n) != NodeKind::Switch, natural(name(**n))));
+        switch
+            .or_else(|| hosts[group].iter().min_by_key(|n| natural(name(**n))))
+            .map_or("", |n| name(*n))
     };
     let mut order: Vec<usize> = hosts.keys().copied().collect();
     order.sort_by_cached_key(|g| (natural(first(g)), hosts[g].first().copied()));
     let mut taken = BTreeSet::new();
-    let names: BTreeMap<usize, String> = order.iter().map(|g| (*g, unique(&format!("cluster-{}", first(g)), &mut taken))).collect();
+    let names: BTreeMap<usize, String> = order
+        .iter()
+        .map(|g| (*g, unique(&format!("cluster-{}", first(g)), &mut taken)))
+        .collect();
     let mut reasons = reasons::reasons(seen, forest, probes, groups, cuts, &names);
     let cluster = |group: &usize| {
         let mut own: Vec<String> = hosts[group].iter().map(|n| name(*n).to_owned()).collect();
         own.sort_by_cached_key(|h| natural(h));
-        Cluster { name: names[group].clone(), hosts: own, reasons: reasons.remove(group).unwrap_or_default() }
+        Cluster {
+            name: names[group].clone(),
+            hosts: own,
+            reasons: reasons.remove(group).unwrap_or_default(),
+        }
     };
     order.iter().map(cluster).collect()
 }
@@ -129,7 +147,10 @@ fn described(
 /// The name, or the first free one with a number.
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     let free = (2..).map(|n| format!("{name}-{n}"));
-    let name = std::iter::once(name.to_owned()).chain(free).find(|n| !taken.contains(n)).unwrap_or_default();
+    let name = std::iter::once(name.to_owned())
+        .chain(free)
+        .find(|n| !taken.contains(n))
+        .unwrap_or_default();
     taken.insert(name.clone());
     name
 }

@@ -45,19 +45,42 @@ pub(super) enum HostsBetween<'a> {
 
 impl ProbedPairs {
     pub(super) fn new(seen: &ClusterInput<'_>) -> ProbedPairs {
-        let hosts: HashMap<&str, usize> =
-            seen.nodes.iter().enumerate().filter(|(_, n)| n.kind == NodeKind::Host).map(|(i, n)| (n.name.as_str(), i)).collect();
+        let hosts: HashMap<&str, usize> = seen
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| n.kind == NodeKind::Host)
+            .map(|(i, n)| (n.name.as_str(), i))
+            .collect();
         let addresses = addresses(seen);
-        let mut probes = ProbedPairs { pairs: BTreeMap::new() };
+        let mut probes = ProbedPairs {
+            pairs: BTreeMap::new(),
+        };
         for (name, view) in seen.views {
-            let (Some(&from), Some(report)) = (hosts.get(name.as_str()), &view.host) else { continue };
-            let fits = |p: &&ProbedPath| addresses.get(p.to.as_str()).is_none_or(|known| known.contains(&p.address));
+            let (Some(&from), Some(report)) = (hosts.get(name.as_str()), &view.host) else {
+                continue;
+            };
+            let fits = |p: &&ProbedPath| {
+                addresses
+                    .get(p.to.as_str())
+                    .is_none_or(|known| known.contains(&p.address))
+            };
             for path in report.paths.iter().filter(fits) {
                 if let Some(&to) = hosts.get(path.to.as_str()).filter(|to| **to != from) {
-                    let pair = probes.pairs.entry((from.min(to), from.max(to))).or_default();
-                    pair.trip = pair.trip.into_iter().chain(path.round_trip.map(|t| t.min_us)).min();
-                    pair.said[usize::from(from > to)] =
-                        way(path).map(|way| ProbeStatement { way, fresh: view.stale.is_none(), reached: path.reached });
+                    let pair = probes
+                        .pairs
+                        .entry((from.min(to), from.max(to)))
+                        .or_default();
+                    pair.trip = pair
+                        .trip
+                        .into_iter()
+                        .chain(path.round_trip.map(|t| t.min_us))
+                        .min();
+                    pair.said[usize::from(from > to)] = way(path).map(|way| ProbeStatement {
+                        way,
+                        fresh: view.stale.is_none(),
+                        reached: path.reached,
+                    });
                 }
             }
         }
@@ -66,31 +89,54 @@ impl ProbedPairs {
 
     /// Pairs with something known between them.
     pub(super) fn between(&self) -> impl Iterator<Item = ([usize; 2], HostsBetween<'_>)> {
-        self.pairs.iter().filter_map(|((a, b), pair)| Some(([*a, *b], pair.between()?)))
+        self.pairs
+            .iter()
+            .filter_map(|((a, b), pair)| Some(([*a, *b], pair.between()?)))
     }
 
     /// Of two hosts without a hop between: who says so, and of whom.
     pub(super) fn direct(&self, [a, b]: [usize; 2]) -> [usize; 2] {
-        let first = |pair: &ProbedPair| pair.said[0].as_ref().is_some_and(|w| w.way == ProbedRoute::Direct);
-        if self.pairs.get(&(a, b)).is_some_and(first) { [a, b] } else { [b, a] }
+        let first = |pair: &ProbedPair| {
+            pair.said[0]
+                .as_ref()
+                .is_some_and(|w| w.way == ProbedRoute::Direct)
+        };
+        if self.pairs.get(&(a, b)).is_some_and(first) {
+            [a, b]
+        } else {
+            [b, a]
+        }
     }
 
     /// Round trips in microseconds of pairs that no router is between.
     pub(super) fn trips(&self) -> impl Iterator<Item = ([usize; 2], u32)> {
-        let bridged = |pair: &ProbedPair| matches!(pair.between(), None | Some(HostsBetween::Nothing));
-        self.pairs.iter().filter(move |(_, p)| bridged(p)).filter_map(|((a, b), pair)| Some(([*a, *b], pair.trip?)))
+        let bridged =
+            |pair: &ProbedPair| matches!(pair.between(), None | Some(HostsBetween::Nothing));
+        self.pairs
+            .iter()
+            .filter(move |(_, p)| bridged(p))
+            .filter_map(|((a, b), pair)| Some(([*a, *b], pair.trip?)))
     }
 
     /// Pairs whose packets arrive, and the routers they pass.
     pub(super) fn arrived(&self) -> impl Iterator<Item = ([usize; 2], &[Option<IpAddr>])> {
-        let reached = |pair: &ProbedPair| pair.said.iter().flatten().any(|w| w.fresh && w.reached && w.way != ProbedRoute::Direct);
-        self.pairs.iter().filter(move |(_, pair)| reached(pair)).filter_map(|((a, b), pair)| match pair.between()? {
-            HostsBetween::Routers(hops) => Some(([*a, *b], hops)),
-            HostsBetween::Nothing | HostsBetween::Contradiction(_) => None,
-        })
+        let reached = |pair: &ProbedPair| {
+            pair.said
+                .iter()
+                .flatten()
+                .any(|w| w.fresh && w.reached && w.way != ProbedRoute::Direct)
+        };
+        self.pairs
+            .iter()
+            .filter(move |(_, pair)| reached(pair))
+            .filter_map(|((a, b), pair)| match pair.between()? {
+                HostsBetween::Routers(hops) => Some(([*a, *b], hops)),
+                HostsBetween::Nothing | HostsBetween::Contradiction(_) => None,
+            })
     }
 
-    /// The routers on the way from one host to another as the first of the two met them, each by the address it has on that side.
+    /// The routers on the way from one host to another as the first of the two met them, each by
+    /// the address it has on that side.
     pub(super) fn routers_met(&self, from: usize, to: usize) -> Option<&[Option<IpAddr>]> {
         let pair = self.pairs.get(&(from.min(to), from.max(to)))?;
         let word = pair.said[usize::from(from > to)].as_ref()?;
@@ -108,7 +154,9 @@ impl ProbedPairs {
     ) -> impl Iterator<Item = ([usize; 2], K, &[Option<IpAddr>])> {
         let mut told = BTreeSet::new();
         self.between().filter_map(move |(ends, between)| {
-            let (HostsBetween::Routers(hops), key) = (between, key(ends[0], ends[1])?) else { return None };
+            let (HostsBetween::Routers(hops), key) = (between, key(ends[0], ends[1])?) else {
+                return None;
+            };
             told.insert(key).then_some((ends, key, hops))
         })
     }
@@ -118,35 +166,56 @@ impl ProbedPair {
     /// An agent that still reports goes before one that stopped.
     fn between(&self) -> Option<HostsBetween<'_>> {
         let fresh = self.said.iter().flatten().any(|w| w.fresh);
-        let mut ways = self.said.iter().flatten().filter(|w| w.fresh == fresh).map(|w| &w.way);
+        let mut ways = self
+            .said
+            .iter()
+            .flatten()
+            .filter(|w| w.fresh == fresh)
+            .map(|w| &w.way);
         Some(match (ways.next()?, ways.next()) {
             (ProbedRoute::Direct, None | Some(ProbedRoute::Direct)) => HostsBetween::Nothing,
-            (ProbedRoute::Routed(hops), None | Some(ProbedRoute::Routed(_))) => HostsBetween::Routers(hops),
-            (ProbedRoute::Direct, Some(ProbedRoute::Routed(hops))) | (ProbedRoute::Routed(hops), Some(ProbedRoute::Direct)) => {
+            (ProbedRoute::Routed(hops), None | Some(ProbedRoute::Routed(_))) => {
+                HostsBetween::Routers(hops)
+            }
+            (ProbedRoute::Direct, Some(ProbedRoute::Routed(hops)))
+            | (ProbedRoute::Routed(hops), Some(ProbedRoute::Direct)) => {
                 HostsBetween::Contradiction(hops)
             }
         })
     }
 }
 
-/// The addresses that each host has on this network, where its agent says which: a probe of another one went another way.
+/// The addresses that each host has on this network, where its agent says which: a probe of another
+/// one went another way.
 fn addresses<'a>(seen: &ClusterInput<'a>) -> HashMap<&'a str, HashSet<IpAddr>> {
     let mut known: HashMap<&str, Option<HashSet<IpAddr>>> = HashMap::new();
     for link in seen.links {
-        let Some(report) = seen.views.get(&link.b).and_then(|v| v.host.as_ref()) else { continue };
+        let Some(report) = seen.views.get(&link.b).and_then(|v| v.host.as_ref()) else {
+            continue;
+        };
         let here = on_cards(report, &link.b_port);
-        let all = known.entry(link.b.as_str()).or_insert_with(|| Some(HashSet::new()));
+        let all = known
+            .entry(link.b.as_str())
+            .or_insert_with(|| Some(HashSet::new()));
         *all = all.take().zip(here).map(|(mut all, here)| {
             all.extend(here);
             all
         });
     }
-    known.into_iter().filter_map(|(host, all)| Some((host, all?))).collect()
+    known
+        .into_iter()
+        .filter_map(|(host, all)| Some((host, all?)))
+        .collect()
 }
 
-/// The addresses of the card on a cable, `None` where the report does not say which card that is, or has no address for it.
+/// The addresses of the card on a cable, `None` where the report does not say which card that is,
+/// or has no address for it.
 fn on_cards(report: &HostReport, port: &str) -> Option<Vec<IpAddr>> {
-    let found: Vec<IpAddr> = report.cards_at(port).flat_map(|n| &n.addresses).map(|(ip, _)| *ip).collect();
+    let found: Vec<IpAddr> = report
+        .cards_at(port)
+        .flat_map(|n| &n.addresses)
+        .map(|(ip, _)| *ip)
+        .collect();
     (!found.is_empty()).then_some(found)
 }
 
@@ -154,6 +223,7 @@ fn on_cards(report: &HostReport, port: &str) -> Option<Vec<IpAddr>> {
 fn way(path: &ProbedPath) -> Option<ProbedRoute> {
     match path.hops.is_empty() {
         true => path.reached.then_some(ProbedRoute::Direct),
-        false => (path.reached || path.hops.iter().any(Option::is_some)).then(|| ProbedRoute::Routed(path.hops.clone())),
+        false => (path.reached || path.hops.iter().any(Option::is_some))
+            .then(|| ProbedRoute::Routed(path.hops.clone())),
     }
 }

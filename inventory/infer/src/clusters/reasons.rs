@@ -40,20 +40,28 @@ type ReasonsByGroup = BTreeMap<usize, Vec<ClusterReason>>;
 
 fn switches(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
     let name = |node: usize| seen.nodes[node].name.clone();
-    let inner = groups.members(|n| matches!(seen.nodes[n].kind, NodeKind::Switch | NodeKind::Unmanaged));
+    let inner =
+        groups.members(|n| matches!(seen.nodes[n].kind, NodeKind::Switch | NodeKind::Unmanaged));
     let told = |nodes: Vec<usize>| match nodes[..] {
         [one] => ClusterReason::OneSwitch(name(one)),
         _ => ClusterReason::NoRouter(nodes.into_iter().map(name).collect()),
     };
-    inner.into_iter().map(|(group, nodes)| (group, vec![told(nodes)])).collect()
+    inner
+        .into_iter()
+        .map(|(group, nodes)| (group, vec![told(nodes)]))
+        .collect()
 }
 
 /// What joins a group where no cable is seen.
 fn joins(forest: &SpanningForest, groups: &NodeGroups) -> ReasonsByGroup {
     let mut joins = ReasonsByGroup::new();
     for edge in &forest.edges {
-        if let (JoinCause::Said(why), true) = (&edge.cause, groups.of[edge.a] == groups.of[edge.b]) {
-            joins.entry(groups.of[edge.a]).or_default().push(why.clone());
+        if let (JoinCause::Said(why), true) = (&edge.cause, groups.of[edge.a] == groups.of[edge.b])
+        {
+            joins
+                .entry(groups.of[edge.a])
+                .or_default()
+                .push(why.clone());
         }
     }
     joins
@@ -73,35 +81,67 @@ fn parted(forest: &SpanningForest, groups: &NodeGroups, cuts: &[ForestCut]) -> R
 
 /// Routers that its switches or hosts are cabled to.
 fn routers(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
-    let number: HashMap<&str, usize> = seen.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+    let number: HashMap<&str, usize> = seen
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(i, n)| (n.name.as_str(), i))
+        .collect();
     let mut routers: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
     for link in seen.links {
-        let (Some(&a), Some(&b)) = (number.get(link.a.as_str()), number.get(link.b.as_str())) else { continue };
+        let (Some(&a), Some(&b)) = (number.get(link.a.as_str()), number.get(link.b.as_str()))
+        else {
+            continue;
+        };
         for (router, other) in [(a, b), (b, a)] {
-            if seen.nodes[router].kind == NodeKind::Router && seen.nodes[other].kind != NodeKind::Router {
-                routers.entry(groups.of[other]).or_default().insert(&seen.nodes[router].name);
+            if seen.nodes[router].kind == NodeKind::Router
+                && seen.nodes[other].kind != NodeKind::Router
+            {
+                routers
+                    .entry(groups.of[other])
+                    .or_default()
+                    .insert(&seen.nodes[router].name);
             }
         }
     }
-    let told = |names: BTreeSet<&str>| ClusterReason::Routers(names.into_iter().map(str::to_owned).collect());
-    routers.into_iter().map(|(group, names)| (group, vec![told(names)])).collect()
+    let told = |names: BTreeSet<&str>| {
+        ClusterReason::Routers(names.into_iter().map(str::to_owned).collect())
+    };
+    routers
+        .into_iter()
+        .map(|(group, names)| (group, vec![told(names)]))
+        .collect()
 }
 
-/// For each other group one pair of hosts that a router is between, as the own host met it where it probed: a router has another
-/// address on each side.
-fn routed(seen: &ClusterInput<'_>, probes: &ProbedPairs, groups: &NodeGroups, names: &BTreeMap<usize, String>) -> ReasonsByGroup {
+/// For each other group one pair of hosts that a router is between, as the own host met it where it
+/// probed: a router has another address on each side.
+fn routed(
+    seen: &ClusterInput<'_>,
+    probes: &ProbedPairs,
+    groups: &NodeGroups,
+    names: &BTreeMap<usize, String>,
+) -> ReasonsByGroup {
     let mut routed = ReasonsByGroup::new();
     let of = |node: usize| groups.of[node];
     let apart = |a: usize, b: usize| (of(a) != of(b)).then(|| (of(a).min(of(b)), of(a).max(of(b))));
     for ([a, b], ..) in probes.routed(apart) {
         for (here, there) in [(a, b), (b, a)] {
-            let (hops, inward) = match (probes.routers_met(here, there), probes.routers_met(there, here)) {
+            let (hops, inward) = match (
+                probes.routers_met(here, there),
+                probes.routers_met(there, here),
+            ) {
                 (Some(hops), _) => (hops, false),
                 (None, Some(hops)) => (hops, true),
                 (None, None) => continue,
             };
             let [own, other] = [here, there].map(|n| seen.nodes[n].name.clone());
-            let told = ClusterReason::Routed { hops: hops.to_vec(), own, other, cluster: names.get(&of(there)).cloned(), inward };
+            let told = ClusterReason::Routed {
+                hops: hops.to_vec(),
+                own,
+                other,
+                cluster: names.get(&of(there)).cloned(),
+                inward,
+            };
             routed.entry(of(here)).or_default().push(told);
         }
     }

@@ -1,9 +1,12 @@
-//! Links so slow that LG pays: what crosses them anyway takes longer than what LG adds on both sides.
+//! Links so slow that LG pays: what crosses them anyway takes longer than what LG adds on both
+//! sides.
 //!
-//! Source: schedules' bounds (aapc-2007 section 3), of an all-to-all with one block a pair. `n1 * n2` blocks cross a link between `n1` and `n2`
-//! hosts, whatever the algorithm; LG sends them in few messages, and for that passes at most one block a host more over each host's cable
-//! first. It pays where the link needs far longer than that: `n1 * n2 / rate >= PAYS * (n1 + n2 - 1) / rate of a host`. A link as fast as
-//! a host's is never slow, however many hosts it joins: schedules without LG keep it busy, too.
+//! Source: schedules' bounds (aapc-2007 section 3), of an all-to-all with one block a pair. `n1 *
+//! n2` blocks cross a link between `n1` and `n2` hosts, whatever the algorithm; LG sends them in
+//! few messages, and for that passes at most one block a host more over each host's cable first. It
+//! pays where the link needs far longer than that: `n1 * n2 / rate >= PAYS * (n1 + n2 - 1) / rate
+//! of a host`. A link as fast as a host's is never slow, however many hosts it joins: schedules
+//! without LG keep it busy, too.
 use super::delay::link;
 use super::forest::{JoinCause, SpanningForest};
 use super::{ClusterInput, ForestCut, NodeGroups};
@@ -18,7 +21,11 @@ const PAYS: u64 = 4;
 const PART: u64 = 2;
 
 /// The slow links inside each group, slowest first; parts the groups.
-pub(super) fn slow_links(seen: &ClusterInput<'_>, forest: &SpanningForest, groups: &mut NodeGroups) -> Vec<ForestCut> {
+pub(super) fn slow_links(
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    groups: &mut NodeGroups,
+) -> Vec<ForestCut> {
     let mut cuts = Vec::new();
     loop {
         let next = slowest(seen, forest, groups);
@@ -31,7 +38,11 @@ pub(super) fn slow_links(seen: &ClusterInput<'_>, forest: &SpanningForest, group
 }
 
 /// Of each group the slowest link that pays.
-fn slowest(seen: &ClusterInput<'_>, forest: &SpanningForest, groups: &NodeGroups) -> Vec<ForestCut> {
+fn slowest(
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    groups: &NodeGroups,
+) -> Vec<ForestCut> {
     let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
     let hosts = groups.members(is_host);
     let host_rates = typical(seen, forest, groups);
@@ -39,10 +50,14 @@ fn slowest(seen: &ClusterInput<'_>, forest: &SpanningForest, groups: &NodeGroups
     let mut worst: BTreeMap<usize, (BitsPerSec, usize)> = BTreeMap::new();
     for (i, edge) in forest.edges.iter().enumerate() {
         let group = groups.of[edge.a];
-        let Some(rate) = rate(seen, forest, i).filter(|_| group == groups.of[edge.b] && !is_host(edge.a) && !is_host(edge.b)) else {
+        let Some(rate) = rate(seen, forest, i)
+            .filter(|_| group == groups.of[edge.b] && !is_host(edge.a) && !is_host(edge.b))
+        else {
             continue;
         };
-        let Some(&host) = host_rates.get(&group) else { continue };
+        let Some(&host) = host_rates.get(&group) else {
+            continue;
+        };
         let sides = [below[i], hosts[&group].len() as u64 - below[i]];
         if pays(rate, host, sides) && worst.get(&group).is_none_or(|(slowest, _)| rate < *slowest) {
             worst.insert(group, (rate, i));
@@ -50,7 +65,11 @@ fn slowest(seen: &ClusterInput<'_>, forest: &SpanningForest, groups: &NodeGroups
     }
     let cut = |(group, (rate, edge)): (usize, (BitsPerSec, usize))| ForestCut {
         edge,
-        why: ClusterReason::SlowLink { link: link(seen, forest, edge), rate, hosts: host_rates[&group] },
+        why: ClusterReason::SlowLink {
+            link: link(seen, forest, edge),
+            rate,
+            hosts: host_rates[&group],
+        },
     };
     worst.into_iter().map(cut).collect()
 }
@@ -64,16 +83,30 @@ fn pays(rate: BitsPerSec, host: BitsPerSec, [n1, n2]: [u64; 2]) -> bool {
 
 /// The rate of a cable where it is known.
 fn rate(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize) -> Option<BitsPerSec> {
-    let JoinCause::Cable(i) = forest.edges[edge].cause else { return None };
+    let JoinCause::Cable(i) = forest.edges[edge].cause else {
+        return None;
+    };
     let link = &seen.links[i];
     link.rate_is_known().then_some(link.rate_bps)
 }
 
 /// Of each group the median rate of its hosts' cables.
-fn typical(seen: &ClusterInput<'_>, forest: &SpanningForest, groups: &NodeGroups) -> BTreeMap<usize, BitsPerSec> {
+fn typical(
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    groups: &NodeGroups,
+) -> BTreeMap<usize, BitsPerSec> {
     let mut rates: BTreeMap<usize, Vec<BitsPerSec>> = BTreeMap::new();
-    for (i, edge) in forest.edges.iter().enumerate().filter(|(_, e)| seen.nodes[e.b].kind == NodeKind::Host) {
-        rates.entry(groups.of[edge.b]).or_default().extend(rate(seen, forest, i));
+    for (i, edge) in forest
+        .edges
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| seen.nodes[e.b].kind == NodeKind::Host)
+    {
+        rates
+            .entry(groups.of[edge.b])
+            .or_default()
+            .extend(rate(seen, forest, i));
     }
     let median = |(group, mut rates): (usize, Vec<BitsPerSec>)| {
         rates.sort_unstable();
@@ -89,9 +122,18 @@ mod tests {
     #[test]
     fn a_link_pays_from_the_ratio_the_bound_gives() {
         let g = |tenths: u64| BitsPerSec(tenths * 100_000_000);
-        assert!(pays(g(5), g(10), [8, 8]) && !pays(g(6), g(10), [8, 8]), "half a host's rate");
-        assert!(!pays(g(5), g(10), [2, 2]) && !pays(g(4), g(10), [2, 2]) && pays(g(3), g(10), [2, 2]), "2 * 2 * 10 >= 4 * 3 * 3");
-        assert!(!pays(BitsPerSec(1), g(10), [1, 100]), "one host sends as many messages by lg as without");
+        assert!(
+            pays(g(5), g(10), [8, 8]) && !pays(g(6), g(10), [8, 8]),
+            "half a host's rate"
+        );
+        assert!(
+            !pays(g(5), g(10), [2, 2]) && !pays(g(4), g(10), [2, 2]) && pays(g(3), g(10), [2, 2]),
+            "2 * 2 * 10 >= 4 * 3 * 3"
+        );
+        assert!(
+            !pays(BitsPerSec(1), g(10), [1, 100]),
+            "one host sends as many messages by lg as without"
+        );
         assert!(!pays(BitsPerSec(0), BitsPerSec(0), [0, 0]));
     }
 }

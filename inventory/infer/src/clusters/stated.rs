@@ -7,20 +7,43 @@ use inventory::topology::Cluster;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The stated clusters in their order, then what is left of those found.
-pub(super) fn applied(seen: &ClusterInput<'_>, probes: &ProbedPairs, found: Vec<Cluster>, alarms: &mut Vec<Alarm>) -> Vec<Cluster> {
-    let placed: BTreeSet<&str> = found.iter().flat_map(|c| &c.hosts).map(String::as_str).collect();
-    let stated: HashMap<&str, &str> =
-        seen.stated.iter().flat_map(|(c, hosts)| hosts.iter().map(move |h| (h.as_str(), c.as_str()))).collect();
+pub(super) fn applied(
+    seen: &ClusterInput<'_>,
+    probes: &ProbedPairs,
+    found: Vec<Cluster>,
+    alarms: &mut Vec<Alarm>,
+) -> Vec<Cluster> {
+    let placed: BTreeSet<&str> = found
+        .iter()
+        .flat_map(|c| &c.hosts)
+        .map(String::as_str)
+        .collect();
+    let stated: HashMap<&str, &str> = seen
+        .stated
+        .iter()
+        .flat_map(|(c, hosts)| hosts.iter().map(move |h| (h.as_str(), c.as_str())))
+        .collect();
     let mut taken: BTreeSet<String> = seen.stated.keys().cloned().collect();
     let mut clusters = Vec::new();
     for (name, hosts) in seen.stated {
-        let hosts: Vec<String> = hosts.iter().filter(|h| placed.contains(h.as_str())).cloned().collect();
+        let hosts: Vec<String> = hosts
+            .iter()
+            .filter(|h| placed.contains(h.as_str()))
+            .cloned()
+            .collect();
         if !hosts.is_empty() {
-            clusters.push(Cluster { name: name.clone(), hosts, reasons: vec![ClusterReason::Stated] });
+            clusters.push(Cluster {
+                name: name.clone(),
+                hosts,
+                reasons: vec![ClusterReason::Stated],
+            });
         }
     }
     for cluster in found {
-        let (named, left): (Vec<String>, Vec<String>) = cluster.hosts.into_iter().partition(|h| stated.contains_key(h.as_str()));
+        let (named, left): (Vec<String>, Vec<String>) = cluster
+            .hosts
+            .into_iter()
+            .partition(|h| stated.contains_key(h.as_str()));
         if left.is_empty() {
             continue;
         }
@@ -28,17 +51,30 @@ pub(super) fn applied(seen: &ClusterInput<'_>, probes: &ProbedPairs, found: Vec<
         if !named.is_empty() {
             reasons.push(ClusterReason::StatedElsewhere(named));
         }
-        clusters.push(Cluster { name: unique(&cluster.name, &mut taken), hosts: left, reasons });
+        clusters.push(Cluster {
+            name: unique(&cluster.name, &mut taken),
+            hosts: left,
+            reasons,
+        });
     }
     alarms.extend(contradictions(seen, probes, &stated));
     clusters
 }
 
 /// Hosts stated to be in one cluster that a router parts: one alarm a cluster.
-fn contradictions(seen: &ClusterInput<'_>, probes: &ProbedPairs, stated: &HashMap<&str, &str>) -> Vec<Alarm> {
+fn contradictions(
+    seen: &ClusterInput<'_>,
+    probes: &ProbedPairs,
+    stated: &HashMap<&str, &str>,
+) -> Vec<Alarm> {
     let name = |n: usize| seen.nodes[n].name.as_str();
-    let shared = |a: usize, b: usize| Some(*stated.get(name(a))?).filter(|cluster| stated.get(name(b)) == Some(cluster));
-    let clusters: BTreeMap<&str, _> = probes.routed(shared).map(|(ends, cluster, hops)| (cluster, (ends, hops))).collect();
+    let shared = |a: usize, b: usize| {
+        Some(*stated.get(name(a))?).filter(|cluster| stated.get(name(b)) == Some(cluster))
+    };
+    let clusters: BTreeMap<&str, _> = probes
+        .routed(shared)
+        .map(|(ends, cluster, hops)| (cluster, (ends, hops)))
+        .collect();
     let alarm = |(cluster, ([a, b], hops)): (&str, ([usize; 2], &[_]))| Alarm {
         subject: AlarmSubject::Cluster(cluster.to_owned()),
         kind: AlarmKind::StatedTogether([a, b].map(|n| name(n).to_owned()), hops.to_vec()),

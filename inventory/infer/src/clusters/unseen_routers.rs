@@ -1,7 +1,9 @@
-//! A router that host agents' packets pass and no switch tells of: without it the network would lie in parts, and nothing could be planned.
+//! A router that host agents' packets pass and no switch tells of: without it the network would lie
+//! in parts, and nothing could be planned.
 //!
-//! It stands for whatever is between: one node, cabled to each part that packets went from or to, at the part's first root bridge. Only where
-//! packets arrived: parts that nothing connects stay apart. Its links are *inferred*, as slow as the slowest host's, and told in an alarm.
+//! It stands for whatever is between: one node, cabled to each part that packets went from or to,
+//! at the part's first root bridge. Only where packets arrived: parts that nothing connects stay
+//! apart. Its links are *inferred*, as slow as the slowest host's, and told in an alarm.
 use super::ClusterInput;
 use super::probes::ProbedPairs;
 use inventory::BitsPerSec;
@@ -26,7 +28,12 @@ pub(crate) struct UnseenRouter {
 pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<UnseenRouter> {
     let probes = ProbedPairs::new(seen);
     let mut parts = UnionFind::new(seen.nodes.len());
-    let number: HashMap<&str, usize> = seen.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+    let number: HashMap<&str, usize> = seen
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(i, n)| (n.name.as_str(), i))
+        .collect();
     for link in seen.links.iter().filter(|l| l.carries_frames()) {
         if let (Some(&a), Some(&b)) = (number.get(link.a.as_str()), number.get(link.b.as_str())) {
             parts.union(a, b);
@@ -37,26 +44,56 @@ pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<U
     for ([a, b], hops) in probes.arrived() {
         if parts.find(a) != parts.find(b) && joined.union(parts.find(a), parts.find(b)) {
             let [from, to] = [a, b].map(|n| seen.nodes[n].name.clone());
-            ways.push((parts.find(a), Evidence::RoutedHops { hops: hops.to_vec(), from, to }));
+            ways.push((
+                parts.find(a),
+                Evidence::RoutedHops {
+                    hops: hops.to_vec(),
+                    from,
+                    to,
+                },
+            ));
         }
     }
     let mut by_router: BTreeMap<usize, (BTreeSet<usize>, Vec<Evidence>)> = BTreeMap::new();
     let involved: BTreeSet<usize> = (0..seen.nodes.len()).map(|n| parts.find(n)).collect();
     for part in involved {
-        by_router.entry(joined.find(part)).or_default().0.insert(part);
+        by_router
+            .entry(joined.find(part))
+            .or_default()
+            .0
+            .insert(part);
     }
     for (part, way) in ways {
         by_router.entry(joined.find(part)).or_default().1.push(way);
     }
     let mut taken: BTreeSet<String> = seen.nodes.iter().map(|n| n.name.clone()).collect();
-    let several = by_router.into_values().filter(|(parts, ways)| parts.len() > 1 && !ways.is_empty());
-    let at =
-        |of: BTreeSet<usize>| -> BTreeSet<usize> { of.iter().filter_map(|part| place(seen, roots, |n| parts.find(n) == *part)).collect() };
-    several.map(|(of, ways)| router(seen, super::unique("unseen-router", &mut taken), &at(of), ways)).collect()
+    let several = by_router
+        .into_values()
+        .filter(|(parts, ways)| parts.len() > 1 && !ways.is_empty());
+    let at = |of: BTreeSet<usize>| -> BTreeSet<usize> {
+        of.iter()
+            .filter_map(|part| place(seen, roots, |n| parts.find(n) == *part))
+            .collect()
+    };
+    several
+        .map(|(of, ways)| {
+            router(
+                seen,
+                super::unique("unseen-router", &mut taken),
+                &at(of),
+                ways,
+            )
+        })
+        .collect()
 }
 
-/// Where a part is taken to be cabled to the router: at a router of its own, at its root bridge, or at its first switch.
-fn place(seen: &ClusterInput<'_>, roots: &[String], inside: impl Fn(usize) -> bool) -> Option<usize> {
+/// Where a part is taken to be cabled to the router: at a router of its own, at its root bridge, or
+/// at its first switch.
+fn place(
+    seen: &ClusterInput<'_>,
+    roots: &[String],
+    inside: impl Fn(usize) -> bool,
+) -> Option<usize> {
     let rank = |n: usize| {
         let node = &seen.nodes[n];
         let rank = match node.kind {
@@ -67,12 +104,29 @@ fn place(seen: &ClusterInput<'_>, roots: &[String], inside: impl Fn(usize) -> bo
         };
         (rank, natural(&node.name))
     };
-    (0..seen.nodes.len()).filter(|n| inside(*n) && seen.nodes[*n].kind != NodeKind::Host).min_by_key(|n| rank(*n))
+    (0..seen.nodes.len())
+        .filter(|n| inside(*n) && seen.nodes[*n].kind != NodeKind::Host)
+        .min_by_key(|n| rank(*n))
 }
 
-fn router(seen: &ClusterInput<'_>, name: String, at: &BTreeSet<usize>, ways: Vec<Evidence>) -> UnseenRouter {
-    let host = |l: &&Link| seen.nodes.iter().any(|n| n.kind == NodeKind::Host && n.name == l.b);
-    let rate_bps = seen.links.iter().filter(host).map(|l| l.rate_bps).min().unwrap_or(BitsPerSec::GIGABIT);
+fn router(
+    seen: &ClusterInput<'_>,
+    name: String,
+    at: &BTreeSet<usize>,
+    ways: Vec<Evidence>,
+) -> UnseenRouter {
+    let host = |l: &&Link| {
+        seen.nodes
+            .iter()
+            .any(|n| n.kind == NodeKind::Host && n.name == l.b)
+    };
+    let rate_bps = seen
+        .links
+        .iter()
+        .filter(host)
+        .map(|l| l.rate_bps)
+        .min()
+        .unwrap_or(BitsPerSec::GIGABIT);
     let mut evidence = ways;
     evidence.truncate(4);
     evidence.push(Evidence::PlaceAssumed);
@@ -89,6 +143,14 @@ fn router(seen: &ClusterInput<'_>, name: String, at: &BTreeSet<usize>, ways: Vec
         evidence: evidence.clone(),
     };
     let ends = at.iter().map(|n| seen.nodes[*n].name.clone()).collect();
-    let kind = AlarmKind::RouterUnseen { way: evidence[0].clone(), at: ends, rate: rate_bps };
-    UnseenRouter { links: at.iter().map(link).collect(), alarm: Alarm::node(&name, kind), node: Node::new(name, NodeKind::Router) }
+    let kind = AlarmKind::RouterUnseen {
+        way: evidence[0].clone(),
+        at: ends,
+        rate: rate_bps,
+    };
+    UnseenRouter {
+        links: at.iter().map(link).collect(),
+        alarm: Alarm::node(&name, kind),
+        node: Node::new(name, NodeKind::Router),
+    }
 }

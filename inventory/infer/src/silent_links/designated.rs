@@ -1,6 +1,6 @@
-//! On each segment spanning tree has one designated port, and every other port there names it (IEEE 802.1D-2004, 17.21;
-//! RFC 4188, dot1dStpPortDesignatedBridge): a root port or a blocked one tells whom it faces. Bridges without spanning
-//! tree between the two pass its frames on and stay unseen.
+//! On each segment spanning tree has one designated port, and every other port there names it (IEEE
+//! 802.1D-2004, 17.21; RFC 4188, dot1dStpPortDesignatedBridge): a root port or a blocked one tells
+//! whom it faces. Bridges without spanning tree between the two pass its frames on and stay unseen.
 use super::{SegmentEnd, SegmentPair, SilentLinkContext};
 use crate::InferredNetwork;
 use crate::device::Port;
@@ -15,10 +15,17 @@ pub(super) fn pairs(context: &SilentLinkContext<'_, '_>) -> Vec<SegmentPair> {
     let mut pairs = Vec::new();
     for (number, device) in context.devices.iter().enumerate() {
         for port in device.view.bridge.iter().flat_map(|b| &b.ports) {
-            let Some((other, far)) = designated(context, number, port) else { continue };
-            let Some(near) = device.base_port(port.number) else { continue };
+            let Some((other, far)) = designated(context, number, port) else {
+                continue;
+            };
+            let Some(near) = device.base_port(port.number) else {
+                continue;
+            };
             let designated = DevicePort::new(context.devices[other].name, &far.name);
-            let evidence = vec![Evidence::DesignatedPort { at: DevicePort::new(device.name, &near.name), designated }];
+            let evidence = vec![Evidence::DesignatedPort {
+                at: DevicePort::new(device.name, &near.name),
+                designated,
+            }];
             pairs.push(SegmentPair {
                 ends: [SegmentEnd::At(other, far), SegmentEnd::At(number, near)],
                 evidence,
@@ -31,26 +38,68 @@ pub(super) fn pairs(context: &SilentLinkContext<'_, '_>) -> Vec<SegmentPair> {
     with_neighbours(pairs)
 }
 
-/// Ports on whose segment somebody who does not answer is designated: known by an address that others name, or by no more
-/// than the identifier. The only switch that is missing is the only stranger.
-pub(super) fn silent_designated(context: &SilentLinkContext<'_, '_>, missing: &[&str], found: &mut InferredNetwork) -> Vec<SegmentPair> {
-    let own: HashSet<Mac> = context.devices.iter().flat_map(|d| d.view.bridge.iter().filter_map(|b| b.address).chain(d.macs())).collect();
-    let all_told = context.devices.iter().all(|d| d.view.bridge.as_ref().is_none_or(|b| b.address.is_some()));
+/// Ports on whose segment somebody who does not answer is designated: known by an address that
+/// others name, or by no more than the identifier. The only switch that is missing is the only
+/// stranger.
+pub(super) fn silent_designated(
+    context: &SilentLinkContext<'_, '_>,
+    missing: &[&str],
+    found: &mut InferredNetwork,
+) -> Vec<SegmentPair> {
+    let own: HashSet<Mac> = context
+        .devices
+        .iter()
+        .flat_map(|d| {
+            d.view
+                .bridge
+                .iter()
+                .filter_map(|b| b.address)
+                .chain(d.macs())
+        })
+        .collect();
+    let all_told = context
+        .devices
+        .iter()
+        .all(|d| d.view.bridge.as_ref().is_none_or(|b| b.address.is_some()));
     let mut named: Vec<(usize, Port, Mac)> = Vec::new();
     for (number, device) in context.devices.iter().enumerate() {
-        for port in device.view.bridge.iter().flat_map(|b| &b.ports).filter(|p| takes_part(p)) {
-            let address = port.designated_bridge.map(|b| b.address).filter(|a| !own.contains(a) && a.is_station());
-            let near =
-                device.base_port(port.number).filter(|p| context.open(&[SegmentEnd::At(number, p.clone()), SegmentEnd::Dark(vec![])]));
-            named.extend(address.zip(near).map(|(address, near)| (number, near, address)));
+        for port in device
+            .view
+            .bridge
+            .iter()
+            .flat_map(|b| &b.ports)
+            .filter(|p| takes_part(p))
+        {
+            let address = port
+                .designated_bridge
+                .map(|b| b.address)
+                .filter(|a| !own.contains(a) && a.is_station());
+            let near = device.base_port(port.number).filter(|p| {
+                context.open(&[SegmentEnd::At(number, p.clone()), SegmentEnd::Dark(vec![])])
+            });
+            named.extend(
+                address
+                    .zip(near)
+                    .map(|(address, near)| (number, near, address)),
+            );
         }
     }
-    let strange: BTreeSet<Mac> = named.iter().map(|n| n.2).filter(|a| context.directory.switch_of(*a).is_none()).collect();
+    let strange: BTreeSet<Mac> = named
+        .iter()
+        .map(|n| n.2)
+        .filter(|a| context.directory.switch_of(*a).is_none())
+        .collect();
     let mut pairs = Vec::new();
     for (number, near, address) in named {
         let (name, bridge) = match (context.directory.switch_of(address), missing) {
-            (Some(owner), _) => (owner.to_owned(), SilentBridge::Known(owner.to_owned(), address)),
-            (None, [one]) if strange.len() == 1 => ((*one).to_owned(), SilentBridge::OnlyMissing((*one).to_owned(), address)),
+            (Some(owner), _) => (
+                owner.to_owned(),
+                SilentBridge::Known(owner.to_owned(), address),
+            ),
+            (None, [one]) if strange.len() == 1 => (
+                (*one).to_owned(),
+                SilentBridge::OnlyMissing((*one).to_owned(), address),
+            ),
             (None, _) if all_told => {
                 let name = format!("bridge-{}", address.to_string().replace(':', "-"));
                 found.alarm(&name, AlarmKind::BridgeUnknown(address));
@@ -61,25 +110,42 @@ pub(super) fn silent_designated(context: &SilentLinkContext<'_, '_>, missing: &[
         };
         let at = DevicePort::new(context.devices[number].name, &near.name);
         let evidence = vec![Evidence::DesignatedBridge { at, bridge }];
-        pairs.push(SegmentPair { ends: [SegmentEnd::At(number, near), SegmentEnd::Dark(vec![name])], evidence, sure: true, parted: false });
+        pairs.push(SegmentPair {
+            ends: [SegmentEnd::At(number, near), SegmentEnd::Dark(vec![name])],
+            evidence,
+            sure: true,
+            parted: false,
+        });
     }
     pairs
 }
 
 fn takes_part(port: &BridgePort) -> bool {
-    matches!(port.state, Some(StpState::Blocking | StpState::Forwarding | StpState::Listening | StpState::Learning))
+    matches!(
+        port.state,
+        Some(StpState::Blocking | StpState::Forwarding | StpState::Listening | StpState::Learning)
+    )
 }
 
-/// The designated port of a port's segment, where it is another device's. A port that takes no part names nobody.
-fn designated(context: &SilentLinkContext<'_, '_>, own: usize, port: &BridgePort) -> Option<(usize, Port)> {
+/// The designated port of a port's segment, where it is another device's. A port that takes no part
+/// names nobody.
+fn designated(
+    context: &SilentLinkContext<'_, '_>,
+    own: usize,
+    port: &BridgePort,
+) -> Option<(usize, Port)> {
     if !takes_part(port) {
         return None;
     }
-    let owner = context.directory.switch_of(port.designated_bridge?.address)?;
+    let owner = context
+        .directory
+        .switch_of(port.designated_bridge?.address)?;
     let number = context.numbers.get(owner).copied().filter(|n| *n != own)?;
     // The number is 12 bits of the identifier, 8 before IEEE 802.1t.
     let id = u32::from(port.designated_port?);
-    let far = [id & 0xfff, id & 0xff].into_iter().find_map(|n| context.devices[number].base_port(n))?;
+    let far = [id & 0xfff, id & 0xff]
+        .into_iter()
+        .find_map(|n| context.devices[number].base_port(n))?;
     Some((number, far))
 }
 
@@ -89,7 +155,12 @@ fn with_neighbours(pairs: Vec<SegmentPair>) -> Vec<SegmentPair> {
     for (i, pair) in pairs.iter().enumerate() {
         for other in &pairs[..i] {
             if other.ends[0] == pair.ends[0] && other.ends[1].device() != pair.ends[1].device() {
-                all.push(SegmentPair { ends: [other.ends[1].clone(), pair.ends[1].clone()], evidence: vec![], sure: true, parted: false });
+                all.push(SegmentPair {
+                    ends: [other.ends[1].clone(), pair.ends[1].clone()],
+                    evidence: vec![],
+                    sure: true,
+                    parted: false,
+                });
             }
         }
     }

@@ -1,14 +1,15 @@
 //! Neighbours by their forwarding databases.
 //!
-//! Source: B. Lowekamp, D. O'Hallaron, T. Gross, "Topology discovery for large Ethernet networks" (SIGCOMM 2001), section 4;
-//! Y. Breitbart et al., "Topology discovery in heterogeneous IP networks" (INFOCOM 2000), theorem on complete databases.
-//! Input: learned rows of each device, its own MAC addresses, the cables known so far.
-//! Guarantee: where no row is stale, two ports that are said to face each other do; and they are neighbours, or only devices
-//! that nothing was heard of stand between. What the rows leave open is ambiguous.
-//! Cost: for each station, the islands that learned it, squared; all pairs of islands, and of those that face each other, each with
-//! those that stand between others, which are few; cables with all.
-//! Deviations: ports face each other by own addresses where they are learned, which bridges' rarely are; else by at least
-//! [`LEAST`] stations on each side, where the papers take one. One row in [`STALE`] may contradict.
+//! Source: B. Lowekamp, D. O'Hallaron, T. Gross, "Topology discovery for large Ethernet networks"
+//! (SIGCOMM 2001), section 4; Y. Breitbart et al., "Topology discovery in heterogeneous IP
+//! networks" (INFOCOM 2000), theorem on complete databases. Input: learned rows of each device, its
+//! own MAC addresses, the cables known so far. Guarantee: where no row is stale, two ports that are
+//! said to face each other do; and they are neighbours, or only devices that nothing was heard of
+//! stand between. What the rows leave open is ambiguous. Cost: for each station, the islands that
+//! learned it, squared; all pairs of islands, and of those that face each other, each with those
+//! that stand between others, which are few; cables with all. Deviations: ports face each other by
+//! own addresses where they are learned, which bridges' rarely are; else by at least [`LEAST`]
+//! stations on each side, where the papers take one. One row in [`STALE`] may contradict.
 use super::{SegmentEnd, SegmentPair, SilentLinkContext};
 use crate::UnlistedPolicy;
 use crate::device::DeviceTables;
@@ -22,7 +23,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// Stations that must speak for a side where no device sees the other itself: one may be stale.
 const LEAST: usize = 2;
 
-/// Of the stations two devices share, at most one in so many may be in an impossible place: its row is old.
+/// Of the stations two devices share, at most one in so many may be in an impossible place: its row
+/// is old.
 const STALE: usize = 20;
 
 /// Rows from which on it means something that two devices share none.
@@ -46,7 +48,12 @@ struct IslandRelation {
 impl IslandRelation {
     fn evidence(&self, ends: &[SegmentEnd; 2], context: &SilentLinkContext<'_, '_>) -> Evidence {
         let ends = ends.each_ref().map(|end| end.told(context));
-        Evidence::Facing { ends, proof: self.how, sides: self.sides, between: self.between }
+        Evidence::Facing {
+            ends,
+            proof: self.how,
+            sides: self.sides,
+            between: self.between,
+        }
     }
 }
 
@@ -65,10 +72,18 @@ struct IslandRows {
     relations: BTreeMap<(usize, usize), IslandRelation>,
 }
 
-pub(super) fn pairs(context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands<'_>) -> Vec<SegmentPair> {
+pub(super) fn pairs(
+    context: &SilentLinkContext<'_, '_>,
+    islands: &DeviceIslands<'_>,
+) -> Vec<SegmentPair> {
     let lands = lands(context, islands);
     // Rows can be many, and where known cables join everybody they tell nothing new.
-    if lands.iter().filter(|l| l.iter().any(|d| !context.devices[*d].learned().is_empty())).count() < 2 {
+    if lands
+        .iter()
+        .filter(|l| l.iter().any(|d| !context.devices[*d].learned().is_empty()))
+        .count()
+        < 2
+    {
         return vec![];
     }
     let rows = IslandRows::new(context, islands, lands);
@@ -76,19 +91,32 @@ pub(super) fn pairs(context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands
     let mut pairs = Vec::new();
     for (&(a, b), relation) in &rows.relations {
         let faces = [(a, relation.exits.0), (b, relation.exits.1)];
-        let [Some(x), Some(y)] = faces.map(|(_, exit)| rows.plug(context, islands, exit)) else { continue };
+        let [Some(x), Some(y)] = faces.map(|(_, exit)| rows.plug(context, islands, exit)) else {
+            continue;
+        };
         let ends = [x, y];
         if !context.open(&ends) {
             continue;
         }
-        let Some(open) = rows.doubtful(faces, &others) else { continue };
+        let Some(open) = rows.doubtful(faces, &others) else {
+            continue;
+        };
         let mut evidence = vec![relation.evidence(&ends, context)];
-        let open: Vec<String> = open.iter().flat_map(|c| &rows.lands[*c]).map(|d| context.devices[*d].name.to_owned()).collect();
+        let open: Vec<String> = open
+            .iter()
+            .flat_map(|c| &rows.lands[*c])
+            .map(|d| context.devices[*d].name.to_owned())
+            .collect();
         let sure = open.is_empty();
         evidence.extend((!sure).then_some(Evidence::BetweenPossible(open)));
         // Recordings hold rows of many moments.
         let parted = relation.between > 0 && context.strangers == UnlistedPolicy::Told;
-        pairs.push(SegmentPair { ends, evidence, sure, parted });
+        pairs.push(SegmentPair {
+            ends,
+            evidence,
+            sure,
+            parted,
+        });
     }
     pairs
 }
@@ -114,17 +142,40 @@ enum RelativePlace {
 }
 
 impl IslandRows {
-    fn new(context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands<'_>, lands: Vec<Vec<usize>>) -> IslandRows {
+    fn new(
+        context: &SilentLinkContext<'_, '_>,
+        islands: &DeviceIslands<'_>,
+        lands: Vec<Vec<usize>>,
+    ) -> IslandRows {
         let mut exits = BTreeMap::new();
-        let learned: Vec<ExitByStation> = lands.iter().map(|land| learned(islands, land, &mut exits)).collect();
+        let learned: Vec<ExitByStation> = lands
+            .iter()
+            .map(|land| learned(islands, land, &mut exits))
+            .collect();
         let owners = owners(context, &lands);
-        let bridges = lands.iter().map(|l| l.iter().any(|d| context.devices[*d].base_ports().next().is_some())).collect();
+        let bridges = lands
+            .iter()
+            .map(|l| {
+                l.iter()
+                    .any(|d| context.devices[*d].base_ports().next().is_some())
+            })
+            .collect();
         let seen = seen(&learned, &owners);
         let mut in_order: Vec<(IslandExit, usize)> = exits.into_iter().collect();
         in_order.sort_by_key(|(_, number)| *number);
         let exits = in_order.into_iter().map(|(exit, _)| exit).collect();
-        let mut rows = IslandRows { lands, exits, learned, bridges, seen, sharing: HashSet::new(), relations: BTreeMap::new() };
-        let filled: Vec<usize> = (0..rows.learned.len()).filter(|&d| !rows.learned[d].is_empty()).collect();
+        let mut rows = IslandRows {
+            lands,
+            exits,
+            learned,
+            bridges,
+            seen,
+            sharing: HashSet::new(),
+            relations: BTreeMap::new(),
+        };
+        let filled: Vec<usize> = (0..rows.learned.len())
+            .filter(|&d| !rows.learned[d].is_empty())
+            .collect();
         let stations = StationSightings::new(&rows.learned, &owners);
         for (i, &a) in filled.iter().enumerate() {
             let mut sides = stations.sides(a, &rows.learned[a]);
@@ -149,13 +200,17 @@ impl IslandRows {
         let relation = IslandRelation {
             exits: (x, y),
             how,
-            sides: (sides.stations(|i, j| i != x && j == y), sides.stations(|i, j| i == x && j != y)),
+            sides: (
+                sides.stations(|i, j| i != x && j == y),
+                sides.stations(|i, j| i == x && j != y),
+            ),
             between: sides.stations(|i, j| i == x && j == y),
         };
         self.relations.insert((a, b), relation);
     }
 
-    /// All islands, those that face others at many exits first: if anybody is between two, it is likely one of them.
+    /// All islands, those that face others at many exits first: if anybody is between two, it is
+    /// likely one of them.
     fn inner_first(&self) -> Vec<usize> {
         let mut exits = vec![BTreeSet::new(); self.lands.len()];
         for (&(a, b), relation) in &self.relations {
@@ -167,10 +222,14 @@ impl IslandRows {
         islands
     }
 
-    /// Who else may stand between two that face each other, of all in this order; `None` where somebody does.
+    /// Who else may stand between two that face each other, of all in this order; `None` where
+    /// somebody does.
     fn doubtful(&self, faces: [(usize, usize); 2], others: &[usize]) -> Option<BTreeSet<usize>> {
         let mut doubtful = BTreeSet::new();
-        for &c in others.iter().filter(|c| faces.iter().all(|(island, _)| island != *c)) {
+        for &c in others
+            .iter()
+            .filter(|c| faces.iter().all(|(island, _)| island != *c))
+        {
             match self.place(faces, c) {
                 RelativePlace::Between => return None,
                 RelativePlace::Unknown => _ = doubtful.insert(c),
@@ -181,9 +240,16 @@ impl IslandRows {
     }
 
     /// What an exit is.
-    fn plug(&self, context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands<'_>, exit: usize) -> Option<SegmentEnd> {
+    fn plug(
+        &self,
+        context: &SilentLinkContext<'_, '_>,
+        islands: &DeviceIslands<'_>,
+        exit: usize,
+    ) -> Option<SegmentEnd> {
         match self.exits[exit] {
-            IslandExit::Port(device, index) => context.devices[device].base_port_of(index).map(|port| SegmentEnd::At(device, port)),
+            IslandExit::Port(device, index) => context.devices[device]
+                .base_port_of(index)
+                .map(|port| SegmentEnd::At(device, port)),
             IslandExit::Dark(part) => Some(SegmentEnd::Dark(islands.names(part).to_vec())),
         }
     }
@@ -191,29 +257,42 @@ impl IslandRows {
     /// The exit of one island towards another, where the rows tell it.
     fn toward(&self, a: usize, b: usize) -> Option<usize> {
         let relation = self.relations.get(&(a.min(b), a.max(b)));
-        relation.map(|r| if a < b { r.exits.0 } else { r.exits.1 }).or_else(|| self.seen.get(&(a, b)).copied())
+        relation
+            .map(|r| if a < b { r.exits.0 } else { r.exits.1 })
+            .or_else(|| self.seen.get(&(a, b)).copied())
     }
 
-    /// Whether a third device is between two that face each other at `x` and `y`. It is elsewhere when one of them has it
-    /// behind another port, when it has both behind one port of its own, when its rows say so of their stations, or when
-    /// it has rows enough and shares none with them.
+    /// Whether a third device is between two that face each other at `x` and `y`. It is elsewhere
+    /// when one of them has it behind another port, when it has both behind one port of its own,
+    /// when its rows say so of their stations, or when it has rows enough and shares none with
+    /// them.
     fn place(&self, [(a, x), (b, y)]: [(usize, usize); 2], c: usize) -> RelativePlace {
         let aside = |from: Option<usize>, to| from.is_some_and(|from| from != to);
         if aside(self.toward(a, c), x) || aside(self.toward(b, c), y) {
             return RelativePlace::Elsewhere;
         }
         if let (Some(to_a), Some(to_b)) = (self.toward(c, a), self.toward(c, b)) {
-            return if to_a == to_b { RelativePlace::Elsewhere } else { RelativePlace::Between };
+            return if to_a == to_b {
+                RelativePlace::Elsewhere
+            } else {
+                RelativePlace::Between
+            };
         }
         let strange = |d: usize| self.toward(d, c).is_none() && !self.sharing.contains(&(d, c));
         if !(strange(a) && strange(b)) {
             return self.place_by_stations([(a, x), (b, y)], c);
         }
-        let rich = self.learned[c].len() >= RICH && self.learned[a].len() + self.learned[b].len() >= RICH;
-        if rich || !self.bridges[c] { RelativePlace::Elsewhere } else { RelativePlace::Unknown }
+        let rich =
+            self.learned[c].len() >= RICH && self.learned[a].len() + self.learned[b].len() >= RICH;
+        if rich || !self.bridges[c] {
+            RelativePlace::Elsewhere
+        } else {
+            RelativePlace::Unknown
+        }
     }
 
-    /// Between two others, a device has all stations of the one's side behind one port, and the other's behind another.
+    /// Between two others, a device has all stations of the one's side behind one port, and the
+    /// other's behind another.
     fn place_by_stations(&self, ends: [(usize, usize); 2], c: usize) -> RelativePlace {
         let sides = ends.map(|(d, toward)| {
             let mut ports: BTreeMap<usize, usize> = BTreeMap::new();
@@ -225,10 +304,22 @@ impl IslandRows {
             ports
         });
         let all: usize = sides.iter().flat_map(BTreeMap::values).sum();
-        let most = |ports: &BTreeMap<usize, usize>, but| ports.iter().filter(|(p, _)| **p != but).map(|(_, n)| *n).max();
-        let best = sides[0].iter().map(|(&p, n)| n + most(&sides[1], p).unwrap_or_default()).max().unwrap_or_default();
+        let most = |ports: &BTreeMap<usize, usize>, but| {
+            ports
+                .iter()
+                .filter(|(p, _)| **p != but)
+                .map(|(_, n)| *n)
+                .max()
+        };
+        let best = sides[0]
+            .iter()
+            .map(|(&p, n)| n + most(&sides[1], p).unwrap_or_default())
+            .max()
+            .unwrap_or_default();
         match sides.iter().any(BTreeMap::is_empty) {
-            _ if all - best.max(sides[1].values().copied().max().unwrap_or_default()) >= LEAST => RelativePlace::Elsewhere,
+            _ if all - best.max(sides[1].values().copied().max().unwrap_or_default()) >= LEAST => {
+                RelativePlace::Elsewhere
+            }
             true => RelativePlace::Unknown,
             false => RelativePlace::Between,
         }
@@ -245,12 +336,21 @@ fn seen(learned: &[ExitByStation], owners: &HashMap<Mac, usize>) -> HashMap<(usi
             }
         }
     }
-    all.into_iter().filter_map(|(pair, exit)| Some((pair, exit?))).collect()
+    all.into_iter()
+        .filter_map(|(pair, exit)| Some((pair, exit?)))
+        .collect()
 }
 
 /// The stations that all of an island's rows lead to one exit for.
-fn learned(islands: &DeviceIslands<'_>, land: &[usize], exits: &mut BTreeMap<IslandExit, usize>) -> ExitByStation {
-    let mut rows: Vec<(Mac, usize)> = land.iter().flat_map(|&d| islands.learned(d).rows().map(move |(mac, _)| (mac, d))).collect();
+fn learned(
+    islands: &DeviceIslands<'_>,
+    land: &[usize],
+    exits: &mut BTreeMap<IslandExit, usize>,
+) -> ExitByStation {
+    let mut rows: Vec<(Mac, usize)> = land
+        .iter()
+        .flat_map(|&d| islands.learned(d).rows().map(move |(mac, _)| (mac, d)))
+        .collect();
     rows.sort_unstable();
     let mut learned = HashMap::new();
     for rows in rows.chunk_by(|a, b| a.0 == b.0) {
@@ -271,17 +371,29 @@ fn only<K, V: Copy + PartialEq>(slot: Entry<'_, K, Option<V>>, value: V) {
     }
 }
 
-/// Whose address is whose, by islands. A device that does not list its ports' addresses has them next to its own.
+/// Whose address is whose, by islands. A device that does not list its ports' addresses has them
+/// next to its own.
 fn owners(context: &SilentLinkContext<'_, '_>, lands: &[Vec<usize>]) -> HashMap<Mac, usize> {
     let mut owners: HashMap<Mac, Option<usize>> = HashMap::new();
-    let stated: HashSet<Mac> = context.devices.iter().flat_map(DeviceTables::macs).collect();
-    for (number, device) in lands.iter().enumerate().flat_map(|(n, land)| land.iter().map(move |d| (n, &context.devices[*d]))) {
+    let stated: HashSet<Mac> = context
+        .devices
+        .iter()
+        .flat_map(DeviceTables::macs)
+        .collect();
+    for (number, device) in lands
+        .iter()
+        .enumerate()
+        .flat_map(|(n, land)| land.iter().map(move |d| (n, &context.devices[*d])))
+    {
         let likely = device.likely_macs().filter(|m| !stated.contains(m));
         for mac in device.macs().chain(likely).collect::<BTreeSet<_>>() {
             only(owners.entry(mac), number);
         }
     }
-    owners.into_iter().filter_map(|(mac, owner)| Some((mac, owner?))).collect()
+    owners
+        .into_iter()
+        .filter_map(|(mac, owner)| Some((mac, owner?)))
+        .collect()
 }
 
 /// Where each station was learned that is nobody's own address: islands, and their exits.
@@ -321,15 +433,21 @@ impl FacingCounts {
     }
 
     fn stations(&self, fits: impl Fn(usize, usize) -> bool) -> usize {
-        self.0.iter().filter(|&(&(i, j), _)| fits(i, j)).map(|(_, n)| n).sum()
+        self.0
+            .iter()
+            .filter(|&(&(i, j), _)| fits(i, j))
+            .map(|(_, n)| n)
+            .sum()
     }
 
-    /// Whether the stations allow these two ports to face each other: one that is behind neither would be in two places.
+    /// Whether the stations allow these two ports to face each other: one that is behind neither
+    /// would be in two places.
     fn fits(&self, x: usize, y: usize) -> bool {
         self.stations(|i, j| i != x && j != y) * STALE <= self.stations(|_, _| true)
     }
 
-    /// The other device's port, where this one's is known: what is not behind this one must be behind that.
+    /// The other device's port, where this one's is known: what is not behind this one must be
+    /// behind that.
     fn far_of(&self, x: usize) -> Option<usize> {
         let mut there: BTreeMap<usize, usize> = BTreeMap::new();
         for (&(_, j), n) in self.0.iter().filter(|&(&(i, _), _)| i != x) {

@@ -27,7 +27,11 @@ enum PortOccupant {
 impl BridgeTruth {
     fn new(parents: &[usize], unmanaged: &[usize], seats: &[usize]) -> BridgeTruth {
         let bridges = parents.len() + 1;
-        let above = parents.iter().enumerate().map(|(i, p)| p % (i + 1)).collect();
+        let above = parents
+            .iter()
+            .enumerate()
+            .map(|(i, p)| p % (i + 1))
+            .collect();
         BridgeTruth {
             above,
             managed: (0..bridges).map(|b| !unmanaged.contains(&b)).collect(),
@@ -37,16 +41,28 @@ impl BridgeTruth {
 
     /// The ports of a bridge, numbered from 1.
     fn ports(&self, bridge: usize) -> Vec<PortOccupant> {
-        let up = bridge.checked_sub(1).map(|i| PortOccupant::Bridge(self.above[i]));
-        let down = (1..=self.above.len()).filter(|b| self.above[b - 1] == bridge).map(PortOccupant::Bridge);
-        let stations = (0..self.seats.len()).filter(|s| self.seats[*s] == bridge).map(PortOccupant::Station);
+        let up = bridge
+            .checked_sub(1)
+            .map(|i| PortOccupant::Bridge(self.above[i]));
+        let down = (1..=self.above.len())
+            .filter(|b| self.above[b - 1] == bridge)
+            .map(PortOccupant::Bridge);
+        let stations = (0..self.seats.len())
+            .filter(|s| self.seats[*s] == bridge)
+            .map(PortOccupant::Station);
         up.into_iter().chain(down).chain(stations).collect()
     }
 
     /// The port of a bridge towards another, or towards a station.
     fn toward(&self, bridge: usize, far: PortOccupant) -> Option<u32> {
-        let leads = |port: &PortOccupant| *port == far || matches!(port, PortOccupant::Bridge(next) if self.within(*next, bridge, far));
-        self.ports(bridge).iter().position(leads).map(|i| i as u32 + 1)
+        let leads = |port: &PortOccupant| {
+            *port == far
+                || matches!(port, PortOccupant::Bridge(next) if self.within(*next, bridge, far))
+        };
+        self.ports(bridge)
+            .iter()
+            .position(leads)
+            .map(|i| i as u32 + 1)
     }
 
     fn within(&self, bridge: usize, from: usize, far: PortOccupant) -> bool {
@@ -61,15 +77,37 @@ impl BridgeTruth {
     /// What a managed bridge says with everything learned.
     fn view(&self, bridge: usize, learns_bridges: bool) -> DeviceView {
         let count = self.ports(bridge).len() as u32;
-        let port = |number| BridgePort { number, if_index: 100 + number, state: None, designated_bridge: None, designated_port: None };
-        let interface = |n| InterfaceRow { index: 100 + n, name: format!("p{n}"), up: true, ..InterfaceRow::default() };
+        let port = |number| BridgePort {
+            number,
+            if_index: 100 + number,
+            state: None,
+            designated_bridge: None,
+            designated_port: None,
+        };
+        let interface = |n| InterfaceRow {
+            index: 100 + n,
+            name: format!("p{n}"),
+            up: true,
+            ..InterfaceRow::default()
+        };
         let stations = (0..self.seats.len()).map(|s| (station(s), PortOccupant::Station(s)));
-        let bridges = (0..self.managed.len()).filter(|b| learns_bridges && *b != bridge).map(|b| (address(b), PortOccupant::Bridge(b)));
-        let row = |(mac, far)| Some(FdbEntry { mac, port: self.toward(bridge, far)? });
+        let bridges = (0..self.managed.len())
+            .filter(|b| learns_bridges && *b != bridge)
+            .map(|b| (address(b), PortOccupant::Bridge(b)));
+        let row = |(mac, far)| {
+            Some(FdbEntry {
+                mac,
+                port: self.toward(bridge, far)?,
+            })
+        };
         DeviceView {
             seen: Some(Millis(1)),
             interfaces: Some((1..=count).map(interface).collect()),
-            bridge: Some(BridgeTable { address: Some(address(bridge)), ports: (1..=count).map(port).collect(), ..BridgeTable::default() }),
+            bridge: Some(BridgeTable {
+                address: Some(address(bridge)),
+                ports: (1..=count).map(port).collect(),
+                ..BridgeTable::default()
+            }),
             fdb: Some(stations.chain(bridges).filter_map(row).collect()),
             ..DeviceView::default()
         }
@@ -77,18 +115,29 @@ impl BridgeTruth {
 
     fn views(&self, learns_bridges: bool) -> DeviceViews {
         let managed = (0..self.managed.len()).filter(|b| self.managed[*b]);
-        managed.map(|b| (name(b), self.view(b, learns_bridges))).collect()
+        managed
+            .map(|b| (name(b), self.view(b, learns_bridges)))
+            .collect()
     }
 
-    /// Managed bridges next to each other, with nothing managed between: each pair with the ports towards each other.
+    /// Managed bridges next to each other, with nothing managed between: each pair with the ports
+    /// towards each other.
     fn neighbours(&self) -> BTreeSet<(String, String)> {
         let mut all = BTreeSet::new();
-        let managed: Vec<usize> = (0..self.managed.len()).filter(|b| self.managed[*b]).collect();
+        let managed: Vec<usize> = (0..self.managed.len())
+            .filter(|b| self.managed[*b])
+            .collect();
         for &a in &managed {
             for &b in managed.iter().filter(|b| **b > a) {
                 let path = self.path(a, b);
                 if path[1..path.len() - 1].iter().all(|c| !self.managed[*c]) {
-                    let end = |x: usize, y: usize| format!("{} p{}", name(x), self.toward(x, PortOccupant::Bridge(y)).unwrap());
+                    let end = |x: usize, y: usize| {
+                        format!(
+                            "{} p{}",
+                            name(x),
+                            self.toward(x, PortOccupant::Bridge(y)).unwrap()
+                        )
+                    };
                     all.insert((end(a, b), end(b, a)));
                 }
             }
@@ -100,8 +149,11 @@ impl BridgeTruth {
         let mut path = vec![a];
         let mut at = a;
         while at != b {
-            let next = self.ports(at)[self.toward(at, PortOccupant::Bridge(b)).unwrap() as usize - 1];
-            let PortOccupant::Bridge(next) = next else { unreachable!("a bridge is behind a bridge") };
+            let next =
+                self.ports(at)[self.toward(at, PortOccupant::Bridge(b)).unwrap() as usize - 1];
+            let PortOccupant::Bridge(next) = next else {
+                unreachable!("a bridge is behind a bridge")
+            };
             path.push(next);
             at = next;
         }
@@ -126,7 +178,10 @@ fn found(t: &Topology) -> BTreeSet<(String, String)> {
     let mut all = BTreeSet::new();
     let mut segments: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for link in t.links.iter().filter(|l| l.grade == LinkGrade::Inferred) {
-        let (a, b) = (format!("{} {}", link.a, link.a_port), format!("{} {}", link.b, link.b_port));
+        let (a, b) = (
+            format!("{} {}", link.a, link.a_port),
+            format!("{} {}", link.b, link.b_port),
+        );
         match (t.kind(&link.a), t.kind(&link.b)) {
             (Some(NodeKind::Unmanaged), _) => segments.entry(&link.a).or_default().push(b),
             (_, Some(NodeKind::Unmanaged)) => segments.entry(&link.b).or_default().push(a),
@@ -135,7 +190,13 @@ fn found(t: &Topology) -> BTreeSet<(String, String)> {
     }
     for ends in segments.into_values() {
         for (i, a) in ends.iter().enumerate() {
-            all.extend(ends[i + 1..].iter().map(|b| if number(a) < number(b) { (a.clone(), b.clone()) } else { (b.clone(), a.clone()) }));
+            all.extend(ends[i + 1..].iter().map(|b| {
+                if number(a) < number(b) {
+                    (a.clone(), b.clone())
+                } else {
+                    (b.clone(), a.clone())
+                }
+            }));
         }
     }
     all
@@ -156,7 +217,9 @@ fn a_chain_is_found_by_its_stations_alone() {
     let t = infer_recorded(&truth.views(false));
     assert_eq!(found(&t), truth.neighbours());
     assert!(
-        t.links[0].evidence[0].to_string().contains("neither learned the other's address; 3 stations on the one side, 9 on the other"),
+        t.links[0].evidence[0].to_string().contains(
+            "neither learned the other's address; 3 stations on the one side, 9 on the other"
+        ),
         "{:?}",
         t.links[0]
     );
@@ -167,20 +230,25 @@ fn a_chain_is_found_by_its_stations_alone() {
 fn three_bridges_on_a_silent_one_share_a_segment() {
     let truth = BridgeTruth::new(&[0, 0, 0], &[0], &everywhere(4));
     let t = infer_recorded(&truth.views(false));
-    assert_eq!(t.of(NodeKind::Unmanaged).collect::<Vec<_>>(), ["segment-s1-p1"]);
-    assert_eq!((t.links.len(), found(&t)), (3, truth.neighbours()));
-    assert!(
-        t.alarms.iter().any(
-            |a| a.to_string() == "s1 p1, s2 p1, s3 p1: all on one segment; an unmanaged bridge stands between, its rates are not known"
-        )
+    assert_eq!(
+        t.of(NodeKind::Unmanaged).collect::<Vec<_>>(),
+        ["segment-s1-p1"]
     );
+    assert_eq!((t.links.len(), found(&t)), (3, truth.neighbours()));
+    assert!(t.alarms.iter().any(|a| a.to_string()
+        == "s1 p1, s2 p1, s3 p1: all on one segment; an unmanaged bridge \
+                                  stands between, its rates are not known"));
 }
 
 #[test]
 fn one_station_on_a_side_is_too_little() {
     let truth = BridgeTruth::new(&[0], &[], &[0, 0, 1]);
     assert_eq!(infer_recorded(&truth.views(false)).links, []);
-    assert_eq!(found(&infer_recorded(&truth.views(true))), truth.neighbours(), "but the bridges' own addresses are enough");
+    assert_eq!(
+        found(&infer_recorded(&truth.views(true))),
+        truth.neighbours(),
+        "but the bridges' own addresses are enough"
+    );
 }
 
 #[test]
@@ -188,10 +256,19 @@ fn a_bridge_that_may_stand_between_makes_ambiguous() {
     let truth = BridgeTruth::new(&[0, 1], &[], &everywhere(3));
     let mut views = truth.views(false);
     // The middle one has forgotten all but one station.
-    views.get_mut("s1").unwrap().fdb.as_mut().unwrap().truncate(1);
+    views
+        .get_mut("s1")
+        .unwrap()
+        .fdb
+        .as_mut()
+        .unwrap()
+        .truncate(1);
     let t = infer_recorded(&views);
     assert_eq!((t.links.len(), t.links[0].grade), (1, LinkGrade::Ambiguous));
-    assert_eq!(t.links[0].evidence[1].to_string(), "FDB: s1 may stand between, nothing says so or not");
+    assert_eq!(
+        t.links[0].evidence[1].to_string(),
+        "FDB: s1 may stand between, nothing says so or not"
+    );
 }
 
 #[test]
@@ -201,7 +278,15 @@ fn a_few_stale_rows_do_no_harm_and_many_tell_nothing() {
     let rows = views.get_mut("s1").unwrap().fdb.as_mut().unwrap();
     rows[0].port = rows[1].port;
     assert_eq!(found(&infer_recorded(&views)), truth.neighbours());
-    for row in views.get_mut("s1").unwrap().fdb.as_mut().unwrap().iter_mut().skip(1) {
+    for row in views
+        .get_mut("s1")
+        .unwrap()
+        .fdb
+        .as_mut()
+        .unwrap()
+        .iter_mut()
+        .skip(1)
+    {
         row.port = 2 + u32::from(row.mac.0[5] % 7);
     }
     assert_eq!(infer_recorded(&views).links, []);
@@ -223,17 +308,41 @@ fn addresses_next_to_the_bridges_are_its_ports() {
     let mut views = truth.views(false);
     for (b, other, port) in [(0, 1, 1), (1, 0, 1), (1, 2, 2), (2, 1, 1)] {
         let Mac([a, c, d, e, f, _]) = address(other);
-        views.get_mut(&name(b)).unwrap().fdb.as_mut().unwrap().push(FdbEntry { mac: Mac([a, c, d, e, f, 1]), port });
+        views
+            .get_mut(&name(b))
+            .unwrap()
+            .fdb
+            .as_mut()
+            .unwrap()
+            .push(FdbEntry {
+                mac: Mac([a, c, d, e, f, 1]),
+                port,
+            });
     }
     assert_eq!(found(&infer_recorded(&views)), truth.neighbours());
 }
 
 /// Spanning tree's word on a port: whose port is the designated one on its segment.
-fn designate(views: &mut DeviceViews, bridge: usize, port: u32, (other, far): (usize, u32), state: StpState) {
-    let ports = &mut views.get_mut(&name(bridge)).unwrap().bridge.as_mut().unwrap().ports;
+fn designate(
+    views: &mut DeviceViews,
+    bridge: usize,
+    port: u32,
+    (other, far): (usize, u32),
+    state: StpState,
+) {
+    let ports = &mut views
+        .get_mut(&name(bridge))
+        .unwrap()
+        .bridge
+        .as_mut()
+        .unwrap()
+        .ports;
     let port = &mut ports[port as usize - 1];
     port.state = Some(state);
-    port.designated_bridge = Some(BridgeId { priority: 0x8000, address: address(other) });
+    port.designated_bridge = Some(BridgeId {
+        priority: 0x8000,
+        address: address(other),
+    });
     port.designated_port = Some(0x8000 + far as u16);
 }
 
@@ -246,18 +355,37 @@ fn a_port_faces_the_designated_one_it_names() {
     designate(&mut views, 2, 1, (0, 2), StpState::Blocking);
     designate(&mut views, 3, 1, (0, 3), StpState::Disabled);
     let t = infer_recorded(&views);
-    let seen: Vec<_> = t.links.iter().map(|l| (l.a_port.as_str(), l.b.as_str(), l.state.to_string())).collect();
-    assert_eq!(seen, [("p1", "s1", "forwarding".to_owned()), ("p2", "s2", "blocked".to_owned())], "a disabled port's word is old");
-    assert_eq!(t.links[0].evidence[0].to_string(), "STP: s1 p1 names s0 p1 as the designated port");
+    let seen: Vec<_> = t
+        .links
+        .iter()
+        .map(|l| (l.a_port.as_str(), l.b.as_str(), l.state.to_string()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("p1", "s1", "forwarding".to_owned()),
+            ("p2", "s2", "blocked".to_owned())
+        ],
+        "a disabled port's word is old"
+    );
+    assert_eq!(
+        t.links[0].evidence[0].to_string(),
+        "STP: s1 p1 names s0 p1 as the designated port"
+    );
     designate(&mut views, 2, 1, (0, 1), StpState::Blocking);
     let t = infer_recorded(&views);
-    assert_eq!((t.of(NodeKind::Unmanaged).count(), t.links.len()), (1, 3), "two that name one port share its segment");
+    assert_eq!(
+        (t.of(NodeKind::Unmanaged).count(), t.links.len()),
+        (1, 3),
+        "two that name one port share its segment"
+    );
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 64 } else { 20_000 }))]
 
-    /// Complete databases: exactly the tree, with silent bridges where several managed ones meet at one.
+    /// Complete databases: exactly the tree, with silent bridges where several managed ones meet at
+    /// one.
     #[test]
     fn complete_databases_give_every_neighbour(parents in prop::collection::vec(0usize..100, 1..8), silent in 0usize..12, learns in any::<bool>()) {
         let bridges = parents.len() + 1;
@@ -292,7 +420,9 @@ fn half_the_rows_give_most_of_the_tree() {
     let mut hits: HashMap<bool, usize> = HashMap::new();
     let mut state = 1u64;
     let mut dice = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize
     };
     for _ in 0..40 {
@@ -307,6 +437,12 @@ fn half_the_rows_give_most_of_the_tree() {
             *hits.entry(found.contains(&pair)).or_default() += 1;
         }
     }
-    let (found, missed) = (hits.get(&true).copied().unwrap_or_default(), hits.get(&false).copied().unwrap_or_default());
-    assert!(found * 5 >= (found + missed) * 4, "{found} found, {missed} missed");
+    let (found, missed) = (
+        hits.get(&true).copied().unwrap_or_default(),
+        hits.get(&false).copied().unwrap_or_default(),
+    );
+    assert!(
+        found * 5 >= (found + missed) * 4,
+        "{found} found, {missed} missed"
+    );
 }

@@ -1,4 +1,5 @@
-//! Cables that one switch names and the other contradicts: they are not there, and an alarm says why.
+//! Cables that one switch names and the other contradicts: they are not there, and an alarm says
+//! why.
 use super::*;
 
 #[test]
@@ -8,11 +9,17 @@ fn a_cable_to_a_port_that_is_down_is_told_of() {
     net.port("b", 1, F);
     net.cable(("b", 2, F), ("c", 2, F));
     net.hears("a", 1, named("b", 1));
-    net.view("b").interfaces.as_mut().unwrap().iter_mut().filter(|i| i.name == "swp1").for_each(|i| i.up = false);
+    net.view("b")
+        .interfaces
+        .as_mut()
+        .unwrap()
+        .iter_mut()
+        .filter(|i| i.name == "swp1")
+        .for_each(|i| i.up = false);
     for t in [net.infer(), crate::infer_recorded(&net.views)] {
         assert!(t.links.iter().all(|l| l.a != "a"), "{:?}", t.links);
-        let told =
-            "a swp1: names b swp1 by LLDP, but that port is down; no link is shown there: check the cable; the row may be an old one";
+        let told = "a swp1: names b swp1 by LLDP, but that port is down; no link is shown there: \
+                    check the cable; the row may be an old one";
         assert!(alarms(&t).contains(told), "{}", alarms(&t));
     }
 }
@@ -27,12 +34,17 @@ fn a_neighbour_that_confirms_another_on_that_port_is_told_of() {
     for t in [net.infer(), crate::infer_recorded(&net.views)] {
         let confirmed = link(&t, "b", "c");
         assert!(
-            confirmed.evidence.iter().any(|e| e.to_string() == "a swp1 also names b swp1, which b does not confirm"),
+            confirmed
+                .evidence
+                .iter()
+                .any(|e| e.to_string() == "a swp1 also names b swp1, which b does not confirm"),
             "{:?}",
             confirmed.evidence
         );
         assert_eq!(t.links.len(), 2, "{:?}", t.links);
-        let told = "a swp1: names b swp1, but b swp1 and c swp1 name each other; no link a-b is shown: check the cable at a swp1; the row may be an old one, or something between passes LLDP on";
+        let told = "a swp1: names b swp1, but b swp1 and c swp1 name each other; no link a-b is \
+                    shown: check the cable at a swp1; the row may be an old one, or something \
+                    between passes LLDP on";
         assert!(alarms(&t).contains(told), "{}", alarms(&t));
     }
 }
@@ -45,11 +57,24 @@ fn old_rows_of_the_dead_and_of_ports_with_another_cable_are_no_alarm() {
     net.hears("a", 1, named("b", 1));
     net.host("n0", "a", 2);
     net.hears("a", 2, named("b", 1));
-    net.view("b").interfaces.as_mut().unwrap().iter_mut().for_each(|i| i.up = false);
-    assert!(!alarms(&net.infer()).contains("that port is down"), "{}", alarms(&net.infer()));
+    net.view("b")
+        .interfaces
+        .as_mut()
+        .unwrap()
+        .iter_mut()
+        .for_each(|i| i.up = false);
+    assert!(
+        !alarms(&net.infer()).contains("that port is down"),
+        "{}",
+        alarms(&net.infer())
+    );
     net.port("a", 3, F);
     net.hears("a", 3, named("b", 1));
     assert!(alarms(&net.infer()).contains("a swp3: names b swp1 by LLDP, but that port is down"));
     net.view("a").stale = Some((Millis(1), "no answer".to_owned()));
-    assert!(!alarms(&net.infer()).contains("that port is down"), "{}", alarms(&net.infer()));
+    assert!(
+        !alarms(&net.infer()).contains("that port is down"),
+        "{}",
+        alarms(&net.infer())
+    );
 }

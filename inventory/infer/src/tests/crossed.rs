@@ -1,4 +1,5 @@
-//! Cables that LLDP names on both sides while forwarding databases seem to know somebody in between.
+//! Cables that LLDP names on both sides while forwarding databases seem to know somebody in
+//! between.
 use super::*;
 
 /// Two switches next to each other that both learned these as beyond the other.
@@ -19,16 +20,26 @@ fn crossed(hosts: &[&str]) -> Topology {
 fn stations_between_two_neighbours_are_an_alarm_and_their_cable_stays() {
     let t = crossed(&["n7", "n8"]);
     let cable = link(&t, "s0", "s1");
-    assert_eq!((cable.a_port.as_str(), cable.b_port.as_str(), cable.grade), ("swp1", "swp1", LinkGrade::Inferred));
+    assert_eq!(
+        (cable.a_port.as_str(), cable.b_port.as_str(), cable.grade),
+        ("swp1", "swp1", LinkGrade::Inferred)
+    );
     assert_eq!((t.of(NodeKind::Unmanaged).count(), t.links.len()), (0, 3));
-    assert!(alarms(&t).contains("LLDP's word stands as inferred"), "{}", alarms(&t));
+    assert!(
+        alarms(&t).contains("LLDP's word stands as inferred"),
+        "{}",
+        alarms(&t)
+    );
     assert_eq!(t.tree().unwrap().hosts(), 2);
 }
 
 #[test]
 fn one_station_between_them_may_be_moving() {
     let t = crossed(&["n7"]);
-    assert_eq!((link(&t, "s0", "s1").grade, alarms(&t).as_str()), (LinkGrade::Inferred, ""));
+    assert_eq!(
+        (link(&t, "s0", "s1").grade, alarms(&t).as_str()),
+        (LinkGrade::Inferred, "")
+    );
     assert_eq!(link(&crossed(&[]), "s0", "s1").grade, LinkGrade::Certain);
 }
 
@@ -38,7 +49,10 @@ fn what_a_blocked_port_sends_of_its_own_is_nobody_in_between() {
     net.learns("s2", 2, mac("s3", 1));
     net.learns("s2", 2, mac("s3", 0));
     let t = net.infer();
-    assert_eq!((link(&t, "s2", "s3").grade, alarms(&t).as_str()), (LinkGrade::Certain, ""));
+    assert_eq!(
+        (link(&t, "s2", "s3").grade, alarms(&t).as_str()),
+        (LinkGrade::Certain, "")
+    );
     net.learns("s2", 2, host_mac("n7"));
     assert_eq!(link(&net.infer(), "s2", "s3").grade, LinkGrade::Inferred);
 }

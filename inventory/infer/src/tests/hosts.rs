@@ -4,7 +4,13 @@ use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame, HostRe
 use inventory::topology::AggregateMember;
 
 fn nic(name: &str, mac: Mac) -> Nic {
-    Nic { name: name.into(), mac: Some(mac), rate: Some(BitsPerSec::GIGABIT), up: true, ..Nic::default() }
+    Nic {
+        name: name.into(),
+        mac: Some(mac),
+        rate: Some(BitsPerSec::GIGABIT),
+        up: true,
+        ..Nic::default()
+    }
 }
 
 fn lldp(card: &str, switch: &str, port: u8) -> HeardFrame {
@@ -16,22 +22,60 @@ fn lldp(card: &str, switch: &str, port: u8) -> HeardFrame {
         name: switch.into(),
         capabilities: None,
     };
-    HeardFrame { nic: card.into(), at: Millis(1), said }
+    HeardFrame {
+        nic: card.into(),
+        at: Millis(1),
+        said,
+    }
 }
 
 fn cdp(card: &str, switch: &str, port: u8) -> HeardFrame {
-    let HeardFrame { said: HeardContent::Neighbour { port, port_descr, name, capabilities, .. }, .. } = lldp(card, "", port) else {
+    let HeardFrame {
+        said:
+            HeardContent::Neighbour {
+                port,
+                port_descr,
+                name,
+                capabilities,
+                ..
+            },
+        ..
+    } = lldp(card, "", port)
+    else {
         unreachable!()
     };
     let chassis = NeighbourId::Text(format!("{switch}.example.org"));
-    let said = HeardContent::Neighbour { protocol: DiscoveryProtocol::Cdp, chassis, port, port_descr, name, capabilities };
-    HeardFrame { nic: card.into(), at: Millis(1), said }
+    let said = HeardContent::Neighbour {
+        protocol: DiscoveryProtocol::Cdp,
+        chassis,
+        port,
+        port_descr,
+        name,
+        capabilities,
+    };
+    HeardFrame {
+        nic: card.into(),
+        at: Millis(1),
+        said,
+    }
 }
 
 fn bpdu(card: &str, switch: &str, port: u16) -> HeardFrame {
-    let id = |switch| BridgeId { priority: 4096, address: mac(switch, 0) };
-    let said = HeardContent::Bpdu { root_bridge: id("s0"), root_path_cost: 4, bridge: id(switch), port };
-    HeardFrame { nic: card.into(), at: Millis(1), said }
+    let id = |switch| BridgeId {
+        priority: 4096,
+        address: mac(switch, 0),
+    };
+    let said = HeardContent::Bpdu {
+        root_bridge: id("s0"),
+        root_path_cost: 4,
+        bridge: id(switch),
+        port,
+    };
+    HeardFrame {
+        nic: card.into(),
+        at: Millis(1),
+        said,
+    }
 }
 
 impl InferenceFixture {
@@ -41,8 +85,21 @@ impl InferenceFixture {
     }
 
     fn reports(&mut self, host: &str, nics: Vec<Nic>, heard: Vec<HeardFrame>) {
-        let report = HostReport { host: host.into(), slots: 1, nics, heard, ..HostReport::default() };
-        self.views.insert(host.into(), DeviceView { seen: Some(Millis(1)), host: Some(report), ..DeviceView::default() });
+        let report = HostReport {
+            host: host.into(),
+            slots: 1,
+            nics,
+            heard,
+            ..HostReport::default()
+        };
+        self.views.insert(
+            host.into(),
+            DeviceView {
+                seen: Some(Millis(1)),
+                host: Some(report),
+                ..DeviceView::default()
+            },
+        );
     }
 
     fn silence(&mut self, host: &str) {
@@ -50,7 +107,8 @@ impl InferenceFixture {
     }
 }
 
-/// Two switches, n0 on s0 by LLDP, and n1, of which no switch says anything, by its own word if at all.
+/// Two switches, n0 on s0 by LLDP, and n1, of which no switch says anything, by its own word if at
+/// all.
 fn pair() -> InferenceFixture {
     let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1]");
     net.cable(("s0", 1, F), ("s1", 1, F));
@@ -63,7 +121,12 @@ fn pair() -> InferenceFixture {
 }
 
 fn alarms(t: &Topology, about: &str) -> String {
-    t.alarms.iter().filter(|a| a.subject.to_string() == about).map(|a| a.to_string()).collect::<Vec<_>>().join("; ")
+    t.alarms
+        .iter()
+        .filter(|a| a.subject.to_string() == about)
+        .map(|a| a.to_string())
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 #[test]
@@ -73,8 +136,14 @@ fn what_a_host_hears_is_its_seat() {
     net.says("n1", vec![lldp("eth0", "s1", 6)]);
     let t = net.infer();
     let l = link(&t, "s1", "n1");
-    assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.grade, l.state), ("swp6", "eth0", LinkGrade::Certain, LinkState::Forwarding));
-    assert_eq!(l.evidence[0].to_string(), format!("LLDP: n1 eth0 hears s1 swp6 by chassis {}", mac("s1", 0)));
+    assert_eq!(
+        (l.a_port.as_str(), l.b_port.as_str(), l.grade, l.state),
+        ("swp6", "eth0", LinkGrade::Certain, LinkState::Forwarding)
+    );
+    assert_eq!(
+        l.evidence[0].to_string(),
+        format!("LLDP: n1 eth0 hears s1 swp6 by chassis {}", mac("s1", 0))
+    );
     assert_eq!(t.alarms, []);
 }
 
@@ -86,11 +155,18 @@ fn both_ends_word_is_two_lines_and_the_host_names_its_card_and_its_rate() {
     let t = net.infer();
     let l = link(&t, "s0", "n0");
     assert!(
-        l.evidence[0].to_string().starts_with("LLDP: s0 swp5 names n0")
-            && l.evidence[1].to_string().starts_with("LLDP: n0 eth0 hears s0 swp5"),
+        l.evidence[0]
+            .to_string()
+            .starts_with("LLDP: s0 swp5 names n0")
+            && l.evidence[1]
+                .to_string()
+                .starts_with("LLDP: n0 eth0 hears s0 swp5"),
         "{l:#?}"
     );
-    assert_eq!((l.b_port.as_str(), l.rate_bps), ("eth0", BitsPerSec(100_000_000)));
+    assert_eq!(
+        (l.b_port.as_str(), l.rate_bps),
+        ("eth0", BitsPerSec(100_000_000))
+    );
 }
 
 #[test]
@@ -100,14 +176,21 @@ fn cdp_and_bpdus_are_inferred_seats() {
         net.says("n1", vec![heard]);
         let t = net.infer();
         let l = link(&t, "s1", "n1");
-        assert_eq!((l.a_port.as_str(), l.grade), ("swp6", LinkGrade::Inferred), "{l:#?}");
+        assert_eq!(
+            (l.a_port.as_str(), l.grade),
+            ("swp6", LinkGrade::Inferred),
+            "{l:#?}"
+        );
     }
 }
 
 #[test]
 fn the_switches_own_table_says_which_port_a_bpdu_is_from() {
     let mut net = pair();
-    let id = BridgeId { priority: 4096, address: mac("s1", 0) };
+    let id = BridgeId {
+        priority: 4096,
+        address: mac("s1", 0),
+    };
     let ports = &mut net.view("s1").bridge.as_mut().unwrap().ports;
     let port = ports.iter_mut().find(|p| p.if_index == 17).unwrap();
     (port.designated_bridge, port.designated_port) = (Some(id), Some(0x8001));
@@ -121,7 +204,13 @@ fn its_card_s_address_finds_a_host_that_hears_nothing() {
     net.learns("s1", 6, host_mac("n1"));
     net.says("n1", vec![]);
     let t = net.infer();
-    assert_eq!((link(&t, "s1", "n1").a_port.as_str(), link(&t, "s1", "n1").grade), ("swp6", LinkGrade::Inferred));
+    assert_eq!(
+        (
+            link(&t, "s1", "n1").a_port.as_str(),
+            link(&t, "s1", "n1").grade
+        ),
+        ("swp6", LinkGrade::Inferred)
+    );
 }
 
 #[test]
@@ -130,19 +219,35 @@ fn where_switches_and_host_differ_the_switches_word_stands_with_an_alarm() {
     net.says("n0", vec![lldp("eth0", "s1", 6)]);
     let t = net.infer();
     assert_eq!(link(&t, "s0", "n0").grade, LinkGrade::Certain);
-    assert!(t.links.iter().all(|l| (l.a.as_str(), l.b.as_str()) != ("s1", "n0")));
-    assert!(alarms(&t, "n0").contains("says it is on s1 port swp6, but switches see it on s0 port swp5"), "{:?}", t.alarms);
+    assert!(
+        t.links
+            .iter()
+            .all(|l| (l.a.as_str(), l.b.as_str()) != ("s1", "n0"))
+    );
+    assert!(
+        alarms(&t, "n0")
+            .contains("says it is on s1 port swp6, but switches see it on s0 port swp5"),
+        "{:?}",
+        t.alarms
+    );
 }
 
 #[test]
 fn who_claims_another_s_place_or_a_trunk_harms_nobody_else() {
-    for (heard, occupant) in [(lldp("eth0", "s0", 5), "hears host \"n0\" there"), (lldp("eth0", "s0", 1), "hears switch \"s1\" there")] {
+    for (heard, occupant) in [
+        (lldp("eth0", "s0", 5), "hears host \"n0\" there"),
+        (lldp("eth0", "s0", 1), "hears switch \"s1\" there"),
+    ] {
         let mut net = pair();
         let before = link(&net.infer(), "s0", "n0").clone();
         net.says("n1", vec![heard]);
         let t = net.infer();
         assert_eq!(link(&t, "s0", "n0"), &before);
-        assert!(t.links.iter().all(|l| l.b != "n1") && alarms(&t, "n1").contains(occupant), "{:?}", t.alarms);
+        assert!(
+            t.links.iter().all(|l| l.b != "n1") && alarms(&t, "n1").contains(occupant),
+            "{:?}",
+            t.alarms
+        );
     }
 }
 
@@ -152,11 +257,19 @@ fn who_claims_another_s_address_is_told_of_and_not_believed() {
     net.learns("s1", 6, host_mac("n1"));
     net.inventory.hosts["n1"].mac = Some(host_mac("n1"));
     let before = net.infer();
-    net.reports("n0", vec![nic("eth0", host_mac("n1")), nic("eth1", mac("s1", 0))], vec![]);
+    net.reports(
+        "n0",
+        vec![nic("eth0", host_mac("n1")), nic("eth1", mac("s1", 0))],
+        vec![],
+    );
     let t = net.infer();
     assert_eq!(t.links, before.links);
     let said = alarms(&t, "n0");
-    assert!(said.contains("that of host \"n1\"; the claim is not believed") && said.contains("that of switch \"s1\""), "{said}");
+    assert!(
+        said.contains("that of host \"n1\"; the claim is not believed")
+            && said.contains("that of switch \"s1\""),
+        "{said}"
+    );
 }
 
 #[test]
@@ -167,7 +280,10 @@ fn an_address_that_several_agents_claim_is_nobody_s() {
         net.reports(host, vec![nic("eth0", host_mac("n9"))], vec![]);
     }
     let t = net.infer();
-    assert!(t.links.iter().all(|l| l.b != "n1") && alarms(&t, "n0").contains("the agents of hosts \"n0\", \"n1\" each claim it"));
+    assert!(
+        t.links.iter().all(|l| l.b != "n1")
+            && alarms(&t, "n0").contains("the agents of hosts \"n0\", \"n1\" each claim it")
+    );
 }
 
 #[test]
@@ -176,11 +292,24 @@ fn frames_that_come_in_elsewhere_make_two_places_until_the_word_is_old() {
     net.learns("s0", 7, host_mac("n1"));
     net.says("n1", vec![lldp("eth0", "s1", 6)]);
     let t = net.infer();
-    let grades: Vec<_> = t.links.iter().filter(|l| l.b == "n1").map(|l| (l.a.as_str(), l.grade)).collect();
-    assert_eq!(grades, [("s0", LinkGrade::Ambiguous), ("s1", LinkGrade::Ambiguous)]);
+    let grades: Vec<_> = t
+        .links
+        .iter()
+        .filter(|l| l.b == "n1")
+        .map(|l| (l.a.as_str(), l.grade))
+        .collect();
+    assert_eq!(
+        grades,
+        [("s0", LinkGrade::Ambiguous), ("s1", LinkGrade::Ambiguous)]
+    );
     net.silence("n1");
     let t = net.infer();
-    assert_eq!((link(&t, "s0", "n1").a_port.as_str(), t.alarms.len()), ("swp7", 0), "{:#?}", t.links);
+    assert_eq!(
+        (link(&t, "s0", "n1").a_port.as_str(), t.alarms.len()),
+        ("swp7", 0),
+        "{:#?}",
+        t.links
+    );
 }
 
 #[test]
@@ -189,16 +318,42 @@ fn an_old_word_stays_while_nothing_speaks_against_it() {
     net.says("n1", vec![lldp("eth0", "s1", 6)]);
     net.silence("n1");
     let t = net.infer();
-    assert!(link(&t, "s1", "n1").evidence[0].to_string().ends_with(", as last heard") && t.alarms.is_empty());
-    net.view("s1").interfaces.as_mut().unwrap().iter_mut().find(|i| i.name == "swp6").unwrap().up = false;
-    assert!(alarms(&net.infer(), "n1").contains("seen nowhere"), "not behind a port that is down");
+    assert!(
+        link(&t, "s1", "n1").evidence[0]
+            .to_string()
+            .ends_with(", as last heard")
+            && t.alarms.is_empty()
+    );
+    net.view("s1")
+        .interfaces
+        .as_mut()
+        .unwrap()
+        .iter_mut()
+        .find(|i| i.name == "swp6")
+        .unwrap()
+        .up = false;
+    assert!(
+        alarms(&net.infer(), "n1").contains("seen nowhere"),
+        "not behind a port that is down"
+    );
 }
 
 /// n1 with a bond of two cards on s1.
 fn bond(second: HeardFrame) -> InferenceFixture {
     let mut net = pair();
-    let member = |name, n| Nic { master: Some("bond0".into()), ..nic(name, host_mac(n)) };
-    net.reports("n1", vec![member("eth0", "n1"), member("eth1", "n2"), nic("bond0", host_mac("n1"))], vec![lldp("eth0", "s1", 6), second]);
+    let member = |name, n| Nic {
+        master: Some("bond0".into()),
+        ..nic(name, host_mac(n))
+    };
+    net.reports(
+        "n1",
+        vec![
+            member("eth0", "n1"),
+            member("eth1", "n2"),
+            nic("bond0", host_mac("n1")),
+        ],
+        vec![lldp("eth0", "s1", 6), second],
+    );
     net
 }
 
@@ -207,23 +362,53 @@ fn a_bond_on_one_switch_is_one_link() {
     let mut net = bond(lldp("eth1", "s1", 7));
     let one = net.infer();
     let l = link(&one, "s1", "n1");
-    let members = [("swp6", "eth0"), ("swp7", "eth1")].map(|(a, b)| AggregateMember { a_port: a.into(), b_port: b.into() });
-    assert_eq!((l.members.as_slice(), l.b_port.as_str(), l.rate_bps), (members.as_slice(), "bond0", BitsPerSec::GIGABIT));
-    assert!(l.evidence[0].to_string().contains("count as one cable") && one.alarms.is_empty(), "{l:#?}");
+    let members = [("swp6", "eth0"), ("swp7", "eth1")].map(|(a, b)| AggregateMember {
+        a_port: a.into(),
+        b_port: b.into(),
+    });
+    assert_eq!(
+        (l.members.as_slice(), l.b_port.as_str(), l.rate_bps),
+        (members.as_slice(), "bond0", BitsPerSec::GIGABIT)
+    );
+    assert!(
+        l.evidence[0].to_string().contains("count as one cable") && one.alarms.is_empty(),
+        "{l:#?}"
+    );
     let interfaces = net.view("s1").interfaces.as_mut().unwrap();
-    interfaces.iter_mut().filter(|i| ["swp6", "swp7"].contains(&i.name.as_str())).for_each(|i| i.aggregate = Some(99));
+    interfaces
+        .iter_mut()
+        .filter(|i| ["swp6", "swp7"].contains(&i.name.as_str()))
+        .for_each(|i| i.aggregate = Some(99));
     let rate = Some(BitsPerSec(2_000_000_000));
-    interfaces.push(InterfaceRow { index: 99, name: "lag1".into(), up: true, rate, ..InterfaceRow::default() });
+    interfaces.push(InterfaceRow {
+        index: 99,
+        name: "lag1".into(),
+        up: true,
+        rate,
+        ..InterfaceRow::default()
+    });
     let t = net.infer();
     let l = link(&t, "s1", "n1");
-    assert_eq!((l.a_port.as_str(), l.members.len(), l.rate_bps), ("lag1", 2, BitsPerSec(2_000_000_000)));
+    assert_eq!(
+        (l.a_port.as_str(), l.members.len(), l.rate_bps),
+        ("lag1", 2, BitsPerSec(2_000_000_000))
+    );
 }
 
 #[test]
 fn a_bond_on_two_switches_is_ambiguous() {
     let t = bond(lldp("eth1", "s0", 7)).infer();
-    assert!(t.links.iter().filter(|l| l.b == "n1").all(|l| l.grade == LinkGrade::Ambiguous));
-    assert!(alarms(&t, "n1").contains("seen on s0 port swp7 and s1 port swp6"), "{:?}", t.alarms);
+    assert!(
+        t.links
+            .iter()
+            .filter(|l| l.b == "n1")
+            .all(|l| l.grade == LinkGrade::Ambiguous)
+    );
+    assert!(
+        alarms(&t, "n1").contains("seen on s0 port swp7 and s1 port swp6"),
+        "{:?}",
+        t.alarms
+    );
 }
 
 #[test]
@@ -231,9 +416,18 @@ fn only_the_card_the_inventory_means_counts() {
     let mut net = pair();
     net.inventory.hosts["n1"].mac = Some(host_mac("n2"));
     let cards = vec![nic("eth0", host_mac("n1")), nic("eth1", host_mac("n2"))];
-    net.reports("n1", cards, vec![lldp("eth0", "s0", 7), lldp("eth1", "s1", 6)]);
+    net.reports(
+        "n1",
+        cards,
+        vec![lldp("eth0", "s0", 7), lldp("eth1", "s1", 6)],
+    );
     let t = net.infer();
-    assert_eq!((link(&t, "s1", "n1").b_port.as_str(), t.alarms.len()), ("eth1", 0), "{:#?}", t.links);
+    assert_eq!(
+        (link(&t, "s1", "n1").b_port.as_str(), t.alarms.len()),
+        ("eth1", 0),
+        "{:#?}",
+        t.links
+    );
 }
 
 #[test]
@@ -243,5 +437,8 @@ fn a_switch_that_never_answered_is_where_its_hosts_say_they_are() {
     net.says("n1", vec![lldp("eth0", "s1", 6)]);
     let t = net.infer();
     let l = link(&t, "s1", "n1");
-    assert_eq!((l.a_port.as_str(), l.b_port.as_str(), l.grade), ("swp6", "eth0", LinkGrade::Certain));
+    assert_eq!(
+        (l.a_port.as_str(), l.b_port.as_str(), l.grade),
+        ("swp6", "eth0", LinkGrade::Certain)
+    );
 }

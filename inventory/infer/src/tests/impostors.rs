@@ -1,4 +1,5 @@
-//! Hosts that announce by LLDP what is a switch's: they take no switch's place, and never for certain.
+//! Hosts that announce by LLDP what is a switch's: they take no switch's place, and never for
+//! certain.
 use super::*;
 
 /// The ring, where somebody at s0 port 7 announces s2's chassis id under a name.
@@ -6,7 +7,15 @@ fn with_impostor(name: &str, port: &str) -> Topology {
     let mut net = ring();
     net.port("s0", 7, F);
     let port = Some(NeighbourId::Text(port.into()));
-    net.hears("s0", 7, LldpNeighbour { port, name: name.into(), ..named("s2", 0) });
+    net.hears(
+        "s0",
+        7,
+        LldpNeighbour {
+            port,
+            name: name.into(),
+            ..named("s2", 0)
+        },
+    );
     net.infer()
 }
 
@@ -18,7 +27,8 @@ fn who_calls_itself_otherwise_is_no_switch_and_told_of() {
             let t = with_impostor(name, port);
             assert_eq!(t.links, sound.links, "{name} {port}");
             let told = format!(
-                "s0 swp7: \"{name}\" there announces chassis {} by LLDP, which is switch \"s2\"'s, and that one does not name s0 back; no link",
+                "s0 swp7: \"{name}\" there announces chassis {} by LLDP, which is switch \
+                 \"s2\"'s, and that one does not name s0 back; no link",
                 mac("s2", 0)
             );
             assert!(alarms(&t).contains(&told), "{name} {port}: {}", alarms(&t));
@@ -32,10 +42,23 @@ fn who_announces_a_switch_in_all_is_never_certain() {
     for name in ["", "s2", "s2.example.org"] {
         for port in ["eth0", "swp9", "swp1"] {
             let t = with_impostor(name, port);
-            let same = |a: &Link, b: &Link| (&a.a, &a.a_port, &a.b, &a.b_port) == (&b.a, &b.a_port, &b.b, &b.b_port);
-            let more: Vec<_> = t.links.iter().filter(|l| !sound.links.iter().any(|s| same(s, l))).collect();
-            assert!(more.iter().all(|l| l.grade != LinkGrade::Certain), "{name} {port}: {more:#?}");
-            assert!(t.links.len() <= sound.links.len() + 1 && link(&t, "s1", "s2").grade == LinkGrade::Certain, "{name} {port}");
+            let same = |a: &Link, b: &Link| {
+                (&a.a, &a.a_port, &a.b, &a.b_port) == (&b.a, &b.a_port, &b.b, &b.b_port)
+            };
+            let more: Vec<_> = t
+                .links
+                .iter()
+                .filter(|l| !sound.links.iter().any(|s| same(s, l)))
+                .collect();
+            assert!(
+                more.iter().all(|l| l.grade != LinkGrade::Certain),
+                "{name} {port}: {more:#?}"
+            );
+            assert!(
+                t.links.len() <= sound.links.len() + 1
+                    && link(&t, "s1", "s2").grade == LinkGrade::Certain,
+                "{name} {port}"
+            );
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Each table's rows. Which object is which: IF-MIB (RFC 2863), LLDP-MIB (IEEE 802.1AB-2005, clause 12), BRIDGE-MIB
-//! (RFC 4188), Q-BRIDGE-MIB (RFC 4363), IP-MIB (RFC 4293), IEEE8023-LAG-MIB, CISCO-CDP-MIB, SNMPv2-MIB (RFC 3418).
+//! Each table's rows. Which object is which: IF-MIB (RFC 2863), LLDP-MIB (IEEE 802.1AB-2005, clause
+//! 12), BRIDGE-MIB (RFC 4188), Q-BRIDGE-MIB (RFC 4363), IP-MIB (RFC 4293), IEEE8023-LAG-MIB,
+//! CISCO-CDP-MIB, SNMPv2-MIB (RFC 3418).
 use super::MibCell;
 use inventory::device_view::DeviceView;
 use inventory::observation::{
-    ArpEntry, BridgeId, BridgeTable, CdpTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpTable, NeighbourId, StpState, SystemCapabilities,
-    SystemGroup,
+    ArpEntry, BridgeId, BridgeTable, CdpTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpTable,
+    NeighbourId, StpState, SystemCapabilities, SystemGroup,
 };
 use snmp::{Oid, Value};
 use std::collections::HashMap;
@@ -26,7 +27,10 @@ const CDP: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1];
 /// Adds the rows of every table of the view that was ever read.
 pub(super) fn render(view: &DeviceView, rows: &mut MibRows) {
     view.system.iter().for_each(|s| system(s, rows));
-    view.interfaces.iter().flatten().for_each(|i| interface(i, rows));
+    view.interfaces
+        .iter()
+        .flatten()
+        .for_each(|i| interface(i, rows));
     view.lldp.iter().for_each(|l| lldp(l, rows));
     view.bridge.iter().for_each(|b| bridge(b, rows));
     view.fdb.iter().for_each(|f| fdb(f, rows));
@@ -35,10 +39,18 @@ pub(super) fn render(view: &DeviceView, rows: &mut MibRows) {
     let since = view.pulse.as_ref().and_then(|p| p.since_top_change);
     let last = view.pulse.as_ref().and_then(|p| p.lldp_last_change);
     if view.bridge.is_some() {
-        rows.push((at(BRIDGE, &[2, 3, 0]), MibCell::Ticks(since.unwrap_or_default())));
+        rows.push((
+            at(BRIDGE, &[2, 3, 0]),
+            MibCell::Ticks(since.unwrap_or_default()),
+        ));
     }
     if view.lldp.is_some() {
-        put(rows, LLDP, &[2, 1, 0], Value::TimeTicks(last.unwrap_or_default()));
+        put(
+            rows,
+            LLDP,
+            &[2, 1, 0],
+            Value::TimeTicks(last.unwrap_or_default()),
+        );
     }
 }
 
@@ -46,49 +58,104 @@ fn system(system: &SystemGroup, rows: &mut MibRows) {
     put(rows, SYSTEM, &[1, 0], text(&system.descr));
     rows.push((at(SYSTEM, &[3, 0]), MibCell::Ticks(system.uptime)));
     put(rows, SYSTEM, &[5, 0], text(&system.name));
-    system.services.iter().for_each(|&s| put(rows, SYSTEM, &[7, 0], integer(s)));
+    system
+        .services
+        .iter()
+        .for_each(|&s| put(rows, SYSTEM, &[7, 0], integer(s)));
 }
 
 fn interface(i: &InterfaceRow, rows: &mut MibRows) {
     let rate = i.rate.map_or(0, |r| r.0);
-    let octets = |base: u64| if i.up { MibCell::Octets(base) } else { MibCell::Fixed(Value::Counter64(base)) };
+    let octets = |base: u64| {
+        if i.up {
+            MibCell::Octets(base)
+        } else {
+            MibCell::Fixed(Value::Counter64(base))
+        }
+    };
     put(rows, IF_ENTRY, &[2, i.index], text(&i.descr));
-    put(rows, IF_ENTRY, &[5, i.index], Value::Gauge32(u32::try_from(rate).unwrap_or(u32::MAX)));
-    put(rows, IF_ENTRY, &[6, i.index], octet_string(i.mac.map(|m| m.0.to_vec()).unwrap_or_default()));
-    put(rows, IF_ENTRY, &[8, i.index], integer(if i.up { 1 } else { 2 }));
+    put(
+        rows,
+        IF_ENTRY,
+        &[5, i.index],
+        Value::Gauge32(u32::try_from(rate).unwrap_or(u32::MAX)),
+    );
+    put(
+        rows,
+        IF_ENTRY,
+        &[6, i.index],
+        octet_string(i.mac.map(|m| m.0.to_vec()).unwrap_or_default()),
+    );
+    put(
+        rows,
+        IF_ENTRY,
+        &[8, i.index],
+        integer(if i.up { 1 } else { 2 }),
+    );
     put(rows, IF_X_ENTRY, &[1, i.index], text(&i.name));
     rows.push((at(IF_X_ENTRY, &[6, i.index]), octets(i.in_octets)));
     rows.push((at(IF_X_ENTRY, &[10, i.index]), octets(i.out_octets)));
-    put(rows, IF_X_ENTRY, &[15, i.index], Value::Gauge32(u32::try_from(rate / 1_000_000).unwrap_or(u32::MAX)));
+    put(
+        rows,
+        IF_X_ENTRY,
+        &[15, i.index],
+        Value::Gauge32(u32::try_from(rate / 1_000_000).unwrap_or(u32::MAX)),
+    );
     put(rows, IF_X_ENTRY, &[18, i.index], text(&i.alias));
-    i.aggregate.iter().for_each(|&a| put(rows, AGG_PORT_ENTRY, &[13, i.index], integer(a)));
+    i.aggregate
+        .iter()
+        .for_each(|&a| put(rows, AGG_PORT_ENTRY, &[13, i.index], integer(a)));
 }
 
 fn lldp(lldp: &LldpTable, rows: &mut MibRows) {
-    if let Some((subtype, octets)) = lldp.chassis.as_ref().map(|id| id_octets(id, CHASSIS_SUBTYPES)) {
+    if let Some((subtype, octets)) = lldp
+        .chassis
+        .as_ref()
+        .map(|id| id_octets(id, CHASSIS_SUBTYPES))
+    {
         put(rows, LLDP, &[3, 1, 0], integer(subtype));
         put(rows, LLDP, &[3, 2, 0], octets);
     }
     put(rows, LLDP, &[3, 3, 0], text(&lldp.name));
-    lldp.capabilities.iter().for_each(|&c| put(rows, LLDP, &[3, 6, 0], capabilities(c)));
+    lldp.capabilities
+        .iter()
+        .for_each(|&c| put(rows, LLDP, &[3, 6, 0], capabilities(c)));
     for port in &lldp.ports {
         let (subtype, octets) = id_octets(&port.id, PORT_SUBTYPES);
         put(rows, LLDP, &[3, 7, 1, 2, port.number], integer(subtype));
         put(rows, LLDP, &[3, 7, 1, 3, port.number], octets);
         put(rows, LLDP, &[3, 7, 1, 4, port.number], text(&port.descr));
     }
-    lldp.neighbours.iter().zip(1..).for_each(|(neighbour, n)| lldp_neighbour(neighbour, n, rows));
+    lldp.neighbours
+        .iter()
+        .zip(1..)
+        .for_each(|(neighbour, n)| lldp_neighbour(neighbour, n, rows));
     cdp(&lldp.cdp, rows);
 }
 
 /// A row of lldpRemTable: index TimeMark, local port, and a number of its own.
 fn lldp_neighbour(neighbour: &LldpNeighbour, number: u32, rows: &mut MibRows) {
-    let mut cell = |column, value| put(rows, LLDP, &[4, 1, 1, column, 0, neighbour.local_port, number], value);
-    if let Some((subtype, octets)) = neighbour.chassis.as_ref().map(|id| id_octets(id, CHASSIS_SUBTYPES)) {
+    let mut cell = |column, value| {
+        put(
+            rows,
+            LLDP,
+            &[4, 1, 1, column, 0, neighbour.local_port, number],
+            value,
+        )
+    };
+    if let Some((subtype, octets)) = neighbour
+        .chassis
+        .as_ref()
+        .map(|id| id_octets(id, CHASSIS_SUBTYPES))
+    {
         cell(4, integer(subtype));
         cell(5, octets);
     }
-    if let Some((subtype, octets)) = neighbour.port.as_ref().map(|id| id_octets(id, PORT_SUBTYPES)) {
+    if let Some((subtype, octets)) = neighbour
+        .port
+        .as_ref()
+        .map(|id| id_octets(id, PORT_SUBTYPES))
+    {
         cell(6, integer(subtype));
         cell(7, octets);
     }
@@ -104,26 +171,62 @@ fn cdp(cdp: &CdpTable, rows: &mut MibRows) {
         put(rows, CDP, &[3, 4, 0], text(&cdp.device));
     }
     for (neighbour, number) in cdp.neighbours.iter().zip(1..) {
-        let mut cell = |column, value| put(rows, CDP, &[2, 1, 1, column, neighbour.if_index, number], value);
-        neighbour.device.iter().for_each(|id| cell(6, id_octets(id, CHASSIS_SUBTYPES).1));
-        neighbour.port.iter().for_each(|id| cell(7, id_octets(id, PORT_SUBTYPES).1));
+        let mut cell = |column, value| {
+            put(
+                rows,
+                CDP,
+                &[2, 1, 1, column, neighbour.if_index, number],
+                value,
+            )
+        };
+        neighbour
+            .device
+            .iter()
+            .for_each(|id| cell(6, id_octets(id, CHASSIS_SUBTYPES).1));
+        neighbour
+            .port
+            .iter()
+            .for_each(|id| cell(7, id_octets(id, PORT_SUBTYPES).1));
         if let Some(c) = neighbour.capabilities {
-            cell(9, octet_string(vec![0, 0, 0, u8::from(c.router) | u8::from(c.bridge) << 3]));
+            cell(
+                9,
+                octet_string(vec![0, 0, 0, u8::from(c.router) | u8::from(c.bridge) << 3]),
+            );
         }
     }
 }
 
 fn bridge(bridge: &BridgeTable, rows: &mut MibRows) {
-    bridge.address.iter().for_each(|mac| put(rows, BRIDGE, &[1, 1, 0], octet_string(mac.0.to_vec())));
+    bridge
+        .address
+        .iter()
+        .for_each(|mac| put(rows, BRIDGE, &[1, 1, 0], octet_string(mac.0.to_vec())));
     put(rows, BRIDGE, &[2, 2, 0], integer(bridge.priority.into()));
-    put(rows, BRIDGE, &[2, 4, 0], Value::Counter32(bridge.top_changes));
-    bridge.root_bridge.iter().for_each(|&id| put(rows, BRIDGE, &[2, 5, 0], bridge_id(id)));
+    put(
+        rows,
+        BRIDGE,
+        &[2, 4, 0],
+        Value::Counter32(bridge.top_changes),
+    );
+    bridge
+        .root_bridge
+        .iter()
+        .for_each(|&id| put(rows, BRIDGE, &[2, 5, 0], bridge_id(id)));
     for port in &bridge.ports {
-        put(rows, BRIDGE, &[1, 4, 1, 2, port.number], integer(port.if_index));
+        put(
+            rows,
+            BRIDGE,
+            &[1, 4, 1, 2, port.number],
+            integer(port.if_index),
+        );
         let mut cell = |column, value| put(rows, BRIDGE, &[2, 15, 1, column, port.number], value);
         port.state.iter().for_each(|&s| cell(3, integer(state(s))));
-        port.designated_bridge.iter().for_each(|&id| cell(8, bridge_id(id)));
-        port.designated_port.iter().for_each(|id| cell(9, octet_string(id.to_be_bytes().to_vec())));
+        port.designated_bridge
+            .iter()
+            .for_each(|&id| cell(8, bridge_id(id)));
+        port.designated_port
+            .iter()
+            .for_each(|id| cell(9, octet_string(id.to_be_bytes().to_vec())));
     }
 }
 
@@ -138,7 +241,8 @@ fn state(state: StpState) -> u32 {
     }
 }
 
-/// dot1dTpFdbTable has one row a station. Further ports of it go into dot1qTpFdbTable, as learned in other VLANs.
+/// dot1dTpFdbTable has one row a station. Further ports of it go into dot1qTpFdbTable, as learned
+/// in other VLANs.
 fn fdb(entries: &[FdbEntry], rows: &mut MibRows) {
     const LEARNED: u32 = 3;
     let mut times = OccurrenceCounter::default();
@@ -148,12 +252,23 @@ fn fdb(entries: &[FdbEntry], rows: &mut MibRows) {
             0 => (&[4, 3, 1], mac.to_vec()),
             vlan => (&[7, 1, 2, 2, 1], [&[vlan + 1], &mac[..]].concat()),
         };
-        put(rows, BRIDGE, &[table, &[2], &index].concat(), integer(entry.port));
-        put(rows, BRIDGE, &[table, &[3], &index].concat(), integer(LEARNED));
+        put(
+            rows,
+            BRIDGE,
+            &[table, &[2], &index].concat(),
+            integer(entry.port),
+        );
+        put(
+            rows,
+            BRIDGE,
+            &[table, &[3], &index].concat(),
+            integer(LEARNED),
+        );
     }
 }
 
-/// Both tables are indexed by interface and address, so stations that claim one address are on interfaces of their own.
+/// Both tables are indexed by interface and address, so stations that claim one address are on
+/// interfaces of their own.
 fn arp(entries: &[ArpEntry], rows: &mut MibRows) {
     let mut times = OccurrenceCounter::default();
     for entry in entries {
@@ -161,8 +276,18 @@ fn arp(entries: &[ArpEntry], rows: &mut MibRows) {
         let octets = |o: &[u8]| o.iter().copied().map(u32::from).collect::<Vec<_>>();
         let mac = octet_string(entry.mac.0.to_vec());
         match entry.ip {
-            IpAddr::V4(ip) => put(rows, NET_TO_MEDIA, &[&[2, interface], &octets(&ip.octets())[..]].concat(), mac),
-            IpAddr::V6(ip) => put(rows, NET_TO_PHYSICAL, &[&[4, interface, 2, 16], &octets(&ip.octets())[..]].concat(), mac),
+            IpAddr::V4(ip) => put(
+                rows,
+                NET_TO_MEDIA,
+                &[&[2, interface], &octets(&ip.octets())[..]].concat(),
+                mac,
+            ),
+            IpAddr::V6(ip) => put(
+                rows,
+                NET_TO_PHYSICAL,
+                &[&[4, interface, 2, 16], &octets(&ip.octets())[..]].concat(),
+                mac,
+            ),
         }
     }
 }
@@ -184,17 +309,23 @@ impl<K: Hash + Eq> OccurrenceCounter<K> {
     }
 }
 
-/// The subtypes of MAC addresses, network addresses and texts: macAddress, networkAddress, local. The two enumerations differ.
+/// The subtypes of MAC addresses, network addresses and texts: macAddress, networkAddress, local.
+/// The two enumerations differ.
 type SubtypeNumbers = [u32; 3];
 const CHASSIS_SUBTYPES: SubtypeNumbers = [4, 5, 7];
 const PORT_SUBTYPES: SubtypeNumbers = [3, 4, 7];
 
-/// An identifier's subtype and octets; a network address has its family before it (IEEE 802.1AB-2005, 9.5.2.4).
+/// An identifier's subtype and octets; a network address has its family before it (IEEE
+/// 802.1AB-2005, 9.5.2.4).
 fn id_octets(id: &NeighbourId, [mac, address, local]: SubtypeNumbers) -> (u32, Value) {
     match id {
         NeighbourId::Mac(m) => (mac, octet_string(m.0.to_vec())),
-        NeighbourId::Address(IpAddr::V4(ip)) => (address, octet_string([&[1], &ip.octets()[..]].concat())),
-        NeighbourId::Address(IpAddr::V6(ip)) => (address, octet_string([&[2], &ip.octets()[..]].concat())),
+        NeighbourId::Address(IpAddr::V4(ip)) => {
+            (address, octet_string([&[1], &ip.octets()[..]].concat()))
+        }
+        NeighbourId::Address(IpAddr::V6(ip)) => {
+            (address, octet_string([&[2], &ip.octets()[..]].concat()))
+        }
         NeighbourId::Text(t) => (local, text(t)),
     }
 }

@@ -59,9 +59,18 @@ impl Default for DeviceHabit {
 
 impl DeviceHabit {
     pub(super) fn any(rng: &mut Rng) -> DeviceHabit {
-        let vendors = [VendorNumbering::Plain, VendorNumbering::Counted, VendorNumbering::Modular, VendorNumbering::Named];
+        let vendors = [
+            VendorNumbering::Plain,
+            VendorNumbering::Counted,
+            VendorNumbering::Modular,
+            VendorNumbering::Named,
+        ];
         let vendor = vendors[rng.usize(..vendors.len())];
-        let ageing = if rng.f64() < 0.8 { 300 } else { [60, 1_800][rng.usize(..2)] };
+        let ageing = if rng.f64() < 0.8 {
+            300
+        } else {
+            [60, 1_800][rng.usize(..2)]
+        };
         let mut rarely = |share: f64| rng.f64() < share;
         DeviceHabit {
             sparse: rarely(0.08),
@@ -89,7 +98,11 @@ impl DeviceHabit {
 
     /// The number spanning tree and forwarding databases use.
     pub(super) fn base(&self, port: u32) -> u32 {
-        if self.vendor == VendorNumbering::Named { 512 + port } else { port }
+        if self.vendor == VendorNumbering::Named {
+            512 + port
+        } else {
+            port
+        }
     }
 
     /// The number LLDP uses.
@@ -143,9 +156,14 @@ impl DeviceHabit {
     pub(super) fn chassis(&self, name: &str, address: Mac) -> NeighbourId {
         match self.vendor {
             VendorNumbering::Named => NeighbourId::Text(name.to_owned()),
-            _ if self.two_addresses => {
-                NeighbourId::Mac(Mac([address.0[0], address.0[1] ^ 0x80, address.0[2], address.0[3], address.0[4], address.0[5]]))
-            }
+            _ if self.two_addresses => NeighbourId::Mac(Mac([
+                address.0[0],
+                address.0[1] ^ 0x80,
+                address.0[2],
+                address.0[3],
+                address.0[4],
+                address.0[5],
+            ])),
             _ => NeighbourId::Mac(address),
         }
     }

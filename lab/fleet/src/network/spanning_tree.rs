@@ -1,10 +1,10 @@
 //! The spanning tree of a wiring.
 //!
-//! Source: IEEE 802.1D-2004, 17.6 (priority vectors), 17.14 (path costs).
-//! Input: bridges with identifiers, cables with rates; bridges without spanning tree join their cables into one segment.
-//! Guarantee: root bridge, root ports and designated ports as the standard's comparison of priority vectors settles.
-//! Cost: (bridges + ports) log bridges.
-//! Deviations: bridges of unequal protocol versions and edge ports are not modelled.
+//! Source: IEEE 802.1D-2004, 17.6 (priority vectors), 17.14 (path costs). Input: bridges with
+//! identifiers, cables with rates; bridges without spanning tree join their cables into one
+//! segment. Guarantee: root bridge, root ports and designated ports as the standard's comparison of
+//! priority vectors settles. Cost: (bridges + ports) log bridges. Deviations: bridges of unequal
+//! protocol versions and edge ports are not modelled.
 use super::wiring::{NetworkWiring, NodeRole};
 use inventory::observation::BridgeId;
 use petgraph::unionfind::UnionFind;
@@ -30,7 +30,11 @@ impl SpanningTreeState {
         let forwards = wiring.nodes.iter().map(all).collect();
         let own = |n: usize| (0..wiring.nodes[n].sockets.len()).map(|s| (n, s)).collect();
         let designated = (0..wiring.nodes.len()).map(own).collect();
-        let mut span = SpanningTreeState { root: None, designated, forwards };
+        let mut span = SpanningTreeState {
+            root: None,
+            designated,
+            forwards,
+        };
         if runs {
             span.settle(wiring);
         }
@@ -43,7 +47,10 @@ impl SpanningTreeState {
 
     /// Whether frames pass a cable.
     pub(super) fn carries(&self, wiring: &NetworkWiring, cable: usize) -> bool {
-        wiring.cables[cable].ends.iter().all(|end| self.forwards(*end))
+        wiring.cables[cable]
+            .ends
+            .iter()
+            .all(|end| self.forwards(*end))
     }
 
     /// The designated port of the segment a port is on.
@@ -53,27 +60,46 @@ impl SpanningTreeState {
 
     fn settle(&mut self, wiring: &NetworkWiring) {
         let segments = segments(wiring);
-        let segment_of: BTreeMap<NodeSocket, usize> =
-            segments.iter().enumerate().flat_map(|(g, ends)| ends.iter().map(move |e| (*e, g))).collect();
-        let bridges = || (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == NodeRole::Switch);
-        let Some(root) = bridges().min_by_key(|n| id(wiring, *n)) else { return };
+        let segment_of: BTreeMap<NodeSocket, usize> = segments
+            .iter()
+            .enumerate()
+            .flat_map(|(g, ends)| ends.iter().map(move |e| (*e, g)))
+            .collect();
+        let bridges =
+            || (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == NodeRole::Switch);
+        let Some(root) = bridges().min_by_key(|n| id(wiring, *n)) else {
+            return;
+        };
         self.root = Some(root);
         let costs = costs(wiring, root, &segments, &segment_of);
         for ends in &segments {
-            let Some(&best) = ends.iter().min_by_key(|(n, s)| (costs[*n], id(wiring, *n), port_id(wiring, (*n, *s)))) else { continue };
+            let Some(&best) = ends
+                .iter()
+                .min_by_key(|(n, s)| (costs[*n], id(wiring, *n), port_id(wiring, (*n, *s))))
+            else {
+                continue;
+            };
             for &(node, socket) in ends {
                 self.designated[node][socket] = best;
             }
         }
         for node in bridges() {
             let sockets = 0..wiring.nodes[node].sockets.len();
-            let not_own = sockets.clone().filter(|s| self.designated[node][*s].0 != node);
+            let not_own = sockets
+                .clone()
+                .filter(|s| self.designated[node][*s].0 != node);
             let root_port = not_own.min_by_key(|s| {
                 let best = self.designated[node][*s];
-                (costs[best.0] + cost(wiring, (node, *s)), id(wiring, best.0), port_id(wiring, best), port_id(wiring, (node, *s)))
+                (
+                    costs[best.0] + cost(wiring, (node, *s)),
+                    id(wiring, best.0),
+                    port_id(wiring, best),
+                    port_id(wiring, (node, *s)),
+                )
             });
             for socket in sockets {
-                self.forwards[node][socket] = self.designated[node][socket] == (node, socket) || Some(socket) == root_port;
+                self.forwards[node][socket] =
+                    self.designated[node][socket] == (node, socket) || Some(socket) == root_port;
             }
         }
     }
@@ -81,14 +107,20 @@ impl SpanningTreeState {
 
 /// The bridge identifier of a switch.
 pub(super) fn id(wiring: &NetworkWiring, node: usize) -> BridgeId {
-    BridgeId { priority: wiring.nodes[node].priority, address: wiring.nodes[node].address }
+    BridgeId {
+        priority: wiring.nodes[node].priority,
+        address: wiring.nodes[node].address,
+    }
 }
 
 /// The base port number of a socket.
 pub(super) fn base_port(wiring: &NetworkWiring, (node, socket): NodeSocket) -> u32 {
     let node = &wiring.nodes[node];
     let socket = &node.sockets[socket];
-    socket.aggregate.map_or_else(|| node.habit.base(socket.ports[0]), |a| node.habit.aggregate_base(a))
+    socket.aggregate.map_or_else(
+        || node.habit.base(socket.ports[0]),
+        |a| node.habit.aggregate_base(a),
+    )
 }
 
 /// The identifier of a port: priority 128 and its number (IEEE 802.1D-2004, 9.2.7).
@@ -99,15 +131,25 @@ pub(super) fn port_id(wiring: &NetworkWiring, end: NodeSocket) -> u16 {
 /// Ports of switches by the segments they share.
 fn segments(wiring: &NetworkWiring) -> Vec<Vec<NodeSocket>> {
     let mut parts = UnionFind::new(wiring.cables.len());
-    for node in wiring.nodes.iter().filter(|n| n.role == NodeRole::Unmanaged) {
+    for node in wiring
+        .nodes
+        .iter()
+        .filter(|n| n.role == NodeRole::Unmanaged)
+    {
         for pair in node.sockets.windows(2) {
             parts.union(pair[0].cable, pair[1].cable);
         }
     }
     let mut segments: BTreeMap<usize, Vec<NodeSocket>> = BTreeMap::new();
     for (number, cable) in wiring.cables.iter().enumerate() {
-        let bridges = cable.ends.iter().filter(|(n, _)| wiring.nodes[*n].role == NodeRole::Switch);
-        segments.entry(parts.find(number)).or_default().extend(bridges);
+        let bridges = cable
+            .ends
+            .iter()
+            .filter(|(n, _)| wiring.nodes[*n].role == NodeRole::Switch);
+        segments
+            .entry(parts.find(number))
+            .or_default()
+            .extend(bridges);
     }
     segments.into_values().collect()
 }
@@ -119,7 +161,12 @@ fn cost(wiring: &NetworkWiring, (node, socket): NodeSocket) -> u64 {
 }
 
 /// Each bridge's path cost to the root bridge.
-fn costs(wiring: &NetworkWiring, root: usize, segments: &[Vec<NodeSocket>], segment_of: &BTreeMap<NodeSocket, usize>) -> Vec<u64> {
+fn costs(
+    wiring: &NetworkWiring,
+    root: usize,
+    segments: &[Vec<NodeSocket>],
+    segment_of: &BTreeMap<NodeSocket, usize>,
+) -> Vec<u64> {
     let mut costs = vec![u64::MAX; wiring.nodes.len()];
     let mut heap = BinaryHeap::from([(Reverse(0), root)]);
     while let Some((Reverse(so_far), node)) = heap.pop() {
@@ -128,7 +175,9 @@ fn costs(wiring: &NetworkWiring, root: usize, segments: &[Vec<NodeSocket>], segm
         }
         costs[node] = so_far;
         for socket in 0..wiring.nodes[node].sockets.len() {
-            let others = segments[segment_of[&(node, socket)]].iter().filter(|(n, _)| costs[*n] == u64::MAX);
+            let others = segments[segment_of[&(node, socket)]]
+                .iter()
+                .filter(|(n, _)| costs[*n] == u64::MAX);
             heap.extend(others.map(|end| (Reverse(so_far + cost(wiring, *end)), end.0)));
         }
     }

@@ -1,4 +1,5 @@
-//! What there is in the words of the inventory's own types: the truth, the operator's list, and what each switch says.
+//! What there is in the words of the inventory's own types: the truth, the operator's list, and
+//! what each switch says.
 use super::NetworkOptions;
 use super::spanning_tree::{self, SpanningTreeState};
 use super::traffic::{LearnedPort, LearnedRows, RowAge};
@@ -8,8 +9,8 @@ use indexmap::IndexMap;
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::inventory_file::{Credential, Inventory, InventoryHost, InventorySwitch};
 use inventory::observation::{
-    ArpEntry, BridgePort, BridgeTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpPort, LldpTable, NeighbourId, StpState,
-    SystemCapabilities, SystemGroup,
+    ArpEntry, BridgePort, BridgeTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpPort, LldpTable,
+    NeighbourId, StpState, SystemCapabilities, SystemGroup,
 };
 use inventory::secret::Secret;
 use inventory::topology::{self, AggregateMember, Link, LinkGrade, LinkState, NodeKind};
@@ -26,8 +27,15 @@ pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topolog
         NodeRole::Unmanaged => NodeKind::Unmanaged,
         NodeRole::Host => NodeKind::Host,
     };
-    let node = |n: &WiredNode| topology::Node { name: n.name.clone(), kind: kind(n.role), chassis: Some(n.address), stale: n.silent };
-    let links = (0..wiring.cables.len()).map(|cable| link(wiring, span, cable)).collect();
+    let node = |n: &WiredNode| topology::Node {
+        name: n.name.clone(),
+        kind: kind(n.role),
+        chassis: Some(n.address),
+        stale: n.silent,
+    };
+    let links = (0..wiring.cables.len())
+        .map(|cable| link(wiring, span, cable))
+        .collect();
     Topology {
         nodes: wiring.nodes.iter().map(node).collect(),
         links,
@@ -40,7 +48,10 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
     let plug = &wiring.cables[cable];
     let [a, b] = plug.ends;
     let ports = |(node, socket): End| wiring.nodes[node].sockets[socket].ports.iter();
-    let member = |(x, y): (&u32, &u32)| AggregateMember { a_port: port_name(wiring, a.0, *x), b_port: port_name(wiring, b.0, *y) };
+    let member = |(x, y): (&u32, &u32)| AggregateMember {
+        a_port: port_name(wiring, a.0, *x),
+        b_port: port_name(wiring, b.0, *y),
+    };
     let members: Vec<AggregateMember> = ports(a).zip(ports(b)).map(member).collect();
     Link {
         a: wiring.nodes[a.0].name.clone(),
@@ -49,7 +60,11 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
         b_port: socket_name(wiring, b),
         members: if plug.width > 1 { members } else { vec![] },
         rate_bps: BitsPerSec(plug.rate.0 * plug.width as u64),
-        state: if span.carries(wiring, cable) { LinkState::Forwarding } else { LinkState::Blocked },
+        state: if span.carries(wiring, cable) {
+            LinkState::Forwarding
+        } else {
+            LinkState::Blocked
+        },
         grade: LinkGrade::Certain,
         evidence: vec![],
     }
@@ -67,24 +82,51 @@ fn port_name(wiring: &NetworkWiring, node: usize, port: u32) -> String {
 fn socket_name(wiring: &NetworkWiring, (node, socket): End) -> String {
     let socket = &wiring.nodes[node].sockets[socket];
     match socket.aggregate {
-        Some(a) if wiring.nodes[node].role == NodeRole::Switch => wiring.nodes[node].habit.aggregate_name(a),
+        Some(a) if wiring.nodes[node].role == NodeRole::Switch => {
+            wiring.nodes[node].habit.aggregate_name(a)
+        }
         _ => port_name(wiring, node, socket.ports[0]),
     }
 }
 
-pub(super) fn inventory(wiring: &NetworkWiring, options: &NetworkOptions, rng: &mut Rng) -> Inventory {
-    let of = |role| wiring.nodes.iter().enumerate().filter(move |(_, n)| n.role == role);
+pub(super) fn inventory(
+    wiring: &NetworkWiring,
+    options: &NetworkOptions,
+    rng: &mut Rng,
+) -> Inventory {
+    let of = |role| {
+        wiring
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(move |(_, n)| n.role == role)
+    };
     let switch = |(n, node): (usize, &WiredNode)| {
-        (node.name.clone(), InventorySwitch { address: SocketAddr::new(management(n), 161), snmp: "default".to_owned() })
+        (
+            node.name.clone(),
+            InventorySwitch {
+                address: SocketAddr::new(management(n), 161),
+                snmp: "default".to_owned(),
+            },
+        )
     };
     // Where a host says nothing of itself, only its address tells it from others.
     let host = |(_, node): (usize, &WiredNode)| {
         let stated = !node.speaks || rng.f64() >= options.unstated;
-        (node.name.clone(), InventoryHost { mac: stated.then_some(node.address), ..InventoryHost::default() })
+        (
+            node.name.clone(),
+            InventoryHost {
+                mac: stated.then_some(node.address),
+                ..InventoryHost::default()
+            },
+        )
     };
     Inventory {
         switches: of(NodeRole::Switch).map(switch).collect(),
-        snmp: IndexMap::from([("default".to_owned(), Credential::Community(Secret::new("public")))]),
+        snmp: IndexMap::from([(
+            "default".to_owned(),
+            Credential::Community(Secret::new("public")),
+        )]),
         hosts: of(NodeRole::Host).map(host).collect(),
         ..Inventory::default()
     }
@@ -96,12 +138,24 @@ fn management(node: usize) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, c, d))
 }
 
-pub(super) fn views(wiring: &NetworkWiring, span: &SpanningTreeState, learned: &LearnedRows, rng: &mut Rng) -> DeviceViews {
+pub(super) fn views(
+    wiring: &NetworkWiring,
+    span: &SpanningTreeState,
+    learned: &LearnedRows,
+    rng: &mut Rng,
+) -> DeviceViews {
     let mut heard = neighbours(wiring, span);
-    let answering = wiring.nodes.iter().enumerate().filter(|(_, n)| n.role == NodeRole::Switch && !n.silent);
+    let answering = wiring
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| n.role == NodeRole::Switch && !n.silent);
     let view = |(n, node): (usize, &WiredNode)| {
         let rows = heard.remove(&n).unwrap_or_default();
-        (node.name.clone(), view(wiring, span, n, rows, &learned[n], rng))
+        (
+            node.name.clone(),
+            view(wiring, span, n, rows, &learned[n], rng),
+        )
     };
     answering.map(view).collect()
 }
@@ -119,7 +173,12 @@ fn view(
     rng.shuffle(&mut rows);
     DeviceView {
         seen: Some(Millis(1)),
-        system: Some(SystemGroup { name: node.name.clone(), descr: "generated".to_owned(), uptime: 100, services: Some(2) }),
+        system: Some(SystemGroup {
+            name: node.name.clone(),
+            descr: "generated".to_owned(),
+            uptime: 100,
+            services: Some(2),
+        }),
         interfaces: Some(interfaces(wiring, number)),
         lldp: Some(lldp(node, neighbours)),
         bridge: Some(bridge(wiring, span, number)),
@@ -132,7 +191,13 @@ fn view(
 fn interfaces(wiring: &NetworkWiring, number: usize) -> Vec<InterfaceRow> {
     let node = &wiring.nodes[number];
     let habit = &node.habit;
-    let mac = |port| Some(if habit.one_address { node.address } else { node.port_address(port) });
+    let mac = |port| {
+        Some(if habit.one_address {
+            node.address
+        } else {
+            node.port_address(port)
+        })
+    };
     let port = |port, up, rate, aggregate| InterfaceRow {
         index: habit.index(port),
         name: habit.name(port),
@@ -143,11 +208,23 @@ fn interfaces(wiring: &NetworkWiring, number: usize) -> Vec<InterfaceRow> {
         aggregate,
         ..InterfaceRow::default()
     };
-    let mut all: Vec<InterfaceRow> = node.spare.iter().map(|&(n, up)| port(n, up, None, None)).collect();
+    let mut all: Vec<InterfaceRow> = node
+        .spare
+        .iter()
+        .map(|&(n, up)| port(n, up, None, None))
+        .collect();
     for socket in &node.sockets {
         let cable = &wiring.cables[socket.cable];
-        let told = socket.aggregate.filter(|_| !habit.keeps_members_secret).map(|a| habit.aggregate_index(a));
-        all.extend(socket.ports.iter().map(|&n| port(n, true, Some(cable.rate), told)));
+        let told = socket
+            .aggregate
+            .filter(|_| !habit.keeps_members_secret)
+            .map(|a| habit.aggregate_index(a));
+        all.extend(
+            socket
+                .ports
+                .iter()
+                .map(|&n| port(n, true, Some(cable.rate), told)),
+        );
         all.extend(socket.aggregate.map(|a| InterfaceRow {
             index: habit.aggregate_index(a),
             name: habit.aggregate_name(a),
@@ -170,11 +247,18 @@ fn lldp(node: &WiredNode, neighbours: Vec<LldpNeighbour>) -> LldpTable {
     let used = node.sockets.iter().flat_map(|s| s.ports.iter().copied());
     let mut numbers: Vec<u32> = used.chain(node.spare.iter().map(|s| s.0)).collect();
     numbers.sort_unstable();
-    let port = |n: u32| LldpPort { number: habit.lldp(n), id: habit.port_id(n, node.port_address(n)), descr: habit.descr(n) };
+    let port = |n: u32| LldpPort {
+        number: habit.lldp(n),
+        id: habit.port_id(n, node.port_address(n)),
+        descr: habit.descr(n),
+    };
     LldpTable {
         chassis: Some(habit.chassis(&node.name, node.address)),
         name: node.name.clone(),
-        capabilities: Some(SystemCapabilities { bridge: true, router: false }),
+        capabilities: Some(SystemCapabilities {
+            bridge: true,
+            router: false,
+        }),
         ports: numbers.into_iter().map(port).collect(),
         neighbours: if habit.deaf { vec![] } else { neighbours },
         ..LldpTable::default()
@@ -182,7 +266,10 @@ fn lldp(node: &WiredNode, neighbours: Vec<LldpNeighbour>) -> LldpTable {
 }
 
 /// What every node hears, as far as frames go.
-fn neighbours(wiring: &NetworkWiring, span: &SpanningTreeState) -> BTreeMap<usize, Vec<LldpNeighbour>> {
+fn neighbours(
+    wiring: &NetworkWiring,
+    span: &SpanningTreeState,
+) -> BTreeMap<usize, Vec<LldpNeighbour>> {
     let mut heard: BTreeMap<usize, Vec<LldpNeighbour>> = BTreeMap::new();
     let speaking = wiring.nodes.iter().enumerate().filter(|(_, n)| n.speaks);
     for (from, sender) in speaking {
@@ -211,11 +298,30 @@ fn said(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeigh
     let address = sender.port_address(if station { 0 } else { from });
     LldpNeighbour {
         local_port: hearer.habit.lldp(at),
-        chassis: Some(if station { NeighbourId::Mac(address) } else { sender.habit.chassis(&sender.name, sender.address) }),
-        port: Some(if station { NeighbourId::Mac(address) } else { sender.habit.port_id(from, address) }),
-        port_descr: if station { "eth0".to_owned() } else { sender.habit.descr(from) },
-        name: if full { sender.name.clone() } else { String::new() },
-        capabilities: full.then_some(SystemCapabilities { bridge: !station, router: false }),
+        chassis: Some(if station {
+            NeighbourId::Mac(address)
+        } else {
+            sender.habit.chassis(&sender.name, sender.address)
+        }),
+        port: Some(if station {
+            NeighbourId::Mac(address)
+        } else {
+            sender.habit.port_id(from, address)
+        }),
+        port_descr: if station {
+            "eth0".to_owned()
+        } else {
+            sender.habit.descr(from)
+        },
+        name: if full {
+            sender.name.clone()
+        } else {
+            String::new()
+        },
+        capabilities: full.then_some(SystemCapabilities {
+            bridge: !station,
+            router: false,
+        }),
     }
 }
 
@@ -229,7 +335,12 @@ fn hearers(wiring: &NetworkWiring, span: &SpanningTreeState, from: End) -> Vec<E
         if far.speaks {
             hearers.push((node, socket));
         } else if far.role != NodeRole::Host && far.transparent && span.forwards((node, socket)) {
-            next.extend((0..far.sockets.len()).filter(|s| *s != socket).map(|s| (node, s)).filter(|end| span.forwards(*end)));
+            next.extend(
+                (0..far.sockets.len())
+                    .filter(|s| *s != socket)
+                    .map(|s| (node, s))
+                    .filter(|end| span.forwards(*end)),
+            );
         }
     }
     hearers
@@ -244,7 +355,11 @@ fn bridge(wiring: &NetworkWiring, span: &SpanningTreeState, number: usize) -> Br
             Some(a) => node.habit.aggregate_index(a),
             None => node.habit.index(node.sockets[socket].ports[0]),
         };
-        let state = if span.forwards(end) { StpState::Forwarding } else { StpState::Blocking };
+        let state = if span.forwards(end) {
+            StpState::Forwarding
+        } else {
+            StpState::Blocking
+        };
         let designated = span.designated(end);
         BridgePort {
             number: spanning_tree::base_port(wiring, end),
@@ -257,7 +372,13 @@ fn bridge(wiring: &NetworkWiring, span: &SpanningTreeState, number: usize) -> Br
     let spare = node.spare.iter().map(|&(n, up)| BridgePort {
         number: node.habit.base(n),
         if_index: node.habit.index(n),
-        state: root.map(|_| if up { StpState::Forwarding } else { StpState::Disabled }),
+        state: root.map(|_| {
+            if up {
+                StpState::Forwarding
+            } else {
+                StpState::Disabled
+            }
+        }),
         designated_bridge: root.map(|_| spanning_tree::id(wiring, number)),
         designated_port: root.map(|_| 0x8000 | (node.habit.base(n) & 0xfff) as u16),
     });
@@ -272,16 +393,34 @@ fn bridge(wiring: &NetworkWiring, span: &SpanningTreeState, number: usize) -> Br
     }
 }
 
-fn fdb(wiring: &NetworkWiring, number: usize, learned: &BTreeMap<usize, (RowAge, LearnedPort)>) -> Vec<FdbEntry> {
+fn fdb(
+    wiring: &NetworkWiring,
+    number: usize,
+    learned: &BTreeMap<usize, (RowAge, LearnedPort)>,
+) -> Vec<FdbEntry> {
     let port = |exit: &(RowAge, LearnedPort)| match &exit.1 {
         LearnedPort::Socket(socket) => spanning_tree::base_port(wiring, (number, *socket)),
         LearnedPort::Spare(port) => wiring.nodes[number].habit.base(*port),
     };
-    learned.iter().filter(|(n, _)| **n != number).map(|(n, exit)| FdbEntry { mac: wiring.nodes[*n].address, port: port(exit) }).collect()
+    learned
+        .iter()
+        .filter(|(n, _)| **n != number)
+        .map(|(n, exit)| FdbEntry {
+            mac: wiring.nodes[*n].address,
+            port: port(exit),
+        })
+        .collect()
 }
 
 /// The switches it heard of.
 fn arp(wiring: &NetworkWiring, learned: &BTreeMap<usize, (RowAge, LearnedPort)>) -> Vec<ArpEntry> {
-    let switches = learned.keys().filter(|n| wiring.nodes[**n].role == NodeRole::Switch);
-    switches.map(|&n| ArpEntry { ip: management(n), mac: wiring.nodes[n].address }).collect()
+    let switches = learned
+        .keys()
+        .filter(|n| wiring.nodes[**n].role == NodeRole::Switch);
+    switches
+        .map(|&n| ArpEntry {
+            ip: management(n),
+            mac: wiring.nodes[n].address,
+        })
+        .collect()
 }

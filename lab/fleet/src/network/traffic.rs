@@ -43,27 +43,64 @@ struct ForwardingTree {
     depth: Vec<usize>,
 }
 
-pub(super) fn learned(wiring: &NetworkWiring, span: &SpanningTreeState, options: &NetworkOptions, rng: &mut Rng) -> LearnedRows {
-    let of = |role| (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == role).collect::<Vec<usize>>();
+pub(super) fn learned(
+    wiring: &NetworkWiring,
+    span: &SpanningTreeState,
+    options: &NetworkOptions,
+    rng: &mut Rng,
+) -> LearnedRows {
+    let of = |role| {
+        (0..wiring.nodes.len())
+            .filter(|n| wiring.nodes[*n].role == role)
+            .collect::<Vec<usize>>()
+    };
     let (hosts, switches) = (of(NodeRole::Host), of(NodeRole::Switch));
     let mut moves = BTreeMap::new();
-    let movers: Vec<usize> = hosts.iter().copied().filter(|_| rng.f64() < options.moved).collect();
+    let movers: Vec<usize> = hosts
+        .iter()
+        .copied()
+        .filter(|_| rng.f64() < options.moved)
+        .collect();
     for host in movers {
         let from = switches[rng.usize(..switches.len())];
         // A port that goes down takes its rows with it.
-        let port = wiring.nodes[from].spare.first().and_then(|&(port, up)| up.then_some(port));
-        moves.insert(host, HostMove { ago: rng.u32(..300), from, port });
+        let port = wiring.nodes[from]
+            .spare
+            .first()
+            .and_then(|&(port, up)| up.then_some(port));
+        moves.insert(
+            host,
+            HostMove {
+                ago: rng.u32(..300),
+                from,
+                port,
+            },
+        );
     }
-    let mut traffic =
-        FrameTraffic { wiring, tree: ForwardingTree::new(wiring, span), moves, learned: vec![BTreeMap::new(); wiring.nodes.len()] };
+    let mut traffic = FrameTraffic {
+        wiring,
+        tree: ForwardingTree::new(wiring, span),
+        moves,
+        learned: vec![BTreeMap::new(); wiring.nodes.len()],
+    };
     for &host in &hosts {
         for _ in 0..options.talks {
-            traffic.talk(host, hosts[rng.usize(..hosts.len())], rng.u32(..options.window.max(1)));
+            traffic.talk(
+                host,
+                hosts[rng.usize(..hosts.len())],
+                rng.u32(..options.window.max(1)),
+            );
         }
     }
     // Who is on a bridge that passes LLDP on, and was never heard, cannot be told from nobody.
-    let unseen = |host: &usize| wiring.nodes[*host].role == NodeRole::Host && wiring.nodes[wiring.far(*host, 0).0].transparent;
-    hosts.iter().filter(|h| options.seed_frames || unseen(h)).for_each(|host| traffic.broadcast(span, *host));
+    let unseen = |host: &usize| {
+        wiring.nodes[*host].role == NodeRole::Host
+            && wiring.nodes[wiring.far(*host, 0).0].transparent
+    };
+    hosts
+        .iter()
+        .filter(|h| options.seed_frames || unseen(h))
+        .for_each(|host| traffic.broadcast(span, *host));
     if let (true, Some(&manager)) = (options.in_band, hosts.first()) {
         let answering = switches.iter().filter(|n| !wiring.nodes[**n].silent);
         answering.for_each(|n| traffic.talk(*n, manager, 1));
@@ -71,7 +108,9 @@ pub(super) fn learned(wiring: &NetworkWiring, span: &SpanningTreeState, options:
     let mut learned = traffic.learned;
     for (rows, node) in learned.iter_mut().zip(&wiring.nodes) {
         let ageing = node.habit.ageing;
-        rows.retain(|station, (age, _)| *age <= ageing && (rng.f64() >= options.forgotten || unseen(station)));
+        rows.retain(|station, (age, _)| {
+            *age <= ageing && (rng.f64() >= options.forgotten || unseen(station))
+        });
     }
     learned
 }
@@ -79,7 +118,10 @@ pub(super) fn learned(wiring: &NetworkWiring, span: &SpanningTreeState, options:
 impl FrameTraffic<'_> {
     /// Where a station was at a time: at a node.
     fn place(&self, station: usize, age: RowAge) -> usize {
-        self.moves.get(&station).filter(|m| age > m.ago).map_or(station, |m| m.from)
+        self.moves
+            .get(&station)
+            .filter(|m| age > m.ago)
+            .map_or(station, |m| m.from)
     }
 
     /// Two talk: every bridge between learns both.
@@ -125,11 +167,19 @@ impl FrameTraffic<'_> {
 
 impl ForwardingTree {
     fn new(wiring: &NetworkWiring, span: &SpanningTreeState) -> ForwardingTree {
-        let mut tree = ForwardingTree { up: vec![None; wiring.nodes.len()], depth: vec![usize::MAX; wiring.nodes.len()] };
+        let mut tree = ForwardingTree {
+            up: vec![None; wiring.nodes.len()],
+            depth: vec![usize::MAX; wiring.nodes.len()],
+        };
         let mut next = VecDeque::from([0]);
         tree.depth[0] = 0;
         while let Some(node) = next.pop_front() {
-            for (socket, plug) in wiring.nodes[node].sockets.iter().enumerate().filter(|(_, s)| span.carries(wiring, s.cable)) {
+            for (socket, plug) in wiring.nodes[node]
+                .sockets
+                .iter()
+                .enumerate()
+                .filter(|(_, s)| span.carries(wiring, s.cable))
+            {
                 let (far, back) = wiring.far(node, socket);
                 if tree.depth[far] == usize::MAX {
                     debug_assert_eq!(wiring.nodes[far].sockets[back].cable, plug.cable);
@@ -148,7 +198,9 @@ impl ForwardingTree {
         let (mut path, mut down) = (vec![], vec![]);
         while a != b {
             if self.depth[a] >= self.depth[b] {
-                let Some((socket, above)) = self.up[a] else { break };
+                let Some((socket, above)) = self.up[a] else {
+                    break;
+                };
                 path.push((a, socket));
                 a = above;
             } else {

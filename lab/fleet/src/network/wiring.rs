@@ -72,7 +72,12 @@ impl NetworkWiring {
         let cable = self.cables.len();
         let ends = [a, b].map(|n| (n, self.nodes[n].sockets.len()));
         for (end, &(node, _)) in ends.iter().enumerate() {
-            self.nodes[node].sockets.push(CableSocket { cable, end, ports: vec![0; width], aggregate: None });
+            self.nodes[node].sockets.push(CableSocket {
+                cable,
+                end,
+                ports: vec![0; width],
+                aggregate: None,
+            });
         }
         self.cables.push(WiredCable { ends, width, rate });
     }
@@ -89,12 +94,21 @@ impl WiredNode {
 }
 
 pub(super) fn wiring(options: &NetworkOptions, rng: &mut Rng) -> NetworkWiring {
-    let mut wiring = NetworkWiring { nodes: (0..options.switches).map(|n| switch(n, options, rng)).collect(), cables: vec![] };
+    let mut wiring = NetworkWiring {
+        nodes: (0..options.switches)
+            .map(|n| switch(n, options, rng))
+            .collect(),
+        cables: vec![],
+    };
     switches(&mut wiring, options, rng);
     let bridges = wiring.nodes.len();
     hosts(&mut wiring, bridges, options, rng);
     // What passes everything between two ends cannot be told from a cable.
-    wiring.nodes.iter_mut().filter(|n| n.sockets.len() < 3).for_each(|n| n.transparent = false);
+    wiring
+        .nodes
+        .iter_mut()
+        .filter(|n| n.sockets.len() < 3)
+        .for_each(|n| n.transparent = false);
     number_ports(&mut wiring, options, rng);
     wiring
 }
@@ -120,13 +134,22 @@ fn switch(number: usize, options: &NetworkOptions, rng: &mut Rng) -> WiredNode {
         silent: rng.f64() < options.silent,
         speaks: rng.f64() >= options.mute,
         transparent: rng.f64() < options.transparent,
-        priority: if options.habits { 0x1000 * rng.u16(1..9) } else { 0x8000 },
-        habit: if options.habits { DeviceHabit::any(rng) } else { DeviceHabit::default() },
+        priority: if options.habits {
+            0x1000 * rng.u16(1..9)
+        } else {
+            0x8000
+        },
+        habit: if options.habits {
+            DeviceHabit::any(rng)
+        } else {
+            DeviceHabit::default()
+        },
         ..node(format!("s{number}"), NodeRole::Switch, b's', number)
     }
 }
 
-/// A tree in the wanted shape, bridges nobody lists in some of its cables, and further cables that close rings.
+/// A tree in the wanted shape, bridges nobody lists in some of its cables, and further cables that
+/// close rings.
 fn switches(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
     let count = options.switches;
     let mut joined = BTreeSet::new();
@@ -154,7 +177,12 @@ fn switches(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng)
     }
 }
 
-fn rings(wiring: &mut NetworkWiring, joined: &mut BTreeSet<(usize, usize)>, options: &NetworkOptions, rng: &mut Rng) {
+fn rings(
+    wiring: &mut NetworkWiring,
+    joined: &mut BTreeSet<(usize, usize)>,
+    options: &NetworkOptions,
+    rng: &mut Rng,
+) {
     let count = options.switches;
     if let NetworkShape::Spines(spines) = options.shape {
         for (a, b) in (0..spines.min(count)).flat_map(|a| (spines..count).map(move |b| (a, b))) {
@@ -172,7 +200,11 @@ fn rings(wiring: &mut NetworkWiring, joined: &mut BTreeSet<(usize, usize)>, opti
 }
 
 fn trunk(wiring: &mut NetworkWiring, a: usize, b: usize, options: &NetworkOptions, rng: &mut Rng) {
-    let width = if rng.f64() < options.aggregates { rng.usize(2..=4) } else { 1 };
+    let width = if rng.f64() < options.aggregates {
+        rng.usize(2..=4)
+    } else {
+        1
+    };
     let rates = [BitsPerSec::GIGABIT, BitsPerSec(10_000_000_000)];
     wiring.plug(a, b, width, rates[rng.usize(..2)]);
 }
@@ -181,9 +213,13 @@ fn trunk(wiring: &mut NetworkWiring, a: usize, b: usize, options: &NetworkOption
 fn between(wiring: &mut NetworkWiring, ends: [usize; 2], options: &NetworkOptions, rng: &mut Rng) {
     let number = wiring.nodes.len() - options.switches;
     let transparent = rng.f64() < options.transparent;
-    wiring.nodes.push(WiredNode { transparent, ..node(format!("u{number}"), NodeRole::Unmanaged, b'u', number) });
+    wiring.nodes.push(WiredNode {
+        transparent,
+        ..node(format!("u{number}"), NodeRole::Unmanaged, b'u', number)
+    });
     let bridge = wiring.nodes.len() - 1;
-    ends.into_iter().for_each(|end| wiring.plug(end, bridge, 1, BitsPerSec::GIGABIT));
+    ends.into_iter()
+        .for_each(|end| wiring.plug(end, bridge, 1, BitsPerSec::GIGABIT));
 }
 
 /// Hosts on switches and on bridges nobody lists.
@@ -192,16 +228,26 @@ fn hosts(wiring: &mut NetworkWiring, mut bridges: usize, options: &NetworkOption
         if rng.f64() < options.unmanaged {
             let transparent = rng.f64() < options.transparent;
             let number = bridges - options.switches;
-            wiring.nodes.push(WiredNode { transparent, ..node(format!("u{number}"), NodeRole::Unmanaged, b'u', number) });
+            wiring.nodes.push(WiredNode {
+                transparent,
+                ..node(format!("u{number}"), NodeRole::Unmanaged, b'u', number)
+            });
             wiring.plug(n, bridges, 1, BitsPerSec::GIGABIT);
             bridges += 1;
         }
     }
     for n in 0..options.hosts {
         // Regular networks are even.
-        let seat = if options.habits { rng.usize(..bridges) } else { n % bridges };
+        let seat = if options.habits {
+            rng.usize(..bridges)
+        } else {
+            n % bridges
+        };
         let speaks = rng.f64() < options.host_lldp;
-        wiring.nodes.push(WiredNode { speaks, ..node(format!("n{n}"), NodeRole::Host, b'h', n) });
+        wiring.nodes.push(WiredNode {
+            speaks,
+            ..node(format!("n{n}"), NodeRole::Host, b'h', n)
+        });
         let host = wiring.nodes.len() - 1;
         wiring.plug(seat, host, 1, BitsPerSec::GIGABIT);
     }
@@ -211,7 +257,11 @@ fn hosts(wiring: &mut NetworkWiring, mut bridges: usize, options: &NetworkOption
 fn number_ports(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
     for node in &mut wiring.nodes {
         let used: usize = node.sockets.iter().map(|s| s.ports.len()).sum();
-        let spare = if node.role == NodeRole::Switch { SPARE } else { 0 };
+        let spare = if node.role == NodeRole::Switch {
+            SPARE
+        } else {
+            0
+        };
         let mut free: Vec<u32> = (1..=used as u32 + spare).collect();
         if options.habits {
             rng.shuffle(&mut free);
@@ -219,12 +269,18 @@ fn number_ports(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut 
         let mut free = free.into_iter();
         let mut aggregates = 0;
         for socket in &mut node.sockets {
-            socket.ports.iter_mut().zip(&mut free).for_each(|(port, number)| *port = number);
+            socket
+                .ports
+                .iter_mut()
+                .zip(&mut free)
+                .for_each(|(port, number)| *port = number);
             if socket.ports.len() > 1 {
                 aggregates += 1;
                 socket.aggregate = Some(aggregates);
             }
         }
-        node.spare = free.map(|port| (port, options.habits && rng.f64() < 0.3)).collect();
+        node.spare = free
+            .map(|port| (port, options.habits && rng.f64() < 0.3))
+            .collect();
     }
 }

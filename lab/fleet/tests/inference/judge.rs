@@ -61,7 +61,8 @@ impl LinkTally {
         (self.certain + self.inferred) as f64 / self.all as f64
     }
 
-    /// The share of the links that are stated, or among the candidates of what is said to be ambiguous.
+    /// The share of the links that are stated, or among the candidates of what is said to be
+    /// ambiguous.
     pub(crate) fn named(&self) -> f64 {
         self.stated() + self.ambiguous as f64 / self.all as f64
     }
@@ -92,7 +93,8 @@ struct NetworkTruth<'n> {
     kinds: HashMap<&'n str, NodeKind>,
     /// By the two nodes.
     links: HashMap<(&'n str, &'n str), Vec<&'n Link>>,
-    /// The part of what does not answer that each node belongs to: silent switches and bridges nobody lists, joined.
+    /// The part of what does not answer that each node belongs to: silent switches and bridges
+    /// nobody lists, joined.
     dark: HashMap<&'n str, usize>,
     /// What a port of an answering switch leads to.
     behind: HashMap<(&'n str, &'n str), &'n str>,
@@ -107,8 +109,17 @@ fn key<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
 impl<'n> NetworkTruth<'n> {
     fn new(network: &'n GeneratedNetwork) -> NetworkTruth<'n> {
         let truth = &network.truth;
-        let kinds: HashMap<&str, NodeKind> = truth.nodes.iter().map(|n| (n.name.as_str(), n.kind)).collect();
-        let numbers: HashMap<&str, usize> = truth.nodes.iter().enumerate().map(|(i, n)| (n.name.as_str(), i)).collect();
+        let kinds: HashMap<&str, NodeKind> = truth
+            .nodes
+            .iter()
+            .map(|n| (n.name.as_str(), n.kind))
+            .collect();
+        let numbers: HashMap<&str, usize> = truth
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(i, n)| (n.name.as_str(), i))
+            .collect();
         let dark = |n: &str| kinds[n] == NodeKind::Unmanaged || network.silent.contains(n);
         let mut parts = UnionFind::new(truth.nodes.len());
         let mut links: HashMap<_, Vec<_>> = HashMap::new();
@@ -131,12 +142,27 @@ impl<'n> NetworkTruth<'n> {
                 }
             }
         }
-        let dark = truth.nodes.iter().filter(|n| dark(&n.name)).map(|n| (n.name.as_str(), parts.find(numbers[n.name.as_str()]))).collect();
-        NetworkTruth { network, kinds, links, dark, behind, under }
+        let dark = truth
+            .nodes
+            .iter()
+            .filter(|n| dark(&n.name))
+            .map(|n| (n.name.as_str(), parts.find(numbers[n.name.as_str()])))
+            .collect();
+        NetworkTruth {
+            network,
+            kinds,
+            links,
+            dark,
+            behind,
+            under,
+        }
     }
 
     fn kind(&self, link: &Link) -> TrueLinkKind {
-        let silent = [&link.a, &link.b].into_iter().filter(|n| self.network.silent.contains(*n)).count();
+        let silent = [&link.a, &link.b]
+            .into_iter()
+            .filter(|n| self.network.silent.contains(*n))
+            .count();
         let is = |kind| self.kinds[link.a.as_str()] == kind || self.kinds[link.b.as_str()] == kind;
         match silent {
             _ if is(NodeKind::Unmanaged) => TrueLinkKind::Unlisted,
@@ -153,16 +179,36 @@ impl<'n> NetworkTruth<'n> {
         let all = self.links.get(&key(&found.a, &found.b))?;
         all.iter().copied().find(|link| {
             let turned = found.a != link.a;
-            let (a, b) = if turned { (&found.b_port, &found.a_port) } else { (&found.a_port, &found.b_port) };
-            let asked = |n: &String| self.kinds[n.as_str()] == NodeKind::Switch && !self.network.silent.contains(n);
+            let (a, b) = if turned {
+                (&found.b_port, &found.a_port)
+            } else {
+                (&found.a_port, &found.b_port)
+            };
+            let asked = |n: &String| {
+                self.kinds[n.as_str()] == NodeKind::Switch && !self.network.silent.contains(n)
+            };
             let (at_a, at_b) = (asked(&link.a), asked(&link.b));
             let fits = |x: &str, y: &str, p: &str, q: &str| (!at_a || x == p) && (!at_b || y == q);
-            let member = |x: &str, y: &str| link.members.iter().any(|m| fits(x, y, &m.a_port, &m.b_port));
-            let guessed = found.evidence.contains(&inventory::evidence::Evidence::MembersGuessed);
-            let members =
-                guessed || found.members.iter().all(|m| if turned { member(&m.b_port, &m.a_port) } else { member(&m.a_port, &m.b_port) });
+            let member = |x: &str, y: &str| {
+                link.members
+                    .iter()
+                    .any(|m| fits(x, y, &m.a_port, &m.b_port))
+            };
+            let guessed = found
+                .evidence
+                .contains(&inventory::evidence::Evidence::MembersGuessed);
+            let members = guessed
+                || found.members.iter().all(|m| {
+                    if turned {
+                        member(&m.b_port, &m.a_port)
+                    } else {
+                        member(&m.a_port, &m.b_port)
+                    }
+                });
             // Where one end does not tell its aggregates, that end of an aggregate has no name.
-            let open = |said: &String, named: &String| said.is_empty() && !found.members.is_empty() || said == named;
+            let open = |said: &String, named: &String| {
+                said.is_empty() && !found.members.is_empty() || said == named
+            };
             let whole = (!at_a || open(a, &link.a_port)) && (!at_b || open(b, &link.b_port));
             members && (whole || found.members.is_empty() && member(a, b))
         })
@@ -170,14 +216,23 @@ impl<'n> NetworkTruth<'n> {
 
     /// The part of what does not answer that this end of a found link is plugged into.
     fn plugged(&self, node: &str, port: &str) -> Option<usize> {
-        let far = if self.kinds.get(node)? == &NodeKind::Host { self.under.get(node) } else { self.behind.get(&(node, port)) };
+        let far = if self.kinds.get(node)? == &NodeKind::Host {
+            self.under.get(node)
+        } else {
+            self.behind.get(&(node, port))
+        };
         // A silent switch that hangs on something dark is dark itself.
-        far.and_then(|f| self.dark.get(f)).or_else(|| self.dark.get(node)).copied()
+        far.and_then(|f| self.dark.get(f))
+            .or_else(|| self.dark.get(node))
+            .copied()
     }
 }
 
 fn both_ways(link: &Link) -> [[(&str, &str); 2]; 2] {
-    let (a, b) = ((link.a.as_str(), link.a_port.as_str()), (link.b.as_str(), link.b_port.as_str()));
+    let (a, b) = (
+        (link.a.as_str(), link.a_port.as_str()),
+        (link.b.as_str(), link.b_port.as_str()),
+    );
     [[a, b], [b, a]]
 }
 
@@ -194,33 +249,48 @@ pub(crate) fn judge(network: &GeneratedNetwork, found: &Topology) -> InferenceVe
             [None, None] => {
                 let real = truth.of(link);
                 if let Some(real) = real {
-                    let best = recalled.entry(std::ptr::from_ref(real)).or_insert(link.grade);
+                    let best = recalled
+                        .entry(std::ptr::from_ref(real))
+                        .or_insert(link.grade);
                     *best = (*best).min(link.grade);
                     let states = [link.state, real.state];
-                    if link.grade != LinkGrade::Ambiguous && states[0] != states[1] && !states.contains(&LinkState::Unknown) {
+                    if link.grade != LinkGrade::Ambiguous
+                        && states[0] != states[1]
+                        && !states.contains(&LinkState::Unknown)
+                    {
                         verdict.false_state.push(format!("{link:?}"));
                     }
                 }
                 real.is_some()
             }
-            ends => both_ways(link).into_iter().zip(ends.into_iter().rev()).all(|([(near, port), _], bridge)| match bridge {
-                Some(part) => {
-                    let plugged = truth.plugged(near, port);
-                    if plugged.is_some() && plugged == *part && link.grade != LinkGrade::Ambiguous {
-                        under_nameless.insert(near);
-                        nameless_ports.insert((near, port));
+            ends => both_ways(link).into_iter().zip(ends.into_iter().rev()).all(
+                |([(near, port), _], bridge)| match bridge {
+                    Some(part) => {
+                        let plugged = truth.plugged(near, port);
+                        if plugged.is_some()
+                            && plugged == *part
+                            && link.grade != LinkGrade::Ambiguous
+                        {
+                            under_nameless.insert(near);
+                            nameless_ports.insert((near, port));
+                        }
+                        plugged.is_some() && plugged == *part
                     }
-                    plugged.is_some() && plugged == *part
-                }
-                None => true,
-            }),
+                    None => true,
+                },
+            ),
         };
         match (link.grade, right) {
             (LinkGrade::Certain, _) => verdict.certain += 1,
             (LinkGrade::Inferred, _) => verdict.inferred += 1,
             (LinkGrade::Ambiguous, _) => verdict.ambiguous += 1,
         }
-        let told = || format!("{} {} - {} {}: {:?}", link.a, link.a_port, link.b, link.b_port, link.evidence);
+        let told = || {
+            format!(
+                "{} {} - {} {}: {:?}",
+                link.a, link.a_port, link.b, link.b_port, link.evidence
+            )
+        };
         match (link.grade, right) {
             (LinkGrade::Certain, false) => verdict.false_certain.push(told()),
             (LinkGrade::Inferred, false) => verdict.false_inferred.push(told()),
@@ -234,7 +304,11 @@ pub(crate) fn judge(network: &GeneratedNetwork, found: &Topology) -> InferenceVe
         tally.all += 1;
         let by_nameless = both_ways(link).into_iter().any(|[(near, port), _]| {
             let host = truth.kinds[near] == NodeKind::Host;
-            if host { under_nameless.contains(near) } else { nameless_ports.contains(&(near, port)) }
+            if host {
+                under_nameless.contains(near)
+            } else {
+                nameless_ports.contains(&(near, port))
+            }
         });
         match recalled.get(&std::ptr::from_ref(link)) {
             Some(LinkGrade::Certain) => tally.certain += 1,
@@ -248,10 +322,15 @@ pub(crate) fn judge(network: &GeneratedNetwork, found: &Topology) -> InferenceVe
     verdict
 }
 
-/// The bridges without a name that were found, and the dark part each stands for: where most of its links are plugged in.
+/// The bridges without a name that were found, and the dark part each stands for: where most of its
+/// links are plugged in.
 fn nameless<'t>(truth: &NetworkTruth<'_>, found: &'t Topology) -> HashMap<&'t str, Option<usize>> {
-    let mut parts: HashMap<&str, BTreeMap<usize, usize>> =
-        found.nodes.iter().filter(|n| !truth.kinds.contains_key(n.name.as_str())).map(|n| (n.name.as_str(), BTreeMap::new())).collect();
+    let mut parts: HashMap<&str, BTreeMap<usize, usize>> = found
+        .nodes
+        .iter()
+        .filter(|n| !truth.kinds.contains_key(n.name.as_str()))
+        .map(|n| (n.name.as_str(), BTreeMap::new()))
+        .collect();
     for link in &found.links {
         for [(near, port), (far, _)] in both_ways(link) {
             if let (Some(parts), Some(part)) = (parts.get_mut(far), truth.plugged(near, port)) {
@@ -259,7 +338,18 @@ fn nameless<'t>(truth: &NetworkTruth<'_>, found: &'t Topology) -> HashMap<&'t st
             }
         }
     }
-    parts.into_iter().map(|(name, parts)| (name, parts.into_iter().max_by_key(|(_, n)| *n).map(|(part, _)| part))).collect()
+    parts
+        .into_iter()
+        .map(|(name, parts)| {
+            (
+                name,
+                parts
+                    .into_iter()
+                    .max_by_key(|(_, n)| *n)
+                    .map(|(part, _)| part),
+            )
+        })
+        .collect()
 }
 
 impl InferenceVerdict {
@@ -272,15 +362,23 @@ impl InferenceVerdict {
         self.inferred += other.inferred;
         self.ambiguous += other.ambiguous;
         self.false_ambiguous += other.false_ambiguous;
-        let with_seed = |all: Vec<String>| all.into_iter().map(move |text| format!("seed {seed}: {text}"));
+        let with_seed = |all: Vec<String>| {
+            all.into_iter()
+                .map(move |text| format!("seed {seed}: {text}"))
+        };
         self.false_certain.extend(with_seed(other.false_certain));
         self.false_inferred.extend(with_seed(other.false_inferred));
         self.false_state.extend(with_seed(other.false_state));
     }
 
-    /// What became of the links among what the inventory lists: switches and hosts, cables to bridges nobody lists left out.
+    /// What became of the links among what the inventory lists: switches and hosts, cables to
+    /// bridges nobody lists left out.
     pub(crate) fn listed(&self) -> LinkTally {
-        let listed = self.kinds.iter().filter(|(kind, _)| **kind != TrueLinkKind::Unlisted).map(|(_, t)| *t);
+        let listed = self
+            .kinds
+            .iter()
+            .filter(|(kind, _)| **kind != TrueLinkKind::Unlisted)
+            .map(|(_, t)| *t);
         listed.fold(LinkTally::default(), LinkTally::plus)
     }
 
@@ -293,13 +391,16 @@ impl InferenceVerdict {
             let t = self.kinds.get(&kind).copied().unwrap_or_default();
             let missed = t.all - t.certain - t.inferred - t.ambiguous - t.nameless;
             let name = format!("{kind:?}");
-            text +=
-                &format!("{name:>14} {:>7} {:>8} {:>9} {:>10} {:>9} {missed:>7}\n", t.all, t.certain, t.inferred, t.ambiguous, t.nameless);
+            text += &format!(
+                "{name:>14} {:>7} {:>8} {:>9} {:>10} {:>9} {missed:>7}\n",
+                t.all, t.certain, t.inferred, t.ambiguous, t.nameless
+            );
         }
         let listed = self.listed();
         let percent = |share: f64| format!("{:.2} %", 100.0 * share);
         text += &format!(
-            "found: {} certain ({} false), {} inferred ({} false), {} ambiguous ({} false); {} wrong states\n",
+            "found: {} certain ({} false), {} inferred ({} false), {} ambiguous ({} false); {} \
+             wrong states\n",
             self.certain,
             self.false_certain.len(),
             self.inferred,

@@ -1,24 +1,25 @@
 //! The contention signature of a network, and the times it predicts.
 //!
-//! Source: contention-signature-alltoall, section IV equations 1 (contention-free), 4 and 5 (signature); the start-up time
-//! and bandwidth of a link are Hockney's.
-//! Input: ping-pong times between two hosts, all-to-all times among `n` of them at four message sizes or more.
-//! Guarantee: [`fit`] gives each parameter with its standard error and 95 % margin, or refuses and says what is missing.
-//! Cost: O(samples²).
-//! Deviations: the paper names no way to find `M`; here every measured size is tried, and the sizes between which `M` lies
-//! are part of the answer. Its errors stay below 10 % only where the fitted run saturated the network (its section V.C):
-//! fit with as many hosts as there are, or nearly.
+//! Source: contention-signature-alltoall, section IV equations 1 (contention-free), 4 and 5
+//! (signature); the start-up time and bandwidth of a link are Hockney's. Input: ping-pong times
+//! between two hosts, all-to-all times among `n` of them at four message sizes or more. Guarantee:
+//! [`fit`] gives each parameter with its standard error and 95 % margin, or refuses and says what
+//! is missing. Cost: O(samples²). Deviations: the paper names no way to find `M`; here every
+//! measured size is tried, and the sizes between which `M` lies are part of the answer. Its errors
+//! stay below 10 % only where the fitted run saturated the network (its section V.C): fit with as
+//! many hosts as there are, or nearly.
 mod fit;
 mod regression;
 
 pub use fit::{
-    FitRefusal, MIN_HOSTS, MIN_SIZES, MIN_SPREAD, ParameterEstimate, PingPongFit, SampleSeries, SignatureFit, SizeThreshold, TimeSample,
-    fit, ping_pong,
+    FitRefusal, MIN_HOSTS, MIN_SIZES, MIN_SPREAD, ParameterEstimate, PingPongFit, SampleSeries,
+    SignatureFit, SizeThreshold, TimeSample, fit, ping_pong,
 };
 
 use inventory::Bytes;
 
-/// A link between two hosts that have it to themselves: a message of `m` octets takes `alpha + beta * m` seconds.
+/// A link between two hosts that have it to themselves: a message of `m` octets takes `alpha + beta
+/// * m` seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hockney {
     /// Start-up time, seconds.
@@ -43,9 +44,14 @@ pub struct ContentionSignature {
 }
 
 impl ContentionSignature {
-    /// Equation 5: seconds of an all-to-all among `n` hosts whose blocks are `block` large. Zero for one host.
+    /// Equation 5: seconds of an all-to-all among `n` hosts whose blocks are `block` large. Zero
+    /// for one host.
     pub fn alltoall(&self, n: u64, block: Bytes) -> f64 {
-        let delta = if block >= self.threshold { self.delta } else { 0.0 };
+        let delta = if block >= self.threshold {
+            self.delta
+        } else {
+            0.0
+        };
         peers(n) * (self.alpha + block.0 as f64 * self.beta * self.gamma + delta)
     }
 }

@@ -24,9 +24,11 @@ const INDEPENDENT: f64 = 1e-12;
 
 /// Solves the normal equations; `None` where the rows do not determine every parameter.
 pub(super) fn solve<const P: usize>(rows: &[RegressionRow<P>]) -> Option<RegressionSolution<P>> {
-    // Columns are scaled to length 1: sizes in octets and a column of ones differ by many orders of magnitude.
+    // Columns are scaled to length 1: sizes in octets and a column of ones differ by many orders of
+    // magnitude.
     let mut length = [0.0; P];
-    rows.iter().for_each(|r| (0..P).for_each(|i| length[i] += r.weight * r.x[i] * r.x[i]));
+    rows.iter()
+        .for_each(|r| (0..P).for_each(|i| length[i] += r.weight * r.x[i] * r.x[i]));
     let length = length.map(f64::sqrt);
     if length.iter().any(|&l| l == 0.0 || !l.is_finite()) {
         return None;
@@ -47,15 +49,23 @@ pub(super) fn solve<const P: usize>(rows: &[RegressionRow<P>]) -> Option<Regress
         value[i] = (0..P).map(|j| inverse[i][j] * right[j]).sum::<f64>() / length[i];
         (0..P).for_each(|j| covariance[i][j] = inverse[i][j] / (length[i] * length[j]));
     }
-    let residue = rows.iter().map(|r| r.weight * (r.y - dot(&r.x, &value)).powi(2)).sum();
-    Some(RegressionSolution { value, covariance, residue })
+    let residue = rows
+        .iter()
+        .map(|r| r.weight * (r.y - dot(&r.x, &value)).powi(2))
+        .sum();
+    Some(RegressionSolution {
+        value,
+        covariance,
+        residue,
+    })
 }
 
 fn dot<const P: usize>(x: &[f64; P], value: &[f64; P]) -> f64 {
     x.iter().zip(value).map(|(x, v)| x * v).sum()
 }
 
-/// Gauss-Jordan on a symmetric positive definite matrix with a diagonal of ones, which needs no pivoting.
+/// Gauss-Jordan on a symmetric positive definite matrix with a diagonal of ones, which needs no
+/// pivoting.
 fn invert<const P: usize>(mut a: [[f64; P]; P]) -> Option<[[f64; P]; P]> {
     let mut inverse = [[0.0; P]; P];
     (0..P).for_each(|i| inverse[i][i] = 1.0);
@@ -82,7 +92,9 @@ fn invert<const P: usize>(mut a: [[f64; P]; P]) -> Option<[[f64; P]; P]> {
 /// The 97.5 % quantile of Student's t distribution: a standard error times this is a 95 % margin.
 pub(super) fn student(freedom: usize) -> f64 {
     /// For 1 to 10 degrees of freedom; the expansion below is exact to 0.001 beyond.
-    const FEW: [f64; 10] = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281];
+    const FEW: [f64; 10] = [
+        12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
+    ];
     match freedom {
         0 => f64::INFINITY,
         1..=10 => FEW[freedom - 1],
@@ -91,7 +103,8 @@ pub(super) fn student(freedom: usize) -> f64 {
             let (z, v) = (1.959_964_f64, freedom as f64);
             z + (z.powi(3) + z) / (4.0 * v)
                 + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * v.powi(2))
-                + (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / (384.0 * v.powi(3))
+                + (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z)
+                    / (384.0 * v.powi(3))
         }
     }
 }
@@ -101,41 +114,88 @@ mod tests {
     use super::*;
 
     fn line(points: &[(f64, f64, f64)]) -> Vec<RegressionRow<2>> {
-        points.iter().map(|&(x, y, weight)| RegressionRow { x: [1.0, x], y, weight }).collect()
+        points
+            .iter()
+            .map(|&(x, y, weight)| RegressionRow {
+                x: [1.0, x],
+                y,
+                weight,
+            })
+            .collect()
     }
 
     #[test]
     fn a_textbook_line_with_its_standard_errors() {
-        // Heights and masses of the usual example: intercept -39.062 (2.9380), slope 61.272 (1.7759).
-        let heights = [1.47, 1.50, 1.52, 1.55, 1.57, 1.60, 1.63, 1.65, 1.68, 1.70, 1.73, 1.75, 1.78, 1.80, 1.83];
-        let masses = [52.21, 53.12, 54.48, 55.84, 57.20, 58.57, 59.93, 61.29, 63.11, 64.47, 66.28, 68.10, 69.92, 72.19, 74.46];
-        let points: Vec<_> = heights.iter().zip(masses).map(|(&x, y)| (x, y, 1.0)).collect();
+        // Heights and masses of the usual example: intercept -39.062 (2.9380), slope 61.272
+        // (1.7759).
+        let heights = [
+            1.47, 1.50, 1.52, 1.55, 1.57, 1.60, 1.63, 1.65, 1.68, 1.70, 1.73, 1.75, 1.78, 1.80,
+            1.83,
+        ];
+        let masses = [
+            52.21, 53.12, 54.48, 55.84, 57.20, 58.57, 59.93, 61.29, 63.11, 64.47, 66.28, 68.10,
+            69.92, 72.19, 74.46,
+        ];
+        let points: Vec<_> = heights
+            .iter()
+            .zip(masses)
+            .map(|(&x, y)| (x, y, 1.0))
+            .collect();
         let s = solve(&line(&points)).unwrap();
-        assert!((s.value[0] + 39.062).abs() < 0.001 && (s.value[1] - 61.272).abs() < 0.001, "{s:?}");
+        assert!(
+            (s.value[0] + 39.062).abs() < 0.001 && (s.value[1] - 61.272).abs() < 0.001,
+            "{s:?}"
+        );
         let error = |i: usize| (s.covariance[i][i] * s.residue / 13.0).sqrt();
-        assert!((error(0) - 2.9380).abs() < 0.001 && (error(1) - 1.7759).abs() < 0.001, "{} {}", error(0), error(1));
+        assert!(
+            (error(0) - 2.9380).abs() < 0.001 && (error(1) - 1.7759).abs() < 0.001,
+            "{} {}",
+            error(0),
+            error(1)
+        );
         assert!((student(13) - 2.1604).abs() < 0.001, "{}", student(13));
     }
 
     #[test]
     fn a_weight_counts_as_that_many_measurements() {
         let once = [(1.0, 2.0, 3.0), (2.0, 3.5, 1.0), (4.0, 5.0, 2.0)];
-        let repeated: Vec<_> = once.iter().flat_map(|&(x, y, w)| std::iter::repeat_n((x, y, 1.0), w as usize)).collect();
-        let (a, b) = (solve(&line(&once)).unwrap(), solve(&line(&repeated)).unwrap());
+        let repeated: Vec<_> = once
+            .iter()
+            .flat_map(|&(x, y, w)| std::iter::repeat_n((x, y, 1.0), w as usize))
+            .collect();
+        let (a, b) = (
+            solve(&line(&once)).unwrap(),
+            solve(&line(&repeated)).unwrap(),
+        );
         assert!((a.value[0] - b.value[0]).abs() < 1e-12 && (a.value[1] - b.value[1]).abs() < 1e-12);
         assert!((a.residue - b.residue).abs() < 1e-12);
     }
 
     #[test]
     fn what_is_not_determined_is_refused() {
-        assert!(solve(&line(&[(3.0, 1.0, 1.0), (3.0, 2.0, 1.0)])).is_none(), "one size tells no slope");
+        assert!(
+            solve(&line(&[(3.0, 1.0, 1.0), (3.0, 2.0, 1.0)])).is_none(),
+            "one size tells no slope"
+        );
         assert!(solve::<2>(&[]).is_none());
     }
 
     #[test]
     fn quantiles_of_student() {
-        for (freedom, quantile) in [(1, 12.706), (10, 2.228), (11, 2.201), (20, 2.086), (30, 2.042), (120, 1.980), (100_000, 1.960)] {
-            assert!((student(freedom) - quantile).abs() < 0.001, "{freedom}: {}", student(freedom));
+        for (freedom, quantile) in [
+            (1, 12.706),
+            (10, 2.228),
+            (11, 2.201),
+            (20, 2.086),
+            (30, 2.042),
+            (120, 1.980),
+            (100_000, 1.960),
+        ] {
+            assert!(
+                (student(freedom) - quantile).abs() < 0.001,
+                "{freedom}: {}",
+                student(freedom)
+            );
         }
         assert!(student(0).is_infinite());
     }

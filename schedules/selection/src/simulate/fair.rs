@@ -1,7 +1,8 @@
 //! Max-min fair rates: nobody can have more without somebody who has no more getting less.
 //!
-//! All flows grow alike until an edge is full; its flows stay as they are, the others grow on (progressive filling). An edge's
-//! fair share only rises as flows elsewhere are settled, so a heap with late corrections finds the next edge to fill.
+//! All flows grow alike until an edge is full; its flows stay as they are, the others grow on
+//! (progressive filling). An edge's fair share only rises as flows elsewhere are settled, so a heap
+//! with late corrections finds the next edge to fill.
 use super::StepNumber;
 use inventory::BitsPerSec;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
@@ -79,15 +80,25 @@ struct ProgressiveFilling {
 impl FlowNetwork {
     pub(super) fn new(tree: &Tree, penalty: f64) -> Self {
         let payload = |rate: BitsPerSec| rate.0.max(1) as f64 / 8.0 / WIRE_PER_PAYLOAD;
-        let capacity: Vec<f64> = (0..tree.edges()).map(|e| payload(tree.rate(e / 2))).collect();
+        let capacity: Vec<f64> = (0..tree.edges())
+            .map(|e| payload(tree.rate(e / 2)))
+            .collect();
         let mut sends = vec![0f64; tree.nodes() as usize];
         for edge in 0..tree.edges() {
             if let Some((from, _)) = tree.ends(edge) {
                 sends[from as usize] = sends[from as usize].max(capacity[edge as usize]);
             }
         }
-        let deepest = tree.top_down().iter().map(|&v| tree.depth(v)).max().unwrap_or(0) as usize;
-        let filling = ProgressiveFilling { edges: vec![EdgeUse::default(); tree.edges() as usize], ..ProgressiveFilling::default() };
+        let deepest = tree
+            .top_down()
+            .iter()
+            .map(|&v| tree.depth(v))
+            .max()
+            .unwrap_or(0) as usize;
+        let filling = ProgressiveFilling {
+            edges: vec![EdgeUse::default(); tree.edges() as usize],
+            ..ProgressiveFilling::default()
+        };
         FlowNetwork {
             capacity,
             sends,
@@ -102,7 +113,13 @@ impl FlowNetwork {
     }
 
     /// A flow on the wire, whose path is kept until it leaves.
-    pub(super) fn enter(&mut self, tree: &Tree, step: StepNumber, (src, dst): (NodeNumber, NodeNumber), octets: f64) -> ActiveFlow {
+    pub(super) fn enter(
+        &mut self,
+        tree: &Tree,
+        step: StepNumber,
+        (src, dst): (NodeNumber, NodeNumber),
+        octets: f64,
+    ) -> ActiveFlow {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.paths.resize(self.paths.len() + self.longest, NO_EDGE);
             (self.paths.len() / self.longest) as u32 - 1
@@ -116,7 +133,14 @@ impl FlowNetwork {
             slowest = slowest.min(self.capacity[edge as usize]);
         });
         self.sending[src as usize] += 1;
-        ActiveFlow { step, src, path: slot, slowest, left: octets, rate: 0.0 }
+        ActiveFlow {
+            step,
+            src,
+            path: slot,
+            slowest,
+            left: octets,
+            rate: 0.0,
+        }
     }
 
     pub(super) fn leave(&mut self, flow: &ActiveFlow) {
@@ -124,23 +148,35 @@ impl FlowNetwork {
         self.free.push(flow.path);
     }
 
-    /// What a flow could bring where only its host and its path limit it. A host divides its rate among its flows, but where it
-    /// has more of them than messages fit side by side, each may come at a message's rate at any moment.
+    /// What a flow could bring where only its host and its path limit it. A host divides its rate
+    /// among its flows, but where it has more of them than messages fit side by side, each may come
+    /// at a message's rate at any moment.
     fn offer(&self, flow: &ActiveFlow) -> f64 {
         let share = self.sends[flow.src as usize] / f64::from(self.sending[flow.src as usize]);
         share.max(self.orderly).min(flow.slowest)
     }
 
     fn path(paths: &[EdgeNumber], longest: usize, slot: u32) -> impl Iterator<Item = usize> + '_ {
-        paths[slot as usize * longest..][..longest].iter().take_while(|&&e| e != NO_EDGE).map(|&e| e as usize)
+        paths[slot as usize * longest..][..longest]
+            .iter()
+            .take_while(|&&e| e != NO_EDGE)
+            .map(|&e| e as usize)
     }
 
     /// Sets the rates of all flows.
     pub(super) fn share(&mut self, flows: &mut [ActiveFlow]) {
         self.enlist(flows);
         let (paths, longest) = (&self.paths, self.longest);
-        let ProgressiveFilling { edges, used, members, heap } = &mut self.filling;
-        heap.extend(used.drain(..).map(|e| Reverse((edges[e as usize].share(), e))));
+        let ProgressiveFilling {
+            edges,
+            used,
+            members,
+            heap,
+        } = &mut self.filling;
+        heap.extend(
+            used.drain(..)
+                .map(|e| Reverse((edges[e as usize].share(), e))),
+        );
         while let Some(Reverse((share, edge))) = heap.pop() {
             let full = edges[edge as usize];
             if full.flows == 0 {
@@ -168,7 +204,12 @@ impl FlowNetwork {
     fn enlist(&mut self, flows: &mut [ActiveFlow]) {
         let mut filling = std::mem::take(&mut self.filling);
         let (paths, longest) = (&self.paths, self.longest);
-        let ProgressiveFilling { edges, used, members, .. } = &mut filling;
+        let ProgressiveFilling {
+            edges,
+            used,
+            members,
+            ..
+        } = &mut filling;
         for flow in flows.iter_mut() {
             flow.rate = UNSETTLED;
             let offer = self.offer(flow);
@@ -176,7 +217,10 @@ impl FlowNetwork {
                 let edge = &mut edges[e];
                 if edge.flows == 0 {
                     used.push(e as EdgeNumber);
-                    *edge = EdgeUse { sender: flow.src, ..EdgeUse::default() };
+                    *edge = EdgeUse {
+                        sender: flow.src,
+                        ..EdgeUse::default()
+                    };
                 }
                 edge.flows += 1;
                 edge.contended |= edge.sender != flow.src;
@@ -188,8 +232,13 @@ impl FlowNetwork {
             let (edge, capacity) = (&mut edges[e as usize], self.capacity[e as usize]);
             edge.first = listed;
             listed += edge.flows;
-            let oversubscribed = edge.contended && edge.offered > capacity * (1.0 + super::ROUNDING);
-            edge.spare = if oversubscribed { capacity * (1.0 - self.penalty) } else { capacity };
+            let oversubscribed =
+                edge.contended && edge.offered > capacity * (1.0 + super::ROUNDING);
+            edge.spare = if oversubscribed {
+                capacity * (1.0 - self.penalty)
+            } else {
+                capacity
+            };
         }
         members.resize(listed as usize, 0);
         for (i, flow) in flows.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! What MPI libraries do by themselves: the textbook algorithms, which know nothing of the cables. One rank a host, ranks in
-//! the order of the hosts.
+//! What MPI libraries do by themselves: the textbook algorithms, which know nothing of the cables.
+//! One rank a host, ranks in the order of the hosts.
 //!
-//! Source: Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in MPICH (2005), sections 4.1
-//! (allgather) and 4.4 (all-to-all); Bruck et al., Efficient Algorithms for All-to-All Communications in Multiport
-//! Message-Passing Systems (1997).
-//! Cost: O(messages).
-//! Deviations: copies within a host take no time. A step of "send and receive" ends when both have ended.
+//! Source: Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in
+//! MPICH (2005), sections 4.1 (allgather) and 4.4 (all-to-all); Bruck et al., Efficient Algorithms
+//! for All-to-All Communications in Multiport Message-Passing Systems (1997). Cost: O(messages).
+//! Deviations: copies within a host take no time. A step of "send and receive" ends when both have
+//! ended.
 use super::{SimulatedTraffic, StepNumber, WaitKind};
 use inventory::Bytes;
 use std::fmt;
@@ -48,38 +48,64 @@ impl fmt::Display for LibraryAlgorithm {
     }
 }
 
-/// The all-to-all of `hosts` ranks, `block` to every other one; `None` where the algorithm does not know that number of ranks.
+/// The all-to-all of `hosts` ranks, `block` to every other one; `None` where the algorithm does not
+/// know that number of ranks.
 pub fn alltoall(library: LibraryAlgorithm, hosts: u32, block: Bytes) -> Option<SimulatedTraffic> {
     let rounds = 1..hosts;
     let halves = Bytes(block.0.saturating_mul(u64::from(hosts / 2)));
     match library {
         LibraryAlgorithm::Linear => Some(linear(hosts, block)),
-        LibraryAlgorithm::Ring => Some(exchanges(hosts, rounds.map(|k| (RankPartner::After(k), block)))),
-        LibraryAlgorithm::Pairwise => hosts.is_power_of_two().then(|| exchanges(hosts, rounds.map(|k| (RankPartner::Xor(k), block)))),
-        LibraryAlgorithm::RecursiveDoubling => {
-            hosts.is_power_of_two().then(|| exchanges(hosts, doubling(hosts).map(|k| (RankPartner::Xor(k), halves))))
-        }
+        LibraryAlgorithm::Ring => Some(exchanges(
+            hosts,
+            rounds.map(|k| (RankPartner::After(k), block)),
+        )),
+        LibraryAlgorithm::Pairwise => hosts
+            .is_power_of_two()
+            .then(|| exchanges(hosts, rounds.map(|k| (RankPartner::Xor(k), block)))),
+        LibraryAlgorithm::RecursiveDoubling => hosts.is_power_of_two().then(|| {
+            exchanges(
+                hosts,
+                doubling(hosts).map(|k| (RankPartner::Xor(k), halves)),
+            )
+        }),
         // What still has to go a distance with bit k goes that far in step k.
         LibraryAlgorithm::Bruck => {
             let blocks = |k: u32| (1..hosts).filter(|distance| distance & k != 0).count() as u64;
-            Some(exchanges(hosts, doubling(hosts).map(|k| (RankPartner::After(k), Bytes(block.0.saturating_mul(blocks(k)))))))
+            Some(exchanges(
+                hosts,
+                doubling(hosts).map(|k| {
+                    (
+                        RankPartner::After(k),
+                        Bytes(block.0.saturating_mul(blocks(k))),
+                    )
+                }),
+            ))
         }
     }
 }
 
-/// The allgather of `hosts` ranks that contribute `block` each; `None` where the algorithm does not know that number of ranks, or
-/// does not exist: there is no pairwise allgather.
+/// The allgather of `hosts` ranks that contribute `block` each; `None` where the algorithm does not
+/// know that number of ranks, or does not exist: there is no pairwise allgather.
 pub fn allgather(library: LibraryAlgorithm, hosts: u32, block: Bytes) -> Option<SimulatedTraffic> {
     // After step k a rank has 2k blocks, but never more than there are.
     let grown = |k: u32| Bytes(block.0.saturating_mul(u64::from(k.min(hosts - k))));
     match library {
         LibraryAlgorithm::Linear => Some(linear(hosts, block)),
         LibraryAlgorithm::Pairwise => None,
-        LibraryAlgorithm::Ring => Some(exchanges(hosts, (1..hosts).map(|_| (RankPartner::After(1), block)))),
-        LibraryAlgorithm::Bruck => Some(exchanges(hosts, doubling(hosts).map(|k| (RankPartner::Before(k), grown(k))))),
-        LibraryAlgorithm::RecursiveDoubling => {
-            hosts.is_power_of_two().then(|| exchanges(hosts, doubling(hosts).map(|k| (RankPartner::Xor(k), grown(k)))))
-        }
+        LibraryAlgorithm::Ring => Some(exchanges(
+            hosts,
+            (1..hosts).map(|_| (RankPartner::After(1), block)),
+        )),
+        LibraryAlgorithm::Bruck => Some(exchanges(
+            hosts,
+            doubling(hosts).map(|k| (RankPartner::Before(k), grown(k))),
+        )),
+        LibraryAlgorithm::RecursiveDoubling => hosts.is_power_of_two().then(|| {
+            exchanges(
+                hosts,
+                doubling(hosts).map(|k| (RankPartner::Xor(k), grown(k))),
+            )
+        }),
     }
 }
 
@@ -155,8 +181,15 @@ mod tests {
 
     #[test]
     fn algorithms_for_powers_of_two_say_so() {
-        for library in [LibraryAlgorithm::Pairwise, LibraryAlgorithm::RecursiveDoubling] {
-            assert!(alltoall(library, 6, Bytes(1)).is_none() && alltoall(library, 8, Bytes(1)).is_some(), "{library}");
+        for library in [
+            LibraryAlgorithm::Pairwise,
+            LibraryAlgorithm::RecursiveDoubling,
+        ] {
+            assert!(
+                alltoall(library, 6, Bytes(1)).is_none()
+                    && alltoall(library, 8, Bytes(1)).is_some(),
+                "{library}"
+            );
         }
         assert!(allgather(LibraryAlgorithm::Pairwise, 8, Bytes(1)).is_none());
     }
@@ -165,12 +198,17 @@ mod tests {
     fn eight_ranks_send_what_the_textbook_says() {
         let sent = |library| bytes_from(&alltoall(library, 8, Bytes(10)).unwrap(), 3);
         assert_eq!(LibraryAlgorithm::ALL.map(sent), [70, 70, 70, 120, 120]);
-        let gathered = |library| allgather(library, 8, Bytes(10)).map(|traffic| bytes_from(&traffic, 3));
-        assert_eq!(LibraryAlgorithm::ALL.map(gathered), [Some(70), None, Some(70), Some(70), Some(70)]);
+        let gathered =
+            |library| allgather(library, 8, Bytes(10)).map(|traffic| bytes_from(&traffic, 3));
+        assert_eq!(
+            LibraryAlgorithm::ALL.map(gathered),
+            [Some(70), None, Some(70), Some(70), Some(70)]
+        );
     }
 
     proptest! {
-        /// Every block reaches its receiver: Bruck's distances add up, and an allgather brings n - 1 blocks to everyone.
+        /// Every block reaches its receiver: Bruck's distances add up, and an allgather brings n -
+        /// 1 blocks to everyone.
         #[test]
         fn nothing_is_lost(hosts in 1u32..40, rank in 0u32..40) {
             let rank = rank % hosts;

@@ -1,15 +1,16 @@
 //! How long traffic takes: messages as flows that share every cable fairly.
 //!
-//! Source: max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2); alpha and beta as
-//! in contention-signature section 3; the contention penalty is this project's reading of that paper's gamma, see
-//! [`SimulationModel::penalty_of_gamma`].
-//! Input: a tree with its rates, [`SimulatedTraffic`] (messages and what each waits for), a [`SimulationModel`].
-//! Guarantee: no edge ever carries more than its rate, so no run is faster than the bottleneck edge allows
-//! ([`schedules::bound::alltoall_seconds`]); equal input gives an equal result.
-//! Cost: O(batches * active messages * path length), a batch being the messages that end together. Memory O(messages + active
-//! messages * path length).
-//! Deviations: a network of packets and TCP is none of fluids: slow start, retransmission timeouts and the unfairness of short
-//! flows are left to the penalty. Messages that end within [`SimulationModel::tolerance`] of each other end together, the earlier ones late.
+//! Source: max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks, section
+//! 6.5.2); alpha and beta as in contention-signature section 3; the contention penalty is this
+//! project's reading of that paper's gamma, see [`SimulationModel::penalty_of_gamma`]. Input: a
+//! tree with its rates, [`SimulatedTraffic`] (messages and what each waits for), a
+//! [`SimulationModel`]. Guarantee: no edge ever carries more than its rate, so no run is faster
+//! than the bottleneck edge allows ([`schedules::bound::alltoall_seconds`]); equal input gives an
+//! equal result. Cost: O(batches * active messages * path length), a batch being the messages that
+//! end together. Memory O(messages + active messages * path length). Deviations: a network of
+//! packets and TCP is none of fluids: slow start, retransmission timeouts and the unfairness of
+//! short flows are left to the penalty. Messages that end within [`SimulationModel::tolerance`] of
+//! each other end together, the earlier ones late.
 mod fair;
 pub mod libraries;
 pub mod planned;
@@ -28,30 +29,38 @@ use traffic::{StepSuccessors, TrafficStep};
 pub struct SimulationModel {
     /// Seconds from the start of a message to its first octet: the papers' alpha.
     pub latency: f64,
-    /// Seconds until a waiting host has a token. A barrier takes one per round of a dissemination barrier.
+    /// Seconds until a waiting host has a token. A barrier takes one per round of a dissemination
+    /// barrier.
     pub token: f64,
-    /// Share of its capacity, 0 to 1, that an oversubscribed edge loses: one where the messages of several hosts could together come
-    /// faster than it carries, each as fast as its path and its host allow. A host that sends no more at once than fits side by
-    /// side ([`schedules::capacities::EdgeCapacities::of`]) divides its rate among its messages.
+    /// Share of its capacity, 0 to 1, that an oversubscribed edge loses: one where the messages of
+    /// several hosts could together come faster than it carries, each as fast as its path and its
+    /// host allow. A host that sends no more at once than fits side by side
+    /// ([`schedules::capacities::EdgeCapacities::of`]) divides its rate among its messages.
     pub penalty: f64,
-    /// Messages end together if they are apart by no more than this share of the first one's time; the earlier ones wait.
-    /// Zero is exact.
+    /// Messages end together if they are apart by no more than this share of the first one's time;
+    /// the earlier ones wait. Zero is exact.
     pub tolerance: f64,
 }
 
 impl Default for SimulationModel {
     /// An ideal network: only cables take time.
     fn default() -> Self {
-        SimulationModel { latency: 0.0, token: 0.0, penalty: 0.0, tolerance: 0.01 }
+        SimulationModel {
+            latency: 0.0,
+            token: 0.0,
+            penalty: 0.0,
+            tolerance: 0.01,
+        }
     }
 }
 
 impl SimulationModel {
     /// The penalty that a measured contention ratio gamma stands for: `1 - 1 / gamma`.
     ///
-    /// It assumes that gamma was measured where the bottleneck was oversubscribed all the time, that what was measured would
-    /// have kept it busy all the time (a direct exchange on one switch does), and that the loss does not depend on how many
-    /// flows share the edge. A gamma below 1, or none, is no loss.
+    /// It assumes that gamma was measured where the bottleneck was oversubscribed all the time,
+    /// that what was measured would have kept it busy all the time (a direct exchange on one switch
+    /// does), and that the loss does not depend on how many flows share the edge. A gamma below 1,
+    /// or none, is no loss.
     pub fn penalty_of_gamma(gamma: f64) -> f64 {
         if gamma > 1.0 { 1.0 - 1.0 / gamma } else { 0.0 }
     }
@@ -60,7 +69,8 @@ impl SimulationModel {
 /// Messages that can never start because they wait for each other.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "message \"{src}\" -> \"{dst}\": waits for what comes after it, {left} steps never start; the schedule deadlocks, check it with `heddle verify`"
+    "message \"{src}\" -> \"{dst}\": waits for what comes after it, {left} steps never start; the \
+     schedule deadlocks, check it with `heddle verify`"
 )]
 pub struct Deadlock {
     /// Sender of the first message that never starts.
@@ -91,14 +101,26 @@ impl Timeline {
 ///
 /// # Errors
 /// [`Deadlock`], if steps wait for each other in a circle.
-pub fn run(tree: &Tree, traffic: &SimulatedTraffic, model: &SimulationModel) -> Result<Timeline, Deadlock> {
+pub fn run(
+    tree: &Tree,
+    traffic: &SimulatedTraffic,
+    model: &SimulationModel,
+) -> Result<Timeline, Deadlock> {
     let mut run = SimulationRun::new(tree, traffic, model);
     run.play();
-    let stuck = |i: &usize| run.waits_for[*i] > 0 && matches!(traffic.steps[*i], TrafficStep::Send { .. });
-    match (0..traffic.steps.len()).find(stuck).map(|i| traffic.steps[i]) {
+    let stuck =
+        |i: &usize| run.waits_for[*i] > 0 && matches!(traffic.steps[*i], TrafficStep::Send { .. });
+    match (0..traffic.steps.len())
+        .find(stuck)
+        .map(|i| traffic.steps[i])
+    {
         Some(TrafficStep::Send { src, dst, .. }) => {
             let left = run.waits_for.iter().filter(|&&n| n > 0).count();
-            Err(Deadlock { src: tree.name(src).to_owned(), dst: tree.name(dst).to_owned(), left })
+            Err(Deadlock {
+                src: tree.name(src).to_owned(),
+                dst: tree.name(dst).to_owned(),
+                left,
+            })
         }
         _ => Ok(run.timeline),
     }
@@ -148,14 +170,21 @@ impl<'a> SimulationRun<'a> {
             model,
             network: FlowNetwork::new(tree, model.penalty),
             successors: traffic.successors(),
-            timeline: Timeline { begun: vec![0.0; steps], ended: vec![0.0; steps] },
+            timeline: Timeline {
+                begun: vec![0.0; steps],
+                ended: vec![0.0; steps],
+            },
             now: 0.0,
             timers: BinaryHeap::new(),
             due: Vec::new(),
             active: Vec::new(),
             waits_for,
         };
-        (0..steps as StepNumber).filter(|&s| run.waits_for[s as usize] == 0).collect::<Vec<_>>().into_iter().for_each(|s| run.begin(s));
+        (0..steps as StepNumber)
+            .filter(|&s| run.waits_for[s as usize] == 0)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|s| run.begin(s));
         run
     }
 
@@ -178,9 +207,16 @@ impl<'a> SimulationRun<'a> {
         let at = begun
             + match self.traffic.steps[step as usize] {
                 TrafficStep::Send { .. } => self.model.latency,
-                TrafficStep::Barrier => self.model.token * f64::from(self.tree.hosts().next_power_of_two().trailing_zeros()),
+                TrafficStep::Barrier => {
+                    self.model.token
+                        * f64::from(self.tree.hosts().next_power_of_two().trailing_zeros())
+                }
             };
-        if at <= self.now { self.due.push(step) } else { self.timers.push(Reverse((SortableSeconds::of(at), step))) }
+        if at <= self.now {
+            self.due.push(step)
+        } else {
+            self.timers.push(Reverse((SortableSeconds::of(at), step)))
+        }
     }
 
     /// Puts on the wire what is due.
@@ -194,7 +230,10 @@ impl<'a> SimulationRun<'a> {
         while let Some(step) = self.due.pop() {
             match self.traffic.steps[step as usize] {
                 TrafficStep::Send { src, dst, bytes } if bytes > 0 && src != dst => {
-                    self.active.push(self.network.enter(self.tree, step, (src, dst), bytes as f64));
+                    self.active.push(
+                        self.network
+                            .enter(self.tree, step, (src, dst), bytes as f64),
+                    );
                 }
                 _ => self.end(step),
             }
@@ -205,7 +244,12 @@ impl<'a> SimulationRun<'a> {
         self.timeline.ended[step as usize] = self.now;
         for i in self.successors.of(step) {
             let (next, wait) = self.successors.steps[i];
-            let known = self.now + if wait == WaitKind::Token { self.model.token } else { 0.0 };
+            let known = self.now
+                + if wait == WaitKind::Token {
+                    self.model.token
+                } else {
+                    0.0
+                };
             let begun = &mut self.timeline.begun[next as usize];
             *begun = begun.max(known);
             self.waits_for[next as usize] -= 1;
@@ -215,18 +259,31 @@ impl<'a> SimulationRun<'a> {
         }
     }
 
-    /// Shares the cables anew and tells how long until messages end, or until another one starts; `None` with an idle network.
+    /// Shares the cables anew and tells how long until messages end, or until another one starts;
+    /// `None` with an idle network.
     fn until_an_end(&mut self) -> Option<f64> {
         self.network.share(&mut self.active);
         let ends = |flow: &ActiveFlow| flow.left / flow.rate;
-        let first = self.active.iter().min_by(|a, b| ends(a).total_cmp(&ends(b)))?;
-        let timer = self.timers.peek().map_or(f64::INFINITY, |Reverse((at, _))| at.get() - self.now);
+        let first = self
+            .active
+            .iter()
+            .min_by(|a, b| ends(a).total_cmp(&ends(b)))?;
+        let timer = self
+            .timers
+            .peek()
+            .map_or(f64::INFINITY, |Reverse((at, _))| at.get() - self.now);
         if timer < ends(first) {
             return Some(timer);
         }
         let took = self.now + ends(first) - self.timeline.begun[first.step as usize];
         let together = ends(first) + took * self.model.tolerance.max(ROUNDING);
-        Some(self.active.iter().map(ends).filter(|&end| end <= together).fold(ends(first), f64::max))
+        Some(
+            self.active
+                .iter()
+                .map(ends)
+                .filter(|&end| end <= together)
+                .fold(ends(first), f64::max),
+        )
     }
 
     /// Lets time pass; what has nothing left to send ends.

@@ -6,8 +6,9 @@ use schedules::lg::LgSchedule;
 use schedules::message::Message;
 use schedules::synchronization::scheme::SyncScheme;
 
-/// An all-to-all as planned, `block` to every host, with the plan's tokens and the barriers of `scheme`. A host starts the messages of
-/// a phase when all it sent before is over; messages that carry nothing are left out.
+/// An all-to-all as planned, `block` to every host, with the plan's tokens and the barriers of
+/// `scheme`. A host starts the messages of a phase when all it sent before is over; messages that
+/// carry nothing are left out.
 pub fn alltoall(plan: &AlltoallSchedule, block: Bytes, scheme: SyncScheme) -> SimulatedTraffic {
     let hosts = plan.hosts.len();
     let index = |m: &Message| m.src as usize * hosts + m.dst as usize;
@@ -20,20 +21,33 @@ pub fn alltoall(plan: &AlltoallSchedule, block: Bytes, scheme: SyncScheme) -> Si
         if scheme.barrier_before(number) {
             let former = barrier.replace(traffic.barrier());
             let next = traffic.steps() as StepNumber - 1;
-            (since_barrier..next).chain(former).for_each(|step| traffic.wait(step, next, WaitKind::Order));
+            (since_barrier..next)
+                .chain(former)
+                .for_each(|step| traffic.wait(step, next, WaitKind::Order));
             since_barrier = next + 1;
         }
         let first = traffic.steps() as StepNumber;
         for m in phase {
             let step = traffic.send(m.src, m.dst, block);
             steps[index(m)] = step;
-            sent[m.src as usize].iter().chain(&barrier).for_each(|&before| traffic.wait(before, step, WaitKind::Order));
+            sent[m.src as usize]
+                .iter()
+                .chain(&barrier)
+                .for_each(|&before| traffic.wait(before, step, WaitKind::Order));
         }
-        phase.iter().for_each(|m| sent[m.src as usize].retain(|&step| step >= first));
-        phase.iter().for_each(|m| sent[m.src as usize].push(steps[index(m)]));
+        phase
+            .iter()
+            .for_each(|m| sent[m.src as usize].retain(|&step| step >= first));
+        phase
+            .iter()
+            .for_each(|m| sent[m.src as usize].push(steps[index(m)]));
     }
     for sync in &plan.syncs {
-        traffic.wait(steps[index(&sync.after)], steps[index(&sync.before)], WaitKind::Token);
+        traffic.wait(
+            steps[index(&sync.after)],
+            steps[index(&sync.before)],
+            WaitKind::Token,
+        );
     }
     traffic
 }

@@ -14,11 +14,17 @@ const SECOND: Bytes = Bytes(125_000_000);
 const BLOCK: Bytes = Bytes(1 << 20);
 
 fn model(penalty: f64) -> SimulationModel {
-    SimulationModel { penalty, ..SimulationModel::default() }
+    SimulationModel {
+        penalty,
+        ..SimulationModel::default()
+    }
 }
 
 fn exact() -> SimulationModel {
-    SimulationModel { tolerance: 0.0, ..SimulationModel::default() }
+    SimulationModel {
+        tolerance: 0.0,
+        ..SimulationModel::default()
+    }
 }
 
 fn seconds(tree: &Tree, traffic: &SimulatedTraffic, model: &SimulationModel) -> f64 {
@@ -26,10 +32,24 @@ fn seconds(tree: &Tree, traffic: &SimulatedTraffic, model: &SimulationModel) -> 
 }
 
 /// Time of the schedule over the bound.
-fn planned(tree: &Tree, algorithm: AlltoallAlgorithm, sync: SyncKind, model: &SimulationModel) -> f64 {
+fn planned(
+    tree: &Tree,
+    algorithm: AlltoallAlgorithm,
+    sync: SyncKind,
+    model: &SimulationModel,
+) -> f64 {
     let plan = plan_as(tree, algorithm, sync, SyncReduction::Chain);
-    let scheme = SyncScheme::new(if sync == SyncKind::Barrier { SyncMechanism::Barrier } else { SyncMechanism::None }, None).unwrap();
-    seconds(tree, &planned::alltoall(&plan, BLOCK, scheme), model) / payload_bound_seconds(tree, BLOCK)
+    let scheme = SyncScheme::new(
+        if sync == SyncKind::Barrier {
+            SyncMechanism::Barrier
+        } else {
+            SyncMechanism::None
+        },
+        None,
+    )
+    .unwrap();
+    seconds(tree, &planned::alltoall(&plan, BLOCK, scheme), model)
+        / payload_bound_seconds(tree, BLOCK)
 }
 
 #[test]
@@ -41,16 +61,33 @@ fn two_flows_share_and_one_goes_on_alone() {
     let long = traffic.send(1, 2, Bytes(2 * SECOND.0));
     let ended = |model: &SimulationModel| {
         let timeline = run(&tree, &traffic, model).unwrap();
-        [timeline.ended[short as usize] / WIRE_PER_PAYLOAD, timeline.ended[long as usize] / WIRE_PER_PAYLOAD]
+        [
+            timeline.ended[short as usize] / WIRE_PER_PAYLOAD,
+            timeline.ended[long as usize] / WIRE_PER_PAYLOAD,
+        ]
     };
     let near = |found: [f64; 2], expected: [f64; 2]| {
-        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?} {expected:?}");
+        assert!(
+            found
+                .iter()
+                .zip(&expected)
+                .all(|(a, b)| (a - b).abs() < 1e-9),
+            "{found:?} {expected:?}"
+        );
     };
     near(ended(&exact()), [2.0, 3.0]);
     // While two hosts send over it, half of it is lost.
     near(ended(&model(0.5)), [4.0, 5.0]);
     // Both are late by the latency, once.
-    let late = run(&tree, &traffic, &SimulationModel { latency: 0.5, ..exact() }).unwrap();
+    let late = run(
+        &tree,
+        &traffic,
+        &SimulationModel {
+            latency: 0.5,
+            ..exact()
+        },
+    )
+    .unwrap();
     assert!((late.seconds() - 3.0 * WIRE_PER_PAYLOAD - 0.5).abs() < 1e-9);
 }
 
@@ -58,13 +95,21 @@ fn two_flows_share_and_one_goes_on_alone() {
 fn who_is_held_elsewhere_leaves_the_rest_to_others() {
     // w -> y crosses the slow cable; x -> z has the rest of nothing else: each its own bottleneck.
     let tree = topology(
-        "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: a}}\nlinks: [{a: a, b: b, rate: 100M}]",
+        "switches: [a, b]\nhosts: \
+         {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: a}}\nlinks: \
+         [{a: a, b: b, rate: 100M}]",
     );
     let mut traffic = SimulatedTraffic::new();
     traffic.send(0, 2, Bytes(SECOND.0 / 10));
     traffic.send(0, 3, Bytes(SECOND.0 / 10 * 9));
     let timeline = run(&tree, &traffic, &exact()).unwrap();
-    assert!(timeline.ended.iter().all(|end| (end / WIRE_PER_PAYLOAD - 1.0).abs() < 1e-9), "{timeline:?}");
+    assert!(
+        timeline
+            .ended
+            .iter()
+            .all(|end| (end / WIRE_PER_PAYLOAD - 1.0).abs() < 1e-9),
+        "{timeline:?}"
+    );
 }
 
 #[test]
@@ -78,10 +123,26 @@ fn waits_tokens_and_barriers_take_their_time() {
     traffic.wait(first, second, WaitKind::Token);
     traffic.wait(second, barrier, WaitKind::Order);
     traffic.wait(barrier, third, WaitKind::Order);
-    let timeline = run(&tree, &traffic, &SimulationModel { token: 0.25, latency: 0.125, ..exact() }).unwrap();
+    let timeline = run(
+        &tree,
+        &traffic,
+        &SimulationModel {
+            token: 0.25,
+            latency: 0.125,
+            ..exact()
+        },
+    )
+    .unwrap();
     let w = WIRE_PER_PAYLOAD;
     let expected = [w + 0.125, 2.0 * w + 0.5, 2.0 * w + 1.0, 2.0 * w + 1.125];
-    assert!(timeline.ended.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9), "{timeline:?} {expected:?}");
+    assert!(
+        timeline
+            .ended
+            .iter()
+            .zip(&expected)
+            .all(|(a, b)| (a - b).abs() < 1e-9),
+        "{timeline:?} {expected:?}"
+    );
 }
 
 #[test]
@@ -92,14 +153,25 @@ fn a_circle_of_waits_is_an_error() {
     traffic.wait(b, a, WaitKind::Token);
     let error = run(&star(&[2]), &traffic, &exact()).unwrap_err();
     assert_eq!(error.left, 2);
-    assert!(error.to_string().starts_with("message \"n0\" -> \"n1\": waits for what comes after it"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("message \"n0\" -> \"n1\": waits for what comes after it"),
+        "{error}"
+    );
 }
 
 #[test]
 fn one_host_takes_no_time() {
     let tree = star(&[1]);
     for library in LibraryAlgorithm::ALL {
-        for traffic in [alltoall(library, 1, BLOCK), libraries::allgather(library, 1, BLOCK)].into_iter().flatten() {
+        for traffic in [
+            alltoall(library, 1, BLOCK),
+            libraries::allgather(library, 1, BLOCK),
+        ]
+        .into_iter()
+        .flatten()
+        {
             assert_eq!(seconds(&tree, &traffic, &exact()), 0.0);
         }
     }
@@ -111,7 +183,11 @@ fn a_measured_gamma_comes_back_from_a_direct_exchange() {
     let tree = star(&[12]);
     for gamma in [1.0, 2.0, 4.36] {
         let model = model(SimulationModel::penalty_of_gamma(gamma));
-        let ratio = seconds(&tree, &alltoall(LibraryAlgorithm::Linear, 12, BLOCK).unwrap(), &model) / payload_bound_seconds(&tree, BLOCK);
+        let ratio = seconds(
+            &tree,
+            &alltoall(LibraryAlgorithm::Linear, 12, BLOCK).unwrap(),
+            &model,
+        ) / payload_bound_seconds(&tree, BLOCK);
         assert!((ratio / gamma - 1.0).abs() < 1e-6, "{gamma}: {ratio}");
     }
     assert_eq!(SimulationModel::penalty_of_gamma(0.9), 0.0);
@@ -158,7 +234,13 @@ proptest! {
 
 /// `groups` switches of `hosts` each around a core.
 fn groups(groups: usize, hosts: usize, trunk: &str) -> Tree {
-    let mut text = format!("switches: [c, {}]\nhosts:\n", (0..groups).map(|g| format!("s{g}")).collect::<Vec<_>>().join(", "));
+    let mut text = format!(
+        "switches: [c, {}]\nhosts:\n",
+        (0..groups)
+            .map(|g| format!("s{g}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
     (0..groups * hosts).for_each(|h| text += &format!("  n{h}: {{switch: s{}}}\n", h / hosts));
     text += "links:\n";
     (0..groups).for_each(|g| text += &format!("  - {{a: c, b: s{g}, rate: {trunk}}}\n"));
@@ -179,39 +261,99 @@ fn rotation(hosts: u32) -> SimulatedTraffic {
     traffic
 }
 
-/// The project's first estimates were rotation 1.01, with a penalty of 0.5 2.51, schedule with synchronization 1.00, without 1.14
-/// for four switches of 8; rotation 1.15 and 1.79 for four switches of 16 with tenfold trunks. They let an edge lose the more
-/// capacity the more flows share it, down to 1 / 2.5 of it at "0.5"; here 0.5 is half at once, and 0.6 is that floor. So rotation on
-/// slow trunks comes out at 2 (2.5 at 0.6), and on fast ones, where few flows too many share an edge, higher than 1.79.
+/// The project's first estimates were rotation 1.01, with a penalty of 0.5 2.51, schedule with
+/// synchronization 1.00, without 1.14 for four switches of 8; rotation 1.15 and 1.79 for four
+/// switches of 16 with tenfold trunks. They let an edge lose the more capacity the more flows share
+/// it, down to 1 / 2.5 of it at "0.5"; here 0.5 is half at once, and 0.6 is that floor. So rotation
+/// on slow trunks comes out at 2 (2.5 at 0.6), and on fast ones, where few flows too many share an
+/// edge, higher than 1.79.
 #[test]
 fn congestion_is_what_rotation_loses_by_and_a_schedule_does_not() {
-    let within = |name: &str, found: f64, low: f64, high: f64| assert!((low..=high).contains(&found), "{name}: {found}");
-    let rotated = |tree: &Tree, penalty| seconds(tree, &rotation(tree.hosts()), &model(penalty)) / payload_bound_seconds(tree, BLOCK);
+    let within = |name: &str, found: f64, low: f64, high: f64| {
+        assert!((low..=high).contains(&found), "{name}: {found}")
+    };
+    let rotated = |tree: &Tree, penalty| {
+        seconds(tree, &rotation(tree.hosts()), &model(penalty)) / payload_bound_seconds(tree, BLOCK)
+    };
     let slow = groups(4, 8, "1G");
     within("rotation", rotated(&slow, 0.0), 1.0, 1.02);
     within("rotation, half lost", rotated(&slow, 0.5), 1.98, 2.05);
-    within("rotation, three fifths lost", rotated(&slow, 0.6), 2.46, 2.56);
-    within("schedule, half lost", planned(&slow, AlltoallAlgorithm::Aapc, SyncKind::Receiver, &model(0.5)), 1.0 - 1e-9, 1.0 + 1e-6);
-    within("no synchronization", planned(&slow, AlltoallAlgorithm::Aapc, SyncKind::None, &model(0.0)), 1.08, 1.15);
-    within("no synchronization, half lost", planned(&slow, AlltoallAlgorithm::Aapc, SyncKind::None, &model(0.5)), 1.9, 2.3);
+    within(
+        "rotation, three fifths lost",
+        rotated(&slow, 0.6),
+        2.46,
+        2.56,
+    );
+    within(
+        "schedule, half lost",
+        planned(
+            &slow,
+            AlltoallAlgorithm::Aapc,
+            SyncKind::Receiver,
+            &model(0.5),
+        ),
+        1.0 - 1e-9,
+        1.0 + 1e-6,
+    );
+    within(
+        "no synchronization",
+        planned(&slow, AlltoallAlgorithm::Aapc, SyncKind::None, &model(0.0)),
+        1.08,
+        1.15,
+    );
+    within(
+        "no synchronization, half lost",
+        planned(&slow, AlltoallAlgorithm::Aapc, SyncKind::None, &model(0.5)),
+        1.9,
+        2.3,
+    );
     let fast = groups(4, 16, "10G");
     within("rotation, fast trunks", rotated(&fast, 0.0), 1.1, 1.2);
-    within("rotation, fast trunks, half lost", rotated(&fast, 0.5), 2.1, 2.2);
+    within(
+        "rotation, fast trunks, half lost",
+        rotated(&fast, 0.5),
+        2.1,
+        2.2,
+    );
     // 77 phases where 76.8 would do.
-    within("schedule, fast trunks", planned(&fast, AlltoallAlgorithm::Capacity, SyncKind::Receiver, &model(0.5)), 1.0, 1.003);
-    within("no synchronization, fast trunks", planned(&fast, AlltoallAlgorithm::Capacity, SyncKind::None, &model(0.0)), 1.0, 1.8);
+    within(
+        "schedule, fast trunks",
+        planned(
+            &fast,
+            AlltoallAlgorithm::Capacity,
+            SyncKind::Receiver,
+            &model(0.5),
+        ),
+        1.0,
+        1.003,
+    );
+    within(
+        "no synchronization, fast trunks",
+        planned(
+            &fast,
+            AlltoallAlgorithm::Capacity,
+            SyncKind::None,
+            &model(0.0),
+        ),
+        1.0,
+        1.8,
+    );
 }
 
 #[test]
 fn a_token_of_a_tenth_of_a_message_costs_a_tenth() {
     let tree = groups(4, 8, "1G");
     let message = payload_bound_seconds(&tree, BLOCK)
-        / schedules::bound::bound(&tree, &schedules::capacities::EdgeCapacities::unit(&tree)).phases as f64;
+        / schedules::bound::bound(&tree, &schedules::capacities::EdgeCapacities::unit(&tree)).phases
+            as f64;
     let ratio = planned(
         &tree,
         AlltoallAlgorithm::Aapc,
         SyncKind::Receiver,
-        &SimulationModel { token: message / 10.0, ..SimulationModel::default() },
+        &SimulationModel {
+            token: message / 10.0,
+            ..SimulationModel::default()
+        },
     );
     assert!((1.08..1.12).contains(&ratio), "{ratio}");
 }

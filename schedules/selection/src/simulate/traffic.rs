@@ -19,8 +19,9 @@ pub(super) enum TrafficStep {
     Barrier,
 }
 
-/// Messages between hosts, barriers, and which of them wait for which. A message that waits for nothing starts at once; one
-/// from a host to itself, or without bytes, takes no more than its latency.
+/// Messages between hosts, barriers, and which of them wait for which. A message that waits for
+/// nothing starts at once; one from a host to itself, or without bytes, takes no more than its
+/// latency.
 #[derive(Debug, Clone, Default)]
 pub struct SimulatedTraffic {
     pub(super) steps: Vec<TrafficStep>,
@@ -48,11 +49,16 @@ impl SimulatedTraffic {
 
     /// Adds a message.
     pub fn send(&mut self, src: u32, dst: u32, bytes: Bytes) -> StepNumber {
-        self.steps.push(TrafficStep::Send { src, dst, bytes: bytes.0 });
+        self.steps.push(TrafficStep::Send {
+            src,
+            dst,
+            bytes: bytes.0,
+        });
         self.steps.len() as StepNumber - 1
     }
 
-    /// Adds a barrier: it waits for what it is told to, and takes [`super::SimulationModel::token`] for each of its log2(hosts) rounds.
+    /// Adds a barrier: it waits for what it is told to, and takes [`super::SimulationModel::token`]
+    /// for each of its log2(hosts) rounds.
     pub fn barrier(&mut self) -> StepNumber {
         self.steps.push(TrafficStep::Barrier);
         self.steps.len() as StepNumber - 1
@@ -70,13 +76,17 @@ impl SimulatedTraffic {
 
     pub(super) fn waits_for(&self) -> Vec<u32> {
         let mut count = vec![0; self.steps.len()];
-        self.waits.iter().for_each(|&(_, before, _)| count[before as usize] += 1);
+        self.waits
+            .iter()
+            .for_each(|&(_, before, _)| count[before as usize] += 1);
         count
     }
 
     pub(super) fn successors(&self) -> StepSuccessors {
         let mut first = vec![0u32; self.steps.len() + 2];
-        self.waits.iter().for_each(|&(after, ..)| first[after as usize + 2] += 1);
+        self.waits
+            .iter()
+            .for_each(|&(after, ..)| first[after as usize + 2] += 1);
         (1..first.len()).for_each(|i| first[i] += first[i - 1]);
         let mut steps = vec![(0, WaitKind::Order); self.waits.len()];
         for &(after, before, how) in &self.waits {

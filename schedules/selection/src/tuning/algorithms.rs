@@ -1,6 +1,7 @@
 //! The algorithms that MPI libraries let one force, and how.
 //!
-//! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, the control variables that `mpichversion`'s MPICH 4.0 documents.
+//! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, the control variables that
+//! `mpichversion`'s MPICH 4.0 documents.
 use super::{CallTiming, LibraryTiming, TuningRun};
 use crate::decision_table::{Collective, Mpi};
 
@@ -19,13 +20,22 @@ const OPEN_ALLGATHER: &str = "OMPI_MCA_coll_tuned_allgather_algorithm";
 const MPICH_ALLTOALL: &str = "MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM";
 const MPICH_ALLGATHER: &str = "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM";
 
-/// What the library takes by itself: without the runtime, too, so that the forced ones are compared with their like.
+/// What the library takes by itself: without the runtime, too, so that the forced ones are compared
+/// with their like.
 pub const OWN: &str = "own choice";
-const UNFORCED: ForcedAlgorithms = ForcedAlgorithms { alltoall: OWN, allgather: OWN, environment: &[] };
+const UNFORCED: ForcedAlgorithms = ForcedAlgorithms {
+    alltoall: OWN,
+    allgather: OWN,
+    environment: &[],
+};
 
 const OPEN_MPI: [ForcedAlgorithms; 5] = [
     UNFORCED,
-    ForcedAlgorithms { alltoall: "linear", allgather: "bruck", environment: &[DYNAMIC, (OPEN_ALLTOALL, "1"), (OPEN_ALLGATHER, "2")] },
+    ForcedAlgorithms {
+        alltoall: "linear",
+        allgather: "bruck",
+        environment: &[DYNAMIC, (OPEN_ALLTOALL, "1"), (OPEN_ALLGATHER, "2")],
+    },
     ForcedAlgorithms {
         alltoall: "pairwise",
         allgather: "recursive doubling",
@@ -45,13 +55,24 @@ const OPEN_MPI: [ForcedAlgorithms; 5] = [
 
 const MPICH: [ForcedAlgorithms; 4] = [
     UNFORCED,
-    ForcedAlgorithms { alltoall: "brucks", allgather: "brucks", environment: &[(MPICH_ALLTOALL, "brucks"), (MPICH_ALLGATHER, "brucks")] },
+    ForcedAlgorithms {
+        alltoall: "brucks",
+        allgather: "brucks",
+        environment: &[(MPICH_ALLTOALL, "brucks"), (MPICH_ALLGATHER, "brucks")],
+    },
     ForcedAlgorithms {
         alltoall: "scattered",
         allgather: "recursive_doubling",
-        environment: &[(MPICH_ALLTOALL, "scattered"), (MPICH_ALLGATHER, "recursive_doubling")],
+        environment: &[
+            (MPICH_ALLTOALL, "scattered"),
+            (MPICH_ALLGATHER, "recursive_doubling"),
+        ],
     },
-    ForcedAlgorithms { alltoall: "pairwise", allgather: "ring", environment: &[(MPICH_ALLTOALL, "pairwise"), (MPICH_ALLGATHER, "ring")] },
+    ForcedAlgorithms {
+        alltoall: "pairwise",
+        allgather: "ring",
+        environment: &[(MPICH_ALLTOALL, "pairwise"), (MPICH_ALLGATHER, "ring")],
+    },
 ];
 
 /// Those of a library.
@@ -73,30 +94,56 @@ impl ForcedAlgorithms {
 
     /// For people.
     pub fn names(&self) -> String {
-        format!("{} (alltoall) and {} (allgather)", self.alltoall, self.allgather)
+        format!(
+            "{} (alltoall) and {} (allgather)",
+            self.alltoall, self.allgather
+        )
     }
 
     /// The variables that force them.
     pub fn environment(&self) -> impl Iterator<Item = String> {
-        self.environment.iter().map(|(name, value)| format!("{name}={value}"))
+        self.environment
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
     }
 }
 
 /// What has a library use an algorithm, for a person to type.
 pub fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
     let algorithms = of(mpi).iter().find(|a| a.name(collective) == name)?;
-    let about = if collective == Collective::Alltoall { "alltoall" } else { "allgather" };
-    let of_it = |variable: &&(&str, &str)| variable.0 == DYNAMIC.0 || variable.0.to_lowercase().contains(about);
-    Some(algorithms.environment.iter().filter(of_it).map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "))
+    let about = if collective == Collective::Alltoall {
+        "alltoall"
+    } else {
+        "allgather"
+    };
+    let of_it = |variable: &&(&str, &str)| {
+        variable.0 == DYNAMIC.0 || variable.0.to_lowercase().contains(about)
+    };
+    Some(
+        algorithms
+            .environment
+            .iter()
+            .filter(of_it)
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }
 
-/// At each size where another algorithm of the library beats the one it takes by itself by more than the noise, launched in the same way: the
-/// fastest such algorithm, and the time of the library's own choice.
+/// At each size where another algorithm of the library beats the one it takes by itself by more
+/// than the noise, launched in the same way: the fastest such algorithm, and the time of the
+/// library's own choice.
 pub fn better(run: &TuningRun, collective: Collective) -> Vec<(&LibraryTiming, &CallTiming)> {
     let at = |block| {
-        let here = || run.algorithms.iter().filter(move |a| a.collective == collective && a.timing.block == block);
+        let here = || {
+            run.algorithms
+                .iter()
+                .filter(move |a| a.collective == collective && a.timing.block == block)
+        };
         let own = here().find(|a| a.name == OWN).map(|a| &a.timing)?;
-        let best = here().filter(|a| a.timing.is_faster_than(own)).min_by_key(|a| a.timing.median_ns)?;
+        let best = here()
+            .filter(|a| a.timing.is_faster_than(own))
+            .min_by_key(|a| a.timing.median_ns)?;
         Some((best, own))
     };
     run.sizes(collective).into_iter().filter_map(at).collect()
@@ -109,7 +156,10 @@ mod tests {
     #[test]
     fn each_algorithm_is_forced_by_its_own_variables() {
         let hint = |mpi, collective, name| hint(mpi, collective, name).unwrap();
-        assert_eq!(hint(Mpi::Mpich, Collective::Allgather, "ring"), "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM=ring");
+        assert_eq!(
+            hint(Mpi::Mpich, Collective::Allgather, "ring"),
+            "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM=ring"
+        );
         assert_eq!(
             hint(Mpi::OpenMpi, Collective::Alltoall, "pairwise"),
             "OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_alltoall_algorithm=2"

@@ -1,9 +1,10 @@
-//! Whether tuned calls keep their promise: nowhere slower than the library's own by more than a margin.
+//! Whether tuned calls keep their promise: nowhere slower than the library's own by more than a
+//! margin.
 //!
-//! Source: the estimators of [`super::CallTiming`], of ratios of pairs: both calls of a pair follow each other, so what else the machine does
-//! falls on both, and a drift between pairs does not count as noise.
-//! Guarantee: [`ComparisonVerdict::Holds`] and [`ComparisonVerdict::Slower`] are said only where the ratio is on that side of the margin by twice its standard
-//! error.
+//! Source: the estimators of [`super::CallTiming`], of ratios of pairs: both calls of a pair follow
+//! each other, so what else the machine does falls on both, and a drift between pairs does not
+//! count as noise. Guarantee: [`ComparisonVerdict::Holds`] and [`ComparisonVerdict::Slower`] are
+//! said only where the ratio is on that side of the margin by twice its standard error.
 use super::{CallTiming, REPETITIONS, center};
 use crate::decision_table::Collective;
 use inventory::Bytes;
@@ -42,13 +43,31 @@ pub enum ComparisonVerdict {
 }
 
 impl TunedComparison {
-    /// Of pairs of seconds, the library's own first; `None` for fewer than [`REPETITIONS`] or times that are none.
-    pub fn of(collective: Collective, block: Bytes, pairs: &[(f64, f64)]) -> Option<TunedComparison> {
-        let side = |pick: fn(&(f64, f64)) -> f64| CallTiming::of(block, &pairs.iter().map(pick).collect::<Vec<_>>());
+    /// Of pairs of seconds, the library's own first; `None` for fewer than [`REPETITIONS`] or times
+    /// that are none.
+    pub fn of(
+        collective: Collective,
+        block: Bytes,
+        pairs: &[(f64, f64)],
+    ) -> Option<TunedComparison> {
+        let side = |pick: fn(&(f64, f64)) -> f64| {
+            CallTiming::of(block, &pairs.iter().map(pick).collect::<Vec<_>>())
+        };
         let (own, tuned) = (side(|pair| pair.0)?, side(|pair| pair.1)?);
-        let (ratio, error) = center(&pairs.iter().map(|(own, tuned)| tuned / own).collect::<Vec<_>>());
+        let (ratio, error) = center(
+            &pairs
+                .iter()
+                .map(|(own, tuned)| tuned / own)
+                .collect::<Vec<_>>(),
+        );
         let ppm = |ratio: f64| (ratio * 1e6).round() as u64;
-        (pairs.len() >= REPETITIONS).then_some(TunedComparison { collective, own, tuned, ratio_ppm: ppm(ratio), error_ppm: ppm(error) })
+        (pairs.len() >= REPETITIONS).then_some(TunedComparison {
+            collective,
+            own,
+            tuned,
+            ratio_ppm: ppm(ratio),
+            error_ppm: ppm(error),
+        })
     }
 
     /// How many times its partner a tuned call took.
@@ -79,31 +98,68 @@ mod tests {
 
     fn verdict(ratios: &[f64]) -> ComparisonVerdict {
         // The machine slows down meanwhile: both calls of a pair alike.
-        let pairs: Vec<(f64, f64)> = (1..).zip(ratios).map(|(i, ratio)| (f64::from(i), f64::from(i) * ratio)).collect();
-        TunedComparison::of(Collective::Alltoall, Bytes(8), &pairs).unwrap().verdict()
+        let pairs: Vec<(f64, f64)> = (1..)
+            .zip(ratios)
+            .map(|(i, ratio)| (f64::from(i), f64::from(i) * ratio))
+            .collect();
+        TunedComparison::of(Collective::Alltoall, Bytes(8), &pairs)
+            .unwrap()
+            .verdict()
     }
 
     #[test]
     fn what_is_beyond_the_noise_is_told_and_nothing_else() {
-        assert_eq!(verdict(&[0.9, 0.91, 0.89, 0.9, 0.9, 0.9]), ComparisonVerdict::Faster);
-        assert_eq!(verdict(&[1.001, 1.0, 1.002, 0.999, 1.0, 1.001]), ComparisonVerdict::Holds);
-        assert_eq!(verdict(&[1.05, 1.051, 1.049, 1.05, 1.05, 1.05]), ComparisonVerdict::Slower);
+        assert_eq!(
+            verdict(&[0.9, 0.91, 0.89, 0.9, 0.9, 0.9]),
+            ComparisonVerdict::Faster
+        );
+        assert_eq!(
+            verdict(&[1.001, 1.0, 1.002, 0.999, 1.0, 1.001]),
+            ComparisonVerdict::Holds
+        );
+        assert_eq!(
+            verdict(&[1.05, 1.051, 1.049, 1.05, 1.05, 1.05]),
+            ComparisonVerdict::Slower
+        );
         assert_eq!(verdict(&[0.8, 1.3, 1.0, 0.7, 1.4]), ComparisonVerdict::Open);
-        assert_eq!(verdict(&[1.02, 1.03, 1.01, 1.05, 0.99]), ComparisonVerdict::Open, "at the margin");
-        assert!(ComparisonVerdict::Holds < ComparisonVerdict::Open && ComparisonVerdict::Open < ComparisonVerdict::Slower);
+        assert_eq!(
+            verdict(&[1.02, 1.03, 1.01, 1.05, 0.99]),
+            ComparisonVerdict::Open,
+            "at the margin"
+        );
+        assert!(
+            ComparisonVerdict::Holds < ComparisonVerdict::Open
+                && ComparisonVerdict::Open < ComparisonVerdict::Slower
+        );
     }
 
     #[test]
     fn one_call_that_was_held_up_changes_nothing() {
-        assert_eq!(verdict(&[1.0, 1.001, 40.0, 0.999, 1.0, 1.0, 1.0]), ComparisonVerdict::Holds);
+        assert_eq!(
+            verdict(&[1.0, 1.001, 40.0, 0.999, 1.0, 1.0, 1.0]),
+            ComparisonVerdict::Holds
+        );
     }
 
     #[test]
     fn medians_are_those_of_each_side() {
         let pairs = [(1.0, 2.0), (3.0, 3.0), (2.0, 2.0)];
         let comparison = TunedComparison::of(Collective::Allgather, Bytes(8), &pairs).unwrap();
-        assert_eq!((comparison.own.seconds(), comparison.tuned.seconds(), comparison.ratio()), (2.0, 2.0, 1.0));
-        assert_eq!(TunedComparison::of(Collective::Allgather, Bytes(8), &pairs[..2]), None);
-        assert_eq!(TunedComparison::of(Collective::Allgather, Bytes(8), &[(1.0, 0.0); 3]), None);
+        assert_eq!(
+            (
+                comparison.own.seconds(),
+                comparison.tuned.seconds(),
+                comparison.ratio()
+            ),
+            (2.0, 2.0, 1.0)
+        );
+        assert_eq!(
+            TunedComparison::of(Collective::Allgather, Bytes(8), &pairs[..2]),
+            None
+        );
+        assert_eq!(
+            TunedComparison::of(Collective::Allgather, Bytes(8), &[(1.0, 0.0); 3]),
+            None
+        );
     }
 }

@@ -1,11 +1,12 @@
 //! Whether the ways a table takes are faster as jobs go them, too.
 //!
-//! Input: the entries that follow from calls which went every way in turn, and what came out of a launch in which they decided, and every
-//! other call was the library's own.
-//! Guarantee: a way that was tried again stays only where that showed it to be faster than the library's own routine by more than the noise
-//! ([`ComparisonVerdict::Faster`]), and between two tried sizes only where it did at both. Elsewhere the library's own routine is back.
-//! Why: a way that takes turns with others follows other calls than in a job, and the fastest of many ways that are measured at once looks
-//! faster than it is.
+//! Input: the entries that follow from calls which went every way in turn, and what came out of a
+//! launch in which they decided, and every other call was the library's own. Guarantee: a way that
+//! was tried again stays only where that showed it to be faster than the library's own routine by
+//! more than the noise ([`ComparisonVerdict::Faster`]), and between two tried sizes only where it
+//! did at both. Elsewhere the library's own routine is back. Why: a way that takes turns with
+//! others follows other calls than in a job, and the fastest of many ways that are measured at once
+//! looks faster than it is.
 use super::TuningRun;
 use super::comparison::{ComparisonVerdict, TunedComparison};
 use super::ranges::DecisionRanges;
@@ -31,47 +32,82 @@ impl WayTrial {
     }
 }
 
-/// The sizes at which a table, reduced by [`DecisionTable::for_mpi`], goes another way than the library's own: those measured, and those from which
-/// on it says something new.
+/// The sizes at which a table, reduced by [`DecisionTable::for_mpi`], goes another way than the
+/// library's own: those measured, and those from which on it says something new.
 pub fn sizes(run: &TuningRun, table: &DecisionTable) -> BTreeSet<Bytes> {
     let of = |collective: Collective| {
         let from = table.entries(collective).iter().map(|entry| entry.from);
         let sizes = from.chain(run.sizes(collective));
         sizes.filter(move |&size| table.choose(collective, size) != Way::Native)
     };
-    [Collective::Alltoall, Collective::Allgather].into_iter().flat_map(of).collect()
+    [Collective::Alltoall, Collective::Allgather]
+        .into_iter()
+        .flat_map(of)
+        .collect()
 }
 
 /// What was compared of a table's calls, without those that were the library's own anyway.
 pub fn trials(compared: &[TunedComparison], table: &DecisionTable) -> Vec<WayTrial> {
-    let trial =
-        |comparison: &TunedComparison| WayTrial { way: table.choose(comparison.collective, comparison.own.block), comparison: *comparison };
-    compared.iter().map(trial).filter(|trial| trial.way != Way::Native).collect()
+    let trial = |comparison: &TunedComparison| WayTrial {
+        way: table.choose(comparison.collective, comparison.own.block),
+        comparison: *comparison,
+    };
+    compared
+        .iter()
+        .map(trial)
+        .filter(|trial| trial.way != Way::Native)
+        .collect()
 }
 
 /// A collective's entries as its trials leave them. What nobody tried stays as it is.
-pub(super) fn entries(entries: &[DecisionEntry], collective: Collective, trials: &[WayTrial]) -> Vec<DecisionEntry> {
-    let mut trials: Vec<&WayTrial> = trials.iter().filter(|trial| trial.comparison.collective == collective).collect();
+pub(super) fn entries(
+    entries: &[DecisionEntry],
+    collective: Collective,
+    trials: &[WayTrial],
+) -> Vec<DecisionEntry> {
+    let mut trials: Vec<&WayTrial> = trials
+        .iter()
+        .filter(|trial| trial.comparison.collective == collective)
+        .collect();
     trials.sort_by_key(|trial| trial.comparison.own.block);
-    let refuted = |at: Bytes| trials.iter().any(|trial| trial.comparison.own.block == at && !trial.confirms());
-    let confirmed =
-        |at: Bytes, way: Way| trials.iter().any(|trial| trial.comparison.own.block == at && trial.way == way && trial.confirms());
+    let refuted = |at: Bytes| {
+        trials
+            .iter()
+            .any(|trial| trial.comparison.own.block == at && !trial.confirms())
+    };
+    let confirmed = |at: Bytes, way: Way| {
+        trials
+            .iter()
+            .any(|trial| trial.comparison.own.block == at && trial.way == way && trial.confirms())
+    };
     let mut ranges = DecisionRanges(Vec::new());
-    for (entry, next) in entries.iter().zip(entries.iter().skip(1).map(Some).chain([None])) {
+    for (entry, next) in entries
+        .iter()
+        .zip(entries.iter().skip(1).map(Some).chain([None]))
+    {
         let tried = trials.iter().map(|trial| trial.comparison.own.block);
-        let within = tried.filter(|block| *block > entry.from && next.is_none_or(|next| *block < next.from));
+        let within =
+            tried.filter(|block| *block > entry.from && next.is_none_or(|next| *block < next.from));
         let points: Vec<Bytes> = [entry.from].into_iter().chain(within).collect();
         for (at, &from) in points.iter().enumerate() {
             let end = points.get(at + 1).copied().or(next.map(|next| next.from));
             let (way, grounds) = match (entry.way, entry.grounds) {
                 (Way::Native, grounds) => (Way::Native, grounds),
                 _ if refuted(from) => (Way::Native, DecisionGrounds::Unconfirmed),
-                (way, DecisionGrounds::Measured | DecisionGrounds::Modelled) if confirmed(from, way) => (way, DecisionGrounds::Confirmed),
+                (way, DecisionGrounds::Measured | DecisionGrounds::Modelled)
+                    if confirmed(from, way) =>
+                {
+                    (way, DecisionGrounds::Confirmed)
+                }
                 other => other,
             };
             ranges.add(from, way, grounds);
             if way != Way::Native && end.is_some_and(&refuted) {
-                ranges.add(Bytes(from.0.saturating_add(1)), Way::Native, DecisionGrounds::Unconfirmed);
+                ranges.add(
+                    Bytes(from.0.saturating_add(1)),
+                    Way::Native,
+                    DecisionGrounds::Unconfirmed,
+                );
             }
         }
     }
@@ -84,74 +120,142 @@ mod tests {
     use DecisionGrounds::{Confirmed, Elsewhere, Measured, Modelled, Stale, Unconfirmed};
 
     fn trial(block: u64, way: &str, ratio: f64) -> WayTrial {
-        let pairs: Vec<(f64, f64)> = (1..6).map(|i| (f64::from(i), ratio * f64::from(i))).collect();
-        WayTrial { way: way.parse().unwrap(), comparison: TunedComparison::of(Collective::Alltoall, Bytes(block), &pairs).unwrap() }
+        let pairs: Vec<(f64, f64)> = (1..6)
+            .map(|i| (f64::from(i), ratio * f64::from(i)))
+            .collect();
+        WayTrial {
+            way: way.parse().unwrap(),
+            comparison: TunedComparison::of(Collective::Alltoall, Bytes(block), &pairs).unwrap(),
+        }
     }
 
     fn table(list: &[(u64, &str, DecisionGrounds)]) -> Vec<DecisionEntry> {
         list.iter()
-            .map(|&(from, way, grounds)| DecisionEntry { from: Bytes(from), way: way.parse().unwrap(), mpi: None, grounds })
+            .map(|&(from, way, grounds)| DecisionEntry {
+                from: Bytes(from),
+                way: way.parse().unwrap(),
+                mpi: None,
+                grounds,
+            })
             .collect()
     }
 
-    fn left(list: &[(u64, &str, DecisionGrounds)], trials: &[WayTrial]) -> Vec<(u64, String, DecisionGrounds)> {
+    fn left(
+        list: &[(u64, &str, DecisionGrounds)],
+        trials: &[WayTrial],
+    ) -> Vec<(u64, String, DecisionGrounds)> {
         let left = entries(&table(list), Collective::Alltoall, trials);
-        left.iter().map(|entry| (entry.from.0, entry.way.to_string(), entry.grounds)).collect()
+        left.iter()
+            .map(|entry| (entry.from.0, entry.way.to_string(), entry.grounds))
+            .collect()
     }
 
     fn said(list: &[(u64, &str, DecisionGrounds)]) -> Vec<(u64, String, DecisionGrounds)> {
-        list.iter().map(|&(from, way, grounds)| (from, way.to_owned(), grounds)).collect()
+        list.iter()
+            .map(|&(from, way, grounds)| (from, way.to_owned(), grounds))
+            .collect()
     }
 
     #[test]
     fn a_way_stays_where_it_was_faster_again_and_between_two_sizes_where_at_both() {
-        let tuned = [(10, "native", Measured), (20, "aapc", Modelled), (30, "aapc", Measured)];
-        let trials = |ratios: [f64; 4]| [20, 30, 40, 50].into_iter().zip(ratios).map(|(b, r)| trial(b, "aapc", r)).collect::<Vec<_>>();
+        let tuned = [
+            (10, "native", Measured),
+            (20, "aapc", Modelled),
+            (30, "aapc", Measured),
+        ];
+        let trials = |ratios: [f64; 4]| {
+            [20, 30, 40, 50]
+                .into_iter()
+                .zip(ratios)
+                .map(|(b, r)| trial(b, "aapc", r))
+                .collect::<Vec<_>>()
+        };
         let native = (10, "native", Measured);
-        assert_eq!(left(&tuned, &trials([0.9; 4])), said(&[native, (20, "aapc", Confirmed)]));
-        assert_eq!(left(&tuned, &trials([1.07, 0.9, 0.9, 0.9])), said(&[native, (20, "native", Unconfirmed), (30, "aapc", Confirmed)]));
+        assert_eq!(
+            left(&tuned, &trials([0.9; 4])),
+            said(&[native, (20, "aapc", Confirmed)])
+        );
+        assert_eq!(
+            left(&tuned, &trials([1.07, 0.9, 0.9, 0.9])),
+            said(&[native, (20, "native", Unconfirmed), (30, "aapc", Confirmed)])
+        );
         assert_eq!(
             left(&tuned, &trials([0.9, 0.9, 1.01, 0.9])),
-            said(&[native, (20, "aapc", Confirmed), (31, "native", Unconfirmed), (50, "aapc", Confirmed)])
+            said(&[
+                native,
+                (20, "aapc", Confirmed),
+                (31, "native", Unconfirmed),
+                (50, "aapc", Confirmed)
+            ])
         );
-        assert_eq!(left(&tuned, &trials([1.0; 4])), said(&[native, (20, "native", Unconfirmed)]), "as fast is not faster");
+        assert_eq!(
+            left(&tuned, &trials([1.0; 4])),
+            said(&[native, (20, "native", Unconfirmed)]),
+            "as fast is not faster"
+        );
     }
 
     #[test]
     fn what_the_noise_hides_is_not_confirmed() {
         let pairs = [(1.0, 0.6), (1.0, 1.4), (1.0, 0.9), (1.0, 0.7), (1.0, 1.2)];
         let comparison = TunedComparison::of(Collective::Alltoall, Bytes(10), &pairs).unwrap();
-        let noisy = WayTrial { comparison, ..trial(10, "aapc", 1.0) };
+        let noisy = WayTrial {
+            comparison,
+            ..trial(10, "aapc", 1.0)
+        };
         assert!(comparison.ratio() < 1.0 && !noisy.confirms());
-        assert_eq!(left(&[(10, "aapc", Measured)], &[noisy]), said(&[(10, "native", Unconfirmed)]));
+        assert_eq!(
+            left(&[(10, "aapc", Measured)], &[noisy]),
+            said(&[(10, "native", Unconfirmed)])
+        );
     }
 
     #[test]
     fn a_trial_speaks_of_its_own_way_and_collective_and_a_model_for_other_cables_stays_one() {
         let tuned = [(10, "aapc", Measured)];
         assert_eq!(left(&tuned, &[]), said(&tuned));
-        assert_eq!(left(&tuned, &[trial(10, "aapc tcp", 0.5)]), said(&tuned), "confirmed was another way");
-        assert_eq!(left(&tuned, &[trial(10, "aapc tcp", 1.5)]), said(&[(10, "native", Unconfirmed)]));
+        assert_eq!(
+            left(&tuned, &[trial(10, "aapc tcp", 0.5)]),
+            said(&tuned),
+            "confirmed was another way"
+        );
+        assert_eq!(
+            left(&tuned, &[trial(10, "aapc tcp", 1.5)]),
+            said(&[(10, "native", Unconfirmed)])
+        );
         let mut other = trial(10, "ring", 1.5);
         other.comparison.collective = Collective::Allgather;
         assert_eq!(left(&tuned, &[other]), said(&tuned));
         let stale = [(5, "aapc", Stale)];
         assert_eq!(left(&stale, &[trial(10, "aapc", 0.5)]), said(&stale));
-        assert_eq!(left(&stale, &[trial(10, "aapc", 1.5)]), said(&[(5, "aapc", Stale), (6, "native", Unconfirmed)]));
-        assert_eq!(left(&[(10, "native", Elsewhere)], &[trial(10, "aapc", 0.5)]), said(&[(10, "native", Elsewhere)]));
+        assert_eq!(
+            left(&stale, &[trial(10, "aapc", 1.5)]),
+            said(&[(5, "aapc", Stale), (6, "native", Unconfirmed)])
+        );
+        assert_eq!(
+            left(&[(10, "native", Elsewhere)], &[trial(10, "aapc", 0.5)]),
+            said(&[(10, "native", Elsewhere)])
+        );
     }
 
     #[test]
     fn only_what_is_not_the_librarys_own_is_tried() {
         let table = DecisionTable {
-            alltoall: table(&[(0, "native", Elsewhere), (20, "aapc", Measured), (40, "native", Measured)]),
+            alltoall: table(&[
+                (0, "native", Elsewhere),
+                (20, "aapc", Measured),
+                (40, "native", Measured),
+            ]),
             ..DecisionTable::default()
         }
         .for_mpi(crate::decision_table::Mpi::Mpich);
         let compared = [10, 20, 40].map(|block| trial(block, "native", 0.9).comparison);
         let trials = trials(&compared, &table);
         assert_eq!(
-            trials.iter().map(|trial| (trial.way.to_string(), trial.comparison.own.block.0)).collect::<Vec<_>>(),
+            trials
+                .iter()
+                .map(|trial| (trial.way.to_string(), trial.comparison.own.block.0))
+                .collect::<Vec<_>>(),
             [("aapc".to_owned(), 20)]
         );
     }

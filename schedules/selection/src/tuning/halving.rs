@@ -1,12 +1,11 @@
 //! Which ways are worth another launch.
 //!
-//! Source: Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", AISTATS 2016: successive
-//! halving.
-//! Input: what has been measured so far of the ways that took turns.
-//! Guarantee: the library's own routine stays, and so does the fastest way at every size; besides, of each collective's ways the better half
-//! by how close they came to the fastest where they came closest, and at least [`LEAST`].
-//! Cost: O(figures²).
-//! Deviations: there, one best arm is sought; here, one for each size, so more than half may stay.
+//! Source: Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter
+//! optimization", AISTATS 2016: successive halving. Input: what has been measured so far of the
+//! ways that took turns. Guarantee: the library's own routine stays, and so does the fastest way at
+//! every size; besides, of each collective's ways the better half by how close they came to the
+//! fastest where they came closest, and at least [`LEAST`]. Cost: O(figures²). Deviations: there,
+//! one best arm is sought; here, one for each size, so more than half may stay.
 use super::WayTiming;
 use crate::decision_table::{Collective, Way};
 
@@ -15,25 +14,41 @@ pub const LEAST: usize = 3;
 
 /// Those of `ways` that are measured on, in their order.
 pub fn kept(figures: &[WayTiming], ways: &[Way]) -> Vec<Way> {
-    let stay: Vec<Way> = [Collective::Alltoall, Collective::Allgather].into_iter().flat_map(|c| best(figures, ways, c)).collect();
-    ways.iter().copied().filter(|way| *way == Way::Native || stay.contains(way)).collect()
+    let stay: Vec<Way> = [Collective::Alltoall, Collective::Allgather]
+        .into_iter()
+        .flat_map(|c| best(figures, ways, c))
+        .collect();
+    ways.iter()
+        .copied()
+        .filter(|way| *way == Way::Native || stay.contains(way))
+        .collect()
 }
 
 fn best(figures: &[WayTiming], ways: &[Way], collective: Collective) -> Vec<Way> {
     let own = |way: &&Way| **way != Way::Native && way.serves(collective);
-    let mut shares: Vec<(Way, f64)> = ways.iter().filter(own).map(|&way| (way, share(figures, ways, collective, way))).collect();
+    let mut shares: Vec<(Way, f64)> = ways
+        .iter()
+        .filter(own)
+        .map(|&way| (way, share(figures, ways, collective, way)))
+        .collect();
     shares.sort_by(|a, b| a.1.total_cmp(&b.1));
     let fastest = shares.iter().filter(|(_, share)| *share <= 1.0).count();
     shares.truncate(fastest.max(shares.len().div_ceil(2)).max(LEAST));
     shares.into_iter().map(|(way, _)| way).collect()
 }
 
-/// The least multiple of the fastest way's time that a way took, over all sizes; without limit where it was not measured.
+/// The least multiple of the fastest way's time that a way took, over all sizes; without limit
+/// where it was not measured.
 fn share(figures: &[WayTiming], ways: &[Way], collective: Collective, way: Way) -> f64 {
-    let of = |f: &&WayTiming| f.collective == collective && f.way != Way::Native && ways.contains(&f.way);
+    let of = |f: &&WayTiming| {
+        f.collective == collective && f.way != Way::Native && ways.contains(&f.way)
+    };
     let own = figures.iter().filter(of).filter(|f| f.way == way);
     let shares = own.filter_map(|own| {
-        let there = figures.iter().filter(of).filter(|f| f.timing.block == own.timing.block);
+        let there = figures
+            .iter()
+            .filter(of)
+            .filter(|f| f.timing.block == own.timing.block);
         Some(own.timing.median_ns as f64 / there.map(|f| f.timing.median_ns).min()?.max(1) as f64)
     });
     shares.fold(f64::INFINITY, f64::min)
@@ -53,15 +68,45 @@ mod tests {
     fn figures(medians: &[(&str, &[u64])]) -> Vec<WayTiming> {
         let figure = |name: &str, block: u64, median_ns: u64| {
             let way: Way = name.parse().unwrap();
-            let collective = if way.serves(Collective::Alltoall) { Collective::Alltoall } else { Collective::Allgather };
-            WayTiming { collective, way, timing: CallTiming { block: Bytes(block), median_ns, error_ns: 1, times: 9 } }
+            let collective = if way.serves(Collective::Alltoall) {
+                Collective::Alltoall
+            } else {
+                Collective::Allgather
+            };
+            WayTiming {
+                collective,
+                way,
+                timing: CallTiming {
+                    block: Bytes(block),
+                    median_ns,
+                    error_ns: 1,
+                    times: 9,
+                },
+            }
         };
-        medians.iter().flat_map(|&(name, medians)| (1..).zip(medians).map(move |(block, &ns)| figure(name, block, ns))).collect()
+        medians
+            .iter()
+            .flat_map(|&(name, medians)| {
+                (1..)
+                    .zip(medians)
+                    .map(move |(block, &ns)| figure(name, block, ns))
+            })
+            .collect()
     }
 
     #[test]
     fn the_slower_half_goes_but_nobody_who_is_the_fastest_somewhere() {
-        let names = ["native", "aapc", "aapc none", "bundled", "aapc sender", "aapc tcp", "aapc none tcp", "aapc barrier", "ring"];
+        let names = [
+            "native",
+            "aapc",
+            "aapc none",
+            "bundled",
+            "aapc sender",
+            "aapc tcp",
+            "aapc none tcp",
+            "aapc barrier",
+            "ring",
+        ];
         let measured = figures(&[
             ("native", &[10, 10]),
             ("aapc", &[300, 80]),
@@ -73,8 +118,16 @@ mod tests {
             ("aapc barrier", &[900, 900]),
             ("ring", &[5, 5]),
         ]);
-        assert_eq!(kept(&measured, &ways(&names)), ways(&["native", "aapc", "aapc none", "bundled", "aapc tcp", "ring"]));
-        let crossing = figures(&[("aapc", &[1, 9, 9, 9]), ("aapc none", &[9, 1, 9, 9]), ("bundled", &[9, 9, 1, 9]), ("lg", &[9, 9, 9, 1])]);
+        assert_eq!(
+            kept(&measured, &ways(&names)),
+            ways(&["native", "aapc", "aapc none", "bundled", "aapc tcp", "ring"])
+        );
+        let crossing = figures(&[
+            ("aapc", &[1, 9, 9, 9]),
+            ("aapc none", &[9, 1, 9, 9]),
+            ("bundled", &[9, 9, 1, 9]),
+            ("lg", &[9, 9, 9, 1]),
+        ]);
         let each = ways(&["aapc", "aapc none", "bundled", "lg"]);
         assert_eq!(kept(&crossing, &each), each);
     }
@@ -85,6 +138,9 @@ mod tests {
         assert_eq!(kept(&[], &few), few);
         let names = ways(&["native", "aapc barrier", "aapc", "aapc none", "bundled"]);
         let measured = figures(&[("aapc", &[1]), ("aapc none", &[2]), ("bundled", &[3])]);
-        assert_eq!(kept(&measured, &names), ways(&["native", "aapc", "aapc none", "bundled"]));
+        assert_eq!(
+            kept(&measured, &names),
+            ways(&["native", "aapc", "aapc none", "bundled"])
+        );
     }
 }

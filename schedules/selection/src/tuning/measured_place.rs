@@ -1,4 +1,5 @@
-//! The hosts and cables that something was measured on, so that it can be told whether they are the same still.
+//! The hosts and cables that something was measured on, so that it can be told whether they are the
+//! same still.
 use crate::decision_table::Collective;
 use inventory::Bytes;
 use inventory::tree::{Tree, TreeError};
@@ -18,8 +19,8 @@ const BLOCK: Bytes = Bytes(1 << 20);
 pub struct MeasuredPlace {
     /// The host of each rank, as the topology names it.
     pub hosts: Vec<String>,
-    /// A digest of which hosts each cable separates from which, and at what rate: the same for two trees that no schedule can tell
-    /// apart, whatever their switches are called.
+    /// A digest of which hosts each cable separates from which, and at what rate: the same for two
+    /// trees that no schedule can tell apart, whatever their switches are called.
     pub shape: String,
     /// What no call can stay below.
     pub bounds: PayloadBounds,
@@ -53,25 +54,41 @@ impl PayloadBounds {
 }
 
 impl MeasuredPlace {
-    /// Of ranks on these hosts of a tree; a domain after a host's name is left out, as MPI may say one.
+    /// Of ranks on these hosts of a tree; a domain after a host's name is left out, as MPI may say
+    /// one.
     ///
     /// # Errors
     /// [`TreeError::Unknown`] for a host that is not in the tree.
     pub fn of<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<MeasuredPlace, TreeError> {
-        let known = |name: &str| tree.host(name).or_else(|| tree.host(name.split('.').next().unwrap_or(name)));
-        let number = |name: &S| known(name.as_ref()).ok_or_else(|| TreeError::Unknown(name.as_ref().to_owned()));
-        let hosts = ranks.iter().map(|name| number(name).map(|n| tree.name(n).to_owned())).collect::<Result<Vec<_>, _>>()?;
+        let known = |name: &str| {
+            tree.host(name)
+                .or_else(|| tree.host(name.split('.').next().unwrap_or(name)))
+        };
+        let number = |name: &S| {
+            known(name.as_ref()).ok_or_else(|| TreeError::Unknown(name.as_ref().to_owned()))
+        };
+        let hosts = ranks
+            .iter()
+            .map(|name| number(name).map(|n| tree.name(n).to_owned()))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut distinct = hosts.clone();
         distinct.sort_unstable();
         distinct.dedup();
         let between = tree.restrict(&distinct)?;
-        let ranks: Vec<u32> = distinct.iter().map(|host| hosts.iter().filter(|h| *h == host).count() as u32).collect();
+        let ranks: Vec<u32> = distinct
+            .iter()
+            .map(|host| hosts.iter().filter(|h| *h == host).count() as u32)
+            .collect();
         let ns = |seconds: f64| (seconds * 1e9).round() as u64;
         let bounds = PayloadBounds {
             alltoall_ns: ns(bound::alltoall_seconds(&between, &ranks, BLOCK)),
             allgather_ns: ns(bound::allgather_seconds(&between, &ranks, BLOCK)),
         };
-        Ok(MeasuredPlace { shape: shape(&between, &ranks), hosts, bounds })
+        Ok(MeasuredPlace {
+            shape: shape(&between, &ranks),
+            hosts,
+            bounds,
+        })
     }
 
     /// Whether a place has the same hosts, ranks and cables.
@@ -90,21 +107,39 @@ impl MeasuredPlace {
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.hosts.len() > MOST_RANKS { Err(format!("more than {MOST_RANKS} ranks")) } else { Ok(()) }
+        if self.hosts.len() > MOST_RANKS {
+            Err(format!("more than {MOST_RANKS} ranks"))
+        } else {
+            Ok(())
+        }
     }
 }
 
 /// Hosts of the tree are in alphabetical order.
 fn shape(tree: &Tree, ranks: &[u32]) -> String {
-    let mut below: Vec<Vec<u32>> = (0..tree.nodes()).map(|node| if tree.is_host(node) { vec![node] } else { Vec::new() }).collect();
+    let mut below: Vec<Vec<u32>> = (0..tree.nodes())
+        .map(|node| {
+            if tree.is_host(node) {
+                vec![node]
+            } else {
+                Vec::new()
+            }
+        })
+        .collect();
     let mut cables: Vec<(Vec<u32>, u64)> = Vec::new();
     for &node in tree.top_down().iter().rev() {
-        let Some(parent) = tree.parent(node) else { continue };
+        let Some(parent) = tree.parent(node) else {
+            continue;
+        };
         let mut hosts = below[node as usize].clone();
         hosts.sort_unstable();
         below[parent as usize].extend_from_slice(&hosts);
         // The side without the first host, so that it does not matter which way the tree hangs.
-        let side = if hosts.first() == Some(&0) { (0..tree.hosts()).filter(|h| !hosts.contains(h)).collect() } else { hosts };
+        let side = if hosts.first() == Some(&0) {
+            (0..tree.hosts()).filter(|h| !hosts.contains(h)).collect()
+        } else {
+            hosts
+        };
         cables.push((side, tree.rate(node).0));
     }
     // Of several cables in a row the slowest one counts.
@@ -117,5 +152,9 @@ fn shape(tree: &Tree, ranks: &[u32]) -> String {
     for (side, rate) in cables.iter().filter(|(side, _)| !side.is_empty()) {
         let _ = writeln!(text, "{rate} {side:?}");
     }
-    Sha256::digest(text).iter().fold("sha256:".to_owned(), |hex, byte| hex + &format!("{byte:02x}"))
+    Sha256::digest(text)
+        .iter()
+        .fold("sha256:".to_owned(), |hex, byte| {
+            hex + &format!("{byte:02x}")
+        })
 }

@@ -1,15 +1,16 @@
 //! What was measured on a cluster, and the decision table that follows from it.
 //!
-//! Source: aapc-2007 section 6 (*tuned scheduling based*: the best of all schemes, found by an automatic tuning system; of how it
-//! decides the paper says nothing); between measured sizes and on changed trees [`crate::signature`].
-//! Input: times of calls that went every way in turn ([`TuningRun`]), and the tree that is to be published.
-//! Guarantee: a way is taken at a measured size only where its median is below that of the library's own routine by more than twice
-//! the standard error of the difference; of those as fast as the fastest one, the simplest. Between sizes a way is taken that
-//! gains at both ends, be it the best at neither, or what the model says; wherever nobody knows, the library's own routine runs. What a launch of its own did not
-//! confirm ([`confirm`]) is the library's own again.
-//! Cost: O(sizes * ways), and the model's fit.
-//! Deviations: the paper takes the best outright. Differences within the noise would then make the choice change from one size, or
-//! one measurement, to the next.
+//! Source: aapc-2007 section 6 (*tuned scheduling based*: the best of all schemes, found by an
+//! automatic tuning system; of how it decides the paper says nothing); between measured sizes and
+//! on changed trees [`crate::signature`]. Input: times of calls that went every way in turn
+//! ([`TuningRun`]), and the tree that is to be published. Guarantee: a way is taken at a measured
+//! size only where its median is below that of the library's own routine by more than twice the
+//! standard error of the difference; of those as fast as the fastest one, the simplest. Between
+//! sizes a way is taken that gains at both ends, be it the best at neither, or what the model says;
+//! wherever nobody knows, the library's own routine runs. What a launch of its own did not confirm
+//! ([`confirm`]) is the library's own again. Cost: O(sizes * ways), and the model's fit.
+//! Deviations: the paper takes the best outright. Differences within the noise would then make the
+//! choice change from one size, or one measurement, to the next.
 pub mod algorithms;
 mod collect;
 pub mod comparison;
@@ -64,13 +65,16 @@ pub struct TuningRun {
     pub pingpong: Vec<CallTiming>,
     /// Every way at every size.
     pub figures: Vec<WayTiming>,
-    /// What ways took that were left out of later launches, because others were faster at every size. The table asks for none of them.
+    /// What ways took that were left out of later launches, because others were faster at every
+    /// size. The table asks for none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub early: Vec<WayTiming>,
-    /// How the ways of the table did that follows from these figures, each call beside one of the library's own; empty where it was not tried.
+    /// How the ways of the table did that follows from these figures, each call beside one of the
+    /// library's own; empty where it was not tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<confirm::WayTrial>,
-    /// What the library's own algorithms took, each forced. No table asks for them: an operator may.
+    /// What the library's own algorithms took, each forced. No table asks for them: an operator
+    /// may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub algorithms: Vec<LibraryTiming>,
 }
@@ -83,8 +87,8 @@ pub struct CallTiming {
     pub block: Bytes,
     /// Median, in nanoseconds.
     pub median_ns: u64,
-    /// Standard error of that median, in nanoseconds: 1.2533 σ / sqrt(times), σ estimated by 1.4826 times the median absolute
-    /// deviation, as for normal noise.
+    /// Standard error of that median, in nanoseconds: 1.2533 σ / sqrt(times), σ estimated by 1.4826
+    /// times the median absolute deviation, as for normal noise.
     pub error_ns: u64,
     /// How many times a call was timed, or a row of calls ([`row`]).
     pub times: u32,
@@ -127,7 +131,12 @@ impl CallTiming {
         }
         let (center, error) = center(seconds);
         let ns = |seconds: f64| (seconds * 1e9).round() as u64;
-        Some(CallTiming { block, median_ns: ns(center), error_ns: ns(error), times: seconds.len() as u32 })
+        Some(CallTiming {
+            block,
+            median_ns: ns(center),
+            error_ns: ns(error),
+            times: seconds.len() as u32,
+        })
     }
 
     /// Median, in seconds.
@@ -135,7 +144,8 @@ impl CallTiming {
         self.median_ns as f64 / 1e9
     }
 
-    /// Whether this took less time than the other, by more than twice the standard error of the difference.
+    /// Whether this took less time than the other, by more than twice the standard error of the
+    /// difference.
     pub fn is_faster_than(&self, other: &CallTiming) -> bool {
         let noise = 2.0 * (self.error_ns as f64).hypot(other.error_ns as f64);
         other.median_ns as f64 - self.median_ns as f64 > noise
@@ -146,13 +156,20 @@ impl CallTiming {
 fn center(values: &[f64]) -> (f64, f64) {
     let center = median(&mut values.to_vec());
     let mut deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
-    (center, 1.2533 * 1.4826 * median(&mut deviations) / (values.len() as f64).sqrt())
+    (
+        center,
+        1.2533 * 1.4826 * median(&mut deviations) / (values.len() as f64).sqrt(),
+    )
 }
 
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
+    }
 }
 
 impl TuningRuns {
@@ -164,16 +181,27 @@ impl TuningRuns {
         self
     }
 
-    /// The decision table for a tree: what was measured there, or before harmless recabling; what the model says where the tree differs;
-    /// [`DecisionTable::default`] under a library that was not measured.
+    /// The decision table for a tree: what was measured there, or before harmless recabling; what
+    /// the model says where the tree differs; [`DecisionTable::default`] under a library that was
+    /// not measured.
     pub fn table(&self, tree: &Tree) -> DecisionTable {
         let mut table = DecisionTable::default();
         for run in &self.runs {
             let ground = ranges::RunGrounds::of(run, tree);
-            for (collective, entries) in [(Collective::Alltoall, &mut table.alltoall), (Collective::Allgather, &mut table.allgather)] {
+            for (collective, entries) in [
+                (Collective::Alltoall, &mut table.alltoall),
+                (Collective::Allgather, &mut table.allgather),
+            ] {
                 *entries = leave_to_others(entries, run.mpi);
-                let measured = confirm::entries(&ranges::entries(run, collective, &ground), collective, &run.trials);
-                entries.extend(measured.into_iter().map(|range| DecisionEntry { mpi: Some(run.mpi), ..range }));
+                let measured = confirm::entries(
+                    &ranges::entries(run, collective, &ground),
+                    collective,
+                    &run.trials,
+                );
+                entries.extend(measured.into_iter().map(|range| DecisionEntry {
+                    mpi: Some(run.mpi),
+                    ..range
+                }));
                 entries.sort_by_key(|entry| (entry.from, entry.mpi));
             }
         }
@@ -182,7 +210,9 @@ impl TuningRuns {
 
     /// For people, too.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}")) + "\n"
+        serde_json::to_string_pretty(self)
+            .unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}"))
+            + "\n"
     }
 
     /// Reads what [`TuningRuns::to_json`] wrote.
@@ -193,7 +223,8 @@ impl TuningRuns {
         if text.len() as u64 > MOST_BYTES {
             return Err(TuningError(format!("more than {MOST_BYTES} octets")));
         }
-        let tuning: TuningRuns = serde_json::from_slice(text).map_err(|e| TuningError(e.to_string()))?;
+        let tuning: TuningRuns =
+            serde_json::from_slice(text).map_err(|e| TuningError(e.to_string()))?;
         let mut seen = Vec::new();
         for run in &tuning.runs {
             if seen.contains(&run.mpi) {
@@ -206,27 +237,58 @@ impl TuningRuns {
     }
 }
 
-/// The entries without those under one library: each that holds under both becomes one of the other library, but the first.
+/// The entries without those under one library: each that holds under both becomes one of the other
+/// library, but the first.
 fn leave_to_others(entries: &[DecisionEntry], mpi: Mpi) -> Vec<DecisionEntry> {
-    let other = if mpi == Mpi::OpenMpi { Mpi::Mpich } else { Mpi::OpenMpi };
+    let other = if mpi == Mpi::OpenMpi {
+        Mpi::Mpich
+    } else {
+        Mpi::OpenMpi
+    };
     let kept = entries.iter().filter(|entry| entry.mpi != Some(mpi));
-    kept.map(|entry| DecisionEntry { mpi: if entry.from == Bytes(0) { None } else { Some(other) }, ..*entry }).collect()
+    kept.map(|entry| DecisionEntry {
+        mpi: if entry.from == Bytes(0) {
+            None
+        } else {
+            Some(other)
+        },
+        ..*entry
+    })
+    .collect()
 }
 
 impl TuningRun {
     fn check(&self) -> Result<(), String> {
-        if self.figures.len() + self.early.len() + self.algorithms.len() + self.pingpong.len() + self.trials.len() > MOST_FIGURES {
+        if self.figures.len()
+            + self.early.len()
+            + self.algorithms.len()
+            + self.pingpong.len()
+            + self.trials.len()
+            > MOST_FIGURES
+        {
             return Err(format!("more than {MOST_FIGURES} figures"));
         }
-        match self.figures.iter().find(|f| !f.way.serves(f.collective) || f.timing.median_ns == 0) {
-            Some(figure) => Err(format!("{} by {}: no such way, or no time", figure.collective, figure.way)),
+        match self
+            .figures
+            .iter()
+            .find(|f| !f.way.serves(f.collective) || f.timing.median_ns == 0)
+        {
+            Some(figure) => Err(format!(
+                "{} by {}: no such way, or no time",
+                figure.collective, figure.way
+            )),
             None => self.place.check(),
         }
     }
 
     /// The block sizes at which a collective was measured, ascending.
     pub fn sizes(&self, collective: Collective) -> Vec<Bytes> {
-        let mut sizes: Vec<Bytes> = self.figures.iter().filter(|f| f.collective == collective).map(|f| f.timing.block).collect();
+        let mut sizes: Vec<Bytes> = self
+            .figures
+            .iter()
+            .filter(|f| f.collective == collective)
+            .map(|f| f.timing.block)
+            .collect();
         sizes.sort_unstable();
         sizes.dedup();
         sizes
@@ -234,7 +296,8 @@ impl TuningRun {
 
     /// A way's timing at a measured size.
     pub fn timing(&self, collective: Collective, way: Way, block: Bytes) -> Option<&CallTiming> {
-        let of = |f: &&WayTiming| f.collective == collective && f.way == way && f.timing.block == block;
+        let of =
+            |f: &&WayTiming| f.collective == collective && f.way == way && f.timing.block == block;
         self.figures.iter().find(of).map(|f| &f.timing)
     }
 

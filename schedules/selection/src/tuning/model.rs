@@ -1,10 +1,14 @@
-//! The contention model of a run: what each way would have taken at sizes, or on trees, that nobody measured.
+//! The contention model of a run: what each way would have taken at sizes, or on trees, that nobody
+//! measured.
 //!
-//! Source: [`crate::signature`], with the bottleneck edge in the place of its link: an octet takes what it takes at the payload bound, and
-//! gamma says how many times that a way needs. So a signature can be carried to another tree, whose bound is known.
+//! Source: [`crate::signature`], with the bottleneck edge in the place of its link: an octet takes
+//! what it takes at the payload bound, and gamma says how many times that a way needs. So a
+//! signature can be carried to another tree, whose bound is known.
 use super::{CallTiming, MeasuredPlace, TuningRun};
 use crate::decision_table::{Collective, Way};
-use crate::signature::{self, ContentionSignature, FitRefusal, ParameterEstimate, PingPongFit, TimeSample};
+use crate::signature::{
+    self, ContentionSignature, FitRefusal, ParameterEstimate, PingPongFit, TimeSample,
+};
 use inventory::Bytes;
 
 /// Every way's signature.
@@ -17,46 +21,87 @@ impl ContentionModel {
     /// Fitted to a run, and carried to `place`.
     ///
     /// # Errors
-    /// [`FitRefusal`] where the messages between two hosts, or the library's own routine, cannot be fitted; a way that cannot is left out.
-    pub(super) fn fit(run: &TuningRun, collective: Collective, place: &MeasuredPlace) -> Result<ContentionModel, FitRefusal> {
+    /// [`FitRefusal`] where the messages between two hosts, or the library's own routine, cannot be
+    /// fitted; a way that cannot is left out.
+    pub(super) fn fit(
+        run: &TuningRun,
+        collective: Collective,
+        place: &MeasuredPlace,
+    ) -> Result<ContentionModel, FitRefusal> {
         let link = signature::ping_pong(&samples(run.pingpong.iter()))?;
         let octet = |place: &MeasuredPlace| {
             let peers = place.hosts.len().saturating_sub(1).max(1) as f64;
             place.bounds.seconds_per_octet(collective) / peers
         };
-        let link = PingPongFit { alpha: link.alpha, beta: ParameterEstimate::exact(octet(&run.place)), covariance: 0.0 };
-        let mut found: Vec<Way> = run.figures.iter().filter(|f| f.collective == collective).map(|f| f.way).collect();
+        let link = PingPongFit {
+            alpha: link.alpha,
+            beta: ParameterEstimate::exact(octet(&run.place)),
+            covariance: 0.0,
+        };
+        let mut found: Vec<Way> = run
+            .figures
+            .iter()
+            .filter(|f| f.collective == collective)
+            .map(|f| f.way)
+            .collect();
         found.sort_by_key(|way| way.to_string());
         found.dedup();
         let mut ways = Vec::new();
         for way in found {
-            let of = run.figures.iter().filter(|f| f.collective == collective && f.way == way).map(|f| &f.timing);
+            let of = run
+                .figures
+                .iter()
+                .filter(|f| f.collective == collective && f.way == way)
+                .map(|f| &f.timing);
             match signature::fit(run.place.hosts.len() as u64, &link, &samples(of)) {
-                Ok(fit) => ways.push((way, ContentionSignature { beta: octet(place), ..fit.signature }, fit.worst)),
+                Ok(fit) => ways.push((
+                    way,
+                    ContentionSignature {
+                        beta: octet(place),
+                        ..fit.signature
+                    },
+                    fit.worst,
+                )),
                 Err(refusal) if way == Way::Native => return Err(refusal),
                 Err(_) => {}
             }
         }
-        Ok(ContentionModel { ranks: place.hosts.len() as u64, ways })
+        Ok(ContentionModel {
+            ranks: place.hosts.len() as u64,
+            ways,
+        })
     }
 
-    /// The fastest of these ways that beats the library's own by more than the model was wrong where it could be checked.
+    /// The fastest of these ways that beats the library's own by more than the model was wrong
+    /// where it could be checked.
     pub(super) fn best(&self, among: &[Way], block: Bytes) -> Way {
         let predicted = |wanted: Way| {
             let (_, signature, worst) = self.ways.iter().find(|(way, ..)| *way == wanted)?;
             Some((signature.alltoall(self.ranks, block), *worst))
         };
-        let Some((native, native_off)) = predicted(Way::Native) else { return Way::Native };
+        let Some((native, native_off)) = predicted(Way::Native) else {
+            return Way::Native;
+        };
         let gains = |way: &Way| {
             let (seconds, off) = predicted(*way)?;
             (seconds < native * (1.0 - off.hypot(native_off))).then_some((*way, seconds))
         };
-        among.iter().filter_map(gains).min_by(|a, b| a.1.total_cmp(&b.1)).map_or(Way::Native, |(way, _)| way)
+        among
+            .iter()
+            .filter_map(gains)
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .map_or(Way::Native, |(way, _)| way)
     }
 }
 
 fn samples<'a>(timings: impl Iterator<Item = &'a CallTiming>) -> Vec<TimeSample> {
     // Calls that agree to the clock's last digit are not certain without limit.
     let error = |t: &CallTiming| (t.error_ns as f64 / 1e9).max(1e-3 * t.seconds());
-    timings.map(|t| TimeSample { size: t.block, seconds: t.seconds(), error: error(t) }).collect()
+    timings
+        .map(|t| TimeSample {
+            size: t.block,
+            seconds: t.seconds(),
+            error: error(t),
+        })
+        .collect()
 }

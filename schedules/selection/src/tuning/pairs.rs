@@ -1,4 +1,5 @@
-//! Calls beside the library's own: gathered over launches in which every other row of calls goes past the runtime.
+//! Calls beside the library's own: gathered over launches in which every other row of calls goes
+//! past the runtime.
 use super::comparison::{ComparisonVerdict, TunedComparison};
 use crate::decision_table::{Collective, DecisionTable};
 use inventory::Bytes;
@@ -22,14 +23,27 @@ impl CallPairs {
 
     /// A comparison for each collective and size with enough pairs.
     pub fn compared(&self) -> Vec<TunedComparison> {
-        self.0.iter().filter_map(|((collective, block), pairs)| TunedComparison::of(*collective, *block, pairs)).collect()
+        self.0
+            .iter()
+            .filter_map(|((collective, block), pairs)| {
+                TunedComparison::of(*collective, *block, pairs)
+            })
+            .collect()
     }
 }
 
-/// The sizes at which a table's promise is checked: those asked for, those from which on the table goes another way, and a small one.
+/// The sizes at which a table's promise is checked: those asked for, those from which on the table
+/// goes another way, and a small one.
 pub fn sizes(asked: &[Bytes], table: &DecisionTable) -> BTreeSet<Bytes> {
-    let entries = [Collective::Alltoall, Collective::Allgather].into_iter().flat_map(|collective| table.entries(collective));
-    asked.iter().copied().chain(entries.map(|entry| entry.from).filter(|from| from.0 > 0)).chain([SMALL]).collect()
+    let entries = [Collective::Alltoall, Collective::Allgather]
+        .into_iter()
+        .flat_map(|collective| table.entries(collective));
+    asked
+        .iter()
+        .copied()
+        .chain(entries.map(|entry| entry.from).filter(|from| from.0 > 0))
+        .chain([SMALL])
+        .collect()
 }
 
 /// Whether calls keep the promise to be no slower than the library's own.
@@ -46,8 +60,16 @@ pub enum PromiseCheck {
 impl PromiseCheck {
     /// What the comparisons come to.
     pub fn of(compared: &[TunedComparison]) -> PromiseCheck {
-        let count = |verdict| compared.iter().filter(|comparison| comparison.verdict() == verdict).count();
-        match (count(ComparisonVerdict::Slower), count(ComparisonVerdict::Open)) {
+        let count = |verdict| {
+            compared
+                .iter()
+                .filter(|comparison| comparison.verdict() == verdict)
+                .count()
+        };
+        match (
+            count(ComparisonVerdict::Slower),
+            count(ComparisonVerdict::Open),
+        ) {
             (0, 0) => PromiseCheck::Kept,
             (0, open) => PromiseCheck::Open(open),
             (slower, _) => PromiseCheck::Broken(slower),
@@ -67,12 +89,18 @@ mod tests {
             let tuned: Vec<f64> = own.iter().map(|seconds| seconds + 0.5).collect();
             pairs.add(Collective::Alltoall, Bytes(8), &own, &tuned);
         }
-        assert_eq!(pairs.0[&(Collective::Alltoall, Bytes(8))], [(2.0, 2.5), (3.0, 3.5), (2.0, 2.5)]);
+        assert_eq!(
+            pairs.0[&(Collective::Alltoall, Bytes(8))],
+            [(2.0, 2.5), (3.0, 3.5), (2.0, 2.5)]
+        );
     }
 
     #[test]
     fn a_promise_is_checked_where_the_table_turns_and_where_blocks_are_small() {
         let sizes = sizes(&[Bytes(1024)], &DecisionTable::default());
-        assert!(sizes.contains(&Bytes(8)) && sizes.contains(&Bytes(1024)) && !sizes.contains(&Bytes(0)), "{sizes:?}");
+        assert!(
+            sizes.contains(&Bytes(8)) && sizes.contains(&Bytes(1024)) && !sizes.contains(&Bytes(0)),
+            "{sizes:?}"
+        );
     }
 }

@@ -18,8 +18,15 @@ pub(super) struct RunGrounds {
 
 impl RunGrounds {
     pub(super) fn of(run: &TuningRun, tree: &Tree) -> RunGrounds {
-        let known: Vec<&String> = run.place.hosts.iter().filter(|host| tree.host(host).is_some()).collect();
-        let place = MeasuredPlace::of(tree, &known).ok().filter(|place| place.hosts.iter().any(|host| *host != place.hosts[0]));
+        let known: Vec<&String> = run
+            .place
+            .hosts
+            .iter()
+            .filter(|host| tree.host(host).is_some())
+            .collect();
+        let place = MeasuredPlace::of(tree, &known)
+            .ok()
+            .filter(|place| place.hosts.iter().any(|host| *host != place.hosts[0]));
         let grounds = match &place {
             Some(place) if place.is_same(&run.place) => DecisionGrounds::Measured,
             Some(place) if place.has_same_bounds(&run.place) => DecisionGrounds::Kept,
@@ -29,11 +36,23 @@ impl RunGrounds {
     }
 }
 
-/// A collective's entries, from the smallest measured size on; below it, and where there are none, the library's own routine runs.
-pub(super) fn entries(run: &TuningRun, collective: Collective, ground: &RunGrounds) -> Vec<DecisionEntry> {
+/// A collective's entries, from the smallest measured size on; below it, and where there are none,
+/// the library's own routine runs.
+pub(super) fn entries(
+    run: &TuningRun,
+    collective: Collective,
+    ground: &RunGrounds,
+) -> Vec<DecisionEntry> {
     let sizes = run.sizes(collective);
-    let model = ground.place.as_ref().and_then(|place| ContentionModel::fit(run, collective, place).ok());
-    let choice = WayChoice { run, collective, model };
+    let model = ground
+        .place
+        .as_ref()
+        .and_then(|place| ContentionModel::fit(run, collective, place).ok());
+    let choice = WayChoice {
+        run,
+        collective,
+        model,
+    };
     let mut ranges = DecisionRanges(Vec::new());
     for (at, &size) in sizes.iter().enumerate() {
         let next = sizes.get(at + 1).copied();
@@ -54,7 +73,13 @@ struct WayChoice<'a> {
 
 impl WayChoice<'_> {
     /// As measured at `size`, and from there to `next`.
-    fn measured(&self, size: Bytes, next: Option<Bytes>, grounds: DecisionGrounds, ranges: &mut DecisionRanges) {
+    fn measured(
+        &self,
+        size: Bytes,
+        next: Option<Bytes>,
+        grounds: DecisionGrounds,
+        ranges: &mut DecisionRanges,
+    ) {
         let here = self.best(size);
         ranges.add(size, here, grounds);
         let Some(next) = next else { return };
@@ -79,25 +104,49 @@ impl WayChoice<'_> {
             _ => way != Way::Native && model.best(&[way], between(size, next, point)) == way,
         };
         for point in 0..STEPS {
-            let from = if point == 0 { Bytes(size.0 + 1) } else { between(size, next, point) };
-            ranges.add(from, throughout([point, point + 1], best, gains), DecisionGrounds::Modelled);
+            let from = if point == 0 {
+                Bytes(size.0 + 1)
+            } else {
+                between(size, next, point)
+            };
+            ranges.add(
+                from,
+                throughout([point, point + 1], best, gains),
+                DecisionGrounds::Modelled,
+            );
         }
     }
 
     /// As the model says, from `size` to `next`.
     fn predicted(&self, size: Bytes, next: Option<Bytes>, ranges: &mut DecisionRanges) {
         let ways = self.ways();
-        let among = |ways: &[Way], block| self.model.as_ref().map_or(Way::Native, |model| model.best(ways, block));
-        let Some(next) = next else { return ranges.add(size, among(&ways, size), DecisionGrounds::Stale) };
+        let among = |ways: &[Way], block| {
+            self.model
+                .as_ref()
+                .map_or(Way::Native, |model| model.best(ways, block))
+        };
+        let Some(next) = next else {
+            return ranges.add(size, among(&ways, size), DecisionGrounds::Stale);
+        };
         for point in 0..STEPS {
             let ends = [between(size, next, point), between(size, next, point + 1)];
             let gains = |way, block| way != Way::Native && among(&[way], block) == way;
-            ranges.add(ends[0], throughout(ends, |block| among(&ways, block), gains), DecisionGrounds::Stale);
+            ranges.add(
+                ends[0],
+                throughout(ends, |block| among(&ways, block), gains),
+                DecisionGrounds::Stale,
+            );
         }
     }
 
     fn ways(&self) -> Vec<Way> {
-        let mut ways: Vec<Way> = self.run.figures.iter().filter(|f| f.collective == self.collective).map(|f| f.way).collect();
+        let mut ways: Vec<Way> = self
+            .run
+            .figures
+            .iter()
+            .filter(|f| f.collective == self.collective)
+            .map(|f| f.way)
+            .collect();
         ways.sort_by_key(|&way| simplicity(way));
         ways.dedup();
         ways
@@ -110,40 +159,73 @@ impl WayChoice<'_> {
     /// Whether a way was measured faster than the library's own routine by more than the noise.
     fn gains(&self, way: Way, block: Bytes) -> bool {
         let native = self.timing(Way::Native, block);
-        self.timing(way, block).zip(native).is_some_and(|(own, native)| own.is_faster_than(native))
+        self.timing(way, block)
+            .zip(native)
+            .is_some_and(|(own, native)| own.is_faster_than(native))
     }
 
-    /// A way that gains at two sizes, and so is taken between them: the one that is taken at either, if it does; else the one that
-    /// gains most where it gains least.
+    /// A way that gains at two sizes, and so is taken between them: the one that is taken at
+    /// either, if it does; else the one that gains most where it gains least.
     fn at_both(&self, size: Bytes, next: Bytes) -> Option<Way> {
         let both = |way: &Way| [size, next].iter().all(|&block| self.gains(*way, block));
         let share = |way: Way, block| {
-            let seconds = |way| self.timing(way, block).map_or(f64::INFINITY, CallTiming::seconds);
+            let seconds = |way| {
+                self.timing(way, block)
+                    .map_or(f64::INFINITY, CallTiming::seconds)
+            };
             seconds(way) / seconds(Way::Native)
         };
         let most = |way: &Way| share(*way, size).max(share(*way, next));
         let taken = [self.best(size), self.best(next)].into_iter().find(both);
-        taken.or_else(|| self.ways().into_iter().filter(both).min_by(|a, b| most(a).total_cmp(&most(b))))
+        taken.or_else(|| {
+            self.ways()
+                .into_iter()
+                .filter(both)
+                .min_by(|a, b| most(a).total_cmp(&most(b)))
+        })
     }
 
-    /// Among the ways that gain, the simplest one that the fastest does not beat by more than the noise.
+    /// Among the ways that gain, the simplest one that the fastest does not beat by more than the
+    /// noise.
     fn best(&self, block: Bytes) -> Way {
-        let gaining: Vec<Way> = self.ways().into_iter().filter(|&way| self.gains(way, block)).collect();
+        let gaining: Vec<Way> = self
+            .ways()
+            .into_iter()
+            .filter(|&way| self.gains(way, block))
+            .collect();
         let timing = |way: Way| self.timing(way, block);
-        let fastest = gaining.iter().filter_map(|&way| timing(way)).min_by_key(|timing| timing.median_ns);
-        let as_fast = |way: &&Way| timing(**way).zip(fastest).is_some_and(|(own, fastest)| !fastest.is_faster_than(own));
+        let fastest = gaining
+            .iter()
+            .filter_map(|&way| timing(way))
+            .min_by_key(|timing| timing.median_ns);
+        let as_fast = |way: &&Way| {
+            timing(**way)
+                .zip(fastest)
+                .is_some_and(|(own, fastest)| !fastest.is_faster_than(own))
+        };
         gaining.iter().find(as_fast).copied().unwrap_or(Way::Native)
     }
 }
 
 /// The best way at either end that gains at both; where none does, the library's own.
-fn throughout<At: Copy>(ends: [At; 2], best: impl Fn(At) -> Way, gains: impl Fn(Way, At) -> bool) -> Way {
-    ends.into_iter().map(best).find(|&way| ends.iter().all(|&end| gains(way, end))).unwrap_or(Way::Native)
+fn throughout<At: Copy>(
+    ends: [At; 2],
+    best: impl Fn(At) -> Way,
+    gains: impl Fn(Way, At) -> bool,
+) -> Way {
+    ends.into_iter()
+        .map(best)
+        .find(|&way| ends.iter().all(|&end| gains(way, end)))
+        .unwrap_or(Way::Native)
 }
 
 /// What needs the least: no connections of its own, then no copies on the way, then no tokens.
 fn simplicity(way: Way) -> (Option<DataCarrier>, bool, Option<SyncScheme>) {
-    let sync = if let Way::Aapc { sync, .. } = way { Some(sync) } else { None };
+    let sync = if let Way::Aapc { sync, .. } = way {
+        Some(sync)
+    } else {
+        None
+    };
     (way.carrier(), way == Way::Bundled, sync)
 }
 
@@ -153,7 +235,10 @@ fn between(size: Bytes, next: Bytes, point: u32) -> Bytes {
     match point {
         0 => size,
         STEPS => next,
-        _ => Bytes((size.0.max(1) as f64 * factor.powf(f64::from(point) / f64::from(STEPS))).round() as u64),
+        _ => Bytes(
+            (size.0.max(1) as f64 * factor.powf(f64::from(point) / f64::from(STEPS))).round()
+                as u64,
+        ),
     }
 }
 
@@ -166,8 +251,17 @@ impl DecisionRanges {
         if self.0.last().is_some_and(|last| last.from >= from) {
             self.0.pop();
         }
-        if self.0.last().is_none_or(|last| last.way != way || last.grounds != grounds) {
-            self.0.push(DecisionEntry { from, way, mpi: None, grounds });
+        if self
+            .0
+            .last()
+            .is_none_or(|last| last.way != way || last.grounds != grounds)
+        {
+            self.0.push(DecisionEntry {
+                from,
+                way,
+                mpi: None,
+                grounds,
+            });
         }
     }
 }

@@ -1,8 +1,10 @@
-//! One run of measurements, launch by launch: which ways take turns next, and the figures at the end.
+//! One run of measurements, launch by launch: which ways take turns next, and the figures at the
+//! end.
 //!
-//! Input: what each launch of the benchmark program reports.
-//! Guarantee: all launches that are put together ran on the same hosts and followed the same epoch. A way that a launch asked for and no
-//! call went is neither asked for again nor part of the figures. After each launch the slower ways are left out ([`halving`]).
+//! Input: what each launch of the benchmark program reports. Guarantee: all launches that are put
+//! together ran on the same hosts and followed the same epoch. A way that a launch asked for and no
+//! call went is neither asked for again nor part of the figures. After each launch the slower ways
+//! are left out ([`halving`]).
 use super::algorithms::ForcedAlgorithms;
 use super::{CallTiming, LibraryTiming, MeasuredPlace, TimedCalls, TuningRun, halving};
 use crate::decision_table::{Collective, DataCarrier, Mpi, Way};
@@ -12,24 +14,46 @@ use schedules::lg::ClusterPartition;
 use schedules::synchronization::scheme::SyncScheme;
 use std::collections::BTreeMap;
 
-/// Phases a block of the synchronizations that take one (aapc-2007, Table 5), as far as there are more phases.
+/// Phases a block of the synchronizations that take one (aapc-2007, Table 5), as far as there are
+/// more phases.
 const BLOCKS: [u32; 2] = [4, 16];
 
-/// The ways that take turns first: the library's own, and those asked for; where none is asked for, all that may be the fastest on a tree
-/// whose schedule has so many phases.
+/// The ways that take turns first: the library's own, and those asked for; where none is asked for,
+/// all that may be the fastest on a tree whose schedule has so many phases.
 ///
 /// # Errors
 /// [`TreeError`] where the file is no tree.
-pub fn contenders(asked: &[Way], topology: &TopologyFile, phases: u64) -> Result<Vec<Way>, TreeError> {
+pub fn contenders(
+    asked: &[Way],
+    topology: &TopologyFile,
+    phases: u64,
+) -> Result<Vec<Way>, TreeError> {
     let mut ways = vec![Way::Native];
     if asked.is_empty() {
-        let blocks: Vec<u32> = BLOCKS.into_iter().filter(|&block| u64::from(block) < phases).collect();
+        let blocks: Vec<u32> = BLOCKS
+            .into_iter()
+            .filter(|&block| u64::from(block) < phases)
+            .collect();
         let schemes = SyncScheme::table_5(&blocks).into_iter();
-        let aapc = schemes.flat_map(|sync| [DataCarrier::Mpi, DataCarrier::Tcp].map(|over| Way::Aapc { sync, over }));
+        let aapc = schemes.flat_map(|sync| {
+            [DataCarrier::Mpi, DataCarrier::Tcp].map(|over| Way::Aapc { sync, over })
+        });
         ways.extend(aapc.filter(|way| way.serves(Collective::Alltoall)));
-        ways.extend([Way::Bundled, Way::Ring { over: DataCarrier::Mpi }, Way::Ring { over: DataCarrier::Tcp }]);
+        ways.extend([
+            Way::Bundled,
+            Way::Ring {
+                over: DataCarrier::Mpi,
+            },
+            Way::Ring {
+                over: DataCarrier::Tcp,
+            },
+        ]);
         let clusters = ClusterPartition::of(&topology.tree()?, topology);
-        ways.extend(clusters.is_ok_and(|clusters| clusters.list().len() > 1).then_some(Way::Lg));
+        ways.extend(
+            clusters
+                .is_ok_and(|clusters| clusters.list().len() > 1)
+                .then_some(Way::Lg),
+        );
     }
     ways.extend(asked.iter().filter(|way| **way != Way::Native));
     Ok(ways)
@@ -47,7 +71,10 @@ pub enum SessionError {
         measured: u64,
     },
     /// The launcher took other hosts.
-    #[error("launch {launch} ran on other hosts than the first one; give the launcher a fixed list of hosts")]
+    #[error(
+        "launch {launch} ran on other hosts than the first one; give the launcher a fixed list of \
+         hosts"
+    )]
     OtherHosts {
         /// Which launch.
         launch: u32,
@@ -92,7 +119,17 @@ impl<'a> TuningSession<'a> {
     /// Begins with these ways, on the tree of an epoch.
     pub fn new(tree: &'a Tree, epoch: u64, ways: Vec<Way>) -> TuningSession<'a> {
         let (calls, pings, forced) = (TimedCalls::default(), BTreeMap::new(), BTreeMap::new());
-        TuningSession { tree, epoch, launch: 0, turns: ways, not_gone: Vec::new(), place: None, calls, pings, forced }
+        TuningSession {
+            tree,
+            epoch,
+            launch: 0,
+            turns: ways,
+            not_gone: Vec::new(),
+            place: None,
+            calls,
+            pings,
+            forced,
+        }
     }
 
     /// The ways that take turns in the next launch, or took turns in the last one.
@@ -100,18 +137,24 @@ impl<'a> TuningSession<'a> {
         &self.turns
     }
 
-    /// Takes the job of a launch; its times follow ([`TuningSession::add`], [`TuningSession::add_pings`]).
+    /// Takes the job of a launch; its times follow ([`TuningSession::add`],
+    /// [`TuningSession::add_pings`]).
     ///
     /// # Errors
     /// [`SessionError`] where it cannot be put together with those before.
     pub fn launched(&mut self, job: LaunchedJob<'_>) -> Result<(), SessionError> {
         self.launch += 1;
         if job.epoch != self.epoch {
-            return Err(SessionError::OtherEpoch { found: job.epoch, measured: self.epoch });
+            return Err(SessionError::OtherEpoch {
+                found: job.epoch,
+                measured: self.epoch,
+            });
         }
         let here = MeasuredPlace::of(self.tree, job.hosts)?;
         if self.place.as_ref().is_some_and(|(_, first)| *first != here) {
-            return Err(SessionError::OtherHosts { launch: self.launch });
+            return Err(SessionError::OtherHosts {
+                launch: self.launch,
+            });
         }
         self.place = Some((job.library.to_owned(), here));
         let new = |way: &&Way| !job.gone.contains(way) && !self.not_gone.contains(way);
@@ -122,7 +165,12 @@ impl<'a> TuningSession<'a> {
 
     /// Adds the times of rows of calls that took turns.
     pub fn add(&mut self, collective: Collective, block: Bytes, seconds: &[f64]) {
-        let turns: Vec<Way> = self.turns.iter().copied().filter(|way| way.serves(collective)).collect();
+        let turns: Vec<Way> = self
+            .turns
+            .iter()
+            .copied()
+            .filter(|way| way.serves(collective))
+            .collect();
         self.calls.add(collective, block, &turns, seconds);
     }
 
@@ -131,9 +179,19 @@ impl<'a> TuningSession<'a> {
         self.pings.entry(block).or_default().extend(seconds);
     }
 
-    /// Adds the times of calls that the library made by an algorithm it was forced to. The first one does not count.
-    pub fn add_forced(&mut self, algorithms: &ForcedAlgorithms, collective: Collective, block: Bytes, seconds: &[f64]) {
-        let times = self.forced.entry((collective, algorithms.name(collective), block)).or_default();
+    /// Adds the times of calls that the library made by an algorithm it was forced to. The first
+    /// one does not count.
+    pub fn add_forced(
+        &mut self,
+        algorithms: &ForcedAlgorithms,
+        collective: Collective,
+        block: Bytes,
+        seconds: &[f64],
+    ) {
+        let times = self
+            .forced
+            .entry((collective, algorithms.name(collective), block))
+            .or_default();
         times.extend(seconds.iter().skip(1));
     }
 
@@ -154,18 +212,33 @@ impl<'a> TuningSession<'a> {
     /// [`SessionError::NoLaunch`].
     pub fn finish(self, at: Millis, mpi: Mpi) -> Result<TuningRun, SessionError> {
         let (library, place) = self.place.ok_or(SessionError::NoLaunch)?;
-        let gone = self.calls.figures().into_iter().filter(|figure| !self.not_gone.contains(&figure.way));
+        let gone = self
+            .calls
+            .figures()
+            .into_iter()
+            .filter(|figure| !self.not_gone.contains(&figure.way));
         let (figures, early) = gone.partition(|figure| self.turns.contains(&figure.way));
-        let forced = self.forced.into_iter().filter_map(|((collective, name, block), seconds)| {
-            Some(LibraryTiming { collective, name: name.to_owned(), timing: CallTiming::of(block, &seconds)? })
-        });
+        let forced = self
+            .forced
+            .into_iter()
+            .filter_map(|((collective, name, block), seconds)| {
+                Some(LibraryTiming {
+                    collective,
+                    name: name.to_owned(),
+                    timing: CallTiming::of(block, &seconds)?,
+                })
+            });
         Ok(TuningRun {
             at,
             mpi,
             library,
             epoch: self.epoch,
             place,
-            pingpong: self.pings.iter().filter_map(|(&block, seconds)| CallTiming::of(block, seconds)).collect(),
+            pingpong: self
+                .pings
+                .iter()
+                .filter_map(|(&block, seconds)| CallTiming::of(block, seconds))
+                .collect(),
             figures,
             early,
             trials: Vec::new(),
@@ -178,36 +251,69 @@ impl<'a> TuningSession<'a> {
 mod tests {
     use super::*;
 
-    const FILE: &str = "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}}";
-    const OVER_TCP: Way = Way::Ring { over: DataCarrier::Tcp };
-    const OVER_MPI: Way = Way::Ring { over: DataCarrier::Mpi };
+    const FILE: &str =
+        "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}}";
+    const OVER_TCP: Way = Way::Ring {
+        over: DataCarrier::Tcp,
+    };
+    const OVER_MPI: Way = Way::Ring {
+        over: DataCarrier::Mpi,
+    };
 
     fn job<'a>(hosts: &'a [String], epoch: u64) -> LaunchedJob<'a> {
-        LaunchedJob { library: "L 1", hosts, epoch, gone: &[Way::Native, OVER_MPI] }
+        LaunchedJob {
+            library: "L 1",
+            hosts,
+            epoch,
+            gone: &[Way::Native, OVER_MPI],
+        }
     }
 
     #[test]
     fn launches_of_another_epoch_or_on_other_hosts_are_refused() {
         let tree = TopologyFile::parse("t", FILE).unwrap().tree().unwrap();
         let mut session = TuningSession::new(&tree, 7, vec![Way::Native, OVER_MPI]);
-        let (first, other) = (["n0", "n1"].map(str::to_owned), ["n0", "n2"].map(str::to_owned));
-        assert_eq!(session.launched(job(&first, 8)), Err(SessionError::OtherEpoch { found: 8, measured: 7 }));
+        let (first, other) = (
+            ["n0", "n1"].map(str::to_owned),
+            ["n0", "n2"].map(str::to_owned),
+        );
+        assert_eq!(
+            session.launched(job(&first, 8)),
+            Err(SessionError::OtherEpoch {
+                found: 8,
+                measured: 7
+            })
+        );
         assert_eq!(session.launched(job(&first, 7)), Ok(()));
-        assert_eq!(session.launched(job(&other, 7)), Err(SessionError::OtherHosts { launch: 3 }));
-        assert_eq!(TuningSession::new(&tree, 7, vec![]).finish(Millis(0), Mpi::Mpich), Err(SessionError::NoLaunch));
+        assert_eq!(
+            session.launched(job(&other, 7)),
+            Err(SessionError::OtherHosts { launch: 3 })
+        );
+        assert_eq!(
+            TuningSession::new(&tree, 7, vec![]).finish(Millis(0), Mpi::Mpich),
+            Err(SessionError::NoLaunch)
+        );
     }
 
     #[test]
     fn a_way_that_no_call_went_is_left_out() {
         let tree = TopologyFile::parse("t", FILE).unwrap().tree().unwrap();
         let mut session = TuningSession::new(&tree, 7, vec![Way::Native, OVER_MPI, OVER_TCP]);
-        session.launched(job(&["n0", "n1"].map(str::to_owned), 7)).unwrap();
+        session
+            .launched(job(&["n0", "n1"].map(str::to_owned), 7))
+            .unwrap();
         session.add(Collective::Allgather, Bytes(8), &[1.0; 12]);
         session.narrow();
-        assert_eq!((session.turns(), session.not_gone()), (&[Way::Native, OVER_MPI][..], &[OVER_TCP][..]));
+        assert_eq!(
+            (session.turns(), session.not_gone()),
+            (&[Way::Native, OVER_MPI][..], &[OVER_TCP][..])
+        );
         let run = session.finish(Millis(0), Mpi::Mpich).unwrap();
         assert_eq!(
-            run.figures.iter().map(|figure| figure.way).collect::<Vec<_>>(),
+            run.figures
+                .iter()
+                .map(|figure| figure.way)
+                .collect::<Vec<_>>(),
             [OVER_MPI, Way::Native],
             "the second round goes backwards"
         );
@@ -216,8 +322,14 @@ mod tests {
     #[test]
     fn contenders_are_those_asked_for_and_the_librarys_own() {
         let file = TopologyFile::parse("t", FILE).unwrap();
-        assert_eq!(contenders(&[OVER_TCP, Way::Native], &file, 2).unwrap(), [Way::Native, OVER_TCP]);
+        assert_eq!(
+            contenders(&[OVER_TCP, Way::Native], &file, 2).unwrap(),
+            [Way::Native, OVER_TCP]
+        );
         let all = contenders(&[], &file, 2).unwrap();
-        assert!(all.contains(&Way::Bundled) && !all.contains(&Way::Lg), "{all:?}");
+        assert!(
+            all.contains(&Way::Bundled) && !all.contains(&Way::Lg),
+            "{all:?}"
+        );
     }
 }

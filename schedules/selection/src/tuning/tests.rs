@@ -11,24 +11,36 @@ fn way(name: &str) -> Way {
 }
 
 fn timing(block: u64, seconds: f64, error: f64) -> CallTiming {
-    CallTiming { block: Bytes(block), median_ns: (seconds * 1e9) as u64, error_ns: (error * 1e9) as u64, times: 9 }
+    CallTiming {
+        block: Bytes(block),
+        median_ns: (seconds * 1e9) as u64,
+        error_ns: (error * 1e9) as u64,
+        times: 9,
+    }
 }
 
-/// A run of all-to-alls on the pair of switches: each way starts up in so many seconds and takes so many times the bound.
+/// A run of all-to-alls on the pair of switches: each way starts up in so many seconds and takes so
+/// many times the bound.
 fn run(ways: &[(&str, f64, f64)], sizes: &[u64]) -> TuningRun {
     let tree = topology(PAIR);
     let place = MeasuredPlace::of(&tree, &["w", "x", "y", "z"]).unwrap();
     let octet = place.bounds.seconds_per_octet(Collective::Alltoall);
     let figure = |name: &str, block: u64, start: f64, gamma: f64| {
         let seconds = start + gamma * octet * block as f64;
-        WayTiming { collective: Collective::Alltoall, way: way(name), timing: timing(block, seconds, 0.002 * seconds) }
+        WayTiming {
+            collective: Collective::Alltoall,
+            way: way(name),
+            timing: timing(block, seconds, 0.002 * seconds),
+        }
     };
     TuningRun {
         at: Millis(1),
         mpi: Mpi::Mpich,
         library: "MPICH 4".into(),
         epoch: 3,
-        pingpong: [64, 1024, 16384, 65536].map(|block| timing(block, 50e-6 + block as f64 * 8.2e-8, 1e-7)).to_vec(),
+        pingpong: [64, 1024, 16384, 65536]
+            .map(|block| timing(block, 50e-6 + block as f64 * 8.2e-8, 1e-7))
+            .to_vec(),
         figures: ways
             .iter()
             .flat_map(|&(name, start, gamma)| sizes.iter().map(move |&b| (name, b, start, gamma)))
@@ -45,7 +57,15 @@ const SIZES: [u64; 6] = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 2
 
 /// The library starts fast and contends; tokens cost a start.
 fn usual() -> TuningRun {
-    run(&[("native", 0.0002, 1.6), ("aapc", 0.006, 1.1), ("aapc tcp", 0.006, 1.1), ("aapc sender", 0.02, 1.5)], &SIZES)
+    run(
+        &[
+            ("native", 0.0002, 1.6),
+            ("aapc", 0.006, 1.1),
+            ("aapc tcp", 0.006, 1.1),
+            ("aapc sender", 0.02, 1.5),
+        ],
+        &SIZES,
+    )
 }
 
 fn table(run: TuningRun, tree: &Tree) -> DecisionTable {
@@ -69,18 +89,34 @@ fn a_way_is_taken_where_it_was_faster_and_of_equals_the_simplest() {
     let tree = topology(PAIR);
     let table = table(usual(), &tree);
     let choose = |block| table.choose(Collective::Alltoall, Bytes(block));
-    assert_eq!((choose(1 << 10), choose(4 << 10)), (Way::Native, Way::Native));
+    assert_eq!(
+        (choose(1 << 10), choose(4 << 10)),
+        (Way::Native, Way::Native)
+    );
     for large in [64 << 10, 200 << 10, 1 << 20, 1 << 30] {
         assert_eq!(choose(large), way("aapc"), "{large}");
     }
-    assert_eq!(table.entry(Collective::Alltoall, Bytes(1 << 20)).unwrap().grounds, DecisionGrounds::Measured);
+    assert_eq!(
+        table
+            .entry(Collective::Alltoall, Bytes(1 << 20))
+            .unwrap()
+            .grounds,
+        DecisionGrounds::Measured
+    );
 }
 
 #[test]
 fn what_is_within_the_noise_stays_the_librarys() {
     let mut run = run(&[("native", 0.0, 1.5), ("aapc", 0.0, 1.45)], &SIZES);
-    run.figures.iter_mut().for_each(|f| f.timing.error_ns = f.timing.median_ns / 50);
-    assert!(table(run, &topology(PAIR)).alltoall.iter().all(|entry| entry.way == Way::Native));
+    run.figures
+        .iter_mut()
+        .for_each(|f| f.timing.error_ns = f.timing.median_ns / 50);
+    assert!(
+        table(run, &topology(PAIR))
+            .alltoall
+            .iter()
+            .all(|entry| entry.way == Way::Native)
+    );
 }
 
 #[test]
@@ -90,16 +126,35 @@ fn the_model_finds_where_ways_cross_between_measured_sizes_and_says_so() {
     let crossing = (0.006 - 0.0002) / (0.5 * octet);
     assert!(4096.0 < crossing && crossing < 65536.0, "{crossing}");
     let table = table(run, &topology(PAIR));
-    let first = table.alltoall.iter().find(|entry| entry.way != Way::Native).unwrap();
-    assert_eq!((first.way, first.grounds), (way("aapc"), DecisionGrounds::Modelled), "{table:?}");
-    assert!((crossing..crossing * 1.6).contains(&(first.from.0 as f64)), "{} at {crossing}", first.from.0);
+    let first = table
+        .alltoall
+        .iter()
+        .find(|entry| entry.way != Way::Native)
+        .unwrap();
+    assert_eq!(
+        (first.way, first.grounds),
+        (way("aapc"), DecisionGrounds::Modelled),
+        "{table:?}"
+    );
+    assert!(
+        (crossing..crossing * 1.6).contains(&(first.from.0 as f64)),
+        "{} at {crossing}",
+        first.from.0
+    );
 }
 
 #[test]
 fn without_a_model_a_gap_stays_the_librarys() {
-    let run = TuningRun { pingpong: Vec::new(), ..usual() };
+    let run = TuningRun {
+        pingpong: Vec::new(),
+        ..usual()
+    };
     let table = table(run, &topology(PAIR));
-    let first = table.alltoall.iter().find(|entry| entry.way != Way::Native).unwrap();
+    let first = table
+        .alltoall
+        .iter()
+        .find(|entry| entry.way != Way::Native)
+        .unwrap();
     assert!(SIZES.contains(&first.from.0), "{table:?}");
     assert_eq!(first.grounds, DecisionGrounds::Measured);
 }
@@ -107,20 +162,51 @@ fn without_a_model_a_gap_stays_the_librarys() {
 #[test]
 fn harmless_recabling_keeps_the_measurements_and_other_trees_get_the_models_word() {
     let grounds = |text: &str| usual().grounds(&topology(text));
-    assert_eq!(grounds(&PAIR.replace("[a, b]", "[b, a]")), DecisionGrounds::Measured);
-    assert_eq!(grounds(&PAIR.replace("a: a, b: b,", "a: b, b: a,")), DecisionGrounds::Measured);
-    let swapped =
-        PAIR.replace("x: {switch: a", "x: {switch: B").replace("y: {switch: b", "y: {switch: a").replace("switch: B", "switch: b");
+    assert_eq!(
+        grounds(&PAIR.replace("[a, b]", "[b, a]")),
+        DecisionGrounds::Measured
+    );
+    assert_eq!(
+        grounds(&PAIR.replace("a: a, b: b,", "a: b, b: a,")),
+        DecisionGrounds::Measured
+    );
+    let swapped = PAIR
+        .replace("x: {switch: a", "x: {switch: B")
+        .replace("y: {switch: b", "y: {switch: a")
+        .replace("switch: B", "switch: b");
     assert_eq!(grounds(&swapped), DecisionGrounds::Kept);
-    assert_eq!(grounds(&PAIR.replace("b: b, rate: 100M", "b: b, rate: 10M")), DecisionGrounds::Stale);
-    assert_eq!(grounds(&PAIR.replace(", z: {switch: b, rate: 100M}", "")), DecisionGrounds::Stale);
-    assert_eq!(grounds("switches: [a]\nhosts: {q: {switch: a}}"), DecisionGrounds::Stale);
+    assert_eq!(
+        grounds(&PAIR.replace("b: b, rate: 100M", "b: b, rate: 10M")),
+        DecisionGrounds::Stale
+    );
+    assert_eq!(
+        grounds(&PAIR.replace(", z: {switch: b, rate: 100M}", "")),
+        DecisionGrounds::Stale
+    );
+    assert_eq!(
+        grounds("switches: [a]\nhosts: {q: {switch: a}}"),
+        DecisionGrounds::Stale
+    );
 
-    // Ten times the load: the schedule pays from a tenth of the size on, as the library loses as much as it did there.
+    // Ten times the load: the schedule pays from a tenth of the size on, as the library loses as
+    // much as it did there.
     let slower = topology(&PAIR.replace("b: b, rate: 100M", "b: b, rate: 10M"));
-    let from = |table: DecisionTable| table.alltoall.iter().find(|entry| entry.way != Way::Native).map(|e| (e.from.0, e.grounds)).unwrap();
-    let ((before, _), (after, stale)) = (from(table(usual(), &topology(PAIR))), from(table(usual(), &slower)));
-    assert!(after < before && stale == DecisionGrounds::Stale, "{after} {before}");
+    let from = |table: DecisionTable| {
+        table
+            .alltoall
+            .iter()
+            .find(|entry| entry.way != Way::Native)
+            .map(|e| (e.from.0, e.grounds))
+            .unwrap()
+    };
+    let ((before, _), (after, stale)) = (
+        from(table(usual(), &topology(PAIR))),
+        from(table(usual(), &slower)),
+    );
+    assert!(
+        after < before && stale == DecisionGrounds::Stale,
+        "{after} {before}"
+    );
     let alone = table(usual(), &topology("switches: [a]\nhosts: {q: {switch: a}}"));
     assert!(alone.alltoall.iter().all(|entry| entry.way == Way::Native));
 }
@@ -129,11 +215,37 @@ fn harmless_recabling_keeps_the_measurements_and_other_trees_get_the_models_word
 fn a_library_that_was_not_measured_keeps_the_default() {
     let tree = topology(PAIR);
     let tuned = TuningRuns::default().with(usual()).table(&tree);
-    assert_eq!(tuned.clone().for_mpi(Mpi::OpenMpi).choose(Collective::Allgather, Bytes(1 << 18)), way("ring"));
-    assert_eq!(tuned.for_mpi(Mpi::Mpich).choose(Collective::Allgather, Bytes(1 << 18)), Way::Native, "not measured");
-    let both = TuningRuns::default().with(TuningRun { mpi: Mpi::OpenMpi, ..usual() }).with(usual());
+    assert_eq!(
+        tuned
+            .clone()
+            .for_mpi(Mpi::OpenMpi)
+            .choose(Collective::Allgather, Bytes(1 << 18)),
+        way("ring")
+    );
+    assert_eq!(
+        tuned
+            .for_mpi(Mpi::Mpich)
+            .choose(Collective::Allgather, Bytes(1 << 18)),
+        Way::Native,
+        "not measured"
+    );
+    let both = TuningRuns::default()
+        .with(TuningRun {
+            mpi: Mpi::OpenMpi,
+            ..usual()
+        })
+        .with(usual());
     both.table(&tree).check().unwrap();
-    assert_eq!(both.clone().with(TuningRun { at: Millis(9), ..usual() }).runs.len(), 2);
+    assert_eq!(
+        both.clone()
+            .with(TuningRun {
+                at: Millis(9),
+                ..usual()
+            })
+            .runs
+            .len(),
+        2
+    );
     assert_eq!(TuningRuns::from_json(both.to_json().as_bytes()), Ok(both));
 }
 
@@ -143,27 +255,66 @@ fn a_way_that_was_not_faster_again_is_not_taken_and_the_file_says_why() {
     let tried = |ratio: f64| {
         let trial = |&block: &u64| confirm::WayTrial {
             way: way("aapc"),
-            comparison: comparison::TunedComparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio); 5]).unwrap(),
+            comparison: comparison::TunedComparison::of(
+                Collective::Alltoall,
+                Bytes(block),
+                &[(1.0, ratio); 5],
+            )
+            .unwrap(),
         };
-        TuningRun { trials: SIZES[3..].iter().map(trial).collect(), ..usual() }
+        TuningRun {
+            trials: SIZES[3..].iter().map(trial).collect(),
+            ..usual()
+        }
     };
-    let last = |ratio| *table(tried(ratio), &tree).entry(Collective::Alltoall, Bytes(1 << 21)).unwrap();
-    assert_eq!((last(0.9).way, last(0.9).grounds), (way("aapc"), DecisionGrounds::Confirmed));
-    assert_eq!((last(1.067).way, last(1.067).grounds), (Way::Native, DecisionGrounds::Unconfirmed));
+    let last = |ratio| {
+        *table(tried(ratio), &tree)
+            .entry(Collective::Alltoall, Bytes(1 << 21))
+            .unwrap()
+    };
+    assert_eq!(
+        (last(0.9).way, last(0.9).grounds),
+        (way("aapc"), DecisionGrounds::Confirmed)
+    );
+    assert_eq!(
+        (last(1.067).way, last(1.067).grounds),
+        (Way::Native, DecisionGrounds::Unconfirmed)
+    );
     let tuning = TuningRuns::default().with(tried(1.067));
-    assert!(tuning.table(&tree).summary().contains("measured, not confirmed"), "{}", tuning.table(&tree).summary());
-    assert_eq!(TuningRuns::from_json(tuning.to_json().as_bytes()), Ok(tuning));
+    assert!(
+        tuning
+            .table(&tree)
+            .summary()
+            .contains("measured, not confirmed"),
+        "{}",
+        tuning.table(&tree).summary()
+    );
+    assert_eq!(
+        TuningRuns::from_json(tuning.to_json().as_bytes()),
+        Ok(tuning)
+    );
 }
 
 #[test]
 fn nonsense_is_refused() {
-    let refused = |tuning: &TuningRuns| TuningRuns::from_json(tuning.to_json().as_bytes()).unwrap_err().to_string();
-    let twice = TuningRuns { runs: vec![usual(), usual()] };
+    let refused = |tuning: &TuningRuns| {
+        TuningRuns::from_json(tuning.to_json().as_bytes())
+            .unwrap_err()
+            .to_string()
+    };
+    let twice = TuningRuns {
+        runs: vec![usual(), usual()],
+    };
     assert!(refused(&twice).contains("two runs under one"));
     let mut wrong = usual();
     wrong.figures[0].way = way("ring");
     assert!(refused(&TuningRuns { runs: vec![wrong] }).contains("alltoall by ring"));
-    assert!(TuningRuns::from_json(b"{}").unwrap_err().to_string().contains("missing field `runs`"));
+    assert!(
+        TuningRuns::from_json(b"{}")
+            .unwrap_err()
+            .to_string()
+            .contains("missing field `runs`")
+    );
 }
 
 proptest! {

@@ -17,7 +17,8 @@ pub enum CablingChange {
         /// Its new switch.
         switch: String,
     },
-    /// Lay a cable between two switches, or make the one that is there faster; or give a host a faster cable.
+    /// Lay a cable between two switches, or make the one that is there faster; or give a host a
+    /// faster cable.
     Link {
         /// One end.
         a: String,
@@ -38,10 +39,16 @@ pub enum CablingChangeError {
     #[error("switch \"{0}\" is not in the topology; nothing was computed")]
     Switch(String),
     /// Names with a hyphen between them that do not name two nodes, or in more than one way.
-    #[error("link \"{0}\": expected two nodes of the topology with a hyphen between them, like s0-s1; nothing was computed")]
+    #[error(
+        "link \"{0}\": expected two nodes of the topology with a hyphen between them, like s0-s1; \
+         nothing was computed"
+    )]
     Ends(String),
     /// A second cable for a host.
-    #[error("link {host}-{switch}: host \"{host}\" hangs on \"{at}\" and has one cable; --move {host}={switch} plugs it there")]
+    #[error(
+        "link {host}-{switch}: host \"{host}\" hangs on \"{at}\" and has one cable; --move \
+         {host}={switch} plugs it there"
+    )]
     SecondCable {
         /// The host.
         host: String,
@@ -57,16 +64,28 @@ impl CablingChange {
     ///
     /// # Errors
     /// [`CablingChangeError::Ends`] where `a-b` does not name two nodes.
-    pub fn link(file: &TopologyFile, ends: &str, rate: BitsPerSec) -> Result<CablingChange, CablingChangeError> {
+    pub fn link(
+        file: &TopologyFile,
+        ends: &str,
+        rate: BitsPerSec,
+    ) -> Result<CablingChange, CablingChangeError> {
         let known = |name: &str| is_inner(file, name) || file.hosts.contains_key(name);
-        let mut splits = ends.match_indices('-').map(|(i, _)| (&ends[..i], &ends[i + 1..])).filter(|(a, b)| known(a) && known(b) && a != b);
+        let mut splits = ends
+            .match_indices('-')
+            .map(|(i, _)| (&ends[..i], &ends[i + 1..]))
+            .filter(|(a, b)| known(a) && known(b) && a != b);
         match (splits.next(), splits.next()) {
-            (Some((a, b)), None) => Ok(CablingChange::Link { a: a.to_owned(), b: b.to_owned(), rate }),
+            (Some((a, b)), None) => Ok(CablingChange::Link {
+                a: a.to_owned(),
+                b: b.to_owned(),
+                rate,
+            }),
             _ => Err(CablingChangeError::Ends(ends.to_owned())),
         }
     }
 
-    /// The network after the change, its links as spanning tree would leave them. The root bridge is the file's first switch.
+    /// The network after the change, its links as spanning tree would leave them. The root bridge
+    /// is the file's first switch.
     ///
     /// # Errors
     /// [`CablingChangeError`] for names the topology does not have and for what cannot be plugged.
@@ -74,27 +93,45 @@ impl CablingChange {
         let mut file = file.clone();
         match self {
             CablingChange::RootBridge(root) => {
-                let at = file.switches.iter().position(|s| s == root).ok_or_else(|| CablingChangeError::Switch(root.clone()))?;
+                let at = file
+                    .switches
+                    .iter()
+                    .position(|s| s == root)
+                    .ok_or_else(|| CablingChangeError::Switch(root.clone()))?;
                 file.switches[..=at].rotate_right(1);
             }
             CablingChange::Move { host, switch } => {
                 if !file.switches.contains(switch) {
                     return Err(CablingChangeError::Switch(switch.clone()));
                 }
-                file.hosts.get_mut(host).ok_or_else(|| CablingChangeError::Host(host.clone()))?.switch.clone_from(switch);
+                file.hosts
+                    .get_mut(host)
+                    .ok_or_else(|| CablingChangeError::Host(host.clone()))?
+                    .switch
+                    .clone_from(switch);
             }
             CablingChange::Link { a, b, rate } => link(&mut file, a, b, *rate)?,
         }
         let root = file.switches.first().cloned();
-        Ok(root.and_then(|root| spanning_tree::with_spanning_tree(&file, &root)).unwrap_or(file))
+        Ok(root
+            .and_then(|root| spanning_tree::with_spanning_tree(&file, &root))
+            .unwrap_or(file))
     }
 }
 
 fn is_inner(file: &TopologyFile, name: &str) -> bool {
-    file.switches.iter().chain(&file.routers).any(|inner| inner == name)
+    file.switches
+        .iter()
+        .chain(&file.routers)
+        .any(|inner| inner == name)
 }
 
-fn link(file: &mut TopologyFile, a: &str, b: &str, rate: BitsPerSec) -> Result<(), CablingChangeError> {
+fn link(
+    file: &mut TopologyFile,
+    a: &str,
+    b: &str,
+    rate: BitsPerSec,
+) -> Result<(), CablingChangeError> {
     for (host, switch) in [(a, b), (b, a)] {
         if let Some(found) = file.hosts.get_mut(host) {
             if found.switch != switch {
@@ -111,7 +148,13 @@ fn link(file: &mut TopologyFile, a: &str, b: &str, rate: BitsPerSec) -> Result<(
     let there = |l: &&mut TopologyCable| (l.a == a && l.b == b) || (l.a == b && l.b == a);
     match file.links.iter_mut().filter(there).max_by_key(|l| l.rate) {
         Some(cable) => cable.rate = rate,
-        None => file.links.push(TopologyCable { a: a.to_owned(), b: b.to_owned(), rate, delay: Duration::ZERO, state: None }),
+        None => file.links.push(TopologyCable {
+            a: a.to_owned(),
+            b: b.to_owned(),
+            rate,
+            delay: Duration::ZERO,
+            state: None,
+        }),
     }
     Ok(())
 }

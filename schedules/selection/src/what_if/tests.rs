@@ -1,7 +1,8 @@
 use super::*;
 use inventory::BitsPerSec;
 
-/// Four switches in a row with three hosts each: the cable in the middle carries half of everything.
+/// Four switches in a row with three hosts each: the cable in the middle carries half of
+/// everything.
 const ROW: &str = "switches: [s0, s1, s2, s3]
 hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}, n5: {switch: s1},
   n6: {switch: s2}, n7: {switch: s2}, n8: {switch: s2}, n9: {switch: s3}, n10: {switch: s3}, n11: {switch: s3}}
@@ -21,16 +22,43 @@ fn phases(file: &TopologyFile) -> u64 {
 fn changes_do_what_they_say() {
     let row = file(ROW);
     assert_eq!(phases(&row), 36);
-    let moved = CablingChange::Move { host: "n0".into(), switch: "s3".into() }.apply(&row).unwrap();
-    assert_eq!((moved.hosts["n0"].switch.as_str(), phases(&moved)), ("s3", 35));
-    let faster = CablingChange::link(&row, "s2-s1", G(10)).unwrap().apply(&row).unwrap();
-    assert_eq!((faster.links.len(), phases(&faster)), (3, 27), "now the outer ones count");
-    let host = CablingChange::link(&row, "n3-s1", G(2)).unwrap().apply(&row).unwrap();
+    let moved = CablingChange::Move {
+        host: "n0".into(),
+        switch: "s3".into(),
+    }
+    .apply(&row)
+    .unwrap();
+    assert_eq!(
+        (moved.hosts["n0"].switch.as_str(), phases(&moved)),
+        ("s3", 35)
+    );
+    let faster = CablingChange::link(&row, "s2-s1", G(10))
+        .unwrap()
+        .apply(&row)
+        .unwrap();
+    assert_eq!(
+        (faster.links.len(), phases(&faster)),
+        (3, 27),
+        "now the outer ones count"
+    );
+    let host = CablingChange::link(&row, "n3-s1", G(2))
+        .unwrap()
+        .apply(&row)
+        .unwrap();
     assert_eq!(host.hosts["n3"].rate, G(2));
-    let redundant = CablingChange::link(&row, "s0-s3", G(1)).unwrap().apply(&row).unwrap();
+    let redundant = CablingChange::link(&row, "s0-s3", G(1))
+        .unwrap()
+        .apply(&row)
+        .unwrap();
     let outlook = outlook(&redundant, BLOCK).unwrap();
-    assert_eq!((outlook.bound.phases, outlook.blocked), (36, vec![("s2".into(), "s3".into())]), "still a row");
-    let rooted = CablingChange::RootBridge("s1".into()).apply(&redundant).unwrap();
+    assert_eq!(
+        (outlook.bound.phases, outlook.blocked),
+        (36, vec![("s2".into(), "s3".into())]),
+        "still a row"
+    );
+    let rooted = CablingChange::RootBridge("s1".into())
+        .apply(&redundant)
+        .unwrap();
     assert_eq!(rooted.switches, ["s1", "s0", "s2", "s3"]);
 }
 
@@ -38,16 +66,37 @@ fn changes_do_what_they_say() {
 fn what_cannot_be_done_is_said() {
     let row = file(ROW);
     let refused = |change: CablingChange| change.apply(&row).unwrap_err().to_string();
-    assert!(refused(CablingChange::RootBridge("s9".into())).contains("switch \"s9\" is not in the topology"));
-    assert!(refused(CablingChange::Move { host: "n99".into(), switch: "s0".into() }).contains("host \"n99\""));
-    assert!(refused(CablingChange::Move { host: "n0".into(), switch: "n1".into() }).contains("switch \"n1\""));
+    assert!(
+        refused(CablingChange::RootBridge("s9".into()))
+            .contains("switch \"s9\" is not in the topology")
+    );
+    assert!(
+        refused(CablingChange::Move {
+            host: "n99".into(),
+            switch: "s0".into()
+        })
+        .contains("host \"n99\"")
+    );
+    assert!(
+        refused(CablingChange::Move {
+            host: "n0".into(),
+            switch: "n1".into()
+        })
+        .contains("switch \"n1\"")
+    );
     assert!(refused(CablingChange::link(&row, "n0-s1", G(1)).unwrap()).contains("--move n0=s1"));
     assert!(refused(CablingChange::link(&row, "n0-n1", G(1)).unwrap()).contains("hangs on \"s0\""));
     for ends in ["s0", "s0-s9", "s0-s0", ""] {
-        assert_eq!(CablingChange::link(&row, ends, G(1)), Err(CablingChangeError::Ends(ends.into())));
+        assert_eq!(
+            CablingChange::link(&row, ends, G(1)),
+            Err(CablingChangeError::Ends(ends.into()))
+        );
     }
     let hyphens = file("switches: [a, a-b, b-c, c]\nhosts: {n: {switch: a}}");
-    assert!(CablingChange::link(&hyphens, "a-b-c", G(1)).is_err(), "a to b-c, or a-b to c");
+    assert!(
+        CablingChange::link(&hyphens, "a-b-c", G(1)).is_err(),
+        "a to b-c, or a-b to c"
+    );
 }
 
 #[test]
@@ -55,27 +104,63 @@ fn the_best_advice_comes_first_and_holds() {
     let row = file(ROW);
     let now = outlook(&row, BLOCK).unwrap().alltoall;
     let advice = advice(&row, BLOCK).unwrap();
-    assert_eq!(advice[0].change, CablingChange::Link { a: "s1".into(), b: "s2".into(), rate: BitsPerSec::mega(2_500) }, "{advice:?}");
+    assert_eq!(
+        advice[0].change,
+        CablingChange::Link {
+            a: "s1".into(),
+            b: "s2".into(),
+            rate: BitsPerSec::mega(2_500)
+        },
+        "{advice:?}"
+    );
     for a in &advice {
         assert!(a.alltoall < now);
         let after = outlook(&a.change.apply(&row).unwrap(), BLOCK).unwrap();
-        assert_eq!((after.alltoall, after.blocked), (a.alltoall, a.blocked.clone()), "{}", a.change);
+        assert_eq!(
+            (after.alltoall, after.blocked),
+            (a.alltoall, a.blocked.clone()),
+            "{}",
+            a.change
+        );
     }
     assert!(advice.is_sorted_by(|x, y| x.alltoall <= y.alltoall));
 }
 
 #[test]
 fn a_root_bridge_in_the_middle_of_a_ring_with_a_slow_side_is_advised() {
-    let ring = file(&ROW.replace("{a: s2, b: s3}]", "{a: s2, b: s3, state: blocked}, {a: s3, b: s0}]"));
+    let ring = file(&ROW.replace(
+        "{a: s2, b: s3}]",
+        "{a: s2, b: s3, state: blocked}, {a: s3, b: s0}]",
+    ));
     assert!(matches_spanning_tree(&ring));
-    assert!(!matches_spanning_tree(&file(&ROW.replace("{a: s0, b: s1}", "{a: s0, b: s1, state: blocked}, {a: s0, b: s2}"))));
+    assert!(!matches_spanning_tree(&file(&ROW.replace(
+        "{a: s0, b: s1}",
+        "{a: s0, b: s1, state: blocked}, {a: s0, b: s2}"
+    ))));
     let rooted = CablingChange::RootBridge("s2".into()).apply(&ring).unwrap();
-    assert_eq!(outlook(&rooted, BLOCK).unwrap().blocked, [("s3".into(), "s0".into())]);
+    assert_eq!(
+        outlook(&rooted, BLOCK).unwrap().blocked,
+        [("s3".into(), "s0".into())]
+    );
 }
 
 #[test]
 fn one_switch_needs_no_advice_and_no_host_no_outlook() {
-    assert_eq!(advice(&file("switches: [s]\nhosts: {a: {switch: s}, b: {switch: s}}"), BLOCK).unwrap(), []);
+    assert_eq!(
+        advice(
+            &file("switches: [s]\nhosts: {a: {switch: s}, b: {switch: s}}"),
+            BLOCK
+        )
+        .unwrap(),
+        []
+    );
     assert!(outlook(&file("switches: [s]\nhosts: {}"), BLOCK).is_err());
-    assert_eq!(advice(&file("switches: [s]\nhosts: {a: {switch: s, ranks: 2}}"), BLOCK).unwrap(), []);
+    assert_eq!(
+        advice(
+            &file("switches: [s]\nhosts: {a: {switch: s, ranks: 2}}"),
+            BLOCK
+        )
+        .unwrap(),
+        []
+    );
 }

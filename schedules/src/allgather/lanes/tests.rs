@@ -10,32 +10,66 @@ const CASES: u32 = if cfg!(debug_assertions) { 128 } else { 10_000 };
 
 /// Hosts of one rate on a star of switches; the first switch is the hub.
 fn star(hosts: &[usize], host_rate: &str, trunk_rate: &str) -> Tree {
-    rated(hosts.len(), &vec![0; hosts.len() - 1], &vec![trunk_rate.to_owned(); hosts.len() - 1], &at(hosts), host_rate)
+    rated(
+        hosts.len(),
+        &vec![0; hosts.len() - 1],
+        &vec![trunk_rate.to_owned(); hosts.len() - 1],
+        &at(hosts),
+        host_rate,
+    )
 }
 
 fn at(hosts: &[usize]) -> Vec<usize> {
-    hosts.iter().enumerate().flat_map(|(s, &count)| std::iter::repeat_n(s, count)).collect()
+    hosts
+        .iter()
+        .enumerate()
+        .flat_map(|(s, &count)| std::iter::repeat_n(s, count))
+        .collect()
 }
 
 /// Switch `s` hangs from `parent[s - 1]`, host `h` from `at[h]`.
-fn rated(switches: usize, parent: &[usize], trunks: &[String], at: &[usize], host_rate: &str) -> Tree {
-    let mut text = format!("switches: [{}]\nhosts:\n", (0..switches).map(|s| format!("s{s}")).collect::<Vec<_>>().join(", "));
-    at.iter().enumerate().for_each(|(h, s)| writeln!(text, "  n{h}: {{switch: s{s}, rate: {host_rate}}}").unwrap());
-    let links: Vec<String> =
-        parent.iter().zip(trunks).enumerate().map(|(s, (p, rate))| format!("{{a: s{}, b: s{p}, rate: {rate}}}", s + 1)).collect();
+fn rated(
+    switches: usize,
+    parent: &[usize],
+    trunks: &[String],
+    at: &[usize],
+    host_rate: &str,
+) -> Tree {
+    let mut text = format!(
+        "switches: [{}]\nhosts:\n",
+        (0..switches)
+            .map(|s| format!("s{s}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    at.iter()
+        .enumerate()
+        .for_each(|(h, s)| writeln!(text, "  n{h}: {{switch: s{s}, rate: {host_rate}}}").unwrap());
+    let links: Vec<String> = parent
+        .iter()
+        .zip(trunks)
+        .enumerate()
+        .map(|(s, (p, rate))| format!("{{a: s{}, b: s{p}, rate: {rate}}}", s + 1))
+        .collect();
     topology(&format!("{text}links: [{}]", links.join(", ")))
 }
 
 #[test]
 fn fast_trunks_and_slow_hosts_leave_nothing_to_gain() {
-    for tree in [star(&[0, 8, 8, 8], "1G", "10G"), star(&[5, 3], "1G", "1G"), star(&[4], "25G", "25G")] {
+    for tree in [
+        star(&[0, 8, 8, 8], "1G", "10G"),
+        star(&[5, 3], "1G", "1G"),
+        star(&[4], "25G", "25G"),
+    ] {
         let plan = plan(&tree);
         assert!(plan.is_one_ring());
         assert_eq!((plan.parts, plan.lanes.len(), plan.reached()), (1, 1, 1.0));
         assert_eq!(plan.busiest.load, u64::from(tree.hosts()) - 1);
     }
     let mixed = topology(
-        "switches: [a, b]\nhosts: {w: {switch: a, rate: 10G}, x: {switch: a, rate: 1G}, y: {switch: b, rate: 25G}}\nlinks: [{a: a, b: b, rate: 40G}]",
+        "switches: [a, b]\nhosts: \
+         {w: {switch: a, rate: 10G}, x: {switch: a, rate: 1G}, y: {switch: b, rate: 25G}}\nlinks: \
+         [{a: a, b: b, rate: 40G}]",
     );
     assert!(plan(&mixed).is_one_ring());
     assert_eq!(plan(&mixed).bound.edge, ("a".into(), "x".into()));
@@ -47,38 +81,82 @@ fn a_slow_trunk_carries_each_block_once() {
     let ring = one_ring(&tree);
     assert_eq!((ring.busiest.load, ring.reached()), (7, 4.0 / 7.0));
     let plan = plan(&tree);
-    assert_eq!((plan.groups.as_slice(), plan.parts), ([vec![0, 1, 2, 3], vec![4, 5, 6, 7]].as_slice(), 4));
-    assert_eq!(plan.lanes, (0..4).map(|i| DataLane { share: 1, gateways: vec![i, 4 + i] }).collect::<Vec<_>>());
-    assert_eq!((plan.busiest.load, plan.bound.load, plan.reached()), (16, 16, 1.0));
+    assert_eq!(
+        (plan.groups.as_slice(), plan.parts),
+        ([vec![0, 1, 2, 3], vec![4, 5, 6, 7]].as_slice(), 4)
+    );
+    assert_eq!(
+        plan.lanes,
+        (0..4)
+            .map(|i| DataLane {
+                share: 1,
+                gateways: vec![i, 4 + i]
+            })
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(
+        (plan.busiest.load, plan.bound.load, plan.reached()),
+        (16, 16, 1.0)
+    );
     // Four blocks of an eighth of a second each over a trunk of 1 Gbit/s.
-    assert!((plan.seconds(Bytes(15_625_000)) - 4.0 / 8.0 * crate::bound::WIRE_PER_PAYLOAD).abs() < 1e-12);
-    assert!((plan.seconds(Bytes(1 << 20)) - crate::bound::allgather_bound_seconds(&tree, Bytes(1 << 20))).abs() < 1e-12);
+    assert!(
+        (plan.seconds(Bytes(15_625_000)) - 4.0 / 8.0 * crate::bound::WIRE_PER_PAYLOAD).abs()
+            < 1e-12
+    );
+    assert!(
+        (plan.seconds(Bytes(1 << 20))
+            - crate::bound::allgather_bound_seconds(&tree, Bytes(1 << 20)))
+        .abs()
+            < 1e-12
+    );
 }
 
 #[test]
 fn unequal_groups_share_the_work_equally() {
     let tree = star(&[0, 2, 3], "10G", "1G");
     let plan = plan(&tree);
-    let shares: Vec<(u64, &[u32])> = plan.lanes.iter().map(|lane| (lane.share, lane.gateways.as_slice())).collect();
-    assert_eq!(shares, [(2, &[0, 2][..]), (1, &[0, 3]), (1, &[1, 3]), (2, &[1, 4])]);
+    let shares: Vec<(u64, &[u32])> = plan
+        .lanes
+        .iter()
+        .map(|lane| (lane.share, lane.gateways.as_slice()))
+        .collect();
+    assert_eq!(
+        shares,
+        [(2, &[0, 2][..]), (1, &[0, 3]), (1, &[1, 3]), (2, &[1, 4])]
+    );
     assert_eq!((plan.parts, plan.reached()), (6, 1.0));
     assert_eq!(plan.bound.load, 18, "three blocks of six parts");
 }
 
 #[test]
 fn a_group_between_passes_on_where_its_hosts_have_time() {
-    // The head node on the core switch: in one circle the trunk from the last leaf switch back to it would carry 20 blocks.
+    // The head node on the core switch: in one circle the trunk from the last leaf switch back to
+    // it would carry 20 blocks.
     let tree = star(&[1, 10, 10], "10G", "1G");
-    let cut = TreeCut::new(&tree, &lr1::ring(&RingBranches::new(&tree)), BitsPerSec::GIGABIT);
+    let cut = TreeCut::new(
+        &tree,
+        &lr1::ring(&RingBranches::new(&tree)),
+        BitsPerSec::GIGABIT,
+    );
     let one_circle = cut.lanes(&tree, &[false; 3], 10);
-    assert_eq!((one_circle.circles.as_slice(), one_circle.busiest.load), ([vec![0, 1, 2]].as_slice(), 200));
+    assert_eq!(
+        (one_circle.circles.as_slice(), one_circle.busiest.load),
+        ([vec![0, 1, 2]].as_slice(), 200)
+    );
     let plan = plan(&tree);
     assert_eq!(plan.circles, [vec![0, 1], vec![0, 2]]);
     assert_eq!((plan.busiest.load, plan.reached()), (110, 1.0));
     // To send 22 blocks it takes twice as long as the trunks for their 11, were it as slow as they.
     assert_eq!(cut.with_time(&tree), [true, true, true]);
     let slower = star(&[1, 10, 10], "1500M", "1G");
-    assert!(!TreeCut::new(&slower, &lr1::ring(&RingBranches::new(&slower)), BitsPerSec::GIGABIT).with_time(&slower)[0]);
+    assert!(
+        !TreeCut::new(
+            &slower,
+            &lr1::ring(&RingBranches::new(&slower)),
+            BitsPerSec::GIGABIT
+        )
+        .with_time(&slower)[0]
+    );
 }
 
 #[test]
@@ -92,7 +170,10 @@ fn ranks_cross_their_hosts_cable_together() {
 #[test]
 fn one_host_needs_nothing() {
     let plan = plan(&star(&[1], "1G", "1G"));
-    assert_eq!((plan.busiest.load, plan.reached(), plan.seconds(Bytes(7))), (0, 1.0, 0.0));
+    assert_eq!(
+        (plan.busiest.load, plan.reached(), plan.seconds(Bytes(7))),
+        (0, 1.0, 0.0)
+    );
     assert_eq!(plan.busiest.edge, ("n0".into(), "n0".into()));
     verify::lanes(&star(&[1], "1G", "1G"), &plan).unwrap();
 }
@@ -101,7 +182,11 @@ fn one_host_needs_nothing() {
 fn groups_without_a_common_measure_stay_one_ring() {
     let sizes = [0, 7, 8, 9, 11, 13, 17, 19, 23];
     let tree = star(&sizes, "10G", "1G");
-    assert!(plan(&tree).is_one_ring(), "parts of {} are too many", 7 * 8 * 9 * 11 * 13 * 17 * 19 * 23u64);
+    assert!(
+        plan(&tree).is_one_ring(),
+        "parts of {} are too many",
+        7 * 8 * 9 * 11 * 13 * 17 * 19 * 23u64
+    );
 }
 
 #[test]
@@ -114,63 +199,136 @@ fn the_verifier_names_what_is_wrong() {
         verify::lanes(&tree, &plan).unwrap_err().to_string()
     };
     assert_eq!(with(|p| p.groups[0][0] = 1), "lanes: host n1 comes twice");
-    assert_eq!(with(|p| p.groups[0][0] = 9), "lanes: host number 9 does not exist");
-    assert_eq!(with(|p| p.groups[1].truncate(2)), "lanes: host n4 is in no group");
-    assert_eq!(with(|p| p.groups.push(Vec::new())), "lanes: a group has no host");
-    assert_eq!(with(|p| p.lanes[1].gateways[1] = 0), "lanes: lane 1: host number 0 is not in the group it stands for");
-    assert_eq!(with(|p| p.lanes[1].gateways[1] = 2), "lanes: lane 1 begins with parts that n2 does not have");
-    assert_eq!(with(|p| p.lanes[0].share = 1), "lanes: lane 1 begins with parts that n3 does not have");
-    assert_eq!(with(|p| drop(p.lanes.pop())), "lanes: the lanes carry 4 of 6 parts");
-    assert_eq!(with(|p| p.lanes[0].gateways.truncate(1)), "lanes: lane 0 has 1 gateways for 2 groups");
-    assert_eq!(with(|p| p.circles.push(vec![1, 0])), "lanes: circle 1 leads to group 0, which is reached another way");
-    assert_eq!(with(|p| p.circles[0][1] = 2), "lanes: circle 0: group 2 does not exist");
-    assert_eq!(with(|p| p.circles[0].clear()), "lanes: circle 0 has no group");
-    assert_eq!(with(|p| p.circles.clear()), "lanes: the circles leave 2 parts without connection");
-    assert_eq!(with(|p| p.parts = 0), "lanes: 0 parts: expected 1 to 16777216");
+    assert_eq!(
+        with(|p| p.groups[0][0] = 9),
+        "lanes: host number 9 does not exist"
+    );
+    assert_eq!(
+        with(|p| p.groups[1].truncate(2)),
+        "lanes: host n4 is in no group"
+    );
+    assert_eq!(
+        with(|p| p.groups.push(Vec::new())),
+        "lanes: a group has no host"
+    );
+    assert_eq!(
+        with(|p| p.lanes[1].gateways[1] = 0),
+        "lanes: lane 1: host number 0 is not in the group it stands for"
+    );
+    assert_eq!(
+        with(|p| p.lanes[1].gateways[1] = 2),
+        "lanes: lane 1 begins with parts that n2 does not have"
+    );
+    assert_eq!(
+        with(|p| p.lanes[0].share = 1),
+        "lanes: lane 1 begins with parts that n3 does not have"
+    );
+    assert_eq!(
+        with(|p| drop(p.lanes.pop())),
+        "lanes: the lanes carry 4 of 6 parts"
+    );
+    assert_eq!(
+        with(|p| p.lanes[0].gateways.truncate(1)),
+        "lanes: lane 0 has 1 gateways for 2 groups"
+    );
+    assert_eq!(
+        with(|p| p.circles.push(vec![1, 0])),
+        "lanes: circle 1 leads to group 0, which is reached another way"
+    );
+    assert_eq!(
+        with(|p| p.circles[0][1] = 2),
+        "lanes: circle 0: group 2 does not exist"
+    );
+    assert_eq!(
+        with(|p| p.circles[0].clear()),
+        "lanes: circle 0 has no group"
+    );
+    assert_eq!(
+        with(|p| p.circles.clear()),
+        "lanes: the circles leave 2 parts without connection"
+    );
+    assert_eq!(
+        with(|p| p.parts = 0),
+        "lanes: 0 parts: expected 1 to 16777216"
+    );
     assert!(with(|p| p.busiest.load = 5).starts_with("lanes: busiest edge: says load 5"));
     assert!(
-        with(|p| p.bound = LaneLoad { edge: ("n0".into(), "s1".into()), load: 6, rate: p.bound.rate })
-            .starts_with("lanes: bound: says load 6")
+        with(|p| p.bound = LaneLoad {
+            edge: ("n0".into(), "s1".into()),
+            load: 6,
+            rate: p.bound.rate
+        })
+        .starts_with("lanes: bound: says load 6")
     );
     assert!(with(|p| p.hosts.swap(0, 1)).starts_with("hosts: "));
 }
 
-/// Plays the plan: who has which parts of whose data at the end. On each circle everybody passes on until all have the same, from
-/// circle to circle as often as there are circles; then the rings inside.
+/// Plays the plan: who has which parts of whose data at the end. On each circle everybody passes on
+/// until all have the same, from circle to circle as often as there are circles; then the rings
+/// inside.
 fn everybody_has_everything(plan: &LaneAllgather) -> bool {
     let all: usize = plan.groups.iter().map(Vec::len).sum();
     let mut has: Vec<HashSet<(usize, u64)>> = vec![HashSet::new(); all];
     for (g, group) in plan.groups.iter().enumerate() {
         let own = plan.parts / group.len() as u64;
-        group.iter().zip(0..).for_each(|(&host, i)| has[host as usize].extend((i * own..(i + 1) * own).map(|part| (g, part))));
+        group.iter().zip(0..).for_each(|(&host, i)| {
+            has[host as usize].extend((i * own..(i + 1) * own).map(|part| (g, part)))
+        });
     }
     let mut start = 0;
     for lane in &plan.lanes {
         let end = start + lane.share;
-        for circle in plan.circles.iter().cycle().take(plan.circles.len() * plan.circles.len()) {
+        for circle in plan
+            .circles
+            .iter()
+            .cycle()
+            .take(plan.circles.len() * plan.circles.len())
+        {
             for hop in 0..circle.len() * circle.len() {
-                let [from, to] = [hop, hop + 1].map(|at| lane.gateways[circle[at % circle.len()] as usize] as usize);
-                let passed: Vec<(usize, u64)> = has[from].iter().copied().filter(|(_, part)| (start..end).contains(part)).collect();
+                let [from, to] = [hop, hop + 1]
+                    .map(|at| lane.gateways[circle[at % circle.len()] as usize] as usize);
+                let passed: Vec<(usize, u64)> = has[from]
+                    .iter()
+                    .copied()
+                    .filter(|(_, part)| (start..end).contains(part))
+                    .collect();
                 has[to].extend(passed);
             }
         }
         start = end;
     }
     for group in &plan.groups {
-        let together: HashSet<(usize, u64)> = group.iter().flat_map(|&host| has[host as usize].iter().copied()).collect();
-        group.iter().for_each(|&host| has[host as usize].clone_from(&together));
+        let together: HashSet<(usize, u64)> = group
+            .iter()
+            .flat_map(|&host| has[host as usize].iter().copied())
+            .collect();
+        group
+            .iter()
+            .for_each(|&host| has[host as usize].clone_from(&together));
     }
-    has.iter().all(|has| has.len() as u64 == plan.parts * plan.groups.len() as u64)
+    has.iter()
+        .all(|has| has.len() as u64 == plan.parts * plan.groups.len() as u64)
 }
 
 /// Trees whose hosts have one rate and whose trunks have each their own.
-fn any_rated(hosts: &'static [&'static str], trunks: &'static [&'static str]) -> impl Strategy<Value = Tree> {
-    (1..=8usize, 1..=24usize, prop::sample::select(hosts)).prop_flat_map(move |(switches, hosts, host_rate)| {
-        let parent: Vec<_> = (1..switches).map(|s| 0..s).collect();
-        let trunk = prop::sample::select(trunks).prop_map(str::to_owned);
-        (parent, prop::collection::vec(trunk, switches - 1), prop::collection::vec(0..switches, hosts))
-            .prop_map(move |(parent, trunks, at)| rated(switches, &parent, &trunks, &at, host_rate))
-    })
+fn any_rated(
+    hosts: &'static [&'static str],
+    trunks: &'static [&'static str],
+) -> impl Strategy<Value = Tree> {
+    (1..=8usize, 1..=24usize, prop::sample::select(hosts)).prop_flat_map(
+        move |(switches, hosts, host_rate)| {
+            let parent: Vec<_> = (1..switches).map(|s| 0..s).collect();
+            let trunk = prop::sample::select(trunks).prop_map(str::to_owned);
+            (
+                parent,
+                prop::collection::vec(trunk, switches - 1),
+                prop::collection::vec(0..switches, hosts),
+            )
+                .prop_map(move |(parent, trunks, at)| {
+                    rated(switches, &parent, &trunks, &at, host_rate)
+                })
+        },
+    )
 }
 
 proptest! {

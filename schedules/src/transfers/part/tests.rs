@@ -10,26 +10,42 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 
 fn parts(schedule: &TransferSchedule) -> Vec<RankPart> {
-    (0..schedule.hosts()).map(|rank| of(schedule, rank)).collect()
+    (0..schedule.hosts())
+        .map(|rank| of(schedule, rank))
+        .collect()
 }
 
-/// What all parts together have sent, by each receiver, when none can go on: a transfer goes when its tokens and blocks have come, a
-/// streamed block when it has come.
+/// What all parts together have sent, by each receiver, when none can go on: a transfer goes when
+/// its tokens and blocks have come, a streamed block when it has come.
 fn run(parts: &[RankPart]) -> HashSet<(NodeNumber, Message)> {
-    let mut came: Vec<Vec<usize>> = parts.iter().map(|part| vec![0; part.receives.len()]).collect();
+    let mut came: Vec<Vec<usize>> = parts
+        .iter()
+        .map(|part| vec![0; part.receives.len()])
+        .collect();
     let mut sent: Vec<(usize, usize)> = vec![(0, 0); parts.len()];
     let mut tokens = HashSet::new();
     loop {
         let mut moved = false;
         for part in parts {
             let me = part.rank as usize;
-            let Some(send) = part.sends.get(sent[me].0) else { continue };
+            let Some(send) = part.sends.get(sent[me].0) else {
+                continue;
+            };
             let here = |block: &OutgoingBlock| match block.origin {
                 BlockOrigin::Own => true,
                 BlockOrigin::Received { transfer, block } => came[me][transfer] > block,
             };
-            let ready = if part.streams { here(&send.blocks[sent[me].1]) } else { send.blocks.iter().all(here) };
-            if !ready || !send.wait.iter().all(|token| tokens.contains(&(token.peer, part.rank, token.id))) {
+            let ready = if part.streams {
+                here(&send.blocks[sent[me].1])
+            } else {
+                send.blocks.iter().all(here)
+            };
+            if !ready
+                || !send
+                    .wait
+                    .iter()
+                    .all(|token| tokens.contains(&(token.peer, part.rank, token.id)))
+            {
                 continue;
             }
             moved = true;
@@ -41,15 +57,30 @@ fn run(parts: &[RankPart]) -> HashSet<(NodeNumber, Message)> {
             let (at, receive) = peer.receives.iter().enumerate().find(from).unwrap();
             let first = came[send.peer as usize][at];
             let expected: Vec<Message> = receive.blocks[first..first + count].to_vec();
-            let carried = send.blocks[sent[me].1..][..count].iter().map(|block| block.block);
+            let carried = send.blocks[sent[me].1..][..count]
+                .iter()
+                .map(|block| block.block);
             assert!(
                 part.streams && carried.map(|b| b.src).eq(expected.iter().map(|b| b.src))
                     || send.blocks.iter().map(|b| b.block).eq(expected)
             );
             came[send.peer as usize][at] += count;
-            sent[me] = if sent[me].1 + count == send.blocks.len() { (sent[me].0 + 1, 0) } else { (sent[me].0, sent[me].1 + count) };
-            tokens.extend(send.give.iter().map(|token| (part.rank, token.peer, token.id)));
-            tokens.extend(receive.give.iter().map(|token| (send.peer, token.peer, token.id)));
+            sent[me] = if sent[me].1 + count == send.blocks.len() {
+                (sent[me].0 + 1, 0)
+            } else {
+                (sent[me].0, sent[me].1 + count)
+            };
+            tokens.extend(
+                send.give
+                    .iter()
+                    .map(|token| (part.rank, token.peer, token.id)),
+            );
+            tokens.extend(
+                receive
+                    .give
+                    .iter()
+                    .map(|token| (send.peer, token.peer, token.id)),
+            );
         }
         if !moved {
             break;
@@ -59,7 +90,13 @@ fn run(parts: &[RankPart]) -> HashSet<(NodeNumber, Message)> {
         let (rank, came) = (part.rank, came[part.rank as usize].clone());
         let receives = part.receives.clone().into_iter().zip(came);
         receives
-            .flat_map(move |(receive, count)| receive.blocks.into_iter().take(count).map(move |block| (rank, block)))
+            .flat_map(move |(receive, count)| {
+                receive
+                    .blocks
+                    .into_iter()
+                    .take(count)
+                    .map(move |block| (rank, block))
+            })
             .collect::<Vec<_>>()
     };
     parts.iter().flat_map(arrived).collect()
@@ -67,23 +104,37 @@ fn run(parts: &[RankPart]) -> HashSet<(NodeNumber, Message)> {
 
 fn delivered(hosts: u32, arrived: &HashSet<(NodeNumber, Message)>) -> bool {
     let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }));
-    pairs.filter(|pair| pair.src != pair.dst).all(|pair| arrived.contains(&(pair.dst, pair)))
+    pairs
+        .filter(|pair| pair.src != pair.dst)
+        .all(|pair| arrived.contains(&(pair.dst, pair)))
 }
 
 #[test]
 fn a_number_that_is_no_host_has_an_empty_part() {
-    let schedule = TransferSchedule::try_from(&alltoall::plan(&star(&[2, 1]), SyncKind::Receiver)).unwrap();
+    let schedule =
+        TransferSchedule::try_from(&alltoall::plan(&star(&[2, 1]), SyncKind::Receiver)).unwrap();
     let part = of(&schedule, 7);
     assert!(part.sends.is_empty() && part.receives.is_empty());
-    assert!(parts(&TransferSchedule::around(&[0])).iter().all(|part| part.sends.is_empty()));
+    assert!(
+        parts(&TransferSchedule::around(&[0]))
+            .iter()
+            .all(|part| part.sends.is_empty())
+    );
 }
 
 #[test]
 fn around_a_ring_each_block_comes_from_the_host_before() {
     let part = of(&TransferSchedule::around(&[0, 2, 1, 3]), 1);
     let sources = |blocks: &[Message]| blocks.iter().map(|block| block.src).collect::<Vec<_>>();
-    assert_eq!((part.receives[0].peer, sources(&part.receives[0].blocks)), (2, vec![2, 0, 3]));
-    let sent: Vec<Message> = part.sends[0].blocks.iter().map(|block| block.block).collect();
+    assert_eq!(
+        (part.receives[0].peer, sources(&part.receives[0].blocks)),
+        (2, vec![2, 0, 3])
+    );
+    let sent: Vec<Message> = part.sends[0]
+        .blocks
+        .iter()
+        .map(|block| block.block)
+        .collect();
     assert_eq!((part.sends[0].peer, sources(&sent)), (3, vec![1, 2, 0]));
 }
 

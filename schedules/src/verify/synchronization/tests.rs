@@ -13,7 +13,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use std::collections::HashMap;
 
-fn plan(tree: &Tree, phases: Vec<Vec<Message>>, kind: SyncKind, reduction: SyncReduction) -> AlltoallSchedule {
+fn plan(
+    tree: &Tree,
+    phases: Vec<Vec<Message>>,
+    kind: SyncKind,
+    reduction: SyncReduction,
+) -> AlltoallSchedule {
     let capacities = EdgeCapacities::of(tree);
     let syncs = syncs(tree, &capacities, &phases, kind, reduction);
     AlltoallSchedule {
@@ -26,18 +31,34 @@ fn plan(tree: &Tree, phases: Vec<Vec<Message>>, kind: SyncKind, reduction: SyncR
     }
 }
 
-/// By definition: the order's closure over all pairs, and on every edge the largest set of users no two of which are in order,
-/// found by trying all.
+/// By definition: the order's closure over all pairs, and on every edge the largest set of users no
+/// two of which are in order, found by trying all.
 fn widths_are_kept(tree: &Tree, plan: &AlltoallSchedule) -> bool {
-    let messages: Vec<(usize, Message)> = plan.phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m))).collect();
-    let number: HashMap<Message, usize> = messages.iter().enumerate().map(|(i, &(_, m))| (m, i)).collect();
+    let messages: Vec<(usize, Message)> = plan
+        .phases
+        .iter()
+        .enumerate()
+        .flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m)))
+        .collect();
+    let number: HashMap<Message, usize> = messages
+        .iter()
+        .enumerate()
+        .map(|(i, &(_, m))| (m, i))
+        .collect();
     let mut over = vec![vec![false; messages.len()]; messages.len()];
     for (i, &(phase, m)) in messages.iter().enumerate() {
-        let awaited = plan.syncs.iter().filter(|s| s.before == m).map(|s: &Synchronization| number[&s.after]);
+        let awaited = plan
+            .syncs
+            .iter()
+            .filter(|s| s.before == m)
+            .map(|s: &Synchronization| number[&s.after]);
         let own = (0..i).filter(|&j| messages[j].1.src == m.src && messages[j].0 < phase);
         for j in awaited.chain(own).collect::<Vec<_>>() {
             let known = over[j].clone();
-            over[i].iter_mut().zip(known).for_each(|(own, theirs)| *own |= theirs);
+            over[i]
+                .iter_mut()
+                .zip(known)
+                .for_each(|(own, theirs)| *own |= theirs);
             over[i][j] = true;
         }
     }
@@ -48,14 +69,21 @@ fn widths_are_kept(tree: &Tree, plan: &AlltoallSchedule) -> bool {
             tree.path(m.src, m.dst, |e| uses |= e == edge);
             uses
         };
-        let users: Vec<usize> = (0..messages.len()).filter(|&i| uses(messages[i].1)).collect();
+        let users: Vec<usize> = (0..messages.len())
+            .filter(|&i| uses(messages[i].1))
+            .collect();
         let apart = |a: usize, b: usize| over[b][a];
         users.is_empty() || !antichain(&users, &apart, &mut Vec::new(), capacities.width(edge) + 1)
     })
 }
 
 /// Whether `chosen` can be made an antichain of `size` out of `users`.
-fn antichain(users: &[usize], apart: &impl Fn(usize, usize) -> bool, chosen: &mut Vec<usize>, size: u64) -> bool {
+fn antichain(
+    users: &[usize],
+    apart: &impl Fn(usize, usize) -> bool,
+    chosen: &mut Vec<usize>,
+    size: u64,
+) -> bool {
     if chosen.len() as u64 == size {
         return true;
     }
@@ -80,13 +108,35 @@ fn kinds() -> impl Strategy<Value = (SyncKind, SyncReduction)> {
 #[test]
 fn barriers_and_tokens_share_the_work() {
     let tree = star(&[3, 3]);
-    let of = |scheme: &str| plan_as(&tree, AlltoallAlgorithm::Aapc, scheme.parse::<SyncScheme>().unwrap(), SyncReduction::Minimal);
-    for scheme in ["none", "dummy", "barrier", "barrier(3)", "sender", "receiver(3)", "barrier+sender(3)", "barrier+receiver(2)"] {
+    let of = |scheme: &str| {
+        plan_as(
+            &tree,
+            AlltoallAlgorithm::Aapc,
+            scheme.parse::<SyncScheme>().unwrap(),
+            SyncReduction::Minimal,
+        )
+    };
+    for scheme in [
+        "none",
+        "dummy",
+        "barrier",
+        "barrier(3)",
+        "sender",
+        "receiver(3)",
+        "barrier+sender(3)",
+        "barrier+receiver(2)",
+    ] {
         assert_eq!(alltoall(&tree, &of(scheme)), Ok(()), "{scheme}");
     }
     let mut bare = of("barrier+sender(3)");
     bare.syncs.clear();
-    assert!(matches!(alltoall(&tree, &bare), Err(ScheduleViolation::Unordered { second_phase: 1..=2, .. })));
+    assert!(matches!(
+        alltoall(&tree, &bare),
+        Err(ScheduleViolation::Unordered {
+            second_phase: 1..=2,
+            ..
+        })
+    ));
 }
 
 proptest! {

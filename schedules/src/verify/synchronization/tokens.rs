@@ -26,12 +26,17 @@ impl TokensByMessage {
             awaited[next[before as usize] as usize] = after;
             next[before as usize] += 1;
         }
-        TokensByMessage { first, awaited, out }
+        TokensByMessage {
+            first,
+            awaited,
+            out,
+        }
     }
 
     /// The messages whose tokens this one awaits.
     pub(super) fn to(&self, position: u32) -> &[u32] {
-        &self.awaited[self.first[position as usize] as usize..self.first[position as usize + 1] as usize]
+        &self.awaited
+            [self.first[position as usize] as usize..self.first[position as usize + 1] as usize]
     }
 
     /// How many tokens follow this message.
@@ -51,7 +56,13 @@ pub(super) struct TokenClocks {
 
 impl TokenClocks {
     pub(super) fn new(width: usize, messages: usize) -> TokenClocks {
-        TokenClocks { width, slot: vec![NOWHERE; messages], values: Vec::new(), under_way: Vec::new(), free: Vec::new() }
+        TokenClocks {
+            width,
+            slot: vec![NOWHERE; messages],
+            values: Vec::new(),
+            under_way: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     pub(super) fn take(&mut self, position: u32, tokens: u32, clock: &[SenderPhaseCount]) {

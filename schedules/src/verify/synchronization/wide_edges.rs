@@ -1,13 +1,15 @@
 //! Edges that carry several messages at once.
 //!
-//! Of a message's former users of the edge, those that are not known to be over when it starts may be under way with it. The
-//! most of them that can be so at once is an antichain of the order, and by Dilworth's theorem as many as the fewest chains
-//! that hold them all. The edge keeps its width if and only if, for every user, those are fewer than the width.
+//! Of a message's former users of the edge, those that are not known to be over when it starts may
+//! be under way with it. The most of them that can be so at once is an antichain of the order, and
+//! by Dilworth's theorem as many as the fewest chains that hold them all. The edge keeps its width
+//! if and only if, for every user, those are fewer than the width.
 //!
-//! To know it mostly at a glance, all users so far are kept in chains: each user continues one whose end is over, or begins a
-//! new one. What may be under way lies on the chains whose ends are not over; if they are fewer than the width, all is
-//! well, O(width). Only if not, which a good guess of the chain to continue makes rare, the fewest chains are found: the order
-//! among those in question by going through the messages since the first of them, then a maximum matching.
+//! To know it mostly at a glance, all users so far are kept in chains: each user continues one
+//! whose end is over, or begins a new one. What may be under way lies on the chains whose ends are
+//! not over; if they are fewer than the width, all is well, O(width). Only if not, which a good
+//! guess of the chain to continue makes rare, the fewest chains are found: the order among those in
+//! question by going through the messages since the first of them, then a maximum matching.
 use super::super::delivery::NOWHERE;
 use super::tokens::TokensByMessage;
 use super::{EdgeUser, FinishedBefore};
@@ -30,12 +32,21 @@ struct ChainLink {
 
 impl EdgeCrowd {
     pub(super) fn new(width: u64) -> EdgeCrowd {
-        EdgeCrowd { width, users: Vec::new(), ends: Vec::new() }
+        EdgeCrowd {
+            width,
+            users: Vec::new(),
+            ends: Vec::new(),
+        }
     }
 
-    /// Adds a user; gives the position of a former one if the edge may carry too many then. `known` is what is over
-    /// before it starts.
-    pub(super) fn admit(&mut self, user: EdgeUser, known: FinishedBefore<'_>, history: &MessageHistory<'_>) -> Option<u32> {
+    /// Adds a user; gives the position of a former one if the edge may carry too many then. `known`
+    /// is what is over before it starts.
+    pub(super) fn admit(
+        &mut self,
+        user: EdgeUser,
+        known: FinishedBefore<'_>,
+        history: &MessageHistory<'_>,
+    ) -> Option<u32> {
         let over = |end: u32| self.users[end as usize].user.is_over(known);
         if self.ends.iter().filter(|&&end| !over(end)).count() as u64 >= self.width {
             let in_question = self.not_over(known);
@@ -54,14 +65,20 @@ impl EdgeCrowd {
         None
     }
 
-    /// The chain that a user should continue, if one can be: its sender's own, else, if there are as many as the width, the one
-    /// that was not continued for longest.
+    /// The chain that a user should continue, if one can be: its sender's own, else, if there are
+    /// as many as the width, the one that was not continued for longest.
     fn best_to_continue(&self, user: EdgeUser, known: FinishedBefore<'_>) -> Option<usize> {
         let end = |chain: &usize| self.users[self.ends[*chain] as usize].user;
         let over = || (0..self.ends.len()).filter(|chain| end(chain).is_over(known));
         let own = over().find(|chain| end(chain).src == user.src);
         let room = (self.ends.len() as u64) < self.width;
-        own.or_else(|| if room { None } else { over().min_by_key(|chain| end(chain).position) })
+        own.or_else(|| {
+            if room {
+                None
+            } else {
+                over().min_by_key(|chain| end(chain).position)
+            }
+        })
     }
 
     /// The positions of all users that are not over, in order.
@@ -69,7 +86,10 @@ impl EdgeCrowd {
         let mut found = Vec::new();
         for &end in &self.ends {
             let mut at = Some(end);
-            while let Some(link) = at.map(|at| &self.users[at as usize]).filter(|link| !link.user.is_over(known)) {
+            while let Some(link) = at
+                .map(|at| &self.users[at as usize])
+                .filter(|link| !link.user.is_over(known))
+            {
                 found.push(link.user.position);
                 at = link.former;
             }
@@ -88,21 +108,31 @@ pub(super) struct MessageHistory<'a> {
 }
 
 impl<'a> MessageHistory<'a> {
-    pub(super) fn new(schedule: &'a TransferSchedule, tokens: &'a TokensByMessage) -> MessageHistory<'a> {
-        MessageHistory { schedule, tokens, former: OnceCell::new() }
+    pub(super) fn new(
+        schedule: &'a TransferSchedule,
+        tokens: &'a TokensByMessage,
+    ) -> MessageHistory<'a> {
+        MessageHistory {
+            schedule,
+            tokens,
+            former: OnceCell::new(),
+        }
     }
 
     fn former(&self, position: u32) -> u32 {
         let all = self.former.get_or_init(|| {
             let mut latest = vec![NOWHERE; self.schedule.hosts() as usize];
             let senders = self.schedule.ends().iter().map(|m| m.src as usize);
-            senders.zip(0u32..).map(|(src, position)| std::mem::replace(&mut latest[src], position)).collect()
+            senders
+                .zip(0u32..)
+                .map(|(src, position)| std::mem::replace(&mut latest[src], position))
+                .collect()
         });
         all[position as usize]
     }
 
-    /// Of how many chains, at least, these messages consist: each other's order known, they are as many as messages that follow none
-    /// of the others on its chain.
+    /// Of how many chains, at least, these messages consist: each other's order known, they are as
+    /// many as messages that follow none of the others on its chain.
     fn fewest_chains(&self, positions: &[u32]) -> usize {
         positions.len() - matching(&self.order_among(positions))
     }
@@ -121,11 +151,15 @@ impl<'a> MessageHistory<'a> {
             let mut own = some.iter().zip(0..).peekable();
             for position in first..=last {
                 let mut known = 0u64;
-                self.direct(position, |earlier| known |= earlier.checked_sub(first).map_or(0, |at| over[at as usize]));
+                self.direct(position, |earlier| {
+                    known |= earlier.checked_sub(first).map_or(0, |at| over[at as usize])
+                });
                 if let Some(v) = asked.next_if(|&v| positions[v] == position) {
                     order[v].push(known);
                 }
-                let itself = own.next_if(|&(&one, _)| one == position).map_or(0, |(_, bit)| 1 << bit);
+                let itself = own
+                    .next_if(|&(&one, _)| one == position)
+                    .map_or(0, |(_, bit)| 1 << bit);
                 over.push(known | itself);
             }
         }
@@ -134,7 +168,10 @@ impl<'a> MessageHistory<'a> {
 
     /// What a message follows by tokens and its sender's own order.
     fn direct(&self, position: u32, mut visit: impl FnMut(u32)) {
-        self.tokens.to(position).iter().for_each(|&after| visit(after));
+        self.tokens
+            .to(position)
+            .iter()
+            .for_each(|&after| visit(after));
         let phase = |at: u32| self.schedule.phase_of().get(at as usize);
         let mut at = self.former(position);
         while at != NOWHERE && phase(at) == phase(position) {
@@ -148,7 +185,8 @@ impl<'a> MessageHistory<'a> {
     }
 }
 
-/// The most messages that can each be given one they follow, no two the same; `order[v]` has a bit for each that `v` follows.
+/// The most messages that can each be given one they follow, no two the same; `order[v]` has a bit
+/// for each that `v` follows.
 fn matching(order: &[Vec<u64>]) -> usize {
     const NONE: usize = usize::MAX;
     let mut follower = vec![NONE; order.len()];

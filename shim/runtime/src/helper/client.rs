@@ -1,4 +1,5 @@
-//! The rank's end. Nothing here waits for a file: what the helper has said is taken, what it is asked for it answers later.
+//! The rank's end. Nothing here waits for a file: what the helper has said is taken, what it is
+//! asked for it answers later.
 use super::framing::{self, IncomingOctets};
 use super::orphan::{OrphanProcess, above_standard_streams};
 use super::service::STALLED;
@@ -35,7 +36,8 @@ pub enum EpochNews {
 pub struct DirectoryProblem {
     /// For people.
     pub text: String,
-    /// Whether the job hears of no new epoch because of it, or only the controller of no job record.
+    /// Whether the job hears of no new epoch because of it, or only the controller of no job
+    /// record.
     pub concerns_epochs: bool,
 }
 
@@ -57,7 +59,8 @@ pub struct SharedDirectory {
     complaints: Vec<DirectoryProblem>,
 }
 
-/// The one of this process, opened by the first call. It touches no file itself, and returns before the helper runs.
+/// The one of this process, opened by the first call. It touches no file itself, and returns before
+/// the helper runs.
 pub fn of_this_process(path: &Path, helper: &Path) -> Arc<Mutex<SharedDirectory>> {
     static OPENED: OnceLock<Arc<Mutex<SharedDirectory>>> = OnceLock::new();
     Arc::clone(OPENED.get_or_init(|| Arc::new(Mutex::new(SharedDirectory::open(path, helper)))))
@@ -97,10 +100,14 @@ impl SharedDirectory {
             self.asked = Some(Instant::now());
             self.ask(&HelperRequest::Look);
         }
-        self.news.clone().filter(|_| self.version != seen).map(|news| (self.version, news))
+        self.news
+            .clone()
+            .filter(|_| self.version != seen)
+            .map(|news| (self.version, news))
     }
 
-    /// Waits until there is any news, at most so long: for somebody who wants a way to be taken from the first call on.
+    /// Waits until there is any news, at most so long: for somebody who wants a way to be taken
+    /// from the first call on.
     pub fn wait_for_news(&mut self, at_most: Duration) {
         self.wait(at_most, |directory| directory.news.is_some());
     }
@@ -108,14 +115,20 @@ impl SharedDirectory {
     /// Has a job record written.
     pub fn write(&mut self, name: &str, json: Vec<u8>) {
         self.hear();
-        if self.ask(&HelperRequest::Record { name: name.to_owned(), json }) {
+        if self.ask(&HelperRequest::Record {
+            name: name.to_owned(),
+            json,
+        }) {
             self.sent += 1;
         }
     }
 
-    /// Waits until all records are written, at most so long, and not at all for a directory that is known to be stalled.
+    /// Waits until all records are written, at most so long, and not at all for a directory that is
+    /// known to be stalled.
     pub fn flush(&mut self, at_most: Duration) {
-        self.wait(at_most, |directory| directory.written >= directory.sent || directory.stalled);
+        self.wait(at_most, |directory| {
+            directory.written >= directory.sent || directory.stalled
+        });
     }
 
     /// What went wrong, each thing once.
@@ -133,7 +146,9 @@ impl SharedDirectory {
     }
 
     fn ask(&mut self, request: &HelperRequest) -> bool {
-        let Some(helper) = &self.helper else { return false };
+        let Some(helper) = &self.helper else {
+            return false;
+        };
         match framing::send(helper, request) {
             Ok(()) => true,
             Err(e) => {
@@ -155,7 +170,9 @@ impl SharedDirectory {
                     self.take_in();
                 }
                 Err(Errno::EAGAIN) if !self.incoming.is_partial() => return,
-                Err(Errno::EAGAIN | Errno::EINTR) if began.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(Errno::EAGAIN | Errno::EINTR) if began.elapsed() < PATIENCE => {
+                    thread::sleep(PAUSE)
+                }
                 Err(e) => self.lost(&e.to_string()),
             }
         }
@@ -177,12 +194,16 @@ impl SharedDirectory {
             HelperReport::Unusable(problem) => self.is_news(EpochNews::Unusable(problem)),
             HelperReport::Written { records, problem } => {
                 self.written = records;
-                self.complaints.extend(problem.map(|text| DirectoryProblem { text, concerns_epochs: false }));
+                self.complaints.extend(problem.map(|text| DirectoryProblem {
+                    text,
+                    concerns_epochs: false,
+                }));
             }
             HelperReport::Stalled => {
                 self.stalled = true;
                 self.complain(format!(
-                    "{}: the shared directory does not answer for {} s; the job goes on without it, and hears of no new epoch until it does",
+                    "{}: the shared directory does not answer for {} s; the job goes on without \
+                     it, and hears of no new epoch until it does",
                     self.path.display(),
                     STALLED.as_secs()
                 ));
@@ -192,7 +213,10 @@ impl SharedDirectory {
     }
 
     fn complain(&mut self, text: String) {
-        self.complaints.push(DirectoryProblem { text, concerns_epochs: true });
+        self.complaints.push(DirectoryProblem {
+            text,
+            concerns_epochs: true,
+        });
     }
 
     fn is_news(&mut self, news: EpochNews) {
@@ -204,23 +228,33 @@ impl SharedDirectory {
     fn lost(&mut self, how: &str) {
         self.helper = None;
         let how = self.failed.get().map_or(how, String::as_str);
-        let problem = format!("{}: the process that reads it for this job is lost ({how})", self.path.display());
+        let problem = format!(
+            "{}: the process that reads it for this job is lost ({how})",
+            self.path.display()
+        );
         if self.news.is_none() {
             self.is_news(EpochNews::Unusable(problem));
         } else {
-            self.complain(format!("{problem}; the epoch stays, and the controller hears no more of this job"));
+            self.complain(format!(
+                "{problem}; the epoch stays, and the controller hears no more of this job"
+            ));
         }
     }
 }
 
-/// Starts the helper; gives the socket to it. Another thread waits for it to run: the program may lie on a file system that is slow.
+/// Starts the helper; gives the socket to it. Another thread waits for it to run: the program may
+/// lie on a file system that is slow.
 fn start(path: &Path, helper: &Path, failed: Arc<OnceLock<String>>) -> io::Result<UnixStream> {
     let (ours, its) = UnixStream::pair()?;
     // A program that has closed its standard streams must not find this in their place.
     let ours = UnixStream::from(above_standard_streams(ours)?);
     ours.set_write_timeout(Some(PATIENCE))?;
     // Relative to where the rank is now; its helper goes elsewhere.
-    let mut orphan = OrphanProcess::new(helper.as_os_str(), std::path::absolute(path)?.as_os_str(), its)?;
+    let mut orphan = OrphanProcess::new(
+        helper.as_os_str(),
+        std::path::absolute(path)?.as_os_str(),
+        its,
+    )?;
     let name = helper.display().to_string();
     let run = move || {
         // Before the socket is closed: then it is heard of.
@@ -229,6 +263,10 @@ fn start(path: &Path, helper: &Path, failed: Arc<OnceLock<String>>) -> io::Resul
         }
         drop(orphan);
     };
-    signals::with_signals_blocked(|| thread::Builder::new().name("heddle-start".into()).spawn(run))?;
+    signals::with_signals_blocked(|| {
+        thread::Builder::new()
+            .name("heddle-start".into())
+            .spawn(run)
+    })?;
     Ok(ours)
 }

@@ -31,12 +31,16 @@ impl IncomingOctets {
 
     /// The next whole message.
     pub(super) fn next<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
-        let Some(&[a, b, c, d]) = self.octets.first_chunk() else { return Ok(None) };
+        let Some(&[a, b, c, d]) = self.octets.first_chunk() else {
+            return Ok(None);
+        };
         let end = 4 + u32::from_le_bytes([a, b, c, d]) as usize;
         if end > LONGEST {
             return Err(io::Error::other("a message of absurd length"));
         }
-        let Some(body) = self.octets.get(4..end) else { return Ok(None) };
+        let Some(body) = self.octets.get(4..end) else {
+            return Ok(None);
+        };
         let message = postcard::from_bytes(body).map_err(io::Error::other)?;
         self.octets.drain(..end);
         Ok(Some(message))
@@ -51,9 +55,18 @@ mod tests {
 
     #[test]
     fn messages_arrive_whole_however_they_are_cut() {
-        let messages = [HelperRequest::Look, HelperRequest::Record { name: "a.json".into(), json: vec![7; 300] }, HelperRequest::Look];
+        let messages = [
+            HelperRequest::Look,
+            HelperRequest::Record {
+                name: "a.json".into(),
+                json: vec![7; 300],
+            },
+            HelperRequest::Look,
+        ];
         let mut sent = Vec::new();
-        messages.iter().for_each(|message| send(&mut sent, message).unwrap());
+        messages
+            .iter()
+            .for_each(|message| send(&mut sent, message).unwrap());
         for size in [1, 3, 5, sent.len()] {
             let (mut incoming, mut came) = (IncomingOctets::default(), Vec::new());
             for octets in sent.chunks(size) {
@@ -62,7 +75,11 @@ mod tests {
                     came.push(message);
                 }
             }
-            assert_eq!((came.as_slice(), incoming.is_partial()), (&messages[..], false), "{size} octets at a time");
+            assert_eq!(
+                (came.as_slice(), incoming.is_partial()),
+                (&messages[..], false),
+                "{size} octets at a time"
+            );
         }
     }
 

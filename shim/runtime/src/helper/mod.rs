@@ -1,9 +1,10 @@
 //! The shared directory, which no rank touches itself.
 //!
-//! A file system may stop answering: an NFS server reboots, an operator freezes a volume. A thread that waits for it cannot even be
-//! killed, and its process does not end before the file system goes on. So a rank starts a process of its own, `heddle-helper`, which
-//! reads and writes for it, and exchanges messages with that over a socket. The helper holds no other descriptor of the rank, so
-//! neither the rank nor its launcher waits for it.
+//! A file system may stop answering: an NFS server reboots, an operator freezes a volume. A thread
+//! that waits for it cannot even be killed, and its process does not end before the file system
+//! goes on. So a rank starts a process of its own, `heddle-helper`, which reads and writes for it,
+//! and exchanges messages with that over a socket. The helper holds no other descriptor of the
+//! rank, so neither the rank nor its launcher waits for it.
 //!
 //! ```text
 //! rank 0 --Look, Record--> helper --read, write--> shared directory
@@ -40,7 +41,10 @@ enum HelperReport {
     /// There is no epoch that could be used, and why.
     Unusable(String),
     /// So many job records have been dealt with, and what was wrong with the last one.
-    Written { records: u64, problem: Option<String> },
+    Written {
+        records: u64,
+        problem: Option<String>,
+    },
     /// The directory has not answered for [`service::STALLED`].
     Stalled,
     /// It answers again.

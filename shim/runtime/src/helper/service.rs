@@ -1,5 +1,5 @@
-//! The helper's end: one thread reads epochs, one writes job records, and the main one hears the rank, which it can do however long the
-//! file system leaves the other two waiting.
+//! The helper's end: one thread reads epochs, one writes job records, and the main one hears the
+//! rank, which it can do however long the file system leaves the other two waiting.
 use super::framing::{self, IncomingOctets};
 use super::{HelperReport, HelperRequest};
 use directory::following::{EpochFollower, ReaderOutcome};
@@ -51,13 +51,23 @@ impl HelperShared {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, desk: MutexGuard<'a, HelperQueue>, at_most: Duration) -> MutexGuard<'a, HelperQueue> {
-        self.changed.wait_timeout(desk, at_most).unwrap_or_else(PoisonError::into_inner).0
+    fn wait<'a>(
+        &self,
+        desk: MutexGuard<'a, HelperQueue>,
+        at_most: Duration,
+    ) -> MutexGuard<'a, HelperQueue> {
+        self.changed
+            .wait_timeout(desk, at_most)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
     }
 
     /// A rank that does not hear any more has ended: the main thread notices.
     fn tell(&self, report: &HelperReport) {
-        let _ = framing::send(&*self.rank.lock().unwrap_or_else(PoisonError::into_inner), report);
+        let _ = framing::send(
+            &*self.rank.lock().unwrap_or_else(PoisonError::into_inner),
+            report,
+        );
     }
 }
 
@@ -66,10 +76,19 @@ impl HelperShared {
 /// # Errors
 /// The system gives no thread or no second descriptor of the socket.
 pub fn serve(dir: &Path, rank: UnixStream) -> io::Result<()> {
-    let shared = Arc::new(HelperShared { desk: Mutex::default(), changed: Condvar::new(), rank: Mutex::new(rank.try_clone()?) });
-    for (name, work) in [("epochs", look as fn(&HelperShared, &Path)), ("records", write)] {
+    let shared = Arc::new(HelperShared {
+        desk: Mutex::default(),
+        changed: Condvar::new(),
+        rank: Mutex::new(rank.try_clone()?),
+    });
+    for (name, work) in [
+        ("epochs", look as fn(&HelperShared, &Path)),
+        ("records", write),
+    ] {
         let (shared, dir) = (Arc::clone(&shared), dir.to_owned());
-        thread::Builder::new().name(name.into()).spawn(move || work(&shared, &dir))?;
+        thread::Builder::new()
+            .name(name.into())
+            .spawn(move || work(&shared, &dir))?;
     }
     // However it ended, there is nobody to tell.
     let _ = hear(&shared, rank);
@@ -84,12 +103,19 @@ pub fn serve(dir: &Path, rank: UnixStream) -> io::Result<()> {
 /// Takes the rank's requests until it ends.
 fn hear(shared: &HelperShared, mut rank: UnixStream) -> io::Result<()> {
     rank.set_read_timeout(Some(CHECK))?;
-    let (mut incoming, mut octets, mut stalled) = (IncomingOctets::default(), vec![0; 64 << 10], false);
+    let (mut incoming, mut octets, mut stalled) =
+        (IncomingOctets::default(), vec![0; 64 << 10], false);
     loop {
         match rank.read(&mut octets) {
             Ok(0) => return Ok(()),
             Ok(count) => incoming.add(&octets[..count]),
-            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted) => {}
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::WouldBlock
+                        | io::ErrorKind::TimedOut
+                        | io::ErrorKind::Interrupted
+                ) => {}
             Err(e) => return Err(e),
         }
         while let Some(request) = incoming.next()? {
@@ -105,11 +131,18 @@ fn hear(shared: &HelperShared, mut rank: UnixStream) -> io::Result<()> {
         }
         let waits = {
             let desk = shared.desk();
-            [desk.reading, desk.writing].into_iter().flatten().any(|since| since.elapsed() >= STALLED)
+            [desk.reading, desk.writing]
+                .into_iter()
+                .flatten()
+                .any(|since| since.elapsed() >= STALLED)
         };
         if waits != stalled {
             stalled = waits;
-            shared.tell(if stalled { &HelperReport::Stalled } else { &HelperReport::GoesOn });
+            shared.tell(if stalled {
+                &HelperReport::Stalled
+            } else {
+                &HelperReport::GoesOn
+            });
         }
     }
 }
@@ -171,6 +204,11 @@ fn put(file: &Path, json: &[u8]) -> Option<String> {
     match replace(file, json) {
         // Nobody has published here yet: that is told where epochs are looked for.
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-        written => written.err().map(|e| format!("{}: {e}; the controller does not hear of this job", file.display())),
+        written => written.err().map(|e| {
+            format!(
+                "{}: {e}; the controller does not hear of this job",
+                file.display()
+            )
+        }),
     }
 }

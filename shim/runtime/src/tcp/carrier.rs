@@ -1,5 +1,6 @@
-//! A part of a schedule over TCP. Blocks have one length in a call, so a connection's stream needs no frames: what comes after the last
-//! piece belongs to the next call, and stays in the kernel until then.
+//! A part of a schedule over TCP. Blocks have one length in a call, so a connection's stream needs
+//! no frames: what comes after the last piece belongs to the next call, and stays in the kernel
+//! until then.
 use super::MeshError;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
@@ -8,16 +9,18 @@ use schedules::slice::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingBlock, RankPart};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Tokens are given when so many octets of a piece are still to come, or a quarter of it: they take about as long to arrive and to wake
-/// the rank that waits for them.
+/// Tokens are given when so many octets of a piece are still to come, or a quarter of it: they take
+/// about as long to arrive and to wake the rank that waits for them.
 const LEAD: usize = 8 * 1024;
-/// Octets of a streamed block that are passed on at once: fewer cost more calls of the system, more leave the next link idle. 16 kB reached
-/// 0.96 of the bound where whole blocks of 64 kB reached 0.90.
+/// Octets of a streamed block that are passed on at once: fewer cost more calls of the system, more
+/// leave the next link idle. 16 kB reached 0.96 of the bound where whole blocks of 64 kB reached
+/// 0.90.
 const CHUNK: usize = 16 * 1024;
 
 impl TcpMesh {
-    /// Carries out this rank's part of a schedule that all ranks share: sends `outgoing[rank]`, this rank's block for each other one, and
-    /// fills `incoming[rank]` from it. Where blocks stream around a ring, this rank's own lies in `incoming`, too. `progress` is called while
+    /// Carries out this rank's part of a schedule that all ranks share: sends `outgoing[rank]`,
+    /// this rank's block for each other one, and fills `incoming[rank]` from it. Where blocks
+    /// stream around a ring, this rank's own lies in `incoming`, too. `progress` is called while
     /// nothing comes.
     ///
     /// # Errors
@@ -29,14 +32,43 @@ impl TcpMesh {
         incoming: &mut [&mut [u8]],
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<(), MeshError> {
-        let window = ExchangeWindow { receives: usize::MAX, sends: if part.streams { usize::MAX } else { 1 } };
-        let call = if part.streams { "allgather over tcp" } else { "alltoall over tcp" };
-        let tokens = self.begin().into_iter().map(|token| SyncToken { peer: token.peer, id: token.id }).collect();
+        let window = ExchangeWindow {
+            receives: usize::MAX,
+            sends: if part.streams { usize::MAX } else { 1 },
+        };
+        let call = if part.streams {
+            "allgather over tcp"
+        } else {
+            "alltoall over tcp"
+        };
+        let tokens = self
+            .begin()
+            .into_iter()
+            .map(|token| SyncToken {
+                peer: token.peer,
+                id: token.id,
+            })
+            .collect();
         let length = incoming.first().map_or(0, |block| block.len());
         let streams = incoming.iter().map(|_| IncomingStream::default()).collect();
-        let blocks = BlockStore { part, length, outgoing, incoming, aside: HashMap::new() };
+        let blocks = BlockStore {
+            part,
+            length,
+            outgoing,
+            incoming,
+            aside: HashMap::new(),
+        };
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
-        let mut carrier = MeshCarrier { mesh: self, blocks, streams, sending, tokens, expected, events, progress };
+        let mut carrier = MeshCarrier {
+            mesh: self,
+            blocks,
+            streams,
+            sending,
+            tokens,
+            expected,
+            events,
+            progress,
+        };
         let outcome = carry_out(part, &mut carrier, window, &call);
         if outcome.is_err() {
             self.close();
@@ -62,7 +94,9 @@ impl BlockStore<'_, '_, '_> {
         if self.part.streams || block.dst == self.part.rank {
             self.incoming[block.src as usize]
         } else {
-            self.aside.entry(block).or_insert_with(|| vec![0; self.length])
+            self.aside
+                .entry(block)
+                .or_insert_with(|| vec![0; self.length])
         }
     }
 
@@ -70,7 +104,10 @@ impl BlockStore<'_, '_, '_> {
     fn octets(&self, block: OutgoingBlock) -> &[u8] {
         match block {
             OutgoingBlock { block, .. } if self.part.streams => self.incoming[block.src as usize],
-            OutgoingBlock { block, origin: BlockOrigin::Own } => self.outgoing[block.dst as usize],
+            OutgoingBlock {
+                block,
+                origin: BlockOrigin::Own,
+            } => self.outgoing[block.dst as usize],
             OutgoingBlock { block, .. } => self.aside.get(&block).map_or(&[], Vec::as_slice),
         }
     }
@@ -113,20 +150,31 @@ impl MeshCarrier<'_, '_, '_> {
     /// Takes what has come from a rank.
     fn take(&mut self, rank: u32) -> Result<(), MeshError> {
         let (part, length) = (self.blocks.part, self.blocks.length);
-        let Some(stream) = self.streams.get_mut(rank as usize) else { return Ok(()) };
+        let Some(stream) = self.streams.get_mut(rank as usize) else {
+            return Ok(());
+        };
         while let Some(&piece) = stream.pieces.front() {
             let receive = &part.receives[piece.transfer];
-            let blocks = if part.streams { 1 } else { receive.blocks.len() };
+            let blocks = if part.streams {
+                1
+            } else {
+                receive.blocks.len()
+            };
             let whole = blocks * length;
             let almost = whole - LEAD.min(whole / 4);
             let before = stream.at.blocks * length + stream.at.octets;
-            let place = self.blocks.place(receive.blocks[piece.block + stream.at.blocks]);
+            let place = self
+                .blocks
+                .place(receive.blocks[piece.block + stream.at.blocks]);
             let peer = self.mesh.peer(rank)?;
             let room = length - stream.at.octets;
             let received = peer.receive(rank, &mut place[stream.at.octets..])?;
             stream.at.octets += received;
             if stream.at.octets == length {
-                stream.at = PiecePlace { blocks: stream.at.blocks + 1, octets: 0 };
+                stream.at = PiecePlace {
+                    blocks: stream.at.blocks + 1,
+                    octets: 0,
+                };
             }
             let now = before + received;
             if before < almost && now >= almost || whole == 0 {
@@ -147,13 +195,21 @@ impl MeshCarrier<'_, '_, '_> {
 
     /// How many octets of a block can go.
     fn there(&self, block: OutgoingBlock) -> usize {
-        let BlockOrigin::Received { transfer, block: at } = block.origin else { return self.blocks.length };
+        let BlockOrigin::Received {
+            transfer,
+            block: at,
+        } = block.origin
+        else {
+            return self.blocks.length;
+        };
         if !self.blocks.part.streams {
             return self.blocks.length;
         }
         let stream = &self.streams[self.blocks.part.receives[transfer].peer as usize];
         match stream.pieces.front() {
-            Some(first) if first.transfer == transfer && first.block == at => stream.at.octets / CHUNK * CHUNK,
+            Some(first) if first.transfer == transfer && first.block == at => {
+                stream.at.octets / CHUNK * CHUNK
+            }
             Some(first) if first.transfer == transfer && first.block < at => 0,
             _ => self.blocks.length,
         }
@@ -169,12 +225,18 @@ impl MeshCarrier<'_, '_, '_> {
                 let block = send.blocks[piece.block + at.blocks];
                 let there = self.there(block);
                 if there > at.octets {
-                    at.octets += self.mesh.peer(send.peer)?.send(send.peer, &self.blocks.octets(block)[at.octets..there])?;
+                    at.octets += self
+                        .mesh
+                        .peer(send.peer)?
+                        .send(send.peer, &self.blocks.octets(block)[at.octets..there])?;
                 }
                 if at.octets < self.blocks.length {
                     break;
                 }
-                at = PiecePlace { blocks: at.blocks + 1, octets: 0 };
+                at = PiecePlace {
+                    blocks: at.blocks + 1,
+                    octets: 0,
+                };
             }
             if at.blocks < blocks || !part.streams && !self.mesh.is_mostly_sent(send.peer)? {
                 self.sending[0].1 = at;
@@ -197,12 +259,20 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
         let stream = &mut self.streams[peer as usize];
         stream.pieces.push_back(piece);
         // The kernel told of what came between two calls then.
-        if stream.pieces.len() == 1 { self.take(peer) } else { Ok(()) }
+        if stream.pieces.len() == 1 {
+            self.take(peer)
+        } else {
+            Ok(())
+        }
     }
 
     fn send(&mut self, piece: TransferPiece) -> Result<(), MeshError> {
         self.sending.push_back((piece, PiecePlace::default()));
-        if self.sending.len() == 1 { self.send_on() } else { Ok(()) }
+        if self.sending.len() == 1 {
+            self.send_on()
+        } else {
+            Ok(())
+        }
     }
 
     fn expect(&mut self, token: SyncToken) -> Result<(), MeshError> {
@@ -231,7 +301,9 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
             for MeshToken { peer, id, .. } in tokens {
                 let token = SyncToken { peer, id };
                 match self.expected.iter().position(|expected| *expected == token) {
-                    Some(at) => self.events.push(CarrierEvent::Taken(self.expected.swap_remove(at))),
+                    Some(at) => self
+                        .events
+                        .push(CarrierEvent::Taken(self.expected.swap_remove(at))),
                     None => drop(self.tokens.insert(token)),
                 }
             }

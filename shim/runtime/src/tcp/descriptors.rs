@@ -1,5 +1,6 @@
-//! Whether this process may open as many sockets. It shares the limit with the application and its MPI library, which open files and
-//! connections of their own when they like; so a quarter of it stays theirs.
+//! Whether this process may open as many sockets. It shares the limit with the application and its
+//! MPI library, which open files and connections of their own when they like; so a quarter of it
+//! stays theirs.
 use nix::sys::resource::{Resource, getrlimit};
 
 /// Whether so many more descriptors leave the others enough.
@@ -7,8 +8,10 @@ use nix::sys::resource::{Resource, getrlimit};
 /// # Errors
 /// What is missing and which limit to raise.
 pub fn check_descriptors(wanted: u64) -> Result<(), String> {
-    let (limit, _) = getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| format!("limit of open files: {e}"))?;
-    // The iterator's own descriptor is among them; a /proc that is not there says that none is open.
+    let (limit, _) =
+        getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| format!("limit of open files: {e}"))?;
+    // The iterator's own descriptor is among them; a /proc that is not there says that none is
+    // open.
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
     fits(wanted, open, limit)
 }
@@ -18,7 +21,10 @@ fn fits(wanted: u64, open: u64, limit: u64) -> Result<(), String> {
     if open.saturating_add(wanted) <= usable {
         return Ok(());
     }
-    Err(format!("{wanted} connections beside {open} open files: more than {usable}, three quarters of the limit; raise it: ulimit -n"))
+    Err(format!(
+        "{wanted} connections beside {open} open files: more than {usable}, three quarters of the \
+         limit; raise it: ulimit -n"
+    ))
 }
 
 #[cfg(test)]

@@ -36,7 +36,10 @@ pub fn write(rank: u32, secret: &MeshSecret) -> [u8; LENGTH] {
 /// The rank that calls; `None` for a stranger.
 pub fn read(octets: &[u8; LENGTH], secret: &MeshSecret) -> Option<u32> {
     // Every octet is looked at, so that the time it takes says nothing of the secret.
-    let different = octets[12..].iter().zip(&secret.0).fold(0, |all, (a, b)| all | (a ^ b));
+    let different = octets[12..]
+        .iter()
+        .zip(&secret.0)
+        .fold(0, |all, (a, b)| all | (a ^ b));
     let known = octets[..6] == *NAME && octets[6..8] == VERSION.to_ne_bytes() && different == 0;
     let rank = u32::from_ne_bytes([octets[8], octets[9], octets[10], octets[11]]);
     known.then_some(rank)

@@ -1,5 +1,6 @@
-//! Connections between all ranks of a communicator: for each ordered pair one, whose caller sends blocks and whose callee
-//! acknowledges them and sends tokens against the stream. So what is urgent never queues behind what is long.
+//! Connections between all ranks of a communicator: for each ordered pair one, whose caller sends
+//! blocks and whose callee acknowledges them and sends tokens against the stream. So what is urgent
+//! never queues behind what is long.
 use super::MeshError;
 use super::greeting::{self, LENGTH, MeshSecret};
 use super::peer::MeshPeer;
@@ -12,16 +13,22 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 /// What is waited for at both connections of a peer: changes, not states.
-const FLAGS: EpollFlags = EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT).union(EpollFlags::EPOLLRDHUP).union(EpollFlags::EPOLLET);
-/// Callers that have not greeted yet, beside as many as there are ranks; more are turned away, so that strangers cannot fill the house.
+const FLAGS: EpollFlags = EpollFlags::EPOLLIN
+    .union(EpollFlags::EPOLLOUT)
+    .union(EpollFlags::EPOLLRDHUP)
+    .union(EpollFlags::EPOLLET);
+/// Callers that have not greeted yet, beside as many as there are ranks; more are turned away, so
+/// that strangers cannot fill the house.
 const UNKNOWN: usize = 64;
-/// How long a machine may take to answer a call: its kernel does, however busy its processes are, and a call that got lost is repeated
-/// after one, three and seven seconds.
+/// How long a machine may take to answer a call: its kernel does, however busy its processes are,
+/// and a call that got lost is repeated after one, three and seven seconds.
 const ANSWER: Duration = Duration::from_secs(10);
-/// What epoll knows the listening socket and callers by; calls of this rank's own go by the rank that is called.
+/// What epoll knows the listening socket and callers by; calls of this rank's own go by the rank
+/// that is called.
 const DOOR: u64 = u64::MAX;
-/// A rank for which nothing comes calls its `progress` after so long, for the MPI library must move on meanwhile; each time it waits
-/// twice as long until the next, up to the longest, as each call takes the processor from who could send.
+/// A rank for which nothing comes calls its `progress` after so long, for the MPI library must move
+/// on meanwhile; each time it waits twice as long until the next, up to the longest, as each call
+/// takes the processor from who could send.
 const NAP: Duration = Duration::from_millis(1);
 const LONGEST_NAP: Duration = Duration::from_millis(16);
 
@@ -39,7 +46,8 @@ impl MeshListener {
     /// The system's: no such address here, no more sockets.
     pub fn open(address: IpAddr) -> io::Result<MeshListener> {
         let listener = TcpListener::bind((address, 0))?;
-        listen(&listener, Backlog::MAXALLOWABLE)?; // All other ranks may call before this one comes to answer.
+        // All other ranks may call before this one comes to answer.
+        listen(&listener, Backlog::MAXALLOWABLE)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         Ok(MeshListener { listener, address })
@@ -50,12 +58,14 @@ impl MeshListener {
         self.address
     }
 
-    /// Calls every other rank and is called by every other one. `doors[rank]` is where that rank listens; this is `me`'s door.
-    /// All ranks do this at the same time; `progress` is called while it waits.
+    /// Calls every other rank and is called by every other one. `doors[rank]` is where that rank
+    /// listens; this is `me`'s door. All ranks do this at the same time; `progress` is called while
+    /// it waits.
     ///
     /// # Errors
-    /// Why not all connections stand: a rank has not called within `patience`, its machine refuses calls or does not answer, or it has given
-    /// up itself: whoever does closes its connections. The others' may stand: whether all have theirs is for the ranks to agree on.
+    /// Why not all connections stand: a rank has not called within `patience`, its machine refuses
+    /// calls or does not answer, or it has given up itself: whoever does closes its connections.
+    /// The others' may stand: whether all have theirs is for the ranks to agree on.
     pub fn connect(
         self,
         me: u32,
@@ -73,7 +83,10 @@ impl MeshListener {
                 return making.finish();
             }
             let waited = began.elapsed();
-            if let Some(problem) = making.unanswered().filter(|_| waited > ANSWER.min(patience)) {
+            if let Some(problem) = making
+                .unanswered()
+                .filter(|_| waited > ANSWER.min(patience))
+            {
                 return Err(io::Error::new(ErrorKind::TimedOut, problem));
             }
             if waited > patience || !progress() {
@@ -109,7 +122,12 @@ struct MeshSetup {
 }
 
 impl MeshSetup {
-    fn call(listener: TcpListener, me: u32, doors: &[SocketAddr], secret: &MeshSecret) -> io::Result<MeshSetup> {
+    fn call(
+        listener: TcpListener,
+        me: u32,
+        doors: &[SocketAddr],
+        secret: &MeshSecret,
+    ) -> io::Result<MeshSetup> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
         let mut calling = Vec::with_capacity(doors.len());
@@ -122,30 +140,52 @@ impl MeshSetup {
             calling.push(stream.map(|stream| OutgoingConnection { stream, said: 0 }));
         }
         let called = doors.iter().map(|_| None).collect();
-        Ok(MeshSetup { listener, me, secret: *secret, greeting: greeting::write(me, secret), calling, callers: Vec::new(), called, epoll })
+        Ok(MeshSetup {
+            listener,
+            me,
+            secret: *secret,
+            greeting: greeting::write(me, secret),
+            calling,
+            callers: Vec::new(),
+            called,
+            epoll,
+        })
     }
 
     fn is_complete(&self) -> bool {
         let said = self.calling.iter().flatten().all(|c| c.said == LENGTH);
-        said && (0..).zip(&self.called).all(|(rank, c)| rank == self.me || c.is_some())
+        said && (0..)
+            .zip(&self.called)
+            .all(|(rank, c)| rank == self.me || c.is_some())
     }
 
     /// The first rank whose machine has not answered, if there is one.
     fn unanswered(&self) -> Option<String> {
-        let rank = self.calling.iter().position(|c| c.as_ref().is_some_and(|c| c.said == 0))?;
+        let rank = self
+            .calling
+            .iter()
+            .position(|c| c.as_ref().is_some_and(|c| c.said == 0))?;
         Some(format!("the machine of rank {rank} does not answer"))
     }
 
     fn missing(&self) -> String {
         let called = self.called.iter().filter(|c| c.is_some()).count();
-        format!("{called} of {} ranks called in time", self.called.len().saturating_sub(1))
+        format!(
+            "{called} of {} ranks called in time",
+            self.called.len().saturating_sub(1)
+        )
     }
 
     /// Waits a moment, then goes on with everything that can go on.
     fn step(&mut self) -> io::Result<()> {
         let mut events = [EpollEvent::empty(); 64];
         let events = wait(&self.epoll, &mut events, NAP)?;
-        for calling in self.calling.iter_mut().flatten().filter(|c| c.said < LENGTH) {
+        for calling in self
+            .calling
+            .iter_mut()
+            .flatten()
+            .filter(|c| c.said < LENGTH)
+        {
             match calling.stream.write(&self.greeting[calling.said..]) {
                 Ok(n) => calling.said += n,
                 Err(e) if is_not_yet(&e) => {}
@@ -156,21 +196,36 @@ impl MeshSetup {
             match self.listener.accept() {
                 Ok((stream, _)) if self.callers.len() < self.called.len() + UNKNOWN => {
                     stream.set_nonblocking(true)?;
-                    self.epoll.add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
-                    self.callers.push(IncomingConnection { stream, heard: [0; LENGTH], length: 0 });
+                    self.epoll
+                        .add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
+                    self.callers.push(IncomingConnection {
+                        stream,
+                        heard: [0; LENGTH],
+                        length: 0,
+                    });
                 }
                 Ok(_) => {} // Hung up on: a rank would have been heard by now.
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e) if matches!(e.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        ErrorKind::ConnectionAborted | ErrorKind::Interrupted
+                    ) => {}
                 Err(e) => return Err(e),
             }
         }
         self.listen();
-        // Who hangs up before it has called will not call any more. A call that was refused has said so above, when it was to be greeted.
+        // Who hangs up before it has called will not call any more. A call that was refused has
+        // said so above, when it was to be greeted.
         let ended = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
-        let mut hung_up = events.iter().filter(|event| event.events().intersects(ended)).map(EpollEvent::data);
+        let mut hung_up = events
+            .iter()
+            .filter(|event| event.events().intersects(ended))
+            .map(EpollEvent::data);
         match hung_up.find(|rank| self.called.get(*rank as usize).is_some_and(Option::is_none)) {
-            Some(rank) => Err(io::Error::other(format!("rank {rank} has given its connections up; it says why"))),
+            Some(rank) => Err(io::Error::other(format!(
+                "rank {rank} has given its connections up; it says why"
+            ))),
             None => Ok(()),
         }
     }
@@ -193,8 +248,10 @@ impl MeshSetup {
             if caller.length == LENGTH {
                 let caller = self.callers.swap_remove(at);
                 let _ = self.epoll.delete(&caller.stream); // Its events are Mesh's from now on.
-                let rank = greeting::read(&caller.heard, &self.secret).filter(|rank| *rank != self.me);
-                if let Some(free @ None) = rank.and_then(|rank| self.called.get_mut(rank as usize)) {
+                let rank =
+                    greeting::read(&caller.heard, &self.secret).filter(|rank| *rank != self.me);
+                if let Some(free @ None) = rank.and_then(|rank| self.called.get_mut(rank as usize))
+                {
                     *free = Some(caller.stream);
                 }
             }
@@ -213,15 +270,32 @@ impl MeshSetup {
             epoll.add(&back, EpollEvent::new(FLAGS, rank << 1 | 1))?;
             peers.push(Some(MeshPeer::new(out, back)?));
         }
-        Ok(TcpMesh { me: self.me, peers, epoll, calls: 0, nap: NAP, early: Vec::new(), is_closed: false })
+        Ok(TcpMesh {
+            me: self.me,
+            peers,
+            epoll,
+            calls: 0,
+            nap: NAP,
+            early: Vec::new(),
+            is_closed: false,
+        })
     }
 }
 
 /// Begins a connection without waiting for it.
 fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, connect, socket};
-    let family = if door.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
-    let fd = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None)?;
+    let family = if door.is_ipv4() {
+        AddressFamily::Inet
+    } else {
+        AddressFamily::Inet6
+    };
+    let fd = socket(
+        family,
+        SockType::Stream,
+        SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
+        None,
+    )?;
     match connect(fd.as_raw_fd(), &SockaddrStorage::from(*door)) {
         Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(TcpStream::from(fd)),
         Err(e) => Err(e.into()),
@@ -229,10 +303,17 @@ fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
 }
 
 fn is_not_yet(e: &io::Error) -> bool {
-    matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotConnected)
+    matches!(
+        e.kind(),
+        ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotConnected
+    )
 }
 
-fn wait<'e>(epoll: &Epoll, events: &'e mut [EpollEvent], nap: Duration) -> io::Result<&'e [EpollEvent]> {
+fn wait<'e>(
+    epoll: &Epoll,
+    events: &'e mut [EpollEvent],
+    nap: Duration,
+) -> io::Result<&'e [EpollEvent]> {
     let timeout = EpollTimeout::try_from(nap).unwrap_or(EpollTimeout::ZERO);
     match epoll.wait(events, timeout) {
         Ok(n) => Ok(&events[..n]),
@@ -257,8 +338,8 @@ pub struct TcpMesh {
     is_closed: bool,
 }
 
-/// A token as it travels: four octets that number the call, four that number the token among those of its pair; in the byte order that
-/// the greeting has shown to be common.
+/// A token as it travels: four octets that number the call, four that number the token among those
+/// of its pair; in the byte order that the greeting has shown to be common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MeshToken {
     pub(super) call: u32,
@@ -276,13 +357,15 @@ pub(super) enum ReadyPeer {
 }
 
 impl TcpMesh {
-    /// Closes every connection, so that each rank that waits for this one hears of the failure, too.
+    /// Closes every connection, so that each rank that waits for this one hears of the failure,
+    /// too.
     pub(super) fn close(&mut self) {
         self.peers.iter_mut().for_each(|peer| *peer = None);
         self.is_closed = true;
     }
 
-    /// Descriptors that the connections of a rank among so many take, those while they are made included.
+    /// Descriptors that the connections of a rank among so many take, those while they are made
+    /// included.
     pub fn descriptors(ranks: u32) -> u64 {
         2 * u64::from(ranks.saturating_sub(1)) + UNKNOWN as u64 + 3
     }
@@ -292,7 +375,8 @@ impl TcpMesh {
         self.peers.len() as u32
     }
 
-    /// Sends blocks to each rank at the rate of the slowest link on the way; `None`: as fast as it goes.
+    /// Sends blocks to each rank at the rate of the slowest link on the way; `None`: as fast as it
+    /// goes.
     ///
     /// # Errors
     /// The system's refusal.
@@ -308,7 +392,9 @@ impl TcpMesh {
     pub(super) fn begin(&mut self) -> Vec<MeshToken> {
         self.calls = self.calls.wrapping_add(1);
         self.nap = NAP;
-        let (now, later) = std::mem::take(&mut self.early).into_iter().partition(|t| t.call == self.calls);
+        let (now, later) = std::mem::take(&mut self.early)
+            .into_iter()
+            .partition(|t| t.call == self.calls);
         self.early = later;
         now
     }
@@ -317,8 +403,14 @@ impl TcpMesh {
         if self.is_closed {
             return Err(MeshError::Closed);
         }
-        let unknown = MeshError::Nonsense { rank, problem: "there is no such rank" };
-        self.peers.get_mut(rank as usize).and_then(Option::as_mut).ok_or(unknown)
+        let unknown = MeshError::Nonsense {
+            rank,
+            problem: "there is no such rank",
+        };
+        self.peers
+            .get_mut(rank as usize)
+            .and_then(Option::as_mut)
+            .ok_or(unknown)
     }
 
     /// Gives a token of this call.
@@ -335,7 +427,8 @@ impl TcpMesh {
         self.peers.iter().flatten().all(|p| p.unsent.is_empty())
     }
 
-    /// Whether all but a few of the octets for a rank have gone on the wire; if not, it will be ready to be written to when they have.
+    /// Whether all but a few of the octets for a rank have gone on the wire; if not, it will be
+    /// ready to be written to when they have.
     pub(super) fn is_mostly_sent(&mut self, rank: u32) -> Result<bool, MeshError> {
         if self.peer(rank)?.is_mostly_sent()? {
             return Ok(true);
@@ -344,13 +437,15 @@ impl TcpMesh {
         let mut event = EpollEvent::new(FLAGS, u64::from(rank) << 1);
         let TcpMesh { epoll, peers, .. } = self;
         if let Some(Some(peer)) = peers.get(rank as usize) {
-            epoll.modify(&peer.out, &mut event).map_err(io::Error::from)?;
+            epoll
+                .modify(&peer.out, &mut event)
+                .map_err(io::Error::from)?;
         }
         Ok(false)
     }
 
-    /// Waits until something can go on, and takes tokens. `progress` is called when nothing happens for a while; where it says no,
-    /// waiting ends.
+    /// Waits until something can go on, and takes tokens. `progress` is called when nothing happens
+    /// for a while; where it says no, waiting ends.
     pub(super) fn wait(
         &mut self,
         ready: &mut Vec<ReadyPeer>,
@@ -364,7 +459,12 @@ impl TcpMesh {
                 let rank = (event.data() >> 1) as u32;
                 let flags = event.events();
                 let is_back = event.data() & 1 == 1;
-                let over = flags.intersects(EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR);
+                let over = flags.intersects(
+                    EpollFlags::EPOLLIN
+                        | EpollFlags::EPOLLRDHUP
+                        | EpollFlags::EPOLLHUP
+                        | EpollFlags::EPOLLERR,
+                );
                 match (is_back, over, flags.contains(EpollFlags::EPOLLOUT)) {
                     (true, readable, writable) => {
                         if readable {
@@ -389,7 +489,10 @@ impl TcpMesh {
             }
             self.nap = (self.nap * 2).min(LONGEST_NAP);
             if !progress() {
-                return Err(MeshError::Wait(io::Error::new(ErrorKind::Interrupted, "the MPI library failed meanwhile")));
+                return Err(MeshError::Wait(io::Error::new(
+                    ErrorKind::Interrupted,
+                    "the MPI library failed meanwhile",
+                )));
             }
         }
     }
@@ -413,12 +516,23 @@ impl TcpMesh {
         }
         let whole = peer.partial.len() / 8 * 8;
         for octets in peer.partial[..whole].chunks_exact(8) {
-            let number = |at: usize| u32::from_ne_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]]);
-            let token = MeshToken { call: number(0), peer: rank, id: number(4) };
+            let number = |at: usize| {
+                u32::from_ne_bytes([octets[at], octets[at + 1], octets[at + 2], octets[at + 3]])
+            };
+            let token = MeshToken {
+                call: number(0),
+                peer: rank,
+                id: number(4),
+            };
             match token.call.wrapping_sub(calls) {
                 0 => tokens.push(token),
                 1 => early.push(token),
-                _ => return Err(MeshError::Nonsense { rank, problem: "a token of another call came" }),
+                _ => {
+                    return Err(MeshError::Nonsense {
+                        rank,
+                        problem: "a token of another call came",
+                    });
+                }
             }
         }
         peer.partial.drain(..whole);

@@ -1,8 +1,9 @@
-//! The runtime's own data path for large blocks: TCP connections between the ranks of a communicator, without MPI.
+//! The runtime's own data path for large blocks: TCP connections between the ranks of a
+//! communicator, without MPI.
 //!
-//! MPI point-to-point holds a schedule loosely: replies of its rendezvous queue behind bulk data, and busy polling takes
-//! the processor from who could send. Here each block goes at the link's own pace, tokens overtake data, and a rank that waits
-//! sleeps.
+//! MPI point-to-point holds a schedule loosely: replies of its rendezvous queue behind bulk data,
+//! and busy polling takes the processor from who could send. Here each block goes at the link's own
+//! pace, tokens overtake data, and a rank that waits sleeps.
 //!
 //! ```text
 //! Door (a listening socket) --addresses and a secret through MPI--> Mesh (two connections a pair of ranks)
@@ -32,7 +33,8 @@ pub use mesh::{MeshListener, TcpMesh};
 
 use std::io;
 
-/// Why a call over these connections cannot end. Nothing can be repeated: parts of it have been sent.
+/// Why a call over these connections cannot end. Nothing can be repeated: parts of it have been
+/// sent.
 #[derive(Debug, thiserror::Error)]
 pub enum MeshError {
     /// A connection ended, or the system refused to go on with it.
@@ -44,7 +46,10 @@ pub enum MeshError {
         cause: io::Error,
     },
     /// A peer sent what this call cannot have asked for: it is in another one.
-    #[error("connection with rank {rank}: {problem}; are all ranks in the same call, with the same counts?")]
+    #[error(
+        "connection with rank {rank}: {problem}; are all ranks in the same call, with the same \
+         counts?"
+    )]
     Nonsense {
         /// The rank at its other end.
         rank: u32,
@@ -61,7 +66,10 @@ pub enum MeshError {
 
 impl MeshError {
     fn ended(rank: u32) -> MeshError {
-        MeshError::Lost { rank, cause: io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended") }
+        MeshError::Lost {
+            rank,
+            cause: io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended"),
+        }
     }
 }
 

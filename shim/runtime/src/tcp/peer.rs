@@ -1,16 +1,18 @@
-//! Another rank, by both connections with it. The kernel wakes this rank only for what lets it go on: for a chunk that has come whole, not
-//! for each of its frames, and for a block that has gone, not for each bit of room.
+//! Another rank, by both connections with it. The kernel wakes this rank only for what lets it go
+//! on: for a chunk that has come whole, not for each of its frames, and for a block that has gone,
+//! not for each bit of room.
 use super::{MeshError, socket};
 use inventory::BitsPerSec;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
-/// Octets that come before this rank is woken for them, at most. More would save little and leave less of the receive buffer, 128 kB at
-/// first, to what comes until they are taken.
+/// Octets that come before this rank is woken for them, at most. More would save little and leave
+/// less of the receive buffer, 128 kB at first, to what comes until they are taken.
 const CHUNK: usize = 32 * 1024;
 /// Octets that may wait in the kernel to be sent, while there are more to be written.
 const AHEAD: usize = 128 * 1024;
-/// A block counts as sent when so many octets of it, or fewer, wait: the next one is then on its way when the last octet has gone.
+/// A block counts as sent when so many octets of it, or fewer, wait: the next one is then on its
+/// way when the last octet has gone.
 const GONE: usize = 8 * 1024;
 
 #[derive(Debug)]
@@ -23,10 +25,12 @@ pub(super) struct MeshPeer {
     pub(super) unsent: Vec<u8>,
     /// Octets of a token whose rest has not come.
     pub(super) partial: Vec<u8>,
-    /// It gives no more tokens: it has ended, which a rank may as soon as its own part of the last call is over.
+    /// It gives no more tokens: it has ended, which a rank may as soon as its own part of the last
+    /// call is over.
     pub(super) ended: bool,
     pace: Option<BitsPerSec>,
-    /// What the kernel was told last: octets that may wait to be sent, and that come before it wakes this rank.
+    /// What the kernel was told last: octets that may wait to be sent, and that come before it
+    /// wakes this rank.
     room: usize,
     awaited: usize,
 }
@@ -35,7 +39,16 @@ impl MeshPeer {
     pub(super) fn new(out: TcpStream, back: TcpStream) -> io::Result<MeshPeer> {
         socket::sends_blocks(&out)?;
         socket::sends_tokens(&back)?;
-        Ok(MeshPeer { out, back, unsent: Vec::new(), partial: Vec::new(), ended: false, pace: None, room: usize::MAX, awaited: 1 })
+        Ok(MeshPeer {
+            out,
+            back,
+            unsent: Vec::new(),
+            partial: Vec::new(),
+            ended: false,
+            pace: None,
+            room: usize::MAX,
+            awaited: 1,
+        })
     }
 
     /// Sends blocks at this rate; `None`: as fast as it goes.
@@ -107,7 +120,8 @@ impl MeshPeer {
         Ok(received)
     }
 
-    /// Wakes this rank when so many octets have come, or a chunk of them; what has come already counts.
+    /// Wakes this rank when so many octets have come, or a chunk of them; what has come already
+    /// counts.
     pub(super) fn wake_at(&mut self, octets: usize) -> io::Result<()> {
         let octets = octets.clamp(1, CHUNK);
         if self.awaited != octets {
@@ -129,13 +143,23 @@ mod tests {
     /// A peer, and the other end of what it sends and of what it receives.
     fn peer() -> (MeshPeer, TcpStream, TcpStream) {
         let door = TcpListener::bind("127.0.0.1:0").unwrap();
-        let call = || (TcpStream::connect(door.local_addr().unwrap()).unwrap(), door.accept().unwrap().0);
+        let call = || {
+            (
+                TcpStream::connect(door.local_addr().unwrap()).unwrap(),
+                door.accept().unwrap().0,
+            )
+        };
         let ((out, receives), (sends, back)) = (call(), call());
         (MeshPeer::new(out, back).unwrap(), receives, sends)
     }
 
     fn is_ready(stream: &TcpStream, what: PollFlags, within: u16) -> bool {
-        poll(&mut [PollFd::new(stream.as_fd(), what)], PollTimeout::from(within)).unwrap() == 1
+        poll(
+            &mut [PollFd::new(stream.as_fd(), what)],
+            PollTimeout::from(within),
+        )
+        .unwrap()
+            == 1
     }
 
     #[test]
@@ -149,14 +173,18 @@ mod tests {
         peer.wake_at(20_000).unwrap();
         assert!(!is_ready(&peer.back, PollFlags::POLLIN, 50));
         drop(sends);
-        assert!(is_ready(&peer.back, PollFlags::POLLIN, 20_000), "the end of a connection is told of at once");
+        assert!(
+            is_ready(&peer.back, PollFlags::POLLIN, 20_000),
+            "the end of a connection is told of at once"
+        );
     }
 
     #[test]
     fn a_block_has_gone_when_the_other_end_has_room_for_it() {
         let (mut peer, mut receives, _sends) = peer();
         let mut sent = 0;
-        // Until neither end's buffers hold more: that no more fits is believed after a moment, as the kernel moves octets on meanwhile.
+        // Until neither end's buffers hold more: that no more fits is believed after a moment, as
+        // the kernel moves octets on meanwhile.
         while is_ready(&peer.out, PollFlags::POLLOUT, 200) {
             sent += peer.send(0, &[7; 65_536]).unwrap();
         }

@@ -1,5 +1,8 @@
 //! Options of a connection's two ends.
-#![allow(unsafe_code, reason = "options without a safe wrapper: setsockopt with an integer")]
+#![allow(
+    unsafe_code,
+    reason = "options without a safe wrapper: setsockopt with an integer"
+)]
 use inventory::BitsPerSec;
 use std::ffi::c_int;
 use std::io;
@@ -9,7 +12,8 @@ use std::os::fd::AsRawFd;
 /// `SIOCOUTQNSD` of linux/sockios.h, which libc does not name.
 const SIOCOUTQNSD: libc::Ioctl = 0x894B;
 
-/// The queue that tokens and acknowledgements go to before data: the highest priority that needs no capability (socket(7)).
+/// The queue that tokens and acknowledgements go to before data: the highest priority that needs no
+/// capability (socket(7)).
 const URGENT: c_int = 6;
 
 /// The end that sends blocks.
@@ -17,10 +21,15 @@ pub(super) fn sends_blocks(stream: &TcpStream) -> io::Result<()> {
     common(stream)
 }
 
-/// Takes more octets only while fewer than so many wait to be sent, and tells of room at half as many. What is under way does not
-/// count: a long or fast link has as much there as it needs.
+/// Takes more octets only while fewer than so many wait to be sent, and tells of room at half as
+/// many. What is under way does not count: a long or fast link has as much there as it needs.
 pub(super) fn unsent_at_most(stream: &TcpStream, octets: usize) -> io::Result<()> {
-    set(stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, octets as c_int)
+    set(
+        stream,
+        libc::IPPROTO_TCP,
+        libc::TCP_NOTSENT_LOWAT,
+        octets as c_int,
+    )
 }
 
 /// Tells of octets to read only when there are so many; of the end of a connection at once.
@@ -33,7 +42,11 @@ pub(super) fn unsent(stream: &TcpStream) -> io::Result<usize> {
     let mut octets: c_int = 0;
     // SAFETY: the descriptor is open, and there is a place for the result.
     let code = unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut octets) };
-    if code == 0 { Ok(octets.max(0) as usize) } else { Err(io::Error::last_os_error()) }
+    if code == 0 {
+        Ok(octets.max(0) as usize)
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// The end that receives them, and sends acknowledgements and tokens.
@@ -45,7 +58,12 @@ pub(super) fn sends_tokens(stream: &TcpStream) -> io::Result<()> {
 /// Sends no faster than a link of this rate passes payload on: bursts would only queue in switches.
 pub(super) fn pace(stream: &TcpStream, rate: BitsPerSec) -> io::Result<()> {
     let payload = rate.0 as f64 / 8.0 / schedules::bound::WIRE_PER_PAYLOAD;
-    set(stream, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, payload as u64)
+    set(
+        stream,
+        libc::SOL_SOCKET,
+        libc::SO_MAX_PACING_RATE,
+        payload as u64,
+    )
 }
 
 fn common(stream: &TcpStream) -> io::Result<()> {
@@ -55,7 +73,20 @@ fn common(stream: &TcpStream) -> io::Result<()> {
 
 /// An option that takes a plain number.
 fn set<T: Copy>(stream: &TcpStream, level: c_int, option: c_int, value: T) -> io::Result<()> {
-    // SAFETY: the descriptor is open, and the value lives as long as the call, which reads as many octets as it has.
-    let code = unsafe { libc::setsockopt(stream.as_raw_fd(), level, option, (&raw const value).cast(), size_of::<T>() as libc::socklen_t) };
-    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    // SAFETY: the descriptor is open, and the value lives as long as the call, which reads as many
+    // octets as it has.
+    let code = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            level,
+            option,
+            (&raw const value).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
+    };
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }

@@ -29,7 +29,13 @@ fn ranks_at<T: Send>(here: IpAddr, n: u32, work: impl Fn(u32, TcpMesh) -> T + Sy
     std::thread::scope(|scope| {
         let (addresses, work) = (&addresses, &work);
         let spawn = |(me, door): (u32, MeshListener)| {
-            scope.spawn(move || work(me, door.connect(me, addresses, &SECRET, PATIENCE, || true).unwrap()))
+            scope.spawn(move || {
+                work(
+                    me,
+                    door.connect(me, addresses, &SECRET, PATIENCE, || true)
+                        .unwrap(),
+                )
+            })
         };
         let threads: Vec<_> = (0..n).zip(doors).map(spawn).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
@@ -50,19 +56,39 @@ fn alltoall_of(mesh: &mut TcpMesh, steps: &[slice::HostStep], call: usize, lengt
     let outgoing: Vec<Vec<u8>> = (0..n).map(|to| block(call, me, to, length)).collect();
     let mut incoming = vec![vec![0; length]; n as usize];
     let mut places: Vec<&mut [u8]> = incoming.iter_mut().map(Vec::as_mut_slice).collect();
-    mesh.alltoall(steps, &outgoing.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut places, &mut || true).unwrap();
+    mesh.alltoall(
+        steps,
+        &outgoing.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+        &mut places,
+        &mut || true,
+    )
+    .unwrap();
     for from in (0..n).filter(|from| *from != me) {
-        assert!(incoming[from as usize] == block(call, from, me, length), "call {call}: from {from} to {me}");
+        assert!(
+            incoming[from as usize] == block(call, from, me, length),
+            "call {call}: from {from} to {me}"
+        );
     }
 }
 
 fn allgather_of(mesh: &mut TcpMesh, ring: &[u32], call: usize, length: usize) {
     let (me, n) = (mesh.me, mesh.ranks());
-    let mut blocks: Vec<Vec<u8>> = (0..n).map(|rank| if rank == me { block(call, me, me, length) } else { vec![0; length] }).collect();
+    let mut blocks: Vec<Vec<u8>> = (0..n)
+        .map(|rank| {
+            if rank == me {
+                block(call, me, me, length)
+            } else {
+                vec![0; length]
+            }
+        })
+        .collect();
     let mut places: Vec<&mut [u8]> = blocks.iter_mut().map(Vec::as_mut_slice).collect();
     mesh.ring(ring, &mut places, &mut || true).unwrap();
     for from in 0..n {
-        assert!(blocks[from as usize] == block(call, from, from, length), "call {call}: from {from} at {me}");
+        assert!(
+            blocks[from as usize] == block(call, from, from, length),
+            "call {call}: from {from} at {me}"
+        );
     }
 }
 
@@ -73,8 +99,12 @@ fn calls_of_every_length_follow_each_other_without_a_pause() {
         let plan = alltoall::plan(&tree, sync);
         ranks(5, |me, mut mesh| {
             let steps = slice::of(&plan, me);
-            mesh.pace(|rank| (rank % 2 == 0).then_some(BitsPerSec::GIGABIT)).unwrap();
-            for (call, length) in [1, 100_000, 3, 65_536, 1, 1, 300_001, 16_384].into_iter().enumerate() {
+            mesh.pace(|rank| (rank % 2 == 0).then_some(BitsPerSec::GIGABIT))
+                .unwrap();
+            for (call, length) in [1, 100_000, 3, 65_536, 1, 1, 300_001, 16_384]
+                .into_iter()
+                .enumerate()
+            {
                 alltoall_of(&mut mesh, &steps, call, length);
                 if call % 2 == 0 {
                     allgather_of(&mut mesh, &[3, 0, 4, 2, 1], call, length);
@@ -95,17 +125,24 @@ fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
         let mut incoming = vec![vec![0; 50_000]; 5];
         let mut places: Vec<&mut [u8]> = incoming.iter_mut().map(Vec::as_mut_slice).collect();
         let outgoing = vec![&[1u8; 50_000][..]; 5];
-        let mut call = || mesh.alltoall(&slice::of(&plan, me), &outgoing, &mut places, &mut || true);
+        let mut call =
+            || mesh.alltoall(&slice::of(&plan, me), &outgoing, &mut places, &mut || true);
         Some([call(), call()])
     });
     for [first, second] in outcomes.iter().flatten() {
-        assert!(matches!(first, Err(MeshError::Lost { .. })) && matches!(second, Err(MeshError::Closed)), "{outcomes:?}");
+        assert!(
+            matches!(first, Err(MeshError::Lost { .. }))
+                && matches!(second, Err(MeshError::Closed)),
+            "{outcomes:?}"
+        );
     }
 }
 
 #[test]
 fn more_ranks_than_strangers_are_let_wait_and_by_ipv6() {
-    let met = ranks_at(Ipv6Addr::LOCALHOST.into(), 80, |_, mut mesh| (0..80).filter(|&rank| mesh.peer(rank).is_ok()).count());
+    let met = ranks_at(Ipv6Addr::LOCALHOST.into(), 80, |_, mut mesh| {
+        (0..80).filter(|&rank| mesh.peer(rank).is_ok()).count()
+    });
     assert_eq!(met, [79; 80]);
 }
 
@@ -114,17 +151,31 @@ fn strangers_are_hung_up_on_and_disturb_nobody() {
     let door = MeshListener::open(HERE).unwrap();
     let other = MeshListener::open(HERE).unwrap();
     let doors = [door.address(), other.address()];
-    let mut strangers: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(doors[0]).unwrap()).collect();
-    strangers[0].write_all(&greeting::write(1, &MeshSecret([1; 32]))).unwrap();
+    let mut strangers: Vec<TcpStream> = (0..3)
+        .map(|_| TcpStream::connect(doors[0]).unwrap())
+        .collect();
+    strangers[0]
+        .write_all(&greeting::write(1, &MeshSecret([1; 32])))
+        .unwrap();
     strangers[1].write_all(b"GET / HTTP/1.1\r\n").unwrap();
     let mut mesh = std::thread::scope(|scope| {
-        let connect = |me, door: MeshListener| scope.spawn(move || door.connect(me, &doors, &SECRET, PATIENCE, || true).unwrap());
+        let connect = |me, door: MeshListener| {
+            scope.spawn(move || {
+                door.connect(me, &doors, &SECRET, PATIENCE, || true)
+                    .unwrap()
+            })
+        };
         let (a, b) = (connect(0, door), connect(1, other));
         b.join().unwrap();
         a.join().unwrap()
     });
-    strangers[0].set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    assert!(!matches!(strangers[0].read(&mut [0; 8]), Ok(1..)), "nothing is said to strangers");
+    strangers[0]
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    assert!(
+        !matches!(strangers[0].read(&mut [0; 8]), Ok(1..)),
+        "nothing is said to strangers"
+    );
     assert!(mesh.peer(1).is_ok() && mesh.peer(0).is_err() && mesh.peer(2).is_err());
 }
 
@@ -134,12 +185,19 @@ fn a_door_that_nobody_opens_ends_with_the_deadline() {
     // A port that listens and never accepts: its greeting never comes.
     let mute = TcpListener::bind((HERE, 0)).unwrap();
     let doors = [door.address(), mute.local_addr().unwrap()];
-    let problem = door.connect(0, &doors, &SECRET, Duration::from_millis(200), || true).unwrap_err();
-    assert!(problem.to_string().contains("0 of 1 ranks called in time"), "{problem}");
+    let problem = door
+        .connect(0, &doors, &SECRET, Duration::from_millis(200), || true)
+        .unwrap_err();
+    assert!(
+        problem.to_string().contains("0 of 1 ranks called in time"),
+        "{problem}"
+    );
     let door = MeshListener::open(HERE).unwrap();
     let doors = [door.address(), mute.local_addr().unwrap()];
     drop(mute);
-    let refused = door.connect(0, &doors, &SECRET, PATIENCE, || true).unwrap_err();
+    let refused = door
+        .connect(0, &doors, &SECRET, PATIENCE, || true)
+        .unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
 }
 
@@ -151,7 +209,9 @@ fn a_machine_that_does_not_answer_is_told_from_a_rank_that_does_not_call() {
     listen(&full, Backlog::new(0).unwrap()).unwrap();
     let _waits = TcpStream::connect(full.local_addr().unwrap()).unwrap();
     let doors = [door.address(), full.local_addr().unwrap()];
-    let problem = door.connect(0, &doors, &SECRET, Duration::from_millis(200), || true).unwrap_err();
+    let problem = door
+        .connect(0, &doors, &SECRET, Duration::from_millis(200), || true)
+        .unwrap_err();
     assert_eq!(problem.to_string(), "the machine of rank 1 does not answer");
 }
 
@@ -161,9 +221,21 @@ fn a_rank_that_hangs_up_before_it_calls_is_not_waited_for() {
     let other = TcpListener::bind((HERE, 0)).unwrap();
     let doors = [door.address(), other.local_addr().unwrap()];
     std::thread::scope(|scope| {
-        scope.spawn(|| other.accept().unwrap().0.read_exact(&mut [0; greeting::LENGTH]).unwrap());
-        let problem = door.connect(0, &doors, &SECRET, PATIENCE, || true).unwrap_err();
-        assert_eq!(problem.to_string(), "rank 1 has given its connections up; it says why");
+        scope.spawn(|| {
+            other
+                .accept()
+                .unwrap()
+                .0
+                .read_exact(&mut [0; greeting::LENGTH])
+                .unwrap()
+        });
+        let problem = door
+            .connect(0, &doors, &SECRET, PATIENCE, || true)
+            .unwrap_err();
+        assert_eq!(
+            problem.to_string(),
+            "rank 1 has given its connections up; it says why"
+        );
     });
 }
 

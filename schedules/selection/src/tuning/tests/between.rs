@@ -3,45 +3,95 @@ use super::*;
 
 const WAYS: [&str; 5] = ["native", "aapc", "aapc tcp", "aapc none", "bundled"];
 
-/// A run of these medians, by way and size, none of which the noise hides where they differ by a tenth.
+/// A run of these medians, by way and size, none of which the noise hides where they differ by a
+/// tenth.
 fn medians(of: &[(&str, &[u64])], sizes: &[u64]) -> TuningRun {
     let mut run = usual();
     let figure = |name: &str, block: u64, median: u64| {
-        let timing = CallTiming { block: Bytes(block), median_ns: median * 1000, error_ns: median * 10, times: 9 };
-        WayTiming { collective: Collective::Alltoall, way: way(name), timing }
+        let timing = CallTiming {
+            block: Bytes(block),
+            median_ns: median * 1000,
+            error_ns: median * 10,
+            times: 9,
+        };
+        WayTiming {
+            collective: Collective::Alltoall,
+            way: way(name),
+            timing,
+        }
     };
-    run.figures = of.iter().flat_map(|(name, medians)| sizes.iter().zip(*medians).map(|(&b, &m)| figure(name, b, m))).collect();
+    run.figures = of
+        .iter()
+        .flat_map(|(name, medians)| {
+            sizes
+                .iter()
+                .zip(*medians)
+                .map(|(&b, &m)| figure(name, b, m))
+        })
+        .collect();
     run
 }
 
 fn ways_at(run: TuningRun, sizes: &[u64]) -> Vec<String> {
     let table = table(run, &topology(PAIR));
-    sizes.iter().map(|&block| table.choose(Collective::Alltoall, Bytes(block)).to_string()).collect()
+    sizes
+        .iter()
+        .map(|&block| table.choose(Collective::Alltoall, Bytes(block)).to_string())
+        .collect()
 }
 
 #[test]
 fn a_way_that_was_faster_at_both_ends_is_taken_between_them_though_others_were_the_fastest_there() {
     for pingpong in [Vec::new(), usual().pingpong] {
         // Each of the two fastest is slow at the other size; a third one is fast at both.
-        let of: [(&str, &[u64]); 4] = [("native", &[100, 400]), ("aapc", &[50, 800]), ("aapc tcp", &[200, 200]), ("aapc none", &[80, 320])];
-        let run = TuningRun { pingpong, ..medians(&of, &[1000, 4000]) };
-        assert_eq!(ways_at(run, &[1000, 1001, 2000, 3999, 4000]), ["aapc", "aapc none", "aapc none", "aapc none", "aapc tcp"]);
+        let of: [(&str, &[u64]); 4] = [
+            ("native", &[100, 400]),
+            ("aapc", &[50, 800]),
+            ("aapc tcp", &[200, 200]),
+            ("aapc none", &[80, 320]),
+        ];
+        let run = TuningRun {
+            pingpong,
+            ..medians(&of, &[1000, 4000])
+        };
+        assert_eq!(
+            ways_at(run, &[1000, 1001, 2000, 3999, 4000]),
+            ["aapc", "aapc none", "aapc none", "aapc none", "aapc tcp"]
+        );
     }
 }
 
 #[test]
 fn of_several_that_were_faster_at_both_ends_it_is_the_one_that_gains_most_where_it_gains_least() {
-    let of: [(&str, &[u64]); 5] =
-        [("native", &[100, 400]), ("aapc", &[50, 800]), ("aapc tcp", &[200, 200]), ("aapc none", &[80, 320]), ("bundled", &[60, 280])];
-    assert_eq!(ways_at(medians(&of, &[1000, 4000]), &[1000, 2000, 4000]), ["aapc", "bundled", "aapc tcp"]);
+    let of: [(&str, &[u64]); 5] = [
+        ("native", &[100, 400]),
+        ("aapc", &[50, 800]),
+        ("aapc tcp", &[200, 200]),
+        ("aapc none", &[80, 320]),
+        ("bundled", &[60, 280]),
+    ];
+    assert_eq!(
+        ways_at(medians(&of, &[1000, 4000]), &[1000, 2000, 4000]),
+        ["aapc", "bundled", "aapc tcp"]
+    );
 }
 
 #[test]
 fn where_one_way_stops_to_pay_after_the_next_begins_the_librarys_own_does_not_come_between() {
-    let run = run(&[("native", 0.010, 1.5), ("aapc", 0.0, 2.0), ("aapc tcp", 0.013, 0.9)], &[1 << 10, 4 << 10, 256 << 10, 1 << 20]);
+    let run = run(
+        &[
+            ("native", 0.010, 1.5),
+            ("aapc", 0.0, 2.0),
+            ("aapc tcp", 0.013, 0.9),
+        ],
+        &[1 << 10, 4 << 10, 256 << 10, 1 << 20],
+    );
     let between: Vec<u64> = (12..18).map(|power| 1 << power).collect();
     let ways = ways_at(run, &between);
-    assert!(ways.iter().all(|way| way != "native") && ways.iter().any(|way| way == "aapc"), "{ways:?}");
+    assert!(
+        ways.iter().all(|way| way != "native") && ways.iter().any(|way| way == "aapc"),
+        "{ways:?}"
+    );
     assert_eq!(ways.last().unwrap(), "aapc tcp");
 }
 

@@ -14,15 +14,36 @@ fn tree() -> Tree {
     TopologyFile::parse("test", text).unwrap().tree().unwrap()
 }
 
-fn exchange(mesh: &mut TcpMesh, part: &RankPart, call: usize, length: usize) -> Result<(), MeshError> {
+fn exchange(
+    mesh: &mut TcpMesh,
+    part: &RankPart,
+    call: usize,
+    length: usize,
+) -> Result<(), MeshError> {
     let (me, n) = (mesh.me, mesh.ranks());
     let of = |from: u32, to: u32| block(call, from, if part.streams { from } else { to }, length);
     let outgoing: Vec<Vec<u8>> = (0..n).map(|to| of(me, to)).collect();
-    let mut incoming: Vec<Vec<u8>> = (0..n).map(|from| if from == me { of(me, me) } else { vec![0; length] }).collect();
+    let mut incoming: Vec<Vec<u8>> = (0..n)
+        .map(|from| {
+            if from == me {
+                of(me, me)
+            } else {
+                vec![0; length]
+            }
+        })
+        .collect();
     let mut places: Vec<&mut [u8]> = incoming.iter_mut().map(Vec::as_mut_slice).collect();
-    mesh.carry_out(part, &outgoing.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut places, &mut || true)?;
+    mesh.carry_out(
+        part,
+        &outgoing.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+        &mut places,
+        &mut || true,
+    )?;
     for from in 0..n {
-        assert!(incoming[from as usize] == of(from, me), "call {call}: from {from} to {me}");
+        assert!(
+            incoming[from as usize] == of(from, me),
+            "call {call}: from {from} to {me}"
+        );
     }
     Ok(())
 }
@@ -31,8 +52,15 @@ fn exchange(mesh: &mut TcpMesh, part: &RankPart, call: usize, length: usize) -> 
 fn schedules_of_every_shape_follow_each_other_without_a_pause() {
     let tree = tree();
     let planned = |sync| TransferSchedule::try_from(&alltoall::plan(&tree, sync)).unwrap();
-    let cluster = |name: &str, hosts: Vec<u32>| HostCluster { name: name.to_owned(), hosts };
-    let clusters = ClusterPartition::new(&tree, vec![cluster("a", vec![0, 1, 2]), cluster("b", vec![3, 4])]).unwrap();
+    let cluster = |name: &str, hosts: Vec<u32>| HostCluster {
+        name: name.to_owned(),
+        hosts,
+    };
+    let clusters = ClusterPartition::new(
+        &tree,
+        vec![cluster("a", vec![0, 1, 2]), cluster("b", vec![3, 4])],
+    )
+    .unwrap();
     let shapes = [
         planned(SyncKind::Receiver),
         TransferSchedule::from(&allgather::plan(&tree)),
@@ -52,12 +80,17 @@ fn schedules_of_every_shape_follow_each_other_without_a_pause() {
 
 #[test]
 fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
-    let schedule = TransferSchedule::try_from(&alltoall::plan(&tree(), SyncKind::Receiver)).unwrap();
+    let schedule =
+        TransferSchedule::try_from(&alltoall::plan(&tree(), SyncKind::Receiver)).unwrap();
     let outcomes = ranks(5, |me, mut mesh| {
         let part = part::of(&schedule, me);
         (me != 2).then(|| [(); 2].map(|()| exchange(&mut mesh, &part, 0, 50_000)))
     });
     for [first, second] in outcomes.iter().flatten() {
-        assert!(matches!(first, Err(MeshError::Lost { .. })) && matches!(second, Err(MeshError::Closed)), "{outcomes:?}");
+        assert!(
+            matches!(first, Err(MeshError::Lost { .. }))
+                && matches!(second, Err(MeshError::Closed)),
+            "{outcomes:?}"
+        );
     }
 }
