@@ -18,7 +18,8 @@ help:
 	@echo "                  STRESS_SECONDS (now $(STRESS_SECONDS)) a job. Every byte and every epoch is checked: docs/live-change.md (root)"
 	@echo "make test-networks NETWORKS=FOLDER  the tests on recordings of real networks, which are not part of this repository"
 	@echo "make test-suites SUITES=FOLDER  test suites that others wrote, from sources in a folder (scripts/build-suites says which), with the runtime and without; hours (root)"
-	@echo "make build        target/release/heddle and target/release/lib/"
+	@echo "make build        target/release/heddle and target/release/lib/; installs nothing. MPICC_OPENMPI=, MPICC_MPICH= name an MPI's compiler; one is enough"
+	@echo "make packages     installs what building, the lab and the tests need (Debian, Ubuntu)"
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions, share/heddle/ (module file, Slurm prolog) for the shared directory HEDDLE_DIR (now $(HEDDLE_DIR))"
 	@echo "make check        formatting, lints, licences and advisories"
 	@echo "make bench-quick  the figures of docs/figures.md, measured here"
@@ -30,12 +31,14 @@ help:
 	@echo "make figure11     the allgather paper's Figure 11 again: docs/figure11.md and docs/figure11.svg"
 	@echo "make fuzz         every reader of foreign bytes, for FUZZ_SECONDS each (now $(FUZZ_SECONDS)); needs nightly Rust and cargo-fuzz"
 
-demo: packages
+demo:
+	@scripts/packages build lab
 	@scripts/need-root "make demo"
 	@$(MAKE) --no-print-directory build
 	target/release/heddle demo
 
-test: packages
+test:
+	@scripts/packages build lab tests
 	@scripts/need-root "make test"
 	shim/build.sh debug
 	$(CARGO) test --locked --no-fail-fast
@@ -54,13 +57,15 @@ test-networks:
 	@test -d "$(NETWORKS)" || { echo "heddle: NETWORKS names no folder; say where the recordings are: make test-networks NETWORKS=FOLDER" >&2; exit 1; }
 	HEDDLE_NETWORKS=$(abspath $(NETWORKS)) $(CARGO) test --locked -p agent --features networks --test networks -- --nocapture --test-threads 1
 
-test-suites: packages
+test-suites:
+	@scripts/packages build lab tests
 	@scripts/need-root "make test-suites"
 	@test -d "$(SUITES)" || { echo "heddle: SUITES names no folder; say where the sources are: make test-suites SUITES=FOLDER" >&2; exit 1; }
 	scripts/build-suites $(SUITES)
 	$(CARGO) test --locked --no-fail-fast --features suites --test all suites:: -- --nocapture --test-threads 1
 
-build: packages
+build:
+	@scripts/can-build
 	shim/build.sh release heddle
 
 install: build
@@ -77,7 +82,7 @@ install: build
 	target/release/heddle completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_heddle
 
 packages:
-	@scripts/packages
+	@scripts/packages build lab tests
 
 # Advisories come from a database on the network: OFFLINE=1 leaves that one check out and says so.
 check:
@@ -94,22 +99,26 @@ else
 	$(CARGO) deny --log-level error check advisories
 endif
 
-bench-quick: packages
+bench-quick:
+	@scripts/packages build lab
 	@scripts/need-root "make bench-quick"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-quick
 
-bench-mpi: packages
+bench-mpi:
+	@scripts/packages build lab
 	@scripts/need-root "make bench-mpi"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-mpi
 
-bench-live: packages
+bench-live:
+	@scripts/packages build lab
 	@scripts/need-root "make bench-live"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-live
 
-bench-comms: packages
+bench-comms:
+	@scripts/packages build lab
 	@scripts/need-root "make bench-comms"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-comms

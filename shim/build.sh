@@ -14,7 +14,21 @@ dev | debug) profile=dev folder=debug ;;
 *) folder=$profile ;;
 esac
 lib=$target/$folder/lib
-packages="-p shim -p helper -p idle -p openmpi -p mpich -p bench"
+packages="-p shim -p helper -p idle -p bench"
+# Each MPI by its own compiler. One of the two may be missing: then there is no backend for it.
+openmpi=${MPICC_OPENMPI:-mpicc.openmpi}
+mpich=${MPICC_MPICH:-mpicc.mpich}
+mpis=
+for mpi in openmpi mpich; do
+	eval "compiler=\$$mpi"
+	if command -v "$compiler" >/dev/null; then
+		mpis="$mpis $mpi" packages="$packages -p $mpi"
+	else
+		name=$(echo "MPICC_$mpi" | tr '[:lower:]' '[:upper:]')
+		echo "heddle: no $compiler here, so no backend for $mpi is built; name that MPI's compiler in $name, or leave it" >&2
+	fi
+done
+[ -n "$mpis" ] || exit 1
 for package in "$@"; do
 	packages="$packages -p $package"
 done
@@ -31,18 +45,21 @@ place() {
 	mv "$lib/.$2.$$" "$lib/$2"
 }
 
-# The benchmark's bindings do not notice another MPICC. A setting of their own, which changes nothing else, lets cargo keep
-# them for each MPI. The second build makes only what lies above them.
-build() {
-	# shellcheck disable=SC2086 # a list
-	MPICC=mpicc.$1 cargo build --locked --profile "$profile" --config "profile.$profile.package.mpi-sys.codegen-units=$2" $packages
-	place "$target/$folder/heddle-bench" "bench-$1"
+# The benchmark's bindings do not notice another MPICC. A setting that differs for each compiler lets cargo keep them
+# apart, and does nothing else. The second build makes only what lies above them.
+setting() {
+	path=$(command -v "$2" | cksum)
+	case $1 in openmpi) odd=1 ;; *) odd=2 ;; esac
+	echo "profile.$profile.package.mpi-sys.codegen-units=$((${path%% *} % 100 * 2 + odd))"
 }
-build openmpi 1
-build mpich 2
+for mpi in $mpis; do
+	eval "compiler=\$$mpi"
+	# shellcheck disable=SC2086 # a list
+	MPICC=$compiler cargo build --locked --profile "$profile" --config "$(setting "$mpi" "$compiler")" $packages
+	place "$target/$folder/heddle-bench" "bench-$mpi"
+	place "$target/$folder/libheddle_$mpi.so" "libheddle-$mpi.so"
+done
 
 place "$target/$folder/libheddle.so" libheddle.so
 place "$target/$folder/heddle-helper" heddle-helper
 place "$target/$folder/libheddle_idle.so" libheddle-idle.so
-place "$target/$folder/libheddle_openmpi.so" libheddle-openmpi.so
-place "$target/$folder/libheddle_mpich.so" libheddle-mpich.so

@@ -33,7 +33,10 @@ fn main() {
     };
     println!("cargo:rustc-cfg={mpi}");
     let mut c = cc::Build::new();
-    c.compiler(format!("mpicc.{package}"))
+    let named = format!("MPICC_{}", package.to_uppercase());
+    println!("cargo:rerun-if-env-changed={named}");
+    let compiler = std::env::var(named).unwrap_or_else(|_| format!("mpicc.{package}"));
+    c.compiler(compiler)
         .file("../src/constants.c")
         .define(wanted, None);
     for (name, value) in layout {
