@@ -1,6 +1,7 @@
 //! `heddle agent`
 use crate::CommandOutcome;
-use crate::{log, output};
+use crate::log;
+use crate::output::{self, TextFormat};
 use agent::host::privileges;
 use agent::host::reporter::{AgentToken, ControllerClient};
 use agent::host::{AgentSettings, HostAgent};
@@ -60,17 +61,11 @@ pub(crate) struct Args {
     #[arg(long = "peer", value_name = "NAME=ADDRESS", value_parser = peer, requires = "once")]
     peers: Vec<ProbeTarget>,
     /// With --once: what to print
-    #[arg(long, value_enum, default_value_t = Format::Text, requires = "once")]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = TextFormat::Text, requires = "once")]
+    format: TextFormat,
     /// What to log: error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: String,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -119,8 +114,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         None => {
             let report = runtime.block_on(host.once(args.listen, args.peers.clone()))?;
             output::print(&match args.format {
-                Format::Text => text(&report)?,
-                Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+                TextFormat::Text => text(&report)?,
+                TextFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
             })?;
         }
     }

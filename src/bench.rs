@@ -1,8 +1,10 @@
 //! `heddle bench`
-use crate::CommandOutcome;
+use crate::flags::CollectiveChoice;
+use crate::{CommandOutcome, flags};
 use anyhow::{Context, bail};
+use inventory::Mpi;
 use lab::Lab;
-use lab::mpi::{Mpi, MpiJob};
+use lab::mpi::MpiJob;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -20,11 +22,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
     /// Which MPI library
-    #[arg(long, value_enum, default_value = "both")]
-    mpi: BenchLibraries,
+    #[arg(long, default_value = "both", value_parser = flags::mpi_or_both())]
+    mpi: &'static [Mpi],
     /// Which collective
     #[arg(long, value_enum, default_value = "both")]
-    collective: Collective,
+    collective: CollectiveChoice,
     /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather
     #[arg(
         long,
@@ -42,20 +44,6 @@ pub(crate) struct Args {
     /// How often each measurement is made, with and without the runtime in turn
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum BenchLibraries {
-    Openmpi,
-    Mpich,
-    Both,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Collective {
-    Alltoall,
-    Allgather,
-    Both,
 }
 
 /// A line of the benchmark program.
@@ -87,16 +75,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         })
         .unwrap_or_else(|| "lab".into());
     let lab = Lab::open(&name)?;
-    let libraries: &[Mpi] = match args.mpi {
-        BenchLibraries::Openmpi => &[Mpi::OpenMpi],
-        BenchLibraries::Mpich => &[Mpi::Mpich],
-        BenchLibraries::Both => &[Mpi::OpenMpi, Mpi::Mpich],
-    };
     println!(
         "{:8} {:10} {:>9} {:>6} {:>12} {:>12} {:>7} {:>7}",
         "mpi", "collective", "block", "ranks", "without", "with", "ratio", "bound"
     );
-    for &mpi in libraries {
+    for &mpi in args.mpi {
         for measured in measure(&lab, mpi, args)? {
             print(mpi, &measured, bound(&lab, &measured, args.per_host));
         }
@@ -136,19 +119,15 @@ fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<BenchMeasurem
 }
 
 fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<BenchLine>> {
-    let collective = match args.collective {
-        Collective::Alltoall => "alltoall",
-        Collective::Allgather => "allgather",
-        Collective::Both => "both",
+    let (collective, kinds) = match args.collective {
+        CollectiveChoice::Alltoall => ("alltoall", 1),
+        CollectiveChoice::Allgather => ("allgather", 1),
+        CollectiveChoice::Both => ("both", 2),
     };
     let sizes: Vec<String> = args.size.iter().map(u64::to_string).collect();
-    let kinds = args.size.len() as f64
-        * if args.collective == Collective::Both {
-            2.0
-        } else {
-            1.0
-        };
-    let timeout = Some(Duration::from_secs_f64(60.0 + 4.0 * kinds * args.seconds));
+    let timeout = Some(Duration::from_secs_f64(
+        60.0 + 4.0 * (kinds * args.size.len()) as f64 * args.seconds,
+    ));
     let job = MpiJob {
         shim,
         per_host: args.per_host,

@@ -1,7 +1,7 @@
 //! `heddle check`
 use crate::CommandOutcome;
 use crate::discover::NetworkArgs;
-use crate::output::print;
+use crate::output::{TextFormat, print};
 use anyhow::Context;
 use cabling::{CablingPlan, compare};
 use std::path::PathBuf;
@@ -15,17 +15,10 @@ pub(crate) struct Args {
     /// host), or a Graphviz file as the Prescriptive Topology Manager reads it
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// What to print on standard output
+    /// How to print the differences: a line for each, or an object for programs that also names
+    /// the cables
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// A line for each difference
-    Text,
-    /// Differences and notes with the cables they are about
-    Json,
+    format: TextFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -41,8 +34,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         &found.topology,
     );
     print(&match args.format {
-        Format::Text => report.to_string(),
-        Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+        TextFormat::Text => report.to_string(),
+        TextFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
     })?;
     Ok(if report.is_as_planned() {
         CommandOutcome::Done

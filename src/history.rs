@@ -1,5 +1,6 @@
 //! `heddle history`
 use crate::CommandOutcome;
+use crate::output::TextFormat;
 use anyhow::{Context, bail};
 use controller::history;
 use directory::reading::current_epoch;
@@ -15,21 +16,15 @@ pub(crate) struct Args {
     dir: PathBuf,
     /// How to print it
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
+    format: TextFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let entries = history::read(&args.dir)
         .with_context(|| format!("{}: no shared directory of heddle", args.dir.display()))?;
     match args.format {
-        Format::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
-        Format::Text => entries
+        TextFormat::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
+        TextFormat::Text => entries
             .iter()
             .for_each(|entry| print!("{}", sanitize::message(&history::text(entry)))),
     }

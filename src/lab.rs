@@ -1,10 +1,11 @@
 //! `heddle lab`
-use crate::CommandOutcome;
+use crate::output::TextFormat;
 use crate::schedule::count;
+use crate::{CommandOutcome, flags};
 use anyhow::Context;
 use clap::Subcommand;
 use inventory::units::duration;
-use inventory::{BitsPerSec, TopologyFile};
+use inventory::{BitsPerSec, Mpi, TopologyFile};
 use lab::{Lab, LabOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -68,7 +69,7 @@ enum LabCommand {
         name: LabNameArgs,
         /// How to print it
         #[arg(long, value_enum, default_value = "text")]
-        format: Format,
+        format: TextFormat,
     },
     /// Run a program inside a host, a switch, or the head node "ctl"
     Exec {
@@ -111,7 +112,7 @@ enum LabCommand {
         #[command(flatten)]
         name: LabNameArgs,
         /// Which MPI library the program was compiled for
-        #[arg(long, value_enum)]
+        #[arg(long, value_parser = flags::mpi())]
         mpi: Mpi,
         /// How many ranks [default: all that fit]
         #[arg(short = 'n', value_name = "N")]
@@ -164,14 +165,6 @@ enum LabCommand {
     },
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Mpi {
-    /// Open MPI
-    Openmpi,
-    /// MPICH
-    Mpich,
-}
-
 fn per_host(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
@@ -186,14 +179,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .filter(|n: &f64| *n > 0.0)
         .and_then(|n| Duration::try_from_secs_f64(n).ok());
     number.ok_or_else(|| "expected a number of seconds greater than zero".into())
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// For programs
-    Json,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -255,11 +240,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             timeout,
             program,
         } => {
-            let mpi = match mpi {
-                Mpi::Openmpi => lab::mpi::Mpi::OpenMpi,
-                Mpi::Mpich => lab::mpi::Mpi::Mpich,
-            };
-            let (ranks, per_host, hosts) = (*ranks, *per_host, hosts.clone());
+            let (mpi, ranks, per_host, hosts) = (*mpi, *ranks, *per_host, hosts.clone());
             let job = lab::mpi::MpiJob {
                 mpi,
                 ranks,
@@ -354,8 +335,8 @@ fn up(file: &PathBuf, name: &str, options: LabOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn status(status: &lab::LabStatus, format: Format) -> anyhow::Result<()> {
-    if let Format::Json = format {
+fn status(status: &lab::LabStatus, format: TextFormat) -> anyhow::Result<()> {
+    if let TextFormat::Json = format {
         println!("{}", serde_json::to_string_pretty(status)?);
         return Ok(());
     }

@@ -7,6 +7,7 @@ mod controller;
 mod demo;
 mod discover;
 mod doctor;
+mod flags;
 mod history;
 mod lab;
 mod log;

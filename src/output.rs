@@ -3,6 +3,24 @@ use crate::CommandOutcome;
 use anyhow::Context;
 use std::io::{self, Write};
 
+/// How a command prints a list or a state.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TextFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// How a command prints a computation.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SummaryFormat {
+    /// For people
+    Summary,
+    /// One object for programs
+    Json,
+}
+
 /// Prints data. A reader that has seen enough, like head, is no error.
 pub(crate) fn print(text: &str) -> anyhow::Result<CommandOutcome> {
     match io::stdout().lock().write_all(text.as_bytes()) {

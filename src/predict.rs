@@ -1,6 +1,7 @@
 //! `heddle predict`
 use crate::CommandOutcome;
-use crate::output::{print, time};
+use crate::flags::CollectiveChoice;
+use crate::output::{SummaryFormat, print, time};
 use crate::schedule::{read_topology, tree_of};
 use anyhow::Context;
 use inventory::{Bytes, Tree};
@@ -31,8 +32,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N,...", value_delimiter = ',', required = true)]
     size: Vec<Bytes>,
     /// Which collective
-    #[arg(long, value_enum, default_value_t = Collective::Both)]
-    collective: Collective,
+    #[arg(long, value_enum, default_value_t = CollectiveChoice::Both)]
+    collective: CollectiveChoice,
     /// These hosts only, in this order; a host stands for all of its ranks
     #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     hosts: Vec<String>,
@@ -49,23 +50,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RATIO", conflicts_with = "penalty", value_parser = ratio)]
     gamma: Option<f64>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Summary)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Collective {
-    Alltoall,
-    Allgather,
-    Both,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Summary,
-    /// One object for programs
-    Json,
+    #[arg(long, value_enum, default_value_t = SummaryFormat::Summary)]
+    format: SummaryFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -83,15 +69,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     };
     let mut comparisons = Vec::new();
     for &block in &args.size {
-        if args.collective != Collective::Allgather {
+        if args.collective != CollectiveChoice::Allgather {
             comparisons.push(predict::alltoall(&tree, &clusters, block, &model)?);
         }
-        if args.collective != Collective::Alltoall {
+        if args.collective != CollectiveChoice::Alltoall {
             comparisons.push(predict::allgather(&tree, block, &model)?);
         }
     }
     let text = match args.format {
-        Format::Summary => {
+        SummaryFormat::Summary => {
             comparisons
                 .iter()
                 .map(|c| table(&tree, c))
@@ -99,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
                 .join("\n")
                 + assumption(&model)
         }
-        Format::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
+        SummaryFormat::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
     };
     print(&text)
 }

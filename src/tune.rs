@@ -4,17 +4,16 @@ mod job;
 pub(crate) mod report;
 mod trial;
 
-use crate::CommandOutcome;
 use crate::output::print;
+use crate::{CommandOutcome, flags};
 use anyhow::{Context, ensure};
 use controller::publish::KEEP;
 use directory::epoch::Epoch;
 use directory::epoch::VerifiedEpoch;
 use directory::publishing::{self, EpochStore, PublishError};
 use directory::reading;
-use inventory::Bytes;
+use inventory::{Bytes, Mpi};
 use job::JobLauncher;
-use lab::mpi::Mpi;
 use selection::decision_table::{DataCarrier, Way};
 use selection::tuning::comparison::TunedComparison;
 use selection::tuning::pairs::{self, CallPairs};
@@ -55,8 +54,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "K", default_value_t = 1, requires = "lab")]
     per_host: usize,
     /// Which MPI library
-    #[arg(long, value_enum)]
-    mpi: Library,
+    #[arg(long, value_parser = flags::mpi())]
+    mpi: Mpi,
     /// Block sizes, also like 64k or 1M: what a rank sends to each other one, or contributes to the
     /// allgather
     #[arg(
@@ -99,21 +98,6 @@ pub(crate) struct Args {
     /// The launcher and its options
     #[arg(last = true, value_name = "LAUNCHER", required_unless_present = "lab")]
     launcher: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Library {
-    Openmpi,
-    Mpich,
-}
-
-impl Library {
-    fn both(self) -> (Mpi, selection::decision_table::Mpi) {
-        match self {
-            Library::Openmpi => (Mpi::OpenMpi, selection::decision_table::Mpi::OpenMpi),
-            Library::Mpich => (Mpi::Mpich, selection::decision_table::Mpi::Mpich),
-        }
-    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -193,7 +177,7 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
             needs(*way)
         );
     }
-    Ok(session.finish(agent::now(), args.mpi.both().1)?)
+    Ok(session.finish(agent::now(), args.mpi)?)
 }
 
 /// Launches in which the library is forced to one of its own algorithms.
@@ -203,7 +187,7 @@ fn force(
     launch: u32,
     session: &mut TuningSession<'_>,
 ) -> anyhow::Result<()> {
-    for algorithms in algorithms::of(args.mpi.both().1) {
+    for algorithms in algorithms::of(args.mpi) {
         eprintln!(
             "launch {launch} of {}: the library's {}",
             args.launches,

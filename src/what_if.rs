@@ -1,6 +1,6 @@
 //! `heddle what-if`
 use crate::CommandOutcome;
-use crate::output::{print, time};
+use crate::output::{SummaryFormat, print, time};
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
@@ -40,16 +40,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "64k")]
     size: Bytes,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Summary)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Summary,
-    /// One object for programs
-    Json,
+    #[arg(long, value_enum, default_value_t = SummaryFormat::Summary)]
+    format: SummaryFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -67,8 +59,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = if args.advise {
         let advice = advice(&file, args.size).with_context(place)?;
         match args.format {
-            Format::Summary => advised(args.size, &now, &advice),
-            Format::Json => pretty(
+            SummaryFormat::Summary => advised(args.size, &now, &advice),
+            SummaryFormat::Json => pretty(
                 &json!({"now": as_json(&now), "advice": advice.iter().map(advice_json).collect::<Vec<_>>()}),
             ),
         }
@@ -80,8 +72,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let then =
             outlook(&after, args.size).with_context(|| format!("{} after the changes", place()))?;
         match args.format {
-            Format::Summary => compared(args.size, &changes, &now, &then),
-            Format::Json => pretty(&json!({
+            SummaryFormat::Summary => compared(args.size, &changes, &now, &then),
+            SummaryFormat::Json => pretty(&json!({
                 "changes": changes.iter().map(CablingChange::to_string).collect::<Vec<_>>(), "now": as_json(&now), "then": as_json(&then),
             })),
         }

@@ -5,28 +5,10 @@ use crate::name::LabName;
 use crate::plan::{CONTROL, LabNodeKind, LabPlan};
 use crate::state::{self, LabState};
 use crate::{exec, requirements};
+use inventory::Mpi;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// An MPI library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mpi {
-    /// Open MPI.
-    OpenMpi,
-    /// MPICH.
-    Mpich,
-}
-
-impl fmt::Display for Mpi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mpi::OpenMpi => "openmpi",
-            Mpi::Mpich => "mpich",
-        })
-    }
-}
 
 /// How an MPI program is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,7 +15,7 @@ pub(super) fn run(
     launcher: &JobLauncher,
     epoch: &Epoch,
 ) -> anyhow::Result<CommandOutcome> {
-    let table = epoch.table.clone().for_mpi(args.mpi.both().1);
+    let table = epoch.table.clone().for_mpi(args.mpi);
     let sizes: Vec<Bytes> = pairs::sizes(&args.size, &table).into_iter().collect();
     let (heading, compared) = super::compare(
         launcher,

@@ -87,7 +87,7 @@ impl<'a> JobLauncher<'a> {
         Ok(JobLauncher {
             args,
             dir,
-            bench: crate::bench::program(args.mpi.both().0)?,
+            bench: crate::bench::program(args.mpi)?,
             lab,
         })
     }
@@ -215,7 +215,7 @@ impl<'a> JobLauncher<'a> {
                         shim: runtime,
                         timeout,
                         per_host: self.args.per_host,
-                        ..MpiJob::new(self.args.mpi.both().0)
+                        ..MpiJob::new(self.args.mpi)
                     },
                     program,
                 )

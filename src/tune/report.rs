@@ -168,8 +168,8 @@ fn better(run: &TuningRun, collective: Collective) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inventory::Mpi;
     use inventory::{Bytes, Millis, TopologyFile};
-    use selection::decision_table::Mpi;
     use selection::tuning::comparison::TunedComparison;
     use selection::tuning::confirm::WayTrial;
     use selection::tuning::{LibraryTiming, MeasuredPlace, TuningRuns, WayTiming};

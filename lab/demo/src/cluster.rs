@@ -1,8 +1,8 @@
 //! The demo's moving parts: the lab, the controller on its head node, a job across its hosts.
 use anyhow::{Context, bail, ensure};
 use api::Snapshot;
-use inventory::TopologyFile;
-use lab::mpi::{Mpi, MpiJob};
+use inventory::{Mpi, TopologyFile};
+use lab::mpi::MpiJob;
 use lab::plan::CONTROL;
 use lab::{Lab, LabOptions};
 use std::fs::File;

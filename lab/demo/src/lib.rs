@@ -10,8 +10,7 @@ mod story;
 
 pub use cluster::{BenchProgram, down_on_signal};
 
-use inventory::TopologyFile;
-use lab::mpi::Mpi;
+use inventory::{Mpi, TopologyFile};
 
 /// The cluster of the demo where no other is asked for: four switches in a ring and twelve hosts.
 pub const TOPOLOGY: &str = include_str!("../../topologies/demo.yaml");

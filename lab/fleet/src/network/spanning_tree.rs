@@ -5,14 +5,11 @@
 //! segment. Guarantee: root bridge, root ports and designated ports as the standard's comparison of
 //! priority vectors settles. Cost: (bridges + ports) log bridges. Deviations: bridges of unequal
 //! protocol versions and edge ports are not modelled.
-use super::wiring::{NetworkWiring, NodeRole};
+use super::wiring::{NetworkWiring, NodeRole, NodeSocket};
 use inventory::observation::BridgeId;
 use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-
-/// A node and its socket.
-type NodeSocket = (usize, usize);
 
 /// What spanning tree settles.
 pub(super) struct SpanningTreeState {

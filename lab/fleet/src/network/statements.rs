@@ -3,7 +3,7 @@
 use super::NetworkOptions;
 use super::spanning_tree::{self, SpanningTreeState};
 use super::traffic::{LearnedPort, LearnedRows, RowAge};
-use super::wiring::{NetworkWiring, NodeRole, WiredNode};
+use super::wiring::{NetworkWiring, NodeRole, NodeSocket, WiredNode};
 use fastrand::Rng;
 use indexmap::IndexMap;
 use inventory::device_view::{DeviceView, DeviceViews};
@@ -17,9 +17,6 @@ use inventory::topology::{self, AggregateMember, Link, LinkGrade, LinkState, Nod
 use inventory::{BitsPerSec, Millis, Topology};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-
-/// A node and its socket.
-type End = (usize, usize);
 
 pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topology {
     let kind = |role| match role {
@@ -47,7 +44,7 @@ pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topolog
 fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link {
     let plug = &wiring.cables[cable];
     let [a, b] = plug.ends;
-    let ports = |(node, socket): End| wiring.nodes[node].sockets[socket].ports.iter();
+    let ports = |(node, socket): NodeSocket| wiring.nodes[node].sockets[socket].ports.iter();
     let member = |(x, y): (&u32, &u32)| AggregateMember {
         a_port: port_name(wiring, a.0, *x),
         b_port: port_name(wiring, b.0, *y),
@@ -79,7 +76,7 @@ fn port_name(wiring: &NetworkWiring, node: usize, port: u32) -> String {
     }
 }
 
-fn socket_name(wiring: &NetworkWiring, (node, socket): End) -> String {
+fn socket_name(wiring: &NetworkWiring, (node, socket): NodeSocket) -> String {
     let socket = &wiring.nodes[node].sockets[socket];
     match socket.aggregate {
         Some(a) if wiring.nodes[node].role == NodeRole::Switch => {
@@ -326,7 +323,7 @@ fn said(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeigh
 }
 
 /// Who gets an LLDP frame: the next that speak LLDP, past bridges that let it through.
-fn hearers(wiring: &NetworkWiring, span: &SpanningTreeState, from: End) -> Vec<End> {
+fn hearers(wiring: &NetworkWiring, span: &SpanningTreeState, from: NodeSocket) -> Vec<NodeSocket> {
     let mut hearers = Vec::new();
     let mut next = vec![from];
     while let Some(out) = next.pop() {

@@ -8,7 +8,10 @@ use std::collections::BTreeSet;
 /// Ports that nothing is plugged into, on each switch.
 const SPARE: u32 = 3;
 
-/// What there is.
+/// The number of a node, and that of a socket of it.
+pub(super) type NodeSocket = (usize, usize);
+
+/// The nodes and cables of a network.
 pub(super) struct NetworkWiring {
     /// Switches first, then bridges nobody lists, then hosts.
     pub(super) nodes: Vec<WiredNode>,
@@ -54,8 +57,7 @@ pub(super) struct CableSocket {
 
 /// A cable, or an aggregate of several alike. The i-th ports of its two sockets are joined.
 pub(super) struct WiredCable {
-    /// Node and socket.
-    pub(super) ends: [(usize, usize); 2],
+    pub(super) ends: [NodeSocket; 2],
     pub(super) width: usize,
     /// Of each.
     pub(super) rate: BitsPerSec,
@@ -63,7 +65,7 @@ pub(super) struct WiredCable {
 
 impl NetworkWiring {
     /// The node and socket at the other end.
-    pub(super) fn far(&self, node: usize, socket: usize) -> (usize, usize) {
+    pub(super) fn far(&self, node: usize, socket: usize) -> NodeSocket {
         let CableSocket { cable, end, .. } = self.nodes[node].sockets[socket];
         self.cables[cable].ends[1 - end]
     }
