@@ -10,24 +10,25 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Times MPI_Alltoall and MPI_Allgather across the lab's hosts, with heddle's runtime and without
-/// it in turn, and prints medians, their ratio, and what share of the payload bound the runtime
-/// reached.
+/// Measure collectives across a lab's hosts, with and without heddle's runtime
 ///
-/// The runtime follows the epoch that is current in the lab's shared directory; run `heddle
-/// controller` on the lab, or `heddle publish`, first.
+/// This times MPI_Alltoall and MPI_Allgather, with and without the runtime in turn. It prints the
+/// medians, their ratio, and the share of the payload bound that the runtime reached.
+///
+/// The runtime follows the current epoch of the lab's shared directory. Run `heddle controller` on
+/// the lab, or `heddle publish`, first.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Which lab [default: $HEDDLE_LAB, else "lab"]
+    /// The name of the lab [default: $HEDDLE_LAB, or "lab" if that is not set]
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
-    /// Which MPI library
+    /// The MPI library
     #[arg(long, default_value = "both", value_parser = flags::mpi_or_both())]
     mpi: &'static [Mpi],
-    /// Which collective
+    /// The collective
     #[arg(long, value_enum, default_value = "both")]
     collective: CollectiveChoice,
-    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather
+    /// Block sizes in bytes: what a rank sends to each other rank, or contributes to the allgather
     #[arg(
         long,
         value_name = "BYTES,...",
@@ -38,10 +39,10 @@ pub(crate) struct Args {
     /// Ranks on each host
     #[arg(long, value_name = "K", default_value_t = 1)]
     per_host: usize,
-    /// Time for each measurement
+    /// The time of each measurement, in seconds
     #[arg(long, value_name = "S", default_value_t = 3.0)]
     seconds: f64,
-    /// How often each measurement is made, with and without the runtime in turn
+    /// The number of measurements of each kind, with and without the runtime in turn
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 }
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
-/// With and without in turn, so that what else the machine does falls on both.
+/// Measures with and without the runtime in turn, so that other load of the machine affects both.
 fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<BenchMeasurement>> {
     let mut all: Vec<BenchMeasurement> = Vec::new();
     for _ in 0..args.rounds {
@@ -153,7 +154,7 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Bench
         .context("mpirun in the lab")?;
     if !output.status.success() {
         bail!(
-            "bench with {mpi}: the job ended with {}; see what it said above",
+            "bench with {mpi}: the job ended with {}; its messages are above",
             output.status
         );
     }
@@ -165,7 +166,7 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Bench
         .collect()
 }
 
-/// The benchmark program: beside the binary as built or as installed.
+/// The benchmark program: beside the binary that was built or installed.
 pub(crate) fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
     let me = std::env::current_exe().context("this program's own path")?;
     let folder = me.parent().unwrap_or(&me);

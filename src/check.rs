@@ -6,17 +6,18 @@ use anyhow::Context;
 use cabling::{CablingPlan, compare};
 use std::path::PathBuf;
 
-/// Flags of `heddle check`.
+/// Compare the cabling with a plan and name every difference
+///
+/// Exit status 1: there is a difference, or no switch answered.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     network: NetworkArgs,
-    /// The plan: a topology file, which may name ports (a_port and b_port of a link, port of a
-    /// host), or a Graphviz file as the Prescriptive Topology Manager reads it
+    /// The plan: a topology file or a Graphviz file of the Prescriptive Topology Manager. A topology
+    /// file may name ports: a_port and b_port of a link, port of a host
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// How to print the differences: a line for each, or an object for programs that also names
-    /// the cables
+    /// The form of the report: a line for each difference, or one object that also names the cables
     #[arg(long, value_enum, default_value = "text")]
     format: TextFormat,
 }

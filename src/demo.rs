@@ -1,20 +1,23 @@
-//! `heddle demo`: the main job on real input, watched in the terminal interface or told as text.
+//! `heddle demo`: heddle's work on an emulated cluster, shown in the terminal interface or as text.
 use crate::{CommandOutcome, flags};
 use anyhow::Context;
 use inventory::{Mpi, TopologyFile};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// Flags of `heddle demo`.
+/// Emulate a cluster, run a job on it, move a cable, and show how the job follows
+///
+/// On a terminal this opens the terminal interface. Elsewhere it prints the story as text and checks
+/// every step.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The cluster to emulate; without it four switches in a ring and twelve hosts
+    /// The topology file of the cluster [default: four switches in a ring and twelve hosts]
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// The MPI the job runs on
+    /// The MPI library of the job
     #[arg(long, default_value_t = Mpi::OpenMpi, value_parser = flags::mpi())]
     mpi: Mpi,
-    /// Tell the story as text and check every step, also on a terminal
+    /// Print the story as text and check every step, also on a terminal
     #[arg(long)]
     text: bool,
     /// The lab's name

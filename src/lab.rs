@@ -11,7 +11,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Flags of `heddle lab`.
+/// Emulate a switched-Ethernet cluster on this machine
+///
+/// Nodes are network namespaces of the kernel, so this needs root.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -20,8 +22,9 @@ pub(crate) struct Args {
 
 #[derive(clap::Args)]
 struct LabNameArgs {
-    /// Which lab; several can be up side by side [default: $HEDDLE_LAB, else "lab"]
-    #[arg(long = "name", value_name = "L")]
+    /// The lab's name; several labs can be up side by side [default: $HEDDLE_LAB, or "lab" if that
+    /// is not set]
+    #[arg(long = "name", value_name = "NAME")]
     name: Option<String>,
 }
 
@@ -36,38 +39,38 @@ impl LabNameArgs {
 
 #[derive(Subcommand)]
 enum LabCommand {
-    /// Build a topology file as a cluster of namespaces, bridges and shaped links
+    /// Build the cluster of a topology file out of namespaces, bridges and shaped cables
     Up {
         /// Topology file
         file: PathBuf,
         #[command(flatten)]
         name: LabNameArgs,
-        /// Queue of a switch port, in bytes
+        /// The queue of a switch port, in bytes
         #[arg(long, value_name = "BYTES", default_value_t = LabOptions::default().port_buffer)]
         port_buffer: u32,
-        /// STP forward delay, in seconds; a port forwards after twice this time
+        /// The STP forward delay, in seconds; a port forwards after twice this time
         #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(2..=30))]
         forward_delay: u64,
-        /// STP hello time, in seconds
+        /// The STP hello time, in seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10))]
         hello: u64,
-        /// STP max age, in seconds
+        /// The STP max age, in seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 6, value_parser = clap::value_parser!(u64).range(6..=40))]
         max_age: u64,
-        /// After how many seconds a bridge forgets a silent station
+        /// The time after which a bridge forgets a silent station, in seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 15)]
         ageing: u64,
     },
-    /// End a lab and remove all that is left of it
+    /// End a lab and remove everything of it
     Down {
         #[command(flatten)]
         name: LabNameArgs,
     },
-    /// Show nodes, cables and what STP made of them
+    /// Show nodes, cables, and the STP state of each cable
     Status {
         #[command(flatten)]
         name: LabNameArgs,
-        /// How to print it
+        /// The form of the status
         #[arg(long, value_enum, default_value = "text")]
         format: TextFormat,
     },
@@ -75,7 +78,7 @@ enum LabCommand {
     Exec {
         #[command(flatten)]
         name: LabNameArgs,
-        /// Where
+        /// The node
         node: String,
         /// Program and arguments
         #[arg(last = true, required = true)]
@@ -94,27 +97,27 @@ enum LabCommand {
     Cut {
         #[command(flatten)]
         name: LabNameArgs,
-        /// The two, as A-B
+        /// The two nodes, as A-B
         link: String,
     },
-    /// Join two nodes again, or two switches by a new cable
+    /// Join two nodes again that were cut, or two switches by a new cable
     Join {
         #[command(flatten)]
         name: LabNameArgs,
-        /// The two, as A-B
+        /// The two nodes, as A-B
         link: String,
-        /// The cable's rate, like 100M [default: as it was, 1G for a new one]
-        #[arg(long, value_name = "R")]
+        /// The cable's rate, such as 100M [default: its rate before the cut; 1G for a new cable]
+        #[arg(long, value_name = "RATE")]
         rate: Option<BitsPerSec>,
     },
     /// Run an MPI program across the lab's hosts, ranks in host order
     Mpirun {
         #[command(flatten)]
         name: LabNameArgs,
-        /// Which MPI library the program was compiled for
+        /// The MPI library that the program was compiled for
         #[arg(long, value_parser = flags::mpi())]
         mpi: Mpi,
-        /// How many ranks [default: all that fit]
+        /// The number of ranks [default: all that fit]
         #[arg(short = 'n', value_name = "N")]
         ranks: Option<usize>,
         /// Ranks on each host
@@ -123,41 +126,41 @@ enum LabCommand {
         /// Hosts in rank order [default: all]
         #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
         hosts: Vec<String>,
-        /// Leave heddle's runtime out
+        /// Run without heddle's runtime
         #[arg(long)]
         no_shim: bool,
-        /// Kill the job after this time; exit status 124
+        /// Kill the job after this time; the exit status is then 124
         #[arg(long, value_name = "SECONDS", value_parser = seconds)]
         timeout: Option<Duration>,
         /// Program and arguments
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
     },
-    /// Serve the BRIDGE-MIB of a kernel bridge to snmpd's pass_persist
+    /// Serve the BRIDGE-MIB of a kernel bridge to snmpd (pass_persist)
     BridgeMib {
         /// The bridge
         bridge: String,
     },
-    /// What carries the cables with a delay
+    /// Carry the cables that have a delay
     #[command(hide = true)]
     Relay {
         #[command(flatten)]
         name: LabNameArgs,
     },
-    /// What `up` starts as process 1 of a node
+    /// Run as process 1 of a node, started by `up`
     #[command(hide = true)]
     NodeInit {
         #[command(flatten)]
         name: LabNameArgs,
         node: String,
     },
-    /// What an MPI starts in place of ssh
+    /// Stand in for ssh under an MPI launcher
     #[command(hide = true)]
     Agent {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// A command whose leftovers end with it
+    /// Run a command, and end all that it leaves behind
     #[command(hide = true)]
     Session {
         #[arg(last = true, required = true)]
@@ -169,7 +172,7 @@ fn per_host(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
         .filter(|n| (1..=1024).contains(n))
-        .ok_or_else(|| "expected 1 to 1024 ranks a host".into())
+        .ok_or_else(|| "expected 1 to 1024 ranks on each host".into())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -263,7 +266,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
-/// The two nodes of `A-B`. Names may hold hyphens themselves; the lab knows which there are.
+/// The two nodes of `A-B`. Names may contain hyphens, so the lab's own names decide.
 fn ends<'a>(lab: &Lab, link: &'a str) -> anyhow::Result<(&'a str, &'a str)> {
     let plan = lab.plan()?;
     let mut splits = link
@@ -293,7 +296,7 @@ fn report(what: &str, cables: &[lab::plan::LabCable]) {
     }
 }
 
-/// Seconds since the Unix epoch, as journals and jobs count them.
+/// The time in seconds since the Unix epoch, as in journals and job records.
 fn timestamp() -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -306,7 +309,7 @@ fn up(file: &PathBuf, name: &str, options: LabOptions) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("{}: cannot be read", file.display()))?;
     let topology = TopologyFile::parse(&file.display().to_string(), &text)?;
-    let program = std::env::current_exe().context("cannot find the own binary")?;
+    let program = std::env::current_exe().context("the path of this program")?;
     let lab = Lab::up(name, &topology, options, &program)?;
     let status = lab.status()?;
     eprintln!(
@@ -328,7 +331,7 @@ fn up(file: &PathBuf, name: &str, options: LabOptions) -> anyhow::Result<()> {
         .filter(|c| (c.state == "blocking") != c.expect_blocked)
     {
         eprintln!(
-            "link {}-{}: STP has it {}, the topology file says otherwise",
+            "link {}-{}: STP state {}, which the topology file does not expect",
             cable.a.0, cable.b.0, cable.state
         );
     }
