@@ -55,7 +55,13 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "controller")]
     once: bool,
     /// With --once: the time to listen; switches send LLDP every 30 s and BPDUs every 2 s
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration, requires = "once")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "5s",
+        value_parser = duration,
+        requires = "once"
+    )]
     listen: Duration,
     /// With --once: a host to probe; may be given several times
     #[arg(long = "peer", value_name = "NAME=ADDRESS", value_parser = peer, requires = "once")]

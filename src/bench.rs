@@ -43,7 +43,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", default_value_t = 3.0)]
     seconds: f64,
     /// The number of measurements of each kind, with and without the runtime in turn
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     rounds: u32,
 }
 
@@ -178,7 +183,7 @@ pub(crate) fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
         .with_context(|| format!("bench-{mpi} is not built; run: make build"))
 }
 
-/// Seconds at the payload bound of the epoch that is current in the lab, if there is one.
+/// The time in seconds at the payload bound of the lab's current epoch, if there is one.
 fn bound(lab: &Lab, measured: &BenchMeasurement, per_host: usize) -> Option<f64> {
     let epoch = directory::reading::current_epoch(&lab.shared_dir())
         .ok()

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     #[command(flatten)]
     network: NetworkArgs,
-    /// The plan: a topology file or a Graphviz file of the Prescriptive Topology Manager. A topology
-    /// file may name ports: a_port and b_port of a link, port of a host
+    /// The plan: a topology file or a Graphviz file of the Prescriptive Topology Manager. A
+    /// topology file may name ports: a_port and b_port of a link, port of a host
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
     /// The form of the report: a line for each difference, or one object that also names the cables

@@ -26,8 +26,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", required_unless_present = "replay")]
     dir: Option<PathBuf>,
     /// The address on which the HTTP API listens; any but loopback needs --token-file. The API's
-    /// connections take at most half of the files that the process may open, and those of one client
-    /// address an eighth of that
+    /// connections take at most half of the files that the process may open, and those of one
+    /// client address an eighth of that
     #[arg(long, value_name = "ADDRESS", default_value_t = http::DEFAULT_LISTEN)]
     listen: SocketAddr,
     /// A file with the token that viewers must send, at least 16 characters [default: systemd's
@@ -48,7 +48,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
     /// Read a recorded journal instead of the network, and print every decision
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["inventory", "dir", "token_file", "agent_token_file", "tls_cert", "tls_key", "journal"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "inventory",
+            "dir",
+            "token_file",
+            "agent_token_file",
+            "tls_cert",
+            "tls_key",
+            "journal"
+        ]
+    )]
     replay: Option<PathBuf>,
     /// The log level: error, warn, info, debug or trace; or a filter such as
     /// `info,async_snmp=debug`

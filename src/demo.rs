@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 /// Emulate a cluster, run a job on it, move a cable, and show how the job follows
 ///
-/// On a terminal this opens the terminal interface. Elsewhere it prints the story as text and checks
-/// every step.
+/// On a terminal this opens the terminal interface. Elsewhere it prints the story as text and
+/// checks every step.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The topology file of the cluster [default: four switches in a ring and twelve hosts]

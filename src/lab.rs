@@ -1,11 +1,12 @@
 //! `heddle lab`
 use crate::output::TextFormat;
-use crate::schedule::count;
+use crate::schedule::{count, read_topology};
 use crate::{CommandOutcome, flags};
 use anyhow::Context;
 use clap::Subcommand;
 use inventory::units::duration;
-use inventory::{BitsPerSec, Mpi, TopologyFile};
+use inventory::{BitsPerSec, Mpi};
+use lab::mpi::MpiJob;
 use lab::{Lab, LabOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -37,30 +38,75 @@ impl LabNameArgs {
     }
 }
 
+#[derive(clap::Args)]
+struct LabUpArgs {
+    /// Topology file
+    file: PathBuf,
+    #[command(flatten)]
+    name: LabNameArgs,
+    /// The queue of a switch port, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = LabOptions::default().port_buffer)]
+    port_buffer: u32,
+    /// The STP forward delay, in seconds; a port forwards after twice this time
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 2,
+        value_parser = clap::value_parser!(u64).range(2..=30)
+    )]
+    forward_delay: u64,
+    /// The STP hello time, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(1..=10)
+    )]
+    hello: u64,
+    /// The STP max age, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 6,
+        value_parser = clap::value_parser!(u64).range(6..=40)
+    )]
+    max_age: u64,
+    /// The time after which a bridge forgets a silent station, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 15)]
+    ageing: u64,
+}
+
+#[derive(clap::Args)]
+struct LabMpirunArgs {
+    #[command(flatten)]
+    name: LabNameArgs,
+    /// The MPI library that the program was compiled for
+    #[arg(long, value_parser = flags::mpi())]
+    mpi: Mpi,
+    /// The number of ranks [default: all that fit]
+    #[arg(short = 'n', value_name = "N")]
+    ranks: Option<usize>,
+    /// Ranks on each host
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = per_host)]
+    per_host: usize,
+    /// Hosts in rank order [default: all]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// Run without heddle's runtime
+    #[arg(long)]
+    no_shim: bool,
+    /// Kill the job after this time; the exit status is then 124
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Program and arguments
+    #[arg(last = true, required = true)]
+    program: Vec<OsString>,
+}
+
 #[derive(Subcommand)]
 enum LabCommand {
     /// Build the cluster of a topology file out of namespaces, bridges and shaped cables
-    Up {
-        /// Topology file
-        file: PathBuf,
-        #[command(flatten)]
-        name: LabNameArgs,
-        /// The queue of a switch port, in bytes
-        #[arg(long, value_name = "BYTES", default_value_t = LabOptions::default().port_buffer)]
-        port_buffer: u32,
-        /// The STP forward delay, in seconds; a port forwards after twice this time
-        #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(2..=30))]
-        forward_delay: u64,
-        /// The STP hello time, in seconds
-        #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10))]
-        hello: u64,
-        /// The STP max age, in seconds
-        #[arg(long, value_name = "SECONDS", default_value_t = 6, value_parser = clap::value_parser!(u64).range(6..=40))]
-        max_age: u64,
-        /// The time after which a bridge forgets a silent station, in seconds
-        #[arg(long, value_name = "SECONDS", default_value_t = 15)]
-        ageing: u64,
-    },
+    Up(LabUpArgs),
     /// End a lab and remove everything of it
     Down {
         #[command(flatten)]
@@ -111,31 +157,7 @@ enum LabCommand {
         rate: Option<BitsPerSec>,
     },
     /// Run an MPI program across the lab's hosts, ranks in host order
-    Mpirun {
-        #[command(flatten)]
-        name: LabNameArgs,
-        /// The MPI library that the program was compiled for
-        #[arg(long, value_parser = flags::mpi())]
-        mpi: Mpi,
-        /// The number of ranks [default: all that fit]
-        #[arg(short = 'n', value_name = "N")]
-        ranks: Option<usize>,
-        /// Ranks on each host
-        #[arg(long, value_name = "K", default_value_t = 1, value_parser = per_host)]
-        per_host: usize,
-        /// Hosts in rank order [default: all]
-        #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-        hosts: Vec<String>,
-        /// Run without heddle's runtime
-        #[arg(long)]
-        no_shim: bool,
-        /// Kill the job after this time; the exit status is then 124
-        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-        timeout: Option<Duration>,
-        /// Program and arguments
-        #[arg(last = true, required = true)]
-        program: Vec<OsString>,
-    },
+    Mpirun(LabMpirunArgs),
     /// Serve the BRIDGE-MIB of a kernel bridge to snmpd (pass_persist)
     BridgeMib {
         /// The bridge
@@ -168,6 +190,31 @@ enum LabCommand {
     },
 }
 
+impl LabUpArgs {
+    fn options(&self) -> LabOptions {
+        LabOptions {
+            port_buffer: self.port_buffer,
+            forward_delay: Duration::from_secs(self.forward_delay),
+            hello: Duration::from_secs(self.hello),
+            max_age: Duration::from_secs(self.max_age),
+            ageing: Duration::from_secs(self.ageing),
+        }
+    }
+}
+
+impl LabMpirunArgs {
+    fn job(&self) -> MpiJob {
+        MpiJob {
+            mpi: self.mpi,
+            ranks: self.ranks,
+            per_host: self.per_host,
+            hosts: self.hosts.clone(),
+            shim: !self.no_shim,
+            timeout: self.timeout,
+        }
+    }
+}
+
 fn per_host(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
@@ -186,25 +233,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     match &args.command {
-        LabCommand::Up {
-            file,
-            name,
-            port_buffer,
-            forward_delay,
-            hello,
-            max_age,
-            ageing,
-        } => {
-            let seconds = Duration::from_secs;
-            let options = LabOptions {
-                port_buffer: *port_buffer,
-                forward_delay: seconds(*forward_delay),
-                hello: seconds(*hello),
-                max_age: seconds(*max_age),
-                ageing: seconds(*ageing),
-            };
-            up(file, &name.get(), options)?;
-        }
+        LabCommand::Up(args) => up(args)?,
         LabCommand::Down { name } => Lab::down(&name.get())?,
         LabCommand::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
         LabCommand::Exec {
@@ -233,26 +262,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             let (a, b) = ends(&lab, link)?;
             report("joined", &lab.join(a, b, *rate)?);
         }
-        LabCommand::Mpirun {
-            name,
-            mpi,
-            ranks,
-            per_host,
-            hosts,
-            no_shim,
-            timeout,
-            program,
-        } => {
-            let (mpi, ranks, per_host, hosts) = (*mpi, *ranks, *per_host, hosts.clone());
-            let job = lab::mpi::MpiJob {
-                mpi,
-                ranks,
-                per_host,
-                hosts,
-                shim: !no_shim,
-                timeout: *timeout,
-            };
-            std::process::exit(lab::mpi::run(&name.get(), &job, program)?)
+        LabCommand::Mpirun(args) => {
+            std::process::exit(lab::mpi::run(&args.name.get(), &args.job(), &args.program)?)
         }
         LabCommand::BridgeMib { bridge } => lab::bridge_mib::serve(bridge)?,
         LabCommand::Relay { name } => lab::relay::run(&name.get())?,
@@ -304,13 +315,12 @@ fn timestamp() -> String {
     format!("{}.{:03}", now.as_secs(), now.subsec_millis())
 }
 
-fn up(file: &PathBuf, name: &str, options: LabOptions) -> anyhow::Result<()> {
+fn up(args: &LabUpArgs) -> anyhow::Result<()> {
     let began = Instant::now();
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("{}: cannot be read", file.display()))?;
-    let topology = TopologyFile::parse(&file.display().to_string(), &text)?;
+    let topology = read_topology(&args.file)?;
     let program = std::env::current_exe().context("the path of this program")?;
-    let lab = Lab::up(name, &topology, options, &program)?;
+    let name = &args.name.get();
+    let lab = Lab::up(name, &topology, args.options(), &program)?;
     let status = lab.status()?;
     eprintln!(
         "lab \"{name}\" is up after {:.1} s: {} switches, {}{} hosts; try: heddle lab exec --name \

@@ -30,7 +30,8 @@ use std::process::ExitCode;
     name = "heddle",
     version,
     max_term_width = 100,
-    after_help = "Exit status: 0 success, 1 a check failed, 2 wrong usage, 64 bad input or configuration."
+    after_help = "Exit status: 0 success, 1 a check failed, 2 wrong usage, 64 bad input or \
+                  configuration."
 )]
 struct Cli {
     #[command(subcommand)]

@@ -137,13 +137,29 @@ fn to_json(
         let algorithms: Vec<_> = c
             .predictions
             .iter()
-            .map(|p| json!({"algorithm": p.algorithm, "sync": p.sync.map(SyncMechanism::name), "seconds": p.seconds, "ratio": c.ratio(p)}))
+            .map(|p| {
+                json!({
+                    "algorithm": p.algorithm,
+                    "sync": p.sync.map(SyncMechanism::name),
+                    "seconds": p.seconds,
+                    "ratio": c.ratio(p),
+                })
+            })
             .collect();
-        json!({"collective": c.collective, "size": c.block, "bound_seconds": c.bound, "algorithms": algorithms})
+        json!({
+            "collective": c.collective,
+            "size": c.block,
+            "bound_seconds": c.bound,
+            "algorithms": algorithms,
+        })
     };
     json!({
         "hosts": tree.host_names(),
-        "model": {"latency_seconds": model.latency, "token_seconds": model.token, "penalty": model.penalty},
+        "model": {
+            "latency_seconds": model.latency,
+            "token_seconds": model.token,
+            "penalty": model.penalty,
+        },
         "predictions": comparisons.iter().map(compared).collect::<Vec<_>>(),
     })
 }

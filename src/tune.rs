@@ -71,11 +71,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WAY,...", value_delimiter = ',')]
     ways: Vec<Way>,
     /// The number of launches of the job
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
     launches: u32,
-    /// The least number of rounds of all ways at each size in each launch; there are more if --seconds
-    /// leaves time
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(3..=10_000))]
+    /// The least number of rounds of all ways at each size in each launch; there are more if
+    /// --seconds leaves time
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4,
+        value_parser = clap::value_parser!(u64).range(3..=10_000)
+    )]
     rounds: u64,
     /// The time for each collective and size in each launch, in seconds, if the rounds take less
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = positive)]

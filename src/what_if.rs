@@ -19,7 +19,10 @@ const BEST: usize = 10;
 /// This prints the least time of an all-to-all and an allgather, now and after the change, and the
 /// links that spanning tree would block after it.
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("question").required(true).multiple(true).args(["moves", "links", "root_bridge", "advise"]))]
+#[command(group = clap::ArgGroup::new("question")
+    .required(true)
+    .multiple(true)
+    .args(["moves", "links", "root_bridge", "advise"]))]
 pub(crate) struct Args {
     /// Topology file; its first switch is the root bridge
     #[arg(long, value_name = "FILE")]
@@ -51,8 +54,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let now = outlook(&file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {
         eprintln!(
-            "heddle: {}: its blocked links differ from those that standard path costs give under root \
-             bridge \"{}\"; after a change, other links than shown may be blocked",
+            "heddle: {}: its blocked links differ from those that standard path costs give under \
+             root bridge \"{}\"; after a change, other links than shown may be blocked",
             place(),
             file.switches.first().map_or("", String::as_str)
         );
@@ -61,9 +64,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let advice = advice(&file, args.size).with_context(place)?;
         match args.format {
             SummaryFormat::Summary => advised(args.size, &now, &advice),
-            SummaryFormat::Json => pretty(
-                &json!({"now": as_json(&now), "advice": advice.iter().map(advice_json).collect::<Vec<_>>()}),
-            ),
+            SummaryFormat::Json => pretty(&json!({
+                "now": as_json(&now),
+                "advice": advice.iter().map(advice_json).collect::<Vec<_>>(),
+            })),
         }
     } else {
         let changes = args.changes(&file)?;
@@ -75,7 +79,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         match args.format {
             SummaryFormat::Summary => compared(args.size, &changes, &now, &then),
             SummaryFormat::Json => pretty(&json!({
-                "changes": changes.iter().map(CablingChange::to_string).collect::<Vec<_>>(), "now": as_json(&now), "then": as_json(&then),
+                "changes": changes.iter().map(CablingChange::to_string).collect::<Vec<_>>(),
+                "now": as_json(&now),
+                "then": as_json(&then),
             })),
         }
     };
@@ -226,7 +232,11 @@ fn as_json(outlook: &NetworkOutlook) -> Value {
 }
 
 fn advice_json(advice: &CablingAdvice) -> Value {
-    json!({"change": advice.change.to_string(), "alltoall_seconds": advice.alltoall, "blocked": advice.blocked})
+    json!({
+        "change": advice.change.to_string(),
+        "alltoall_seconds": advice.alltoall,
+        "blocked": advice.blocked,
+    })
 }
 
 fn pretty(value: &Value) -> String {

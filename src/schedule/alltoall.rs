@@ -23,7 +23,7 @@ pub(super) struct Args {
     /// The mechanism that keeps messages of different phases apart: tokens from the sender or the
     /// receiver of the earlier message, barriers, or barriers with tokens between them; none for no
     /// mechanism, and dummy for filler messages of idle hosts [default: receiver]
-    #[arg(long, value_parser = PossibleValuesParser::new(SyncMechanism::ALL.map(SyncMechanism::name)).try_map(|name| name.parse::<SyncMechanism>()))]
+    #[arg(long, value_parser = mechanism())]
     sync: Option<SyncMechanism>,
     /// Keep blocks of N phases apart instead of single phases; with barrier+sender and
     /// barrier+receiver, put barriers between blocks
@@ -49,6 +49,12 @@ enum AlltoallChoice {
     /// Few large messages between clusters: those that the topology file declares, or the parts
     /// between links that are slower than every host's
     Lg,
+}
+
+/// Reads the name of a mechanism.
+fn mechanism() -> impl TypedValueParser<Value = SyncMechanism> {
+    PossibleValuesParser::new(SyncMechanism::ALL.map(SyncMechanism::name))
+        .try_map(|name| name.parse::<SyncMechanism>())
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {

@@ -110,8 +110,8 @@ impl<'a> JobLauncher<'a> {
         )
     }
 
-    /// Runs a job with the runtime, following a shared directory like any other job. Every other row
-    /// of calls bypasses the runtime. The first pairs make plans and connections.
+    /// Runs a job with the runtime, following a shared directory like any other job. Every other
+    /// row of calls bypasses the runtime. The first pairs make plans and connections.
     pub(super) fn compare(
         &self,
         dir: &Path,
@@ -245,8 +245,8 @@ impl<'a> JobLauncher<'a> {
     }
 }
 
-/// What the runtime wrote of the job: its file appears when its rank 0 ends, and on this host
-/// perhaps later.
+/// Waits for the job record of the runtime. Its file appears when the job's rank 0 ends, and on
+/// this host perhaps later.
 fn record(dir: &Path, introduction: &BenchIntroduction) -> anyhow::Result<JobRecord> {
     let began = Instant::now();
     loop {
@@ -308,7 +308,10 @@ mod tests {
 
     #[test]
     fn reads_the_benchmark_between_what_launchers_say() {
-        let text = "Warning: eth0\n{\"library\":\"Open MPI  v4, package: x\",\"pid\":7,\"hosts\":[\"n0\",\"n1\"]}\n{\"collective\":\"alltoall\",\"block\":8,\"seconds\":[1e-3,2e-3]}\n";
+        let text = r#"Warning: eth0
+{"library":"Open MPI  v4, package: x","pid":7,"hosts":["n0","n1"]}
+{"collective":"alltoall","block":8,"seconds":[1e-3,2e-3]}
+"#;
         let (introduction, series) = read(text).unwrap();
         assert_eq!(introduction.library, "Open MPI v4");
         let expected = BenchSeries {
@@ -338,7 +341,9 @@ mod tests {
         };
         let json = |id: &str, started: u64| {
             format!(
-                r#"{{"id":"{id}","program":"a","user":"u","started":{started},"updated":9,"hosts":["n0"],"ranks":2,"mpi":"mpich","epoch":1,"epoch_since":1,"finished":true,"calls":[]}}"#
+                r#"{{"id":"{id}","program":"a","user":"u","started":{started},"updated":9,
+                    "hosts":["n0"],"ranks":2,"mpi":"mpich","epoch":1,"epoch_since":1,
+                    "finished":true,"calls":[]}}"#
             )
         };
         let found = || find_record(dir.path(), &introduction).map(|record| record.id);

@@ -257,7 +257,8 @@ mod tests {
 
     #[test]
     fn the_report_is_as_it_once_looked_right() {
-        let file = "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}\nlinks: [{a: s0, b: s1}]";
+        let file = "switches: [s0, s1]\nlinks: [{a: s0, b: s1}]\nhosts: {n0: {switch: s0}, \
+                    n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}";
         let tree = TopologyFile::parse("t", file).unwrap().tree().unwrap();
         let tuning = TuningRuns::default().with(run(&tree));
         let found = text(&tuning.runs[0], &tuning.table(&tree));

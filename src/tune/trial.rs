@@ -28,8 +28,8 @@ impl Drop for TrialDirectory {
 }
 
 impl TrialDirectory {
-    /// Call this before anything is measured: it fails at once if the directory cannot be written, or
-    /// if another `heddle tune` runs.
+    /// Call this before anything is measured: it fails at once if the directory cannot be written,
+    /// or if another `heddle tune` runs.
     pub(super) fn new(launcher: &JobLauncher) -> anyhow::Result<TrialDirectory> {
         let path = launcher.dir().join("trial");
         let store = EpochStore::open(&path, 1)

@@ -1,5 +1,5 @@
-//! What there is in the words of the inventory's own types: the truth, the operator's list, and
-//! what each switch says.
+//! A generated network in the types of `inventory`: the truth, the operator's inventory, and the
+//! view of each switch.
 use super::NetworkOptions;
 use super::spanning_tree::{self, SpanningTreeState};
 use super::traffic::{LearnedPort, LearnedRows, RowAge};
@@ -107,7 +107,7 @@ pub(super) fn inventory(
             },
         )
     };
-    // Where a host says nothing of itself, only its address tells it from others.
+    // Without LLDP, a host is known by its address only.
     let host = |(_, node): (usize, &WiredNode)| {
         let stated = !node.speaks || rng.f64() >= options.unstated;
         (
@@ -129,7 +129,7 @@ pub(super) fn inventory(
     }
 }
 
-/// Where a switch is managed.
+/// The management address of a switch.
 fn management(node: usize) -> IpAddr {
     let [_, _, c, d] = (node as u32 + 1).to_be_bytes();
     IpAddr::V4(Ipv4Addr::new(10, 0, c, d))
@@ -262,7 +262,7 @@ fn lldp(node: &WiredNode, neighbours: Vec<LldpNeighbour>) -> LldpTable {
     }
 }
 
-/// What every node hears, as far as frames go.
+/// The LLDP rows of every node, from the frames that reach it.
 fn neighbours(
     wiring: &NetworkWiring,
     span: &SpanningTreeState,
@@ -288,7 +288,7 @@ fn neighbours(
     heard
 }
 
-/// The row a hearer keeps of what a sender says.
+/// The row that a receiver keeps about a sender.
 fn said(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeighbour {
     let full = !hearer.habit.sparse;
     let station = sender.role == NodeRole::Host;
@@ -322,7 +322,7 @@ fn said(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeigh
     }
 }
 
-/// Who gets an LLDP frame: the next that speak LLDP, past bridges that let it through.
+/// The receivers of an LLDP frame: the next nodes that speak LLDP, beyond bridges that pass it on.
 fn hearers(wiring: &NetworkWiring, span: &SpanningTreeState, from: NodeSocket) -> Vec<NodeSocket> {
     let mut hearers = Vec::new();
     let mut next = vec![from];
@@ -409,7 +409,7 @@ fn fdb(
         .collect()
 }
 
-/// The switches it heard of.
+/// The ARP rows of the switches that it learned.
 fn arp(wiring: &NetworkWiring, learned: &BTreeMap<usize, (RowAge, LearnedPort)>) -> Vec<ArpEntry> {
     let switches = learned
         .keys()
