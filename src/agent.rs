@@ -1,6 +1,7 @@
 //! `heddle agent`
 use crate::CommandOutcome;
-use crate::{log, output};
+use crate::log;
+use crate::output::{self, TextFormat};
 use agent::host::privileges;
 use agent::host::reporter::{AgentToken, ControllerClient};
 use agent::host::{AgentSettings, HostAgent};
@@ -14,63 +15,63 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Tells the controller what this host knows of the network: its cards, what it hears on them, how
-/// far other hosts are.
+/// Report a host's network cards, neighbours and distances to the controller (a daemon)
 ///
-/// Give it an inventory name per host and the controller's address and token; all else comes from
-/// the controller. It wants CAP_NET_RAW (or root) to open its sockets and gives up every privilege
-/// before it reads from them. SIGTERM and SIGINT stop it.
+/// The agent needs the controller's address and token, and the host's name in the inventory. The
+/// controller tells it the rest. It needs CAP_NET_RAW (or root) to open its sockets, and gives up
+/// every privilege before it reads from them. SIGTERM and SIGINT stop it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Where to report to, such as https://head:7171
+    /// The controller's address, such as https://head:7171
     #[arg(long, value_name = "URL", required_unless_present = "once")]
     controller: Option<String>,
-    /// A file with the token the controller expects of agents; without it, systemd's credential
-    /// heddle-agent-token if there is one
+    /// A file with the token that the controller expects of agents [default: systemd's credential
+    /// heddle-agent-token, if there is one]
     #[arg(long, value_name = "FILE", requires = "controller")]
     token_file: Option<PathBuf>,
-    /// A PEM file with the authority that certifies the controller, where that is no public one
+    /// A PEM file with the authority that certifies the controller, unless that is a public one
     #[arg(long, value_name = "FILE", requires = "controller")]
     ca: Option<PathBuf>,
-    /// This host's name in the inventory [default: the system's, up to its first dot]
+    /// This host's name in the inventory [default: the system's host name up to its first dot]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Look at this card only; may be given several times [default: all Ethernet cards]
+    /// Use this network card only; may be given several times [default: all Ethernet cards]
     #[arg(long = "interface", value_name = "CARD")]
     interfaces: Vec<String>,
-    /// How many ranks this host offers [default: the processors the agent may use]
+    /// The number of ranks that this host offers [default: the number of processors that the agent
+    /// may use]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     slots: Option<u32>,
-    /// Send no LLDP and no seed frames
+    /// Send no LLDP frames and no seed frames
     #[arg(long)]
     no_announce: bool,
-    /// Do not probe the way to other hosts
+    /// Send no probes to other hosts
     #[arg(long)]
     no_probe: bool,
-    /// Who to become when started as root
+    /// The user to become when started as root
     #[arg(long, value_name = "USER", default_value = "nobody")]
     user: String,
-    /// Listen for a while, print one report and end; send nothing but probes to --peer
+    /// Listen for a while, print one report and end; send nothing but probes to each --peer
     #[arg(long, conflicts_with = "controller")]
     once: bool,
-    /// With --once: how long to listen; switches speak LLDP every 30 s and BPDUs every 2 s
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration, requires = "once")]
+    /// With --once: the time to listen; switches send LLDP every 30 s and BPDUs every 2 s
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "5s",
+        value_parser = duration,
+        requires = "once"
+    )]
     listen: Duration,
-    /// With --once: a host to probe the way to, NAME=ADDRESS; may be given several times
+    /// With --once: a host to probe; may be given several times
     #[arg(long = "peer", value_name = "NAME=ADDRESS", value_parser = peer, requires = "once")]
     peers: Vec<ProbeTarget>,
-    /// With --once: what to print
-    #[arg(long, value_enum, default_value_t = Format::Text, requires = "once")]
-    format: Format,
-    /// What to log: error, warn, info, debug, trace
+    /// With --once: the form of the report
+    #[arg(long, value_enum, default_value_t = TextFormat::Text, requires = "once")]
+    format: TextFormat,
+    /// The log level: error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: String,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -101,7 +102,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     };
     let host = HostAgent::open(settings)?;
     privileges::drop_all(&args.user)?;
-    // One thread: a compute node has better use for the others.
+    // One thread: the host's other cores are for its jobs.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -119,12 +120,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         None => {
             let report = runtime.block_on(host.once(args.listen, args.peers.clone()))?;
             output::print(&match args.format {
-                Format::Text => text(&report)?,
-                Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+                TextFormat::Text => text(&report)?,
+                TextFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
             })?;
         }
     }
-    // A report on its way is not waited for.
+    // This does not wait for a report that is being sent.
     runtime.shutdown_background();
     Ok(CommandOutcome::Done)
 }
@@ -204,7 +205,7 @@ fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
     Ok(out)
 }
 
-/// What was heard, in words for a terminal.
+/// A frame that was heard, as text for a terminal.
 fn words(said: &HeardContent) -> String {
     let text = match said {
         HeardContent::Neighbour {

@@ -1,31 +1,34 @@
 //! `heddle bench`
-use crate::CommandOutcome;
+use crate::flags::CollectiveChoice;
+use crate::{CommandOutcome, flags};
 use anyhow::{Context, bail};
+use inventory::Mpi;
 use lab::Lab;
-use lab::mpi::{Mpi, MpiJob};
+use lab::mpi::MpiJob;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Times MPI_Alltoall and MPI_Allgather across the lab's hosts, with heddle's runtime and without
-/// it in turn, and prints medians, their ratio, and what share of the payload bound the runtime
-/// reached.
+/// Measure collectives across a lab's hosts, with and without heddle's runtime
 ///
-/// The runtime follows the epoch that is current in the lab's shared directory; run `heddle
-/// controller` on the lab, or `heddle publish`, first.
+/// This times MPI_Alltoall and MPI_Allgather, with and without the runtime in turn. It prints the
+/// medians, their ratio, and the share of the payload bound that the runtime reached.
+///
+/// The runtime follows the current epoch of the lab's shared directory. Run `heddle controller` on
+/// the lab, or `heddle publish`, first.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Which lab [default: $HEDDLE_LAB, else "lab"]
+    /// The name of the lab [default: $HEDDLE_LAB, or "lab" if that is not set]
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
-    /// Which MPI library
+    /// The MPI library
+    #[arg(long, default_value = "both", value_parser = flags::mpi_or_both())]
+    mpi: &'static [Mpi],
+    /// The collective
     #[arg(long, value_enum, default_value = "both")]
-    mpi: BenchLibraries,
-    /// Which collective
-    #[arg(long, value_enum, default_value = "both")]
-    collective: Collective,
-    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather
+    collective: CollectiveChoice,
+    /// Block sizes in bytes: what a rank sends to each other rank, or contributes to the allgather
     #[arg(
         long,
         value_name = "BYTES,...",
@@ -36,26 +39,17 @@ pub(crate) struct Args {
     /// Ranks on each host
     #[arg(long, value_name = "K", default_value_t = 1)]
     per_host: usize,
-    /// Time for each measurement
+    /// The time of each measurement, in seconds
     #[arg(long, value_name = "S", default_value_t = 3.0)]
     seconds: f64,
-    /// How often each measurement is made, with and without the runtime in turn
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    /// The number of measurements of each kind, with and without the runtime in turn
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     rounds: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum BenchLibraries {
-    Openmpi,
-    Mpich,
-    Both,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Collective {
-    Alltoall,
-    Allgather,
-    Both,
 }
 
 /// A line of the benchmark program.
@@ -87,16 +81,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         })
         .unwrap_or_else(|| "lab".into());
     let lab = Lab::open(&name)?;
-    let libraries: &[Mpi] = match args.mpi {
-        BenchLibraries::Openmpi => &[Mpi::OpenMpi],
-        BenchLibraries::Mpich => &[Mpi::Mpich],
-        BenchLibraries::Both => &[Mpi::OpenMpi, Mpi::Mpich],
-    };
     println!(
         "{:8} {:10} {:>9} {:>6} {:>12} {:>12} {:>7} {:>7}",
         "mpi", "collective", "block", "ranks", "without", "with", "ratio", "bound"
     );
-    for &mpi in libraries {
+    for &mpi in args.mpi {
         for measured in measure(&lab, mpi, args)? {
             print(mpi, &measured, bound(&lab, &measured, args.per_host));
         }
@@ -104,7 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
-/// With and without in turn, so that what else the machine does falls on both.
+/// Measures with and without the runtime in turn, so that other load of the machine affects both.
 fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<BenchMeasurement>> {
     let mut all: Vec<BenchMeasurement> = Vec::new();
     for _ in 0..args.rounds {
@@ -136,19 +125,15 @@ fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<BenchMeasurem
 }
 
 fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<BenchLine>> {
-    let collective = match args.collective {
-        Collective::Alltoall => "alltoall",
-        Collective::Allgather => "allgather",
-        Collective::Both => "both",
+    let (collective, kinds) = match args.collective {
+        CollectiveChoice::Alltoall => ("alltoall", 1),
+        CollectiveChoice::Allgather => ("allgather", 1),
+        CollectiveChoice::Both => ("both", 2),
     };
     let sizes: Vec<String> = args.size.iter().map(u64::to_string).collect();
-    let kinds = args.size.len() as f64
-        * if args.collective == Collective::Both {
-            2.0
-        } else {
-            1.0
-        };
-    let timeout = Some(Duration::from_secs_f64(60.0 + 4.0 * kinds * args.seconds));
+    let timeout = Some(Duration::from_secs_f64(
+        60.0 + 4.0 * (kinds * args.size.len()) as f64 * args.seconds,
+    ));
     let job = MpiJob {
         shim,
         per_host: args.per_host,
@@ -174,7 +159,7 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Bench
         .context("mpirun in the lab")?;
     if !output.status.success() {
         bail!(
-            "bench with {mpi}: the job ended with {}; see what it said above",
+            "bench with {mpi}: the job ended with {}; its messages are above",
             output.status
         );
     }
@@ -186,7 +171,7 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Bench
         .collect()
 }
 
-/// The benchmark program: beside the binary as built or as installed.
+/// The benchmark program: beside the binary that was built or installed.
 pub(crate) fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
     let me = std::env::current_exe().context("this program's own path")?;
     let folder = me.parent().unwrap_or(&me);
@@ -198,7 +183,7 @@ pub(crate) fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
         .with_context(|| format!("bench-{mpi} is not built; run: make build"))
 }
 
-/// Seconds at the payload bound of the epoch that is current in the lab, if there is one.
+/// The time in seconds at the payload bound of the lab's current epoch, if there is one.
 fn bound(lab: &Lab, measured: &BenchMeasurement, per_host: usize) -> Option<f64> {
     let epoch = directory::reading::current_epoch(&lab.shared_dir())
         .ok()

@@ -1,31 +1,25 @@
 //! `heddle check`
 use crate::CommandOutcome;
 use crate::discover::NetworkArgs;
-use crate::output::print;
+use crate::output::{TextFormat, print};
 use anyhow::Context;
 use cabling::{CablingPlan, compare};
 use std::path::PathBuf;
 
-/// Flags of `heddle check`.
+/// Compare the cabling with a plan and name every difference
+///
+/// Exit status 1: there is a difference, or no switch answered.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     network: NetworkArgs,
-    /// The plan: a topology file, which may name ports (a_port and b_port of a link, port of a
-    /// host), or a Graphviz file as the Prescriptive Topology Manager reads it
+    /// The plan: a topology file or a Graphviz file of the Prescriptive Topology Manager. A
+    /// topology file may name ports: a_port and b_port of a link, port of a host
     #[arg(long, value_name = "FILE")]
     plan: PathBuf,
-    /// What to print on standard output
+    /// The form of the report: a line for each difference, or one object that also names the cables
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// A line for each difference
-    Text,
-    /// Differences and notes with the cables they are about
-    Json,
+    format: TextFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -41,8 +35,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         &found.topology,
     );
     print(&match args.format {
-        Format::Text => report.to_string(),
-        Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+        TextFormat::Text => report.to_string(),
+        TextFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
     })?;
     Ok(if report.is_as_planned() {
         CommandOutcome::Done

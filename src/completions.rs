@@ -1,15 +1,15 @@
-//! `heddle completions`: shell completions and man pages, made from the flags themselves.
+//! `heddle completions`: shell completions and man pages, generated from the flags.
 use crate::CommandOutcome;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Flags of `heddle completions`.
+/// Print shell completions, or write man pages
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The shell to print completions for
+    /// The shell whose completions are printed
     #[arg(required_unless_present = "man")]
     shell: Option<clap_complete::Shell>,
-    /// Write a man page per subcommand into this folder instead
+    /// Write a man page for each subcommand into this folder instead
     #[arg(long, value_name = "DIR", conflicts_with = "shell")]
     man: Option<PathBuf>,
 }

@@ -6,48 +6,64 @@ use controller::{daemon, http, journal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// The SNMP library reports each time-out as an error; heddle tells what becomes of the switch,
-/// once.
+/// The SNMP library logs each time-out as an error. heddle itself logs once that a switch does not
+/// answer.
 const QUIET: &str = "async_snmp=off";
 
-/// Watches the switches of an inventory and publishes an epoch into the shared directory whenever
-/// the tree changes.
+/// Watch the network, plan schedules and publish them (a daemon)
 ///
-/// SIGHUP reads the inventory and the certificate again; SIGTERM and SIGINT stop it. What is
-/// published stays.
+/// The controller asks the switches of an inventory, and publishes an epoch into the shared
+/// directory whenever the tree changes.
+///
+/// SIGHUP makes it read the inventory and the certificate again. SIGTERM and SIGINT stop it; the
+/// last epoch stays published.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The switches to ask, credentials, hosts (YAML)
+    /// The inventory: switches, credentials and hosts (YAML)
     #[arg(long, value_name = "FILE", required_unless_present = "replay")]
     inventory: Option<PathBuf>,
-    /// The shared directory that epochs are published into
+    /// The shared directory, into which epochs are published
     #[arg(long, value_name = "DIR", required_unless_present = "replay")]
     dir: Option<PathBuf>,
-    /// Where the HTTP API listens; other than loopback wants --token-file. Its connections take at
-    /// most half of the files the process may open, and one address an eighth of that
+    /// The address on which the HTTP API listens; any but loopback needs --token-file. The API's
+    /// connections take at most half of the files that the process may open, and those of one
+    /// client address an eighth of that
     #[arg(long, value_name = "ADDRESS", default_value_t = http::DEFAULT_LISTEN)]
     listen: SocketAddr,
-    /// A file with the token that viewers must show, at least 16 characters; without it, systemd's
-    /// credential heddle-token if there is one, else whoever is on this machine may view
+    /// A file with the token that viewers must send, at least 16 characters [default: systemd's
+    /// credential heddle-token; if there is none, everybody on this machine may view]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A file with the token that host agents must show, another than the viewers'; without it,
-    /// systemd's credential heddle-agent-token if there is one, else no reports are taken
+    /// A file with the token that host agents must send; it must differ from the viewers' token
+    /// [default: systemd's credential heddle-agent-token; if there is none, reports are refused]
     #[arg(long, value_name = "FILE")]
     agent_token_file: Option<PathBuf>,
-    /// Serve HTTPS with this certificate, its chain after it (PEM); SIGHUP reads it again
+    /// Serve HTTPS with this certificate, followed by its chain (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The certificate's private key (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Record every event here, to be replayed later; an older file becomes FILE.1
+    /// Record every event in this file, for --replay; an older file is renamed to FILE.1
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// Run on a recorded journal instead of a network and print every decision
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["inventory", "dir", "token_file", "agent_token_file", "tls_cert", "tls_key", "journal"])]
+    /// Read a recorded journal instead of the network, and print every decision
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "inventory",
+            "dir",
+            "token_file",
+            "agent_token_file",
+            "tls_cert",
+            "tls_key",
+            "journal"
+        ]
+    )]
     replay: Option<PathBuf>,
-    /// What to log: error, warn, info, debug, trace, or a filter such as `info,async_snmp=debug`
+    /// The log level: error, warn, info, debug or trace; or a filter such as
+    /// `info,async_snmp=debug`
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: String,
 }
@@ -75,7 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     };
     let runtime = tokio::runtime::Runtime::new()?;
     let ran = runtime.block_on(daemon::run(config));
-    // A thread that a frozen file system holds would keep the others waiting.
+    // This does not wait for a thread that hangs in a frozen file system.
     runtime.shutdown_background();
     ran?;
     Ok(CommandOutcome::Done)

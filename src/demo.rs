@@ -1,42 +1,28 @@
-//! `heddle demo`: the main job on real input, watched in the terminal interface or told as text.
-use crate::CommandOutcome;
+//! `heddle demo`: heddle's work on an emulated cluster, shown in the terminal interface or as text.
+use crate::{CommandOutcome, flags};
 use anyhow::Context;
-use inventory::TopologyFile;
+use inventory::{Mpi, TopologyFile};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// Flags of `heddle demo`.
+/// Emulate a cluster, run a job on it, move a cable, and show how the job follows
+///
+/// On a terminal this opens the terminal interface. Elsewhere it prints the story as text and
+/// checks every step.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The cluster to emulate; without it four switches in a ring and twelve hosts
+    /// The topology file of the cluster [default: four switches in a ring and twelve hosts]
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
-    /// The MPI the job runs on
-    #[arg(long, value_enum, default_value_t = Mpi::Openmpi)]
+    /// The MPI library of the job
+    #[arg(long, default_value_t = Mpi::OpenMpi, value_parser = flags::mpi())]
     mpi: Mpi,
-    /// Tell the story as text and check every step, also on a terminal
+    /// Print the story as text and check every step, also on a terminal
     #[arg(long)]
     text: bool,
     /// The lab's name
     #[arg(long, default_value = "demo")]
     name: String,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Mpi {
-    /// Open MPI
-    Openmpi,
-    /// MPICH
-    Mpich,
-}
-
-impl From<Mpi> for lab::mpi::Mpi {
-    fn from(mpi: Mpi) -> Self {
-        match mpi {
-            Mpi::Openmpi => lab::mpi::Mpi::OpenMpi,
-            Mpi::Mpich => lab::mpi::Mpi::Mpich,
-        }
-    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -51,13 +37,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = TopologyFile::parse(&name, &text)?;
     let watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !args.text;
     demo::down_on_signal(&args.name)?;
-    match demo::play(
-        &args.name,
-        file,
-        args.mpi.into(),
-        crate::bench::program,
-        watched,
-    ) {
+    match demo::play(&args.name, file, args.mpi, crate::bench::program, watched) {
         Ok(()) => Ok(CommandOutcome::Done),
         Err(error) => {
             eprintln!("heddle demo: FAILED: {error:#}");

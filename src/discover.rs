@@ -14,37 +14,39 @@ use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use inventory::{Topology, TopologyFile};
 use std::path::{Path, PathBuf};
 
-/// Flags of `heddle discover`.
+/// Look at the network once and print its tree and its problems
+///
+/// Exit status 1: no switch answered, or the network has no form in the chosen format.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     network: NetworkArgs,
-    /// What to print on standard output
+    /// The form of the output
     #[arg(long, value_enum, default_value = "text")]
     format: DiscoverFormat,
 }
 
-/// Where the network is, and what hosts say of it.
+/// The network to look at, and the reports of its hosts.
 #[derive(clap::Args)]
 pub(crate) struct NetworkArgs {
     #[command(flatten)]
     place: NetworkSource,
-    /// What host agents say, besides: a folder of reports as heddle agent --once --format json
-    /// prints them, a file a host, NAME.json
+    /// Reports of host agents, too: a folder with a file NAME.json for each host, as heddle agent
+    /// --once --format json prints it
     #[arg(long, value_name = "DIR", conflicts_with = "walks")]
     reports: Option<PathBuf>,
 }
 
-/// Out there, or recorded.
+/// A network that is asked now, or a recorded one.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct NetworkSource {
-    /// The inventory: which switches to ask, with which credentials, and which hosts to expect
+    /// The inventory: the switches to ask, their credentials, and the hosts to expect
     #[arg(long, value_name = "FILE")]
     inventory: Option<PathBuf>,
-    /// Recorded walks instead of a network: a file a device, NAME.snmprec or the output of snmpwalk
-    /// -On, also as .xz; NAME@CONTEXT is the same device in another context, or asked by
-    /// community@vlan
+    /// Recorded walks instead of a network: a folder with a file for each device, NAME.snmprec or
+    /// the output of snmpwalk -On, either also compressed as .xz. A file NAME@CONTEXT is a walk of
+    /// the same device in an SNMP context, or with the community COMMUNITY@VLAN
     #[arg(long, value_name = "DIR")]
     walks: Option<PathBuf>,
 }
@@ -53,32 +55,32 @@ struct NetworkSource {
 enum DiscoverFormat {
     /// A drawing of the tree
     Text,
-    /// Nodes, links with their evidence, clusters and alarms
+    /// Nodes, links with their evidence, clusters and alarms, for programs
     Json,
-    /// Graphviz; readable as a cabling plan too
+    /// Graphviz; heddle check also reads it as a plan
     Dot,
     /// Slurm's topology.conf
     Slurm,
-    /// Slurm's topology.yaml (25.05 and later): the whole tree, and each cluster's for partitions
-    /// inside one
+    /// Slurm's topology.yaml (25.05 and later): the whole tree, and one for each cluster, for
+    /// partitions within it
     SlurmYaml,
-    /// A topology file for the offline commands
+    /// A topology file, for heddle schedule, predict, what-if, publish and lab
     Topology,
 }
 
-/// A network as found.
+/// A network that was found.
 pub(crate) struct DiscoveredNetwork {
     pub(crate) topology: Topology,
     /// The topology as a file for the offline commands.
     file: TopologyFile,
-    /// How its ports are described.
+    /// The descriptions of its ports.
     pub(crate) descriptions: PortDescriptions,
-    /// Whether any device said anything.
+    /// True if any device answered.
     pub(crate) answered: bool,
 }
 
 impl NetworkArgs {
-    /// Takes one look, and tells on standard error what is wrong.
+    /// Takes one look, and prints problems on standard error.
     pub(crate) fn read_network(&self) -> anyhow::Result<DiscoveredNetwork> {
         let found = match (&self.place.inventory, &self.place.walks) {
             (Some(file), _) => asked(file, self.reports.as_deref())?,
@@ -152,7 +154,7 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
     })
 }
 
-/// Puts in the addresses that host agents reported.
+/// Adds the addresses that host agents reported.
 fn locate(file: &mut TopologyFile, topology: &Topology, views: &DeviceViews) {
     let (seats, addresses) = (topology.attachments(), AddressLookup::new(views));
     for (name, host) in &mut file.hosts {
@@ -163,7 +165,7 @@ fn locate(file: &mut TopologyFile, topology: &Topology, views: &DeviceViews) {
     }
 }
 
-/// What host agents' reports say.
+/// The observations in host agents' reports.
 fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
     let mut files: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
@@ -193,7 +195,7 @@ fn report(file: &Path) -> anyhow::Result<Observation> {
     })
 }
 
-/// What recorded walks say.
+/// The network of recorded walks.
 fn recorded(folder: &Path) -> anyhow::Result<DiscoveredNetwork> {
     let RecordingFolder { recordings, notes } = read_folder(folder)?;
     for note in notes {

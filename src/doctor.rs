@@ -1,4 +1,4 @@
-//! `heddle doctor`: what this machine lacks, and the one command that gives it.
+//! `heddle doctor`: a list of what this machine lacks, each with the command that installs it.
 use crate::CommandOutcome;
 use crate::tune::report::decided;
 use doctor::jobs::{self, JobFinding, JobFindings};
@@ -7,14 +7,16 @@ use doctor::probe;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Flags of `heddle doctor`.
+/// List what this machine lacks to run heddle
+///
+/// Each line names the command that installs the missing part. Exit status 1: something is missing.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print only the missing Debian/Ubuntu packages, on one line
+    /// Print only the names of the missing Debian or Ubuntu packages, on one line
     #[arg(long)]
     apt: bool,
-    /// Print instead what MPI jobs find here: the library and its backends, the MPI libraries,
-    /// where each host hangs, and what runs at which block size
+    /// Check what MPI jobs need instead: heddle's library and its backends, the MPI libraries, the
+    /// switch of each host, and the way of calls at each block size
     #[arg(long, conflicts_with = "apt")]
     mpi: bool,
     /// The shared directory, for --mpi [default: $HEDDLE_DIR]
@@ -83,7 +85,7 @@ fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Resul
     Ok(())
 }
 
-/// A line a finding, and the decision tables as `heddle tune` shows them.
+/// A line for each finding, and the decision tables in the form of `heddle tune`.
 fn text(findings: &JobFindings) -> String {
     let told = |finding: &JobFinding| match finding {
         JobFinding::Line(what, value) => format!("{}\n", format!("{what:<10} {value}").trim_end()),

@@ -1,35 +1,31 @@
 //! `heddle history`
 use crate::CommandOutcome;
+use crate::output::TextFormat;
 use anyhow::{Context, bail};
 use controller::history;
 use directory::reading::current_epoch;
 use inventory::sanitize;
 use std::path::PathBuf;
 
-/// Lists the epochs kept in a shared directory and what changed from one to the next. Fails where
-/// the current one cannot be read.
+/// List the published epochs and the changes between them
+///
+/// This fails if the current epoch cannot be read.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The shared directory
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
-    /// How to print it
+    /// The form of the list
     #[arg(long, value_enum, default_value = "text")]
-    format: Format,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
+    format: TextFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let entries = history::read(&args.dir)
-        .with_context(|| format!("{}: no shared directory of heddle", args.dir.display()))?;
+        .with_context(|| format!("{}: not a shared directory of heddle", args.dir.display()))?;
     match args.format {
-        Format::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
-        Format::Text => entries
+        TextFormat::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
+        TextFormat::Text => entries
             .iter()
             .for_each(|entry| print!("{}", sanitize::message(&history::text(entry)))),
     }

@@ -1,16 +1,20 @@
 //! `heddle lab`
-use crate::CommandOutcome;
-use crate::schedule::count;
+use crate::output::TextFormat;
+use crate::schedule::{count, read_topology};
+use crate::{CommandOutcome, flags};
 use anyhow::Context;
 use clap::Subcommand;
 use inventory::units::duration;
-use inventory::{BitsPerSec, TopologyFile};
+use inventory::{BitsPerSec, Mpi};
+use lab::mpi::MpiJob;
 use lab::{Lab, LabOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Flags of `heddle lab`.
+/// Emulate a switched-Ethernet cluster on this machine
+///
+/// Nodes are network namespaces of the kernel, so this needs root.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -19,8 +23,9 @@ pub(crate) struct Args {
 
 #[derive(clap::Args)]
 struct LabNameArgs {
-    /// Which lab; several can be up side by side [default: $HEDDLE_LAB, else "lab"]
-    #[arg(long = "name", value_name = "L")]
+    /// The lab's name; several labs can be up side by side [default: $HEDDLE_LAB, or "lab" if that
+    /// is not set]
+    #[arg(long = "name", value_name = "NAME")]
     name: Option<String>,
 }
 
@@ -33,48 +38,93 @@ impl LabNameArgs {
     }
 }
 
+#[derive(clap::Args)]
+struct LabUpArgs {
+    /// Topology file
+    file: PathBuf,
+    #[command(flatten)]
+    name: LabNameArgs,
+    /// The queue of a switch port, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = LabOptions::default().port_buffer)]
+    port_buffer: u32,
+    /// The STP forward delay, in seconds; a port forwards after twice this time
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 2,
+        value_parser = clap::value_parser!(u64).range(2..=30)
+    )]
+    forward_delay: u64,
+    /// The STP hello time, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u64).range(1..=10)
+    )]
+    hello: u64,
+    /// The STP max age, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 6,
+        value_parser = clap::value_parser!(u64).range(6..=40)
+    )]
+    max_age: u64,
+    /// The time after which a bridge forgets a silent station, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 15)]
+    ageing: u64,
+}
+
+#[derive(clap::Args)]
+struct LabMpirunArgs {
+    #[command(flatten)]
+    name: LabNameArgs,
+    /// The MPI library that the program was compiled for
+    #[arg(long, value_parser = flags::mpi())]
+    mpi: Mpi,
+    /// The number of ranks [default: all that fit]
+    #[arg(short = 'n', value_name = "N")]
+    ranks: Option<usize>,
+    /// Ranks on each host
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = per_host)]
+    per_host: usize,
+    /// Hosts in rank order [default: all]
+    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// Run without heddle's runtime
+    #[arg(long)]
+    no_shim: bool,
+    /// Kill the job after this time; the exit status is then 124
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Program and arguments
+    #[arg(last = true, required = true)]
+    program: Vec<OsString>,
+}
+
 #[derive(Subcommand)]
 enum LabCommand {
-    /// Build a topology file as a cluster of namespaces, bridges and shaped links
-    Up {
-        /// Topology file
-        file: PathBuf,
-        #[command(flatten)]
-        name: LabNameArgs,
-        /// Queue of a switch port, in bytes
-        #[arg(long, value_name = "BYTES", default_value_t = LabOptions::default().port_buffer)]
-        port_buffer: u32,
-        /// STP forward delay, in seconds; a port forwards after twice this time
-        #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(2..=30))]
-        forward_delay: u64,
-        /// STP hello time, in seconds
-        #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10))]
-        hello: u64,
-        /// STP max age, in seconds
-        #[arg(long, value_name = "SECONDS", default_value_t = 6, value_parser = clap::value_parser!(u64).range(6..=40))]
-        max_age: u64,
-        /// After how many seconds a bridge forgets a silent station
-        #[arg(long, value_name = "SECONDS", default_value_t = 15)]
-        ageing: u64,
-    },
-    /// End a lab and remove all that is left of it
+    /// Build the cluster of a topology file out of namespaces, bridges and shaped cables
+    Up(LabUpArgs),
+    /// End a lab and remove everything of it
     Down {
         #[command(flatten)]
         name: LabNameArgs,
     },
-    /// Show nodes, cables and what STP made of them
+    /// Show nodes, cables, and the STP state of each cable
     Status {
         #[command(flatten)]
         name: LabNameArgs,
-        /// How to print it
+        /// The form of the status
         #[arg(long, value_enum, default_value = "text")]
-        format: Format,
+        format: TextFormat,
     },
     /// Run a program inside a host, a switch, or the head node "ctl"
     Exec {
         #[command(flatten)]
         name: LabNameArgs,
-        /// Where
+        /// The node
         node: String,
         /// Program and arguments
         #[arg(last = true, required = true)]
@@ -93,70 +143,46 @@ enum LabCommand {
     Cut {
         #[command(flatten)]
         name: LabNameArgs,
-        /// The two, as A-B
+        /// The two nodes, as A-B
         link: String,
     },
-    /// Join two nodes again, or two switches by a new cable
+    /// Join two nodes again that were cut, or two switches by a new cable
     Join {
         #[command(flatten)]
         name: LabNameArgs,
-        /// The two, as A-B
+        /// The two nodes, as A-B
         link: String,
-        /// The cable's rate, like 100M [default: as it was, 1G for a new one]
-        #[arg(long, value_name = "R")]
+        /// The cable's rate, such as 100M [default: its rate before the cut; 1G for a new cable]
+        #[arg(long, value_name = "RATE")]
         rate: Option<BitsPerSec>,
     },
     /// Run an MPI program across the lab's hosts, ranks in host order
-    Mpirun {
-        #[command(flatten)]
-        name: LabNameArgs,
-        /// Which MPI library the program was compiled for
-        #[arg(long, value_enum)]
-        mpi: Mpi,
-        /// How many ranks [default: all that fit]
-        #[arg(short = 'n', value_name = "N")]
-        ranks: Option<usize>,
-        /// Ranks on each host
-        #[arg(long, value_name = "K", default_value_t = 1, value_parser = per_host)]
-        per_host: usize,
-        /// Hosts in rank order [default: all]
-        #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-        hosts: Vec<String>,
-        /// Leave heddle's runtime out
-        #[arg(long)]
-        no_shim: bool,
-        /// Kill the job after this time; exit status 124
-        #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-        timeout: Option<Duration>,
-        /// Program and arguments
-        #[arg(last = true, required = true)]
-        program: Vec<OsString>,
-    },
-    /// Serve the BRIDGE-MIB of a kernel bridge to snmpd's pass_persist
+    Mpirun(LabMpirunArgs),
+    /// Serve the BRIDGE-MIB of a kernel bridge to snmpd (pass_persist)
     BridgeMib {
         /// The bridge
         bridge: String,
     },
-    /// What carries the cables with a delay
+    /// Carry the cables that have a delay
     #[command(hide = true)]
     Relay {
         #[command(flatten)]
         name: LabNameArgs,
     },
-    /// What `up` starts as process 1 of a node
+    /// Run as process 1 of a node, started by `up`
     #[command(hide = true)]
     NodeInit {
         #[command(flatten)]
         name: LabNameArgs,
         node: String,
     },
-    /// What an MPI starts in place of ssh
+    /// Stand in for ssh under an MPI launcher
     #[command(hide = true)]
     Agent {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// A command whose leftovers end with it
+    /// Run a command, and end all that it leaves behind
     #[command(hide = true)]
     Session {
         #[arg(last = true, required = true)]
@@ -164,19 +190,36 @@ enum LabCommand {
     },
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Mpi {
-    /// Open MPI
-    Openmpi,
-    /// MPICH
-    Mpich,
+impl LabUpArgs {
+    fn options(&self) -> LabOptions {
+        LabOptions {
+            port_buffer: self.port_buffer,
+            forward_delay: Duration::from_secs(self.forward_delay),
+            hello: Duration::from_secs(self.hello),
+            max_age: Duration::from_secs(self.max_age),
+            ageing: Duration::from_secs(self.ageing),
+        }
+    }
+}
+
+impl LabMpirunArgs {
+    fn job(&self) -> MpiJob {
+        MpiJob {
+            mpi: self.mpi,
+            ranks: self.ranks,
+            per_host: self.per_host,
+            hosts: self.hosts.clone(),
+            shim: !self.no_shim,
+            timeout: self.timeout,
+        }
+    }
 }
 
 fn per_host(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
         .filter(|n| (1..=1024).contains(n))
-        .ok_or_else(|| "expected 1 to 1024 ranks a host".into())
+        .ok_or_else(|| "expected 1 to 1024 ranks on each host".into())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -188,35 +231,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
     number.ok_or_else(|| "expected a number of seconds greater than zero".into())
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-}
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     match &args.command {
-        LabCommand::Up {
-            file,
-            name,
-            port_buffer,
-            forward_delay,
-            hello,
-            max_age,
-            ageing,
-        } => {
-            let seconds = Duration::from_secs;
-            let options = LabOptions {
-                port_buffer: *port_buffer,
-                forward_delay: seconds(*forward_delay),
-                hello: seconds(*hello),
-                max_age: seconds(*max_age),
-                ageing: seconds(*ageing),
-            };
-            up(file, &name.get(), options)?;
-        }
+        LabCommand::Up(args) => up(args)?,
         LabCommand::Down { name } => Lab::down(&name.get())?,
         LabCommand::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
         LabCommand::Exec {
@@ -245,30 +262,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             let (a, b) = ends(&lab, link)?;
             report("joined", &lab.join(a, b, *rate)?);
         }
-        LabCommand::Mpirun {
-            name,
-            mpi,
-            ranks,
-            per_host,
-            hosts,
-            no_shim,
-            timeout,
-            program,
-        } => {
-            let mpi = match mpi {
-                Mpi::Openmpi => lab::mpi::Mpi::OpenMpi,
-                Mpi::Mpich => lab::mpi::Mpi::Mpich,
-            };
-            let (ranks, per_host, hosts) = (*ranks, *per_host, hosts.clone());
-            let job = lab::mpi::MpiJob {
-                mpi,
-                ranks,
-                per_host,
-                hosts,
-                shim: !no_shim,
-                timeout: *timeout,
-            };
-            std::process::exit(lab::mpi::run(&name.get(), &job, program)?)
+        LabCommand::Mpirun(args) => {
+            std::process::exit(lab::mpi::run(&args.name.get(), &args.job(), &args.program)?)
         }
         LabCommand::BridgeMib { bridge } => lab::bridge_mib::serve(bridge)?,
         LabCommand::Relay { name } => lab::relay::run(&name.get())?,
@@ -282,7 +277,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
-/// The two nodes of `A-B`. Names may hold hyphens themselves; the lab knows which there are.
+/// The two nodes of `A-B`. Names may contain hyphens, so the lab's own names decide.
 fn ends<'a>(lab: &Lab, link: &'a str) -> anyhow::Result<(&'a str, &'a str)> {
     let plan = lab.plan()?;
     let mut splits = link
@@ -312,7 +307,7 @@ fn report(what: &str, cables: &[lab::plan::LabCable]) {
     }
 }
 
-/// Seconds since the Unix epoch, as journals and jobs count them.
+/// The time in seconds since the Unix epoch, as in journals and job records.
 fn timestamp() -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -320,13 +315,12 @@ fn timestamp() -> String {
     format!("{}.{:03}", now.as_secs(), now.subsec_millis())
 }
 
-fn up(file: &PathBuf, name: &str, options: LabOptions) -> anyhow::Result<()> {
+fn up(args: &LabUpArgs) -> anyhow::Result<()> {
     let began = Instant::now();
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("{}: cannot be read", file.display()))?;
-    let topology = TopologyFile::parse(&file.display().to_string(), &text)?;
-    let program = std::env::current_exe().context("cannot find the own binary")?;
-    let lab = Lab::up(name, &topology, options, &program)?;
+    let topology = read_topology(&args.file)?;
+    let program = std::env::current_exe().context("the path of this program")?;
+    let name = &args.name.get();
+    let lab = Lab::up(name, &topology, args.options(), &program)?;
     let status = lab.status()?;
     eprintln!(
         "lab \"{name}\" is up after {:.1} s: {} switches, {}{} hosts; try: heddle lab exec --name \
@@ -347,15 +341,15 @@ fn up(file: &PathBuf, name: &str, options: LabOptions) -> anyhow::Result<()> {
         .filter(|c| (c.state == "blocking") != c.expect_blocked)
     {
         eprintln!(
-            "link {}-{}: STP has it {}, the topology file says otherwise",
+            "link {}-{}: STP state {}, which the topology file does not expect",
             cable.a.0, cable.b.0, cable.state
         );
     }
     Ok(())
 }
 
-fn status(status: &lab::LabStatus, format: Format) -> anyhow::Result<()> {
-    if let Format::Json = format {
+fn status(status: &lab::LabStatus, format: TextFormat) -> anyhow::Result<()> {
+    if let TextFormat::Json = format {
         println!("{}", serde_json::to_string_pretty(status)?);
         return Ok(());
     }

@@ -1,12 +1,12 @@
-//! What the daemons log to standard error.
+//! The daemons' log on standard error.
 use anyhow::Context;
 use std::io::{self, IsTerminal};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Starts the log at the `level` of the command line, which may be followed by levels of single
-/// modules. They win over those of `quiet`.
+/// Starts the log at the `level` of the command line, which may contain levels of single modules.
+/// These override the levels in `quiet`.
 pub(crate) fn start(quiet: Option<&str>, level: &str) -> anyhow::Result<()> {
     let all = quiet
         .into_iter()

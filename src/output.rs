@@ -1,9 +1,27 @@
-//! Standard output and how figures are written there, for all commands.
+//! Standard output of all commands: its forms, and the form of times.
 use crate::CommandOutcome;
 use anyhow::Context;
 use std::io::{self, Write};
 
-/// Prints data. A reader that has seen enough, like head, is no error.
+/// The form of a list or a state.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TextFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// The form of a computed result.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SummaryFormat {
+    /// For people
+    Summary,
+    /// One object for programs
+    Json,
+}
+
+/// Prints data. It is not an error if the reader closes the pipe early, as head does.
 pub(crate) fn print(text: &str) -> anyhow::Result<CommandOutcome> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e).context("standard output"),

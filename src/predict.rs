@@ -1,6 +1,7 @@
 //! `heddle predict`
 use crate::CommandOutcome;
-use crate::output::{print, time};
+use crate::flags::CollectiveChoice;
+use crate::output::{SummaryFormat, print, time};
 use crate::schedule::{read_topology, tree_of};
 use anyhow::Context;
 use inventory::{Bytes, Tree};
@@ -12,60 +13,46 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// Ranks beyond which the simulation takes minutes and gigabytes.
+/// With more ranks the simulation takes minutes and gigabytes.
 const MOST_RANKS: u64 = 2048;
 
-/// Predicts how long each algorithm of a collective takes on a topology: heddle's own schedules,
-/// and what MPI libraries do by themselves.
+/// Predict how long each algorithm of a collective takes on a topology
 ///
-/// Messages are flows that share every link fairly. What the bottleneck link needs at line rate is
-/// the bound; the last column is the time as a multiple of it. Without a measured contention ratio
-/// the network loses nothing to congestion.
+/// The algorithms are heddle's schedules and those of MPI libraries.
+///
+/// The model treats messages as flows that share every link fairly. The bound is the time that the
+/// bottleneck link needs at line rate; the last column is the predicted time as a multiple of it.
+/// Unless --gamma or --penalty is given, the network loses nothing to congestion.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Topology file
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Block sizes in bytes, also like 64k or 1M: what a rank sends to each other one, or
-    /// contributes to the allgather
+    /// Block sizes in bytes, or with a unit as in 64k and 1M: what a rank sends to each other rank,
+    /// or contributes to the allgather
     #[arg(long, value_name = "N,...", value_delimiter = ',', required = true)]
     size: Vec<Bytes>,
-    /// Which collective
-    #[arg(long, value_enum, default_value_t = Collective::Both)]
-    collective: Collective,
-    /// These hosts only, in this order; a host stands for all of its ranks
+    /// The collective
+    #[arg(long, value_enum, default_value_t = CollectiveChoice::Both)]
+    collective: CollectiveChoice,
+    /// The hosts that take part, each with all of its ranks, in this order [default: all]
     #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     hosts: Vec<String>,
-    /// From the start of a message to its first byte
+    /// The time from the start of a message to the arrival of its first byte
     #[arg(long, value_name = "TIME", default_value = "50us", value_parser = seconds)]
     latency: f64,
-    /// From the end of a message until a waiting host has the token [default: the latency]
+    /// The time from the end of a message until a waiting host has the token [default: the latency]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     token: Option<f64>,
-    /// Share of its rate that an oversubscribed link loses
+    /// The share of its rate that an oversubscribed link loses
     #[arg(long, value_name = "0..1", default_value_t = 0.0, value_parser = share)]
     penalty: f64,
-    /// The same as a measured contention ratio: 1 - 1 / gamma is lost
+    /// The same, given as a measured contention ratio: the link loses 1 - 1 / RATIO
     #[arg(long, value_name = "RATIO", conflicts_with = "penalty", value_parser = ratio)]
     gamma: Option<f64>,
-    /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Summary)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Collective {
-    Alltoall,
-    Allgather,
-    Both,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Summary,
-    /// One object for programs
-    Json,
+    /// The form of the output
+    #[arg(long, value_enum, default_value_t = SummaryFormat::Summary)]
+    format: SummaryFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -83,15 +70,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     };
     let mut comparisons = Vec::new();
     for &block in &args.size {
-        if args.collective != Collective::Allgather {
+        if args.collective != CollectiveChoice::Allgather {
             comparisons.push(predict::alltoall(&tree, &clusters, block, &model)?);
         }
-        if args.collective != Collective::Alltoall {
+        if args.collective != CollectiveChoice::Alltoall {
             comparisons.push(predict::allgather(&tree, block, &model)?);
         }
     }
     let text = match args.format {
-        Format::Summary => {
+        SummaryFormat::Summary => {
             comparisons
                 .iter()
                 .map(|c| table(&tree, c))
@@ -99,18 +86,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
                 .join("\n")
                 + assumption(&model)
         }
-        Format::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
+        SummaryFormat::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
     };
     print(&text)
 }
 
-/// What the times rest on, where nobody has measured.
+/// A note on the model, if no contention ratio was measured.
 fn assumption(model: &SimulationModel) -> &'static str {
     if model.penalty > 0.0 {
         ""
     } else {
-        "\nOversubscribed links are taken to lose nothing, which real ones do: --gamma takes a \
-         measured contention ratio.\n"
+        "\nThis assumes that oversubscribed links lose nothing. Real ones do: give a measured \
+         contention ratio with --gamma.\n"
     }
 }
 
@@ -150,21 +137,36 @@ fn to_json(
         let algorithms: Vec<_> = c
             .predictions
             .iter()
-            .map(|p| json!({"algorithm": p.algorithm, "sync": p.sync.map(SyncMechanism::name), "seconds": p.seconds, "ratio": c.ratio(p)}))
+            .map(|p| {
+                json!({
+                    "algorithm": p.algorithm,
+                    "sync": p.sync.map(SyncMechanism::name),
+                    "seconds": p.seconds,
+                    "ratio": c.ratio(p),
+                })
+            })
             .collect();
-        json!({"collective": c.collective, "size": c.block, "bound_seconds": c.bound, "algorithms": algorithms})
+        json!({
+            "collective": c.collective,
+            "size": c.block,
+            "bound_seconds": c.bound,
+            "algorithms": algorithms,
+        })
     };
     json!({
         "hosts": tree.host_names(),
-        "model": {"latency_seconds": model.latency, "token_seconds": model.token, "penalty": model.penalty},
+        "model": {
+            "latency_seconds": model.latency,
+            "token_seconds": model.token,
+            "penalty": model.penalty,
+        },
         "predictions": comparisons.iter().map(compared).collect::<Vec<_>>(),
     })
 }
 
 /// `50us`, `1.5ms`, `2s` in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
-    let wrong =
-        || format!("\"{text}\" is no time; expected one like 50us, 1.5ms or 2s, up to an hour");
+    let wrong = || format!("\"{text}\": expected a time like 50us, 1.5ms or 2s, up to an hour");
     let split = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .ok_or_else(wrong)?;
@@ -180,7 +182,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let wrong = || format!("\"{text}\" is no share; expected 0 or more and less than 1");
+    let wrong = || format!("\"{text}\": expected a share, 0 or more and less than 1");
     text.parse()
         .ok()
         .filter(|share| (0.0..1.0).contains(share))
@@ -188,7 +190,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 fn ratio(text: &str) -> Result<f64, String> {
-    let wrong = || format!("\"{text}\" is no contention ratio; expected 1 or more");
+    let wrong = || format!("\"{text}\": expected a contention ratio, 1 or more");
     text.parse()
         .ok()
         .filter(|gamma: &f64| *gamma >= 1.0 && gamma.is_finite())

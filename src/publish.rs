@@ -9,11 +9,11 @@ use directory::reading::{current, current_epoch};
 use inventory::TopologyFile;
 use std::path::PathBuf;
 
-/// Plans, verifies and publishes one epoch from a topology file, for clusters that never change and
-/// for tests.
+/// Publish one epoch from a topology file, without a controller
 ///
-/// Prints what `current` then holds. A topology that is current already is not published again,
-/// unless `heddle tune` measured anew.
+/// This plans and verifies the schedules, for clusters that never change and for tests. It prints
+/// the content of the file `current` afterwards. If the current epoch has this topology
+/// already, nothing is published, unless `heddle tune` has measured since.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The topology file
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if let Some(problem) = problem {
         eprintln!("{problem}; the decision table is made without that file");
     }
-    // A damaged current epoch is a reason to publish, not to stop.
+    // If the current epoch is damaged, a new one replaces it.
     let same = |current: &Epoch| current.topology == file && current.tuning == tuning;
     if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(same) {
         eprintln!(

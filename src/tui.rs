@@ -7,26 +7,25 @@ use lab::plan::CONTROL;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-/// Flags of `heddle tui`.
+/// Show the topology, its load, jobs and epochs in the terminal
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The controller's address; https://HOST:PORT where it has a certificate
+    /// The controller's address; https://HOST:PORT if it has a certificate
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7171")]
     connect: String,
-    /// A file with the authorities that certify the controller (PEM); the public ones need none
+    /// A PEM file with the authorities that certify the controller, unless that is a public one
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// A file with the controller's token, where it wants one
+    /// A file with the controller's token, if it needs one
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Show a recorded snapshot (`GET /v1/snapshot`) instead of a running controller
     #[arg(long, value_name = "FILE", conflicts_with_all = ["connect", "ca", "token_file"])]
     snapshot: Option<PathBuf>,
-    /// Print one picture of the snapshot as plain text and end
+    /// Print one picture of the snapshot as plain text, and end
     #[arg(long, value_name = "WIDTHxHEIGHT", requires = "snapshot", value_parser = size)]
     print: Option<(u16, u16)>,
-    /// Show the controller on the head node of this lab, and move the lab's cables from the
-    /// keyboard
+    /// Show the controller on the head node of this lab; keys move the lab's cables
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
     /// Colours: default, light, colour-blind or mono; NO_COLOR in the environment means mono
@@ -96,14 +95,15 @@ fn source(args: &Args) -> anyhow::Result<tui::SnapshotSource> {
     })
 }
 
-/// A lab's controller listens on the loopback interface of the lab's head node: the interface must
-/// run there too.
+/// A lab's controller listens on the loopback interface of the lab's head node, so the terminal
+/// interface must run there, too.
 fn on_head_node(name: &str) -> bool {
     let is = |variable: &str, value: &str| std::env::var(variable).is_ok_and(|v| v == value);
     is("HEDDLE_LAB", name) && is("HOSTNAME", CONTROL)
 }
 
-/// Becomes the same command on the lab's head node; terminal and signals go with it.
+/// Replaces this process by the same command on the lab's head node, which keeps terminal and
+/// signals.
 fn go_there(lab: &Lab) -> anyhow::Result<CommandOutcome> {
     let program = std::env::current_exe().context("the path of this program")?;
     let error = lab
@@ -115,7 +115,7 @@ fn go_there(lab: &Lab) -> anyhow::Result<CommandOutcome> {
     Err(anyhow::Error::new(error).context(format!("lab {}: entering its head node", lab.name())))
 }
 
-/// The lab behind the keys that move cables.
+/// The lab whose cables the keys move.
 struct LabCables(Lab);
 
 impl tui::LabControl for LabCables {
@@ -144,7 +144,7 @@ impl tui::LabControl for LabCables {
 
 /// `80x24` as columns and lines.
 fn size(text: &str) -> Result<(u16, u16), String> {
-    let wrong = || format!("\"{text}\" is no size; expected one like 80x24, at most 500x200");
+    let wrong = || format!("\"{text}\": expected a size like 80x24, at most 500x200");
     let (width, height) = text.split_once('x').ok_or_else(wrong)?;
     let (width, height) = (
         width.parse().map_err(|_| wrong())?,

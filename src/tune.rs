@@ -4,17 +4,16 @@ mod job;
 pub(crate) mod report;
 mod trial;
 
-use crate::CommandOutcome;
 use crate::output::print;
+use crate::{CommandOutcome, flags};
 use anyhow::{Context, ensure};
 use controller::publish::KEEP;
 use directory::epoch::Epoch;
 use directory::epoch::VerifiedEpoch;
 use directory::publishing::{self, EpochStore, PublishError};
 use directory::reading;
-use inventory::Bytes;
+use inventory::{Bytes, Mpi};
 use job::JobLauncher;
-use lab::mpi::Mpi;
 use selection::decision_table::{DataCarrier, Way};
 use selection::tuning::comparison::TunedComparison;
 use selection::tuning::pairs::{self, CallPairs};
@@ -23,21 +22,21 @@ use selection::tuning::{TuningRun, TuningRuns, algorithms};
 use std::path::{Path, PathBuf};
 
 const NO_TCP: &str =
-    ": hosts need addresses in the inventory or topology, and must reach each other there";
+    ": hosts need addresses in the inventory or topology, and must reach each other at them";
 const NO_CLUSTERS: &str =
-    ": each host needs a cluster in the inventory or topology, and the job hosts of two";
+    ": each host needs a cluster in the inventory or topology, and the job needs hosts of two";
 
-/// Measures on the real hosts which way is fastest at which size, and has the next epoch's decision
-/// table made of it.
+/// Measure which way is fastest at which block size, for the next epoch
 ///
-/// Launches the benchmark program with heddle's runtime, several times; in each job the MPI
-/// library's own routine and every way of heddle's take turns, row by row of calls; after each
-/// launch the slower half of the ways is left out, but none that is the fastest at some size.
-/// Launches in which the library is forced to one of its own algorithms come between, for
-/// comparison. A way is taken where it was faster by more than the noise, and was so again in a
-/// last launch, in which the new table decides and every other row of calls goes past heddle. The
-/// figures go into the shared directory as tuning.json, from which the controller makes a new epoch
-/// at once; where none runs, this does.
+/// This launches the benchmark program with heddle's runtime several times. In each job the MPI
+/// library's own routine and heddle's ways take turns, one row of calls each. After each launch the
+/// slower half of the ways is left out, except ways that are fastest at some size. Between these
+/// launches the library is forced to each of its own algorithms, for comparison.
+///
+/// The table takes a way where it was faster by more than the noise, and was so again in a last
+/// launch. In that launch the new table decides, and every other row of calls bypasses heddle. The
+/// measurements are written to tuning.json in the shared directory, and the controller makes a new
+/// epoch of them at once. If no controller runs, this command does.
 ///
 /// Give the launcher of your jobs after "--", with its options and without a program, on as many
 /// hosts as your jobs use:
@@ -45,20 +44,20 @@ const NO_CLUSTERS: &str =
 ///     heddle tune --dir /shared/heddle --mpi openmpi -- mpirun -n 24 --hostfile hosts
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The shared directory [in a lab: its own]
+    /// The shared directory [default with --lab: the lab's]
     #[arg(long, value_name = "DIR", required_unless_present = "lab")]
     dir: Option<PathBuf>,
-    /// In this lab
+    /// Measure in this lab instead of on real hosts
     #[arg(long, value_name = "NAME", conflicts_with = "launcher")]
     lab: Option<String>,
     /// Ranks on each host of the lab
     #[arg(long, value_name = "K", default_value_t = 1, requires = "lab")]
     per_host: usize,
-    /// Which MPI library
-    #[arg(long, value_enum)]
-    mpi: Library,
-    /// Block sizes, also like 64k or 1M: what a rank sends to each other one, or contributes to the
-    /// allgather
+    /// The MPI library
+    #[arg(long, value_parser = flags::mpi())]
+    mpi: Mpi,
+    /// Block sizes in bytes, or with a unit as in 64k and 1M: what a rank sends to each other rank,
+    /// or contributes to the allgather
     #[arg(
         long,
         value_name = "N,...",
@@ -66,54 +65,48 @@ pub(crate) struct Args {
         default_value = "1k,4k,16k,64k,256k,1M"
     )]
     size: Vec<Bytes>,
-    /// Ways that take turns; the library's own is always among them [default: aapc with every
-    /// synchronization, for the tokens and barriers also between blocks of 4 and 16 phases or
-    /// within them, and ring, all of them over mpi and tcp; bundled; and lg where the hosts are in
-    /// several clusters]
+    /// The ways that take turns, besides the library's own routine [default: aapc with every
+    /// synchronization, with tokens and barriers also for blocks of 4 and 16 phases, and ring, each
+    /// over mpi and tcp; bundled; lg if the hosts are in several clusters]
     #[arg(long, value_name = "WAY,...", value_delimiter = ',')]
     ways: Vec<Way>,
-    /// How often the job is launched
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    /// The number of launches of the job
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
     launches: u32,
-    /// Rounds of all ways at each size in each launch, at least; more while the time below is not
-    /// over
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(3..=10_000))]
+    /// The least number of rounds of all ways at each size in each launch; there are more if
+    /// --seconds leaves time
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4,
+        value_parser = clap::value_parser!(u64).range(3..=10_000)
+    )]
     rounds: u64,
-    /// Time for each collective and size in each launch, if the rounds take less
-    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = positive)]
+    /// The time for each collective and size in each launch, in seconds, if the rounds take less
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = positive)]
     seconds: f64,
-    /// Leave out the launches in which the library is forced to one of its algorithms
+    /// Leave out the launches in which the library is forced to one of its own algorithms
     #[arg(long)]
     no_algorithms: bool,
-    /// A launch that takes longer is killed
-    #[arg(long, value_name = "S", default_value_t = 1800.0, value_parser = positive)]
+    /// Kill a launch that takes longer, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800.0, value_parser = positive)]
     limit: f64,
-    /// Print what was measured and change nothing
+    /// Print the measurements and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Measure nothing new: check that no call as it is decided now is more than 2 % slower than
-    /// the library's own, at the sizes above, those from which the decision table goes another way,
-    /// and 8 bytes. Every other row of calls goes past heddle; exit status 1 if one is slower
+    /// Check the present decision table instead: no call may be more than 2 % slower than the
+    /// library's own routine. The sizes are those of --size, those at which the table changes the
+    /// way, and 8 bytes; every other row of calls bypasses heddle. Exit status 1: a call is slower
     #[arg(long, conflicts_with_all = ["dry_run", "no_algorithms", "ways"])]
     check: bool,
-    /// The launcher and its options
+    /// The launcher of your jobs and its options
     #[arg(last = true, value_name = "LAUNCHER", required_unless_present = "lab")]
     launcher: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Library {
-    Openmpi,
-    Mpich,
-}
-
-impl Library {
-    fn both(self) -> (Mpi, selection::decision_table::Mpi) {
-        match self {
-            Library::Openmpi => (Mpi::OpenMpi, selection::decision_table::Mpi::OpenMpi),
-            Library::Mpich => (Mpi::Mpich, selection::decision_table::Mpi::Mpich),
-        }
-    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -129,8 +122,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let dir = launcher.dir().to_owned();
     let epoch = reading::current_epoch(&dir)?.with_context(|| {
         format!(
-            "{}: no epoch published yet; run heddle controller or heddle publish first, as its \
-             schedules are what is measured",
+            "{}: no epoch published yet; run heddle controller or heddle publish first, because \
+             heddle tune measures the schedules of the current epoch",
             dir.display()
         )
     })?;
@@ -152,7 +145,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
-/// All launches, one kind after the other, again and again: what else the hosts do falls on all of
+/// All launches. The kinds of launches alternate, so that other load of the hosts affects all of
 /// them.
 fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result<TuningRun> {
     let tree = epoch.topology.tree()?;
@@ -189,11 +182,11 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
     }
     for way in session.not_gone() {
         eprintln!(
-            "{way}: cannot be gone here, so the table leaves it out{}",
+            "{way}: no call can go this way here, so the table leaves it out{}",
             needs(*way)
         );
     }
-    Ok(session.finish(agent::now(), args.mpi.both().1)?)
+    Ok(session.finish(agent::now(), args.mpi)?)
 }
 
 /// Launches in which the library is forced to one of its own algorithms.
@@ -203,7 +196,7 @@ fn force(
     launch: u32,
     session: &mut TuningSession<'_>,
 ) -> anyhow::Result<()> {
-    for algorithms in algorithms::of(args.mpi.both().1) {
+    for algorithms in algorithms::of(args.mpi) {
         eprintln!(
             "launch {launch} of {}: the library's {}",
             args.launches,
@@ -218,7 +211,7 @@ fn force(
     Ok(())
 }
 
-/// What a way lacks that no call can go.
+/// The reason why no call can go a way.
 fn needs(way: Way) -> &'static str {
     match (way, way.carrier()) {
         (Way::Lg, _) => NO_CLUSTERS,
@@ -227,8 +220,9 @@ fn needs(way: Way) -> &'static str {
     }
 }
 
-/// Launches of jobs that follow a shared directory, every other row of calls past the runtime: a
-/// line about the jobs, and how their calls did against the library's own at each size.
+/// Launches jobs that follow a shared directory, in which every other row of calls bypasses the
+/// runtime. Gives a line about the jobs, and their calls' times against the library's own at each
+/// size.
 fn compare(
     launcher: &JobLauncher,
     dir: &Path,
@@ -240,11 +234,11 @@ fn compare(
     let mut pairs = CallPairs::default();
     let mut heading = String::new();
     for launch in 1..=launches {
-        eprintln!("launch {launch} of {launches}: every other row of calls past heddle");
+        eprintln!("launch {launch} of {launches}: every other row of calls bypasses heddle");
         let said = launcher.compare(dir, sizes, rounds + pairs::FIRST as u64)?;
         ensure!(
             said.epoch == epoch,
-            "epoch {} came while epoch {epoch} was checked; run this again",
+            "epoch {} was published while epoch {epoch} was checked; run this again",
             said.epoch
         );
         for series in &said.series {
@@ -262,11 +256,14 @@ fn compare(
     Ok((heading, pairs.compared()))
 }
 
-/// Has an epoch made of the measurements, and says by whom.
+/// Makes an epoch of the measurements, or leaves that to a running controller. Gives a line that
+/// says which.
 fn next_epoch(dir: &Path, tuning: TuningRuns) -> anyhow::Result<String> {
     let store = match EpochStore::open(dir, KEEP) {
         Err(PublishError::Locked { holder, .. }) => {
-            return Ok(format!("{holder}, and makes the next epoch of it"));
+            return Ok(format!(
+                "{holder}, and makes the next epoch of the measurements"
+            ));
         }
         store => store?,
     };

@@ -9,15 +9,16 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Flags of `heddle verify`.
+/// Check a schedule against a topology file and name the first violation
+///
+/// Exit status 1: the schedule breaks a rule, or was cut off or altered.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Topology file
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Schedule as printed by `heddle schedule --format json`; exit status 1 if it breaks a rule,
-    /// or is cut off or altered. A schedule for some of the topology's hosts is right if it is
-    /// right for these; whether a ring is the shortest is not checked
+    /// The schedule, as printed by `heddle schedule --format json`. It may be for some of the
+    /// topology's hosts only. The check does not include whether a ring is the shortest
     #[arg(value_name = "SCHEDULE.json")]
     schedule: PathBuf,
 }
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         .map_err(|e| e.to_string())
         .and_then(|schedule| match &tree {
             Some(tree) => check(tree, &schedule),
-            None if hosts(&schedule).is_empty() => Ok("nothing to send among no hosts".to_owned()),
+            None if hosts(&schedule).is_empty() => Ok("nothing to send among 0 hosts".to_owned()),
             None => Err("hosts: the topology has none".to_owned()),
         });
     Ok(match checked {
@@ -60,8 +61,8 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What was checked, or the first violation: a schedule for hosts the topology does not have is
-/// one.
+/// A summary of the schedule, or its first violation. A host that the topology does not have is
+/// one, too.
 fn check(tree: &Tree, schedule: &Schedule) -> Result<String, String> {
     let hosts = hosts(schedule);
     let tree_of_hosts = ranks::tree(tree, hosts).map_err(|e| e.to_string())?;

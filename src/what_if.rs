@@ -1,6 +1,6 @@
 //! `heddle what-if`
 use crate::CommandOutcome;
-use crate::output::{print, time};
+use crate::output::{SummaryFormat, print, time};
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
@@ -11,45 +11,41 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// How much of the advice is printed.
+/// The number of pieces of advice that are printed.
 const BEST: usize = 10;
 
-/// Says what recabling would gain before anybody touches a cable: what an all-to-all and an
-/// allgather need at least, now and after the changes, and which links spanning tree would block
-/// then.
+/// Compute what a change of the cabling would gain
+///
+/// This prints the least time of an all-to-all and an allgather, now and after the change, and the
+/// links that spanning tree would block after it.
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("question").required(true).multiple(true).args(["moves", "links", "root_bridge", "advise"]))]
+#[command(group = clap::ArgGroup::new("question")
+    .required(true)
+    .multiple(true)
+    .args(["moves", "links", "root_bridge", "advise"]))]
 pub(crate) struct Args {
     /// Topology file; its first switch is the root bridge
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Plug a host into another switch; may be given several times
+    /// Move a host's cable to another switch; may be given several times
     #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = host_and_switch)]
     moves: Vec<(String, String)>,
-    /// Lay a cable between two switches, or make the cable that is there faster, also a host's; may
-    /// be given several times
+    /// Add a cable between two switches, or give the present cable between two nodes another rate;
+    /// may be given several times
     #[arg(long = "link", value_name = "A-B=RATE", value_parser = ends_and_rate)]
     links: Vec<(String, String)>,
     /// Make a switch the root bridge
     #[arg(long, value_name = "SWITCH")]
     root_bridge: Option<String>,
-    /// List the single changes that would help most
+    /// List the single changes that would gain most
     #[arg(long, conflicts_with_all = ["moves", "links", "root_bridge"])]
     advise: bool,
-    /// Block size in bytes, also like 64k or 1M
+    /// The block size in bytes, or with a unit as in 64k and 1M
     #[arg(long, value_name = "N", default_value = "64k")]
     size: Bytes,
-    /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Summary)]
-    format: Format,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Format {
-    /// For people
-    Summary,
-    /// One object for programs
-    Json,
+    /// The form of the output
+    #[arg(long, value_enum, default_value_t = SummaryFormat::Summary)]
+    format: SummaryFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -58,8 +54,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let now = outlook(&file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {
         eprintln!(
-            "heddle: {}: its blocked links are not those of standard path costs under root bridge \
-             \"{}\"; after a change others than shown may be blocked",
+            "heddle: {}: its blocked links differ from those that standard path costs give under \
+             root bridge \"{}\"; after a change, other links than shown may be blocked",
             place(),
             file.switches.first().map_or("", String::as_str)
         );
@@ -67,10 +63,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = if args.advise {
         let advice = advice(&file, args.size).with_context(place)?;
         match args.format {
-            Format::Summary => advised(args.size, &now, &advice),
-            Format::Json => pretty(
-                &json!({"now": as_json(&now), "advice": advice.iter().map(advice_json).collect::<Vec<_>>()}),
-            ),
+            SummaryFormat::Summary => advised(args.size, &now, &advice),
+            SummaryFormat::Json => pretty(&json!({
+                "now": as_json(&now),
+                "advice": advice.iter().map(advice_json).collect::<Vec<_>>(),
+            })),
         }
     } else {
         let changes = args.changes(&file)?;
@@ -80,9 +77,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let then =
             outlook(&after, args.size).with_context(|| format!("{} after the changes", place()))?;
         match args.format {
-            Format::Summary => compared(args.size, &changes, &now, &then),
-            Format::Json => pretty(&json!({
-                "changes": changes.iter().map(CablingChange::to_string).collect::<Vec<_>>(), "now": as_json(&now), "then": as_json(&then),
+            SummaryFormat::Summary => compared(args.size, &changes, &now, &then),
+            SummaryFormat::Json => pretty(&json!({
+                "changes": changes.iter().map(CablingChange::to_string).collect::<Vec<_>>(),
+                "now": as_json(&now),
+                "then": as_json(&then),
             })),
         }
     };
@@ -90,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 }
 
 impl Args {
-    /// Everything asked for: hosts first, then cables, then the root bridge.
+    /// All changes that were asked for: hosts first, then cables, then the root bridge.
     fn changes(&self, file: &TopologyFile) -> anyhow::Result<Vec<CablingChange>> {
         let moves = self.moves.iter().map(|(host, switch)| {
             Ok(CablingChange::Move {
@@ -233,7 +232,11 @@ fn as_json(outlook: &NetworkOutlook) -> Value {
 }
 
 fn advice_json(advice: &CablingAdvice) -> Value {
-    json!({"change": advice.change.to_string(), "alltoall_seconds": advice.alltoall, "blocked": advice.blocked})
+    json!({
+        "change": advice.change.to_string(),
+        "alltoall_seconds": advice.alltoall,
+        "blocked": advice.blocked,
+    })
 }
 
 fn pretty(value: &Value) -> String {
@@ -252,7 +255,7 @@ fn ends_and_rate(text: &str) -> Result<(String, String), String> {
         .ok_or_else(|| "expected A-B=RATE, like s0-s2=10G".to_owned())
 }
 
-/// What stands before and behind the first `=`.
+/// The parts before and behind the first `=`.
 fn pair(text: &str) -> Option<(String, String)> {
     let halves = text
         .split_once('=')

@@ -6,7 +6,7 @@ use crate::common::epochs::{publish, shared, ways};
 use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
 use crate::common::lab::RunningLab;
 use crate::common::runtime::lib;
-use lab::mpi::Mpi;
+use inventory::Mpi;
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -2,7 +2,7 @@
 //! root, as tests/lab.rs does.
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why, until_so};
-use inventory::{Topology, TopologyFile};
+use inventory::{Mpi, Topology, TopologyFile};
 use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimeout};
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, recvfrom, setsockopt, socket,
@@ -280,9 +280,9 @@ fn mpi_crosses_the_router(up: &RunningLab, mpi: &str) {
         "mpicc.{mpi} is missing; run: apt-get install libopenmpi-dev libmpich-dev"
     );
     let library = if mpi == "openmpi" {
-        lab::mpi::Mpi::OpenMpi
+        Mpi::OpenMpi
     } else {
-        lab::mpi::Mpi::Mpich
+        Mpi::Mpich
     };
     let job = lab::mpi::MpiJob {
         shim: false,

@@ -245,7 +245,7 @@ fn whatever_is_scheduled_verifies() {
             collective
         };
         let expected = if topology == "no-host.yaml" {
-            "nothing to send among no hosts".to_owned()
+            "nothing to send among 0 hosts".to_owned()
         } else {
             format!("{name} among ")
         };

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`units`] | rates, sizes and times that carry their unit |
 //! | [`mac`] | IEEE 802 addresses |
+//! | [`mpi`] | the MPI libraries that heddle serves |
 //! | [`topology_file`] | the topology file of the contract (YAML) |
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
 //! | [`secret`] | texts that are never shown |
@@ -41,6 +42,7 @@ pub mod evidence;
 pub mod host_report;
 pub mod inventory_file;
 pub mod mac;
+pub mod mpi;
 pub mod natural_order;
 pub mod observation;
 pub mod ranks;
@@ -56,6 +58,7 @@ mod wording;
 pub mod yaml;
 
 pub use mac::Mac;
+pub use mpi::Mpi;
 pub use topology::Topology;
 pub use topology_file::TopologyFile;
 pub use tree::Tree;

@@ -1,5 +1,5 @@
-//! A node's place on the data network: addresses, the neighbours it need not ask for, the routes to
-//! other segments.
+//! A node's place on the data network: its addresses, its pinned neighbours, its routes to other
+//! segments.
 use crate::error::LabResult;
 use crate::netlink::NetlinkNamespace;
 use crate::plan::{LabNodeKind, LabPlan, LabSegment, SegmentMember};
@@ -16,8 +16,8 @@ pub(crate) async fn add_addresses(
     Ok(())
 }
 
-/// The same for one interface, after it was down: the kernel forgets its routes and neighbours
-/// then.
+/// The same for one interface after it was down, because the kernel forgets its routes and
+/// neighbours then.
 pub(crate) async fn restore_address(
     plan: &LabPlan,
     wire: &NetlinkNamespace,
@@ -43,7 +43,8 @@ async fn at(
     } else {
         wire.add_data_address(port, member.address, (segment.network, segment.prefix))
             .await?;
-        // Who passes packets on is known without asking; a bridge's own address is not.
+        // Hosts and routers are pinned, so that nobody asks for them by ARP. A bridge's own address
+        // is not.
         let stations = segment.members.iter().filter(|m| {
             plan.node(&m.node)
                 .is_ok_and(|n| n.kind != LabNodeKind::Switch)

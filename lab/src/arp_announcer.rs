@@ -1,5 +1,5 @@
-//! A host or router that says "I am here" so that every bridge knows its port: gratuitous ARP (RFC
-//! 5227, section 3).
+//! Announcements of a host or router by gratuitous ARP (RFC 5227, section 3), from which every
+//! bridge learns its port.
 #![allow(
     unsafe_code,
     reason = "packet and netlink sockets have no safe wrapper for these addresses"
@@ -14,13 +14,13 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Announces a node at each of its ports: now and then, and often after its cable was touched, for
-/// then the bridges have forgotten it and nobody knows when its new port starts to forward.
+/// Announces a node at each of its ports. It does so seldom, and often after a change of its cable:
+/// then the bridges have forgotten the node, and nobody knows when its new port starts to forward.
 pub(crate) struct ArpAnnouncer {
     /// By interface.
     frames: Vec<(libc::c_int, [u8; 42])>,
     packets: OwnedFd,
-    /// Hears of every link that comes or goes.
+    /// Reports every interface that appears, changes or disappears.
     links: OwnedFd,
     busy_until: Instant,
 }
@@ -28,11 +28,11 @@ pub(crate) struct ArpAnnouncer {
 const CALM: Duration = Duration::from_secs(1);
 const BUSY: Duration = Duration::from_millis(100);
 
-/// Twice the longest forward delay of the lab's defaults and some.
+/// More than twice the lab's default forward delay.
 const BUSY_FOR: Duration = Duration::from_secs(10);
 
 impl ArpAnnouncer {
-    /// For the node that owns these interfaces, each with a name, a MAC address and an address.
+    /// An announcer for the node with these interfaces: names, MAC addresses and IP addresses.
     pub(crate) fn new<'a>(
         interfaces: impl Iterator<Item = (&'a str, Mac, Ipv4Addr)>,
     ) -> io::Result<ArpAnnouncer> {
@@ -43,7 +43,7 @@ impl ArpAnnouncer {
             ))
         };
         let frames = interfaces.map(frame).collect::<io::Result<_>>()?;
-        // Protocol 0: it only sends.
+        // Protocol 0: the socket only sends.
         let packets = socket(
             AddressFamily::Packet,
             SockType::Raw,
@@ -72,7 +72,7 @@ impl ArpAnnouncer {
     /// Sends an announcement from each port, then waits until the next is due.
     pub(crate) fn step(&mut self) {
         for (interface, frame) in &self.frames {
-            // A port whose cable is out has nobody to tell.
+            // This fails while the port has no cable; nobody would receive the frame.
             let _ = self.send(*interface, frame);
         }
         let wait = if Instant::now() < self.busy_until {

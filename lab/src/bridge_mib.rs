@@ -1,8 +1,7 @@
-//! The BRIDGE-MIB (RFC 4188) of a kernel bridge, for `pass_persist` of snmpd, which has none of its
-//! own.
+//! The BRIDGE-MIB (RFC 4188) of a kernel bridge. snmpd lacks it and asks for it by `pass_persist`.
 //!
-//! `kernel` reads the bridge, `changes` counts what the kernel does not, `table` makes objects of
-//! it, `protocol` speaks with snmpd.
+//! `kernel` reads the bridge, `changes` counts topology changes, which the kernel does not, `table`
+//! makes objects of both, and `protocol` speaks with snmpd.
 mod changes;
 mod kernel;
 mod protocol;
@@ -21,10 +20,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use table::ObjectTable;
 
-/// How old the objects of an answer may be: one walk sees one state, the next poll a new one.
+/// The greatest age of the objects in an answer: one walk sees one state, the next poll a new one.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// How often the topology change flag is looked at; the kernel tells of ports, not of it.
+/// The interval at which the topology change flag is read; the kernel announces changes of ports
+/// only.
 const WATCH: Duration = Duration::from_millis(200);
 
 /// Serves the objects of bridge `name` on standard input and output until the input ends.
@@ -61,7 +61,7 @@ pub fn serve(name: &str) -> LabResult<()> {
     protocol::serve(&mut io::stdin().lock(), &mut io::stdout().lock(), source).during(place)
 }
 
-/// Looks at the bridge whenever a link of the node changes, and now and then.
+/// Reads the bridge at each change of the node's interfaces, and at intervals.
 struct BridgeWatcher {
     name: String,
     began: Instant,
@@ -73,15 +73,15 @@ impl BridgeWatcher {
     fn run(&self) {
         let timeout = PollTimeout::try_from(WATCH).unwrap_or(PollTimeout::MAX);
         loop {
-            let told = poll(
+            let ready = poll(
                 &mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)],
                 timeout,
             );
-            if told.is_ok_and(|n| n > 0) {
+            if ready.is_ok_and(|n| n > 0) {
                 let mut message = [0; 8192];
                 while recv(self.links.as_raw_fd(), &mut message, MsgFlags::empty()).is_ok() {}
             }
-            // A port may go while it is read; the next look sees the rest.
+            // A port may disappear while it is read; the next reading is then complete.
             if let Ok(bridge) = KernelBridge::read_states(&self.name) {
                 lock(&self.changes).see(&bridge, self.began.elapsed());
             }

@@ -11,7 +11,7 @@ use crate::up::{connect, plug_in};
 use inventory::BitsPerSec;
 use std::time::Duration;
 
-/// Takes the switch's end of a host's cable out and plugs it into a free port of another switch.
+/// Moves the switch's end of a host's cable to a free port of another switch.
 pub(crate) async fn move_host(
     lab: &LabName,
     host: &str,
@@ -36,8 +36,8 @@ pub(crate) async fn move_host(
     }
     let segment = |node: &str| plan.places(node).next().map(|(segment, _)| segment.network);
     if segment(host) != segment(switch) {
-        let hint = "its address would be reached there by nobody; move it to a switch on this \
-                    side of the router";
+        let hint = "nobody could reach its address there; move it to a switch on this side \
+                    of the router";
         return Err(LabError::Refused(format!(
             "move {host} {switch}: there is a router between; {hint}"
         )));
@@ -108,7 +108,7 @@ async fn set(
     cut: bool,
     rate: Option<BitsPerSec>,
 ) -> LabResult<Vec<LabCable>> {
-    // Names are checked even where there is no cable.
+    // This checks the names even if there is no cable.
     state.plan.node(a)?;
     state.plan.node(b)?;
     let mut changed = Vec::new();
@@ -137,7 +137,7 @@ async fn set(
     Ok(changed)
 }
 
-/// A new cable between two switches.
+/// Adds a cable between two switches.
 async fn add(
     plan: &mut LabPlan,
     lab: &LabName,
@@ -172,13 +172,13 @@ async fn add(
 }
 
 fn open(lab: &LabName) -> LabResult<(LabLock, LabState)> {
-    // A lab that is not there is told as such before its lock is looked for.
+    // Without a lab, this gives a better error than the missing lock would.
     LabState::load(lab)?;
     let lock = LabLock::take(lab)?;
     Ok((lock, LabState::load(lab)?))
 }
 
-/// A running node's interfaces.
+/// The interfaces of a running node.
 fn wire(lab: &LabName, node: &str) -> LabResult<NetlinkNamespace> {
     let path = namespace(lab, node);
     let path = path.ok_or_else(|| {

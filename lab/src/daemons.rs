@@ -1,4 +1,4 @@
-//! The daemons of a node: what their configuration says and how they are started.
+//! The daemons of a node: their configuration and their start.
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::plan::{LabNode, LabNodeKind, LabPlan};
 use crate::probe;
@@ -9,24 +9,27 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Objects whose answers show that all of a switch's agents are up, encoded: snmpd itself, the
-/// bridge program, lldpd.
+/// Encoded objects, one of each part of a switch's SNMP agent: snmpd itself, the bridge program,
+/// lldpd. Answers from all of them show that the agent is up.
 const SYSTEM: &[u8] = &[0x2b, 6, 1, 2, 1, 1];
 const DOT1D_BRIDGE: &[u8] = &[0x2b, 6, 1, 2, 1, 17];
 const LLDP_LOCAL: &[u8] = &[0x28, 0xc4, 0x62, 1, 1, 2, 1, 3];
 
-/// nsCacheTimeout of ifTable (NET-SNMP-AGENT-MIB): for how many seconds interface counters are not
-/// read again, 3 by default. Zero would read them for every packet of a walk, which costs more than
-/// it tells.
+/// ifEntry of IF-MIB, whose columns 1, 7 and 8 are ifIndex, ifAdminStatus and ifOperStatus.
+const IF_ENTRY: &str = ".1.3.6.1.2.1.2.2.1";
+
+/// nsCacheTimeout of ifTable (NET-SNMP-AGENT-MIB): the seconds for which snmpd keeps interface
+/// counters, 3 by default. With zero it would read them for every packet of a walk, which is too
+/// expensive.
 const INTERFACE_CACHE: &[u8] = &[
     0x2b, 6, 1, 4, 1, 0xbf, 0x08, 1, 5, 3, 1, 2, 1, 3, 6, 1, 2, 1, 2, 2,
 ];
 const INTERFACE_CACHE_SECONDS: u8 = 1;
 
-/// How long a daemon may take.
+/// The time limit for a daemon's first answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Starts what the node runs and returns when all of it answers.
+/// Starts the node's daemons and returns when all of them answer.
 pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()> {
     match node.kind {
         LabNodeKind::Control => Ok(()),
@@ -54,7 +57,7 @@ pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()
                     .env("MIBS", ""),
             )?;
             await_answer(node, "snmpd", SYSTEM)?;
-            // Not taken: loads are seen a little later.
+            // If snmpd refuses, loads are seen a little later.
             let _ = probe::set(
                 INTERFACE_CACHE,
                 INTERFACE_CACHE_SECONDS,
@@ -62,8 +65,8 @@ pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()
             );
             lldpd(node, logs)?;
             if node.kind == LabNodeKind::Switch {
-                // snmpd starts the program at the first question; it has to be there to count
-                // topology changes.
+                // snmpd starts the program at the first request, and the program has to run in
+                // order to count topology changes.
                 await_answer(node, "heddle lab bridge-mib", DOT1D_BRIDGE)?;
             }
             await_answer(node, "lldpd", LLDP_LOCAL)
@@ -81,7 +84,8 @@ fn lldpd(node: &LabNode, logs: &Path) -> LabResult<()> {
     spawn(node, logs, &mut command)
 }
 
-/// Found where `up` found it: root's search path may lack the folders of daemons.
+/// A daemon's command, with the path at which `up` found it: root's search path may lack the
+/// folders of daemons.
 fn daemon(name: &str) -> Command {
     Command::new(requirements::find(name).unwrap_or_else(|| name.into()))
 }
@@ -100,7 +104,7 @@ fn spawn(node: &LabNode, logs: &Path, command: &mut Command) -> LabResult<()> {
         .during(|| path.display().to_string())?;
     let errors = log.try_clone().during(|| path.display().to_string())?;
     command.stdin(Stdio::null()).stdout(log).stderr(errors);
-    // The init reaps every child there is; this one is not waited for by name.
+    // The init reaps every child, so nothing waits for this one by its number.
     command
         .spawn()
         .map(drop)
@@ -160,16 +164,16 @@ trap2sink {sink} public
 createUser _int SHA internalpw12 AES
 iquerySecName _int
 rouser _int
-monitor -S -r 1 -o .1.3.6.1.2.1.2.2.1.7 -o .1.3.6.1.2.1.2.2.1.8 -e linkUpTrap \"Generate linkUp\" .1.3.6.1.2.1.2.2.1.8 != 2
-monitor -S -r 1 -o .1.3.6.1.2.1.2.2.1.7 -o .1.3.6.1.2.1.2.2.1.8 -e linkDownTrap \"Generate linkDown\" .1.3.6.1.2.1.2.2.1.8 == 2
-notificationEvent linkUpTrap .1.3.6.1.6.3.1.1.5.4 .1.3.6.1.2.1.2.2.1.1 .1.3.6.1.2.1.2.2.1.7 .1.3.6.1.2.1.2.2.1.8
-notificationEvent linkDownTrap .1.3.6.1.6.3.1.1.5.3 .1.3.6.1.2.1.2.2.1.1 .1.3.6.1.2.1.2.2.1.7 .1.3.6.1.2.1.2.2.1.8
+monitor -S -r 1 -o {IF_ENTRY}.7 -o {IF_ENTRY}.8 -e linkUpTrap \"Generate linkUp\" {IF_ENTRY}.8 != 2
+monitor -S -r 1 -o {IF_ENTRY}.7 -o {IF_ENTRY}.8 -e linkDownTrap \"Generate linkDown\" {IF_ENTRY}.8 == 2
+notificationEvent linkUpTrap .1.3.6.1.6.3.1.1.5.4 {IF_ENTRY}.1 {IF_ENTRY}.7 {IF_ENTRY}.8
+notificationEvent linkDownTrap .1.3.6.1.6.3.1.1.5.3 {IF_ENTRY}.1 {IF_ENTRY}.7 {IF_ENTRY}.8
 {bridge}{interfaces}"
     )
 }
 
-/// A veth says 10 Gbit/s whatever its shaping; snmpd is told the truth. Ports that a moved cable
-/// may take later are told too.
+/// The rates of a node's ports, for snmpd: a veth reports 10 Gbit/s whatever its shaping is. They
+/// include ports that a moved cable may take later.
 fn port_rates(node: &LabNode, plan: &LabPlan) -> Vec<(String, BitsPerSec)> {
     let mut rates: Vec<(String, BitsPerSec)> = Vec::new();
     for cable in &plan.cables {

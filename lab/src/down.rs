@@ -1,4 +1,4 @@
-//! Taking a lab down, or what a killed `up` left of one.
+//! Taking down a lab, or the remains that a killed `up` left.
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netns;
@@ -11,8 +11,8 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Ends every process of a lab and removes its namespaces and files. A lab that is not there is
-/// down already.
+/// Ends every process of a lab and removes its namespaces and files. Does nothing if there is no
+/// such lab.
 pub(crate) fn down(lab: &LabName) -> LabResult<()> {
     let _lock = if state::directory(lab).exists() {
         Some(LabLock::take(lab)?)
@@ -22,7 +22,7 @@ pub(crate) fn down(lab: &LabName) -> LabResult<()> {
     remove(lab)
 }
 
-/// [`down`] for whoever holds the lab's lock, or knows that there is nothing to lock.
+/// [`down`] for a caller that holds the lab's lock, or knows that there is nothing to lock.
 pub(crate) fn remove(lab: &LabName) -> LabResult<()> {
     clear(lab)?;
     let directory = state::directory(lab);
@@ -36,10 +36,10 @@ pub(crate) fn remove(lab: &LabName) -> LabResult<()> {
     Ok(())
 }
 
-/// [`remove`] but for the directory itself, which is the lock.
+/// Like [`remove`], but keeps the directory itself, which is the lock.
 pub(crate) fn clear(lab: &LabName) -> LabResult<()> {
     let names = netns::of_lab(lab);
-    // Seen from inside the lab the names are hidden; what the inits wrote tells that it is inside.
+    // Inside the lab the names are hidden. The inits' files show that the caller is inside.
     let named = names.iter().filter_map(|n| netns::inode(n).ok());
     end_processes(lab, &named.chain(state::namespaces(lab)).collect())?;
     for name in names {
@@ -58,8 +58,8 @@ pub(crate) fn clear(lab: &LabName) -> LabResult<()> {
     Ok(())
 }
 
-/// Kills whatever lives in one of these network namespaces and waits until it is gone. Most of it
-/// falls with the first kill: the head node's init is the root of the lab's process tree.
+/// Kills every process in one of these network namespaces and waits until all are gone. Most end
+/// with the first kill: the head node's init is the root of the lab's process tree.
 fn end_processes(lab: &LabName, namespaces: &HashSet<u64>) -> LabResult<()> {
     let own = netns::inode(Path::new("/proc/self/ns/net")).ok();
     if own.is_some_and(|o| namespaces.contains(&o)) {
@@ -80,14 +80,14 @@ fn end_processes(lab: &LabName, namespaces: &HashSet<u64>) -> LabResult<()> {
             )));
         }
         for pid in alive {
-            // Gone in between.
+            // The process may have ended in between.
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Processes whose network namespace is one of these.
+/// The processes in these network namespaces.
 fn inhabitants(namespaces: &HashSet<u64>) -> Vec<i32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|p| p.file_name().to_str()?.parse::<i32>().ok());

@@ -1,4 +1,4 @@
-//! What can go wrong in the lab.
+//! Errors of the lab.
 use std::io;
 
 /// A lab that could not be built, found or changed. The text names object, problem and the command
@@ -8,21 +8,21 @@ pub enum LabError {
     /// The topology file is refused.
     #[error(transparent)]
     File(#[from] inventory::topology_file::InputFileError),
-    /// A right or a program is missing; the text ends with the one command that gives it.
+    /// A right or a program is missing. The text ends with the command that provides it.
     #[error("{0}")]
     Missing(String),
-    /// There is no such lab, node, cable; or it is in a state that does not allow the request.
+    /// The lab, node or cable does not exist, or its state does not allow the request.
     #[error("{0}")]
     Refused(String),
     /// The kernel refused.
     #[error("{place}: {cause}")]
     Kernel {
-        /// What was being done, to which object.
+        /// The object, and the step that failed.
         place: String,
         /// The kernel's answer.
         cause: io::Error,
     },
-    /// A node or the spanning tree did not get ready in time.
+    /// A node or the spanning tree was not ready in time.
     #[error("{0}")]
     NotReady(String),
 }
@@ -30,9 +30,9 @@ pub enum LabError {
 /// A result of the lab.
 pub type LabResult<T> = std::result::Result<T, LabError>;
 
-/// Says what was being done when the kernel refused.
+/// Adds the object and the step to an error of the kernel.
 pub(crate) trait KernelErrorContext<T> {
-    /// Adds the place to an error.
+    /// Adds `place` to an error.
     fn during(self, place: impl FnOnce() -> String) -> LabResult<T>;
 }
 

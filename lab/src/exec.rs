@@ -1,9 +1,10 @@
 //! Running programs inside a node.
 //!
-//! `exec` enters the namespaces of a node's init and starts the program there, as its own child:
-//! terminal, process group and standard streams stay. The launcher agent is `exec` as an MPI's
-//! `ssh`: its program and everything below dies with it.
-#![allow(unsafe_code, reason = "what happens between fork and exec; fork")]
+//! `exec` enters the namespaces of a node's init and starts the program there as its own child, so
+//! the terminal, the process group and the standard streams stay. The launcher agent is an `exec`
+//! that stands in for `ssh` under an MPI launcher: the program and all processes below it die with
+//! the agent.
+#![allow(unsafe_code, reason = "fork, and the steps between fork and exec")]
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::plan::CONTROL;
@@ -24,17 +25,17 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Runs a program in a node, waits for it and gives its exit status (128 and the signal's number if
-/// one ended it). The caller is inside the node afterwards; run it in a process without threads
-/// that ends after it.
+/// Runs a program in a node, waits for it and gives its exit status: 128 plus the signal's number
+/// if a signal ended it. The caller is inside the node afterwards, so call this in a process
+/// without threads that ends soon.
 ///
 /// # Errors
-/// [`LabError`] if the node is not there or the program cannot be started.
+/// [`LabError`] if the node does not run or the program cannot be started.
 pub fn exec(lab: &str, node: &str, program: &[OsString]) -> LabResult<i32> {
     exec_for(&LabName::new(lab)?, node, program, None)
 }
 
-/// [`exec`] that kills the program after `limit` and then gives [`crate::mpi::TIMED_OUT`].
+/// Like [`exec`], but kills the program after `limit` and then gives [`crate::mpi::TIMED_OUT`].
 pub(crate) fn exec_for(
     lab: &LabName,
     node: &str,
@@ -45,15 +46,15 @@ pub(crate) fn exec_for(
     supervise(command(lab, node, program)?, limit)
 }
 
-/// Where nodes have the launcher agent, as a program without arguments: MPICH takes nothing else.
+/// The path of the launcher agent in the nodes. MPICH takes only a program without arguments.
 pub(crate) const AGENT: &str = "/run/heddle-agent";
 
-/// What is in it.
+/// The content of the launcher agent.
 pub(crate) const AGENT_SCRIPT: &str = "#!/bin/sh\nexec /proc/1/exe lab agent \"$@\"\n";
 
-/// `exec` as the launcher of Open MPI and MPICH calls it: `AGENT [-x] NODE WORD...`, the words
-/// being a shell command line. Everything the command leaves behind dies with it, and all of it
-/// with the caller's parent.
+/// `exec` with the arguments that the launchers of Open MPI and MPICH give: `AGENT [-x] NODE
+/// WORD...`, where the words are a shell command line. Every process that the command leaves behind
+/// dies with it, and all of them die with the caller's parent.
 ///
 /// # Errors
 /// As for [`exec`].
@@ -79,8 +80,8 @@ pub fn launcher_agent(lab: &str, arguments: &[OsString]) -> LabResult<i32> {
     supervise(command(&lab, &node, &[session, vec![line]].concat())?, None)
 }
 
-/// Runs a program as the only child of a process namespace of its own inside the present one, gives
-/// its exit status, and ends whatever it left behind.
+/// Runs a program in a process namespace of its own inside the present one, gives its exit status,
+/// and ends all processes that it left behind.
 ///
 /// # Errors
 /// [`LabError`] if the namespace cannot be made or the program cannot be started.
@@ -128,8 +129,8 @@ pub fn session(program: &[OsString]) -> LabResult<i32> {
     }
 }
 
-/// Takes the calling process into the namespaces of a node; processes it starts from now on are
-/// below the node's init.
+/// Takes the calling process into the namespaces of a node. Processes that it starts from now on
+/// are below the node's init.
 fn enter(lab: &LabName, node: &str) -> LabResult<()> {
     let state = LabState::load(lab)?;
     state.plan.node(node)?;
@@ -167,7 +168,7 @@ fn enter(lab: &LabName, node: &str) -> LabResult<()> {
             )
         })?;
     }
-    // A directory that is not there inside is left for the root.
+    // If the node does not have this directory, the root takes its place.
     std::env::set_current_dir(&directory)
         .or_else(|_| std::env::set_current_dir("/"))
         .during(|| directory.display().to_string())
@@ -198,7 +199,7 @@ const PASSED_ON: [Signal; 6] = [
     Signal::SIGUSR2,
 ];
 
-/// Starts the program, passes on what it is told, and gives its exit status.
+/// Starts the program, passes on signals, and gives its exit status.
 fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
     let end = limit.map(|l| Instant::now() + l);
     let mut watched = SigSet::empty();
@@ -227,7 +228,7 @@ fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
             wait.unwrap_or(PollTimeout::MAX),
         );
         if end.is_some_and(|e| Instant::now() >= e) {
-            // What it started elsewhere is told by the kernel: agents die with their parent.
+            // Processes on other nodes end, too: their agents die with their parent.
             let _ = kill(child, Signal::SIGKILL);
             let _ = waitpid(child, None);
             eprintln!(
@@ -246,10 +247,10 @@ fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
                 Ok(status) => return Ok(exit_status(status)),
                 Err(errno) => return Err(errno).during(|| name),
             },
-            // The terminal tells the whole process group; a process that tells this one alone means
-            // the program.
-            Ok(told) if signal.ssi_code == libc::SI_USER => {
-                let _ = kill(child, told);
+            // A terminal's signal reaches the whole process group. A signal from another process
+            // reaches this process alone, and is meant for the program.
+            Ok(received) if signal.ssi_code == libc::SI_USER => {
+                let _ = kill(child, received);
             }
             _ => {}
         }
@@ -280,7 +281,7 @@ fn exit_status(status: WaitStatus) -> i32 {
 fn die_with_parent() -> LabResult<()> {
     let parent = getppid();
     set_pdeathsig(Signal::SIGKILL).during(|| "launcher agent".into())?;
-    // It may have died before.
+    // The parent may have died before the call.
     if getppid() == parent {
         Ok(())
     } else {

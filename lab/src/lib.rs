@@ -1,10 +1,10 @@
 //! An emulated switched-Ethernet cluster out of kernel namespaces.
 //!
-//! A host is a set of namespaces, a switch is one with a Linux bridge that runs STP, snmpd and
-//! lldpd; a link is a veth pair shaped to its rate by a token bucket filter with a shallow queue.
-//! One more node, [`plan::CONTROL`], is the head node. Routers part the network into segments, each
-//! with a spanning tree and a subnet of its own. Nothing of a lab is in the root network namespace,
-//! so two labs stand side by side with the same addresses.
+//! A host is a set of namespaces. A switch is a host with a Linux bridge that runs STP, snmpd and
+//! lldpd. A cable is a veth pair that a token bucket filter with a shallow queue shapes to its
+//! rate. One more node, [`plan::CONTROL`], is the head node. Routers divide the network into
+//! segments, each with a spanning tree and a subnet of its own. Nothing of a lab is in the root
+//! network namespace, so two labs can stand side by side with the same addresses.
 //!
 //! | module | one idea |
 //! |---|---|
@@ -12,13 +12,13 @@
 //! | `up`, `down`, `cable` | building, removing, recabling |
 //! | `address` | a node's addresses, neighbours and routes |
 //! | [`relay`] | the cables that have a delay |
-//! | `wire`, `tbf`, `netns` | netlink: interfaces, queues, namespaces |
-//! | [`node`] | the init of a node, its `daemons`, a host's `announce` |
+//! | `netlink`, `tbf`, `netns` | interfaces, queues, namespaces |
+//! | [`node`] | the init of a node, its `daemons`, a host's `arp_announcer` |
 //! | [`exec`], [`mpi`] | running programs inside a node, and MPI programs across hosts |
-//! | [`bridge_mib`] | the MIB snmpd lacks |
-//! | [`status`] | what is there and what STP made of it |
-//! | [`state`](crate::Lab::dir) | what is on disk |
-//! | `name` | which names a lab may have |
+//! | [`bridge_mib`] | the MIB that snmpd lacks |
+//! | [`status`] | nodes and cables now, with their STP states |
+//! | [`state`](crate::Lab::dir) | the lab's files |
+//! | `name` | the names that a lab may have |
 mod address;
 mod arp_announcer;
 pub mod bridge_mib;
@@ -60,12 +60,12 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Builds a lab and returns when every agent answers and the spanning tree stands; `program` is
-    /// the heddle binary, which the nodes run. What a killed `up` of the same name left is removed
-    /// first.
+    /// Builds a lab, and returns when every SNMP agent answers and the spanning tree has settled.
+    /// `program` is the heddle binary, which the nodes run. Remains of a killed `up` of the same
+    /// name are removed first.
     ///
     /// # Errors
-    /// [`LabError`]; then nothing of the lab is left, unless it was up before or another command is
+    /// [`LabError`]. Nothing of the lab is left then, unless it was up before or another command is
     /// changing it.
     pub fn up(
         name: &str,
@@ -83,7 +83,7 @@ impl Lab {
     /// A lab that is up already.
     ///
     /// # Errors
-    /// [`LabError::Refused`] if there is none of this name, or it cannot be a lab's.
+    /// [`LabError::Refused`] if no lab has this name, or none can have it.
     pub fn open(name: &str) -> LabResult<Lab> {
         let state = LabState::load(&LabName::new(name)?)?;
         Ok(Lab {
@@ -92,17 +92,17 @@ impl Lab {
         })
     }
 
-    /// Ends every process of a lab and removes all that is left of it, complete or not. No lab of
-    /// this name: nothing to do.
+    /// Ends every process of a lab, complete or not, and removes its namespaces and files. Does
+    /// nothing if no lab has this name.
     ///
     /// # Errors
-    /// [`LabError::Refused`] if this cannot be a lab's name, any other if something of it cannot be
+    /// [`LabError::Refused`] if no lab can have this name, any other if a part of the lab cannot be
     /// removed.
     pub fn down(name: &str) -> LabResult<()> {
         down::down(&LabName::new(name)?)
     }
 
-    /// How it is now.
+    /// The state of its nodes and cables now.
     ///
     /// # Errors
     /// [`LabError`] if its switches cannot be asked.
@@ -111,9 +111,9 @@ impl Lab {
         block_on(async move { status::status(&state).await })
     }
 
-    /// Moves a host's cable to the lowest free port of another switch, and gives both ports: from,
-    /// to. The host's own interface and its connections stay; the new port forwards after twice the
-    /// forward delay.
+    /// Moves a host's cable to the lowest free port of another switch, and gives the old and the
+    /// new port. The host's own interface and its connections stay; the new port forwards after
+    /// twice the forward delay.
     ///
     /// # Errors
     /// [`LabError`] if there is no such host or switch, or the host is on that switch already.
@@ -121,19 +121,19 @@ impl Lab {
         block_on(cable::move_host(&self.name, host, switch))
     }
 
-    /// Cuts every cable between two nodes: both ends lose their link. Gives the cables.
+    /// Cuts every cable between two nodes, so that both ends lose their carrier. Gives the cables.
     ///
     /// # Errors
-    /// [`LabError`] if there is none, or none that is not cut.
+    /// [`LabError`] if all of them are cut already, or there is none.
     pub fn cut(&self, a: &str, b: &str) -> LabResult<Vec<plan::LabCable>> {
         block_on(cable::cut(&self.name, a, b))
     }
 
-    /// Joins what was cut between two nodes, or two switches by a new cable. `rate` is the new
-    /// cable's, 1 Gbit/s unless given; a joined one keeps its own unless given.
+    /// Joins the cut cables between two nodes, or two switches by a new cable. Without a `rate`, a
+    /// new cable has 1 Gbit/s, and a joined one keeps its own.
     ///
     /// # Errors
-    /// [`LabError`] if they are joined already, or one of them is a host that has no such cable.
+    /// [`LabError`] if they are joined already, or one of them is a host without such a cable.
     pub fn join(
         &self,
         a: &str,
@@ -143,7 +143,7 @@ impl Lab {
         block_on(cable::join(&self.name, a, b, rate))
     }
 
-    /// Nodes and cables as they are planned now.
+    /// The present plan: nodes and cables.
     ///
     /// # Errors
     /// [`LabError::Refused`] if the lab is gone.
@@ -151,8 +151,8 @@ impl Lab {
         Ok(LabState::load(&self.name)?.plan)
     }
 
-    /// A command that will run `arguments` inside a node; its streams, directory and environment
-    /// are set as on any other. Killing its process kills the program.
+    /// A command that runs `arguments` inside a node. Its streams, directory and environment can be
+    /// set like those of any command. Killing its process kills the program.
     pub fn exec<S: AsRef<std::ffi::OsStr>>(
         &self,
         node: &str,
@@ -165,8 +165,8 @@ impl Lab {
         command
     }
 
-    /// A command that will run an MPI program across the lab's hosts; its output is that of all
-    /// ranks. Killing its process kills the job.
+    /// A command that runs an MPI program across the lab's hosts. Its output is that of all ranks.
+    /// Killing its process kills the job.
     pub fn mpirun<S: AsRef<std::ffi::OsStr>>(
         &self,
         job: &mpi::MpiJob,
@@ -181,7 +181,7 @@ impl Lab {
         command
     }
 
-    /// Runs `work` on a thread inside a node's network: the sockets it opens are that node's.
+    /// Runs `work` on a thread inside a node's network: sockets that it opens belong to that node.
     ///
     /// # Errors
     /// [`LabError::Kernel`] if the node's namespace is gone or `work` fails.
@@ -198,7 +198,7 @@ impl Lab {
         self.name.as_str()
     }
 
-    /// Its directory, the same path inside and outside.
+    /// Its directory, which has the same path inside and outside the lab.
     pub fn dir(&self) -> PathBuf {
         state::directory(&self.name)
     }
@@ -214,8 +214,8 @@ impl Lab {
     }
 }
 
-/// Runs netlink work to its end on a thread of its own, so that callers inside a tokio runtime may
-/// call it too.
+/// Runs netlink work to its end on a thread of its own, so that callers inside a tokio runtime can
+/// call this, too.
 fn block_on<T: Send>(work: impl Future<Output = LabResult<T>> + Send) -> LabResult<T> {
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread()

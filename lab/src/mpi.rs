@@ -1,47 +1,30 @@
-//! MPI programs across the lab's hosts: how each library is told to start one daemon a host, to
-//! stay on the data network, and to leave the cores to those who have work.
+//! MPI programs across the lab's hosts. Each library gets arguments by which it starts one daemon
+//! on each host, stays on the data network, and yields its core while it waits.
 use crate::error::{LabError, LabResult};
 use crate::name::LabName;
 use crate::plan::{CONTROL, LabNodeKind, LabPlan};
 use crate::state::{self, LabState};
 use crate::{exec, requirements};
+use inventory::Mpi;
 use std::ffi::OsString;
-use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// An MPI library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mpi {
-    /// Open MPI.
-    OpenMpi,
-    /// MPICH.
-    Mpich,
-}
-
-impl fmt::Display for Mpi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mpi::OpenMpi => "openmpi",
-            Mpi::Mpich => "mpich",
-        })
-    }
-}
-
-/// How an MPI program is to run.
+/// A run of an MPI program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MpiJob {
-    /// With which library.
+    /// The program's library.
     pub mpi: Mpi,
-    /// How many ranks; none: all that fit.
+    /// The number of ranks; `None`: all that fit.
     pub ranks: Option<usize>,
     /// Ranks on each host; consecutive ranks share one.
     pub per_host: usize,
     /// Hosts in rank order; empty: all, in the order of the topology file.
     pub hosts: Vec<String>,
-    /// Whether heddle's runtime is loaded.
+    /// True if heddle's runtime is loaded.
     pub shim: bool,
-    /// After this time everything is killed.
+    /// The time after which everything is killed.
     pub timeout: Option<Duration>,
 }
 
@@ -77,10 +60,10 @@ impl MpiJob {
     }
 }
 
-/// Exit status of a job that ran into its time limit, as of timeout(1).
+/// The exit status of a job that ran into its time limit, like that of timeout(1).
 pub const TIMED_OUT: i32 = 124;
 
-/// Runs a program as a job on the lab's hosts, waits, and gives the launcher's exit status. As
+/// Runs a program as a job on the lab's hosts, waits, and gives the launcher's exit status. Like
 /// [`exec::exec`] it leaves the caller inside the head node.
 ///
 /// # Errors
@@ -100,7 +83,7 @@ pub fn run(lab: &str, job: &MpiJob, program: &[OsString]) -> LabResult<i32> {
     exec::exec_for(&state.name, CONTROL, &line, job.timeout)
 }
 
-/// The hosts of the job, with as many ranks as it has.
+/// The hosts that get ranks of the job.
 fn hosts(plan: &LabPlan, job: &MpiJob) -> LabResult<Vec<String>> {
     let all = || plan.hosts().map(|h| h.name.clone()).collect();
     let mut hosts: Vec<String> = if job.hosts.is_empty() {
@@ -145,8 +128,8 @@ fn launcher(mpi: Mpi) -> LabResult<PathBuf> {
         .ok_or_else(missing)
 }
 
-/// Environment of the ranks: what is preloaded, where epochs are, and every `HEDDLE_*` of the
-/// caller.
+/// The environment of the ranks: preloaded libraries, the shared directory, and every `HEDDLE_*`
+/// variable of the caller.
 fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>> {
     let load = |name: &str, hint: &str| {
         let missing = || {
@@ -160,7 +143,7 @@ fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>>
     if job.shim {
         preload.push(load("heddle", ", or use --no-shim")?);
     }
-    // Not for speed alone: MPICH jobs would hang at their end without it.
+    // This is not for speed alone: without it, MPICH jobs would hang at their end.
     preload.push(load("heddle-idle", "")?);
     let preload: Vec<String> = preload.iter().map(|p| p.display().to_string()).collect();
     let mut variables: Vec<(String, String)> = std::env::vars()
@@ -180,8 +163,8 @@ fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>>
     Ok(variables)
 }
 
-/// A library that belongs to the binary: as built (`lib/` beside it), as installed
-/// (`../lib/heddle/`), as cargo leaves it.
+/// A library that belongs to the binary: in `lib/` beside it after a build, in `../lib/heddle/`
+/// after an installation, or beside it where cargo leaves it.
 pub(crate) fn library(program: &Path, name: &str) -> Option<PathBuf> {
     let directory = program.parent()?;
     let file = format!("lib{name}.so");
@@ -198,91 +181,81 @@ pub(crate) fn library(program: &Path, name: &str) -> Option<PathBuf> {
 fn arguments(
     job: &MpiJob,
     hosts: &[String],
-    control: std::net::Ipv4Addr,
+    control: Ipv4Addr,
     variables: &[(String, String)],
 ) -> Vec<String> {
-    let slots: Vec<String> = hosts
-        .iter()
-        .map(|h| format!("{h}:{}", job.per_host))
-        .collect();
-    let (slots, ranks) = (
-        slots.join(","),
-        job.ranks.unwrap_or(hosts.len() * job.per_host).to_string(),
-    );
-    let control = control.to_string();
-    let mut line: Vec<String> = Vec::new();
-    let mut add = |words: &[&str]| line.extend(words.iter().map(|w| (*w).to_owned()));
+    let slots = hosts.iter().map(|host| format!("{host}:{}", job.per_host));
+    let slots = slots.collect::<Vec<String>>().join(",");
+    let ranks = job.ranks.unwrap_or(hosts.len() * job.per_host).to_string();
     match job.mpi {
-        Mpi::OpenMpi => {
-            add(&[
-                "--allow-run-as-root",
-                "-np",
-                &ranks,
-                "--host",
-                &slots,
-                "--map-by",
-                "slot",
-                "--oversubscribe",
-                "--bind-to",
-                "none",
-            ]);
-            // One daemon a host, each started from here and attached to its agent, so that it ends
-            // with it.
-            for (key, value) in [
-                ("plm_rsh_agent", exec::AGENT),
-                ("plm_rsh_no_tree_spawn", "1"),
-                ("plm_rsh_num_concurrent", "256"),
-                ("orte_leave_session_attached", "1"),
-                ("oob_tcp_if_include", "10.78.0.0/16"),
-                // Ranks of one host have its memory in common.
-                (
-                    "btl",
-                    if job.per_host > 1 {
-                        "tcp,vader,self"
-                    } else {
-                        "tcp,self"
-                    },
-                ),
-                ("pml", "ob1"),
-                ("btl_tcp_if_include", "10.77.0.0/16"),
-                ("mpi_yield_when_idle", "1"),
-                ("opal_event_include", "epoll"),
-            ] {
-                add(&["--mca", key, value]);
-            }
-            for (key, value) in variables {
-                add(&["-x", &format!("{key}={value}")]);
-            }
-        }
-        Mpi::Mpich => {
-            add(&[
-                "-n",
-                &ranks,
-                "-hosts",
-                &slots,
-                "-launcher",
-                "ssh",
-                "-launcher-exec",
-                exec::AGENT,
-            ]);
-            add(&[
-                "-localhost",
-                &control,
-                "-bind-to",
-                "none",
-                "-genv",
-                "UCX_TLS",
-                "tcp,self",
-                "-genv",
-                "UCX_NET_DEVICES",
-                "eth0",
-            ]);
-            for (key, value) in variables {
-                add(&["-genv", key, value]);
-            }
-        }
+        Mpi::OpenMpi => open_mpi_arguments(&slots, &ranks, job.per_host, variables),
+        Mpi::Mpich => mpich_arguments(&slots, &ranks, control, variables),
+    }
+}
+
+fn open_mpi_arguments(
+    slots: &str,
+    ranks: &str,
+    per_host: usize,
+    variables: &[(String, String)],
+) -> Vec<String> {
+    let mut line = owned(&["--allow-run-as-root", "-np", ranks, "--host", slots]);
+    line.extend(owned(&[
+        "--map-by",
+        "slot",
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+    ]));
+    // Ranks of one host have its memory in common.
+    let transports = if per_host > 1 {
+        "tcp,vader,self"
+    } else {
+        "tcp,self"
+    };
+    // The launcher starts one daemon on each host from here. Each daemon stays attached to its
+    // agent, so that it ends with it.
+    let parameters = [
+        ("plm_rsh_agent", exec::AGENT),
+        ("plm_rsh_no_tree_spawn", "1"),
+        ("plm_rsh_num_concurrent", "256"),
+        ("orte_leave_session_attached", "1"),
+        ("oob_tcp_if_include", "10.78.0.0/16"),
+        ("btl", transports),
+        ("pml", "ob1"),
+        ("btl_tcp_if_include", "10.77.0.0/16"),
+        ("mpi_yield_when_idle", "1"),
+        ("opal_event_include", "epoll"),
+    ];
+    for (key, value) in parameters {
+        line.extend(owned(&["--mca", key, value]));
+    }
+    for (key, value) in variables {
+        line.extend(owned(&["-x", &format!("{key}={value}")]));
     }
     line
+}
+
+fn mpich_arguments(
+    slots: &str,
+    ranks: &str,
+    control: Ipv4Addr,
+    variables: &[(String, String)],
+) -> Vec<String> {
+    let control = control.to_string();
+    let mut line = owned(&["-n", ranks, "-hosts", slots]);
+    line.extend(owned(&["-launcher", "ssh", "-launcher-exec", exec::AGENT]));
+    line.extend(owned(&["-localhost", &control, "-bind-to", "none"]));
+    line.extend(owned(&["-genv", "UCX_TLS", "tcp,self"]));
+    line.extend(owned(&["-genv", "UCX_NET_DEVICES", "eth0"]));
+    for (key, value) in variables {
+        line.extend(owned(&["-genv", key, value]));
+    }
+    line
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The name of a lab. It becomes a part of paths below which `down` deletes, and of names of
-//! namespaces, so nothing is looked up by a name that was not checked: whatever comes from outside
-//! the crate is made a [`LabName`] first.
+//! namespaces. Therefore every name from outside the crate is checked and becomes a [`LabName`]
+//! before anything is looked up by it.
 use crate::error::{LabError, LabResult};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// 1 to 32 letters, digits, `-` or `_`, the first no `-`: never a path, an option, or more than one
-/// part of a dotted name.
+/// 1 to 32 letters, digits, `-` or `_`, not starting with `-`. It is never a path, an option, or
+/// more than one part of a dotted name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct LabName(String);
@@ -23,8 +23,8 @@ impl LabName {
             return Ok(LabName(name.to_owned()));
         }
         Err(LabError::Refused(format!(
-            "lab name \"{name}\": expected 1 to 32 letters, digits, \"-\" or \"_\", the first no \
-             \"-\""
+            "lab name \"{name}\": expected 1 to 32 letters, digits, \"-\" or \"_\", not starting \
+             with \"-\""
         )))
     }
 

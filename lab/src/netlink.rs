@@ -1,5 +1,5 @@
-//! Interfaces inside the lab's namespaces, by netlink. Every function names the object in its
-//! error.
+//! Interfaces inside the lab's namespaces, by netlink. The error of every function names the
+//! object.
 #![allow(
     unsafe_code,
     reason = "the offloads of an interface have no netlink request in rtnetlink: an ioctl \
@@ -39,7 +39,7 @@ pub(crate) struct NetlinkNamespace {
     namespace: File,
 }
 
-/// One end of a cable to make: interface name, its address and where it lies.
+/// One end of a cable to make: the name, the address and the namespace of an interface.
 pub(crate) struct VethEnd<'a> {
     pub(crate) wire: &'a NetlinkNamespace,
     pub(crate) port: &'a str,
@@ -47,7 +47,8 @@ pub(crate) struct VethEnd<'a> {
 }
 
 impl NetlinkNamespace {
-    /// Opens the namespace of `node`, mounted or linked at `path`. Call it inside a tokio runtime.
+    /// Opens the namespace of `node`, mounted or linked at `path`. Call this inside a tokio
+    /// runtime.
     pub(crate) fn open(node: &str, path: &Path) -> LabResult<NetlinkNamespace> {
         let runtime = tokio::runtime::Handle::current();
         let (connection, handle, socket) = netns::within(path, || {
@@ -125,8 +126,8 @@ impl NetlinkNamespace {
             .during(|| self.place(port, "adding its address"))
     }
 
-    /// Like [`NetlinkNamespace::add_address`], with a route of its own that names TCP's congestion
-    /// control: per route is the only place where a namespace may choose it.
+    /// Like [`NetlinkNamespace::add_address`], with a route that names TCP's congestion control. A
+    /// namespace can choose it only by its routes.
     pub(crate) async fn add_data_address(
         &self,
         port: &str,
@@ -160,7 +161,7 @@ impl NetlinkNamespace {
         .await
     }
 
-    /// Sends what is for another subnet to a router; `source` is the interface's own address.
+    /// Routes packets for another subnet to a router; `source` is the interface's own address.
     pub(crate) async fn add_route(
         &self,
         port: &str,
@@ -194,7 +195,7 @@ impl NetlinkNamespace {
             .during(|| self.place(port, "adding its route (TCP congestion control cubic)"))
     }
 
-    /// Pins the address of a neighbour, so that no schedule waits for ARP.
+    /// Pins the MAC address of a neighbour, so that no schedule waits for ARP.
     pub(crate) async fn add_neighbour(
         &self,
         port_index: u32,
@@ -213,7 +214,7 @@ impl NetlinkNamespace {
             .during(|| self.place("eth0", "adding a neighbour"))
     }
 
-    /// Makes a learning bridge without STP: the management network's.
+    /// Makes a learning bridge without STP, for the management network.
     pub(crate) async fn add_plain_bridge(&self, name: &str) -> LabResult<()> {
         self.handle
             .link()
@@ -280,7 +281,7 @@ impl NetlinkNamespace {
     }
 
     /// Shapes an interface to a rate with a queue of `buffer` bytes, and makes it send frame by
-    /// frame: segments of 64 kB would pass a shallow queue as one.
+    /// frame: a shallow queue would take or drop a segment of 64 kB as a whole.
     pub(crate) async fn shape(&self, port: &str, rate: BitsPerSec, buffer: u32) -> LabResult<()> {
         let index = self.index(port).await?;
         self.switch_off(port, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
@@ -292,7 +293,7 @@ impl NetlinkNamespace {
         .await
     }
 
-    /// Gives an interface that is shaped three bands, as a host's card has them.
+    /// Gives a shaped interface three bands, like those of a host's card.
     pub(crate) async fn prioritise(&self, port: &str) -> LabResult<()> {
         let index = self.index(port).await?;
         self.queue(port, tbf::bands(index), "giving it bands (pfifo_fast)")
@@ -316,8 +317,8 @@ impl NetlinkNamespace {
         Ok(())
     }
 
-    /// Makes an interface send frames with their checksums in them: what takes them in is no kernel
-    /// that knows they are right.
+    /// Makes an interface send frames with their checksums filled in, because frames leave the
+    /// kernel on their way through the relay.
     pub(crate) fn complete_checksums(&self, port: &str) -> LabResult<()> {
         self.switch_off(port, &[ETHTOOL_STXCSUM])
     }
@@ -334,7 +335,7 @@ impl NetlinkNamespace {
     /// bridge and its queue.
     pub(crate) async fn move_interface(&self, port: &str, to: &VethEnd<'_>) -> LabResult<()> {
         let index = self.index(port).await?;
-        // A name nobody has, for the target may have a port of the same name.
+        // A name that no interface has, because the target may have a port of the same name.
         let passing = format!("hdm{}", std::process::id());
         let change = |message| self.handle.link().change(message).execute();
         change(
@@ -372,7 +373,7 @@ impl NetlinkNamespace {
             .during(|| to.wire.place(to.port, "naming it"))
     }
 
-    /// Whether an interface is set up, and whether it sees the other end.
+    /// The state of an interface: set up or down, with or without carrier.
     pub(crate) async fn port(&self, port: &str) -> LabResult<RelayPort> {
         let mut links = self
             .handle
@@ -392,7 +393,7 @@ impl NetlinkNamespace {
     }
 
     /// Every bridge port with its STP state (kernel numbering: 0 disabled, 1 listening, 2 learning,
-    /// 3 forwarding, 4 blocking) and the root bridge it believes in.
+    /// 3 forwarding, 4 blocking) and its root bridge.
     pub(crate) async fn ports(&self) -> LabResult<Vec<StpPortState>> {
         let mut links = self.handle.link().get().execute();
         let mut ports = Vec::new();
@@ -411,18 +412,18 @@ impl NetlinkNamespace {
     }
 }
 
-/// What STP says of a port.
+/// The STP state of a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StpPortState {
     pub(crate) name: String,
-    /// Whether it is up and sees the other end.
+    /// True if it is up and has carrier.
     pub(crate) carrier: bool,
     pub(crate) state: u8,
     /// Designated root: priority and address.
     pub(crate) root: (u16, Mac),
 }
 
-/// Makes a cable: a pair of interfaces with one end in each namespace, both still down.
+/// Makes a cable: a pair of interfaces, one in each namespace, both down.
 pub(crate) async fn cable(a: &VethEnd<'_>, b: &VethEnd<'_>) -> LabResult<()> {
     let peer = LinkMessageBuilder::<LinkUnspec>::new()
         .name(b.port.to_owned())

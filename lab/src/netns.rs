@@ -1,4 +1,4 @@
-//! Named network namespaces, the way `ip netns` keeps them: a bind mount below `/run/netns`.
+//! Named network namespaces in the form of `ip netns`: bind mounts below `/run/netns`.
 use crate::error::{KernelErrorContext, LabResult};
 use crate::name::LabName;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 const DIRECTORY: &str = "/run/netns";
 
-/// Where the namespace of a node is mounted.
+/// The mount point of a node's namespace.
 pub(crate) fn path(lab: &LabName, node: &str) -> PathBuf {
     Path::new(DIRECTORY).join(format!("{}{node}", prefix(lab)))
 }
 
-/// What the namespaces of a lab, and of no other, start with: names of labs have no dots.
+/// The prefix of the names of a lab's namespaces. No other lab has it, because names of labs have
+/// no dots.
 fn prefix(lab: &LabName) -> String {
     format!("hd.{lab}.")
 }
@@ -25,8 +26,8 @@ pub(crate) fn inode(file: &Path) -> io::Result<u64> {
     fs::metadata(file).map(|m| m.ino())
 }
 
-/// Makes a namespace and its name. It has no IPv6, takes unasked ARP into account, bridges in it
-/// pass no firewall, and cables keep frames in order.
+/// Makes a namespace and its name. The namespace has no IPv6 and accepts gratuitous ARP, its
+/// bridges bypass the firewall, and its cables keep frames in order.
 pub(crate) fn create(path: &Path) -> LabResult<()> {
     shared_directory().during(|| format!("{DIRECTORY}: making it a shared mount"))?;
     let make = || -> io::Result<()> {
@@ -41,14 +42,15 @@ pub(crate) fn create(path: &Path) -> LabResult<()> {
         )?;
         settings()
     };
-    // A namespace belongs to a thread; one of its own keeps the caller's where it is.
+    // A namespace belongs to a thread. A thread of its own leaves the caller's namespace alone.
     std::thread::scope(|s| s.spawn(make).join())
         .unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))
         .during(|| format!("network namespace {}: making it", path.display()))
 }
 
-/// Makes a namespace forward IP as a router does: it answers each packet whose time to live ends
-/// there, under the address the packet came in by, and believes that routes are as they are meant.
+/// Makes a namespace forward IP like a router. It answers each packet whose time to live ends
+/// there, with the address of the interface that the packet came in by. It does not filter packets
+/// by their source, and sends no redirects.
 pub(crate) fn forward(path: &Path) -> LabResult<()> {
     let settings = [
         ("ipv4/ip_forward", "1"),
@@ -72,9 +74,9 @@ pub(crate) fn of_lab(lab: &LabName) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Takes a name away; the namespace ends with its last process.
+/// Removes a name. The namespace ends with its last process.
 pub(crate) fn remove(path: &Path) -> LabResult<()> {
-    // Not mounted: a name whose `up` was killed before the mount.
+    // This fails if `up` was killed before the mount.
     let _ = umount2(path, MntFlags::MNT_DETACH);
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
@@ -98,8 +100,8 @@ pub(crate) fn within<T: Send>(
         .during(|| format!("network namespace {}: entering it", path.display()))
 }
 
-/// Mounts below a shared directory are also taken away where other mount namespaces have a copy of
-/// them.
+/// Makes the directory a shared mount, so that removing a mount below it also removes the copies in
+/// other mount namespaces.
 fn shared_directory() -> io::Result<()> {
     fs::create_dir_all(DIRECTORY)?;
     let share = || {
@@ -138,9 +140,9 @@ fn settings() -> io::Result<()> {
     keep_order()
 }
 
-/// Lets one processor take in what is of one flow. A veth pair otherwise hands each frame to the
-/// processor that happens to send it, and where processors are busy, frames overtake each other
-/// from one's queue to the other's: no cable does that.
+/// Lets one processor receive all frames of a flow. Otherwise a veth pair hands each frame to the
+/// processor that sends it, and on busy processors frames of one queue overtake those of another,
+/// which no real cable does.
 fn keep_order() -> io::Result<()> {
     let status = fs::read_to_string("/proc/self/status")?;
     let processors = status
@@ -153,7 +155,7 @@ fn keep_order() -> io::Result<()> {
 fn set(settings: &[(&str, &str)]) -> io::Result<()> {
     for (key, value) in settings {
         match fs::write(Path::new("/proc/sys/net").join(key), value) {
-            // A kernel without IPv6 or without the bridge's firewall hooks needs no switching off.
+            // A kernel without IPv6 or without the bridge's firewall hooks lacks these files.
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
                 return Err(io::Error::new(e.kind(), format!("net/{key}: {e}")));
             }

@@ -1,8 +1,7 @@
-//! The init of a node: process 1 of namespaces of its own. Whatever runs in the node dies with it.
+//! The init of a node: process 1 of namespaces of its own. All processes of the node die with it.
 //!
-//! The head node's init starts the others, so that one lab is one tree of processes and of process
-//! namespaces: killing its root ends everything, and from the head node every other node can be
-//! entered.
+//! The head node's init starts the others, so that a lab is one tree of processes and of process
+//! namespaces. Killing its root ends everything, and the head node can enter every other node.
 #![allow(unsafe_code, reason = "fork")]
 use crate::arp_announcer::ArpAnnouncer;
 use crate::daemons;
@@ -25,11 +24,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Becomes the init of a node. Returns only in the process that started it, at once; run it in a
-/// process without threads.
+/// Becomes the init of a node. Returns at once, and only in the process that called it. Call this
+/// in a process without threads.
 ///
 /// # Errors
-/// Everything that keeps the node from starting. What goes wrong later is in `nodes/NAME.ready`.
+/// Everything that keeps the node from starting. Later errors are in `nodes/NAME.ready`.
 pub fn init(lab: &str, name: &str) -> LabResult<()> {
     let state = LabState::load(&LabName::new(lab)?)?;
     let node = state.plan.node(name)?;
@@ -38,7 +37,7 @@ pub fn init(lab: &str, name: &str) -> LabResult<()> {
 
 /// Tells `up` that the node is ready, or why it is not.
 pub(crate) fn tell(lab: &LabName, name: &str, word: &str) {
-    // If this fails too nobody is left to tell; `up` then waits in vain and says so.
+    // If this fails, too, nothing can inform `up`. It then runs into its time limit and says so.
     let _ = state::write(
         &state::directory(lab).join(format!("nodes/{name}.ready")),
         word.as_bytes(),
@@ -69,14 +68,14 @@ fn begin(state: &LabState, node: &LabNode) -> LabResult<()> {
     }
 }
 
-/// The life of process 1.
+/// Runs as process 1.
 fn live(state: &LabState, node: &LabNode) -> LabResult<Infallible> {
     let lab = &state.name;
     let directory = state::directory(lab);
     let logs = directory.join("logs");
     let name = &node.name;
     let place = |what: &str| format!("{name}: {what}");
-    // Away from the terminal of whoever typed `up`.
+    // This leaves the terminal on which `up` was started.
     let _ = setsid();
     InitIdentity::of_self()
         .during(|| place("reading its process number"))?
@@ -112,8 +111,8 @@ fn live(state: &LabState, node: &LabNode) -> LabResult<Infallible> {
     }
 }
 
-/// Starts the inits of all other nodes, all at once, and waits until each has namespaces of its
-/// own: what is mounted here next is not for them.
+/// Starts the inits of all other nodes at once, and waits until each has namespaces of its own,
+/// because the mounts that follow here are not for them.
 fn start_others(state: &LabState, logs: &Path) -> LabResult<()> {
     let others = state.plan.nodes.iter().filter(|n| n.name != CONTROL);
     let started: LabResult<Vec<Child>> = others
@@ -127,8 +126,8 @@ fn start_others(state: &LabState, logs: &Path) -> LabResult<()> {
     Ok(())
 }
 
-/// Starts what carries the cables with a delay, and waits until it does: afterwards it could not
-/// find its namespace.
+/// Starts the relay, which carries the cables with a delay, and waits until it is ready: later the
+/// relay could not find its namespace.
 fn start_relay(lab: &LabName, logs: &Path) -> LabResult<()> {
     let mut relay = run(
         Path::new("/proc/self/exe"),
@@ -175,9 +174,9 @@ fn run(program: &Path, arguments: &[&str], node: &str, logs: &Path) -> LabResult
         .during(|| format!("{node}: starting {}", program.display()))
 }
 
-/// Files only this node sees: process and device trees of its namespaces, an empty `/run` with the
-/// lab's directory in it, empty shared memory (ranks of two hosts must not meet there), and its own
-/// `/etc/hosts`.
+/// Mounts files that only this node sees: the process and device trees of its namespaces, an empty
+/// `/run` with the lab's directory in it, empty shared memory (ranks of two hosts must not meet
+/// there), and its own `/etc/hosts`.
 fn own_files(directory: &Path, hosts: &str) -> std::io::Result<()> {
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
@@ -187,67 +186,43 @@ fn own_files(directory: &Path, hosts: &str) -> std::io::Result<()> {
         .open(directory)?;
     // Copies of other namespaces' names would keep those namespaces alive after their lab is down.
     while umount2("/run/netns", MntFlags::MNT_DETACH).is_ok() {}
-    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-    mount(
-        Some("proc"),
-        "/proc",
-        Some("proc"),
-        safe | MsFlags::MS_NOEXEC,
-        none,
-    )?;
-    mount(
-        Some("sysfs"),
-        "/sys",
-        Some("sysfs"),
-        safe | MsFlags::MS_NOEXEC,
-        none,
-    )?;
-    mount(Some("tmpfs"), "/run", Some("tmpfs"), safe, Some("mode=755"))?;
-    mount(
-        Some("tmpfs"),
-        "/dev/shm",
-        Some("tmpfs"),
-        safe,
-        Some("mode=1777"),
-    )?;
+    file_system("proc", "/proc", MsFlags::MS_NOEXEC, none)?;
+    file_system("sysfs", "/sys", MsFlags::MS_NOEXEC, none)?;
+    file_system("tmpfs", "/run", MsFlags::empty(), Some("mode=755"))?;
+    file_system("tmpfs", "/dev/shm", MsFlags::empty(), Some("mode=1777"))?;
     fs::create_dir_all(directory)?;
     for own in ["agentx", "lldpd", "lock", "snmp", "tmp"] {
         fs::create_dir_all(Path::new("/run").join(own))?;
     }
-    mount(
-        Some(format!("/proc/self/fd/{}", lab.as_raw_fd()).as_str()),
-        directory,
-        none,
-        MsFlags::MS_BIND,
-        none,
-    )?;
+    bind(&format!("/proc/self/fd/{}", lab.as_raw_fd()), directory)?;
     if Path::new("/var/lib/snmp").is_dir() {
-        mount(
-            Some("tmpfs"),
-            "/var/lib/snmp",
-            Some("tmpfs"),
-            safe,
-            Some("mode=755"),
-        )?;
+        let options = Some("mode=755");
+        file_system("tmpfs", "/var/lib/snmp", MsFlags::empty(), options)?;
     }
     fs::write("/run/hosts", hosts)?;
-    mount(
-        Some("/run/hosts"),
-        "/etc/hosts",
-        none,
-        MsFlags::MS_BIND,
-        none,
-    )?;
-    Ok(())
+    bind("/run/hosts", Path::new("/etc/hosts"))
 }
 
-/// Only the head node can use it; Open MPI's daemons insist that it is everywhere.
+/// Mounts a file system of the kernel's.
+fn file_system(kind: &str, at: &str, more: MsFlags, options: Option<&str>) -> std::io::Result<()> {
+    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    Ok(mount(Some(kind), at, Some(kind), safe | more, options)?)
+}
+
+/// Shows a file or folder at another path, too.
+fn bind(what: &str, at: &Path) -> std::io::Result<()> {
+    let none = None::<&str>;
+    Ok(mount(Some(what), at, none, MsFlags::MS_BIND, none)?)
+}
+
+/// Writes the launcher agent. Only the head node can use it, but Open MPI's daemons require it on
+/// every node.
 fn launcher_agent() -> std::io::Result<()> {
     fs::write(AGENT, AGENT_SCRIPT)?;
     fs::set_permissions(AGENT, fs::Permissions::from_mode(0o755))
 }
 
-/// Takes the exit status of everything that ended: process 1 inherits every orphan.
+/// Takes the exit status of every process that ended: process 1 inherits all orphans.
 fn reap() {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -258,7 +233,7 @@ fn reap() {
     }
 }
 
-/// What a node said of itself, if it said anything yet.
+/// The outcome of a node's start, if there is one already.
 pub(crate) fn outcome(lab: &LabName, node: &str) -> Option<LabResult<()>> {
     let text =
         fs::read_to_string(state::directory(lab).join(format!("nodes/{node}.ready"))).ok()?;

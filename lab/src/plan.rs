@@ -1,12 +1,17 @@
-//! What `up` builds, worked out before anything is touched: nodes with their addresses, cables with
-//! their ports.
+//! The plan of a lab, made before anything is built: nodes with their addresses, cables with their
+//! ports.
 //!
-//! Addresses are the same in every lab, for nothing of a lab is in the root network namespace:
+//! Addresses are the same in every lab, because nothing of a lab is in the root network namespace.
+//! With routers, the data addresses are those of each [`LabSegment`].
 //!
-//! | network | who | addresses |
+//! | network | node | addresses |
 //! |---|---|---|
-//! | 10.77.0.0/16 | data: the hosts' `eth0`, the switches' `br0` | hosts from 10.77.0.1, switches from 10.77.254.1; with routers by [`LabSegment`] |
-//! | 10.78.0.0/16 | management, unshaped, beside the switches | `ctl` 10.78.255.254, switches from 10.78.1.1, routers from 10.78.64.1, hosts from 10.78.128.1 |
+//! | data, 10.77.0.0/16 | hosts' `eth0` | from 10.77.0.1 |
+//! | | switches' `br0` | from 10.77.254.1 |
+//! | management, 10.78.0.0/16, unshaped | `ctl` | 10.78.255.254 |
+//! | | switches | from 10.78.1.1 |
+//! | | routers | from 10.78.64.1 |
+//! | | hosts | from 10.78.128.1 |
 mod segments;
 
 use crate::error::{LabError, LabResult};
@@ -21,24 +26,24 @@ use std::time::Duration;
 /// The head node: controller, terminal interface and `mpirun` run here.
 pub const CONTROL: &str = "ctl";
 
-/// What carries the cables that have a delay; no node can have this name.
+/// The relay, which carries the cables that have a delay. No node can have this name.
 pub(crate) const RELAY: &str = ".relay";
 
 /// Prefix length of both networks.
 pub(crate) const PREFIX: u8 = 16;
 
-/// How a lab is built; the defaults are those of the command line.
+/// Options of a lab; the defaults are those of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabOptions {
-    /// Buffer of a switch port in bytes: what a queue holds before it drops.
+    /// The buffer of a switch port in bytes: the content of a full queue.
     pub port_buffer: u32,
-    /// STP forward delay: half the time from link up to forwarding (IEEE 802.1D-2004, 17.14).
+    /// The STP forward delay: half the time from link up to forwarding (IEEE 802.1D-2004, 17.14).
     pub forward_delay: Duration,
-    /// STP hello time.
+    /// The STP hello time.
     pub hello: Duration,
-    /// STP max age: how long a lost root is believed.
+    /// The STP max age: the time until bridges drop a lost root bridge.
     pub max_age: Duration,
-    /// How long a bridge remembers a silent station.
+    /// The time after which a bridge forgets a silent station.
     pub ageing: Duration,
 }
 
@@ -54,7 +59,7 @@ impl Default for LabOptions {
     }
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabNodeKind {
@@ -62,7 +67,7 @@ pub enum LabNodeKind {
     Control,
     /// A bridge with snmpd and lldpd.
     Switch,
-    /// Forwards IP between segments, with snmpd and lldpd.
+    /// A router between segments, with snmpd and lldpd.
     Router,
     /// A host with lldpd.
     Host,
@@ -71,48 +76,49 @@ pub enum LabNodeKind {
 /// A node of the lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabNode {
-    /// Name, also its hostname.
+    /// Its name, also its host name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: LabNodeKind,
-    /// Address on the management network.
+    /// Its address on the management network.
     pub management: Ipv4Addr,
-    /// Address on the data network, a router's at its first port; the head node has none.
+    /// Its address on the data network, a router's at its first port; the head node has none.
     pub data: Option<Ipv4Addr>,
-    /// Address of its `eth0` (host) or its bridge (switch); a router's ports count from it.
+    /// The MAC address of a host's `eth0` or a switch's bridge; those of a router's ports follow
+    /// it.
     pub mac: Mac,
-    /// STP bridge priority of a switch.
+    /// The STP bridge priority of a switch.
     pub priority: u16,
 }
 
 /// One end of a cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortEnd {
-    /// Node.
+    /// The node.
     pub node: String,
-    /// Interface there: `swp3` of a switch, `ge1` of a router, `eth0` of a host.
+    /// Its interface: `swp3` of a switch, `ge1` of a router, `eth0` of a host.
     pub port: String,
 }
 
-/// A cable and whether it is plugged.
+/// A cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabCable {
     /// A host, a switch or a router.
     pub a: PortEnd,
     /// A switch or a router.
     pub b: PortEnd,
-    /// What it carries in each direction.
+    /// Its rate in each direction.
     pub rate: BitsPerSec,
-    /// How long a frame is on its way.
+    /// The time that a frame takes.
     pub delay: Duration,
-    /// Cut: both ends are down.
+    /// True if it is cut: both ends are down.
     pub cut: bool,
-    /// The topology file expects STP to block it.
+    /// True if the topology file expects STP to block it.
     pub expect_blocked: bool,
 }
 
 impl LabCable {
-    /// Whether it joins these two nodes, in either order.
+    /// True if it joins these two nodes, in either order.
     pub fn joins(&self, x: &str, y: &str) -> bool {
         (self.a.node == x && self.b.node == y) || (self.a.node == y && self.b.node == x)
     }
@@ -121,13 +127,13 @@ impl LabCable {
 /// Nodes and cables of a lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabPlan {
-    /// How it is built.
+    /// Its options.
     pub options: LabOptions,
     /// The head node, then switches, routers and hosts in the order of the file.
     pub nodes: Vec<LabNode>,
     /// Trunks in the order of the file, then the hosts' cables.
     pub cables: Vec<LabCable>,
-    /// The subnets: one, or those that routers part.
+    /// The subnets: one, or several that routers divide.
     pub segments: Vec<LabSegment>,
 }
 
@@ -135,8 +141,8 @@ impl LabPlan {
     /// Gives every node its addresses and every cable its ports.
     ///
     /// # Errors
-    /// [`LabError::Refused`] for names the lab cannot use and for more nodes than it has addresses
-    /// for.
+    /// [`LabError::Refused`] for names that the lab cannot use, and for more nodes than it has
+    /// addresses.
     pub fn new(file: &TopologyFile, options: LabOptions) -> LabResult<LabPlan> {
         let mut plan = LabPlan {
             options,
@@ -186,7 +192,7 @@ impl LabPlan {
         Ok(plan)
     }
 
-    /// Parts the network at its routers, and gives everybody the addresses of its segments.
+    /// Divides the network at its routers, and gives every node the addresses of its segments.
     fn part(&mut self) -> LabResult<()> {
         if self.routers().next().is_none() {
             self.segments = segments::one(&self.nodes);
@@ -207,7 +213,7 @@ impl LabPlan {
     /// The node of this name.
     ///
     /// # Errors
-    /// [`LabError::Refused`] with the names there are.
+    /// [`LabError::Refused`] with the names of all nodes.
     pub fn node(&self, name: &str) -> LabResult<&LabNode> {
         self.nodes.iter().find(|n| n.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
@@ -233,7 +239,7 @@ impl LabPlan {
         self.nodes.iter().filter(|n| n.kind == LabNodeKind::Host)
     }
 
-    /// A node's interfaces in the segments it is in.
+    /// A node's interfaces, each with its segment.
     pub fn places<'a>(
         &'a self,
         node: &'a str,
@@ -244,7 +250,7 @@ impl LabPlan {
             .filter(move |(_, m)| m.node == node)
     }
 
-    /// How a node reaches the segments it is not in.
+    /// A node's routes to the segments that it is not in.
     pub(crate) fn routes(&self, node: &str) -> Vec<SegmentRoute> {
         segments::routes(&self.segments, &self.nodes, node)
     }
@@ -283,8 +289,8 @@ impl LabPlan {
         }
     }
 
-    /// The address of a port's own interface, derived from its node's, so that it is the same in
-    /// every run.
+    /// The MAC address of a port's interface. It is derived from the node's, so that it is the same
+    /// in every run.
     pub(crate) fn port_mac(&self, end: &PortEnd) -> Mac {
         let Some(node) = self.nodes.iter().find(|n| n.name == end.node) else {
             return Mac::default();
@@ -298,7 +304,7 @@ impl LabPlan {
         Mac([a, b, c, d, e, number])
     }
 
-    /// Whether a cable's frames take time on their way: the relay carries it.
+    /// True if some cable has a delay, so that the relay runs.
     pub(crate) fn has_delays(&self) -> bool {
         self.cables.iter().any(|c| !c.delay.is_zero())
     }
@@ -321,8 +327,8 @@ impl LabPlan {
     }
 
     /// The inventory for `heddle controller` and `heddle discover`: addresses and credentials of
-    /// the switches and routers, names and addresses of the hosts, and nothing of how they are
-    /// cabled.
+    /// the switches and routers, names and addresses of the hosts. It contains nothing of the
+    /// cabling.
     pub(crate) fn inventory(&self, ranks: impl Fn(&str) -> u32) -> String {
         let mut text = String::from("# written by heddle lab up\nswitches:\n");
         for switch in self.switches().chain(self.routers()) {
@@ -347,57 +353,35 @@ impl LabPlan {
 
 /// The head node, then switches, routers and hosts.
 fn nodes(file: &TopologyFile) -> LabResult<Vec<LabNode>> {
-    let node = |name: &str, kind, management, data, mac| LabNode {
-        name: name.to_owned(),
-        kind,
-        management,
-        data,
-        mac,
-        priority: 0,
-    };
+    let control = Ipv4Addr::new(10, 78, 255, 254);
     let mut nodes = vec![node(
         CONTROL,
         LabNodeKind::Control,
-        Ipv4Addr::new(10, 78, 255, 254),
+        control,
         None,
         mac(0, 0),
     )];
     for (i, name) in file.switches.iter().enumerate() {
-        let data = Some(Ipv4Addr::new(
-            10,
-            77,
-            254 - (i / 250) as u8,
-            (i % 250) as u8 + 1,
-        ));
-        // The file's order decides which bridge is better: priority in the steps of the standard,
-        // then the address.
-        let priority = 4096 * (i as u16 + 1).min(8);
+        let data = Ipv4Addr::new(10, 77, 254 - (i / 250) as u8, (i % 250) as u8 + 1);
+        let management = address(78, 1, i)?;
         nodes.push(LabNode {
-            priority,
-            ..node(
-                name,
-                LabNodeKind::Switch,
-                address(78, 1, i)?,
-                data,
-                mac(1, i),
-            )
+            // The file's order decides which bridge is better: by priority in the steps of the
+            // standard, then by address.
+            priority: 4096 * (i as u16 + 1).min(8),
+            ..node(name, LabNodeKind::Switch, management, Some(data), mac(1, i))
         });
     }
     for (i, name) in file.routers.iter().enumerate() {
-        nodes.push(node(
-            name,
-            LabNodeKind::Router,
-            address(78, 64, i)?,
-            None,
-            mac(3, i),
-        ));
+        let management = address(78, 64, i)?;
+        nodes.push(node(name, LabNodeKind::Router, management, None, mac(3, i)));
     }
     for (i, name) in file.hosts.keys().enumerate() {
+        let (management, data) = (address(78, 128, i)?, address(77, 0, i)?);
         nodes.push(node(
             name,
             LabNodeKind::Host,
-            address(78, 128, i)?,
-            Some(address(77, 0, i)?),
+            management,
+            Some(data),
             mac(2, i),
         ));
     }
@@ -413,8 +397,25 @@ fn nodes(file: &TopologyFile) -> LabResult<Vec<LabNode>> {
     Ok(nodes)
 }
 
-/// STP path cost of a rate: IEEE 802.1D-1998, table 8-5, and 1000 divided by the rate in Mbit/s
-/// below its slowest entries, for the kernel's costs have 16 bits.
+fn node(
+    name: &str,
+    kind: LabNodeKind,
+    management: Ipv4Addr,
+    data: Option<Ipv4Addr>,
+    mac: Mac,
+) -> LabNode {
+    LabNode {
+        name: name.to_owned(),
+        kind,
+        management,
+        data,
+        mac,
+        priority: 0,
+    }
+}
+
+/// The STP path cost of a rate: IEEE 802.1D-1998, table 8-5, and below its slowest entries 1000
+/// divided by the rate in Mbit/s, because the kernel's costs have 16 bits.
 pub(crate) fn path_cost(rate: BitsPerSec) -> u32 {
     match rate.0 {
         10_000_000_000.. => 2,
@@ -424,7 +425,7 @@ pub(crate) fn path_cost(rate: BitsPerSec) -> u32 {
     }
 }
 
-/// Station `i` of a kind; the last octet is the port.
+/// The MAC address of station `i` of a kind; the last octet is the port.
 fn mac(kind: u8, i: usize) -> Mac {
     Mac([0x02, 0x4c, kind, (i >> 8) as u8, i as u8, 0])
 }

@@ -1,17 +1,16 @@
-//! Asks the SNMP agent beside it one question, to know when it is up. The real client is the crate
-//! `agent`; the lab may not import it and needs nothing of it: one request of fixed shape, one look
-//! at the answer.
+//! One request to the SNMP agent of the same node, which shows when it is up. The crate `agent` has
+//! the real client, but the lab may not import it, and a request of fixed shape is enough here.
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
-/// Whether the agent on this node, asked GETNEXT of `subtree` (encoded, without the leading tag),
-/// answers from within it.
+/// Sends GETNEXT of `subtree` (encoded, without the leading tag) to the agent on this node. True if
+/// it answers with an object of the subtree.
 pub(crate) fn answers_from(subtree: &[u8], patience: Duration) -> bool {
     ask(&get_next(subtree), patience).is_ok_and(|answer| is_within(&answer, subtree))
 }
 
-/// Sets object `name` to a number of one octet, with community `private`; whether the agent
+/// Sets object `name` to a number of one octet, with community `private`. True if the agent
 /// answered at all.
 pub(crate) fn set(name: &[u8], value: u8, patience: Duration) -> bool {
     ask(
@@ -53,7 +52,7 @@ fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     [&[tag, content.len() as u8][..], content].concat()
 }
 
-/// Whether a response names an object below `subtree`.
+/// True if a response names an object below `subtree`.
 fn is_within(answer: &[u8], subtree: &[u8]) -> bool {
     let n = subtree.len();
     answer
@@ -72,7 +71,7 @@ mod tests {
         assert_eq!(request.len(), usize::from(request[1]) + 2);
         assert!(
             !is_within(&request, &dot1d_bridge),
-            "the question itself is no answer"
+            "the request itself is not an answer"
         );
         let set = message(b"private", 0xa3, &dot1d_bridge, &tlv(0x02, &[1]));
         assert_eq!(

@@ -1,9 +1,9 @@
-//! What a machine must have for the lab, and the one command that gives it.
+//! The rights and programs that the lab needs, each with the command that provides it.
 use crate::error::{LabError, LabResult};
 use std::path::Path;
 
-/// Rights and programs. The kernel's own parts (veth, bridge, tbf) are named where they are first
-/// used.
+/// Checks rights and programs. Missing parts of the kernel (veth, bridge, tbf) show at their first
+/// use, in an error that names them.
 pub(crate) fn check() -> LabResult<()> {
     if !nix::unistd::geteuid().is_root() {
         return Err(LabError::Missing(
@@ -20,7 +20,7 @@ pub(crate) fn check() -> LabResult<()> {
     Ok(())
 }
 
-/// A program on the search path, or where daemons lie.
+/// A program on the search path or in the folders of daemons.
 pub(crate) fn find(program: &str) -> Option<std::path::PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)

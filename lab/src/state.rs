@@ -1,13 +1,14 @@
-//! What a lab leaves on disk while it is up: `/run/heddle-lab/NAME/`.
+//! The files of a lab that is up, in `/run/heddle-lab/NAME/`.
 //!
-//! | path | what |
+//! | path | content |
 //! |---|---|
-//! | `state.json` | the plan as it stands now |
+//! | `state.json` | the present plan |
 //! | `inventory.yaml` | for `heddle controller --inventory` |
-//! | `topology.yaml` | the file the lab was built from, with the hosts' addresses; for `heddle publish` |
+//! | `topology.yaml` | the lab's topology file with the hosts' addresses, for `heddle publish` |
 //! | `shared/` | the shared directory: `HEDDLE_DIR` of jobs in the lab |
-//! | `nodes/NAME.json`, `NAME.ready` | a node's init: who it is, whether it came up |
-//! | `logs/` | what inits and daemons say |
+//! | `nodes/NAME.json` | the identity of a node's init |
+//! | `nodes/NAME.ready` | `ready`, or the reason why the node did not come up |
+//! | `logs/` | the logs of inits and daemons |
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netns;
@@ -28,18 +29,18 @@ pub(crate) fn directory(lab: &LabName) -> PathBuf {
 
 /// Removes the directory of all labs if the last one is gone.
 pub(crate) fn remove_empty_base() {
-    // Another lab still lives there: it stays.
+    // This fails while another lab has files there, and the directory stays.
     let _ = fs::remove_dir(BASE);
 }
 
-/// What a lab knows of itself.
+/// The recorded state of a lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LabState {
     pub(crate) name: LabName,
     /// The heddle binary it was built by.
     pub(crate) program: PathBuf,
     pub(crate) plan: LabPlan,
-    /// `up` came to its end.
+    /// True once `up` has finished.
     pub(crate) complete: bool,
 }
 
@@ -86,7 +87,7 @@ impl LabLock {
         };
         let file = File::open(&path).during(|| path.display().to_string())?;
         let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| busy())?;
-        // The directory may have been removed between the two steps; then the lock is one on
+        // The directory may have been removed between the two steps. Then the lock protects
         // nothing.
         let same = fs::metadata(&path).and_then(|now| Ok(now.ino() == lock.metadata()?.ino()));
         if same.unwrap_or(false) {
@@ -97,17 +98,17 @@ impl LabLock {
     }
 }
 
-/// Who a node's init is. Process numbers depend on who looks: one a level of process namespaces,
-/// outermost first.
+/// The identity of a node's init. It has a process number on each level of process namespaces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct InitIdentity {
+    /// Its process numbers, the outermost namespace's first.
     pub(crate) pids: Vec<i32>,
     /// Inode number of its network namespace.
     pub(crate) netns: u64,
 }
 
 impl InitIdentity {
-    /// The calling process, while `/proc` is still the one outside.
+    /// The identity of the calling process. Call this while `/proc` is still the one outside.
     pub(crate) fn of_self() -> io::Result<InitIdentity> {
         let status = fs::read_to_string("/proc/self/status")?;
         let line = status
@@ -124,11 +125,11 @@ impl InitIdentity {
         })
     }
 
-    /// The init of a node as the caller sees it, if it lives.
+    /// The process number of a node's init in the caller's namespace, if the init lives.
     pub(crate) fn pid(lab: &LabName, node: &str) -> Option<i32> {
         let text = fs::read(directory(lab).join(format!("nodes/{node}.json"))).ok()?;
         let identity: InitIdentity = serde_json::from_slice(&text).ok()?;
-        // A number may belong to another process by now; the namespace tells.
+        // Another process may have the number by now; the namespace shows it.
         let lives = |pid: &&i32| {
             netns::inode(&PathBuf::from(format!("/proc/{pid}/ns/net")))
                 .is_ok_and(|i| i == identity.netns)
@@ -136,7 +137,7 @@ impl InitIdentity {
         identity.pids.iter().find(lives).copied()
     }
 
-    /// Tells the others.
+    /// Writes it for other processes to read.
     pub(crate) fn save(&self, lab: &LabName, node: &str) -> LabResult<()> {
         let text = serde_json::to_vec(self)
             .unwrap_or_else(|e| unreachable!("plain structs always serialize: {e}"));
@@ -144,7 +145,7 @@ impl InitIdentity {
     }
 }
 
-/// The network namespaces the nodes of a lab say they have.
+/// The network namespaces that the nodes of a lab recorded.
 pub(crate) fn namespaces(lab: &LabName) -> Vec<u64> {
     let files = fs::read_dir(directory(lab).join("nodes"))
         .into_iter()
@@ -160,7 +161,7 @@ pub(crate) fn namespaces(lab: &LabName) -> Vec<u64> {
         .collect()
 }
 
-/// Replaces a file as a whole.
+/// Replaces a file atomically.
 pub(crate) fn write(path: &Path, content: &[u8]) -> LabResult<()> {
     let new = path.with_extension("new");
     let replace = || -> io::Result<()> {

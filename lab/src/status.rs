@@ -1,4 +1,4 @@
-//! How a lab is: its nodes, its cables, what STP made of them.
+//! The state of a lab: its nodes, its cables, and their STP states.
 use crate::error::LabResult;
 use crate::name::LabName;
 use crate::netlink::{NetlinkNamespace, StpPortState};
@@ -9,14 +9,14 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A lab as it is now.
+/// The present state of a lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LabStatus {
     /// Its name.
     pub name: String,
     /// Its directory.
     pub directory: PathBuf,
-    /// Every node runs.
+    /// True if every node runs.
     pub up: bool,
     /// Nodes: the head node, switches, routers, hosts.
     pub nodes: Vec<NodeStatus>,
@@ -24,12 +24,12 @@ pub struct LabStatus {
     pub cables: Vec<CableStatus>,
 }
 
-/// A node as it is now.
+/// The present state of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeStatus {
     /// Name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: LabNodeKind,
     /// Management address.
     pub management: String,
@@ -38,11 +38,11 @@ pub struct NodeStatus {
     /// A router's ports with their addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<(String, String)>,
-    /// Process number of its init as the caller sees it; none: it does not run.
+    /// The process number of its init in the caller's namespace; `None`: it does not run.
     pub pid: Option<i32>,
 }
 
-/// A cable as it is now.
+/// The present state of a cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CableStatus {
     /// One end's node and port.
@@ -51,18 +51,18 @@ pub struct CableStatus {
     pub b: (String, String),
     /// Bit/s in each direction.
     pub rate_bps: u64,
-    /// How long a frame is on its way, in microseconds.
+    /// The time that a frame takes, in microseconds.
     pub delay_us: u64,
-    /// `forwarding`, `blocking`, `listening`, `learning`, `down`: the worse of its two ends. A
-    /// router's end forwards while it has link.
+    /// `forwarding`, `blocking`, `listening`, `learning` or `down`, whichever is worse of its two
+    /// ends. A router's end forwards while it has carrier.
     pub state: String,
-    /// The topology file marks it `blocked`.
+    /// True if the topology file marks it `blocked`.
     pub expect_blocked: bool,
 }
 
 impl LabStatus {
-    /// Whether every cable's state is what the topology file says: `blocked` ones blocking, the
-    /// others forwarding.
+    /// True if every cable has the state that the topology file expects: blocking if it is marked
+    /// `blocked`, forwarding otherwise.
     pub fn as_expected(&self) -> bool {
         self.cables.iter().all(|c| {
             c.state
@@ -75,7 +75,7 @@ impl LabStatus {
     }
 }
 
-/// Looks at every node. Call it inside a tokio runtime.
+/// Reads the state of every node. Call this inside a tokio runtime.
 pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
     let plan = &state.plan;
     let node = |n: &crate::plan::LabNode| NodeStatus {
@@ -125,13 +125,13 @@ pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
     })
 }
 
-/// The network namespace of a running node, as the caller can reach it: on the head node the names
-/// of `ip netns` are hidden.
+/// A path to the network namespace of a running node. It goes by the init's process, because the
+/// head node does not see the names of `ip netns`.
 pub(crate) fn namespace(lab: &LabName, node: &str) -> Option<PathBuf> {
     InitIdentity::pid(lab, node).map(|pid| PathBuf::from(format!("/proc/{pid}/ns/net")))
 }
 
-/// A router's ports, as if they were a bridge's.
+/// A router's ports in the form of a bridge's.
 async fn forwarding(
     plan: &LabPlan,
     wire: &NetlinkNamespace,
@@ -150,7 +150,7 @@ async fn forwarding(
     Ok(ports)
 }
 
-/// `carried`: the cables with a delay have their relay.
+/// The state of each cable; `carried`: the relay of the cables with a delay runs.
 fn cables(
     plan: &LabPlan,
     ports: &HashMap<&str, Vec<StpPortState>>,
@@ -163,7 +163,7 @@ fn cables(
         port.map(|p| if p.carrier { p.state } else { DISABLED })
     };
     let cable = |c: &crate::plan::LabCable| {
-        // Of the two ends the one that lets less through decides.
+        // The end that lets less through decides.
         let ends = [&c.a, &c.b].into_iter().filter_map(end_state);
         let worse = ends
             .min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s))
@@ -184,7 +184,7 @@ const DISABLED: u8 = 0;
 const FORWARDING: u8 = 3;
 const BLOCKING: u8 = 4;
 
-/// The word for a port state in the kernel's numbering.
+/// The name of a port state in the kernel's numbering.
 pub(crate) fn state_name(state: u8) -> &'static str {
     match state {
         1 => "listening",

@@ -1,6 +1,6 @@
-//! The queue disciplines of a port, as netlink requests: the token bucket filter that holds it at
-//! its rate, and under a host's the three bands of the kernel's default, so that what an
-//! application calls urgent overtakes its data as it does on a real card. Switches have one queue.
+//! The queue disciplines of a port, as netlink requests. A token bucket filter holds the port at
+//! its rate. Below a host's filter are the three bands of the kernel's default, so that urgent data
+//! of an application overtakes other data as on a real card. Switches have one queue.
 //!
 //! Source: `struct tc_tbf_qopt` and `TCA_TBF_*` of linux/pkt_sched.h; semantics of
 //! net/sched/sch_tbf.c, sch_generic.c (pfifo_fast).
@@ -11,12 +11,11 @@ use rtnetlink::packet_core::{
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 
-/// Two frames of 1,514 octets: the least that lets tbf keep the rate without timer jitter becoming
-/// idle wire.
+/// Two frames of 1,514 octets: with less, timer jitter would leave the cable idle.
 const BURST: u32 = 3100;
 
-/// What a frame costs on the wire beyond what the kernel counts: preamble and start delimiter 8,
-/// FCS 4, gap 12 octets (IEEE 802.3-2018, 3.1.1 and 4.4.2).
+/// The octets of a frame on the wire that the kernel does not count: preamble and start delimiter
+/// 8, FCS 4, gap 12 (IEEE 802.3-2018, 3.1.1 and 4.4.2).
 const OVERHEAD: u16 = 24;
 
 const TCA_TBF_PARMS: u16 = 1;
@@ -24,7 +23,7 @@ const TCA_TBF_RATE64: u16 = 4;
 const TCA_TBF_BURST: u16 = 6;
 const TC_LINKLAYER_ETHERNET: u8 = 1;
 
-/// tbf's own name, and that of its only class.
+/// The handles of tbf and of its only class.
 const TBF: TcHandle = TcHandle { major: 1, minor: 0 };
 const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
 

@@ -1,4 +1,4 @@
-//! Bringing a lab up: namespaces, cables, inits, and the wait until the spanning tree stands.
+//! Bringing a lab up: namespaces, cables, inits, and the wait until the spanning tree has settled.
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netlink::{self, NetlinkNamespace, StpPortState, VethEnd};
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long nodes and spanning tree may take.
+/// The time limit for nodes, and that for the spanning tree.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The management bridge in the head node.
@@ -48,13 +48,13 @@ pub(crate) async fn up(
     )
     .await;
     if built.is_err() {
-        // Half a lab is of no use; the logs are quoted in the error, which is the one to tell.
+        // Half a lab is useless. Its logs are quoted in the error, which is the one to return.
         let _ = down::remove(name);
     }
     built
 }
 
-/// Builds in the place of whatever is there; the lab's lock is held.
+/// Builds the lab in place of any remains. The caller holds the lab's lock.
 async fn afresh(mut state: LabState, file: &TopologyFile) -> LabResult<LabState> {
     down::clear(&state.name)?;
     write_files(&state, file)?;
@@ -114,8 +114,8 @@ async fn build(state: &LabState) -> LabResult<()> {
             .map(|(number, c)| connect(plan, &wires, number, c)),
     )
     .await?;
-    // After the cables: lldpd takes the first interface's address for the chassis, and that should
-    // be one the bridges see.
+    // This comes after the cables: lldpd takes the first interface's address as the chassis id, and
+    // that should be an address that the bridges see.
     wire_management(plan, &wires).await?;
     try_join_all(
         plan.nodes
@@ -136,8 +136,7 @@ async fn build(state: &LabState) -> LabResult<()> {
     await_spanning_tree(plan, &wires).await
 }
 
-/// Every node gets an unshaped cable to a bridge in the head node, beside the network that is
-/// emulated.
+/// Gives every node an unshaped cable to a bridge in the head node, beside the emulated network.
 async fn wire_management(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>) -> LabResult<()> {
     let control = &wires[crate::plan::CONTROL];
     control.set_up("lo", true).await?;
@@ -187,8 +186,8 @@ pub(crate) fn management_port(kind: LabNodeKind) -> &'static str {
     }
 }
 
-/// Makes a cable between two nodes, the plan's of this number, and plugs both ends. One with a
-/// delay goes by the relay.
+/// Makes the plan's cable of this number between two nodes, and plugs both ends. The relay carries
+/// a cable with a delay.
 pub(crate) async fn connect(
     plan: &LabPlan,
     wires: &HashMap<&str, NetlinkNamespace>,
@@ -232,7 +231,7 @@ pub(crate) async fn connect(
     plug_in(plan, b, &cable.b, cable).await
 }
 
-/// Shapes one end of a cable and sets it up, on the bridge if the node is a switch.
+/// Shapes one end of a cable and sets it up; on a switch it becomes a port of the bridge.
 pub(crate) async fn plug_in(
     plan: &LabPlan,
     wire: &NetlinkNamespace,
@@ -284,7 +283,7 @@ async fn await_nodes(state: &LabState, logs: &Path) -> LabResult<()> {
     Ok(())
 }
 
-/// What a node's init last wrote.
+/// The last line that a node's init wrote.
 fn last_words(logs: &Path, node: &str) -> String {
     let text = fs::read_to_string(logs.join(format!("{node}.log"))).unwrap_or_default();
     text.lines()
@@ -293,8 +292,8 @@ fn last_words(logs: &Path, node: &str) -> String {
         .to_owned()
 }
 
-/// Waits until no port is on its way to forwarding and both ends of every trunk believe in the same
-/// root bridge.
+/// Waits until no port is listening or learning, and both ends of every trunk have the same root
+/// bridge.
 async fn await_spanning_tree(
     plan: &LabPlan,
     wires: &HashMap<&str, NetlinkNamespace>,
@@ -321,7 +320,7 @@ async fn await_spanning_tree(
     }
 }
 
-/// The first thing that shows that the spanning tree is still being built.
+/// The first sign that the spanning tree has not settled.
 fn unsettled(plan: &LabPlan, ports: &HashMap<&str, Vec<StpPortState>>) -> Option<String> {
     const LISTENING: u8 = 1;
     const LEARNING: u8 = 2;

@@ -12,20 +12,20 @@ use schedules::{json, program};
 pub(super) struct Args {
     #[command(flatten)]
     common: ScheduleArgs,
-    /// How to plan
+    /// The planning algorithm
     #[arg(long, value_enum, default_value_t = AllgatherChoice::Auto)]
     algorithm: AllgatherChoice,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum AllgatherChoice {
-    /// The shortest longest way between neighbours that can be found
+    /// lr3, or where that takes too long lr2 or lr1
     Auto,
-    /// Switches in depth-first order: always, at once
+    /// Switches in depth-first order: always possible, planned at once
     Lr1,
-    /// Neighbours at most two switches apart, where the hosts suffice
+    /// Neighbours at most two switches apart, if the hosts suffice
     Lr2,
-    /// The shortest longest way between neighbours
+    /// The ring whose longest path between neighbours is the shortest possible
     Lr3,
 }
 
@@ -75,7 +75,7 @@ fn of_nobody(format: ScheduleFormat) -> anyhow::Result<CommandOutcome> {
     })
 }
 
-/// What part of the speed that the most loaded link allows the ring reaches.
+/// The ring's speed as a share of the speed that the most loaded link allows.
 fn share(tree: &Tree) -> String {
     let percent = |lanes: &LaneAllgather| format!("{:.0} %", 100.0 * lanes.reached());
     let (ring, best) = (lanes::one_ring(tree), lanes::plan(tree));

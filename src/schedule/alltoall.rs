@@ -17,37 +17,44 @@ use schedules::{json, program};
 pub(super) struct Args {
     #[command(flatten)]
     common: ScheduleArgs,
-    /// How to plan
+    /// The planning algorithm
     #[arg(long, value_enum, default_value_t = AlltoallChoice::Auto)]
     algorithm: AlltoallChoice,
-    /// What keeps messages of different phases apart: tokens of the sender or the receiver of the
-    /// earlier message, barriers, barriers with tokens between them, nothing, or nothing and filler
-    /// messages for idle hosts [default: receiver]
-    #[arg(long, value_parser = PossibleValuesParser::new(SyncMechanism::ALL.map(SyncMechanism::name)).try_map(|name| name.parse::<SyncMechanism>()))]
+    /// The mechanism that keeps messages of different phases apart: tokens from the sender or the
+    /// receiver of the earlier message, barriers, or barriers with tokens between them; none for no
+    /// mechanism, and dummy for filler messages of idle hosts [default: receiver]
+    #[arg(long, value_parser = mechanism())]
     sync: Option<SyncMechanism>,
-    /// Keep blocks of N phases apart instead of single ones; with barrier+... put barriers between
-    /// blocks
+    /// Keep blocks of N phases apart instead of single phases; with barrier+sender and
+    /// barrier+receiver, put barriers between blocks
     #[arg(long, value_name = "N")]
     block: Option<u32>,
-    /// Leave out every token that others imply
+    /// Leave out every token that other tokens imply
     #[arg(long)]
     minimal: bool,
-    /// Put phases in the order that needs fewer tokens, among up to 128 ranks
+    /// Reorder the phases so that they need fewer tokens; for at most 128 ranks
     #[arg(long)]
     reorder: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum AlltoallChoice {
-    /// Aapc where no link's greater speed would help, else capacity
+    /// capacity if faster links shorten the schedule, aapc otherwise
     Auto,
-    /// Every link carries one message at once: as many phases as the most loaded link has messages
+    /// Each link carries one message at a time; there are as many phases as the most loaded link
+    /// has messages
     Aapc,
-    /// Faster links carry several messages at once
+    /// Faster links carry several messages at a time
     Capacity,
-    /// Few large messages between clusters: those the topology file declares, else what links
-    /// slower than all hosts' part
+    /// Few large messages between clusters: those that the topology file declares, or the parts
+    /// between links that are slower than every host's
     Lg,
+}
+
+/// Reads the name of a mechanism.
+fn mechanism() -> impl TypedValueParser<Value = SyncMechanism> {
+    PossibleValuesParser::new(SyncMechanism::ALL.map(SyncMechanism::name))
+        .try_map(|name| name.parse::<SyncMechanism>())
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -89,7 +96,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 fn of_nobody(format: ScheduleFormat, scheme: SyncScheme) -> anyhow::Result<CommandOutcome> {
     print(&match format {
         ScheduleFormat::Json => json::write_alltoall(&AlltoallSchedule::empty(scheme)),
-        ScheduleFormat::C => bail!("a C routine for no host at all would have no rank to run on"),
+        ScheduleFormat::C => bail!("there are no hosts, and a C routine needs a rank to run on"),
         ScheduleFormat::Summary => "all-to-all among 0 hosts: nothing to send\n".to_owned(),
     })
 }
@@ -196,7 +203,7 @@ fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> Str
     lines.join("\n") + "\n"
 }
 
-/// At what rate each message goes, where links carry several at once.
+/// The rate of each message, if links carry several at a time.
 fn pace(tree: &Tree, plan: &AlltoallSchedule) -> String {
     let capacities = plan.algorithm.capacities(tree);
     if capacities.are_unit() {
@@ -206,7 +213,7 @@ fn pace(tree: &Tree, plan: &AlltoallSchedule) -> String {
     }
 }
 
-/// What the scheme puts between phases.
+/// The tokens, barriers and filler messages of the scheme.
 fn sync(tree: &Tree, plan: &AlltoallSchedule) -> String {
     let scheme = plan.scheme;
     let barriers = (0..plan.phases.len())

@@ -8,7 +8,7 @@ use inventory::{TopologyFile, Tree, ranks};
 use schedules::json::MAX_HOSTS;
 use std::path::{Path, PathBuf};
 
-/// Flags of `heddle schedule`.
+/// Plan a collective for a topology file and print the schedule
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -17,22 +17,22 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum ScheduleCollective {
-    /// All-to-all: contention-free phases, and the tokens that keep them apart
+    /// All-to-all: phases without contention, and the tokens between them
     Alltoall(alltoall::Args),
-    /// Allgather: a logical ring in which no two messages share a link
+    /// Allgather: a logical ring in which no two messages use one link in the same direction
     Allgather(allgather::Args),
 }
 
-/// What both collectives take.
+/// Flags of both collectives.
 #[derive(clap::Args)]
 struct ScheduleArgs {
     /// Topology file
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Plan for these hosts only, in this order; a host stands for all of its ranks
+    /// The hosts that take part, each with all of its ranks, in this order [default: all]
     #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     hosts: Vec<String>,
-    /// What to print
+    /// The form of the output
     #[arg(long, value_enum, default_value_t = ScheduleFormat::Summary)]
     format: ScheduleFormat,
 }
@@ -41,9 +41,9 @@ struct ScheduleArgs {
 enum ScheduleFormat {
     /// For people
     Summary,
-    /// The whole schedule, as heddle verify reads it
+    /// The whole schedule, for heddle verify and other programs
     Json,
-    /// A C file with an MPI routine that follows the schedule, to compile into a program
+    /// A C file with an MPI routine that follows the schedule
     C,
 }
 
@@ -54,11 +54,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     }
 }
 
-/// More ranks take too long to plan for, and are refused by every reader of schedules.
+/// Planning for more ranks takes too long, and every reader of schedules refuses them.
 const MOST_RANKS: u64 = MAX_HOSTS as u64;
 
-/// The tree of the ranks on the `chosen` hosts of a topology, all if none are named, but not of
-/// more than `most`.
+/// The tree of the ranks on the `chosen` hosts of a topology, or on all hosts if none is chosen.
+/// More than `most` ranks are an error.
 pub(crate) fn tree_of(
     file: &Path,
     topology: &TopologyFile,
@@ -67,7 +67,7 @@ pub(crate) fn tree_of(
 ) -> anyhow::Result<Tree> {
     let place = || file.display().to_string();
     if chosen.iter().any(String::is_empty) {
-        bail!("--hosts: a name is empty; expected names with commas between them, and no blanks");
+        bail!("--hosts: a name is empty; expected names with commas between them, without blanks");
     }
     let whole = topology.tree().with_context(place)?;
     let hosts = if chosen.is_empty() {
@@ -78,7 +78,7 @@ pub(crate) fn tree_of(
     let number = ranks::count(&hosts);
     if number > most {
         bail!(
-            "{}: {number} ranks are more than the {most} this is made for; choose hosts by \
+            "{}: {number} ranks are more than this command can handle ({most}); choose hosts with \
              --hosts, or state fewer ranks",
             place()
         );
@@ -91,7 +91,7 @@ pub(crate) fn tree_of(
     }
 }
 
-/// A topology file.
+/// Reads a topology file.
 pub(crate) fn read_topology(path: &Path) -> anyhow::Result<TopologyFile> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("{file}: cannot be read"))?;

@@ -1,4 +1,4 @@
-//! `heddle tune --check`: whether calls as they are decided now keep the promise.
+//! `heddle tune --check`: checks that the present decision table makes no call slower.
 use super::Args;
 use super::job::JobLauncher;
 use super::report::widest;
@@ -15,7 +15,7 @@ pub(super) fn run(
     launcher: &JobLauncher,
     epoch: &Epoch,
 ) -> anyhow::Result<CommandOutcome> {
-    let table = epoch.table.clone().for_mpi(args.mpi.both().1);
+    let table = epoch.table.clone().for_mpi(args.mpi);
     let sizes: Vec<Bytes> = pairs::sizes(&args.size, &table).into_iter().collect();
     let (heading, compared) = super::compare(
         launcher,
@@ -32,7 +32,7 @@ pub(super) fn run(
     })
 }
 
-/// A line for each comparison, and one about them all.
+/// A line for each comparison, and a line about all of them.
 fn report(compared: &[TunedComparison], table: &DecisionTable) -> String {
     let way =
         |comparison: &TunedComparison| table.choose(comparison.collective, comparison.own.block);

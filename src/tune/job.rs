@@ -1,4 +1,4 @@
-//! Launches of the benchmark program, on real hosts or in a lab, and what they said.
+//! Launches of the benchmark program, on real hosts or in a lab, and their output.
 use super::Args;
 use super::algorithms::ForcedAlgorithms;
 use anyhow::{Context, bail};
@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a job record that rank 0 wrote at its end may take to be seen here.
+/// The longest time until a job record that rank 0 wrote at its end is visible here.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Loads the runtime before what the launcher has loaded, on the host of each rank: launchers
-/// differ in which variables they pass on.
+/// Loads the runtime before any library that the launcher loads, on the host of each rank:
+/// launchers differ in the variables that they pass on.
 const PRELOAD: &str = r#"export LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}"; exec "$@""#;
 
 /// The first calls of a communicator count already.
@@ -32,7 +32,7 @@ pub(super) struct JobLauncher<'a> {
     lab: Option<Lab>,
 }
 
-/// What a job said.
+/// The output of a job.
 pub(super) struct JobOutput {
     /// The library's version.
     pub(super) library: String,
@@ -40,9 +40,9 @@ pub(super) struct JobOutput {
     pub(super) hosts: Vec<String>,
     /// The epoch it followed; 0 without the runtime.
     pub(super) epoch: u64,
-    /// The ways that its calls really went.
+    /// The ways that its calls went.
     pub(super) gone: Vec<Way>,
-    /// What it measured.
+    /// Its measurements.
     pub(super) series: Vec<BenchSeries>,
 }
 
@@ -54,19 +54,19 @@ struct BenchIntroduction {
     hosts: Vec<String>,
 }
 
-/// Any other line: what was called, with which blocks.
+/// Any other line: a collective and the times of its calls.
 #[derive(Debug, PartialEq, Deserialize)]
 pub(super) struct BenchSeries {
     pub(super) collective: String,
     pub(super) block: Bytes,
-    /// Of a call, on average over each row of them.
+    /// The average time of a call in each row of calls.
     pub(super) seconds: Vec<f64>,
-    /// Of those that went past the runtime between, one for each, where that was asked for.
+    /// The same for the rows between that bypassed the runtime, if that was asked for.
     #[serde(default)]
     pub(super) own: Vec<f64>,
 }
 
-/// The collective of this name; ping-pongs are none.
+/// The collective of this name; `None` for ping-pongs.
 pub(super) fn collective(name: &str) -> Option<Collective> {
     name.parse()
         .ok()
@@ -87,7 +87,7 @@ impl<'a> JobLauncher<'a> {
         Ok(JobLauncher {
             args,
             dir,
-            bench: crate::bench::program(args.mpi.both().0)?,
+            bench: crate::bench::program(args.mpi)?,
             lab,
         })
     }
@@ -97,7 +97,7 @@ impl<'a> JobLauncher<'a> {
         &self.dir
     }
 
-    /// A job with the runtime, in which these ways take turns.
+    /// Runs a job with the runtime, in which these ways take turns.
     pub(super) fn run_in_turns(&self, ways: &[Way]) -> anyhow::Result<JobOutput> {
         let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
         let rounds = (self.args.rounds + 1) * ways.len() as u64; // The first one does not count.
@@ -110,8 +110,8 @@ impl<'a> JobLauncher<'a> {
         )
     }
 
-    /// A job with the runtime as any other has it, following a shared directory, in which every
-    /// other row of calls goes past it. The first pairs make plans and connections.
+    /// Runs a job with the runtime, following a shared directory like any other job. Every other
+    /// row of calls bypasses the runtime. The first pairs make plans and connections.
     pub(super) fn compare(
         &self,
         dir: &Path,
@@ -161,7 +161,7 @@ impl<'a> JobLauncher<'a> {
         })
     }
 
-    /// A job without the runtime, in which the library is forced to these algorithms.
+    /// Runs a job without the runtime, in which the library is forced to these algorithms.
     pub(super) fn forced(&self, algorithms: &ForcedAlgorithms) -> anyhow::Result<JobOutput> {
         let environment: Vec<String> = algorithms
             .environment()
@@ -215,13 +215,13 @@ impl<'a> JobLauncher<'a> {
                         shim: runtime,
                         timeout,
                         per_host: self.args.per_host,
-                        ..MpiJob::new(self.args.mpi.both().0)
+                        ..MpiJob::new(self.args.mpi)
                     },
                     program,
                 )
             }
             None => {
-                // Some launchers hang where a job does.
+                // Some launchers hang when a job hangs.
                 let mut command = Command::new("timeout");
                 command
                     .args(["-k", "10", &self.args.limit.to_string()])
@@ -236,17 +236,17 @@ impl<'a> JobLauncher<'a> {
             .context("the launcher")?;
         if !output.status.success() {
             bail!(
-                "the job ended with {} (124: out of time, see --limit); see what it said above",
+                "the job ended with {} (124: out of time, see --limit); its messages are above",
                 output.status
             );
         }
         let text = String::from_utf8_lossy(&output.stdout);
-        read(&text).with_context(|| format!("what the benchmark program said: {text:?}"))
+        read(&text).with_context(|| format!("output of the benchmark program: {text:?}"))
     }
 }
 
-/// What the runtime wrote of the job: its file appears when its rank 0 ends, and on this host
-/// perhaps later.
+/// Waits for the job record of the runtime. Its file appears when the job's rank 0 ends, and on
+/// this host perhaps later.
 fn record(dir: &Path, introduction: &BenchIntroduction) -> anyhow::Result<JobRecord> {
     let began = Instant::now();
     loop {
@@ -256,8 +256,8 @@ fn record(dir: &Path, introduction: &BenchIntroduction) -> anyhow::Result<JobRec
         if began.elapsed() > PATIENCE {
             let host = introduction.hosts.first().map_or("", String::as_str);
             bail!(
-                "{}: no job record of process {} on \"{host}\": was the library not loaded, are \
-                 all ranks on one host, or does that host not see the directory?",
+                "{}: no job record of process {} on \"{host}\": the library was not loaded, \
+                 or all ranks are on one host, or that host does not see the directory",
                 dir.join(JOBS).display(),
                 introduction.pid
             );
@@ -274,7 +274,7 @@ fn find_record(dir: &Path, introduction: &BenchIntroduction) -> Option<JobRecord
         .max_by_key(|record| record.started)
 }
 
-/// The lines of the benchmark program; launchers may say something of their own between.
+/// The lines of the benchmark program. Launchers may write lines of their own between them.
 fn read(text: &str) -> anyhow::Result<(BenchIntroduction, Vec<BenchSeries>)> {
     let lines = || text.lines().filter(|line| line.starts_with('{'));
     let mut introduction: BenchIntroduction = lines()
@@ -308,7 +308,10 @@ mod tests {
 
     #[test]
     fn reads_the_benchmark_between_what_launchers_say() {
-        let text = "Warning: eth0\n{\"library\":\"Open MPI  v4, package: x\",\"pid\":7,\"hosts\":[\"n0\",\"n1\"]}\n{\"collective\":\"alltoall\",\"block\":8,\"seconds\":[1e-3,2e-3]}\n";
+        let text = r#"Warning: eth0
+{"library":"Open MPI  v4, package: x","pid":7,"hosts":["n0","n1"]}
+{"collective":"alltoall","block":8,"seconds":[1e-3,2e-3]}
+"#;
         let (introduction, series) = read(text).unwrap();
         assert_eq!(introduction.library, "Open MPI v4");
         let expected = BenchSeries {
@@ -338,7 +341,9 @@ mod tests {
         };
         let json = |id: &str, started: u64| {
             format!(
-                r#"{{"id":"{id}","program":"a","user":"u","started":{started},"updated":9,"hosts":["n0"],"ranks":2,"mpi":"mpich","epoch":1,"epoch_since":1,"finished":true,"calls":[]}}"#
+                r#"{{"id":"{id}","program":"a","user":"u","started":{started},"updated":9,
+                    "hosts":["n0"],"ranks":2,"mpi":"mpich","epoch":1,"epoch_since":1,
+                    "finished":true,"calls":[]}}"#
             )
         };
         let found = || find_record(dir.path(), &introduction).map(|record| record.id);

@@ -1,10 +1,10 @@
-//! What was measured and decided, for people.
+//! The report of `heddle tune`: measurements and decisions, for people.
 use crate::output::time;
 use selection::decision_table::{Collective, DecisionEntry, DecisionTable, Way};
 use selection::tuning::{CallTiming, TuningRun, algorithms};
 use std::fmt::Write as _;
 
-/// The medians at each size, the table, and what the library could do better by itself.
+/// The medians at each size, the table, and better choices among the library's own algorithms.
 pub(super) fn text(run: &TuningRun, table: &DecisionTable) -> String {
     let mut hosts = run.place.hosts.clone();
     hosts.sort_unstable();
@@ -44,7 +44,7 @@ fn left_out(run: &TuningRun) -> String {
     }
 }
 
-/// A line a size: the library's own median, and each way's as a multiple of it.
+/// A line for each size: the library's own median, and each way's median as a multiple of it.
 fn measured(run: &TuningRun, collective: Collective) -> String {
     let mut ways: Vec<Way> = Vec::new();
     run.figures
@@ -73,8 +73,7 @@ fn measured(run: &TuningRun, collective: Collective) -> String {
     format!("\n{}", aligned(&rows))
 }
 
-/// Columns as wide as what stands in them and two blanks apart, each cell at its column's right
-/// end.
+/// Right-aligned columns, as wide as their widest cell and two blanks apart.
 fn aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         rows.iter()
@@ -100,8 +99,8 @@ pub(super) fn widest(ways: impl Iterator<Item = Way>) -> usize {
         .max(Way::Native.to_string().len())
 }
 
-/// A line for each size at which the table was tried: what the way took there of the library's own
-/// time.
+/// A line for each size at which the table was tried: the way's time as a multiple of the library's
+/// own.
 fn tried(run: &TuningRun, collective: Collective) -> String {
     let trials = || {
         run.trials
@@ -137,7 +136,7 @@ fn ratio(timing: &CallTiming, native: &CallTiming) -> String {
     format!("{ratio:.2} ± {:.2}", 2.0 * error)
 }
 
-/// A line an entry.
+/// A line for each entry.
 pub(crate) fn decided(entries: &[DecisionEntry]) -> String {
     let width = widest(entries.iter().map(|entry| entry.way));
     entries.iter().fold(String::new(), |text, entry| {
@@ -150,7 +149,7 @@ pub(crate) fn decided(entries: &[DecisionEntry]) -> String {
     })
 }
 
-/// Where another algorithm of the library beats the one it takes by itself.
+/// The sizes at which another algorithm of the library beats its own choice.
 fn better(run: &TuningRun, collective: Collective) -> String {
     let mut text = String::new();
     for (best, own) in algorithms::better(run, collective) {
@@ -168,8 +167,8 @@ fn better(run: &TuningRun, collective: Collective) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inventory::Mpi;
     use inventory::{Bytes, Millis, TopologyFile};
-    use selection::decision_table::Mpi;
     use selection::tuning::comparison::TunedComparison;
     use selection::tuning::confirm::WayTrial;
     use selection::tuning::{LibraryTiming, MeasuredPlace, TuningRuns, WayTiming};
@@ -201,8 +200,8 @@ mod tests {
             .collect()
     }
 
-    /// A run with all that one can say: a way with a long name, a size at which one is missing,
-    /// trials of both ends, forced algorithms.
+    /// A run with everything that a report can show: a way with a long name, a size at which a way
+    /// is missing, trials that confirm and that do not, forced algorithms.
     fn run(tree: &inventory::tree::Tree) -> TuningRun {
         let native = [150, 1_610, 180_000];
         let long = ("aapc barrier+receiver(16) tcp", [16_123, 700, 95_000]);
@@ -258,7 +257,8 @@ mod tests {
 
     #[test]
     fn the_report_is_as_it_once_looked_right() {
-        let file = "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}\nlinks: [{a: s0, b: s1}]";
+        let file = "switches: [s0, s1]\nlinks: [{a: s0, b: s1}]\nhosts: {n0: {switch: s0}, \
+                    n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}";
         let tree = TopologyFile::parse("t", file).unwrap().tree().unwrap();
         let tuning = TuningRuns::default().with(run(&tree));
         let found = text(&tuning.runs[0], &tuning.table(&tree));

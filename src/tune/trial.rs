@@ -1,5 +1,5 @@
-//! The launch at the end of `heddle tune`: the new table decides, beside the library's own routine,
-//! before any other job follows it.
+//! The launch at the end of `heddle tune`: the new table is compared with the library's own routine
+//! before any job follows it.
 use super::job::JobLauncher;
 use anyhow::Context;
 use directory::epoch::{Epoch, VerifiedEpoch};
@@ -9,11 +9,11 @@ use selection::tuning::confirm::{self, WayTrial};
 use selection::tuning::{TuningRun, TuningRuns};
 use std::path::PathBuf;
 
-/// Pairs for each round of turns: a pair is two calls, a round one of every way, and what the noise
-/// hides is not confirmed.
+/// The number of pairs of calls for each round of turns. More pairs reduce the noise, which could
+/// keep a faster way from being confirmed.
 const PAIRS: u64 = 4;
 
-/// A shared directory of its own within the shared one, where hosts see it too. Dropping it removes
+/// A shared directory within the shared directory, so that hosts see it, too. Dropping this removes
 /// it.
 pub(super) struct TrialDirectory {
     path: PathBuf,
@@ -22,14 +22,14 @@ pub(super) struct TrialDirectory {
 
 impl Drop for TrialDirectory {
     fn drop(&mut self) {
-        // What stays is the next one's; nobody else looks there.
+        // The next launch takes over anything that is left; nobody else looks there.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
 impl TrialDirectory {
-    /// Made before anything is measured: who may not write there learns it at once, and so does a
-    /// second one.
+    /// Call this before anything is measured: it fails at once if the directory cannot be written,
+    /// or if another `heddle tune` runs.
     pub(super) fn new(launcher: &JobLauncher) -> anyhow::Result<TrialDirectory> {
         let path = launcher.dir().join("trial");
         let store = EpochStore::open(&path, 1)
@@ -37,7 +37,7 @@ impl TrialDirectory {
         Ok(TrialDirectory { path, store })
     }
 
-    /// How the ways do that the table takes; nothing where it takes none.
+    /// Trials of the ways that the table takes; empty if it takes none.
     pub(super) fn of(
         &self,
         launcher: &JobLauncher,

@@ -1,8 +1,8 @@
-//! The demo's moving parts: the lab, the controller on its head node, a job across its hosts.
+//! The demo's parts: the lab, the controller on its head node, a job across its hosts.
 use anyhow::{Context, bail, ensure};
 use api::Snapshot;
-use inventory::TopologyFile;
-use lab::mpi::{Mpi, MpiJob};
+use inventory::{Mpi, TopologyFile};
+use lab::mpi::MpiJob;
 use lab::plan::CONTROL;
 use lab::{Lab, LabOptions};
 use std::fs::File;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Finds the benchmark program that is built for an MPI library.
 pub type BenchProgram = fn(Mpi) -> anyhow::Result<PathBuf>;
 
-/// A lab with what runs in it. Dropping it takes all of it down.
+/// A lab with its controller and its job. Dropping it takes all of it down.
 pub(crate) struct DemoCluster {
     pub(crate) file: TopologyFile,
     pub(crate) lab: Lab,
@@ -73,8 +73,8 @@ impl DemoCluster {
         Ok(())
     }
 
-    /// Starts the benchmark on all hosts, every byte checked, until [`DemoCluster::end_job`] or for
-    /// at most `limit`. Its lines arrive on the channel.
+    /// Starts the benchmark on all hosts, with every byte checked, until [`DemoCluster::end_job`]
+    /// or for at most `limit`. Its lines arrive on the channel.
     pub(crate) fn start_job(&mut self, limit: Duration) -> anyhow::Result<mpsc::Receiver<String>> {
         let bench = (self.bench)(self.mpi)?;
         let job = MpiJob {
@@ -94,8 +94,8 @@ impl DemoCluster {
         ]);
         File::create(self.job_wanted())?;
         command.arg("--while").arg(self.job_wanted());
-        // Both schedules at work under either library, whatever the decision table leaves to the
-        // library at this size.
+        // Both schedules work under either library, even if the decision table leaves this size to
+        // the library.
         command.env("HEDDLE_FORCE", "aapc,ring");
         let mut child = command
             .stdin(Stdio::null())
@@ -104,8 +104,8 @@ impl DemoCluster {
             .spawn()?;
         let (send, lines) = mpsc::channel();
         let out = child.stdout.take().context("the job's output")?;
-        // Read to its end even when nobody listens any more: a full or closed pipe would stop the
-        // job.
+        // This reads to the end even if nobody listens any more: a full or closed pipe would stop
+        // the job.
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 let _ = send.send(line);
@@ -115,12 +115,12 @@ impl DemoCluster {
         Ok(lines)
     }
 
-    /// The job runs while this file is there; its hosts see the lab's directory.
+    /// The job runs while this file exists; its hosts see the lab's directory.
     fn job_wanted(&self) -> PathBuf {
         self.logs.join("job-wanted")
     }
 
-    /// Tells the job to end, and waits until it has, and well.
+    /// Ends the job, waits for it, and checks its exit status.
     pub(crate) fn end_job(&mut self, limit: Duration) -> anyhow::Result<()> {
         let mut job = self.job.take().context("no job was started")?;
         std::fs::remove_file(self.job_wanted())?;
@@ -136,15 +136,14 @@ impl DemoCluster {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        let _ = job.kill(); // It is beyond its time; `down` sweeps what it leaves.
+        let _ = job.kill(); // Its time is over; `down` ends its other processes.
         bail!(
             "the job did not end within {limit:?}: {}",
             self.tail("job.log")
         )
     }
 
-    /// Polls the controller's API until `found` finds what it looks for; says what was waited for
-    /// if it does not.
+    /// Polls the controller's API until `found` gives a result. The error names `what`.
     pub(crate) fn wait<T>(
         &mut self,
         what: &str,
@@ -155,8 +154,7 @@ impl DemoCluster {
         let mut last = None;
         while start.elapsed() < limit {
             self.all_run()?;
-            // Until the controller listens there is nobody to answer; the limit says when that is
-            // an error.
+            // This fails until the controller listens, which is an error only after the limit.
             if let Ok(snapshot) = self.snapshot() {
                 if let Some(t) = found(&snapshot) {
                     return Ok(t);
@@ -202,7 +200,7 @@ impl DemoCluster {
         Ok(())
     }
 
-    /// What the controller knows now, asked on the head node's loopback.
+    /// The controller's present state, asked for on the head node's loopback interface.
     fn snapshot(&self) -> anyhow::Result<Snapshot> {
         let ask = || {
             let mut answer = ureq::get("http://127.0.0.1:7171/v1/snapshot")
@@ -235,7 +233,7 @@ impl DemoCluster {
     pub(crate) fn down(&mut self) -> anyhow::Result<()> {
         self.is_up = false;
         for mut child in self.job.take().into_iter().chain(self.daemon.take()) {
-            let _ = child.kill(); // Already ended is as good.
+            let _ = child.kill(); // This fails if it has ended already.
             let _ = child.wait();
         }
         Ok(Lab::down(self.lab.name())?)
@@ -245,12 +243,12 @@ impl DemoCluster {
 impl Drop for DemoCluster {
     fn drop(&mut self) {
         if self.is_up {
-            let _ = self.down(); // On the way out of an error; the first error is the one to tell.
+            let _ = self.down(); // Another error comes first, and is the one to report.
         }
     }
 }
 
-/// Ctrl-C and SIGTERM take the lab down, too, complete or not; the exit status is then that of
+/// Makes Ctrl-C and SIGTERM take the lab down, complete or not. The exit status is then that of
 /// `heddle lab down`.
 ///
 /// # Errors

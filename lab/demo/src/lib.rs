@@ -1,23 +1,22 @@
-//! The demo: the main job on real input. A cluster comes up, a job runs on it, a cable moves, and
-//! all follows.
+//! The demo: heddle's work on an emulated cluster. The cluster comes up, a job runs on it, a cable
+//! moves, and the controller and the job follow.
 //!
 //! | module | one idea |
 //! |---|---|
-//! | `cluster` | the moving parts: the lab, the controller on its head node, a job across its hosts |
+//! | `cluster` | the lab, the controller on its head node, a job across its hosts |
 //! | `story` | the steps, each checked |
 mod cluster;
 mod story;
 
 pub use cluster::{BenchProgram, down_on_signal};
 
-use inventory::TopologyFile;
-use lab::mpi::Mpi;
+use inventory::{Mpi, TopologyFile};
 
-/// The cluster of the demo where no other is asked for: four switches in a ring and twelve hosts.
+/// The default cluster of the demo: four switches in a ring and twelve hosts.
 pub const TOPOLOGY: &str = include_str!("../../topologies/demo.yaml");
 
-/// Plays the demo in a lab of this name, watched in the terminal interface or told as text with
-/// every step checked. Everything is down afterwards.
+/// Plays the demo in a lab of this name, either in the terminal interface or as text with every
+/// step checked. Everything is down afterwards.
 ///
 /// # Errors
 /// The first step that failed.

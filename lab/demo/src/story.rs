@@ -1,20 +1,19 @@
-//! The story: discover, plan, run, recable, follow. Each step is checked, not only told.
+//! The story: discover, plan, run, recable, follow. Each step is checked.
 use super::cluster::{BenchProgram, DemoCluster};
 use anyhow::{Context, ensure};
 use api::{EpochInfo, JobStatus, Snapshot};
 use directory::reading::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
-use inventory::{Topology, TopologyFile};
-use lab::mpi::Mpi;
+use inventory::{Mpi, Topology, TopologyFile};
 use selection::decision_table::{Collective, Way};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The job is told to end; were it not, it would by then.
+/// The job ends after this time, if nothing else ends it before.
 const LONGEST_JOB: Duration = Duration::from_secs(300);
 
-/// On a terminal: everything running, the interface in front, until it is quit.
+/// On a terminal: everything runs behind the terminal interface, until the user quits.
 pub(crate) fn watch(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     first_epoch(cluster)?;
     step("start a job on every host; it runs until you quit");
@@ -27,7 +26,7 @@ pub(crate) fn watch(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     cluster.watch()
 }
 
-/// Without a terminal: the same as text, every step checked.
+/// Without a terminal: the same story as text, with every step checked.
 pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     let first = first_epoch(cluster)?;
     step(
@@ -38,7 +37,7 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     let job = cluster.wait("the job to follow the epoch", PATIENCE, |s| {
         following(s, first.number).cloned()
     })?;
-    told(&format!(
+    print_fact(&format!(
         "job {} on {} ranks follows epoch {}: {}",
         job.record.program,
         job.record.ranks,
@@ -48,8 +47,19 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     let line = lines
         .recv_timeout(PATIENCE)
         .context("the job printed nothing")?;
-    told(&format!("it says: {line}"));
+    print_fact(&format!("it prints: {line}"));
+    let second = move_cable(cluster, first.number)?;
+    taken_up(cluster, &job.record.id, second)?;
+    step("the job ends and found every byte right");
+    cluster.end_job(Duration::from_secs(120))?;
+    if let Some(last) = lines.try_iter().last() {
+        print_fact(&last);
+    }
+    Ok(())
+}
 
+/// Moves a host's cable while the job runs, and waits for the epoch that follows. Gives its number.
+fn move_cable(cluster: &mut DemoCluster, first: u64) -> anyhow::Result<u64> {
     let (host, target) =
         cable_to_move(&cluster.file).context("the topology has no host that could move")?;
     step(&format!(
@@ -57,30 +67,27 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     ));
     cluster.lab.move_host(&host, &target)?;
     let shared = cluster.lab.shared_dir();
-    let second = cluster.wait("an epoch that tells of it", PATIENCE, |s| {
+    let second = cluster.wait("an epoch with the moved cable", PATIENCE, |s| {
         let current = current_epoch(&shared).ok().flatten()?;
-        let moved = current.number > first.number
-            && current
-                .topology
-                .hosts
-                .get(&host)
-                .is_some_and(|h| h.switch == target);
+        let host = current.topology.hosts.get(&host);
+        let moved = current.number > first && host.is_some_and(|h| h.switch == target);
         s.epochs
             .iter()
             .find(|e| moved && e.number == current.number)
             .cloned()
     })?;
     check_move(cluster, &host, &target)?;
-    second.changes.iter().for_each(|change| told(change));
+    second.changes.iter().for_each(|change| print_fact(change));
+    Ok(second.number)
+}
 
+/// Waits until the running job follows this epoch, and shows the stages in between.
+fn taken_up(cluster: &mut DemoCluster, job: &str, epoch: u64) -> anyhow::Result<()> {
     step("the running job takes the new epoch up, without a restart");
-    let same = job.record.id.clone();
     let follows = cluster.wait("the running job to take up the new epoch", PATIENCE, |s| {
-        following(s, second.number)
-            .filter(|j| j.record.id == same)
-            .cloned()
+        following(s, epoch).filter(|j| j.record.id == job).cloned()
     })?;
-    told(&format!(
+    print_fact(&format!(
         "the same job, {}, now follows epoch {}: {}",
         follows.record.id,
         follows.record.epoch,
@@ -89,17 +96,11 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     let stages = cluster.wait("the stage times", PATIENCE, |s| {
         s.epochs
             .iter()
-            .find(|e| e.number == second.number)
+            .find(|e| e.number == epoch)
             .filter(|e| e.stages.taken_up.is_some())
             .cloned()
     })?;
-    told(&timeline(&stages));
-
-    step("the job ends and found every byte right");
-    cluster.end_job(Duration::from_secs(120))?;
-    if let Some(last) = lines.try_iter().last() {
-        told(&last);
-    }
+    print_fact(&timeline(&stages));
     Ok(())
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn end(cluster: &mut DemoCluster) -> anyhow::Result<()> {
         "{} is left behind",
         cluster.lab.dir().display()
     );
-    told("nothing is left behind");
+    print_fact("nothing is left behind");
     println!(
         "\nheddle demo: every step checked. On a terminal, `heddle demo` opens the interface on \
          the same cluster."
@@ -133,14 +134,14 @@ pub(crate) fn begin(
     ));
     let start = Instant::now();
     let cluster = DemoCluster::up(name, file, mpi, bench)?;
-    told(&format!(
+    print_fact(&format!(
         "up in {:.1} s; STP has converged",
         start.elapsed().as_secs_f64()
     ));
     Ok(cluster)
 }
 
-/// Controller, tree, epoch 1.
+/// Starts the controller and waits for epoch 1 with the whole tree.
 fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
     let file = cluster.file.clone();
     step(
@@ -171,7 +172,7 @@ fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
             .collect::<String>()
     );
     let (from, to) = &epoch.bottleneck;
-    told(&format!(
+    print_fact(&format!(
         "epoch {}: {} hosts, {} phases, which the cable {from}-{to} makes necessary",
         epoch.number, epoch.hosts, epoch.phases
     ));
@@ -182,11 +183,12 @@ fn step(text: &str) {
     println!("\n== {text}");
 }
 
-fn told(text: &str) {
+fn print_fact(text: &str) {
     println!("   {text}");
 }
 
-/// Every cable of the file was found, in the state STP must give it, and no other.
+/// Checks that the controller found every cable of the file and no other, in the state that STP
+/// must give it.
 fn check_tree(file: &TopologyFile, found: &Topology) -> anyhow::Result<()> {
     let pair =
         |a: &str, b: &str, blocked: bool| (a.min(b).to_owned(), a.max(b).to_owned(), blocked);
@@ -234,14 +236,14 @@ fn check_move(cluster: &mut DemoCluster, host: &str, target: &str) -> anyhow::Re
     })
 }
 
-/// The last host goes to the first switch it is not on.
+/// The last host, and the first switch that it is not on.
 fn cable_to_move(file: &TopologyFile) -> Option<(String, String)> {
     let (name, host) = file.hosts.last()?;
     let target = file.switches.iter().find(|s| **s != host.switch)?;
     Some((name.clone(), target.clone()))
 }
 
-/// The running job that follows this epoch, or a later one, and already made planned calls of both
+/// The running job that follows this epoch or a later one, and has made planned calls of both
 /// collectives.
 fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
     let planned = |job: &JobStatus, of: Collective| {
@@ -274,7 +276,7 @@ fn ways(job: &JobStatus) -> String {
         .join(", ")
 }
 
-/// The stages in the order they came.
+/// The stages in the order in which they came.
 fn timeline(epoch: &EpochInfo) -> String {
     let s = &epoch.stages;
     let named = [

@@ -1,13 +1,14 @@
-//! Serves a large regular network by SNMP from one process and writes the inventory to ask it with,
-//! for benchmarks:
+//! Serves a large regular network by SNMP from one process, and writes an inventory of it, for
+//! benchmarks:
 //!
 //! ```text
-//! fleet INVENTORY [--switches 1000] [--hosts 20000] [--host-lldp 1] [--talks 2] [--delay-ms 1] [--timing "{…}"]
+//! fleet INVENTORY [--switches 1000] [--hosts 20000] [--host-lldp 1] [--talks 2]
+//!       [--delay-ms 1] [--timing "{…}"]
 //! ```
 //!
-//! Says `ready` when everything answers. Then each line of standard input is a command, answered by
-//! a line: `move HOST SWITCH` plugs a host into another switch; the end of the input ends the
-//! fleet.
+//! It prints `ready` when everything answers. Then each line of standard input is a command,
+//! answered by a line: `move HOST SWITCH` plugs a host into another switch. The end of the input
+//! ends the fleet.
 use fleet::network::{NetworkOptions, generate};
 use fleet::responder::SnmpResponder;
 use std::collections::VecDeque;
@@ -53,7 +54,7 @@ fn args() -> Result<Args, Box<dyn Error>> {
     Ok(args)
 }
 
-// One thread: what the fleet costs is not to be mistaken for what heddle costs, and cores are few.
+// One thread: the fleet's cost must not be mistaken for heddle's, and cores are few.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let Args {

@@ -1,6 +1,5 @@
-//! What a device answers by SNMP: its [`DeviceView`] as rows of the MIBs they were read from, in
-//! order of their object identifiers. The inverse of what `agent` reads; the tables are named
-//! there, too.
+//! The SNMP objects of a device: its [`DeviceView`] as rows of the MIBs that it is read from, in
+//! the order of their object identifiers. This is the inverse of `agent`'s tables.
 //!
 //! Counters move: uptime, octets and the time since the last topology change run on while the
 //! device is up.
@@ -10,10 +9,10 @@ use inventory::device_view::DeviceView;
 use snmp::{Oid, Value};
 use std::time::Duration;
 
-/// Octets a second that pass every interface that is up, in and out.
+/// The octets that pass every interface that is up each second, in and out.
 const OCTETS_A_SECOND: u64 = 1_000_000;
 
-/// What a device serves.
+/// The objects that a device serves.
 #[derive(Debug, Clone, Default)]
 pub struct DeviceMib {
     rows: Vec<(Oid, MibCell)>,
@@ -23,9 +22,9 @@ pub struct DeviceMib {
 #[derive(Debug, Clone, PartialEq)]
 enum MibCell {
     Fixed(Value),
-    /// TimeTicks that run on from this.
+    /// TimeTicks that count on from this value.
     Ticks(u32),
-    /// An octet counter that runs on from this.
+    /// An octet counter that counts on from this value.
     Octets(u64),
 }
 
@@ -44,7 +43,7 @@ impl MibCell {
 }
 
 impl DeviceMib {
-    /// The rows of every table that was ever read; the others are not served.
+    /// The rows of every table that was read; other tables are not served.
     pub fn new(view: &DeviceView) -> DeviceMib {
         let mut rows = Vec::new();
         tables::render(view, &mut rows);
@@ -53,7 +52,7 @@ impl DeviceMib {
         DeviceMib { rows }
     }
 
-    /// The instance of exactly this name, as it stands so long after the rows were made (RFC 3416,
+    /// The value of the instance of exactly this name, `up` after the rows were made (RFC 3416,
     /// 4.2.1).
     pub fn get(&self, oid: &Oid, up: Duration) -> Option<Value> {
         let place = self.rows.binary_search_by(|(o, _)| o.cmp(oid)).ok()?;

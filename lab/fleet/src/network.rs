@@ -1,13 +1,13 @@
-//! Networks drawn from a seed: what is cabled, and what each switch says of it.
+//! Networks drawn from a seed: the cabling, and the statements of each switch about it.
 //!
 //! ```text
-//! Options, seed --wiring--> nodes and cables --span--> what spanning tree lets through --traffic--> who learned whom where
-//!                                                                            all of it --said--> Views
+//! options, seed --wiring--> nodes and cables --spanning_tree--> forwarding cables
+//!               --traffic--> learned stations --statements--> DeviceViews
 //! ```
 //!
-//! Nothing is made up on the way: the spanning tree is computed from bridge identifiers and path
-//! costs, forwarding databases hold what conversations taught the bridges they passed, and LLDP
-//! frames go as far as bridges let them.
+//! Each step is computed as in a real network. The spanning tree follows from bridge identifiers
+//! and path costs, forwarding databases follow from the conversations that passed each bridge, and
+//! LLDP frames go as far as bridges let them.
 mod habit;
 mod recable;
 mod spanning_tree;
@@ -27,31 +27,31 @@ use std::collections::BTreeSet;
 /// A generated network.
 #[derive(Debug, Clone)]
 pub struct GeneratedNetwork {
-    /// What is cabled, as nobody can know it: every node, and every link with ports, members, rate
-    /// and state. Bridges that nobody lists are of kind `Unmanaged`; the ports of those have no
-    /// names.
+    /// The true cabling, which nobody in the network knows: every node, and every link with ports,
+    /// members, rate and state. Bridges that the inventory does not list are of kind `Unmanaged`,
+    /// and their ports have no names.
     pub truth: Topology,
-    /// What the operator wrote down: switches at made-up addresses, and hosts.
+    /// The operator's inventory: switches at made-up addresses, and hosts.
     pub inventory: Inventory,
-    /// What the switches say that answer.
+    /// The statements of the switches that answer.
     pub views: DeviceViews,
     /// Switches of the inventory that do not answer.
     pub silent: BTreeSet<String>,
 }
 
-/// How large a network is, and how bad. Shares are from 0 to 1.
+/// The size of a network and its defects. Shares are from 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NetworkOptions {
-    /// How many switches the inventory lists.
+    /// The number of switches in the inventory.
     pub switches: usize,
-    /// How many hosts.
+    /// The number of hosts.
     pub hosts: usize,
-    /// How the switches are joined.
+    /// The shape of the tree of switches.
     pub shape: NetworkShape,
-    /// Cables between switches beyond a tree; spanning tree blocks them. None where no spanning
-    /// tree runs.
+    /// The number of cables between switches beyond a tree, which spanning tree blocks. There are
+    /// none if no spanning tree runs.
     pub redundant: usize,
-    /// Whether the switches run spanning tree.
+    /// True if the switches run spanning tree.
     pub spanning_tree: bool,
     /// The share of cables between switches that are aggregates of two to four.
     pub aggregates: f64,
@@ -59,13 +59,14 @@ pub struct NetworkOptions {
     pub silent: f64,
     /// The share of switches that do not speak LLDP.
     pub mute: f64,
-    /// The share of cables between switches that have a bridge in between that nobody lists and
-    /// that says nothing; as many more have only hosts behind them.
+    /// The share of cables between switches that have an unmanaged bridge in between, which the
+    /// inventory does not list and which does not answer. The same number of further unmanaged
+    /// bridges have only hosts behind them.
     pub unmanaged: f64,
     /// The share of bridges without LLDP that pass its frames on, against IEEE 802.1D-2004, 7.12.6.
-    /// None in [`field`]: two that hear each other through such a bridge are taken for neighbours
-    /// where no other word contradicts. With 0.3 of them, five of 13,000 certain links in 1,000
-    /// networks are false.
+    /// [`field`] has none: two nodes that hear each other through such a bridge are taken for
+    /// neighbours unless another statement contradicts. With 0.3 of them, five of 13,000 certain
+    /// links in 1,000 networks are false.
     ///
     /// [`field`]: NetworkOptions::field
     pub transparent: f64,
@@ -73,24 +74,25 @@ pub struct NetworkOptions {
     pub host_lldp: f64,
     /// The share of speaking hosts whose addresses the inventory does not state.
     pub unstated: f64,
-    /// With how many others each host talked lately.
+    /// The number of other hosts that each host talked with lately.
     pub talks: usize,
-    /// Within how many seconds; switches forget after 300, few of them sooner or later.
+    /// The seconds within which it did so. Switches forget after 300 s, a few of them sooner or
+    /// later.
     pub window: u32,
-    /// Whether each host's broadcast was seen by every bridge.
+    /// True if every bridge saw a broadcast of each host.
     pub seed_frames: bool,
-    /// Whether switches are asked through the network itself, so that their own addresses are
-    /// learned.
+    /// True if switches are managed through the network itself, so that bridges learn their
+    /// addresses.
     pub in_band: bool,
-    /// The share of learned rows that are lost, before they are old.
+    /// The share of learned rows that are lost before they are old.
     pub forgotten: f64,
     /// The share of hosts that moved lately and left old rows behind.
     pub moved: f64,
-    /// Whether vendors differ: in numbering, naming, and in what they leave out.
+    /// True if vendors differ in numbering, naming, and missing tables.
     pub habits: bool,
 }
 
-/// How switches are joined.
+/// The shape of the tree of switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkShape {
     /// One after the other.
@@ -99,15 +101,15 @@ pub enum NetworkShape {
     Star,
     /// Each on one of those before it.
     Random,
-    /// All but the first so many on each of these.
+    /// Every leaf on each of this many spines, which come first.
     Spines(usize),
-    /// Each on the one whose number is a so-manieth of its own: a tree of that fan-out.
+    /// A tree in which each switch has this many switches below it.
     Fan(usize),
 }
 
 impl NetworkOptions {
-    /// A large network of one vendor where all is well: a tree of switches with up to 32 others
-    /// below each.
+    /// A large network of one vendor without defects: a tree of switches with up to 32 others below
+    /// each.
     pub fn regular(switches: usize, hosts: usize) -> NetworkOptions {
         NetworkOptions {
             switches,
@@ -132,8 +134,8 @@ impl NetworkOptions {
         }
     }
 
-    /// A small network as they grow in the field, with a fifth of the switches silent: every seed
-    /// another mixture.
+    /// A small network like those in the field, with a fifth of the switches silent. Each seed
+    /// gives another mixture.
     pub fn field(seed: u64) -> NetworkOptions {
         let mut rng = Rng::with_seed(seed ^ 0x6669_656c_6400);
         let switches = rng.usize(2..=15);
@@ -169,7 +171,7 @@ impl NetworkOptions {
     }
 }
 
-/// The network of a seed: the same options and seed give the same network.
+/// Generates a network. The same options and seed give the same network.
 pub fn generate(options: &NetworkOptions, seed: u64) -> GeneratedNetwork {
     let mut rng = Rng::with_seed(seed);
     let wiring = wiring::wiring(options, &mut rng);

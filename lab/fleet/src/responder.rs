@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 /// The community every device takes; others get no answer (RFC 3584, 5.2.1).
 pub const COMMUNITY: &str = "public";
 
-/// Longest request that is looked at.
+/// The longest request that is read.
 const LONGEST_REQUEST: usize = 4096;
 
 /// Devices that answer until this is dropped.
@@ -37,15 +37,16 @@ struct RespondingDevice {
 struct ResponderState {
     view: DeviceView,
     mib: Arc<DeviceMib>,
-    /// When these rows were made: what runs on in them runs from here.
+    /// The time at which these rows were made; counters count on from there.
     since: Instant,
-    /// How long an answer takes; `None`: there is none.
+    /// The time until an answer; `None`: the device does not answer.
     delay: Option<Duration>,
 }
 
 impl SnmpResponder {
-    /// A device a view, answering each request after `delay`, as if the way there and back took as
-    /// long. Tokio's timers have a resolution of a millisecond and are late rather than early.
+    /// Starts a device for each view, which answers each request after `delay`, as if the way there
+    /// and back took that long. Tokio's timers have a resolution of a millisecond and are late
+    /// rather than early.
     ///
     /// # Errors
     /// The system's refusal of a socket; one is needed for each device.
@@ -72,30 +73,30 @@ impl SnmpResponder {
         Ok(responder)
     }
 
-    /// Where each device answers.
+    /// The address at which each device answers.
     pub fn addresses(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
         self.devices
             .iter()
             .map(|(name, device)| (name.as_str(), device.address))
     }
 
-    /// Has a device say something else from now on. Its clock runs on; where its neighbours or its
-    /// ports' states changed, so do the counters that tell.
+    /// Replaces a device's view from now on. Its clock runs on. If its neighbours or the states of
+    /// its ports changed, the counters of these changes follow.
     pub fn replace(&self, device: &str, view: DeviceView) {
         if let Some(device) = self.devices.get(device) {
             device.lock().replace(view);
         }
     }
 
-    /// Lets a device answer after so long from now on; `None`: not at all.
+    /// Makes a device answer after this delay from now on; `None`: not at all.
     pub fn delay(&self, device: &str, delay: Option<Duration>) {
         if let Some(device) = self.devices.get(device) {
             device.lock().delay = delay;
         }
     }
 
-    /// The devices as an operator's inventory, with hosts and what is known of them, and further
-    /// sections as they are.
+    /// The devices as an operator's inventory, with hosts and their addresses, and further
+    /// sections.
     pub fn inventory<'a>(
         &self,
         hosts: impl Iterator<Item = (&'a str, Option<Mac>)>,
@@ -163,8 +164,8 @@ impl ResponderState {
     }
 }
 
-/// Answers one device's requests, each after the delay of its own: they do not wait for each other,
-/// as on a long cable.
+/// Answers one device's requests, each after its own delay: requests do not wait for each other, as
+/// on a long cable.
 async fn serve(socket: Arc<UdpSocket>, device: Arc<RespondingDevice>) {
     let mut request = vec![0; LONGEST_REQUEST];
     loop {

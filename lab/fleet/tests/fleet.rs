@@ -1,5 +1,5 @@
-//! A small fleet, asked over sockets as a large one is: what is found is what there is, and who
-//! does not answer delays nobody.
+//! A small fleet, asked over sockets like a large one: everything is found, and a switch that does
+//! not answer does not delay the others.
 use agent::survey::read_switch;
 use agent::{clients, read_all_switches};
 use fleet::network::{GeneratedNetwork, NetworkOptions, generate};
@@ -67,7 +67,7 @@ async fn switches_that_are_slow_or_silent_delay_nobody() {
     let responder = SnmpResponder::start(&network.views, Duration::ZERO)
         .await
         .unwrap();
-    // Far longer than the others take for everything, on any machine.
+    // This is far longer than the others take for everything, on any machine.
     responder.delay("s7", Some(Duration::from_secs(100)));
     responder.delay("s8", None);
     let inventory = inventory(&network, &responder, "timing: {timeout: 10m}\n");

@@ -1,21 +1,21 @@
-//! How often inference is wrong: what is inferred on many generated networks, held against what is
-//! cabled there.
+//! The errors of inference: the topologies inferred on many generated networks, compared with the
+//! true cabling.
 //!
 //! A fifth of the switches is silent, a seventh of all speaks no LLDP, a quarter of the cables
-//! between switches are aggregates, hosts moved and left rows behind, and some bridges are listed
-//! by nobody.
+//! between switches are aggregates, some hosts moved and left rows behind, and some bridges are
+//! unmanaged.
 //!
-//! Recall is the share of true links that are found, among the links of what the inventory lists:
-//! switch to switch and host to switch, silent switches' included; cables to bridges nobody lists
-//! do not count. A link is found with its ports where the switch answers, never by its nodes alone.
-//! Three shares, each with more in it:
+//! Recall is the share of true links that are found, among the links between listed nodes: switch
+//! to switch and host to switch, with those of silent switches. Cables to unmanaged bridges do not
+//! count. A link must be found with its ports where the switch answers, not only with its nodes.
+//! There are three shares, and each includes the one before:
 //!
-//! - *stated*: said to be there, as certain or inferred.
-//! - *named*: these, and those among the candidates of what is said to be ambiguous; of three
-//!   candidates two are false.
-//! - *placed*: these, and those that lead to a bridge with a made-up name which stands where the
-//!   true one does: a switch that neither answers nor speaks LLDP is found by what is behind it,
-//!   but nothing says its name.
+//! - *stated*: links found as certain or inferred.
+//! - *named*: also links among the candidates of an ambiguous one; of three candidates two are
+//!   false.
+//! - *placed*: also links to a bridge with a made-up name in the place of the true one. A switch
+//!   that neither answers nor speaks LLDP is found by the stations behind it, but nothing reports
+//!   its name.
 #[path = "inference/judge.rs"]
 mod judge;
 
@@ -23,7 +23,7 @@ use fleet::network::{NetworkOptions, generate};
 use infer::infer;
 use judge::{InferenceVerdict, judge};
 
-/// How many networks.
+/// The number of networks.
 const NETWORKS: u64 = 1_000;
 
 fn all(networks: u64, options: impl Fn(u64) -> NetworkOptions) -> InferenceVerdict {
@@ -79,8 +79,8 @@ fn where_bridges_pass_lldp_on_hardly_a_certain_link_is_false() {
         transparent: 0.3,
         ..NetworkOptions::field(seed)
     });
-    // Who hears another through a bridge that leaves no trace cannot tell it from a cable: five in
-    // 13,000 on 1,000 networks.
+    // Two nodes that hear each other through a bridge without a trace look like neighbours: five
+    // false links in 13,000 on 1,000 networks.
     assert!(
         share(sum.false_certain.len(), sum.certain) <= 0.000_5,
         "{:#?}",

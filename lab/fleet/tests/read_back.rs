@@ -1,4 +1,4 @@
-//! What a view says is what `agent` reads back: through rows, datagrams and agent's own tables.
+//! `agent` reads back what a view contains, through rows, datagrams and agent's own tables.
 use agent::read_all_switches;
 use fleet::responder::SnmpResponder;
 use inventory::device_view::{DeviceView, DeviceViews, apply};
@@ -72,7 +72,7 @@ fn interfaces() -> impl Strategy<Value = Vec<InterfaceRow>> {
         )| InterfaceRow {
             index,
             descr: format!("port {name}"),
-            // Of rows with one name the dead ones are left out.
+            // Dead rows with the name of another row are left out.
             name: format!("{name}{index}"),
             alias,
             mac,
@@ -88,53 +88,18 @@ fn interfaces() -> impl Strategy<Value = Vec<InterfaceRow>> {
 
 fn lldp() -> impl Strategy<Value = LldpTable> {
     let ports = btree_map(1u32..100, (id(), word()), 0..30);
-    let neighbour = (
-        1u32..100,
-        id(),
-        option::of(id()),
-        word(),
-        prop_oneof![Just(String::new()), word()],
-        capabilities(),
-    );
-    let cdp = (1u32..100, option::of(id()), id(), capabilities());
     (
         option::of(id()),
         word(),
         capabilities(),
         ports,
-        vec(neighbour, 0..30),
-        vec(cdp, 0..5),
+        vec(lldp_neighbour(), 0..30),
+        vec(cdp_neighbour(), 0..5),
     )
         .prop_map(
             |(chassis, name, capabilities, ports, mut neighbours, mut cdp)| {
-                neighbours.sort_by_key(|n| n.0);
-                cdp.sort_by_key(|n| n.0);
-                let heard =
-                    |(local_port, chassis, port, port_descr, name, capabilities)| LldpNeighbour {
-                        local_port,
-                        chassis: Some(chassis),
-                        port,
-                        port_descr,
-                        name,
-                        capabilities,
-                    };
-                // CDP gives no subtype, so only what its octets alone say is told back.
-                let plain = |id| {
-                    if let NeighbourId::Address(_) = id {
-                        NeighbourId::Text("Gi0/1".into())
-                    } else {
-                        id
-                    }
-                };
-                let cached =
-                    |(if_index, device, port, capabilities): (_, Option<NeighbourId>, _, _)| {
-                        CdpNeighbour {
-                            if_index,
-                            device: device.map(plain),
-                            port: Some(plain(port)),
-                            capabilities,
-                        }
-                    };
+                neighbours.sort_by_key(|n| n.local_port);
+                cdp.sort_by_key(|n| n.if_index);
                 LldpTable {
                     chassis,
                     name,
@@ -143,14 +108,53 @@ fn lldp() -> impl Strategy<Value = LldpTable> {
                         .into_iter()
                         .map(|(number, (id, descr))| LldpPort { number, id, descr })
                         .collect(),
-                    neighbours: neighbours.into_iter().map(heard).collect(),
+                    neighbours,
                     cdp: CdpTable {
                         device: "cdp-name".into(),
-                        neighbours: cdp.into_iter().map(cached).collect(),
+                        neighbours: cdp,
                     },
                 }
             },
         )
+}
+
+fn lldp_neighbour() -> impl Strategy<Value = LldpNeighbour> {
+    let name = prop_oneof![Just(String::new()), word()];
+    let row = (
+        1u32..100,
+        id(),
+        option::of(id()),
+        word(),
+        name,
+        capabilities(),
+    );
+    row.prop_map(
+        |(local_port, chassis, port, port_descr, name, capabilities)| LldpNeighbour {
+            local_port,
+            chassis: Some(chassis),
+            port,
+            port_descr,
+            name,
+            capabilities,
+        },
+    )
+}
+
+/// CDP gives no subtype, so an identifier is read back only as far as its octets determine it.
+fn cdp_neighbour() -> impl Strategy<Value = CdpNeighbour> {
+    let plain = || {
+        id().prop_map(|id| match id {
+            NeighbourId::Address(_) => NeighbourId::Text("Gi0/1".into()),
+            other => other,
+        })
+    };
+    let row = (1u32..100, option::of(plain()), plain(), capabilities());
+    row.prop_map(|(if_index, device, port, capabilities)| CdpNeighbour {
+        if_index,
+        device,
+        port: Some(port),
+        capabilities,
+    })
 }
 
 fn bridge() -> impl Strategy<Value = BridgeTable> {
@@ -228,7 +232,7 @@ fn view() -> impl Strategy<Value = DeviceView> {
     )
 }
 
-/// What moves is of no interest here.
+/// A view without the values that change with time.
 fn still(mut view: DeviceView) -> DeviceView {
     view.system.iter_mut().for_each(|s| s.uptime = 0);
     view.interfaces

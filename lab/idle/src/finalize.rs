@@ -1,8 +1,8 @@
-//! A rank that waits for its launcher goes on answering its peers.
+//! Answers to peers from a rank that waits for its launcher.
 //!
 //! MPICH talks to the launcher over a socket whose number is in the environment variable `PMI_FD`
-//! (PMI-1 wire protocol). While `read` of it would block, the thread's last UCX worker is
-//! progressed.
+//! (PMI-1 wire protocol). While `read` of that socket would block, this progresses the thread's
+//! last UCX worker.
 use crate::poll::wait_for;
 use libc::{c_int, c_uint, c_void, size_t, ssize_t};
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 
 thread_local! {
-    /// The worker this thread progressed last and has not destroyed; null: none.
+    /// The worker that this thread progressed last and has not destroyed; null: none.
     static WORKER: Cell<*mut c_void> = const { Cell::new(null_mut()) };
 }
 
@@ -61,8 +61,8 @@ pub unsafe extern "C" fn read(file: c_int, buffer: *mut c_void, length: size_t) 
     let worker = WORKER.get();
     if !worker.is_null() && Some(file) == launcher() {
         while !wait_for(file) {
-            // SAFETY: it is of this thread and not destroyed: `ucp_worker_destroy` would have
-            // cleared it.
+            // SAFETY: the worker belongs to this thread and lives: `ucp_worker_destroy` clears
+            // `WORKER`.
             unsafe { ucp_worker_progress(worker) };
         }
     }
@@ -76,7 +76,7 @@ fn launcher() -> Option<c_int> {
     *FILE.get_or_init(|| std::env::var("PMI_FD").ok()?.parse().ok())
 }
 
-/// The function this one stands in for. None: whoever called had UCX, so this does not happen.
+/// The function that this library stands in for. It is always found, because the caller has UCX.
 fn real(cache: &OnceLock<usize>, name: &CStr) -> Option<usize> {
     // SAFETY: a C string and a pseudo handle.
     let next = || unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
@@ -88,15 +88,15 @@ fn real(cache: &OnceLock<usize>, name: &CStr) -> Option<usize> {
     (address != 0).then_some(address)
 }
 
-/// The function of a UCX that came with a plugin (of Python, say), whose libraries are hidden from
-/// others. 0: none.
+/// The function of a UCX that belongs to a plugin (of Python, for example), whose libraries are
+/// hidden from other code. 0: there is none.
 fn of_a_plugin(name: &CStr) -> usize {
-    // SAFETY: C strings; nothing is loaded that is not there, and the handle keeps it there.
+    // SAFETY: a C string. RTLD_NOLOAD loads nothing, and the handle keeps the library loaded.
     let ucx = unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-    // SAFETY: a handle that was just given.
     if ucx.is_null() {
-        0
-    } else {
-        (unsafe { libc::dlsym(ucx, name.as_ptr()) }) as usize
+        return 0;
     }
+    // SAFETY: a handle that was just given, and a C string.
+    let function = unsafe { libc::dlsym(ucx, name.as_ptr()) };
+    function as usize
 }

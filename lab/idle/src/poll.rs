@@ -1,13 +1,13 @@
-//! Busy polling that waits.
+//! Waiting in the place of busy polling.
 //!
 //! After a few empty polls in a row, `epoll_wait` with timeout zero (MPICH over UCX) and
 //! `sched_yield` (Open MPI with `mpi_yield_when_idle`) wait up to a millisecond for the thread's
-//! last epoll instance to become ready. Nothing is read from it there, so edge-triggered events are
-//! not lost. Every other call goes to the kernel as it is.
+//! last epoll instance to become ready. The wait reads nothing, so edge-triggered events are not
+//! lost. Every other call goes to the kernel unchanged.
 use libc::{c_int, epoll_event, pollfd, timespec};
 use std::cell::Cell;
 
-/// This many empty polls in a row are taken as a sign that the thread waits.
+/// After this many empty polls in a row, the thread is taken to be waiting.
 const PATIENCE: u32 = 3;
 
 static WAIT: timespec = timespec {
@@ -67,7 +67,8 @@ fn waits() -> bool {
     EMPTY.get() >= PATIENCE
 }
 
-/// Waits up to a millisecond until a file has something to read, without taking it; whether it has.
+/// Waits up to a millisecond until a file has something to read, without reading it. True if it
+/// has.
 pub(crate) fn wait_for(file: c_int) -> bool {
     let mut one = pollfd {
         fd: file,

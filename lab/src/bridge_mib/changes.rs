@@ -1,10 +1,10 @@
-//! Topology changes, counted here because the kernel does not: dot1dStpTopChanges and
+//! Counts of topology changes, which the kernel does not keep: dot1dStpTopChanges and
 //! dot1dStpPortForwardTransitions.
 //!
-//! A bridge detects a change when a port of its own starts forwarding, or stops (IEEE 802.1D-1998,
-//! 8.6.14 and net/bridge's `br_topology_change_detection`), and when another bridge or the root
-//! tells it, which shows as a flag. A flag that follows a change of a port is the same change
-//! coming back.
+//! A bridge detects a change when a port of its own starts or stops forwarding (IEEE 802.1D-1998,
+//! 8.6.14 and net/bridge's `br_topology_change_detection`). It also learns of a change from another
+//! bridge or from the root bridge, and then sets a flag. A flag soon after a change of a port is
+//! the root bridge's answer to that change, and is not counted again.
 use super::kernel::{KernelBridge, KernelBridgePort};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,20 +15,20 @@ const ECHO: Duration = Duration::from_secs(2);
 const LEARNING: u8 = 2;
 const FORWARDING: u8 = 3;
 
-/// What has been counted so far. Times are since the counting began.
+/// The counts so far. Times are since the counting began.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct TopologyChanges {
     pub(super) count: u32,
-    /// When the last one was.
+    /// The time of the last change.
     pub(super) last: Duration,
-    /// How often each port started forwarding.
+    /// The number of times that each port started forwarding.
     pub(super) forward_transitions: BTreeMap<u16, u32>,
     states: BTreeMap<u16, u8>,
     flag: bool,
 }
 
 impl TopologyChanges {
-    /// Counts from the present state on.
+    /// Starts to count at the present state.
     pub(super) fn new(bridge: &KernelBridge) -> TopologyChanges {
         TopologyChanges {
             states: states(bridge),
@@ -37,7 +37,7 @@ impl TopologyChanges {
         }
     }
 
-    /// Takes in a look at the bridge.
+    /// Takes in a reading of the bridge.
     pub(super) fn see(&mut self, bridge: &KernelBridge, now: Duration) {
         let states = states(bridge);
         for port in &bridge.ports {

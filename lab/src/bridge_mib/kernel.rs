@@ -1,4 +1,4 @@
-//! A bridge as sysfs shows it.
+//! The state of a bridge in sysfs.
 //!
 //! Source: Documentation/ABI of the kernel for `/sys/class/net/<bridge>/bridge/` and
 //! `<port>/brport/`; the forwarding database is `struct __fdb_entry` of linux/if_bridge.h.
@@ -7,11 +7,11 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// A bridge identifier as it stands in a BPDU (IEEE 802.1D-2004, 9.2.5): priority, then address.
+/// A bridge identifier in the form of a BPDU (IEEE 802.1D-2004, 9.2.5): priority, then address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct RawBridgeId(pub(super) [u8; 8]);
 
-/// A bridge at one moment. Times are in hundredths of a second, as in the MIB.
+/// A bridge at one moment. Times are in hundredths of a second, like those of the MIB.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct KernelBridge {
     pub(super) address: Mac,
@@ -23,7 +23,7 @@ pub(super) struct KernelBridge {
     pub(super) hello: u32,
     pub(super) forward_delay: u32,
     pub(super) ageing: u32,
-    /// A change is going on: told by the root bridge, or seen here.
+    /// A topology change is going on: the root bridge announced it, or this bridge detected it.
     pub(super) topology_change: bool,
     pub(super) ports: Vec<KernelBridgePort>,
     pub(super) stations: Vec<KernelFdbEntry>,
@@ -60,7 +60,7 @@ pub(super) struct KernelFdbEntry {
 }
 
 impl KernelBridge {
-    /// Everything.
+    /// Reads everything.
     pub(super) fn read(name: &str) -> io::Result<KernelBridge> {
         let mut bridge = KernelBridge::read_states(name)?;
         let directory = device(name);
@@ -81,7 +81,8 @@ impl KernelBridge {
         Ok(bridge)
     }
 
-    /// Ports with their states, and whether a change is going on: what has to be looked at often.
+    /// Reads only the parts that have to be read often: ports with their states, and the topology
+    /// change flag.
     pub(super) fn read_states(name: &str) -> io::Result<KernelBridge> {
         let directory = device(name);
         let flag = |file: &str| {
@@ -120,7 +121,7 @@ fn port_state(directory: &Path) -> io::Result<KernelBridgePort> {
     })
 }
 
-/// The rest of a port.
+/// Reads the rest of a port.
 fn complete(port: &mut KernelBridgePort, bridge: &str) -> io::Result<()> {
     let directory = device(bridge).join("brif").join(&port.name);
     let own = |file: &str| directory.join(file);

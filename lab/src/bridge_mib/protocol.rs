@@ -6,14 +6,14 @@ use super::table::{ObjectId, ObjectTable};
 use std::io::{self, BufRead, Write};
 use std::ops::Bound;
 
-/// What snmpd asks.
+/// A request of snmpd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PassRequest {
     Ping,
     Get(ObjectId),
     GetNext(ObjectId),
     Set,
-    /// Lines that are no request.
+    /// Any other line.
     Unknown,
 }
 
@@ -58,7 +58,7 @@ fn object(found: Option<(&ObjectId, &super::table::PassValue)>) -> String {
     }
 }
 
-/// The next request; none at the end.
+/// The next request; `None` at the end.
 fn read(input: &mut dyn BufRead) -> io::Result<Option<PassRequest>> {
     let Some(command) = line(input)?.filter(|l| !l.is_empty()) else {
         return Ok(None);

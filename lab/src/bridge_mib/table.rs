@@ -14,7 +14,7 @@ pub(super) const DOT1D_BRIDGE: [u32; 7] = [1, 3, 6, 1, 2, 1, 17];
 /// Every object instance in lexicographic order.
 pub(super) type ObjectTable = BTreeMap<ObjectId, PassValue>;
 
-/// A value as snmpd's `pass_persist` writes it: a type, a line, the value.
+/// A value in the form of snmpd's `pass_persist`: a line with the type, a line with the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PassValue {
     Integer(u32),
@@ -157,7 +157,7 @@ fn transparent(table: &mut ObjectTableBuilder, bridge: &KernelBridge) {
     table.scalar([4, 2], PassValue::Integer(bridge.ageing / 100));
     for station in &bridge.stations {
         let index: Vec<u32> = station.address.0.iter().map(|o| u32::from(*o)).collect();
-        // An address of the bridge's own may lie on no port; learned(3), self(4).
+        // learned(3), self(4). An address of the bridge itself may be on no port.
         let status = if station.local { 4 } else { 3 };
         table.add(
             &[4, 3, 1, 1],

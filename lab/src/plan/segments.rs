@@ -1,8 +1,8 @@
-//! Segments: the parts of the network that frames cross without a router, each a subnet of its own,
-//! and the routes between them.
+//! Segments and the routes between them. A segment is a part of the network that frames cross
+//! without a router, and is a subnet.
 //!
 //! A lab without routers is one segment, 10.77.0.0/16. With routers, segment `k` is 10.77.`k`.0/24:
-//! hosts from `.1`, switches from `.201`, routers' ports from `.241`.
+//! hosts have addresses from `.1`, switches from `.201`, routers' ports from `.241`.
 use super::{LabCable, LabNode, LabNodeKind, PREFIX};
 use crate::error::{LabError, LabResult};
 use inventory::Mac;
@@ -11,48 +11,48 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::net::Ipv4Addr;
 
-/// A part of the network without a router inside.
+/// A part of the network that frames cross without a router.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabSegment {
     /// Its subnet.
     pub network: Ipv4Addr,
     /// The length of the subnet's prefix.
     pub prefix: u8,
-    /// Whoever has an address there: hosts, switches, routers' ports.
+    /// The interfaces with an address in it: those of hosts, switches and routers' ports.
     pub members: Vec<SegmentMember>,
 }
 
 /// An interface with an address in a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentMember {
-    /// Node.
+    /// The node.
     pub node: String,
-    /// Interface there: `eth0` of a host, `br0` of a switch, `ge1` of a router.
+    /// Its interface: `eth0` of a host, `br0` of a switch, `ge1` of a router.
     pub port: String,
     /// Its address.
     pub address: Ipv4Addr,
-    /// Where frames for it go.
+    /// Its MAC address.
     pub mac: Mac,
 }
 
-/// How a node reaches a segment it is not in.
+/// A node's route to a segment that it is not in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SegmentRoute {
     pub(crate) network: Ipv4Addr,
     pub(crate) prefix: u8,
     /// The next router's address.
     pub(crate) via: Ipv4Addr,
-    /// The node's own interface on that way.
+    /// The node's interface towards that router.
     pub(crate) port: String,
 }
 
-/// Where the addresses of hosts, switches and routers begin in a segment between routers, and how
-/// many each has.
+/// The first address of hosts, switches and routers in a segment between routers, and the number of
+/// addresses of each.
 const HOSTS: (u8, usize) = (1, 200);
 const SWITCHES: (u8, usize) = (201, 40);
 const ROUTERS: (u8, usize) = (241, 14);
 
-/// The one segment of a lab without routers; hosts and switches have their addresses already.
+/// The only segment of a lab without routers. Hosts and switches have their addresses already.
 pub(super) fn one(nodes: &[LabNode]) -> Vec<LabSegment> {
     let member = |n: &LabNode| {
         let port = if n.kind == LabNodeKind::Switch {
@@ -74,8 +74,8 @@ pub(super) fn one(nodes: &[LabNode]) -> Vec<LabSegment> {
     }]
 }
 
-/// The segments of a lab with routers, those with switches first, in the order of the file; `mac`
-/// gives the address of a router's port.
+/// The segments of a lab with routers: first those with switches, in the order of the file. `mac`
+/// gives the MAC address of a port.
 pub(super) fn between(
     nodes: &[LabNode],
     cables: &[LabCable],
@@ -89,17 +89,7 @@ pub(super) fn between(
         .map(|n| n.name.as_str())
         .zip(0..)
         .collect();
-    // Switches, then cables: a cable is one with each switch it ends at, and frames end at hosts
-    // and routers.
-    let mut parts = UnionFind::new(switches.len() + cables.len());
-    for (number, cable) in cables.iter().enumerate() {
-        for switch in [&cable.a, &cable.b]
-            .into_iter()
-            .filter_map(|end| switches.get(end.node.as_str()))
-        {
-            parts.union(switches.len() + number, *switch);
-        }
-    }
+    let parts = joined_by_switches(&switches, cables);
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
     for part in 0..switches.len() + cables.len() {
         let next = numbers.len();
@@ -138,12 +128,24 @@ pub(super) fn between(
         .collect()
 }
 
+/// The parts of switches (by number) and cables (numbered after them) that frames cross. A cable
+/// belongs to each switch it ends at; frames end at hosts and routers.
+fn joined_by_switches(switches: &HashMap<&str, usize>, cables: &[LabCable]) -> UnionFind<usize> {
+    let mut parts = UnionFind::new(switches.len() + cables.len());
+    for (number, cable) in cables.iter().enumerate() {
+        for end in [&cable.a, &cable.b] {
+            if let Some(&switch) = switches.get(end.node.as_str()) {
+                parts.union(switches.len() + number, switch);
+            }
+        }
+    }
+    parts
+}
+
 /// Gives each of a segment's hosts, switches and routers' ports its address.
 fn addressed(number: usize, groups: [Vec<SegmentMember>; 3]) -> LabResult<LabSegment> {
     let third = u8::try_from(number).map_err(|_| {
-        LabError::Refused(
-            "segments: more than 256 between routers; the lab has no addresses".into(),
-        )
+        LabError::Refused("segments: more than 256; the lab has no more addresses".into())
     })?;
     let mut members: Vec<SegmentMember> = Vec::new();
     for (group, ((first, most), what)) in groups.into_iter().zip([
@@ -154,7 +156,7 @@ fn addressed(number: usize, groups: [Vec<SegmentMember>; 3]) -> LabResult<LabSeg
         if let Some(over) = group.get(most) {
             return Err(LabError::Refused(format!(
                 "segment of \"{}\": more than {most} {what} without a router between; the lab has \
-                 no addresses for them there",
+                 no more addresses there",
                 over.node
             )));
         }
@@ -171,8 +173,8 @@ fn addressed(number: usize, groups: [Vec<SegmentMember>; 3]) -> LabResult<LabSeg
     let mut seen = HashSet::new();
     match members.iter().find(|m| !seen.insert(&m.node)) {
         Some(twice) => Err(LabError::Refused(format!(
-            "router \"{}\": two cables into one segment; it would have two addresses there: put a \
-             router between, or leave one out",
+            "router \"{}\": two cables into one segment give it two addresses there; put a router \
+             between, or leave a cable out",
             twice.node
         ))),
         None => Ok(LabSegment {
@@ -183,8 +185,8 @@ fn addressed(number: usize, groups: [Vec<SegmentMember>; 3]) -> LabResult<LabSeg
     }
 }
 
-/// The way of fewest routers from a node to every segment it is not in; of equal ones the first in
-/// the segment's order.
+/// The route over the fewest routers from a node to every segment that it is not in. Among equal
+/// ones it is the first in the segment's order.
 pub(crate) fn routes(segments: &[LabSegment], nodes: &[LabNode], from: &str) -> Vec<SegmentRoute> {
     let routers: HashSet<&str> = nodes
         .iter()
@@ -219,7 +221,7 @@ pub(crate) fn routes(segments: &[LabSegment], nodes: &[LabNode], from: &str) -> 
     routes
 }
 
-/// How many routers a packet passes from each router to a segment, itself counted.
+/// The number of routers that a packet passes from each router to a segment, that router included.
 fn distances<'a>(
     segments: &'a [LabSegment],
     routers: &HashSet<&str>,
@@ -260,9 +262,18 @@ mod tests {
     }
 
     /// s0 - r0 - r1 - s1 with a host h2 at r1, and r2 as a longer way round.
-    const ROW: &str =
-        "switches: [s0, s1, s2]\nrouters: [r0, r1, r2]\nhosts: {h0: {switch: s0}, h1: {switch: s1}, h2: {switch: r1}, h3: {switch: s2}}
-links: [{a: s0, b: r0}, {a: r0, b: r1, delay: 10ms}, {a: r1, b: s1}, {a: s1, b: s2}, {a: r0, b: r2}, {a: r2, b: s2}]";
+    const ROW: &str = "
+switches: [s0, s1, s2]
+routers: [r0, r1, r2]
+hosts: {h0: {switch: s0}, h1: {switch: s1}, h2: {switch: r1}, h3: {switch: s2}}
+links:
+  - {a: s0, b: r0}
+  - {a: r0, b: r1, delay: 10ms}
+  - {a: r1, b: s1}
+  - {a: s1, b: s2}
+  - {a: r0, b: r2}
+  - {a: r2, b: s2}
+";
 
     #[test]
     fn a_segment_is_what_switches_join() {

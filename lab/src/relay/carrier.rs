@@ -1,28 +1,28 @@
-//! A cable has link at both ends or at none. The relay's two interfaces are not one cable, so it
-//! passes the state on: while one of them has no carrier, because the node there took its port
-//! down, the other is set down.
+//! The carrier state of cables. A cable has carrier at both ends or at none, but the relay's two
+//! interfaces of a cable are independent. While one has no carrier, because the node there took its
+//! port down, the relay sets the other down.
 use crate::error::LabResult;
 use crate::netlink::NetlinkNamespace;
 use std::time::Duration;
 
-/// How often the cables are looked at.
+/// The interval at which the relay reads the state of its cables.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
 
 /// One of the relay's interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RelayPort {
-    /// Set up.
+    /// It is set up.
     pub(crate) up: bool,
-    /// Sees the node's end; never while it is set down itself.
+    /// It has carrier; never while it is set down itself.
     pub(crate) carrier: bool,
 }
 
-/// Which of the two interfaces of a cable to set how, if any: after some looks both ends agree.
+/// The interface of a cable to set up or down next, if any. After some steps both ends agree.
 fn step([a, b]: [RelayPort; 2]) -> Option<(usize, bool)> {
     match (a.up, b.up) {
         (true, true) if !a.carrier => Some((1, false)),
         (true, true) if !b.carrier => Some((0, false)),
-        // The end that was lost is back: whether the other's is there too shows when it is up
+        // The carrier is back at one end. The other interface shows its carrier once it is up
         // again.
         (true, false) if a.carrier => Some((1, true)),
         (false, true) if b.carrier => Some((0, true)),
@@ -31,7 +31,7 @@ fn step([a, b]: [RelayPort; 2]) -> Option<(usize, bool)> {
     }
 }
 
-/// Takes one look at every cable and passes on what changed.
+/// Reads the state of every cable once, and passes on changes.
 pub(super) async fn pass_on(wire: &NetlinkNamespace, cables: &[[String; 2]]) -> LabResult<()> {
     for ports in cables {
         let state = [wire.port(&ports[0]).await?, wire.port(&ports[1]).await?];
@@ -48,14 +48,14 @@ mod tests {
 
     const ALL: [[bool; 2]; 4] = [[true, true], [true, false], [false, true], [false, false]];
 
-    /// A cable whose far ends are set up or not by their nodes.
+    /// A cable whose far ends the nodes set up or down.
     struct CarrierState {
         nodes: [bool; 2],
         relay: [bool; 2],
     }
 
     impl CarrierState {
-        /// Looks until nothing changes; gives whether each node sees its link.
+        /// Steps until nothing changes; gives the carrier that each node sees.
         fn settle(&mut self) -> [bool; 2] {
             for _ in 0..4 {
                 let port = |i: usize| RelayPort {

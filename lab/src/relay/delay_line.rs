@@ -1,12 +1,12 @@
-//! Frames on their way through a cable: what goes in comes out in the same order, each after the
-//! same time.
+//! Frames on their way through a cable. They leave in the order in which they entered, each after
+//! the same time.
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Room for a frame: an Ethernet frame with any header in use, and some.
+/// Room for a frame: more than an Ethernet frame with any header in use.
 pub(super) const ROOM: usize = 2048;
 
-/// How many frames are on the way at most; what comes on top is dropped, as where a queue is full.
+/// The greatest number of frames on the way. Further frames are dropped, as by a full queue.
 const MOST: usize = 32_768;
 
 /// A frame and its length.
@@ -27,7 +27,7 @@ impl RelayedFrame {
 /// One direction of a cable.
 pub(super) struct DelayLine {
     delay: Duration,
-    /// When each is to be out, and itself; the first is the next.
+    /// Each frame with the time at which it leaves, the next one first.
     way: VecDeque<(Instant, RelayedFrame)>,
     /// Frames to use again.
     spare: Vec<RelayedFrame>,
@@ -49,7 +49,7 @@ impl DelayLine {
             .collect()
     }
 
-    /// Takes frames that came in at `now`, and leaves empty ones in their place.
+    /// Takes frames that entered at `now`, and leaves empty ones in their place.
     pub(super) fn put(&mut self, now: Instant, frames: &mut [RelayedFrame]) {
         let room = MOST - self.way.len();
         for frame in frames.iter_mut().take(room) {
@@ -59,7 +59,7 @@ impl DelayLine {
         }
     }
 
-    /// The first frames, up to `most`, that are to be out at `now`.
+    /// The first frames, up to `most`, that are due at `now`.
     pub(super) fn due(&self, now: Instant, most: usize) -> impl ExactSizeIterator<Item = &[u8]> {
         let count = self
             .way
@@ -72,13 +72,13 @@ impl DelayLine {
             .map(|(_, frame)| &frame.octets[..frame.length])
     }
 
-    /// Takes the first `count` away.
+    /// Removes the first `count` frames.
     pub(super) fn remove(&mut self, count: usize) {
         self.spare
             .extend(self.way.drain(..count).map(|(_, frame)| frame));
     }
 
-    /// When the next frame is to be out.
+    /// The time at which the next frame leaves.
     pub(super) fn next(&self) -> Option<Instant> {
         self.way.front().map(|(due, _)| *due)
     }

@@ -1,21 +1,22 @@
-//! The cables that take time: a process that takes every frame in at one end and lets it out at the
-//! other a while later.
+//! The relay: a process that carries the cables with a delay. It receives every frame at one end
+//! and sends it at the other end some time later.
 //!
-//! The kernel's own way (netem) is missing in many kernels. A cable with a delay is two veth pairs
-//! whose inner ends lie in a namespace of the relay's own; per direction one thread moves frames
-//! between packet sockets. The rate is that of the outer ends, where a token bucket filter sits as
-//! on any other cable: the relay only has to keep up, and where it had to wait for a core, its own
-//! filters keep what it is late with from bursting out. A cable is transparent: it carries BPDUs,
-//! LLDP and whatever else, and when one end is down so is the other.
+//! The kernel's own delay (netem) is missing in many kernels. A cable with a delay is two veth
+//! pairs whose inner ends are in the relay's namespace. One thread for each direction moves frames
+//! between packet sockets. A token bucket filter at the outer ends sets the rate, as on any other
+//! cable, and the relay only has to keep up. If the relay waits for a core and is late, filters of
+//! its own prevent a burst. A cable is transparent: it carries BPDUs, LLDP and all other frames,
+//! and when one end is down, so is the other.
 //!
-//! Limits: frames of up to 2,048 octets; the tag of an 802.1Q frame is lost on the way (the lab
-//! sends none); 32,768 frames on the way in each direction, more are dropped as by a full queue.
+//! Limits: a frame has at most 2,048 octets; the tag of an 802.1Q frame is lost on the way (the lab
+//! sends none); at most 32,768 frames are on the way in each direction, and further ones are
+//! dropped as by a full queue.
 //!
 //! | module | one idea |
 //! |---|---|
-//! | `line` | frames in the order of their time (pure) |
+//! | `delay_line` | frames in the order of their time (pure) |
 //! | `socket` | many frames at once from and to an interface |
-//! | `carrier` | a link that is down at one end is down at the other |
+//! | `carrier` | the carrier state, passed from one end to the other |
 mod carrier;
 mod delay_line;
 mod socket;
@@ -40,7 +41,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How many frames one system call moves.
+/// The number of frames that one system call moves.
 const BATCH: usize = 64;
 
 /// The relay's interfaces for the cable of this number in the plan, at its ends `a` and `b`.
@@ -48,8 +49,8 @@ pub(crate) fn ports(cable: usize) -> [String; 2] {
     [format!("c{cable}a"), format!("c{cable}b")]
 }
 
-/// Holds the relay's interfaces of a cable to its rate, with room for all that is late: a burst
-/// would be more than the queue behind the cable holds.
+/// Holds the relay's interfaces of a cable to its rate, with room for all late frames: a burst
+/// would overrun the queue behind the cable.
 pub(crate) async fn pace(
     relay: &NetlinkNamespace,
     number: usize,
@@ -63,11 +64,11 @@ pub(crate) async fn pace(
     Ok(())
 }
 
-/// Carries the lab's cables that have a delay, until it is killed. Run it in a process without
+/// Carries the lab's cables that have a delay, until it is killed. Call this in a process without
 /// threads.
 ///
 /// # Errors
-/// [`LabError`] if the lab is not there or its interfaces cannot be opened.
+/// [`LabError`] if there is no such lab or its interfaces cannot be opened.
 pub fn run(lab: &str) -> LabResult<()> {
     let state = LabState::load(&LabName::new(lab)?)?;
     let Err(error) = serve(&state);
@@ -116,7 +117,7 @@ fn serve(state: &LabState) -> LabResult<Infallible> {
         loop {
             carrier::pass_on(&wire, &pairs).await?;
             tokio::time::sleep(carrier::LOOK).await;
-            // Better no relay than half of one: status then shows its cables down.
+            // If a direction fails, the relay ends, and the lab's status shows its cables down.
             if directions.iter().any(JoinHandle::is_finished) {
                 return Err(LabError::NotReady(
                     "relay: a cable cannot be read any more".into(),
@@ -126,8 +127,7 @@ fn serve(state: &LabState) -> LabResult<Infallible> {
     })
 }
 
-/// A cable does not wait for a core: what the relay has to do comes before jobs that keep all cores
-/// busy.
+/// Gives the relay priority over jobs that keep all cores busy: a cable does not wait for a core.
 #[allow(unsafe_code, reason = "the priority of a process has no safe wrapper")]
 fn go_first() {
     // SAFETY: only integers are passed. Threads started later inherit the priority. Without the
@@ -137,7 +137,7 @@ fn go_first() {
 
 /// One direction of a cable.
 fn carry(from: &RelaySocket, to: &RelaySocket, delay: Duration) -> io::Result<Infallible> {
-    // The least there is: what is due is not to wait for other timers.
+    // The least slack: a frame that is due must not wait for other timers.
     let _ = nix::sys::prctl::set_timerslack(1);
     let mut line = DelayLine::new(delay);
     let mut taken = line.blank(BATCH);
@@ -153,7 +153,7 @@ fn carry(from: &RelaySocket, to: &RelaySocket, delay: Duration) -> io::Result<In
             if due.len() == 0 {
                 break;
             }
-            // What an interface does not take, because it is down, is lost as on any cable.
+            // An interface that is down does not take frames; they are lost as on any cable.
             let sent = to.send(due);
             line.remove(sent.max(1));
         }

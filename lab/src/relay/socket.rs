@@ -1,4 +1,4 @@
-//! A packet socket on one interface that takes in and lets out many frames at once (packet(7),
+//! A packet socket on one interface that receives and sends many frames at once (packet(7),
 //! recvmmsg(2), sendmmsg(2)).
 #![allow(
     unsafe_code,
@@ -14,7 +14,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
-/// What the kernel holds while this process waits for a core, in octets as the kernel counts them.
+/// The kernel's buffer while this process waits for a core, in octets as the kernel counts them.
 pub(super) const BUFFER: usize = 16 << 20;
 
 /// Every protocol: ETH_P_ALL in network order.
@@ -23,9 +23,9 @@ const ALL: u16 = (libc::ETH_P_ALL as u16).to_be();
 pub(super) struct RelaySocket(OwnedFd);
 
 impl RelaySocket {
-    /// Listens to everything that comes in on interface `name` of this network namespace.
+    /// Receives all frames that arrive at interface `name` of this network namespace.
     pub(super) fn open(name: &str) -> io::Result<RelaySocket> {
-        // Protocol 0: nothing is heard before the socket is bound to its interface.
+        // Protocol 0: the socket receives nothing before it is bound to its interface.
         let fd = socket(
             AddressFamily::Packet,
             SockType::Raw,
@@ -35,7 +35,7 @@ impl RelaySocket {
         setsockopt(&fd, sockopt::RcvBufForce, &BUFFER)?;
         setsockopt(&fd, sockopt::SndBufForce, &BUFFER)?;
         let socket = RelaySocket(fd);
-        // What it sends itself is not to come back.
+        // Frames that it sends itself must not come back.
         socket.set(libc::PACKET_IGNORE_OUTGOING, &1i32)?;
         let index = nix::net::if_::if_nametoindex(name)? as libc::c_int;
         let promiscuous = libc::packet_mreq {
@@ -87,8 +87,8 @@ impl RelaySocket {
         }
     }
 
-    /// Reads the frames that are there into the first of `frames`, at most [`BATCH`], and gives
-    /// their number. Longer ones than fit are left out. An interface that went down has none.
+    /// Reads the waiting frames into the first of `frames`, at most [`BATCH`], and gives their
+    /// number. Frames that do not fit are left out. An interface that went down has none.
     pub(super) fn receive(&self, frames: &mut [RelayedFrame]) -> io::Result<usize> {
         let room = |f: &mut RelayedFrame| libc::iovec {
             iov_base: f.octets.as_mut_ptr().cast(),
@@ -122,7 +122,7 @@ impl RelaySocket {
         Ok(whole)
     }
 
-    /// Sends frames, at most [`BATCH`], and gives how many the interface took.
+    /// Sends frames, at most [`BATCH`], and gives the number that the interface took.
     pub(super) fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> usize {
         let vector = |f: &'a [u8]| libc::iovec {
             iov_base: f.as_ptr().cast_mut().cast(),
@@ -138,7 +138,7 @@ impl RelaySocket {
     }
 }
 
-/// A message for each vector, without an address: the socket is bound.
+/// A message for each vector. It has no address, because the socket is bound.
 fn messages(vectors: &mut [libc::iovec]) -> Vec<libc::mmsghdr> {
     // SAFETY: all-zero is a valid mmsghdr: integers and pointers that may be null.
     let empty: libc::mmsghdr = unsafe { std::mem::zeroed() };
@@ -151,7 +151,7 @@ fn messages(vectors: &mut [libc::iovec]) -> Vec<libc::mmsghdr> {
     vectors.iter_mut().map(message).collect()
 }
 
-/// Errors that mean no more than that there is no frame.
+/// No frames, for errors that mean only that; the error itself otherwise.
 fn nothing(error: io::Error) -> io::Result<usize> {
     match error.raw_os_error() {
         Some(libc::EAGAIN | libc::EINTR | libc::ENETDOWN) => Ok(0),

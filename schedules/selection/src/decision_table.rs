@@ -1,5 +1,6 @@
 //! The decision table: which way a collective goes at which block size.
 use inventory::Bytes;
+pub use inventory::mpi::{Mpi, UnknownMpi};
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
 use serde::{Deserialize, Serialize};
@@ -189,41 +190,6 @@ pub enum DataCarrier {
     /// [`DataCarrier::Mpi`].
     Tcp,
 }
-
-/// An MPI library. Their own routines differ, so the size from which a schedule pays does, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mpi {
-    /// Open MPI.
-    OpenMpi,
-    /// MPICH.
-    Mpich,
-}
-
-impl fmt::Display for Mpi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Mpi::OpenMpi => "openmpi",
-            Mpi::Mpich => "mpich",
-        })
-    }
-}
-
-impl FromStr for Mpi {
-    type Err = UnknownMpi;
-
-    fn from_str(text: &str) -> Result<Mpi, UnknownMpi> {
-        let known = [Mpi::OpenMpi, Mpi::Mpich]
-            .into_iter()
-            .find(|mpi| mpi.to_string() == text);
-        known.ok_or_else(|| UnknownMpi(text.to_owned()))
-    }
-}
-
-/// A name that is no [`Mpi`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("MPI library \"{0}\": expected openmpi or mpich")]
-pub struct UnknownMpi(pub String);
 
 /// From this block size on, up to the next entry, this way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -503,7 +469,7 @@ fn check(
             "expected 1 to {MAX_ENTRIES} entries, the first one from 0 and for each MPI library"
         ));
     }
-    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
+    for mpi in Mpi::ALL {
         let holding: Vec<&DecisionEntry> = entries
             .iter()
             .filter(|entry| entry.mpi.is_none_or(|only| only == mpi))

@@ -1,6 +1,6 @@
-//! Each table's rows. Which object is which: IF-MIB (RFC 2863), LLDP-MIB (IEEE 802.1AB-2005, clause
-//! 12), BRIDGE-MIB (RFC 4188), Q-BRIDGE-MIB (RFC 4363), IP-MIB (RFC 4293), IEEE8023-LAG-MIB,
-//! CISCO-CDP-MIB, SNMPv2-MIB (RFC 3418).
+//! The rows of each table. The objects are defined in IF-MIB (RFC 2863), LLDP-MIB (IEEE
+//! 802.1AB-2005, clause 12), BRIDGE-MIB (RFC 4188), Q-BRIDGE-MIB (RFC 4363), IP-MIB (RFC 4293),
+//! IEEE8023-LAG-MIB, CISCO-CDP-MIB, SNMPv2-MIB (RFC 3418).
 use super::MibCell;
 use inventory::device_view::DeviceView;
 use inventory::observation::{
@@ -24,7 +24,7 @@ const BRIDGE: &[u32] = &[1, 3, 6, 1, 2, 1, 17];
 const LLDP: &[u32] = &[1, 0, 8802, 1, 1, 2, 1];
 const CDP: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1];
 
-/// Adds the rows of every table of the view that was ever read.
+/// Adds the rows of every table of the view that was read.
 pub(super) fn render(view: &DeviceView, rows: &mut MibRows) {
     view.system.iter().for_each(|s| system(s, rows));
     view.interfaces
@@ -35,7 +35,7 @@ pub(super) fn render(view: &DeviceView, rows: &mut MibRows) {
     view.bridge.iter().for_each(|b| bridge(b, rows));
     view.fdb.iter().for_each(|f| fdb(f, rows));
     view.arp.iter().for_each(|a| arp(a, rows));
-    // The moments of the last changes are in a pulse only; before one there was none.
+    // The times of the last changes are in a pulse. Without a pulse there was no change.
     let since = view.pulse.as_ref().and_then(|p| p.since_top_change);
     let last = view.pulse.as_ref().and_then(|p| p.lldp_last_change);
     if view.bridge.is_some() {
@@ -241,8 +241,8 @@ fn state(state: StpState) -> u32 {
     }
 }
 
-/// dot1dTpFdbTable has one row a station. Further ports of it go into dot1qTpFdbTable, as learned
-/// in other VLANs.
+/// dot1dTpFdbTable has one row for each station. Further ports of it go into dot1qTpFdbTable, as
+/// learned in other VLANs.
 fn fdb(entries: &[FdbEntry], rows: &mut MibRows) {
     const LEARNED: u32 = 3;
     let mut times = OccurrenceCounter::default();
@@ -292,7 +292,7 @@ fn arp(entries: &[ArpEntry], rows: &mut MibRows) {
     }
 }
 
-/// How often something came before.
+/// The number of times that a value came before.
 struct OccurrenceCounter<K>(HashMap<K, u32>);
 
 impl<K> Default for OccurrenceCounter<K> {

@@ -1,9 +1,9 @@
-//! How vendors number and name their ports, and what they leave out.
+//! Differences between vendors: the numbers and names of ports, and missing tables.
 use fastrand::Rng;
 use inventory::Mac;
 use inventory::observation::NeighbourId;
 
-/// A device's ways.
+/// The peculiarities of a device.
 #[derive(Debug, Clone)]
 pub(super) struct DeviceHabit {
     vendor: VendorNumbering,
@@ -13,17 +13,17 @@ pub(super) struct DeviceHabit {
     pub(super) deaf: bool,
     /// Each member of an aggregate lists the neighbours of all.
     pub(super) pooled: bool,
-    /// It does not tell which ports are members of which aggregate.
+    /// It does not report the members of aggregates.
     pub(super) keeps_members_secret: bool,
-    /// It serves no spanning tree table though it takes part.
+    /// It serves no spanning tree table, although it takes part in spanning tree.
     pub(super) keeps_tree_secret: bool,
     /// Its ports have no addresses of their own.
     pub(super) one_address: bool,
-    /// Its LLDP chassis id is another address than its bridge's.
+    /// Its LLDP chassis id differs from its bridge's address.
     pub(super) two_addresses: bool,
-    /// How long it keeps what it learned, in seconds.
+    /// Its ageing time: the seconds for which it keeps learned stations.
     pub(super) ageing: u32,
-    /// It knows the network addresses of those it talks with.
+    /// Its ARP table has the stations that it talks with.
     pub(super) resolves: bool,
 }
 
@@ -31,9 +31,9 @@ pub(super) struct DeviceHabit {
 enum VendorNumbering {
     /// `swp1`; base port 1 is ifIndex 3.
     Plain,
-    /// Ports are called by their numbers.
+    /// The names of ports are their numbers.
     Counted,
-    /// `Gi1/0/1` for short, `GigabitEthernet1/0/1` in full; LLDP numbers are no ifIndex.
+    /// `Gi1/0/1` for short, `GigabitEthernet1/0/1` in full; LLDP port numbers differ from ifIndex.
     Modular,
     /// The chassis id is the system name, port ids are addresses.
     Named,
@@ -96,7 +96,7 @@ impl DeviceHabit {
         }
     }
 
-    /// The number spanning tree and forwarding databases use.
+    /// The base port number, which spanning tree and forwarding databases use.
     pub(super) fn base(&self, port: u32) -> u32 {
         if self.vendor == VendorNumbering::Named {
             512 + port

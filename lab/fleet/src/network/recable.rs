@@ -1,4 +1,4 @@
-//! A host plugged into another switch: what both switches say then.
+//! A host that moves to another switch, in the truth and in the statements of both switches.
 use super::GeneratedNetwork;
 use inventory::Mac;
 use inventory::device_view::DeviceView;
@@ -6,9 +6,10 @@ use inventory::observation::{FdbEntry, LldpNeighbour, StpState};
 use inventory::topology::Link;
 
 impl GeneratedNetwork {
-    /// Pulls a host's cable and plugs it into a free port of another switch, in the truth and in
-    /// what the two switches say; gives their names. `None`: there is no such host, it hangs there
-    /// already, or no port is free. Switches must number LLDP ports by ifIndex, as those of
+    /// Moves a host's cable to a free port of another switch, in the truth and in the statements of
+    /// the two switches. Gives the names of both switches. `None`: there is no such host, it is on
+    /// that switch already, or no port is free. Switches must number LLDP ports by ifIndex, like
+    /// those of
     /// [`NetworkOptions::regular`](super::NetworkOptions::regular) do.
     pub fn recable(&mut self, host: &str, to: &str) -> Option<[String; 2]> {
         let link = self
@@ -47,7 +48,7 @@ fn free_port(view: &DeviceView) -> Option<u32> {
         .map(|i| i.index)
 }
 
-/// Takes a port down, behind which there was this station. Gives what was heard there.
+/// Takes a port down, with the station behind it. Gives the LLDP rows of that port.
 fn unplug(view: &mut DeviceView, index: u32, mac: Mac) -> Vec<LldpNeighbour> {
     set_state(view, index, false);
     view.fdb
@@ -59,7 +60,7 @@ fn unplug(view: &mut DeviceView, index: u32, mac: Mac) -> Vec<LldpNeighbour> {
         .collect()
 }
 
-/// Takes a port up, with a station behind it and what is heard of it. Gives the port's name.
+/// Takes a port up, with a station behind it and its LLDP rows. Gives the port's name.
 fn plug(
     view: &mut DeviceView,
     index: u32,

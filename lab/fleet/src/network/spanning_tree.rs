@@ -2,25 +2,22 @@
 //!
 //! Source: IEEE 802.1D-2004, 17.6 (priority vectors), 17.14 (path costs). Input: bridges with
 //! identifiers, cables with rates; bridges without spanning tree join their cables into one
-//! segment. Guarantee: root bridge, root ports and designated ports as the standard's comparison of
-//! priority vectors settles. Cost: (bridges + ports) log bridges. Deviations: bridges of unequal
-//! protocol versions and edge ports are not modelled.
-use super::wiring::{NetworkWiring, NodeRole};
+//! segment. Guarantee: the root bridge, root ports and designated ports that the standard's
+//! comparison of priority vectors gives. Cost: (bridges + ports) log bridges. Deviations: bridges
+//! of unequal protocol versions and edge ports are not modelled.
+use super::wiring::{NetworkWiring, NodeRole, NodeSocket};
 use inventory::observation::BridgeId;
 use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// A node and its socket.
-type NodeSocket = (usize, usize);
-
-/// What spanning tree settles.
+/// The result of spanning tree.
 pub(super) struct SpanningTreeState {
     /// The root bridge; `None` where no spanning tree runs.
     pub(super) root: Option<usize>,
     /// By node and socket: the designated port of the segment.
     designated: Vec<Vec<NodeSocket>>,
-    /// By node and socket: whether frames pass.
+    /// By node and socket: true if frames pass.
     forwards: Vec<Vec<bool>>,
 }
 
@@ -45,7 +42,7 @@ impl SpanningTreeState {
         self.forwards[node][socket]
     }
 
-    /// Whether frames pass a cable.
+    /// True if frames pass a cable.
     pub(super) fn carries(&self, wiring: &NetworkWiring, cable: usize) -> bool {
         wiring.cables[cable]
             .ends
@@ -53,7 +50,7 @@ impl SpanningTreeState {
             .all(|end| self.forwards(*end))
     }
 
-    /// The designated port of the segment a port is on.
+    /// The designated port of a port's segment.
     pub(super) fn designated(&self, (node, socket): NodeSocket) -> NodeSocket {
         self.designated[node][socket]
     }
@@ -128,7 +125,7 @@ pub(super) fn port_id(wiring: &NetworkWiring, end: NodeSocket) -> u16 {
     0x8000 | (base_port(wiring, end) & 0xfff) as u16
 }
 
-/// Ports of switches by the segments they share.
+/// The ports of switches, by segment.
 fn segments(wiring: &NetworkWiring) -> Vec<Vec<NodeSocket>> {
     let mut parts = UnionFind::new(wiring.cables.len());
     for node in wiring
@@ -154,7 +151,8 @@ fn segments(wiring: &NetworkWiring) -> Vec<Vec<NodeSocket>> {
     segments.into_values().collect()
 }
 
-/// 802.1D-2004, Table 17-3: 20,000 for a gigabit, less in proportion.
+/// The path cost of a port (802.1D-2004, Table 17-3): 20,000 for a gigabit, inversely proportional
+/// to the rate.
 fn cost(wiring: &NetworkWiring, (node, socket): NodeSocket) -> u64 {
     let cable = &wiring.cables[wiring.nodes[node].sockets[socket].cable];
     20_000_000_000_000 / (cable.rate.0 * cable.width as u64).max(1)

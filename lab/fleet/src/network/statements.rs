@@ -1,9 +1,9 @@
-//! What there is in the words of the inventory's own types: the truth, the operator's list, and
-//! what each switch says.
+//! A generated network in the types of `inventory`: the truth, the operator's inventory, and the
+//! view of each switch.
 use super::NetworkOptions;
 use super::spanning_tree::{self, SpanningTreeState};
 use super::traffic::{LearnedPort, LearnedRows, RowAge};
-use super::wiring::{NetworkWiring, NodeRole, WiredNode};
+use super::wiring::{NetworkWiring, NodeRole, NodeSocket, WiredNode};
 use fastrand::Rng;
 use indexmap::IndexMap;
 use inventory::device_view::{DeviceView, DeviceViews};
@@ -17,9 +17,6 @@ use inventory::topology::{self, AggregateMember, Link, LinkGrade, LinkState, Nod
 use inventory::{BitsPerSec, Millis, Topology};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-
-/// A node and its socket.
-type End = (usize, usize);
 
 pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topology {
     let kind = |role| match role {
@@ -47,7 +44,7 @@ pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topolog
 fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link {
     let plug = &wiring.cables[cable];
     let [a, b] = plug.ends;
-    let ports = |(node, socket): End| wiring.nodes[node].sockets[socket].ports.iter();
+    let ports = |(node, socket): NodeSocket| wiring.nodes[node].sockets[socket].ports.iter();
     let member = |(x, y): (&u32, &u32)| AggregateMember {
         a_port: port_name(wiring, a.0, *x),
         b_port: port_name(wiring, b.0, *y),
@@ -79,7 +76,7 @@ fn port_name(wiring: &NetworkWiring, node: usize, port: u32) -> String {
     }
 }
 
-fn socket_name(wiring: &NetworkWiring, (node, socket): End) -> String {
+fn socket_name(wiring: &NetworkWiring, (node, socket): NodeSocket) -> String {
     let socket = &wiring.nodes[node].sockets[socket];
     match socket.aggregate {
         Some(a) if wiring.nodes[node].role == NodeRole::Switch => {
@@ -110,7 +107,7 @@ pub(super) fn inventory(
             },
         )
     };
-    // Where a host says nothing of itself, only its address tells it from others.
+    // Without LLDP, a host is known by its address only.
     let host = |(_, node): (usize, &WiredNode)| {
         let stated = !node.speaks || rng.f64() >= options.unstated;
         (
@@ -132,7 +129,7 @@ pub(super) fn inventory(
     }
 }
 
-/// Where a switch is managed.
+/// The management address of a switch.
 fn management(node: usize) -> IpAddr {
     let [_, _, c, d] = (node as u32 + 1).to_be_bytes();
     IpAddr::V4(Ipv4Addr::new(10, 0, c, d))
@@ -265,7 +262,7 @@ fn lldp(node: &WiredNode, neighbours: Vec<LldpNeighbour>) -> LldpTable {
     }
 }
 
-/// What every node hears, as far as frames go.
+/// The LLDP rows of every node, from the frames that reach it.
 fn neighbours(
     wiring: &NetworkWiring,
     span: &SpanningTreeState,
@@ -291,7 +288,7 @@ fn neighbours(
     heard
 }
 
-/// The row a hearer keeps of what a sender says.
+/// The row that a receiver keeps about a sender.
 fn said(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeighbour {
     let full = !hearer.habit.sparse;
     let station = sender.role == NodeRole::Host;
@@ -325,8 +322,8 @@ fn said(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeigh
     }
 }
 
-/// Who gets an LLDP frame: the next that speak LLDP, past bridges that let it through.
-fn hearers(wiring: &NetworkWiring, span: &SpanningTreeState, from: End) -> Vec<End> {
+/// The receivers of an LLDP frame: the next nodes that speak LLDP, beyond bridges that pass it on.
+fn hearers(wiring: &NetworkWiring, span: &SpanningTreeState, from: NodeSocket) -> Vec<NodeSocket> {
     let mut hearers = Vec::new();
     let mut next = vec![from];
     while let Some(out) = next.pop() {
@@ -412,7 +409,7 @@ fn fdb(
         .collect()
 }
 
-/// The switches it heard of.
+/// The ARP rows of the switches that it learned.
 fn arp(wiring: &NetworkWiring, learned: &BTreeMap<usize, (RowAge, LearnedPort)>) -> Vec<ArpEntry> {
     let switches = learned
         .keys()

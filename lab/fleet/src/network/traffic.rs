@@ -1,17 +1,17 @@
-//! What bridges learn: of each frame the port its sender is behind, until the row is too old.
+//! The learning of bridges: from each frame the port towards its sender, until the row is too old.
 use super::NetworkOptions;
 use super::spanning_tree::SpanningTreeState;
 use super::wiring::{NetworkWiring, NodeRole};
 use fastrand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Nothing older is looked at, in seconds: the longest ageing time there is.
+/// Older frames are ignored, in seconds: the longest ageing time of any device.
 const LONG: u32 = 1_800;
 
-/// How long ago a frame was sent, in seconds.
+/// The time since a frame was sent, in seconds.
 pub(super) type RowAge = u32;
 
-/// Where a bridge learned a station.
+/// The port at which a bridge learned a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LearnedPort {
     Socket(usize),
@@ -19,10 +19,10 @@ pub(super) enum LearnedPort {
     Spare(u32),
 }
 
-/// By node: the stations it learned, by their nodes, and when last.
+/// By node: the stations that it learned, each with the age and the port of its latest frame.
 pub(super) type LearnedRows = Vec<BTreeMap<usize, (RowAge, LearnedPort)>>;
 
-/// A host that moved: when, from which switch, and from which port of it, if that is still up.
+/// The move of a host: its time, the old switch, and the old port if that is still up.
 struct HostMove {
     ago: RowAge,
     from: usize,
@@ -36,13 +36,14 @@ struct FrameTraffic<'w> {
     learned: LearnedRows,
 }
 
-/// The tree frames travel on.
+/// The tree on which frames travel.
 struct ForwardingTree {
-    /// The way to node 0 from each: by which socket, and to whom.
+    /// By node: the socket towards node 0, and the next node there.
     up: Vec<Option<(usize, usize)>>,
     depth: Vec<usize>,
 }
 
+/// The stations that every switch learned from the traffic that the options describe.
 pub(super) fn learned(
     wiring: &NetworkWiring,
     span: &SpanningTreeState,
@@ -55,44 +56,19 @@ pub(super) fn learned(
             .collect::<Vec<usize>>()
     };
     let (hosts, switches) = (of(NodeRole::Host), of(NodeRole::Switch));
-    let mut moves = BTreeMap::new();
-    let movers: Vec<usize> = hosts
-        .iter()
-        .copied()
-        .filter(|_| rng.f64() < options.moved)
-        .collect();
-    for host in movers {
-        let from = switches[rng.usize(..switches.len())];
-        // A port that goes down takes its rows with it.
-        let port = wiring.nodes[from]
-            .spare
-            .first()
-            .and_then(|&(port, up)| up.then_some(port));
-        moves.insert(
-            host,
-            HostMove {
-                ago: rng.u32(..300),
-                from,
-                port,
-            },
-        );
-    }
     let mut traffic = FrameTraffic {
         wiring,
         tree: ForwardingTree::new(wiring, span),
-        moves,
+        moves: moves(wiring, &hosts, &switches, options, rng),
         learned: vec![BTreeMap::new(); wiring.nodes.len()],
     };
     for &host in &hosts {
         for _ in 0..options.talks {
-            traffic.talk(
-                host,
-                hosts[rng.usize(..hosts.len())],
-                rng.u32(..options.window.max(1)),
-            );
+            let peer = hosts[rng.usize(..hosts.len())];
+            traffic.talk(host, peer, rng.u32(..options.window.max(1)));
         }
     }
-    // Who is on a bridge that passes LLDP on, and was never heard, cannot be told from nobody.
+    // Nothing shows a host that was never heard, if it is on a bridge that passes LLDP on.
     let unseen = |host: &usize| {
         wiring.nodes[*host].role == NodeRole::Host
             && wiring.nodes[wiring.far(*host, 0).0].transparent
@@ -115,8 +91,33 @@ pub(super) fn learned(
     learned
 }
 
+/// The hosts that moved lately, each from a switch drawn at random.
+fn moves(
+    wiring: &NetworkWiring,
+    hosts: &[usize],
+    switches: &[usize],
+    options: &NetworkOptions,
+    rng: &mut Rng,
+) -> BTreeMap<usize, HostMove> {
+    let mut moves = BTreeMap::new();
+    let movers: Vec<usize> = hosts
+        .iter()
+        .copied()
+        .filter(|_| rng.f64() < options.moved)
+        .collect();
+    for host in movers {
+        let from = switches[rng.usize(..switches.len())];
+        // A port that goes down takes its rows with it.
+        let spare = wiring.nodes[from].spare.first();
+        let port = spare.and_then(|&(port, up)| up.then_some(port));
+        let ago = rng.u32(..300);
+        moves.insert(host, HostMove { ago, from, port });
+    }
+    moves
+}
+
 impl FrameTraffic<'_> {
-    /// Where a station was at a time: at a node.
+    /// The node of a station at a time: itself, or the old switch of a host that moved since.
     fn place(&self, station: usize, age: RowAge) -> usize {
         self.moves
             .get(&station)
@@ -124,7 +125,7 @@ impl FrameTraffic<'_> {
             .map_or(station, |m| m.from)
     }
 
-    /// Two talk: every bridge between learns both.
+    /// Two stations talk, and every bridge between them learns both.
     fn talk(&mut self, a: usize, b: usize, age: RowAge) {
         for (from, to) in [(a, b), (b, a)] {
             let place = self.place(from, age);
@@ -139,7 +140,7 @@ impl FrameTraffic<'_> {
         }
     }
 
-    /// A broadcast just now: every bridge sees it.
+    /// A station broadcasts now, and every bridge learns it.
     fn broadcast(&mut self, span: &SpanningTreeState, host: usize) {
         let wiring = self.wiring;
         let mut next = vec![(host, usize::MAX)];
@@ -154,7 +155,7 @@ impl FrameTraffic<'_> {
         }
     }
 
-    /// The latest counts.
+    /// Learns a station; the latest frame counts.
     fn learn(&mut self, node: usize, station: usize, age: RowAge, exit: LearnedPort) {
         if self.wiring.nodes[node].role == NodeRole::Switch && age <= LONG {
             let row = self.learned[node].entry(station).or_insert((age, exit));
@@ -192,7 +193,8 @@ impl ForwardingTree {
         tree
     }
 
-    /// The nodes from one to another, the last excluded, each with its socket towards it.
+    /// The nodes on the path from one to another without the last, each with its socket on the
+    /// path.
     fn path(&self, wiring: &NetworkWiring, from: usize, to: usize) -> Vec<(usize, usize)> {
         let (mut a, mut b) = (from, to);
         let (mut path, mut down) = (vec![], vec![]);

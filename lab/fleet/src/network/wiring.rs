@@ -5,12 +5,15 @@ use fastrand::Rng;
 use inventory::{BitsPerSec, Mac};
 use std::collections::BTreeSet;
 
-/// Ports that nothing is plugged into, on each switch.
+/// The number of ports without a cable on each switch.
 const SPARE: u32 = 3;
 
-/// What there is.
+/// The number of a node, and that of a socket of it.
+pub(super) type NodeSocket = (usize, usize);
+
+/// The nodes and cables of a network.
 pub(super) struct NetworkWiring {
-    /// Switches first, then bridges nobody lists, then hosts.
+    /// Switches first, then unmanaged bridges, then hosts.
     pub(super) nodes: Vec<WiredNode>,
     pub(super) cables: Vec<WiredCable>,
 }
@@ -18,7 +21,7 @@ pub(super) struct NetworkWiring {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NodeRole {
     Switch,
-    /// A bridge that nobody lists, without spanning tree.
+    /// A bridge that the inventory does not list, without spanning tree.
     Unmanaged,
     Host,
 }
@@ -26,25 +29,25 @@ pub(super) enum NodeRole {
 pub(super) struct WiredNode {
     pub(super) name: String,
     pub(super) role: NodeRole,
-    /// Does not answer, though it is listed.
+    /// It is in the inventory but does not answer.
     pub(super) silent: bool,
-    /// Sends LLDP frames, and keeps those that come in.
+    /// It sends and receives LLDP frames.
     pub(super) speaks: bool,
-    /// Passes LLDP frames on.
+    /// It passes LLDP frames on.
     pub(super) transparent: bool,
     pub(super) priority: u16,
     pub(super) address: Mac,
     pub(super) habit: DeviceHabit,
-    /// Where cables are plugged in.
+    /// The ends of its cables.
     pub(super) sockets: Vec<CableSocket>,
-    /// Ports that nothing is plugged into, and whether each is up all the same.
+    /// Ports without a cable; true for those that are up all the same.
     pub(super) spare: Vec<(u32, bool)>,
 }
 
 /// A node's end of a cable.
 pub(super) struct CableSocket {
     pub(super) cable: usize,
-    /// Which of the cable's ends.
+    /// The number of the cable's end, 0 or 1.
     pub(super) end: usize,
     /// Its ports, counted from 1; several for an aggregate.
     pub(super) ports: Vec<u32>,
@@ -54,16 +57,15 @@ pub(super) struct CableSocket {
 
 /// A cable, or an aggregate of several alike. The i-th ports of its two sockets are joined.
 pub(super) struct WiredCable {
-    /// Node and socket.
-    pub(super) ends: [(usize, usize); 2],
+    pub(super) ends: [NodeSocket; 2],
     pub(super) width: usize,
-    /// Of each.
+    /// The rate of each cable.
     pub(super) rate: BitsPerSec,
 }
 
 impl NetworkWiring {
     /// The node and socket at the other end.
-    pub(super) fn far(&self, node: usize, socket: usize) -> (usize, usize) {
+    pub(super) fn far(&self, node: usize, socket: usize) -> NodeSocket {
         let CableSocket { cable, end, .. } = self.nodes[node].sockets[socket];
         self.cables[cable].ends[1 - end]
     }
@@ -84,7 +86,7 @@ impl NetworkWiring {
 }
 
 impl WiredNode {
-    /// The address of a port; of port 0 its own.
+    /// The address of a port; port 0 has the node's own.
     pub(super) fn port_address(&self, port: u32) -> Mac {
         let Mac([a, b, c, d, e, f]) = self.address;
         let number = (u32::from_be_bytes([c, d, e, f])).wrapping_add(port);
@@ -103,7 +105,7 @@ pub(super) fn wiring(options: &NetworkOptions, rng: &mut Rng) -> NetworkWiring {
     switches(&mut wiring, options, rng);
     let bridges = wiring.nodes.len();
     hosts(&mut wiring, bridges, options, rng);
-    // What passes everything between two ends cannot be told from a cable.
+    // A transparent bridge with two ends cannot be distinguished from a cable.
     wiring
         .nodes
         .iter_mut()
@@ -148,8 +150,8 @@ fn switch(number: usize, options: &NetworkOptions, rng: &mut Rng) -> WiredNode {
     }
 }
 
-/// A tree in the wanted shape, bridges nobody lists in some of its cables, and further cables that
-/// close rings.
+/// Cables the switches: a tree in the wanted shape, unmanaged bridges in some of its cables, and
+/// further cables that close rings.
 fn switches(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
     let count = options.switches;
     let mut joined = BTreeSet::new();
@@ -159,7 +161,7 @@ fn switches(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng)
             NetworkShape::Star => 0,
             NetworkShape::Random => rng.usize(..n),
             NetworkShape::Fan(fan) => (n - 1) / fan.max(1),
-            // The other spines hang below the first switch that is none.
+            // The other spines are below the first leaf.
             NetworkShape::Spines(spines) if n < spines && spines < count => spines,
             NetworkShape::Spines(_) => 0,
         };
@@ -209,7 +211,7 @@ fn trunk(wiring: &mut NetworkWiring, a: usize, b: usize, options: &NetworkOption
     wiring.plug(a, b, width, rates[rng.usize(..2)]);
 }
 
-/// A bridge nobody lists, joining these.
+/// Joins two switches by an unmanaged bridge.
 fn between(wiring: &mut NetworkWiring, ends: [usize; 2], options: &NetworkOptions, rng: &mut Rng) {
     let number = wiring.nodes.len() - options.switches;
     let transparent = rng.f64() < options.transparent;
@@ -222,7 +224,7 @@ fn between(wiring: &mut NetworkWiring, ends: [usize; 2], options: &NetworkOption
         .for_each(|end| wiring.plug(end, bridge, 1, BitsPerSec::GIGABIT));
 }
 
-/// Hosts on switches and on bridges nobody lists.
+/// Plugs hosts into switches and unmanaged bridges.
 fn hosts(wiring: &mut NetworkWiring, mut bridges: usize, options: &NetworkOptions, rng: &mut Rng) {
     for n in 0..options.switches {
         if rng.f64() < options.unmanaged {
@@ -253,7 +255,7 @@ fn hosts(wiring: &mut NetworkWiring, mut bridges: usize, options: &NetworkOption
     }
 }
 
-/// Which port each cable is in, and which cables are aggregates.
+/// Numbers the ports of cables, and the aggregates.
 fn number_ports(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
     for node in &mut wiring.nodes {
         let used: usize = node.sockets.iter().map(|s| s.ports.len()).sum();

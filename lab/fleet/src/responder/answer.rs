@@ -1,5 +1,5 @@
 //! Answers to GET, GETNEXT and GETBULK (RFC 3416, 4.2.1 to 4.2.3) in SNMPv2c messages (RFC 1901).
-//! Anything else gets none.
+//! Other requests get no answer.
 use super::COMMUNITY;
 use crate::mib::DeviceMib;
 use snmp::message::CommunityMessage;
@@ -7,10 +7,10 @@ use snmp::pdu::{PduBody, StandardPduType};
 use snmp::{DecodeConfig, Oid, ResponsePdu, Value, VarBind, Version};
 use std::time::Duration;
 
-/// Octets of variable bindings in an answer: a datagram that no Ethernet fragments.
+/// The octets of variable bindings in an answer: a datagram that Ethernet carries in one frame.
 const MOST_OCTETS: usize = 1400;
 
-/// The answer to a request that came in so long after the rows were made.
+/// The answer to a request that arrived `up` after the rows were made.
 pub(super) fn answer(mib: &DeviceMib, up: Duration, request: &[u8]) -> Option<Vec<u8>> {
     let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::default())
         .ok()?
@@ -57,8 +57,8 @@ fn next(mib: &DeviceMib, up: Duration, oid: Oid) -> VarBind {
     }
 }
 
-/// One row for the first names, several for the others, turn by turn; cut where the message is
-/// full.
+/// One row for each of the first names, and several for each of the others, taken in turn until the
+/// message is full.
 fn bulk(
     mib: &DeviceMib,
     up: Duration,

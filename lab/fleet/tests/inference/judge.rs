@@ -1,24 +1,24 @@
-//! What is found, held against what is true.
+//! A found topology, compared with the truth.
 use fleet::network::GeneratedNetwork;
 use inventory::Topology;
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What a true link joins, as far as it matters for what can be known of it.
+/// The kind of a true link, on which it depends how much can be found out about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TrueLinkKind {
     /// Two switches that answer.
     Answering,
-    /// One that answers, and one that does not.
+    /// A switch that answers, and one that does not.
     HalfSilent,
-    /// Two that do not answer.
+    /// Two switches that do not answer.
     BothSilent,
     /// A host and a switch that answers.
     Host,
     /// A host and a switch that does not.
     HostOfSilent,
-    /// A switch or a host, and a bridge nobody lists.
+    /// A switch or a host, and an unmanaged bridge.
     Unlisted,
 }
 
@@ -33,7 +33,7 @@ impl TrueLinkKind {
     ];
 }
 
-/// What became of the true links of a kind.
+/// The numbers of true links of a kind, by the way they were found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LinkTally {
     pub all: usize,
@@ -56,13 +56,12 @@ impl LinkTally {
         }
     }
 
-    /// The share of the links that are stated, as certain or as inferred.
+    /// The share of the links that were found as certain or inferred.
     pub(crate) fn stated(&self) -> f64 {
         (self.certain + self.inferred) as f64 / self.all as f64
     }
 
-    /// The share of the links that are stated, or among the candidates of what is said to be
-    /// ambiguous.
+    /// The share of the links that are stated, or among the candidates of an ambiguous link.
     pub(crate) fn named(&self) -> f64 {
         self.stated() + self.ambiguous as f64 / self.all as f64
     }
@@ -83,22 +82,22 @@ pub(crate) struct InferenceVerdict {
     pub false_certain: Vec<String>,
     pub false_inferred: Vec<String>,
     pub false_ambiguous: usize,
-    /// True links whose state is said to be the other.
+    /// True links that were found with the wrong state.
     pub false_state: Vec<String>,
 }
 
-/// The truth, ready to be asked.
+/// The truth with indexes for look-ups.
 struct NetworkTruth<'n> {
     network: &'n GeneratedNetwork,
     kinds: HashMap<&'n str, NodeKind>,
     /// By the two nodes.
     links: HashMap<(&'n str, &'n str), Vec<&'n Link>>,
-    /// The part of what does not answer that each node belongs to: silent switches and bridges
-    /// nobody lists, joined.
+    /// The dark part that each node belongs to: silent switches and unmanaged bridges that are
+    /// joined with each other.
     dark: HashMap<&'n str, usize>,
-    /// What a port of an answering switch leads to.
+    /// The node behind a port of an answering switch.
     behind: HashMap<(&'n str, &'n str), &'n str>,
-    /// What a host is plugged into.
+    /// The node that a host is plugged into.
     under: HashMap<&'n str, &'n str>,
 }
 
@@ -174,7 +173,8 @@ impl<'n> NetworkTruth<'n> {
         }
     }
 
-    /// The true link a found one between listed nodes is. Ports count where the switch answers.
+    /// The true link that a found link between listed nodes matches. Ports must match where the
+    /// switch answers.
     fn of(&self, found: &Link) -> Option<&'n Link> {
         let all = self.links.get(&key(&found.a, &found.b))?;
         all.iter().copied().find(|link| {
@@ -205,7 +205,7 @@ impl<'n> NetworkTruth<'n> {
                         member(&m.a_port, &m.b_port)
                     }
                 });
-            // Where one end does not tell its aggregates, that end of an aggregate has no name.
+            // If one end does not report its aggregates, that end of an aggregate has no name.
             let open = |said: &String, named: &String| {
                 said.is_empty() && !found.members.is_empty() || said == named
             };
@@ -214,14 +214,14 @@ impl<'n> NetworkTruth<'n> {
         })
     }
 
-    /// The part of what does not answer that this end of a found link is plugged into.
+    /// The dark part that this end of a found link is plugged into.
     fn plugged(&self, node: &str, port: &str) -> Option<usize> {
         let far = if self.kinds.get(node)? == &NodeKind::Host {
             self.under.get(node)
         } else {
             self.behind.get(&(node, port))
         };
-        // A silent switch that hangs on something dark is dark itself.
+        // A silent switch that is plugged into a dark part belongs to it.
         far.and_then(|f| self.dark.get(f))
             .or_else(|| self.dark.get(node))
             .copied()
@@ -236,81 +236,73 @@ fn both_ways(link: &Link) -> [[(&str, &str); 2]; 2] {
     [[a, b], [b, a]]
 }
 
-/// Compares.
-pub(crate) fn judge(network: &GeneratedNetwork, found: &Topology) -> InferenceVerdict {
-    let truth = NetworkTruth::new(network);
-    let mut verdict = InferenceVerdict::default();
-    let mut recalled: HashMap<*const Link, LinkGrade> = HashMap::new();
-    let nameless = nameless(&truth, found);
-    let mut under_nameless: BTreeSet<&str> = BTreeSet::new();
-    let mut nameless_ports: BTreeSet<(&str, &str)> = BTreeSet::new();
-    for link in &found.links {
-        let right = match [&link.a, &link.b].map(|n| nameless.get(n.as_str())) {
-            [None, None] => {
-                let real = truth.of(link);
-                if let Some(real) = real {
-                    let best = recalled
-                        .entry(std::ptr::from_ref(real))
-                        .or_insert(link.grade);
-                    *best = (*best).min(link.grade);
-                    let states = [link.state, real.state];
-                    if link.grade != LinkGrade::Ambiguous
-                        && states[0] != states[1]
-                        && !states.contains(&LinkState::Unknown)
-                    {
-                        verdict.false_state.push(format!("{link:?}"));
-                    }
-                }
-                real.is_some()
-            }
-            ends => both_ways(link).into_iter().zip(ends.into_iter().rev()).all(
-                |([(near, port), _], bridge)| match bridge {
-                    Some(part) => {
-                        let plugged = truth.plugged(near, port);
-                        if plugged.is_some()
-                            && plugged == *part
-                            && link.grade != LinkGrade::Ambiguous
-                        {
-                            under_nameless.insert(near);
-                            nameless_ports.insert((near, port));
-                        }
-                        plugged.is_some() && plugged == *part
-                    }
-                    None => true,
-                },
-            ),
+/// The found links, compared with the truth one by one.
+#[derive(Default)]
+struct FoundLinks<'t> {
+    /// By true link: the best grade with which it was found.
+    recalled: HashMap<*const Link, LinkGrade>,
+    /// The nodes that were found on the right nameless bridge, and their ports.
+    under_nameless: BTreeSet<&'t str>,
+    nameless_ports: BTreeSet<(&'t str, &'t str)>,
+}
+
+impl<'t> FoundLinks<'t> {
+    /// True if a found link between listed nodes is right. Records its grade, and a wrong state.
+    fn listed(
+        &mut self,
+        truth: &NetworkTruth<'_>,
+        link: &Link,
+        verdict: &mut InferenceVerdict,
+    ) -> bool {
+        let Some(real) = truth.of(link) else {
+            return false;
         };
-        match (link.grade, right) {
-            (LinkGrade::Certain, _) => verdict.certain += 1,
-            (LinkGrade::Inferred, _) => verdict.inferred += 1,
-            (LinkGrade::Ambiguous, _) => verdict.ambiguous += 1,
+        let best = self
+            .recalled
+            .entry(std::ptr::from_ref(real))
+            .or_insert(link.grade);
+        *best = (*best).min(link.grade);
+        let states = [link.state, real.state];
+        if link.grade != LinkGrade::Ambiguous
+            && states[0] != states[1]
+            && !states.contains(&LinkState::Unknown)
+        {
+            verdict.false_state.push(format!("{link:?}"));
         }
-        let told = || {
-            format!(
-                "{} {} - {} {}: {:?}",
-                link.a, link.a_port, link.b, link.b_port, link.evidence
-            )
-        };
-        match (link.grade, right) {
-            (LinkGrade::Certain, false) => verdict.false_certain.push(told()),
-            (LinkGrade::Inferred, false) => verdict.false_inferred.push(told()),
-            (LinkGrade::Ambiguous, false) => verdict.false_ambiguous += 1,
-            (_, true) => {}
-        }
+        true
     }
-    for link in &network.truth.links {
+
+    /// True if one end of a found link is plugged into the dark part that the nameless bridge at
+    /// the other end stands for.
+    fn on_nameless(
+        &mut self,
+        truth: &NetworkTruth<'_>,
+        grade: LinkGrade,
+        (near, port): (&'t str, &'t str),
+        part: Option<usize>,
+    ) -> bool {
+        let plugged = truth.plugged(near, port);
+        let right = plugged.is_some() && plugged == part;
+        if right && grade != LinkGrade::Ambiguous {
+            self.under_nameless.insert(near);
+            self.nameless_ports.insert((near, port));
+        }
+        right
+    }
+
+    /// Adds a true link to the tally of its kind.
+    fn count(&self, truth: &NetworkTruth<'_>, link: &Link, verdict: &mut InferenceVerdict) {
         let kind = truth.kind(link);
         let tally = verdict.kinds.entry(kind).or_default();
         tally.all += 1;
         let by_nameless = both_ways(link).into_iter().any(|[(near, port), _]| {
-            let host = truth.kinds[near] == NodeKind::Host;
-            if host {
-                under_nameless.contains(near)
+            if truth.kinds[near] == NodeKind::Host {
+                self.under_nameless.contains(near)
             } else {
-                nameless_ports.contains(&(near, port))
+                self.nameless_ports.contains(&(near, port))
             }
         });
-        match recalled.get(&std::ptr::from_ref(link)) {
+        match self.recalled.get(&std::ptr::from_ref(link)) {
             Some(LinkGrade::Certain) => tally.certain += 1,
             Some(LinkGrade::Inferred) => tally.inferred += 1,
             None if by_nameless && kind == TrueLinkKind::Unlisted => tally.inferred += 1,
@@ -319,11 +311,34 @@ pub(crate) fn judge(network: &GeneratedNetwork, found: &Topology) -> InferenceVe
             None => {}
         }
     }
+}
+
+/// Compares a found topology with the truth.
+pub(crate) fn judge(network: &GeneratedNetwork, found: &Topology) -> InferenceVerdict {
+    let truth = NetworkTruth::new(network);
+    let mut verdict = InferenceVerdict::default();
+    let mut links = FoundLinks::default();
+    let nameless = nameless(&truth, found);
+    for link in &found.links {
+        let right =
+            match [&link.a, &link.b].map(|n| nameless.get(n.as_str())) {
+                [None, None] => links.listed(&truth, link, &mut verdict),
+                ends => both_ways(link).into_iter().zip(ends.into_iter().rev()).all(
+                    |([end, _], bridge)| {
+                        bridge.is_none_or(|part| links.on_nameless(&truth, link.grade, end, *part))
+                    },
+                ),
+            };
+        verdict.add_found(link, right);
+    }
+    for link in &network.truth.links {
+        links.count(&truth, link, &mut verdict);
+    }
     verdict
 }
 
-/// The bridges without a name that were found, and the dark part each stands for: where most of its
-/// links are plugged in.
+/// The nameless bridges that were found, each with the dark part into which most of its links are
+/// plugged.
 fn nameless<'t>(truth: &NetworkTruth<'_>, found: &'t Topology) -> HashMap<&'t str, Option<usize>> {
     let mut parts: HashMap<&str, BTreeMap<usize, usize>> = found
         .nodes
@@ -353,6 +368,26 @@ fn nameless<'t>(truth: &NetworkTruth<'_>, found: &'t Topology) -> HashMap<&'t st
 }
 
 impl InferenceVerdict {
+    fn add_found(&mut self, link: &Link, right: bool) {
+        let text = || {
+            format!(
+                "{} {} - {} {}: {:?}",
+                link.a, link.a_port, link.b, link.b_port, link.evidence
+            )
+        };
+        match link.grade {
+            LinkGrade::Certain => self.certain += 1,
+            LinkGrade::Inferred => self.inferred += 1,
+            LinkGrade::Ambiguous => self.ambiguous += 1,
+        }
+        match (link.grade, right) {
+            (LinkGrade::Certain, false) => self.false_certain.push(text()),
+            (LinkGrade::Inferred, false) => self.false_inferred.push(text()),
+            (LinkGrade::Ambiguous, false) => self.false_ambiguous += 1,
+            (_, true) => {}
+        }
+    }
+
     pub(crate) fn add(&mut self, seed: u64, other: InferenceVerdict) {
         for (kind, t) in other.kinds {
             let sum = self.kinds.entry(kind).or_default();
@@ -371,8 +406,7 @@ impl InferenceVerdict {
         self.false_state.extend(with_seed(other.false_state));
     }
 
-    /// What became of the links among what the inventory lists: switches and hosts, cables to
-    /// bridges nobody lists left out.
+    /// The sum of the links between listed switches and hosts, without cables to unmanaged bridges.
     pub(crate) fn listed(&self) -> LinkTally {
         let listed = self
             .kinds
