@@ -51,7 +51,7 @@ stress:
 	@scripts/need-root "make stress"
 	shim/build.sh debug
 	STRESS_TROUBLES=$(STRESS_TROUBLES) $(CARGO) test --locked --test all stress:: -- --nocapture
-	STRESS_SECONDS=$(STRESS_SECONDS) $(CARGO) test --locked --test all mpi::epochs_change -- --nocapture
+	STRESS_SECONDS=$(STRESS_SECONDS) $(CARGO) test --locked --test all epochs_change_under_a_running_job -- --nocapture
 
 test-networks:
 	@test -d "$(NETWORKS)" || { echo "heddle: NETWORKS names no folder; say where the recordings are: make test-networks NETWORKS=FOLDER" >&2; exit 1; }

@@ -1,5 +1,5 @@
 //! Host agents in the lab: real cards, switches, routers, and a real controller. Needs root, as
-//! tests/lab.rs does.
+//! tests/lab does.
 use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;

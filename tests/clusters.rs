@@ -1,5 +1,5 @@
 //! Clusters told from the emulated network: by SNMP alone, with host agents' reports, and as the
-//! operator states them. Needs root, as tests/lab.rs does.
+//! operator states them. Needs root, as tests/lab does.
 use crate::common::HEDDLE;
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};

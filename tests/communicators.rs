@@ -1,6 +1,6 @@
 //! Communicators of every shape, by the thousand and in the hands of threads: each gives the same
 //! bytes with the runtime as without it, and each that the MPI library can make stays the
-//! application's. Needs what tests/mpi.rs needs.
+//! application's. Needs what tests/mpi needs.
 use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, records, shared, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;

@@ -1,5 +1,5 @@
 //! Clusters apart, on the real kernel: segments between routers, and cables that take time. Needs
-//! root, as tests/lab.rs does.
+//! root, as tests/lab does.
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why, until_so};
 use inventory::{Mpi, Topology, TopologyFile};

@@ -5,185 +5,200 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
+/// All-to-all schedules: the name of each golden file and the command behind it.
+const ALLTOALL: &[(&str, &str)] = &[
+    (
+        "alltoall-figure-1",
+        "schedule alltoall --topology figure-1.yaml",
+    ),
+    (
+        "alltoall-figure-1-json",
+        "schedule alltoall --topology figure-1.yaml --minimal --format json",
+    ),
+    (
+        "alltoall-sender",
+        "schedule alltoall --topology figure-1.yaml --algorithm aapc --sync sender --minimal",
+    ),
+    (
+        "alltoall-barrier",
+        "schedule alltoall --topology figure-1.yaml --sync barrier",
+    ),
+    (
+        "alltoall-none",
+        "schedule alltoall --topology one-switch.yaml --sync none",
+    ),
+    (
+        "alltoall-subset",
+        "schedule alltoall --topology figure-1.yaml --hosts n4,n0 --format json",
+    ),
+    ("alltoall-lone", "schedule alltoall --topology lone.yaml"),
+    (
+        "alltoall-fast-trunks",
+        "schedule alltoall --topology fast-trunks.yaml",
+    ),
+    (
+        "alltoall-fast-trunks-json",
+        "schedule alltoall --topology fast-trunks.yaml --format json",
+    ),
+    (
+        "alltoall-fast-trunks-aapc",
+        "schedule alltoall --topology fast-trunks.yaml --algorithm aapc",
+    ),
+    (
+        "alltoall-lg",
+        "schedule alltoall --topology sites.yaml --algorithm lg",
+    ),
+    (
+        "alltoall-lg-json",
+        "schedule alltoall --topology sites.yaml --algorithm lg --format json",
+    ),
+    (
+        "alltoall-lg-routed",
+        "schedule alltoall --topology routed.yaml --algorithm lg",
+    ),
+    (
+        "alltoall-lg-outside",
+        "schedule alltoall --topology sites-outside.yaml --algorithm lg",
+    ),
+    (
+        "alltoall-ranks",
+        "schedule alltoall --topology ranks.yaml --hosts c,a",
+    ),
+    (
+        "alltoall-dummy",
+        "schedule alltoall --topology figure-1.yaml --sync dummy",
+    ),
+    (
+        "alltoall-partial",
+        "schedule alltoall --topology figure-1.yaml --sync sender --block 4",
+    ),
+    (
+        "alltoall-barrier-tokens",
+        "schedule alltoall --topology figure-1.yaml --sync barrier+receiver --block 4 \
+         --format json",
+    ),
+    (
+        "alltoall-no-host",
+        "schedule alltoall --topology no-host.yaml --format json",
+    ),
+    (
+        "alltoall-reordered",
+        "schedule alltoall --topology figure-1.yaml --minimal --reorder",
+    ),
+];
+
+/// Allgather schedules, in the same way.
+const ALLGATHER: &[(&str, &str)] = &[
+    (
+        "allgather-figure-1",
+        "schedule allgather --topology figure-1.yaml",
+    ),
+    (
+        "allgather-figure-1-json",
+        "schedule allgather --topology figure-1.yaml --algorithm lr1 --format json",
+    ),
+    (
+        "allgather-routed",
+        "schedule allgather --topology routed.yaml",
+    ),
+    (
+        "allgather-sites",
+        "schedule allgather --topology sites.yaml",
+    ),
+    (
+        "allgather-ranks",
+        "schedule allgather --topology ranks.yaml",
+    ),
+    ("allgather-lone", "schedule allgather --topology lone.yaml"),
+    (
+        "allgather-no-host",
+        "schedule allgather --topology no-host.yaml",
+    ),
+];
+
+/// Schedules that a verifier reads, in the same way.
+const VERIFY: &[(&str, &str)] = &[
+    (
+        "verify-collides",
+        "verify --topology one-switch.yaml collides.json",
+    ),
+    (
+        "verify-crossing-ring",
+        "verify --topology figure-1.yaml crossing-ring.json",
+    ),
+    (
+        "verify-elsewhere",
+        "verify --topology one-switch.yaml elsewhere.json",
+    ),
+    ("verify-cut", "verify --topology one-switch.yaml cut.json"),
+];
+
+/// Commands that are refused, in the same way.
+const REFUSED: &[(&str, &str)] = &[
+    ("bad-router", "schedule alltoall --topology no-router.yaml"),
+    (
+        "bad-router-alone",
+        "schedule alltoall --topology router-alone.yaml",
+    ),
+    ("bad-delay", "schedule alltoall --topology long-delay.yaml"),
+    (
+        "allgather-lr2-refused",
+        "schedule allgather --topology figure-1.yaml --algorithm lr2",
+    ),
+    (
+        "bad-schedule",
+        "verify --topology one-switch.yaml stray.json",
+    ),
+    (
+        "bad-missing-schedule",
+        "verify --topology one-switch.yaml nowhere.json",
+    ),
+    (
+        "bad-no-schedule",
+        "verify --topology one-switch.yaml one-switch.yaml",
+    ),
+    ("bad-yaml", "schedule alltoall --topology misspelt.yaml"),
+    ("bad-loop", "schedule allgather --topology loop.yaml"),
+    (
+        "bad-host",
+        "schedule alltoall --topology figure-1.yaml --hosts n0,n6",
+    ),
+    (
+        "bad-host-twice",
+        "schedule allgather --topology figure-1.yaml --hosts n0,n1,n0",
+    ),
+    (
+        "bad-missing-topology",
+        "schedule alltoall --topology nowhere.yaml",
+    ),
+    (
+        "bad-block",
+        "schedule alltoall --topology figure-1.yaml --sync barrier+receiver",
+    ),
+    ("bad-parts", "schedule alltoall --topology parts.yaml"),
+    (
+        "usage-lg",
+        "schedule alltoall --topology sites.yaml --algorithm lg --sync sender",
+    ),
+    (
+        "bad-empty-host",
+        "schedule alltoall --topology figure-1.yaml --hosts n0,,n1",
+    ),
+    ("bad-rate", "schedule alltoall --topology no-rate.yaml"),
+    (
+        "usage-sync",
+        "schedule alltoall --topology figure-1.yaml --sync locks",
+    ),
+    (
+        "usage-algorithm",
+        "schedule allgather --topology figure-1.yaml --algorithm aapc",
+    ),
+];
+
 #[test]
 fn transcripts() {
     let folder = folder("schedule");
-    for (golden, command) in [
-        (
-            "alltoall-figure-1",
-            "schedule alltoall --topology figure-1.yaml",
-        ),
-        (
-            "alltoall-figure-1-json",
-            "schedule alltoall --topology figure-1.yaml --minimal --format json",
-        ),
-        (
-            "alltoall-sender",
-            "schedule alltoall --topology figure-1.yaml --algorithm aapc --sync sender --minimal",
-        ),
-        (
-            "alltoall-barrier",
-            "schedule alltoall --topology figure-1.yaml --sync barrier",
-        ),
-        (
-            "alltoall-none",
-            "schedule alltoall --topology one-switch.yaml --sync none",
-        ),
-        (
-            "alltoall-subset",
-            "schedule alltoall --topology figure-1.yaml --hosts n4,n0 --format json",
-        ),
-        ("alltoall-lone", "schedule alltoall --topology lone.yaml"),
-        (
-            "alltoall-fast-trunks",
-            "schedule alltoall --topology fast-trunks.yaml",
-        ),
-        (
-            "alltoall-fast-trunks-json",
-            "schedule alltoall --topology fast-trunks.yaml --format json",
-        ),
-        (
-            "alltoall-fast-trunks-aapc",
-            "schedule alltoall --topology fast-trunks.yaml --algorithm aapc",
-        ),
-        (
-            "allgather-figure-1",
-            "schedule allgather --topology figure-1.yaml",
-        ),
-        (
-            "allgather-figure-1-json",
-            "schedule allgather --topology figure-1.yaml --algorithm lr1 --format json",
-        ),
-        (
-            "alltoall-lg",
-            "schedule alltoall --topology sites.yaml --algorithm lg",
-        ),
-        (
-            "alltoall-lg-json",
-            "schedule alltoall --topology sites.yaml --algorithm lg --format json",
-        ),
-        (
-            "alltoall-lg-routed",
-            "schedule alltoall --topology routed.yaml --algorithm lg",
-        ),
-        (
-            "allgather-routed",
-            "schedule allgather --topology routed.yaml",
-        ),
-        ("bad-router", "schedule alltoall --topology no-router.yaml"),
-        (
-            "bad-router-alone",
-            "schedule alltoall --topology router-alone.yaml",
-        ),
-        ("bad-delay", "schedule alltoall --topology long-delay.yaml"),
-        (
-            "alltoall-lg-outside",
-            "schedule alltoall --topology sites-outside.yaml --algorithm lg",
-        ),
-        (
-            "allgather-sites",
-            "schedule allgather --topology sites.yaml",
-        ),
-        (
-            "allgather-ranks",
-            "schedule allgather --topology ranks.yaml",
-        ),
-        (
-            "allgather-lr2-refused",
-            "schedule allgather --topology figure-1.yaml --algorithm lr2",
-        ),
-        (
-            "alltoall-ranks",
-            "schedule alltoall --topology ranks.yaml --hosts c,a",
-        ),
-        ("allgather-lone", "schedule allgather --topology lone.yaml"),
-        (
-            "verify-collides",
-            "verify --topology one-switch.yaml collides.json",
-        ),
-        (
-            "verify-crossing-ring",
-            "verify --topology figure-1.yaml crossing-ring.json",
-        ),
-        (
-            "verify-elsewhere",
-            "verify --topology one-switch.yaml elsewhere.json",
-        ),
-        (
-            "bad-schedule",
-            "verify --topology one-switch.yaml stray.json",
-        ),
-        (
-            "bad-missing-schedule",
-            "verify --topology one-switch.yaml nowhere.json",
-        ),
-        (
-            "bad-no-schedule",
-            "verify --topology one-switch.yaml one-switch.yaml",
-        ),
-        ("bad-yaml", "schedule alltoall --topology misspelt.yaml"),
-        ("bad-loop", "schedule allgather --topology loop.yaml"),
-        (
-            "bad-host",
-            "schedule alltoall --topology figure-1.yaml --hosts n0,n6",
-        ),
-        (
-            "bad-host-twice",
-            "schedule allgather --topology figure-1.yaml --hosts n0,n1,n0",
-        ),
-        (
-            "bad-missing-topology",
-            "schedule alltoall --topology nowhere.yaml",
-        ),
-        (
-            "alltoall-dummy",
-            "schedule alltoall --topology figure-1.yaml --sync dummy",
-        ),
-        (
-            "alltoall-partial",
-            "schedule alltoall --topology figure-1.yaml --sync sender --block 4",
-        ),
-        (
-            "alltoall-barrier-tokens",
-            "schedule alltoall --topology figure-1.yaml --sync barrier+receiver --block 4 \
-             --format json",
-        ),
-        (
-            "bad-block",
-            "schedule alltoall --topology figure-1.yaml --sync barrier+receiver",
-        ),
-        ("bad-parts", "schedule alltoall --topology parts.yaml"),
-        (
-            "alltoall-no-host",
-            "schedule alltoall --topology no-host.yaml --format json",
-        ),
-        (
-            "allgather-no-host",
-            "schedule allgather --topology no-host.yaml",
-        ),
-        (
-            "alltoall-reordered",
-            "schedule alltoall --topology figure-1.yaml --minimal --reorder",
-        ),
-        (
-            "usage-lg",
-            "schedule alltoall --topology sites.yaml --algorithm lg --sync sender",
-        ),
-        (
-            "bad-empty-host",
-            "schedule alltoall --topology figure-1.yaml --hosts n0,,n1",
-        ),
-        ("bad-rate", "schedule alltoall --topology no-rate.yaml"),
-        ("verify-cut", "verify --topology one-switch.yaml cut.json"),
-        (
-            "usage-sync",
-            "schedule alltoall --topology figure-1.yaml --sync locks",
-        ),
-        (
-            "usage-algorithm",
-            "schedule allgather --topology figure-1.yaml --algorithm aapc",
-        ),
-    ] {
+    for (golden, command) in [ALLTOALL, ALLGATHER, VERIFY, REFUSED].concat() {
         let args: Vec<&str> = command.split(' ').collect();
         check(
             &folder.join(golden).with_extension("txt"),

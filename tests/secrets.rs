@@ -6,11 +6,13 @@ use crate::common::killed::KilledAtEnd;
 use crate::common::until::until;
 use controller::engine::{ControllerEngine, ControllerOptions};
 use inventory::inventory_file::Inventory;
+use serde_json::Value;
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use tempfile::TempDir;
 
 const COMMUNITY: &str = "c0mmunity-Of-s0";
 const WRONG_COMMUNITY: &str = "c0mmunity-gu3ssed";
@@ -142,165 +144,187 @@ fn files(folder: &Path) -> Vec<(PathBuf, String)> {
     .collect()
 }
 
-#[test]
-fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
-    let dir = tempfile::tempdir().unwrap();
-    let [folder, credentials, shared] =
-        ["snmpd", "credentials", "shared"].map(|f| dir.path().join(f));
-    fs::create_dir(&credentials).unwrap();
-    secret_file(&credentials, "priv", PRIV, 0o400);
-    secret_file(&credentials, "heddle-token", WHOLE, 0o400);
-    let agents = secret_file(dir.path(), "agents.token", AGENTS, 0o600);
-    let (snmpd, port) = SecretsSnmpd::start(&folder);
-    let (file, journal) = (
-        dir.path().join("inventory.yaml"),
-        dir.path().join("journal"),
-    );
-    fs::write(&file, inventory(dir.path(), port)).unwrap();
+/// A controller with every kind of secret, the devices it asks and the files it writes.
+struct SecretsController {
+    dir: TempDir,
+    _snmpd: SecretsSnmpd,
+    daemon: ControllerProcess,
+}
 
-    let mut command = Command::new(HEDDLE);
-    command
-        .args([
-            "controller",
-            "--listen",
-            "127.0.0.1:0",
-            "--log",
-            "trace,async_snmp=trace",
-            "--inventory",
-        ])
-        .arg(&file)
-        .arg("--dir")
-        .arg(&shared);
-    command
-        .arg("--journal")
-        .arg(&journal)
-        .arg("--agent-token-file")
-        .arg(&agents);
-    command
-        .env("CREDENTIALS_DIRECTORY", &credentials)
-        .env("HEDDLE_TEST_AUTH", AUTH);
-    let stdout = fs::File::create(dir.path().join("stdout")).unwrap();
-    command.stdout(stdout);
-    let daemon = ControllerProcess::run(command);
-    let bearer = |token: &str| {
-        format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n")
-    };
-
-    // It works: two switches let it in, two do not, two hosts report, and an epoch is published.
-    for (host, n) in [("n0", 1), ("n1", 2)] {
-        let answer = daemon.ask(
-            &format!("POST /v1/hosts/{host}/report"),
-            &bearer(AGENTS),
-            &lldp_report(host, n),
-        );
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-        assert_silent("the answer to a report", &answer);
-    }
-    wait("epoch 1 published", || {
-        daemon.get("/v1/snapshot", &bearer(WHOLE))
-    });
-    wait("[true, true, false, false]", || {
-        let snapshot = daemon.get("/v1/snapshot", &bearer(WHOLE));
-        let body = snapshot.split("\r\n\r\n").nth(1).unwrap();
-        let switches: serde_json::Value =
-            serde_json::from_str::<serde_json::Value>(body).unwrap()["switches"].take();
-        let answers = |name: &str| {
-            switches
-                .as_array()
-                .unwrap()
-                .iter()
-                .any(|s| s["name"] == name && s["problem"].is_null())
-        };
-        format!("{:?} {switches}", ["s0", "s1", "s2", "s3"].map(answers))
-    });
-
-    // It fails: tokens that are wrong, reports that are none, secrets that cannot be read any more.
-    for path in [
-        "/v1/snapshot",
-        "/v1/topology",
-        "/v1/epochs",
-        "/metrics",
-        "/healthz",
-        "/v2",
-    ] {
-        for header in [
-            bearer(WHOLE),
-            bearer(AGENTS),
-            bearer("wrong"),
-            String::new(),
-        ] {
-            assert_silent(path, &daemon.get(path, &header));
+impl SecretsController {
+    fn start() -> SecretsController {
+        let dir = tempfile::tempdir().unwrap();
+        let [folder, credentials] = ["snmpd", "credentials"].map(|name| dir.path().join(name));
+        fs::create_dir(&credentials).unwrap();
+        secret_file(&credentials, "priv", PRIV, 0o400);
+        secret_file(&credentials, "heddle-token", WHOLE, 0o400);
+        secret_file(dir.path(), "agents.token", AGENTS, 0o600);
+        let (snmpd, port) = SecretsSnmpd::start(&folder);
+        fs::write(
+            dir.path().join("inventory.yaml"),
+            inventory(dir.path(), port),
+        )
+        .unwrap();
+        let daemon = ControllerProcess::run(SecretsController::command(dir.path(), &credentials));
+        SecretsController {
+            dir,
+            _snmpd: snmpd,
+            daemon,
         }
     }
-    assert_silent(
-        "a refused report",
-        &daemon.ask("POST /v1/hosts/n0/report", &bearer(AGENTS), "{\"host\":"),
-    );
-    assert_silent(
-        "a refused token",
-        &daemon.ask(
-            "POST /v1/hosts/n0/report",
-            &bearer("wrong"),
-            &lldp_report("n0", 1),
-        ),
-    );
-    fs::remove_file(credentials.join("priv")).unwrap();
-    daemon.signal("-HUP");
-    daemon.wait_for_log("credential \"user\": credential priv: No such file or directory");
-    let stated = fs::read_to_string(&file).unwrap();
-    fs::write(
-        &file,
-        stated.replace("{credential: priv}", "{credential: [}"),
-    )
-    .unwrap();
-    daemon.signal("-HUP");
-    daemon.wait_for_log("inventory.yaml:9: snmp, credential, priv key: expected a text");
-    fs::write(
-        &file,
-        stated.replace(
-            &format!("{{version: 2c, community: {WRONG_COMMUNITY}}}"),
-            WRONG_COMMUNITY,
-        ),
-    )
-    .unwrap();
-    daemon.signal("-HUP");
-    daemon.wait_for_log("inventory.yaml:10: snmp, credential: expected a map like");
-    assert_silent("an alarm", &daemon.get("/v1/snapshot", &bearer(WHOLE)));
 
-    // Neither its command line nor its environment has more than the operator set.
-    let of = |what: &str| {
-        String::from_utf8_lossy(&fs::read(format!("/proc/{}/{what}", daemon.id())).unwrap())
-            .into_owned()
-    };
-    assert_silent("its command line", &of("cmdline"));
-    assert_silent(
-        "its environment",
-        &of("environ").replace(&format!("HEDDLE_TEST_AUTH={AUTH}"), ""),
-    );
-
-    let log = daemon.stop();
-    assert!(
-        log.contains("community: holds a secret, and every user of this machine may read it"),
-        "{log}"
-    );
-    assert!(!log.contains("agents.token: holds a secret"), "{log}");
-    assert_silent("its log", &log);
-    let text = fs::read_to_string(&journal).unwrap();
-    assert!(
-        text.contains("host report") || text.contains("\"heard\""),
-        "the journal holds what happened"
-    );
-    assert_silent("its journal", &text);
-    assert_silent(
-        "its output",
-        &fs::read_to_string(dir.path().join("stdout")).unwrap(),
-    );
-    let published = files(&shared);
-    assert!(published.iter().any(|(p, _)| p.ends_with("manifest.json")));
-    for (path, text) in published {
-        assert_silent(&path.display().to_string(), &text);
+    fn command(dir: &Path, credentials: &Path) -> Command {
+        let mut command = Command::new(HEDDLE);
+        command
+            .args(["controller", "--listen", "127.0.0.1:0"])
+            .args(["--log", "trace,async_snmp=trace"]);
+        for (flag, file) in [
+            ("--inventory", "inventory.yaml"),
+            ("--dir", "shared"),
+            ("--journal", "journal"),
+            ("--agent-token-file", "agents.token"),
+        ] {
+            command.arg(flag).arg(dir.join(file));
+        }
+        command
+            .env("CREDENTIALS_DIRECTORY", credentials)
+            .env("HEDDLE_TEST_AUTH", AUTH)
+            .stdout(fs::File::create(dir.join("stdout")).unwrap());
+        command
     }
-    drop(snmpd);
+
+    /// Two hosts report, two switches let it in and two do not, and an epoch is published.
+    fn works(&self) {
+        for (host, n) in [("n0", 1), ("n1", 2)] {
+            let answer = self.daemon.ask(
+                &format!("POST /v1/hosts/{host}/report"),
+                &bearer(AGENTS),
+                &lldp_report(host, n),
+            );
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            assert_silent("the answer to a report", &answer);
+        }
+        let snapshot = || self.daemon.get("/v1/snapshot", &bearer(WHOLE));
+        wait("epoch 1 published", snapshot);
+        wait("[true, true, false, false]", || {
+            let snapshot = snapshot();
+            let body = snapshot.split("\r\n\r\n").nth(1).unwrap();
+            let switches = serde_json::from_str::<Value>(body).unwrap()["switches"].take();
+            let answers = |name: &str| {
+                let mut all = switches.as_array().unwrap().iter();
+                all.any(|s| s["name"] == name && s["problem"].is_null())
+            };
+            format!("{:?} {switches}", ["s0", "s1", "s2", "s3"].map(answers))
+        });
+    }
+
+    /// Tokens that are wrong, and reports that are none.
+    fn refuses_requests(&self) {
+        for path in [
+            "/v1/snapshot",
+            "/v1/topology",
+            "/v1/epochs",
+            "/metrics",
+            "/healthz",
+            "/v2",
+        ] {
+            for header in [
+                bearer(WHOLE),
+                bearer(AGENTS),
+                bearer("wrong"),
+                String::new(),
+            ] {
+                assert_silent(path, &self.daemon.get(path, &header));
+            }
+        }
+        for (about, token, body) in [
+            ("a refused report", AGENTS, "{\"host\":"),
+            ("a refused token", "wrong", &lldp_report("n0", 1)),
+        ] {
+            let request = "POST /v1/hosts/n0/report";
+            assert_silent(about, &self.daemon.ask(request, &bearer(token), body));
+        }
+    }
+
+    /// The inventory is read again where its secrets cannot be read any more.
+    fn refuses_inventories(&self) {
+        fs::remove_file(self.dir.path().join("credentials/priv")).unwrap();
+        self.daemon.signal("-HUP");
+        self.daemon
+            .wait_for_log("credential \"user\": credential priv: No such file or directory");
+        let file = self.dir.path().join("inventory.yaml");
+        let stated = fs::read_to_string(&file).unwrap();
+        let inline = format!("{{version: 2c, community: {WRONG_COMMUNITY}}}");
+        for (good, bad, message) in [
+            (
+                "{credential: priv}",
+                "{credential: [}",
+                "inventory.yaml:9: snmp, credential, priv key: expected a text",
+            ),
+            (
+                &inline,
+                WRONG_COMMUNITY,
+                "inventory.yaml:10: snmp, credential: expected a map like",
+            ),
+        ] {
+            fs::write(&file, stated.replace(good, bad)).unwrap();
+            self.daemon.signal("-HUP");
+            self.daemon.wait_for_log(message);
+        }
+        assert_silent("an alarm", &self.daemon.get("/v1/snapshot", &bearer(WHOLE)));
+    }
+
+    /// Neither its command line nor its environment has more than the operator set.
+    fn process_is_silent(&self) {
+        let of = |what: &str| {
+            let bytes = fs::read(format!("/proc/{}/{what}", self.daemon.id())).unwrap();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        assert_silent("its command line", &of("cmdline"));
+        assert_silent(
+            "its environment",
+            &of("environ").replace(&format!("HEDDLE_TEST_AUTH={AUTH}"), ""),
+        );
+    }
+
+    /// Stops it, and searches everything it wrote.
+    fn stops_and_wrote_none(self) {
+        let log = self.daemon.stop();
+        assert!(
+            log.contains("community: holds a secret, and every user of this machine may read it"),
+            "{log}"
+        );
+        assert!(!log.contains("agents.token: holds a secret"), "{log}");
+        assert_silent("its log", &log);
+        let written = |name: &str| fs::read_to_string(self.dir.path().join(name)).unwrap();
+        let journal = written("journal");
+        assert!(
+            journal.contains("host report") || journal.contains("\"heard\""),
+            "the journal holds what happened"
+        );
+        assert_silent("its journal", &journal);
+        assert_silent("its output", &written("stdout"));
+        let published = files(&self.dir.path().join("shared"));
+        assert!(published.iter().any(|(p, _)| p.ends_with("manifest.json")));
+        for (path, text) in published {
+            assert_silent(&path.display().to_string(), &text);
+        }
+    }
+}
+
+/// The header of a request with a token.
+fn bearer(token: &str) -> String {
+    format!("Authorization: Bearer {token}\r\nContent-Type: application/json\r\n")
+}
+
+#[test]
+fn a_controller_shows_none_of_its_secrets_wherever_one_looks() {
+    let controller = SecretsController::start();
+    controller.works();
+    controller.refuses_requests();
+    controller.refuses_inventories();
+    controller.process_is_silent();
+    controller.stops_and_wrote_none();
 }
 
 #[test]
@@ -322,76 +346,85 @@ fn the_core_shows_no_secret_of_its_inventory() {
     );
 }
 
-#[test]
-fn what_cannot_be_read_is_told_without_its_content() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("inventory.yaml");
-    let started = |snmp: &str, flags: &[&str]| {
-        fs::write(
-            &file,
-            format!("switches: {{s0: {{address: \"127.0.0.1:9\"}}}}\nsnmp: {{default: {snmp}}}\n"),
-        )
+/// The message of a controller that cannot read its secrets.
+fn refusal(dir: &Path, snmp: &str, flags: &[&str]) -> String {
+    let file = dir.join("inventory.yaml");
+    fs::write(
+        &file,
+        format!("switches: {{s0: {{address: \"127.0.0.1:9\"}}}}\nsnmp: {{default: {snmp}}}\n"),
+    )
+    .unwrap();
+    let mut command = Command::new(HEDDLE);
+    command
+        .args(["controller", "--listen", "127.0.0.1:0", "--inventory"])
+        .arg(&file)
+        .arg("--dir")
+        .arg(dir.join("shared"));
+    let output = command
+        .args(flags)
+        .env_remove("CREDENTIALS_DIRECTORY")
+        .env("SHORT", "sh0rt")
+        .output()
         .unwrap();
-        let mut command = Command::new(HEDDLE);
-        command
-            .args(["controller", "--listen", "127.0.0.1:0", "--inventory"])
-            .arg(&file)
-            .arg("--dir")
-            .arg(dir.path().join("shared"));
-        let output = command
-            .args(flags)
-            .env_remove("CREDENTIALS_DIRECTORY")
-            .env("SHORT", "sh0rt")
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(64));
-        String::from_utf8(output.stderr).unwrap()
-    };
-    let user =
-        |key: &str| format!("{{version: 3, user: mon, auth: {{protocol: sha256, key: {key}}}}}");
-    let binary = dir.path().join("binary");
+    assert_eq!(output.status.code(), Some(64));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn assert_refused(dir: &Path, snmp: &str, flags: &[&str], problem: &str) {
+    let said = refusal(dir, snmp, flags);
+    assert!(said.contains(problem), "{problem}: {said}");
+    assert!(
+        !said.contains("sh0rt") && !said.contains("hunter22"),
+        "{said}"
+    );
+}
+
+/// A file that holds a secret but no text.
+fn binary_file(dir: &Path) -> PathBuf {
+    let binary = dir.join("binary");
     fs::write(&binary, b"hunter22\xff\xfe").unwrap();
-    let token = secret_file(dir.path(), "short", "sh0rt", 0o600);
-    let community = "{version: 2c, community: public}";
-    for (snmp, flags, problem) in [
+    binary
+}
+
+#[test]
+fn keys_that_cannot_be_read_are_told_without_their_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let binary = format!("{{file: {}}}", binary_file(dir.path()).display());
+    for (key, problem) in [
         (
-            user("{file: /no/such/key}"),
-            vec![],
+            "{file: /no/such/key}",
             "credential \"default\": file /no/such/key: No such file",
         ),
+        (&binary, "no UTF-8"),
         (
-            user(&format!("{{file: {}}}", binary.display())),
-            vec![],
-            "no UTF-8",
-        ),
-        (
-            user("{env: HEDDLE_NO_SUCH_VARIABLE}"),
-            vec![],
+            "{env: HEDDLE_NO_SUCH_VARIABLE}",
             "environment variable HEDDLE_NO_SUCH_VARIABLE: not set",
         ),
-        (user("{env: SHORT}"), vec![], "at least 8"),
-        (user("sh0rt"), vec![], "at least 8"),
+        ("{env: SHORT}", "at least 8"),
+        ("sh0rt", "at least 8"),
         (
-            user("{credential: auth}"),
-            vec![],
+            "{credential: auth}",
             "credential auth: CREDENTIALS_DIRECTORY is not set",
         ),
-        (
-            community.to_owned(),
-            vec!["--token-file", token.to_str().unwrap()],
-            "expected at least 16 characters",
-        ),
-        (
-            community.to_owned(),
-            vec!["--token-file", binary.to_str().unwrap()],
-            "no UTF-8",
-        ),
     ] {
-        let said = started(&snmp, &flags);
-        assert!(said.contains(problem), "{problem}: {said}");
-        assert!(
-            !said.contains("sh0rt") && !said.contains("hunter22"),
-            "{said}"
+        let user = format!("{{version: 3, user: mon, auth: {{protocol: sha256, key: {key}}}}}");
+        assert_refused(dir.path(), &user, &[], problem);
+    }
+}
+
+#[test]
+fn tokens_that_cannot_be_read_are_told_without_their_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let short = secret_file(dir.path(), "short", "sh0rt", 0o600);
+    for (file, problem) in [
+        (short, "expected at least 16 characters"),
+        (binary_file(dir.path()), "no UTF-8"),
+    ] {
+        assert_refused(
+            dir.path(),
+            "{version: 2c, community: public}",
+            &["--token-file", file.to_str().unwrap()],
+            problem,
         );
     }
 }

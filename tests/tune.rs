@@ -82,54 +82,57 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
     let _alone = alone();
     let scratch = TempDir::new().expect("a temporary directory");
     let dir = scratch.path().join("shared");
-    let shared = dir.to_str().expect("a path");
     let (code, _, err) = tune("mpich", &dir, &[]);
     assert!(code == 64 && err.contains("shared"), "{code} {err}");
     publish(&dir, TREE);
-    for (number, mpi) in (2..).zip(["openmpi", "mpich"]) {
-        let (code, out, err) = tune(
-            mpi,
-            &dir,
-            if mpi == "mpich" {
-                &[]
-            } else {
-                &["--no-algorithms"]
-            },
-        );
-        assert_eq!(code, 0, "{mpi}: {out}\n{err}");
-        for expected in [
-            "aapc none tcp",
-            "ring tcp",
-            "4 ranks on 4 hosts, epoch",
-            "     256k",
-            "  from        0  native",
-        ] {
-            assert!(out.contains(expected), "{mpi}: {expected} is not in\n{out}");
-        }
-        assert!(
-            err.contains(&format!("epoch {number} published"))
-                && !err.contains("no call can go this way"),
-            "{err}"
-        );
-        // Whatever way the table takes has been tried.
-        let taken = out.lines().filter(|line| {
-            line.starts_with("  from ") && line.split_whitespace().nth(2) != Some("native")
-        });
-        assert!(
-            taken
-                .clone()
-                .all(|line| line.ends_with("measured and confirmed")),
-            "{out}"
-        );
-        assert!(
-            taken.count() == 0
-                || out.contains(", confirmed\n")
-                    && err.contains("every other row of calls bypasses heddle"),
-            "{out}\n{err}"
-        );
-        assert!(!dir.join("trial").exists());
-        assert_agreement_holds_between(&dir, mpi);
+    assert_tuned(&dir, 2, "openmpi", &["--no-algorithms"]);
+    assert_tuned(&dir, 3, "mpich", &[]);
+    assert_epoch_has_the_measurements(&dir);
+    assert_check_has_a_line_for_each_collective_and_size(&dir);
+    assert_job_says_what_it_does_and_why(&dir);
+    assert_doctor_finds_the_measurements(&dir);
+    assert_another_cable_makes_them_old(&dir);
+}
+
+/// Measures under an MPI library, of which an epoch of this number comes.
+fn assert_tuned(dir: &Path, number: u64, mpi: &str, more: &[&str]) {
+    let (code, out, err) = tune(mpi, dir, more);
+    assert_eq!(code, 0, "{mpi}: {out}\n{err}");
+    for expected in [
+        "aapc none tcp",
+        "ring tcp",
+        "4 ranks on 4 hosts, epoch",
+        "     256k",
+        "  from        0  native",
+    ] {
+        assert!(out.contains(expected), "{mpi}: {expected} is not in\n{out}");
     }
+    assert!(
+        err.contains(&format!("epoch {number} published"))
+            && !err.contains("no call can go this way"),
+        "{err}"
+    );
+    // Whatever way the table takes has been tried.
+    let taken = out.lines().filter(|line| {
+        line.starts_with("  from ") && line.split_whitespace().nth(2) != Some("native")
+    });
+    assert!(
+        taken
+            .clone()
+            .all(|line| line.ends_with("measured and confirmed")),
+        "{out}"
+    );
+    assert!(
+        taken.count() == 0
+            || out.contains(", confirmed\n")
+                && err.contains("every other row of calls bypasses heddle"),
+        "{out}\n{err}"
+    );
+    assert!(!dir.join("trial").exists());
+    assert_agreement_holds_between(dir, mpi);
+}
+
+fn assert_epoch_has_the_measurements(dir: &Path) {
     let tuning = fs::read_to_string(dir.join("tuning.json")).expect("the measurements");
     assert_eq!(
         fs::read_to_string(dir.join("epochs/00000003/tuning.json")).expect("in the epoch"),
@@ -144,10 +147,11 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
     ] {
         assert!(tuning.contains(part), "{part}");
     }
+}
 
-    // The check has a line for each collective and size, what it shows, and that as its exit
-    // status.
-    let (code, out, err) = tune("mpich", &dir, &["--check", "--rounds", "5"]);
+/// A line tells what the check shows, and so does its exit status.
+fn assert_check_has_a_line_for_each_collective_and_size(dir: &Path) {
+    let (code, out, err) = tune("mpich", dir, &["--check", "--rounds", "5"]);
     let shown = |word: &str| out.lines().filter(|line| line.ends_with(word)).count();
     for collective in ["alltoall", "allgather"] {
         for size in [" 8 ", " 1k ", " 16k ", " 64k ", " 256k "] {
@@ -165,35 +169,36 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
         "{out}"
     );
     assert_eq!(code, i32::from(shown("SLOWER") > 0), "{out}\n{err}");
+}
 
-    // A job says what it does and why, once a size.
-    let said = said(
+/// It says so once a size.
+fn assert_job_says_what_it_does_and_why(dir: &Path) {
+    let (_, _, err) = said(
         &launcher("mpich")
             .arg(lib().join("bench-mpich"))
             .args(["--size", "1024,262144", "--iterations", "3"])
             .env("SHIM", preload())
-            .env("HEDDLE_DIR", &dir)
+            .env("HEDDLE_DIR", dir)
             .env("HEDDLE_VERBOSE", "2")
             .env("HEDDLE_AFTER", "0")
             .output()
             .expect("mpirun"),
     );
-    let decisions: Vec<&str> = said
-        .2
+    let decisions: Vec<&str> = err
         .lines()
         .filter(|line| line.contains(" a block: "))
         .collect();
-    assert_eq!(decisions.len(), 2, "{}", said.2);
-    assert!(
-        decisions
+    assert_eq!(decisions.len(), 2, "{err}");
+    let is_explained = |line: &&str| {
+        ["heddle: alltoall of ", "measured", ", epoch 3"]
             .iter()
-            .all(|line| line.contains("heddle: alltoall of ")
-                && line.contains("measured")
-                && line.contains(", epoch 3")),
-        "{decisions:?}"
-    );
+            .all(|part| line.contains(part))
+    };
+    assert!(decisions.iter().all(is_explained), "{decisions:?}");
+}
 
-    let (code, out, err) = heddle(&["doctor", "--mpi", "--dir", shared]);
+fn assert_doctor_finds_the_measurements(dir: &Path) {
+    let (code, out, err) = doctor(dir);
     assert_eq!(code, 0, "{out}{err}");
     for line in [
         "epoch      3: 4 hosts on 2 switches",
@@ -206,15 +211,17 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
             "{line} is not in\n{out}"
         );
     }
+}
 
-    // The host's cable is another one: nothing measured holds, and everybody says so.
-    publish(&dir, &TREE.replace("n3: {switch: s1", "n3: {switch: s0"));
-    let (_, out, _) = heddle(&["doctor", "--mpi", "--dir", shared]);
+/// A host moves to another switch: no measurement holds any more, and each command says so.
+fn assert_another_cable_makes_them_old(dir: &Path) {
+    publish(dir, &TREE.replace("n3: {switch: s1", "n3: {switch: s0"));
+    let (_, out, _) = doctor(dir);
     assert!(
         out.contains("openmpi    modelled, to be measured again: 20"),
         "{out}"
     );
-    let (_, out, _) = heddle(&["history", "--dir", shared]);
+    let (_, out, _) = heddle(&["history", "--dir", dir.to_str().expect("a path")]);
     assert!(
         out.lines()
             .any(|line| line.contains("decision table: ") && line.contains("to be measured again")),
@@ -222,7 +229,11 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
     );
 }
 
-/// What two sizes measured next to each other go, those between them go, too.
+fn doctor(dir: &Path) -> (i32, String, String) {
+    heddle(&["doctor", "--mpi", "--dir", dir.to_str().expect("a path")])
+}
+
+/// Where two neighbouring measured sizes go the same way, the sizes between them go it too.
 fn assert_agreement_holds_between(dir: &Path, mpi: &str) {
     let of = if mpi == "mpich" {
         Mpi::Mpich
@@ -264,12 +275,7 @@ fn preload() -> String {
 #[test]
 fn the_doctor_says_what_is_missing() {
     let dir = TempDir::new().expect("a temporary directory");
-    let (code, out, _) = heddle(&[
-        "doctor",
-        "--mpi",
-        "--dir",
-        dir.path().to_str().expect("a path"),
-    ]);
+    let (code, out, _) = doctor(dir.path());
     assert!(
         code == 1
             && out.contains(
@@ -279,12 +285,7 @@ fn the_doctor_says_what_is_missing() {
     );
     lib();
     fs::write(dir.path().join("current"), "nonsense").expect("written");
-    let (code, out, _) = heddle(&[
-        "doctor",
-        "--mpi",
-        "--dir",
-        dir.path().to_str().expect("a path"),
-    ]);
+    let (code, out, _) = doctor(dir.path());
     assert!(
         code == 1 && out.contains("expected an epoch number"),
         "{out}"

@@ -1,6 +1,7 @@
 //! A shared directory with an epoch for jobs on this machine, and the job records they leave in it.
 use super::HEDDLE;
 use directory::job_record::JobRecord;
+use directory::job_record::reading::{self, JobFileStat};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -69,18 +70,22 @@ pub(crate) fn calls(dir: &Path) -> BTreeMap<String, u64> {
     calls
 }
 
-/// Also while jobs write them: each comes whole, under another name until then.
+/// All job records, also while jobs write them: each file comes whole, and has another name until
+/// then.
 pub(crate) fn records(dir: &Path) -> Vec<JobRecord> {
     let files = fs::read_dir(dir.join("jobs"))
         .expect("jobs/")
         .map(|entry| entry.expect("an entry").path());
-    let records = files.filter(|file| {
-        file.extension()
-            .is_some_and(|extension| extension == "json")
-    });
-    records
-        .map(|file| {
-            serde_json::from_slice(&fs::read(&file).expect("a record")).expect("a job record")
-        })
+    files
+        .filter(|file| file.extension().is_some_and(|ending| ending == "json"))
+        .map(|file| record(&file))
         .collect()
+}
+
+/// The job record in a file, read as the controller reads it.
+fn record(file: &Path) -> JobRecord {
+    let id = file.file_stem().and_then(|stem| stem.to_str());
+    let stat = JobFileStat::of(file).expect("a regular file");
+    reading::read(file, id.expect("a plain name"), &stat)
+        .unwrap_or_else(|problem| panic!("{}: {problem}", file.display()))
 }

@@ -1,0 +1,281 @@
+//! `heddle publish` and `heddle history`: no published epoch is ever lost.
+use super::commands::{heddle, publish, stderr, topology};
+use super::published_view::PublishedView;
+use crate::common::HEDDLE;
+use crate::common::alone::alone;
+use directory::reading::{current, current_epoch, numbers};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+#[test]
+fn publishes_once_and_tells_the_history() {
+    let dir = tempfile::tempdir().unwrap();
+    let shared = dir.path().join("shared");
+    for (n, odd) in [(1, false), (2, true), (2, true)] {
+        let file = dir.path().join("t.yaml");
+        fs::write(&file, topology(6, odd)).unwrap();
+        let output = publish(&file, &shared);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(current(&shared).unwrap().unwrap().number, n);
+    }
+    let output = heddle()
+        .args(["history", "--dir"])
+        .arg(&shared)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("n5 moved from s0 to s1") && text.contains("*      2"),
+        "{text}"
+    );
+    let output = heddle()
+        .args(["history", "--format", "json", "--dir"])
+        .arg(&shared)
+        .output()
+        .unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (json[1]["number"].as_u64(), json[1]["current"].as_bool()),
+        (Some(2), Some(true))
+    );
+}
+
+#[test]
+fn history_tells_of_a_current_epoch_that_cannot_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (shared, file) = (dir.path().join("shared"), dir.path().join("t.yaml"));
+    fs::write(&file, topology(6, false)).unwrap();
+    assert!(publish(&file, &shared).status.success());
+    let good = fs::read_to_string(shared.join("current")).unwrap();
+    let zeros = format!("1 sha256:{}\n", "0".repeat(64));
+    let wrapped = good.replacen('1', "0", 1);
+    for (pointer, told) in [
+        ("", "current: pointer"),
+        (&*wrapped, "current: pointer"),
+        (&zeros, "manifest.json"),
+        (&good.replacen('1', "7", 1), "epoch 7"),
+    ] {
+        fs::write(shared.join("current"), pointer).unwrap();
+        for format in ["text", "json"] {
+            let output = heddle()
+                .args(["history", "--format", format, "--dir"])
+                .arg(&shared)
+                .output()
+                .unwrap();
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(64), "{pointer:?}: {said}");
+            assert!(
+                said.contains(told)
+                    && said.contains("jobs that start now")
+                    && said.contains("publish a new epoch"),
+                "{said}"
+            );
+            assert!(
+                String::from_utf8(output.stdout).unwrap().contains("6"),
+                "what is there is told"
+            );
+        }
+    }
+    // Publishing again mends it, under a number of its own.
+    assert!(publish(&file, &shared).status.success());
+    assert!(
+        heddle()
+            .args(["history", "--dir"])
+            .arg(&shared)
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+}
+
+#[test]
+fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
+    let _alone = alone(); // The moments are parts of the time that a whole run takes.
+    let dir = tempfile::tempdir().unwrap();
+    let shared = dir.path().join("shared");
+    let files = [false, true].map(|odd| {
+        let file = dir.path().join(format!("{odd}.yaml"));
+        fs::write(&file, topology(48, odd)).unwrap();
+        file
+    });
+    let began = Instant::now();
+    assert!(publish(&files[0], &shared).status.success());
+    let mut whole = began.elapsed();
+    let (mut last, mut killed) = (1, 0);
+    for round in 1..=60 {
+        let mut child = heddle();
+        child
+            .arg("publish")
+            .arg("--topology")
+            .arg(&files[round % 2])
+            .arg("--dir")
+            .arg(&shared);
+        let began = Instant::now();
+        let mut child = child
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(whole.mul_f64(round as f64 / 45.0));
+        child.kill().unwrap();
+        let lasted = began.elapsed();
+        let ended = child.wait().unwrap().code().is_some();
+        killed += usize::from(!ended);
+        let epoch = current_epoch(&shared)
+            .expect("what current points to is whole")
+            .expect("and stays");
+        assert!(
+            epoch.number >= last,
+            "epoch {} came after {last}",
+            epoch.number
+        );
+        if ended && epoch.number > last {
+            // The first may have met a busy machine, and moments by its time come too late.
+            whole = whole.min(lasted);
+        }
+        last = epoch.number;
+        for number in numbers(&shared.join("epochs")).unwrap() {
+            let files = fs::read_dir(shared.join(format!("epochs/{number:08}")))
+                .unwrap()
+                .count();
+            assert_eq!(files, 6, "epoch {number} is not whole");
+        }
+    }
+    assert!(killed > 10, "only {killed} of 60 runs were killed in time");
+    let odd = dir.path().join("last.yaml");
+    fs::write(&odd, topology(47, true)).unwrap();
+    assert!(publish(&odd, &shared).status.success());
+    let left: Vec<_> = fs::read_dir(shared.join("epochs"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert!(
+        left.iter().all(|n| !n.to_string_lossy().starts_with('.')),
+        "{left:?}"
+    );
+}
+
+/// A file system of its own, gone when dropped.
+struct TestMount<'a>(&'a Path);
+
+impl TestMount<'_> {
+    fn new<'a>(at: &'a Path, options: &str) -> TestMount<'a> {
+        let output = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "heddle-test"])
+            .arg(at)
+            .output()
+            .expect("mount runs");
+        assert!(
+            output.status.success(),
+            "a small file system needs root: run `sudo -E make test`; mount says: {}",
+            stderr(&output)
+        );
+        TestMount(at)
+    }
+
+    fn remount(&self, options: &str) {
+        assert!(
+            Command::new("mount")
+                .args(["-o", &format!("remount,{options}")])
+                .arg(self.0)
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+}
+
+impl Drop for TestMount<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_and_a_read_only_directory_are_told_and_lose_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let shared = dir.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    let mount = TestMount::new(&shared, "size=128k");
+    let (small, large) = (dir.path().join("small.yaml"), dir.path().join("large.yaml"));
+    fs::write(&small, topology(4, false)).unwrap();
+    fs::write(&large, topology(512, false)).unwrap();
+    assert!(publish(&small, &shared).status.success());
+    let before = current_epoch(&shared).unwrap().unwrap();
+
+    let full = publish(&large, &shared);
+    let said = stderr(&full);
+    assert_eq!(full.status.code(), Some(64), "{said}");
+    assert!(
+        said.contains("No space left")
+            && said.contains("free space there")
+            && said.contains(".new-00000002"),
+        "{said}"
+    );
+    assert_eq!(current_epoch(&shared).unwrap().unwrap(), before);
+
+    fs::write(&small, topology(4, true)).unwrap();
+    mount.remount("ro");
+    let refused = publish(&small, &shared);
+    let said = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(64), "{said}");
+    assert!(
+        said.contains("Read-only file system") && said.contains("remount it writable"),
+        "{said}"
+    );
+    assert_eq!(current_epoch(&shared).unwrap().unwrap(), before);
+
+    mount.remount("rw");
+    assert!(publish(&small, &shared).status.success());
+    assert_eq!(current(&shared).unwrap().unwrap().number, 2);
+}
+
+#[test]
+fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
+    // Another user must be able to read the file and run the program.
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+    let (file, shared, program) = (
+        dir.path().join("t.yaml"),
+        dir.path().join("shared"),
+        dir.path().join("heddle"),
+    );
+    fs::copy(HEDDLE, &program).unwrap();
+    fs::write(&file, topology(4, false)).unwrap();
+    assert!(publish(&file, &shared).status.success());
+    let before = PublishedView::of(&shared);
+    fs::write(&file, topology(4, true)).unwrap();
+    let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    let mut command = Command::new("setpriv");
+    command
+        .args(nobody)
+        .arg(&program)
+        .arg("publish")
+        .arg("--topology")
+        .arg(&file)
+        .arg("--dir")
+        .arg(&shared);
+    let output = command
+        .output()
+        .expect("no setpriv on this machine: apt install util-linux");
+    let said = stderr(&output);
+    assert!(
+        !said.contains("setpriv:"),
+        "to be another user needs root: run `sudo -E make test`; {said}"
+    );
+    assert_eq!(output.status.code(), Some(64), "{said}");
+    assert!(
+        said.contains("Permission denied")
+            && said.contains("give the user heddle runs as write permission"),
+        "{said}"
+    );
+    before.assert_unchanged("without permission");
+    assert!(
+        publish(&file, &shared).status.success(),
+        "its owner still may"
+    );
+}

@@ -1,0 +1,183 @@
+//! The import table of ARCHITECTURE.md, held against what cargo sees.
+use cargo_metadata::{DependencyKind, MetadataCommand};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Package (or the root, `heddle`) and the heddle packages it may import.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("inventory", &[]),
+    ("infer", &["inventory"]),
+    ("cabling", &["inventory"]),
+    ("schedules", &["inventory"]),
+    ("selection", &["inventory", "schedules"]),
+    ("directory", &["inventory", "schedules", "selection"]),
+    ("agent", &["inventory"]),
+    ("api", &["inventory", "directory", "selection"]),
+    (
+        "controller",
+        &[
+            "api",
+            "inventory",
+            "infer",
+            "schedules",
+            "selection",
+            "agent",
+            "directory",
+        ],
+    ),
+    ("tui", &["api", "inventory", "selection", "directory"]),
+    ("lab", &["inventory"]),
+    ("idle", &[]),
+    ("fleet", &["inventory"]),
+    (
+        "demo",
+        &[
+            "api",
+            "inventory",
+            "cabling",
+            "selection",
+            "directory",
+            "controller",
+            "lab",
+        ],
+    ),
+    (
+        "doctor",
+        &[
+            "inventory",
+            "schedules",
+            "selection",
+            "directory",
+            "controller",
+        ],
+    ),
+    ("shim", &[]),
+    (
+        "runtime",
+        &["schedules", "selection", "inventory", "directory"],
+    ),
+    ("helper", &["runtime"]),
+    (
+        "openmpi",
+        &[
+            "runtime",
+            "schedules",
+            "selection",
+            "inventory",
+            "directory",
+        ],
+    ),
+    (
+        "mpich",
+        &[
+            "runtime",
+            "schedules",
+            "selection",
+            "inventory",
+            "directory",
+        ],
+    ),
+    ("bench", &[]),
+    (
+        "heddle",
+        &[
+            "inventory",
+            "infer",
+            "cabling",
+            "schedules",
+            "selection",
+            "agent",
+            "api",
+            "controller",
+            "tui",
+            "lab",
+            "directory",
+            "demo",
+            "doctor",
+        ],
+    ),
+];
+
+/// Crates that do no I/O must not be able to: none of these may be among their dependencies, at any
+/// depth.
+const NO_IO: &[&str] = &[
+    "tokio",
+    "mio",
+    "socket2",
+    "nix",
+    "ureq",
+    "async-snmp",
+    "rtnetlink",
+];
+
+fn metadata() -> cargo_metadata::Metadata {
+    MetadataCommand::new()
+        .manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .exec()
+        .expect("cargo metadata")
+}
+
+#[test]
+fn crates_import_only_what_the_table_allows() {
+    let metadata = metadata();
+    let table: BTreeMap<&str, BTreeSet<&str>> = MAY_IMPORT
+        .iter()
+        .map(|(name, may)| (*name, may.iter().copied().collect()))
+        .collect();
+    let members: BTreeSet<&str> = metadata
+        .workspace_packages()
+        .iter()
+        .map(|p| p.name.as_str())
+        .collect();
+    assert_eq!(
+        members,
+        table.keys().copied().collect(),
+        "every workspace member has a row in the table, and every row a member"
+    );
+    for package in metadata.workspace_packages() {
+        let imports = package
+            .dependencies
+            .iter()
+            .filter(|d| d.kind != DependencyKind::Development && members.contains(d.name.as_str()));
+        for import in imports {
+            assert!(
+                table[package.name.as_str()].contains(import.name.as_str()),
+                "{} imports {}: not in the table of ARCHITECTURE.md; move the code to where it \
+                 may stand",
+                package.name,
+                import.name
+            );
+        }
+    }
+}
+
+#[test]
+fn pure_crates_cannot_reach_io() {
+    let metadata = metadata();
+    let resolve = metadata.resolve.as_ref().expect("a resolved graph");
+    let name = |id: &cargo_metadata::PackageId| metadata[id].name.to_string();
+    for pure in ["inventory", "infer", "cabling", "schedules", "selection"] {
+        let start = metadata
+            .workspace_packages()
+            .into_iter()
+            .find(|p| p.name == pure)
+            .expect(pure)
+            .id
+            .clone();
+        let (mut seen, mut todo) = (BTreeSet::new(), vec![start]);
+        while let Some(id) = todo.pop() {
+            let node = resolve.nodes.iter().find(|n| n.id == id).expect("a node");
+            for dep in node
+                .deps
+                .iter()
+                .filter(|d| d.dep_kinds.iter().any(|k| k.kind == DependencyKind::Normal))
+            {
+                if seen.insert(dep.pkg.clone()) {
+                    todo.push(dep.pkg.clone());
+                }
+            }
+        }
+        let reached: BTreeSet<String> = seen.iter().map(name).collect();
+        let bad: Vec<&&str> = NO_IO.iter().filter(|n| reached.contains(**n)).collect();
+        assert!(bad.is_empty(), "{pure} is pure, yet reaches {bad:?}");
+    }
+}

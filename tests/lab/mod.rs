@@ -1,0 +1,11 @@
+//! The lab on the real kernel, with real snmpd, lldpd and both MPI libraries. Without root or a
+//! program it needs, `heddle lab up` fails and says which command gives it; so do these tests.
+mod building;
+mod commands;
+mod mpirun;
+mod names;
+mod network;
+
+const TWO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/two.yaml");
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/demo.yaml");

@@ -1,0 +1,157 @@
+//! The switches of a lab forward, answer and are recabled like real ones.
+use super::TWO;
+use super::commands::{LIMIT, LabCommands, text};
+use crate::common::HEDDLE;
+use crate::common::until::until_or_why;
+
+#[test]
+fn agents_answer_with_the_real_network() {
+    let lab = LabCommands::up("snmp", TWO);
+    // dot1dStpDesignatedRoot: the first switch of the file is the root bridge, for both.
+    let root = lab.walk("10.78.1.1", ".1.3.6.1.2.1.17.2.5");
+    assert_eq!(
+        (root.len(), &root),
+        (1, &lab.walk("10.78.1.2", ".1.3.6.1.2.1.17.2.5"))
+    );
+    assert!(root[0].starts_with("10 00 02 4C 01 00 00 00"), "{root:?}");
+    // dot1dStpPortState: three forwarding ports; dot1dBaseBridgeAddress is the root's.
+    assert_eq!(
+        lab.walk("10.78.1.2", ".1.3.6.1.2.1.17.2.15.1.3"),
+        ["5", "5", "5"]
+    );
+    // lldpRemSysName and lldpRemPortId, once each neighbour has spoken.
+    until_or_why("s0 has three neighbours", LIMIT, || {
+        let mut names = lab.walk("10.78.1.1", ".1.0.8802.1.1.2.1.4.1.1.9");
+        names.sort();
+        if names == ["n0", "n1", "s1"] {
+            Ok(())
+        } else {
+            Err(names.join(" "))
+        }
+    });
+    // dot1dTpFdbStatus: every host announces itself, so the far switch has learned all four.
+    let learned = || {
+        lab.walk("10.78.1.1", ".1.3.6.1.2.1.17.4.3.1.3")
+            .iter()
+            .filter(|s| *s == "3")
+            .count()
+    };
+    until_or_why("s0 has learned four stations", LIMIT, || {
+        Some(learned()).filter(|n| *n >= 4).ok_or_else(learned)
+    });
+    // ifHighSpeed tells the shaped rate.
+    assert_eq!(
+        lab.walk("10.78.1.1", ".1.3.6.1.2.1.31.1.1.1.15")
+            .iter()
+            .filter(|s| *s == "20")
+            .count(),
+        3
+    );
+    // SNMPv3 authPriv.
+    let v3 = [
+        "-l",
+        "authPriv",
+        "-u",
+        "mon256",
+        "-a",
+        "SHA-256",
+        "-A",
+        "authpass12",
+        "-x",
+        "AES",
+        "-X",
+        "privpass12",
+    ];
+    let get = [
+        &["env", "MIBS=", "snmpget", "-v3"],
+        &v3[..],
+        &["-Oqvn", "10.78.1.2", ".1.3.6.1.2.1.1.5.0"],
+    ]
+    .concat();
+    assert_eq!(lab.exec("ctl", &get).trim().trim_matches('"'), "s1");
+    lab.down();
+}
+
+#[test]
+fn recabling_is_seen_by_stp_and_by_its_counters() {
+    let lab = LabCommands::up("move", TWO);
+    let changes = |address: &str| {
+        lab.walk(address, ".1.3.6.1.2.1.17.2.4")[0]
+            .parse::<u32>()
+            .unwrap()
+    };
+    let before = (changes("10.78.1.1"), changes("10.78.1.2"));
+    let said = lab.ok(&["move", "n1", "s1"]);
+    assert!(said.contains("n1: from s0 swp3 to s1 swp4"), "{said}");
+    lab.await_cable("n1", "s1", "forwarding");
+    assert_eq!(lab.cable("n1", "s0"), "none");
+    until_or_why("both switches count the change", LIMIT, || {
+        let now = (changes("10.78.1.1"), changes("10.78.1.2"));
+        if now.0 != before.0 && now.1 != before.1 {
+            Ok(())
+        } else {
+            Err(format!("{now:?}"))
+        }
+    });
+    // Its own interface and address are still there, and so is the way to the others: MAC of n0
+    // behind s1's trunk.
+    assert!(
+        lab.exec("n1", &["ip", "-br", "addr", "show", "eth0"])
+            .contains("10.77.0.2/16")
+    );
+    lab.ok(&["cut", "s0-s1"]);
+    assert_eq!(lab.cable("s0", "s1"), "down");
+    assert!(lab.refused(&["cut", "s0-s1"]).contains("no cable"));
+    lab.ok(&["join", "s0-s1", "--rate", "30M"]);
+    lab.await_cable("s0", "s1", "forwarding");
+    assert!(
+        lab.exec("s0", &["tc", "qdisc", "show", "dev", "swp1"])
+            .contains("rate 30Mbit")
+    );
+    assert!(lab.refused(&["move", "n1", "s1"]).contains("there already"));
+    assert!(
+        lab.refused(&["move", "s0", "s1"])
+            .contains("expected a host and a switch")
+    );
+    assert!(
+        lab.refused(&["join", "n0-s1"])
+            .contains("between two switches")
+    );
+    // Inside the head node the lab can be recabled too, but not taken down.
+    lab.exec("ctl", &[HEDDLE, "lab", "move", "n1", "s0"]);
+    let inside = lab.output(&["exec", "ctl", "--", HEDDLE, "lab", "down"]);
+    assert!(
+        text(&inside.stderr).contains("cannot be taken down from inside"),
+        "{}",
+        text(&inside.stderr)
+    );
+    lab.down();
+}
+
+#[test]
+fn a_switch_port_holds_as_many_bytes_as_asked() {
+    let lab = LabCommands::new("buffer");
+    lab.ok(&["up", TWO, "--port-buffer", "40000"]);
+    // The raw form shows the limit itself instead of the time it takes to send.
+    let limit = |node: &str, port: &str| {
+        lab.exec(node, &["tc", "-s", "-raw", "qdisc", "show", "dev", port])
+    };
+    for port in ["swp1", "swp2", "swp3"] {
+        let shown = limit("s1", port);
+        assert!(
+            shown.contains("qdisc tbf")
+                && shown.contains("limit 40000b")
+                && !shown.contains("bands"),
+            "{port}: {shown}"
+        );
+    }
+    // A host's card has the kernel's own queue under its rate, as long as that of any card.
+    let host = limit("n0", "eth0");
+    assert!(
+        host.contains("qdisc tbf")
+            && host.contains("qdisc pfifo_fast")
+            && host.contains("parent 1:1 bands 3"),
+        "{host}"
+    );
+    lab.down();
+}

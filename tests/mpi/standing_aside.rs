@@ -1,0 +1,224 @@
+//! The runtime stands aside, or names the rank it waits for.
+use super::SMALL;
+use crate::common::epochs::{FORCED, OVER_TCP, TREE, records, shared, ways};
+use crate::common::job::{BOTH, TestJob, compiled};
+use crate::common::runtime::lib;
+use std::fs::{self};
+use tempfile::TempDir;
+
+/// A rank without the runtime never says so: the others wait for it as for one that is late, and
+/// then do without it.
+#[test]
+fn loaded_on_some_ranks_only_it_stands_aside() {
+    let idle = lib().join("libheddle-idle.so");
+    let idle = idle.to_str().expect("a plain path");
+    for mpi in BOTH {
+        let program = compiled("late.c", mpi, &[]);
+        let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]);
+        for (name, rank) in [("BARE", "2"), ("OFF_ON", "0")] {
+            let dir = shared(TREE);
+            let job = TestJob::new(mpi, 4)
+                .dir(dir.path())
+                .env(FORCED.0, FORCED.1)
+                .env("HEDDLE_PATIENCE", "1");
+            let said = job
+                .env(name, rank)
+                .env("BARE_SHIM", idle)
+                .run(&program, &["0", "0"]);
+            // UCX warns of the barrier that never ends.
+            let out: String = said
+                .out
+                .split_inclusive('\n')
+                .filter(|line| !line.contains("UCX"))
+                .collect();
+            assert_eq!(out, bare.out, "{name} on {mpi}");
+            assert!(
+                said.heddle
+                    .iter()
+                    .all(|line| line.contains("not all came to a collective within 1 s")),
+                "{:?}",
+                said.heddle
+            );
+            assert!(
+                !said.heddle.is_empty() && said.heddle.len() < 3,
+                "{name} on {mpi}: {:?}",
+                said.heddle
+            );
+        }
+        // Late beyond their patience: the same. Within it, nothing is lost.
+        for (patience, late, seen) in [
+            ("1", "6", vec![]),
+            (
+                "60",
+                "2.5",
+                vec!["allgather ring".to_owned(), "alltoall aapc".to_owned()],
+            ),
+        ] {
+            let dir = shared(TREE);
+            let job = TestJob::new(mpi, 4)
+                .dir(dir.path())
+                .env(FORCED.0, FORCED.1)
+                .env("HEDDLE_PATIENCE", patience);
+            let said = job.run(&program, &["3", late]);
+            let out: String = said
+                .out
+                .split_inclusive('\n')
+                .filter(|line| !line.contains("UCX"))
+                .collect();
+            assert_eq!(out, bare.out, "patience {patience} on {mpi}");
+            let gone = if dir.path().join("jobs").exists() {
+                ways(dir.path())
+            } else {
+                Vec::new()
+            };
+            assert_eq!(
+                gone, seen,
+                "patience {patience} on {mpi}: {:?}",
+                said.heddle
+            );
+        }
+    }
+}
+
+#[test]
+fn the_watchdog_names_who_waits_for_what() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let job = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(FORCED.0, FORCED.1)
+            .env("HEDDLE_WATCHDOG", "0.5");
+        let said = job.run(&compiled("late.c", mpi, &[]), &["2", "2"]);
+        let met = "watchdog: 0.5 s without progress: all 4 ranks of a communicator to come to a \
+                   collective";
+        assert!(
+            said.heddle.iter().any(|line| line.contains(met)),
+            "{mpi}: {:?}",
+            said.heddle
+        );
+        // Rank 2 is late to a later call of a communicator whose ranks have met.
+        for (forced, over) in [(FORCED, ""), (OVER_TCP, " over tcp")] {
+            for (flag, call, phase) in [
+                ("-DMEET", "alltoall", "of rank 2 (phase "),
+                ("-DALLGATHER", "allgather", "from rank 2 (block "),
+            ] {
+                let job = TestJob::new(mpi, 4)
+                    .dir(dir.path())
+                    .env(forced.0, forced.1)
+                    .env("HEDDLE_WATCHDOG", "0.5");
+                let said = job.run(&compiled("late.c", mpi, &["-DMEET", flag]), &["2", "1.5"]);
+                let call = format!("in {call}{over}: ");
+                let waits = |line: &String| {
+                    ["without progress: rank ", &call, phase]
+                        .iter()
+                        .all(|part| line.contains(part))
+                };
+                assert!(
+                    said.heddle.iter().any(waits),
+                    "{mpi}{over}: {:?}",
+                    said.heddle
+                );
+            }
+        }
+    }
+}
+
+/// There is no network between them, so there is nothing to look for, to agree on, or to record.
+#[test]
+fn ranks_on_one_host_are_left_alone() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let flags = [
+            "--collective",
+            "both",
+            "--size",
+            "8,40000",
+            "--iterations",
+            "50",
+            "--check",
+        ];
+        let said = TestJob::new(mpi, 4)
+            .per_host(4)
+            .dir(dir.path())
+            .env(FORCED.0, FORCED.1)
+            .run(&lib().join(format!("bench-{mpi}")), &flags);
+        assert_eq!(
+            (
+                said.out.matches("every byte checked").count(),
+                said.heddle.len(),
+                records(dir.path()).len()
+            ),
+            (4, 0, 0),
+            "{mpi}"
+        );
+    }
+}
+
+#[test]
+fn switched_off_or_without_a_backend_nothing_happens() {
+    for mpi in BOTH {
+        let bench = lib().join(format!("bench-{mpi}"));
+        let dir = shared(TREE);
+        let program = compiled("vectors.c", mpi, &[]);
+        let said = TestJob::new(mpi, 3)
+            .dir(dir.path())
+            .env("HEDDLE", "off")
+            .env("HEDDLE_VERBOSE", "2")
+            .run(&program, &[]);
+        assert_eq!(
+            (said.out, said.heddle.len()),
+            (TestJob::bare(mpi, 3).run(&program, &[]).out, 0),
+            "{mpi}"
+        );
+        assert!(
+            !dir.path().join("jobs").exists() || records(dir.path()).is_empty(),
+            "{mpi}"
+        );
+
+        let alone = TempDir::new().unwrap();
+        let front = alone.path().join("libheddle.so");
+        fs::copy(lib().join("libheddle.so"), &front).unwrap();
+        let said = TestJob::new(mpi, 3)
+            .preloaded([front])
+            .dir(dir.path())
+            .run(&bench, &SMALL);
+        assert!(
+            said.heddle.len() == 1 && said.heddle[0].contains(&format!("libheddle-{mpi}.so")),
+            "{:?}",
+            said.heddle
+        );
+
+        let (front, backend) = (
+            alone.path().join("libheddle.so"),
+            format!("libheddle-{mpi}.so"),
+        );
+        fs::copy(lib().join(&backend), alone.path().join(&backend)).unwrap();
+        let said = TestJob::new(mpi, 3)
+            .preloaded([front])
+            .dir(dir.path())
+            .env(FORCED.0, FORCED.1)
+            .run(&bench, &SMALL);
+        assert!(
+            said.heddle.len() == 1 && said.heddle[0].contains("heddle-helper: No such file"),
+            "{:?}",
+            said.heddle
+        );
+    }
+}
+
+#[test]
+fn a_host_the_topology_does_not_know_is_named() {
+    let dir = shared("switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}\n");
+    for mpi in BOTH {
+        let said = TestJob::new(mpi, 3)
+            .dir(dir.path())
+            .env(FORCED.0, FORCED.1)
+            .run(&lib().join(format!("bench-{mpi}")), &SMALL);
+        assert!(
+            said.heddle.len() == 1 && said.heddle[0].contains("\"n2\""),
+            "{:?}",
+            said.heddle
+        );
+        assert_eq!(said.out.matches("every byte checked").count(), 2);
+    }
+}

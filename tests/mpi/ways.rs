@@ -1,0 +1,158 @@
+//! The way and the carrier of each call.
+use super::SMALL;
+use crate::common::epochs::{AT_ONCE, OVER_TCP, TREE, records, shared, ways};
+use crate::common::job::{BOTH, TestJob, compiled};
+use crate::common::runtime::lib;
+use std::path::Path;
+
+/// Only what somebody measured is taken.
+#[test]
+fn unequal_blocks_stay_the_librarys_where_no_table_says_more() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let bare = TestJob::bare(mpi, 4).run(&compiled("vectors.c", mpi, &[]), &[]);
+        let with = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(AT_ONCE.0, AT_ONCE.1)
+            .run(&compiled("vectors.c", mpi, &[]), &[]);
+        assert_eq!(with.out, bare.out, "{mpi}");
+        assert_eq!(
+            ways(dir.path()),
+            [
+                "allgather native",
+                "allgatherv native",
+                "alltoall native",
+                "alltoallv native"
+            ],
+            "{mpi}"
+        );
+    }
+}
+
+#[test]
+fn the_table_decides_by_block_size() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let bench = lib().join(format!("bench-{mpi}"));
+        let flags = [
+            "--collective",
+            "both",
+            "--size",
+            "1000,300000",
+            "--iterations",
+            "5",
+            "--check",
+        ];
+        let said = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(AT_ONCE.0, AT_ONCE.1)
+            .run(&bench, &flags);
+        assert_eq!(
+            said.out.matches("every byte checked").count(),
+            4,
+            "{}",
+            said.out
+        );
+        let record = &records(dir.path())[0];
+        let names: Vec<(String, String)> = record
+            .calls
+            .iter()
+            .map(|c| (c.collective.to_string(), c.way.to_string()))
+            .collect();
+        let called = names.iter().zip(&record.calls);
+        let mut ways: Vec<(&str, &str, u64, u64)> = called
+            .map(|((of, way), c)| (of.as_str(), way.as_str(), c.block, c.calls))
+            .collect();
+        ways.sort();
+        // By the default table, Open MPI's own all-to-all is left alone at every size.
+        let large = if mpi == "mpich" { "aapc" } else { "native" };
+        let mut expected = [
+            ("allgather", "native", 1000, 5),
+            ("allgather", "ring", 300_000, 5),
+            ("alltoall", large, 300_000, 5),
+            ("alltoall", "native", 1000, 5),
+        ];
+        expected.sort();
+        assert_eq!(ways, expected);
+        assert!(
+            record
+                .calls
+                .iter()
+                .all(|c| c.seconds > 0.0 && c.bound_seconds > 0.0),
+            "{record:?}"
+        );
+        assert_eq!(
+            (
+                record.hosts.len(),
+                record.ranks,
+                record.mpi.to_string().as_str(),
+                record.program.as_str()
+            ),
+            (4, 4, mpi, &*format!("bench-{mpi}"))
+        );
+    }
+}
+
+#[test]
+fn without_addresses_or_with_one_that_is_not_here_mpi_carries_the_blocks() {
+    let nowhere = TREE.replacen("address: 127.0.0.1", "address: 192.0.2.1", 1);
+    for (mpi, topology, reason) in [
+        (
+            "openmpi",
+            TREE.replacen(", address: 127.0.0.1", "", 2),
+            "the topology states no address for this host",
+        ),
+        (
+            "mpich",
+            nowhere,
+            "192.0.2.1: Cannot assign requested address",
+        ),
+    ] {
+        let dir = shared(&topology);
+        let said = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(OVER_TCP.0, OVER_TCP.1)
+            .run(&lib().join(format!("bench-{mpi}")), &SMALL);
+        assert!(
+            said.heddle.iter().any(|line| line.contains(reason)
+                && line.ends_with("MPI point-to-point carries the blocks")),
+            "{:?}",
+            said.heddle
+        );
+        assert!(
+            ways(dir.path()).iter().all(|way| !way.ends_with("tcp")),
+            "{:?}",
+            ways(dir.path())
+        );
+    }
+}
+
+/// Every connection costs two descriptors a peer; the application and its MPI library keep theirs.
+#[test]
+fn with_too_few_open_files_allowed_mpi_carries_the_blocks() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let bench = lib().join(format!("bench-{mpi}"));
+        let arguments = [
+            &["--nofile=96", bench.to_str().expect("a plain path")][..],
+            &SMALL,
+        ]
+        .concat();
+        let said = TestJob::new(mpi, 8)
+            .dir(dir.path())
+            .env(OVER_TCP.0, OVER_TCP.1)
+            .run(Path::new("/usr/bin/prlimit"), &arguments);
+        assert!(
+            said.heddle
+                .iter()
+                .any(|line| line.contains("raise it: ulimit -n")),
+            "{:?}",
+            said.heddle
+        );
+        assert_eq!(
+            ways(dir.path()),
+            ["allgather ring", "alltoall aapc"],
+            "{mpi}"
+        );
+    }
+}
