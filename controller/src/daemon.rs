@@ -2,6 +2,7 @@
 //!
 //! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back
 //! as an event.
+mod config;
 mod job_records;
 mod measurements;
 mod poller;
@@ -15,17 +16,17 @@ use crate::engine::{
 };
 use crate::history;
 use crate::http::{
-    self, ApiState, ApiTokens, BearerToken, HttpError, ReportIntake, ServedSnapshot, TlsCertificate,
+    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, TlsCertificate,
 };
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, measurements_for_next};
-use agent::AccessError;
 use api::EventLevel;
+use config::load;
+pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::VerifiedEpoch;
-use directory::publishing::{EpochStore, PublishError};
+use directory::publishing::EpochStore;
 use directory::reading;
 use inventory::inventory_file::Inventory;
-use inventory::topology_file::InputFileError;
 use measurements::MeasurementWatcher;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use poller::SwitchPollers;
@@ -55,82 +56,6 @@ const GOES_ON: &str = "the network is watched as before, and what is newest then
 /// Events waiting for the core; pollers wait where it is slower than they are.
 const QUEUE: usize = 1024;
 
-/// What the daemon is started with.
-#[derive(Debug, Clone)]
-pub struct ControllerConfig {
-    /// The operator's inventory.
-    pub inventory: PathBuf,
-    /// The shared directory.
-    pub dir: PathBuf,
-    /// Where the API listens.
-    pub listen: SocketAddr,
-    /// The file with the token that viewers show.
-    pub token_file: Option<PathBuf>,
-    /// The file with the token that agents report with.
-    pub agent_token_file: Option<PathBuf>,
-    /// The files with the API's certificate and its key, PEM; `None`: HTTP.
-    pub tls: Option<(PathBuf, PathBuf)>,
-    /// Where events are recorded.
-    pub journal: Option<PathBuf>,
-}
-
-/// Why the daemon does not start, or stops.
-#[derive(Debug, thiserror::Error)]
-pub enum ControllerError {
-    /// The inventory cannot be used.
-    #[error(transparent)]
-    Inventory(#[from] InventoryError),
-    /// The shared directory cannot be used.
-    #[error(transparent)]
-    Publish(#[from] PublishError),
-    /// The API cannot be served.
-    #[error(transparent)]
-    Http(#[from] HttpError),
-    /// The journal cannot be written.
-    #[error("journal {path}: {cause}; nothing was started")]
-    Journal {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// The system refused something it never should.
-    #[error("{0}")]
-    System(#[from] std::io::Error),
-}
-
-/// An inventory that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum InventoryError {
-    /// The file cannot be read.
-    #[error("{path}: {cause}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// It is no inventory.
-    #[error(transparent)]
-    File(#[from] InputFileError),
-    /// A secret it names cannot be had.
-    #[error("{path}: {problem}")]
-    Secret {
-        /// The file.
-        path: PathBuf,
-        /// Which and why.
-        problem: String,
-    },
-    /// A credential cannot be used.
-    #[error("{path}: {cause}")]
-    Access {
-        /// The file.
-        path: PathBuf,
-        /// Which and why.
-        cause: AccessError,
-    },
-}
-
 /// What runs elsewhere and has come back.
 enum FinishedWork {
     Planned(u64, Result<Box<VerifiedEpoch>, String>),
@@ -147,9 +72,8 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let (inventory, pollers) = load(&config)?;
     let token = |file: &Option<PathBuf>| file.as_deref().map(BearerToken::read).transpose();
     let keys = ApiTokens::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
-    let tls = config
-        .tls
-        .as_ref()
+    let certificate = config.tls.as_ref();
+    let tls = certificate
         .map(|(cert, key)| TlsCertificate::read(cert, key))
         .transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
@@ -161,16 +85,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         ..ControllerOptions::default()
     };
     let core = ControllerEngine::new(inventory.clone(), options);
-    let journal = match &config.journal {
-        Some(path) => {
-            let failed = |cause| ControllerError::Journal {
-                path: path.clone(),
-                cause,
-            };
-            Some(Journal::begin(path, MAX_BYTES, &core.header()).map_err(failed)?)
-        }
-        None => None,
-    };
+    let journal = begin_journal(config.journal.as_deref(), &core)?;
     let (events, queue) = mpsc::channel(QUEUE);
     let (done, finished) = mpsc::unbounded_channel();
     let (shown, look) = watch::channel(ServedSnapshot::new(
@@ -198,30 +113,41 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     };
     shell.watch_network(&inventory, pollers);
     shell.step(started);
+    log_api(&keys, tls.is_some(), listener.local_addr()?);
+    let mut serving = JoinSet::new();
+    serving.spawn(intake.clone().watch_silence());
+    let state = ApiState {
+        keys,
+        shown: look,
+        intake,
+    };
+    serving.spawn(http::serve(listener, tls, state, files));
+    shell.run(signals, queue, finished).await
+}
+
+fn begin_journal(
+    path: Option<&Path>,
+    core: &ControllerEngine,
+) -> Result<Option<Journal>, ControllerError> {
+    let begin = |path: &Path| {
+        Journal::begin(path, MAX_BYTES, &core.header()).map_err(|cause| ControllerError::Journal {
+            path: path.to_owned(),
+            cause,
+        })
+    };
+    path.map(begin).transpose()
+}
+
+/// Logs the address of the API, and what its tokens leave open.
+fn log_api(keys: &ApiTokens, tls: bool, address: SocketAddr) {
     if keys.takes_reports() && keys.all_may_view() {
         tracing::info!(
-            "API: the agents' token guards reports only; whoever is on this machine may view, \
+            "API: the agents' token guards reports only; everybody on this machine may view, \
              unless --token-file is given"
         );
     }
-    tracing::info!(
-        "API on {}://{}",
-        if tls.is_some() { "https" } else { "http" },
-        listener.local_addr()?
-    );
-    let mut serving = JoinSet::new();
-    serving.spawn(intake.clone().watch_silence());
-    serving.spawn(http::serve(
-        listener,
-        tls,
-        ApiState {
-            keys,
-            shown: look,
-            intake,
-        },
-        files,
-    ));
-    shell.run(signals, queue, finished).await
+    let scheme = if tls { "https" } else { "http" };
+    tracing::info!("API on {scheme}://{address}");
 }
 
 /// Has the system allow as many open files as it may, and says how many: it usually allows 1,024
@@ -259,30 +185,6 @@ impl DaemonSignals {
     }
 }
 
-/// Reads the inventory, its secrets, and makes a client per switch.
-fn load(
-    config: &ControllerConfig,
-) -> Result<(Inventory, Vec<(String, agent::SnmpClient)>), InventoryError> {
-    let path = &config.inventory;
-    let text = std::fs::read_to_string(path).map_err(|cause| InventoryError::Read {
-        path: path.clone(),
-        cause,
-    })?;
-    let mut inventory = Inventory::parse(&path.display().to_string(), &text)?;
-    let secrets = agent::snmp_access::read_secrets(&mut inventory);
-    for warning in secrets.map_err(|problem| InventoryError::Secret {
-        path: path.clone(),
-        problem,
-    })? {
-        tracing::warn!("{warning}");
-    }
-    let clients = agent::clients(&inventory).map_err(|cause| InventoryError::Access {
-        path: path.clone(),
-        cause,
-    })?;
-    Ok((inventory, clients))
-}
-
 /// Takes the shared directory and reads what it holds; `None` where a signal ends the waiting for
 /// it.
 async fn open(
@@ -301,7 +203,9 @@ async fn open(
         "the controller starts once it answers",
     );
     tokio::select! {
-        opened = stall.wait_at_start(opening) => opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some),
+        opened = stall.wait_at_start(opening) => {
+            opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some)
+        }
         _ = signals.terminate.recv() => Ok(None),
         _ = signals.interrupt.recv() => Ok(None),
     }
@@ -583,90 +487,4 @@ fn path(journal: &Option<PathBuf>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use inventory::{Millis, Topology, TopologyFile};
-    use selection::tuning::TuningRuns;
-
-    fn shell(dir: &Path) -> ControllerDaemon {
-        let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: \
-                    {default: {version: 2c, community: public}}";
-        let core = ControllerEngine::new(
-            Inventory::parse("i.yaml", text).unwrap(),
-            ControllerOptions::default(),
-        );
-        let shown = watch::channel(ServedSnapshot::new(core.snapshot(Millis(0)))).0;
-        ControllerDaemon {
-            clock: SteadyClock::default(),
-            core,
-            journal: None,
-            store: Arc::new(EpochStore::open(dir, KEEP).unwrap()),
-            plan: None,
-            publishing: None,
-            pollers: SwitchPollers::default(),
-            ear: TrapListener::default(),
-            events: mpsc::channel(QUEUE).0,
-            done: mpsc::unbounded_channel().0,
-            shown,
-            rota: watch::channel(Arc::default()).0,
-            tls: None,
-            show: false,
-            config: ControllerConfig {
-                inventory: "i.yaml".into(),
-                dir: dir.to_owned(),
-                listen: http::DEFAULT_LISTEN,
-                token_file: None,
-                agent_token_file: None,
-                tls: None,
-                journal: None,
-            },
-        }
-    }
-
-    fn planned(ticket: u64) -> FinishedWork {
-        let file = TopologyFile::parse(
-            "t",
-            "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}",
-        )
-        .unwrap();
-        FinishedWork::Planned(
-            ticket,
-            Ok(Box::new(
-                VerifiedEpoch::plan(
-                    ticket,
-                    Millis(5),
-                    file,
-                    Topology::default(),
-                    TuningRuns::default(),
-                )
-                .unwrap(),
-            )),
-        )
-    }
-
-    #[tokio::test]
-    async fn a_plan_that_was_overtaken_does_not_replace_the_newer_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut shell = shell(dir.path());
-        shell.finish(planned(2));
-        shell.finish(planned(1));
-        shell.publish(2);
-        shell
-            .publishing
-            .take()
-            .expect("the plan is held")
-            .await
-            .unwrap();
-        assert_eq!(reading::current(dir.path()).unwrap().unwrap().number, 2);
-    }
-
-    #[tokio::test]
-    async fn work_that_panics_has_failed() {
-        let problem = outcome::<()>(spawn_blocking(|| panic!("in phase 7")).await).unwrap_err();
-        assert!(
-            problem.contains("please report it") && problem.contains("in phase 7"),
-            "{problem}"
-        );
-        assert_eq!(outcome(spawn_blocking(|| Ok(7)).await), Ok(7));
-    }
-}
+mod tests;

@@ -8,11 +8,14 @@
 //! | `/v1/epochs` | [`api::EpochInfo`] of every epoch kept |
 //! | `/metrics` | Prometheus text |
 //! | `/healthz` | `ok`, without a token |
-//! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`](inventory::host_report::ProbeDirections), for a [`HostReport`](inventory::host_report::HostReport) |
+//! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`], for a [`HostReport`] |
 //!
 //! Nobody who connects harms the controller's own work: [`connection_limiter`] bounds connections
 //! in number and time, what viewers are given is made once for all of them, and a viewer that does
 //! not read is let go.
+//!
+//! [`ProbeDirections`]: inventory::host_report::ProbeDirections
+//! [`HostReport`]: inventory::host_report::HostReport
 mod connection_limiter;
 mod connections;
 mod rate_limiter;
@@ -171,22 +174,20 @@ pub async fn serve(
     connections::serve(listener, tls, router(api), ConnectionLimiter::new(files)).await;
 }
 
+type SnapshotState = State<watch::Receiver<ServedSnapshot>>;
+
 fn router(api: ApiState) -> Router {
     let ApiState {
         keys,
         shown,
         intake,
     } = api;
-    type SnapshotState = State<watch::Receiver<ServedSnapshot>>;
     let read = Router::new()
-        .route("/v1/snapshot", get(|State(shown): SnapshotState| async move { snapshot(&shown) }))
-        .route(
-            "/v1/events",
-            get(|State(shown): SnapshotState, Extension(caller): Extension<Arc<ApiConnection>>| async move { events(shown, &caller) }),
-        )
-        .route("/v1/topology", get(|State(shown): SnapshotState| async move { as_json(&shown.borrow().snapshot.topology) }))
-        .route("/v1/epochs", get(|State(shown): SnapshotState| async move { as_json(&shown.borrow().snapshot.epochs) }))
-        .route("/metrics", get(|State(shown): SnapshotState| async move { prometheus(&shown.borrow().snapshot) }))
+        .route("/v1/snapshot", get(snapshot))
+        .route("/v1/events", get(events))
+        .route("/v1/topology", get(topology))
+        .route("/v1/epochs", get(epochs))
+        .route("/metrics", get(prometheus))
         .route_layer(from_fn_with_state(keys.clone(), token::viewing))
         .with_state(shown);
     let report = Router::new()
@@ -198,8 +199,11 @@ fn router(api: ApiState) -> Router {
         .layer(from_fn(connections::refuse_transfer_coding))
 }
 
-/// Each snapshot as it comes; one that a viewer is too slow for is passed over.
-fn events(mut shown: watch::Receiver<ServedSnapshot>, caller: &Arc<ApiConnection>) -> Response {
+/// Each snapshot as it comes. A viewer that is too slow for one gets the next one instead.
+async fn events(
+    State(mut shown): SnapshotState,
+    Extension(caller): Extension<Arc<ApiConnection>>,
+) -> Response {
     let Some(viewing) = caller.start_following() else {
         return (
             StatusCode::SERVICE_UNAVAILABLE,
@@ -233,24 +237,27 @@ async fn next(shown: &mut watch::Receiver<ServedSnapshot>, viewing: &EventViewer
     Some(event)
 }
 
-fn snapshot(look: &watch::Receiver<ServedSnapshot>) -> Response {
-    let shown = look.borrow().clone();
+async fn snapshot(State(shown): SnapshotState) -> Response {
+    let shown = shown.borrow().clone();
     ([(header::CONTENT_TYPE, "application/json")], shown.json()).into_response()
+}
+
+async fn topology(State(shown): SnapshotState) -> Response {
+    as_json(&shown.borrow().snapshot.topology)
+}
+
+async fn epochs(State(shown): SnapshotState) -> Response {
+    as_json(&shown.borrow().snapshot.epochs)
 }
 
 fn as_json(value: &impl serde::Serialize) -> Response {
     axum::Json(value).into_response()
 }
 
-fn prometheus(snapshot: &Snapshot) -> Response {
-    (
-        [(
-            header::CONTENT_TYPE,
-            "text/plain; version=0.0.4; charset=utf-8",
-        )],
-        metrics::text(snapshot),
-    )
-        .into_response()
+async fn prometheus(State(shown): SnapshotState) -> Response {
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    let text = metrics::text(&shown.borrow().snapshot);
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 #[cfg(test)]

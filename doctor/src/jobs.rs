@@ -20,6 +20,9 @@ const LAUNCHERS: [&str; 6] = [
     "srun",
 ];
 
+/// The consequence for jobs that cannot read the shared directory.
+const NO_EPOCH: &str = "jobs find no epoch, and the MPI library's own routines run";
+
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobFinding {
@@ -65,14 +68,13 @@ pub fn look(dir: Option<&Path>) -> JobFindings {
         Some(dir) => directory(&mut findings, &dir),
         None => findings.missing(
             "directory",
-            "HEDDLE_DIR is not set, and no --dir given: jobs find no epoch, \
-                                   and the MPI library's own routines run",
+            &format!("HEDDLE_DIR is not set, and --dir is not given: {NO_EPOCH}"),
         ),
     }
     findings
 }
 
-/// The front, its backends, and whether it is loaded.
+/// The runtime's files, and whether this shell preloads the front.
 fn library(findings: &mut JobFindings) {
     let me = std::env::current_exe().unwrap_or_default();
     let folder = me.parent().unwrap_or(&me);
@@ -81,63 +83,58 @@ fn library(findings: &mut JobFindings) {
         .into_iter()
         .find(|lib| lib.join("libheddle.so").is_file());
     let Some(lib) = lib else {
-        return findings.missing(
-            "library",
-            &format!(
-                "libheddle.so is not beside {}; run: make install",
-                me.display()
-            ),
+        let problem = format!(
+            "libheddle.so is not beside {}; run: make install",
+            me.display()
         );
+        return findings.missing("library", &problem);
     };
     let lib = lib.canonicalize().unwrap_or(lib);
     findings.say("library", &lib.join("libheddle.so").display().to_string());
+    backends(findings, &lib);
+    preload(findings);
+}
+
+/// The backend for each MPI, and the helper.
+fn backends(findings: &mut JobFindings, lib: &Path) {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         let backend = lib.join(format!("libheddle-{mpi}.so"));
-        match backend.is_file() {
-            true => findings.say("backend", &format!("{mpi}: {}", backend.display())),
-            false => findings.missing(
-                "backend",
-                &format!(
-                    "{mpi}: {} is missing: jobs under it run without heddle",
-                    backend.display()
-                ),
-            ),
+        let file = format!("{mpi}: {}", backend.display());
+        if backend.is_file() {
+            findings.say("backend", &file);
+        } else {
+            let problem = format!("{file} is missing: jobs under it run without heddle");
+            findings.missing("backend", &problem);
         }
     }
     let helper = lib.join("heddle-helper");
-    match helper.is_file() {
-        true => findings.say("helper", &helper.display().to_string()),
-        false => findings.missing(
-            "helper",
-            &format!(
-                "{} is missing: jobs find no epoch, and the MPI library's own routines run",
-                helper.display()
-            ),
-        ),
+    let file = helper.display().to_string();
+    if helper.is_file() {
+        findings.say("helper", &file);
+    } else {
+        let problem = format!("{file} is missing: {NO_EPOCH}");
+        findings.missing("helper", &problem);
     }
+}
+
+/// The settings of this shell that load the front, or switch it off.
+fn preload(findings: &mut JobFindings) {
     let preload = std::env::var("LD_PRELOAD").unwrap_or_default();
-    match preload
+    let front = preload
         .split([':', ' '])
-        .find(|name| name.ends_with("libheddle.so"))
-    {
-        Some(name) if Path::new(name).is_file() => findings.say(
-            "preload",
-            &format!(
-                "LD_PRELOAD \
-            has {name}"
-            ),
-        ),
+        .find(|name| name.ends_with("libheddle.so"));
+    match front {
+        Some(name) if Path::new(name).is_file() => {
+            findings.say("preload", &format!("LD_PRELOAD has {name}"));
+        }
         Some(name) => findings.missing(
             "preload",
-            &format!(
-                "LD_PRELOAD has {name}, which is not \
-            there"
-            ),
+            &format!("LD_PRELOAD has {name}, and that file does not exist"),
         ),
         None => findings.say(
             "preload",
-            "LD_PRELOAD does not name it here: the job's command has \
-                                         to (README, \"Load the library\")",
+            "LD_PRELOAD does not name libheddle.so here: the job's command has to \
+             (README, \"Load the library\")",
         ),
     }
     if std::env::var("HEDDLE").is_ok_and(|v| v == "off") {

@@ -268,7 +268,10 @@ mod tests {
         let mut inventory = at(Some(format!("127.0.0.1:{port}")));
         ear.listen(&inventory, &events);
         assert_eq!(trouble(next(&mut queue).await), None);
-        let user = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 3, user: mon, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}}";
+        let user = "switches: {s0: {address: 127.0.0.1}}\n\
+                    snmp: {default: {version: 3, user: mon, \
+                    auth: {protocol: sha, key: authpass12}, \
+                    priv: {protocol: aes, key: privpass12}}}";
         inventory.snmp = Inventory::parse("i.yaml", user).unwrap().snmp;
         ear.listen(&inventory, &events);
         assert_eq!(trouble(next(&mut queue).await), None);

@@ -127,7 +127,10 @@ impl JudgedNetwork {
         else {
             return false;
         };
-        let kept = |own: &ControllerAlarm| matches!(own, ControllerAlarm::HostKept { host, .. } if host == name);
+        let kept = |own: &ControllerAlarm| match own {
+            ControllerAlarm::HostKept { host, .. } => host == name,
+            _ => false,
+        };
         self.judgement
             .as_ref()
             .is_some_and(|judgement| judgement.alarms.iter().any(kept))

@@ -45,17 +45,17 @@ pub(crate) struct JudgementInput<'a> {
 /// Judges an inferred network at `now`. `absent` is kept up to date.
 pub(crate) fn judge(
     now: Millis,
-    ground: &JudgementInput<'_>,
+    input: &JudgementInput<'_>,
     absent: &mut AbsentHosts,
 ) -> NetworkJudgement {
-    let JudgementInput {
+    let &JudgementInput {
         inventory,
         views,
         topology,
         settled,
         damping,
-        gone_after,
-    } = *ground;
+        ..
+    } = input;
     let hosts = hosts(topology);
     let mut network = topology.clone();
     network
@@ -64,8 +64,6 @@ pub(crate) fn judge(
     if let Some(settled) = settled {
         as_published::freeze_hosts(damping, &mut network, settled);
     }
-    let mut kept: BTreeSet<&str> = settled.map(|_| damping.hosts()).unwrap_or_default();
-    let mut alarms = Vec::new();
     let placed: HashSet<String> = network
         .links
         .iter()
@@ -75,34 +73,54 @@ pub(crate) fn judge(
     absent.retain(|host, _| {
         !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host))
     });
+    let mut alarms = Vec::new();
     if let Some(settled) = settled {
-        for host in settled.key.hosts.keys().filter(|h| !placed.contains(*h)) {
-            let since = *absent.entry(host.clone()).or_insert(now);
-            let unlisted = !inventory.hosts.contains_key(host);
-            let gone = is_gone(views, topology, settled, host);
-            let elsewhere = topology.links.iter().any(|l| l.b == *host);
-            if unlisted || (gone.is_ok() && !elsewhere && now.since(since) >= gone_after) {
-                continue;
-            }
-            alarms.push(absence(host, settled, elsewhere, gone, gone_after));
-            as_published::put_back(&mut network, settled, host, KeptReason::SeenNowhere);
-            kept.insert(host);
-        }
-        kept.extend(damping.clustered());
-        as_published::keep_clusters(&mut network, settled, &kept);
+        alarms = keep_absent(now, input, settled, &placed, absent, &mut network);
     }
-    let candidate = match whole(inventory, views, network, settled) {
-        Ok(candidate) => match settled.filter(|_| damping.holds_trunks()) {
-            Some(settled) => frozen(inventory, views, &candidate, settled),
-            None => Ok(candidate),
-        },
-        torn => torn,
+    let candidate = whole(inventory, views, network, settled);
+    let Some(settled) = settled else {
+        return NetworkJudgement { candidate, alarms };
     };
-    let candidate = match settled {
-        Some(settled) => candidate.map(|c| as_published::freeze_claims(damping, c, settled)),
-        None => candidate,
-    };
+    let candidate = candidate
+        .and_then(|candidate| {
+            if damping.holds_trunks() {
+                frozen(inventory, views, &candidate, settled)
+            } else {
+                Ok(candidate)
+            }
+        })
+        .map(|candidate| as_published::freeze_claims(damping, candidate, settled));
     NetworkJudgement { candidate, alarms }
+}
+
+/// Puts the published hosts that have no place now back to their published places, unless there is
+/// evidence that they are gone. Returns an alarm for each of them.
+fn keep_absent(
+    now: Millis,
+    input: &JudgementInput<'_>,
+    settled: &PublishedNetwork,
+    placed: &HashSet<String>,
+    absent: &mut AbsentHosts,
+    network: &mut Topology,
+) -> Vec<ControllerAlarm> {
+    let (topology, gone_after) = (input.topology, input.gone_after);
+    let mut kept: BTreeSet<&str> = input.damping.hosts();
+    let mut alarms = Vec::new();
+    for host in settled.key.hosts.keys().filter(|h| !placed.contains(*h)) {
+        let since = *absent.entry(host.clone()).or_insert(now);
+        let unlisted = !input.inventory.hosts.contains_key(host);
+        let gone = is_gone(input.views, topology, settled, host);
+        let elsewhere = topology.links.iter().any(|l| l.b == *host);
+        if unlisted || (gone.is_ok() && !elsewhere && now.since(since) >= gone_after) {
+            continue;
+        }
+        alarms.push(absence(host, settled, elsewhere, gone, gone_after));
+        as_published::put_back(network, settled, host, KeptReason::SeenNowhere);
+        kept.insert(host);
+    }
+    kept.extend(input.damping.clustered());
+    as_published::keep_clusters(network, settled, &kept);
+    alarms
 }
 
 /// A candidate with the links between switches as they are published.

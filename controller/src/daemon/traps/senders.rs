@@ -134,7 +134,10 @@ mod tests {
   signed: {{address: 10.0.0.3, snmp: signed}}
   both: {{address: 10.0.0.4, snmp: signed}}
   both2: {{address: \"10.0.0.4:1161\"}}
-snmp: {{default: {{version: 2c, community: c}}, named: {{version: 3, user: bob}}, signed: {SIGNED}}}"
+snmp:
+  default: {{version: 2c, community: c}}
+  named: {{version: 3, user: bob}}
+  signed: {SIGNED}"
         );
         TrapSenders::new(&Inventory::parse("i.yaml", &text).unwrap())
     }

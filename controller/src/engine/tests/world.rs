@@ -398,62 +398,69 @@ impl SimulatedCluster {
                 problem: "answers nonsense".to_owned(),
             };
         }
-        let device = &self.devices[switch];
-        let name = |n: &u32| format!("swp{n}");
+        self.devices[switch].answer(switch, table)
+    }
+}
+
+/// The name of an interface.
+fn interface_name(number: &u32) -> String {
+    format!("swp{number}")
+}
+
+impl SimulatedDevice {
+    fn answer(&self, switch: &str, table: DeviceTable) -> DeviceFact {
         match table {
             DeviceTable::System => DeviceFact::System(SystemGroup {
                 name: switch.to_owned(),
                 ..SystemGroup::default()
             }),
-            DeviceTable::Interfaces => DeviceFact::Interfaces(
-                (device.remade.iter().map(|n| InterfaceRow {
-                    index: 0,
-                    name: name(n),
-                    ..InterfaceRow::default()
-                }))
-                .chain(device.ports.iter().map(|(n, p)| InterfaceRow {
-                    index: *n,
-                    name: name(n),
-                    rate: Some(BitsPerSec::GIGABIT),
-                    up: p.up,
-                    ..InterfaceRow::default()
-                }))
-                .collect(),
-            ),
+            DeviceTable::Interfaces => DeviceFact::Interfaces(self.interfaces()),
             DeviceTable::Bridge => DeviceFact::Bridge(BridgeTable {
                 address: Some(mac(switch)),
                 root_bridge: Some(BridgeId {
                     priority: 0,
                     address: mac("s0"),
                 }),
-                ports: device
-                    .ports
-                    .iter()
+                ports: (self.ports.iter())
                     .map(|(n, p)| bridge_port(*n, p.state))
                     .collect(),
                 ..BridgeTable::default()
             }),
-            DeviceTable::Lldp => DeviceFact::Lldp(LldpTable {
-                chassis: Some(NeighbourId::Mac(mac(switch))),
-                name: switch.to_owned(),
-                ports: device
-                    .ports
-                    .keys()
-                    .map(|n| LldpPort {
-                        number: *n,
-                        id: NeighbourId::Text(name(n)),
-                        descr: String::new(),
-                    })
-                    .collect(),
-                neighbours: device
-                    .ports
-                    .iter()
-                    .filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?)))
-                    .collect(),
-                ..LldpTable::default()
-            }),
+            DeviceTable::Lldp => DeviceFact::Lldp(self.lldp(switch)),
             DeviceTable::Fdb => DeviceFact::Fdb(Vec::new()),
             DeviceTable::Arp => DeviceFact::Arp(Vec::new()),
+        }
+    }
+
+    fn interfaces(&self) -> Vec<InterfaceRow> {
+        let dead = self.remade.iter().map(|n| InterfaceRow {
+            index: 0,
+            name: interface_name(n),
+            ..InterfaceRow::default()
+        });
+        let live = self.ports.iter().map(|(n, p)| InterfaceRow {
+            index: *n,
+            name: interface_name(n),
+            rate: Some(BitsPerSec::GIGABIT),
+            up: p.up,
+            ..InterfaceRow::default()
+        });
+        dead.chain(live).collect()
+    }
+
+    fn lldp(&self, switch: &str) -> LldpTable {
+        let port = |n: &u32| LldpPort {
+            number: *n,
+            id: NeighbourId::Text(interface_name(n)),
+            descr: String::new(),
+        };
+        let heard = |(n, p): (&u32, &SimulatedPort)| Some(neighbour(*n, p.peer.as_ref()?));
+        LldpTable {
+            chassis: Some(NeighbourId::Mac(mac(switch))),
+            name: switch.to_owned(),
+            ports: self.ports.keys().map(port).collect(),
+            neighbours: self.ports.iter().filter_map(heard).collect(),
+            ..LldpTable::default()
         }
     }
 }
