@@ -1,7 +1,8 @@
-//! Carries out what the core decides: asks switches, plans, publishes, records, serves.
+//! Carries out the engine's decisions: asks switches, plans, publishes, records events, and serves
+//! the API.
 //!
-//! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back
-//! as an event.
+//! One loop owns the engine, the journal and the store. Slow work runs in other tasks, and its
+//! outcome comes back as an event.
 mod config;
 mod job_records;
 mod measurements;
@@ -41,22 +42,22 @@ use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 use traps::TrapListener;
 
-/// The inference runs at most this often, however many answers come in.
+/// The shortest time between two inferences, however many answers come in.
 const TICK: Duration = Duration::from_millis(20);
-/// And pauses so many times as long as it took: a large network's answers come in for longer than
-/// one inference takes.
+/// The pause after an inference, in multiples of its duration: the answers of a large network come
+/// in for longer than one inference takes.
 const TICK_PAUSE: u32 = 3;
-/// After a snapshot the next one waits so many times as long as it took: viewers of a large network
-/// get fewer.
+/// The pause after a snapshot, in multiples of its duration: viewers of a large network get fewer.
 const SHOW_PAUSE: u32 = 40;
-/// Viewers get a snapshot at least this often.
+/// The longest time between two snapshots for viewers.
 const SHOW: Duration = Duration::from_secs(1);
-/// What a shared directory that does not answer leaves as it is.
-const GOES_ON: &str = "the network is watched as before, and what is newest then is published";
-/// Events waiting for the core; pollers wait where it is slower than they are.
+/// The end of the message that the shared directory does not answer.
+const GOES_ON: &str =
+    "the network is watched as before, and the newest state is published afterwards";
+/// The length of the queue of events. Pollers wait while it is full.
 const QUEUE: usize = 1024;
 
-/// What runs elsewhere and has come back.
+/// The outcome of work in another task; the number is the plan's ticket.
 enum FinishedWork {
     Planned(u64, Result<Box<VerifiedEpoch>, String>),
     Published(u64, Result<(), String>),
@@ -65,7 +66,7 @@ enum FinishedWork {
 /// Runs the daemon until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// [`ControllerError`] where it cannot start; afterwards everything becomes an alarm instead.
+/// [`ControllerError`] if it cannot start. Later failures become alarms.
 pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let mut signals = DaemonSignals::catch()?;
     let files = all_files()?;
@@ -84,25 +85,25 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         directory: config.dir.display().to_string(),
         ..ControllerOptions::default()
     };
-    let core = ControllerEngine::new(inventory.clone(), options);
-    let journal = begin_journal(config.journal.as_deref(), &core)?;
+    let engine = ControllerEngine::new(inventory.clone(), options);
+    let journal = begin_journal(config.journal.as_deref(), &engine)?;
     let (events, queue) = mpsc::channel(QUEUE);
     let (done, finished) = mpsc::unbounded_channel();
     let (shown, look) = watch::channel(ServedSnapshot::new(
-        core.snapshot(SteadyClock::default().now()),
+        engine.snapshot(SteadyClock::default().now()),
     ));
     let (rota, directions) = watch::channel(Arc::default());
     let clock = SteadyClock::default();
     let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
-    let mut shell = ControllerDaemon {
+    let mut daemon = ControllerDaemon {
         clock,
-        core,
+        engine,
         journal,
         store: Arc::new(store),
         plan: None,
         publishing: None,
         pollers: SwitchPollers::default(),
-        ear: TrapListener::default(),
+        traps: TrapListener::default(),
         events,
         done,
         shown,
@@ -111,8 +112,8 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         show: false,
         config,
     };
-    shell.watch_network(&inventory, pollers);
-    shell.step(started);
+    daemon.watch_network(&inventory, pollers);
+    daemon.step(started);
     log_api(&keys, tls.is_some(), listener.local_addr()?);
     let mut serving = JoinSet::new();
     serving.spawn(intake.clone().watch_silence());
@@ -122,17 +123,19 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         intake,
     };
     serving.spawn(http::serve(listener, tls, state, files));
-    shell.run(signals, queue, finished).await
+    daemon.run(signals, queue, finished).await
 }
 
 fn begin_journal(
     path: Option<&Path>,
-    core: &ControllerEngine,
+    engine: &ControllerEngine,
 ) -> Result<Option<Journal>, ControllerError> {
     let begin = |path: &Path| {
-        Journal::begin(path, MAX_BYTES, &core.header()).map_err(|cause| ControllerError::Journal {
-            path: path.to_owned(),
-            cause,
+        Journal::begin(path, MAX_BYTES, &engine.header()).map_err(|cause| {
+            ControllerError::Journal {
+                path: path.to_owned(),
+                cause,
+            }
         })
     };
     path.map(begin).transpose()
@@ -150,8 +153,8 @@ fn log_api(keys: &ApiTokens, tls: bool, address: SocketAddr) {
     tracing::info!("API on {scheme}://{address}");
 }
 
-/// Has the system allow as many open files as it may, and says how many: it usually allows 1,024
-/// until asked for more.
+/// Raises the limit of open files to the highest allowed one, and returns it. The usual limit is
+/// 1,024 until a process asks for more.
 fn all_files() -> std::io::Result<usize> {
     let (now, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     let files = if setrlimit(Resource::RLIMIT_NOFILE, most, most).is_ok() {
@@ -162,7 +165,8 @@ fn all_files() -> std::io::Result<usize> {
     Ok(usize::try_from(files).unwrap_or(usize::MAX))
 }
 
-/// Caught from the start on: a SIGHUP while the daemon starts must not end it.
+/// The daemon's signals. They are caught from the start on: a SIGHUP while the daemon starts must
+/// not end it.
 struct DaemonSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -185,8 +189,7 @@ impl DaemonSignals {
     }
 }
 
-/// Takes the shared directory and reads what it holds; `None` where a signal ends the waiting for
-/// it.
+/// Opens the shared directory and reads its epochs; `None` if a signal ends the wait for it.
 async fn open(
     config: &ControllerConfig,
     signals: &mut DaemonSignals,
@@ -211,7 +214,7 @@ async fn open(
     }
 }
 
-/// What the shared directory holds.
+/// The first event, with the epochs of the shared directory.
 fn started(dir: &Path, store: &EpochStore) -> Result<ControllerEvent, ControllerError> {
     let (current, problem) = match reading::current_epoch(dir) {
         Ok(epoch) => (
@@ -241,14 +244,14 @@ fn started(dir: &Path, store: &EpochStore) -> Result<ControllerEvent, Controller
 
 struct ControllerDaemon {
     clock: SteadyClock,
-    core: ControllerEngine,
+    engine: ControllerEngine,
     journal: Option<Journal>,
     store: Arc<EpochStore>,
-    /// The plan made last, held ready for publishing.
+    /// The last plan, held ready for publishing.
     plan: Option<(u64, Arc<VerifiedEpoch>)>,
     publishing: Option<JoinHandle<()>>,
     pollers: SwitchPollers,
-    ear: TrapListener,
+    traps: TrapListener,
     events: mpsc::Sender<ControllerEvent>,
     done: mpsc::UnboundedSender<FinishedWork>,
     shown: watch::Sender<ServedSnapshot>,
@@ -280,7 +283,7 @@ impl ControllerDaemon {
         let mut batch = Vec::new();
         loop {
             let wanted = self
-                .core
+                .engine
                 .deadline()
                 .map(|at| self.clock.instant(at).max(next_tick));
             let tick = tokio::time::sleep_until(wanted.unwrap_or_else(|| Instant::now() + SHOW));
@@ -295,7 +298,7 @@ impl ControllerDaemon {
                     next_tick = Instant::now() + TICK.max(TICK_PAUSE * began.elapsed());
                 }
                 n = queue.recv_many(&mut batch, QUEUE) => {
-                    debug_assert!(n > 0, "the shell holds a sender itself");
+                    debug_assert!(n > 0, "the daemon holds a sender itself");
                     batch.drain(..).for_each(|event| self.step(event));
                 }
                 _ = show.tick() => self.show = true,
@@ -304,27 +307,26 @@ impl ControllerDaemon {
                 self.show = false;
                 let began = Instant::now();
                 self.shown
-                    .send_replace(ServedSnapshot::new(self.core.snapshot(self.clock.now())));
+                    .send_replace(ServedSnapshot::new(self.engine.snapshot(self.clock.now())));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
-        tracing::info!("stopping; what is published stays");
+        tracing::info!("stopping; the published epoch stays");
         watching.abort_all();
         if let Some(publishing) = self.publishing.take() {
-            // An epoch half written would only be swept at the next start: not worth more than some
-            // seconds.
+            // An unfinished epoch is removed at the next start, so the wait for it may be short.
             let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
         }
         Ok(())
     }
 
-    /// Gives the core an event and carries out what it says.
+    /// Gives the engine an event, and carries out its effects.
     fn step(&mut self, event: ControllerEvent) {
         let now = self.clock.now();
         if let Some(Err(e)) = self
             .journal
             .as_mut()
-            .map(|j| j.record(now, &event, &self.core))
+            .map(|j| j.record(now, &event, &self.engine))
         {
             self.journal = None;
             let problem = format!(
@@ -336,7 +338,7 @@ impl ControllerDaemon {
                 problem: Some(problem),
             });
         }
-        for effect in self.core.handle(now, event) {
+        for effect in self.engine.handle(now, event) {
             self.carry_out(effect);
         }
     }
@@ -372,10 +374,10 @@ impl ControllerDaemon {
         let stall = StallNotice::new(
             StalledWork::Planning,
             dir.display(),
-            &format!("epoch {number} waits for what was measured there, {GOES_ON}"),
+            &format!("epoch {number} waits for the measurements in it, {GOES_ON}"),
         );
         tokio::spawn(async move {
-            // What is wrong with the file is an alarm already.
+            // A problem with the file is an alarm already.
             let reading = spawn_blocking(move || measurements_for_next(&dir).0);
             let tuning = stall.wait(&events, reading).await.unwrap_or_default();
             let plan = spawn_blocking(move || {
@@ -383,7 +385,7 @@ impl ControllerDaemon {
                     .map(Box::new)
                     .map_err(|e| e.to_string())
             });
-            // Nobody waits once the shell stops.
+            // Nobody waits once the daemon stops.
             let _ = done.send(FinishedWork::Planned(ticket, outcome(plan.await)));
         });
     }
@@ -439,7 +441,8 @@ impl ControllerDaemon {
         }
     }
 
-    /// SIGHUP: the inventory and the certificate are read again; bad ones change nothing.
+    /// Reads the inventory and the certificate again, after SIGHUP. If one of them is bad, the
+    /// former one stays.
     fn reload(&mut self) {
         if let Some(tls) = &self.tls {
             let problem = tls
@@ -469,11 +472,11 @@ impl ControllerDaemon {
     fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::SnmpClient)>) {
         self.pollers
             .start(clients, inventory.timing.poll, &self.clock, &self.events);
-        self.ear.listen(inventory, &self.events);
+        self.traps.listen(inventory, &self.events);
     }
 }
 
-/// What work on a thread of its own came to. Work that panicked has failed: the core waits for an
+/// The outcome of work on a thread of its own. A panic is a failure, too: the engine waits for an
 /// answer.
 fn outcome<T>(work: Result<Result<T, String>, JoinError>) -> Result<T, String> {
     work.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))

@@ -156,7 +156,7 @@ struct PrometheusText {
 impl PrometheusText {
     fn family(&mut self, name: &'static str, kind: &str, help: &str) -> &mut Self {
         self.name = name;
-        // A String takes everything.
+        // Writing to a String cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         self
     }

@@ -1,4 +1,5 @@
-//! What a job started from here would find, and do.
+//! The view of a job that starts on this machine: runtime, MPI libraries, epoch and decision
+//! tables.
 use crate::probe::program;
 use controller::history::moment;
 use directory::epoch::Epoch;
@@ -23,21 +24,21 @@ const LAUNCHERS: [&str; 6] = [
 /// The consequence for jobs that cannot read the shared directory.
 const NO_EPOCH: &str = "jobs find no epoch, and the MPI library's own routines run";
 
-/// One thing that was found.
+/// One finding.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobFinding {
-    /// What it is about, and how it is.
+    /// The subject and its state.
     Line(String, String),
-    /// What runs from which size on.
+    /// The ways by block size.
     Table(Vec<DecisionEntry>),
 }
 
-/// What was found, and whether jobs would be served.
+/// All findings, and the verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobFindings {
-    /// In the order to be told.
+    /// The findings in order of display.
     pub list: Vec<JobFinding>,
-    /// Whether nothing is missing.
+    /// Nothing is missing.
     pub good: bool,
 }
 
@@ -53,7 +54,7 @@ impl JobFindings {
     }
 }
 
-/// Looks for all of it; `dir` is the shared directory, else `HEDDLE_DIR` names it.
+/// Collects all findings. `dir` is the shared directory; without it, `HEDDLE_DIR` names it.
 pub fn look(dir: Option<&Path>) -> JobFindings {
     let mut findings = JobFindings {
         list: Vec::new(),
@@ -145,7 +146,7 @@ fn preload(findings: &mut JobFindings) {
     }
 }
 
-/// The MPI libraries of this host, as their launchers say.
+/// The MPI libraries of this host, by the version of their launchers.
 fn launchers(findings: &mut JobFindings) {
     let mut seen = Vec::new();
     for name in LAUNCHERS {
@@ -214,7 +215,9 @@ fn followed(findings: &mut JobFindings, epoch: &Epoch) {
         Some(known) => findings.say("this host", &format!("\"{known}\", {}", place(file, known))),
         None => findings.say(
             "this host",
-            &format!("\"{name}\" is none of them: a job with a rank here runs without heddle"),
+            &format!(
+                "\"{name}\" is not one of these hosts: a job with a rank here runs without heddle"
+            ),
         ),
     }
     for host in file.hosts.keys() {
@@ -228,7 +231,7 @@ fn followed(findings: &mut JobFindings, epoch: &Epoch) {
     }
 }
 
-/// Between what LG has something to do; nothing where all hosts are in one cluster.
+/// The clusters that LG works between; `None` if all hosts are in one cluster.
 fn clusters(file: &TopologyFile) -> Option<String> {
     let clusters = match ClusterPartition::of(&file.tree().ok()?, file) {
         Ok(clusters) => clusters,
@@ -248,7 +251,7 @@ fn clusters(file: &TopologyFile) -> Option<String> {
     ))
 }
 
-/// Where a host hangs.
+/// The switch and the figures of a host.
 fn place(file: &TopologyFile, host: &str) -> String {
     let Some(host) = file.hosts.get(host) else {
         return String::new();
@@ -266,7 +269,7 @@ fn place(file: &TopologyFile, host: &str) -> String {
     format!("at {}, {}bit/s, {ranks}, {address}", host.switch, host.rate)
 }
 
-/// What runs at which size, and what that rests on.
+/// The decision tables for an MPI library, and the measurements behind them.
 fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
     let run = epoch.tuning.runs.iter().find(|run| run.mpi == mpi);
     findings.say(

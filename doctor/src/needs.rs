@@ -1,21 +1,21 @@
-//! What heddle uses on the machine it runs on, and what gives it. The controller and the runtime
-//! themselves need none of it.
+//! The programs, libraries and rights that heddle uses on a machine. The controller and the runtime
+//! themselves need none of them.
 use crate::probe::NeedProbe::{self, Kernel, Library, Program, Python, RawSockets, Rights};
 
-/// Something heddle uses.
+/// A need of heddle.
 #[derive(Debug)]
 pub struct MachineNeed {
     /// Its name.
     pub what: &'static str,
     /// The part of heddle that uses it.
     pub part: &'static str,
-    /// How to find out whether it is there.
+    /// The check for it.
     pub look: NeedProbe,
-    /// What gives it.
+    /// The source of it.
     pub gives: NeedSource,
 }
 
-/// What gives something that is missing.
+/// The source of something that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeedSource {
     /// A Debian/Ubuntu package.
@@ -64,7 +64,7 @@ const fn need(
     }
 }
 
-/// All that heddle may use.
+/// All needs.
 pub const NEEDS: &[MachineNeed] = &[
     need(LAB, "root", Rights, Run("sudo heddle ...")),
     need(
@@ -136,7 +136,7 @@ pub const NEEDS: &[MachineNeed] = &[
     need(TESTS, "mpi4py", Python("mpi4py"), Package("python3-mpi4py")),
 ];
 
-/// Looks for everything.
+/// Checks all needs.
 pub fn look() -> Vec<(&'static MachineNeed, bool)> {
     NEEDS
         .iter()

@@ -7,26 +7,26 @@ use inventory::topology_file::InputFileError;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// What the daemon is started with.
+/// The configuration of the daemon.
 #[derive(Debug, Clone)]
 pub struct ControllerConfig {
     /// The operator's inventory.
     pub inventory: PathBuf,
     /// The shared directory.
     pub dir: PathBuf,
-    /// Where the API listens.
+    /// The address of the API.
     pub listen: SocketAddr,
-    /// The file with the token that viewers show.
+    /// The file with the token of viewers.
     pub token_file: Option<PathBuf>,
-    /// The file with the token that agents report with.
+    /// The file with the token of agents.
     pub agent_token_file: Option<PathBuf>,
     /// The files with the API's certificate and its key, PEM; `None`: HTTP.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// Where events are recorded.
+    /// The file that records the events.
     pub journal: Option<PathBuf>,
 }
 
-/// Why the daemon does not start, or stops.
+/// The reason why the daemon does not start, or stops.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
     /// The inventory cannot be used.
@@ -43,10 +43,10 @@ pub enum ControllerError {
     Journal {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: std::io::Error,
     },
-    /// The system refused something it never should.
+    /// The system refused a call that normally succeeds.
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
@@ -59,18 +59,18 @@ pub enum InventoryError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: std::io::Error,
     },
-    /// It is no inventory.
+    /// It is not a valid inventory.
     #[error(transparent)]
     File(#[from] InputFileError),
-    /// A secret it names cannot be had.
+    /// A secret that it names cannot be read.
     #[error("{path}: {problem}")]
     Secret {
         /// The file.
         path: PathBuf,
-        /// Which and why.
+        /// The secret and the reason.
         problem: String,
     },
     /// A credential cannot be used.
@@ -78,12 +78,12 @@ pub enum InventoryError {
     Access {
         /// The file.
         path: PathBuf,
-        /// Which and why.
+        /// The credential and the reason.
         cause: AccessError,
     },
 }
 
-/// Reads the inventory, its secrets, and makes a client per switch.
+/// Reads the inventory with its secrets, and makes an SNMP client for each switch.
 pub(super) fn load(
     config: &ControllerConfig,
 ) -> Result<(Inventory, Vec<(String, agent::SnmpClient)>), InventoryError> {

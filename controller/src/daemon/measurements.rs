@@ -9,17 +9,17 @@ use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::task::spawn_blocking;
 
-/// A file of some kilobytes, looked at this often.
+/// The time between two reads of the file, which has some kilobytes.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What the file held when it was looked at last.
+/// The last content of the file.
 pub(super) struct MeasurementWatcher {
     dir: PathBuf,
     last: Result<TuningRuns, String>,
 }
 
 impl MeasurementWatcher {
-    /// Those of the current epoch are no news.
+    /// Begins with the measurements of the current epoch.
     pub(super) fn new(dir: &Path) -> MeasurementWatcher {
         let last = reading::current_epoch(dir)
             .ok()
@@ -32,7 +32,7 @@ impl MeasurementWatcher {
         }
     }
 
-    /// Tells of whatever is new, until nobody listens any more.
+    /// Sends events for new measurements, until the receiver is gone.
     pub(super) async fn watch(mut self, events: Sender<ControllerEvent>) {
         let mut every = tokio::time::interval(LOOK);
         loop {
@@ -41,7 +41,7 @@ impl MeasurementWatcher {
             let stall = StallNotice::new(
                 StalledWork::Measurements,
                 file.display(),
-                "new measurements are not seen, and all else goes on",
+                "new measurements are not seen, and everything else continues",
             );
             let looking = spawn_blocking(move || {
                 let told = self.look();

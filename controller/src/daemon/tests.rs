@@ -1,25 +1,25 @@
-//! The daemon's plans and failures, without switches.
+//! The daemon's plans and failures. There are no switches.
 use super::*;
 use inventory::{Millis, Topology, TopologyFile};
 use selection::tuning::TuningRuns;
 
-fn shell(dir: &Path) -> ControllerDaemon {
+fn daemon(dir: &Path) -> ControllerDaemon {
     let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: \
                 {default: {version: 2c, community: public}}";
-    let core = ControllerEngine::new(
+    let engine = ControllerEngine::new(
         Inventory::parse("i.yaml", text).unwrap(),
         ControllerOptions::default(),
     );
-    let shown = watch::channel(ServedSnapshot::new(core.snapshot(Millis(0)))).0;
+    let shown = watch::channel(ServedSnapshot::new(engine.snapshot(Millis(0)))).0;
     ControllerDaemon {
         clock: SteadyClock::default(),
-        core,
+        engine,
         journal: None,
         store: Arc::new(EpochStore::open(dir, KEEP).unwrap()),
         plan: None,
         publishing: None,
         pollers: SwitchPollers::default(),
-        ear: TrapListener::default(),
+        traps: TrapListener::default(),
         events: mpsc::channel(QUEUE).0,
         done: mpsc::unbounded_channel().0,
         shown,
@@ -62,11 +62,11 @@ fn planned(ticket: u64) -> FinishedWork {
 #[tokio::test]
 async fn a_plan_that_was_overtaken_does_not_replace_the_newer_one() {
     let dir = tempfile::tempdir().unwrap();
-    let mut shell = shell(dir.path());
-    shell.finish(planned(2));
-    shell.finish(planned(1));
-    shell.publish(2);
-    shell
+    let mut daemon = daemon(dir.path());
+    daemon.finish(planned(2));
+    daemon.finish(planned(1));
+    daemon.publish(2);
+    daemon
         .publishing
         .take()
         .expect("the plan is held")

@@ -1,4 +1,5 @@
-//! With what a core begins: options, and what an earlier one knew. Plain data, for the journal.
+//! The start of an engine: options, and the knowledge of an earlier engine. Plain data, for the
+//! journal.
 use super::damping::FlapDamping;
 use super::event::StoredEpoch;
 use inventory::device_view::DeviceViews;
@@ -7,15 +8,16 @@ use inventory::units::milliseconds;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How the core behaves beyond the inventory's timing.
+/// The engine's settings beyond the inventory's timing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerOptions {
     /// The shared directory's name, for viewers.
     pub directory: String,
-    /// A host seen nowhere is dropped so long after it vanished, given evidence that it is gone.
+    /// A host that is seen nowhere is dropped after this time, if there is evidence that it is
+    /// gone.
     #[serde(with = "milliseconds")]
     pub gone_after: Duration,
-    /// The first epoch waits so long for switches that do not answer and hosts that are not seen.
+    /// The first epoch waits this long for silent switches and unseen hosts.
     #[serde(with = "milliseconds")]
     pub patience: Duration,
 }
@@ -30,30 +32,30 @@ impl Default for ControllerOptions {
     }
 }
 
-/// With what a core begins; the first line of a journal.
+/// The start of an engine; the first line of a journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JournalHeader {
     /// heddle's version.
     pub heddle: String,
     /// The inventory, without secrets.
     pub inventory: Inventory,
-    /// Its settings.
+    /// The engine's settings.
     pub options: ControllerOptions,
-    /// What the core knew already, where the file continues another one.
+    /// The knowledge of the engine so far, where the file continues another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Box<ResumedState>>,
 }
 
-/// What a core knew at a moment, as far as a journal needs it to go on from there.
+/// The knowledge of an engine at a moment, as far as a journal needs it to continue from there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResumedState {
-    /// What the devices said.
+    /// The statements of the devices.
     pub views: DeviceViews,
-    /// What is published.
+    /// The published epoch.
     pub current: Option<StoredEpoch>,
     /// The highest epoch number in use.
     pub highest: u64,
-    /// Which links flapped lately.
+    /// The links that flapped lately.
     #[serde(default)]
     pub(crate) damping: FlapDamping,
 }

@@ -1,8 +1,8 @@
-//! From the inferred network to what could be published, or the reasons why nothing can.
+//! From the inferred network to a candidate for an epoch, or to the reasons against one.
 //!
-//! A host that is seen nowhere keeps its place until there is evidence that it is gone; that way
-//! neither a switch that stopped answering nor a cable on its way from port to port takes hosts out
-//! of a running job's tree.
+//! A host that is seen nowhere keeps its place until there is evidence that it is gone. So a
+//! running job's tree loses no host when a switch stops answering, or while a cable moves from port
+//! to port.
 use super::alarms::{ControllerAlarm, KeptUntil, PresenceDoubt};
 use super::as_published;
 use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interface, whole};
@@ -16,19 +16,19 @@ use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-/// What one inference comes to.
+/// The judgement of one inference.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NetworkJudgement {
-    /// What could be published, or why nothing can.
+    /// The candidate for an epoch, or the reasons against one.
     pub(crate) candidate: Result<EpochCandidate, Vec<TreeDoubt>>,
-    /// Hosts that are not where they belong, and the like.
+    /// Alarms about hosts that keep their place without being seen there.
     pub(crate) alarms: Vec<ControllerAlarm>,
 }
 
-/// Since when hosts of the published tree are seen nowhere.
+/// The hosts of the published tree that have no place now, since when.
 pub(crate) type AbsentHosts = BTreeMap<String, Millis>;
 
-/// What is judged, and against what.
+/// The input of a judgement.
 #[derive(Clone, Copy)]
 pub(crate) struct JudgementInput<'a> {
     pub(crate) inventory: &'a Inventory,
@@ -36,9 +36,9 @@ pub(crate) struct JudgementInput<'a> {
     /// As inferred from the views.
     pub(crate) topology: &'a Topology,
     pub(crate) settled: Option<&'a PublishedNetwork>,
-    /// What flaps, and so stays as it is published.
+    /// The parts that flap, and therefore stay as they are published.
     pub(crate) damping: &'a FlapDamping,
-    /// A host is given up so long after it vanished, given evidence.
+    /// The time after which an absent host is given up, if there is evidence.
     pub(crate) gone_after: Duration,
 }
 
@@ -123,7 +123,7 @@ fn keep_absent(
     alarms
 }
 
-/// A candidate with the links between switches as they are published.
+/// Gives a candidate the published links between switches.
 fn frozen(
     inventory: &Inventory,
     views: &DeviceViews,
@@ -139,15 +139,15 @@ fn frozen(
     frozen.map_err(|doubts| vec![TreeDoubt::Frozen(settled.number, doubts)])
 }
 
-/// Whether a host's link places it: it carries frames, and nothing else fits the evidence as well.
+/// Returns whether a link proves a host's place: it carries frames, and its evidence has one
+/// reading.
 fn carries(views: &DeviceViews, link: &Link) -> bool {
     link.state != LinkState::Blocked
         && link.grade != LinkGrade::Ambiguous
         && !in_transition(views, link)
 }
 
-/// Whether there is evidence that a host is gone from its published place, else what is missing for
-/// it.
+/// Looks for evidence that a host left its published place. The error says what is missing for it.
 fn is_gone(
     views: &DeviceViews,
     topology: &Topology,
@@ -177,15 +177,15 @@ fn is_gone(
                 None => Err(PresenceDoubt::Unread(switch.to_owned())),
             }
         }
-        // A switch that neither answers nor is linked to another one any more has lost power, with
-        // all hosts on it.
+        // The switch does not answer, and no link leads to it from another switch: it lost power,
+        // and all its hosts lost their network.
         _ if !is_linked(topology, switch) => Ok(()),
         _ => Err(PresenceDoubt::SwitchSilent(switch.to_owned())),
     }
 }
 
-/// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is
-/// certain and forwards.
+/// The alarm for a host that keeps its place. `elsewhere`: it is seen at a place that is not
+/// certain, or does not forward.
 fn absence(
     host: &str,
     settled: &PublishedNetwork,
@@ -213,7 +213,7 @@ fn absence(
     }
 }
 
-/// Whether a link leads from the switch to something that is no host.
+/// Returns whether a link joins the switch to a node other than a host.
 fn is_linked(topology: &Topology, switch: &str) -> bool {
     let hosts = hosts(topology);
     topology

@@ -22,7 +22,7 @@ struct ServedApi {
 }
 
 const FILES: usize = 1_024;
-/// Nothing here takes longer, even on a busy machine.
+/// The longest wait, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 const VIEWERS: &str = "0123456789abcdef";
 const AGENTS: &str = "fedcba9876543210";
@@ -84,7 +84,7 @@ async fn send(address: SocketAddr, request: &str, headers: &str, body: &str) -> 
     };
     let head = format!("{request} HTTP/1.1\r\n{headers}{length}Connection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
-    let _ = stream.write_all(body.as_bytes()).await; // What is too large is refused before its end.
+    let _ = stream.write_all(body.as_bytes()).await; // A body that is too large is refused before its end.
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8(answer).unwrap()
@@ -294,7 +294,7 @@ async fn each_token_opens_its_own_door_only() {
             "{token}: {answer}"
         );
         assert!(
-            status != 403 || answer.contains("may view, and report nothing"),
+            status != 403 || answer.contains("may view, but not report"),
             "{answer}"
         );
     }
@@ -308,7 +308,7 @@ async fn each_token_opens_its_own_door_only() {
     ] {
         let answer = ask(address, path, &with(AGENTS)).await;
         assert!(
-            answer.starts_with("HTTP/1.1 403") && answer.contains("may report, and view nothing"),
+            answer.starts_with("HTTP/1.1 403") && answer.contains("may report, but not view"),
             "{path}: {answer}"
         );
     }

@@ -3,7 +3,7 @@ use super::*;
 use api::{LinkLoad, PathStatus, StageTimes};
 use inventory::{BitsPerSec, Millis};
 
-/// A part of the lines, one of every sort.
+/// Some of the lines, one of each sort.
 const LINES: [&str; 9] = [
     "heddle_epoch 7",
     "heddle_switch_up{switch=\"s\\\"0\\\\\",address=\"10.0.0.1:161\"} 1",

@@ -1,11 +1,12 @@
-//! Epochs: their numbers, a restart, failed publishing, stage times and the jobs that follow.
+//! Epochs: numbers, a restart, failed publishing, stage times, and the jobs that follow.
 use super::*;
 
-/// Somebody made a folder of the highest number there is: what is published stays, and why is told.
+/// Somebody made a folder with the highest possible number: the published epoch stays, with an
+/// alarm.
 #[test]
 fn no_epoch_follows_the_highest_number() {
     let mut w = running();
-    w.core.making.highest = u64::MAX;
+    w.engine.making.highest = u64::MAX;
     w.unplug("s1", 2);
     w.host("n2", "s0", 2);
     w.run(20_000);
@@ -13,7 +14,7 @@ fn no_epoch_follows_the_highest_number() {
     assert!(
         w.alarmed("has the highest number there can be"),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
     assert_eq!(
         w.said
@@ -78,7 +79,7 @@ fn publishing_that_fails_is_told_and_tried_again() {
         (
             w.published.len(),
             w.published[0].number,
-            w.core.snapshot(w.now).alarms
+            w.engine.snapshot(w.now).alarms
         ),
         (1, 1, vec![])
     );
@@ -111,11 +112,11 @@ fn a_job_that_follows_ends_the_story() {
     let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
     job.epoch_since = Millis(w.now.0 - 100);
     w.event(ControllerEvent::Job(job.clone()));
-    let first = w.core.snapshot(w.now).epochs[0].stages.taken_up;
+    let first = w.engine.snapshot(w.now).epochs[0].stages.taken_up;
     assert!(first.is_some());
     w.event(ControllerEvent::Job(job));
-    assert_eq!(w.core.snapshot(w.now).epochs[0].stages.taken_up, first);
-    assert_eq!(w.core.snapshot(w.now).jobs.len(), 1);
+    assert_eq!(w.engine.snapshot(w.now).epochs[0].stages.taken_up, first);
+    assert_eq!(w.engine.snapshot(w.now).jobs.len(), 1);
 }
 
 #[test]
@@ -125,14 +126,14 @@ fn a_job_that_began_after_an_epoch_tells_nothing_of_its_story() {
     let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
     (job.started, job.epoch_since) = (Millis(w.now.0 - 50), Millis(w.now.0 - 40));
     w.event(ControllerEvent::Job(job));
-    let snapshot = w.core.snapshot(w.now);
+    let snapshot = w.engine.snapshot(w.now);
     assert_eq!(
         (snapshot.epochs[0].stages.taken_up, snapshot.jobs.len()),
         (None, 1)
     );
 }
 
-/// Traps that lead to no change begin no story, however many come, and whatever else is wrong.
+/// Traps without a change do not begin a story, with any number of traps, and with any other alarm.
 #[test]
 fn stage_times_begin_with_the_change_and_not_with_a_trap_of_an_hour_ago() {
     for (every, standing) in [(500, false), (500, true), (3_000, false), (3_000, true)] {
@@ -159,8 +160,8 @@ fn stage_times_begin_with_the_change_and_not_with_a_trap_of_an_hour_ago() {
         });
         w.run(5_000);
         assert_eq!((w.published.len(), w.place("n2")), (epochs + 1, "s0"));
-        let epoch = w.core.snapshot(w.now).epochs.pop().unwrap();
-        // Of traps within a second none can tell which one announced the change.
+        let epoch = w.engine.snapshot(w.now).epochs.pop().unwrap();
+        // It is unknown which of the traps within a second announced the change.
         assert!(
             epoch.stages.seen.0 + 1_000 >= moved.0,
             "traps every {every} ms: {:?}, moved {moved:?}",

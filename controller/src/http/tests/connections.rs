@@ -61,7 +61,7 @@ async fn who_sends_no_whole_request_is_let_go_and_so_is_who_has_no_more() {
     }
 }
 
-/// Octets of memory this process has (proc(5), VmRSS).
+/// The octets of memory of this process (proc(5), VmRSS).
 fn resident() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let kilobytes = status
@@ -72,7 +72,7 @@ fn resident() -> usize {
 }
 
 const LARGE: usize = 16 << 20;
-/// As many as one address may have where [`FILES`] may be open.
+/// The most connections of one address, with [`FILES`] open files.
 const VIEWERS_AT_ONCE: usize = FILES / 32;
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
         "{more} octets for {VIEWERS_AT_ONCE} viewers"
     );
     let (mut stalled, mut reading) = (viewers.pop().unwrap(), viewers.pop().unwrap());
-    // To write is all that shows the end of a connection to one that does not read.
+    // A client that does not read notices the end of its connection only by writing.
     let ended = async {
         while stalled.write_all(b"G").await.is_ok() {
             tokio::time::sleep(Duration::from_millis(100)).await;

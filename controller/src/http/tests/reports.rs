@@ -88,7 +88,12 @@ async fn what_is_no_report_is_refused_with_the_reason() {
             "host: characters that cannot be seen",
         ),
         ("n0", &large, 413, "at most 1048576 octets"),
-        ("n1", &of("n0"), 403, "a report of it says it is \"n0\""),
+        (
+            "n1",
+            &of("n0"),
+            403,
+            "a report to its path names the host \"n0\"",
+        ),
         (
             "n0",
             &of("n0").replace(":2", ":0"),
@@ -117,7 +122,7 @@ async fn what_is_no_report_is_refused_with_the_reason() {
             .await
             .starts_with("HTTP/1.1 415")
     );
-    for part in ["says it is", "does not list it"] {
+    for part in ["names the host", "does not list it"] {
         let Some(ControllerEvent::ReportRefused { from, problem }) = events.recv().await else {
             panic!("expected a refusal")
         };
