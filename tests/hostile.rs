@@ -260,7 +260,7 @@ fn nothing_breaks_out_of_what_the_controller_says_and_writes() {
         }
     });
     fs::write(at("shared/jobs/\u{1b}[2J\u{202e}.json"), "{}").unwrap();
-    daemon.wait_for("of its files are no job records");
+    daemon.wait_for("of its files are not job records");
 
     let body = |path: &str| {
         daemon

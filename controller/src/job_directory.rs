@@ -297,7 +297,8 @@ impl JobDirectory {
             };
             match fs::remove_file(self.dir.join(&name)) {
                 Ok(()) => self.drop(&name, scan),
-                // It is a directory, or belongs to another user. It is tried again when it is old again.
+                // It is a directory, or belongs to another user. It is tried again when it is old
+                // again.
                 Err(_) => entry.changed = at,
             }
         }

@@ -246,7 +246,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn throughput_is_what_came_between_readings() {
+    fn throughput_counts_the_bytes_between_readings() {
         let mut jobs = JobTracker::default();
         jobs.record(Millis(1000), record("a", 1, 10, 1.0));
         jobs.record(Millis(2000), record("a", 1, 30, 2.0));
@@ -331,7 +331,7 @@ pub(crate) mod tests {
         let (told, more) = jobs.status(Millis(2));
         assert!(
             told.iter().any(|job| job.record.id == "ann"),
-            "heard of first, and kept"
+            "the first one is kept"
         );
         assert_eq!(
             (told.len(), more),

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_cleared_by_an_operator_are_no_wrap() {
+    fn counters_cleared_by_an_operator_are_not_a_wrap() {
         let mut m = LoadMeter::default();
         for second in 0..4 {
             read_narrow(&mut m, second * 1000, 3_000_000_000 + second * 125);

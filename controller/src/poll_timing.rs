@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn many_switches_share_what_is_asked_a_second() {
+    fn many_switches_share_the_polls_of_a_second() {
         for switches in [40, 150, 151, 1_000, 5_000] {
             let all: Vec<PulseTiming> = (0..switches).map(|n| pulse(switches, n, STATED)).collect();
             let per_second = switches as f64 / all[0].every.as_secs_f64();

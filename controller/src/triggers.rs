@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_brief_pulse_tells_what_its_scalars_tell() {
+    fn a_brief_pulse_shows_the_changes_of_its_scalars() {
         let brief = |lldp| DevicePulse {
             uptime: 1100,
             top_changes: Some(4),

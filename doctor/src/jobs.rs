@@ -43,14 +43,14 @@ pub struct JobFindings {
 }
 
 impl JobFindings {
-    fn say(&mut self, what: &str, value: &str) {
+    fn note(&mut self, what: &str, value: &str) {
         self.list
             .push(JobFinding::Line(what.to_owned(), value.to_owned()));
     }
 
     fn missing(&mut self, what: &str, value: &str) {
         self.good = false;
-        self.say(what, value);
+        self.note(what, value);
     }
 }
 
@@ -91,7 +91,7 @@ fn library(findings: &mut JobFindings) {
         return findings.missing("library", &problem);
     };
     let lib = lib.canonicalize().unwrap_or(lib);
-    findings.say("library", &lib.join("libheddle.so").display().to_string());
+    findings.note("library", &lib.join("libheddle.so").display().to_string());
     backends(findings, &lib);
     preload(findings);
 }
@@ -102,7 +102,7 @@ fn backends(findings: &mut JobFindings, lib: &Path) {
         let backend = lib.join(format!("libheddle-{mpi}.so"));
         let file = format!("{mpi}: {}", backend.display());
         if backend.is_file() {
-            findings.say("backend", &file);
+            findings.note("backend", &file);
         } else {
             let problem = format!("{file} is missing: jobs under it run without heddle");
             findings.missing("backend", &problem);
@@ -111,7 +111,7 @@ fn backends(findings: &mut JobFindings, lib: &Path) {
     let helper = lib.join("heddle-helper");
     let file = helper.display().to_string();
     if helper.is_file() {
-        findings.say("helper", &file);
+        findings.note("helper", &file);
     } else {
         let problem = format!("{file} is missing: {NO_EPOCH}");
         findings.missing("helper", &problem);
@@ -126,20 +126,20 @@ fn preload(findings: &mut JobFindings) {
         .find(|name| name.ends_with("libheddle.so"));
     match front {
         Some(name) if Path::new(name).is_file() => {
-            findings.say("preload", &format!("LD_PRELOAD has {name}"));
+            findings.note("preload", &format!("LD_PRELOAD has {name}"));
         }
         Some(name) => findings.missing(
             "preload",
             &format!("LD_PRELOAD has {name}, and that file does not exist"),
         ),
-        None => findings.say(
+        None => findings.note(
             "preload",
             "LD_PRELOAD does not name libheddle.so here: the job's command has to \
              (README, \"Load the library\")",
         ),
     }
     if std::env::var("HEDDLE").is_ok_and(|v| v == "off") {
-        findings.say(
+        findings.note(
             "switch",
             "HEDDLE=off: jobs started from here run without heddle",
         );
@@ -156,33 +156,33 @@ fn launchers(findings: &mut JobFindings) {
         else {
             continue;
         };
-        let said = Command::new(&path)
+        let output = Command::new(&path)
             .arg("--version")
             .output()
             .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
             .unwrap_or_default();
         // "mpirun (Open MPI) 4.1.4", "HYDRA build details:" and then "Version:   4.0.2", "slurm
         // 22.05.8"
-        let lines = said
+        let lines = output
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty())
             .take(2);
-        let told = lines
+        let version = lines
             .take_while(|line| line.chars().any(|c| c.is_ascii_digit()) || line.ends_with(':'));
-        let words: Vec<&str> = told.flat_map(str::split_whitespace).collect();
-        findings.say("MPI", &format!("{}: {}", path.display(), words.join(" ")));
+        let words: Vec<&str> = version.flat_map(str::split_whitespace).collect();
+        findings.note("MPI", &format!("{}: {}", path.display(), words.join(" ")));
         seen.push(path);
     }
     if seen.is_empty() {
-        findings.say("MPI", "no launcher on the search path");
+        findings.note("MPI", "no launcher on the search path");
     }
 }
 
 fn directory(findings: &mut JobFindings, dir: &Path) {
-    findings.say("directory", &dir.display().to_string());
+    findings.note("directory", &dir.display().to_string());
     match current_epoch(dir) {
-        Ok(Some(epoch)) => followed(findings, &epoch),
+        Ok(Some(epoch)) => current_epoch_findings(findings, &epoch),
         Ok(None) => findings.missing(
             "epoch",
             "none published yet: run heddle controller, or heddle publish",
@@ -194,9 +194,9 @@ fn directory(findings: &mut JobFindings, dir: &Path) {
     }
 }
 
-fn followed(findings: &mut JobFindings, epoch: &Epoch) {
+fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch) {
     let file = &epoch.topology;
-    findings.say(
+    findings.note(
         "epoch",
         &format!(
             "{}: {} hosts on {} switches",
@@ -212,8 +212,8 @@ fn followed(findings: &mut JobFindings, epoch: &Epoch) {
         .into_iter()
         .find(|name| file.hosts.contains_key(*name))
     {
-        Some(known) => findings.say("this host", &format!("\"{known}\", {}", place(file, known))),
-        None => findings.say(
+        Some(known) => findings.note("this host", &format!("\"{known}\", {}", place(file, known))),
+        None => findings.note(
             "this host",
             &format!(
                 "\"{name}\" is not one of these hosts: a job with a rank here runs without heddle"
@@ -221,10 +221,10 @@ fn followed(findings: &mut JobFindings, epoch: &Epoch) {
         ),
     }
     for host in file.hosts.keys() {
-        findings.say("host", &format!("{host:<16} {}", place(file, host)));
+        findings.note("host", &format!("{host:<16} {}", place(file, host)));
     }
     if let Some(clusters) = clusters(file) {
-        findings.say("clusters", &clusters);
+        findings.note("clusters", &clusters);
     }
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         table(findings, epoch, mpi);
@@ -272,7 +272,7 @@ fn place(file: &TopologyFile, host: &str) -> String {
 /// The decision tables for an MPI library, and the measurements behind them.
 fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
     let run = epoch.tuning.runs.iter().find(|run| run.mpi == mpi);
-    findings.say(
+    findings.note(
         &mpi.to_string(),
         &run.map_or("not measured here: heddle tune does".to_owned(), |run| {
             measured(epoch, run)
@@ -280,7 +280,7 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
     );
     let table = epoch.table.clone().for_mpi(mpi);
     for collective in [Collective::Alltoall, Collective::Allgather] {
-        findings.say("", &collective.to_string());
+        findings.note("", &collective.to_string());
         findings
             .list
             .push(JobFinding::Table(table.entries(collective).to_vec()));

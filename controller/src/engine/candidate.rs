@@ -126,7 +126,8 @@ fn file(
     for (name, host) in &mut file.hosts {
         let published = settled.and_then(|s| s.key.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
-        // The inventory comes first, then the agent. The published address stays until an agent reports one.
+        // The inventory comes first, then the agent. The published address stays until an agent
+        // reports one.
         let said = || Some(addresses.of(name, seats.get(name.as_str())?.1)?.0);
         host.address = inventory
             .hosts

@@ -211,13 +211,13 @@ mod tests {
             .for_each(|p| *probed.entry(&p.host).or_default() += 1);
         assert!(
             probed.values().all(|n| *n <= 3),
-            "nobody answers for all: {probed:?}"
+            "no host is probed by all: {probed:?}"
         );
         assert_eq!(rota["n0000"].every_ms, 10_000);
     }
 
     #[test]
-    fn rounds_cover_what_one_cannot_and_nobody_probes_more_than_its_share() {
+    fn rounds_cover_all_pairs_and_no_host_probes_more_than_its_share() {
         let names = names(200);
         let mut seen = BTreeSet::new();
         for round in 0..7 {
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_probes_itself_or_who_has_no_address() {
+    fn no_host_probes_itself_or_a_host_without_address() {
         let names = names(6);
         let mut all = subjects(&names, 3, |_| true);
         all.iter_mut()

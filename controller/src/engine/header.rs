@@ -1,5 +1,7 @@
 //! The start of an engine: options, and the knowledge of an earlier engine. Plain data, for the
 //! journal.
+use super::ControllerEngine;
+use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
 use super::event::StoredEpoch;
 use inventory::device_view::DeviceViews;
@@ -58,4 +60,40 @@ pub struct ResumedState {
     /// The links that flapped lately.
     #[serde(default)]
     pub(crate) damping: FlapDamping,
+}
+
+impl ControllerEngine {
+    /// The engine in the state in which a journal begins.
+    pub fn resume_from(header: JournalHeader) -> ControllerEngine {
+        let mut engine = ControllerEngine::new(header.inventory, header.options);
+        if let Some(resumed) = header.resumed {
+            engine.take_over(resumed.current, resumed.highest);
+            engine.observed.resume(&engine.inventory, resumed.views);
+            engine.judged.damping = resumed.damping;
+        }
+        engine
+    }
+
+    /// The header of a journal that begins in the present state.
+    pub fn header(&self) -> JournalHeader {
+        let known = |s: &PublishedNetwork| StoredEpoch {
+            number: s.number,
+            network: s.network.clone(),
+            file: s.key.clone(),
+        };
+        let resumed = ResumedState {
+            views: self.observed.views.clone(),
+            current: self.public.settled.as_ref().map(known),
+            highest: self.making.highest,
+            damping: self.judged.damping.clone(),
+        };
+        let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
+        let heddle = env!("CARGO_PKG_VERSION").to_owned();
+        JournalHeader {
+            heddle,
+            inventory: self.inventory.clone(),
+            options: self.options.clone(),
+            resumed,
+        }
+    }
 }

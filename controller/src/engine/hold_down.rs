@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_back_is_forgotten() {
+    fn a_change_that_reverts_is_forgotten() {
         let settled = PublishedNetwork::new(4, candidate("s0"));
         let mut b = HoldDown::default();
         b.consider(Millis(0), Some(candidate("s1")), Some(&settled), HOLD);
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(
             b.first_sign(Millis(12_001)),
             Millis(12_001),
-            "what is held since then has nothing to do with it"
+            "a change held since then is another story"
         );
         b.change(Millis(12_001));
         assert_eq!(b.first_sign(Millis(12_001)), Millis(12_001));

@@ -347,7 +347,7 @@ fn a_trunk_on_its_way_keeps_the_epoch_and_raises_an_alarm() {
     assert_eq!(
         (w.published.len(), w.engine.snapshot(w.now).alarms),
         (1, vec![]),
-        "the same tree again is no new epoch"
+        "the same tree again does not make an epoch"
     );
 }
 
@@ -398,7 +398,7 @@ fn a_host_in_two_places_keeps_its_place_and_raises_an_alarm() {
 }
 
 #[test]
-fn a_stranger_that_sends_traps_is_told_now_and_then_and_is_no_alarm() {
+fn traps_of_a_stranger_make_a_message_now_and_then_and_no_alarm() {
     let mut w = running();
     for minute in 1..=3 {
         for n in 0..100 {

@@ -51,7 +51,7 @@ impl fmt::Display for TreeDoubt {
                 let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
                 write!(
                     f,
-                    "a link between switches flaps, and with the links of epoch {epoch} as well: {}",
+                    "a link between switches flaps, and also with the links of epoch {epoch}: {}",
                     doubts.join("; ")
                 )
             }

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_area_is_known_again_and_what_another_version_named_is_kept() {
+    fn every_area_reads_back_and_an_unknown_name_is_kept() {
         for (area, name) in NAMES {
             assert_eq!(
                 (

@@ -296,16 +296,19 @@ mod tests {
     }
 
     #[test]
-    fn one_address_makes_room_for_itself_and_takes_nobody_elses() {
+    fn one_address_replaces_its_own_connections_only() {
         let (limiter, now) = limiter();
         let mut other = come(&limiter, "10.0.0.2", ALONE, now);
         let mut flood = come(&limiter, "10.0.0.1", 10 * ALONE, now + SECOND);
         assert_eq!((staying(&mut flood), staying(&mut other)), (ALONE, ALONE));
-        assert!(stays(flood.last_mut().unwrap()), "who waits longest goes");
+        assert!(
+            stays(flood.last_mut().unwrap()),
+            "the longest waiting one goes"
+        );
     }
 
     #[test]
-    fn a_full_house_makes_room_and_keeps_requests_at_work_and_viewers() {
+    fn a_full_limiter_keeps_requests_at_work_and_viewers() {
         let (limiter, now) = limiter();
         let mut busy = come(&limiter, "10.0.9.1", 2, now);
         let (_work, _view) = (
@@ -319,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_waits_the_new_one_is_sent_away_and_comes_in_when_one_left() {
+    fn a_new_connection_is_refused_while_none_waits() {
         let (limiter, now) = limiter();
         let connections = come(&limiter, "::1", ALONE, now);
         let work: Vec<ActiveRequest> = connections.iter().map(|g| g.0.start_request()).collect();

@@ -197,7 +197,8 @@ impl ReportIntake {
         report.check().map_err(ReportRefusal::Unfit)?;
         if report.host != host {
             let problem = format!(
-                "host \"{host}\": a report to its path names the host {:?}; set the name in its agent",
+                "host \"{host}\": a report to its path names the host {:?}; set the name in its \
+                 agent",
                 report.host
             );
             return Err(self.refuse(from, problem).await);
@@ -237,7 +238,7 @@ impl IntoResponse for ReportRefusal {
                 (
                     StatusCode::TOO_MANY_REQUESTS,
                     after,
-                    "reports come too often; the answer to each report has the time until the next\n",
+                    "reports come too often; each answer has the time until the next report\n",
                 )
                     .into_response()
             }

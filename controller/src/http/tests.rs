@@ -84,7 +84,8 @@ async fn send(address: SocketAddr, request: &str, headers: &str, body: &str) -> 
     };
     let head = format!("{request} HTTP/1.1\r\n{headers}{length}Connection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
-    let _ = stream.write_all(body.as_bytes()).await; // A body that is too large is refused before its end.
+    // A body that is too large is refused before its end.
+    let _ = stream.write_all(body.as_bytes()).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8(answer).unwrap()

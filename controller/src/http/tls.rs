@@ -65,10 +65,7 @@ fn config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, HttpError> {
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|e| bad(cert, words(&e)))?;
     if chain.is_empty() {
-        return Err(bad(
-            cert,
-            "there is no certificate in it; expected PEM".to_owned(),
-        ));
+        return Err(bad(cert, "no certificate in it; expected PEM".to_owned()));
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| bad(key, words(&e)))?;
     if let Some(warning) = agent::secrets::exposure_warning(key) {
@@ -91,7 +88,7 @@ fn words(error: &rustls::pki_types::pem::Error) -> String {
     use rustls::pki_types::pem::Error;
     match error {
         Error::Io(e) => e.to_string(),
-        Error::NoItemsFound => "there is no item of that kind in it; expected PEM".to_owned(),
+        Error::NoItemsFound => "no item of that kind in it; expected PEM".to_owned(),
         _ => "not well-formed PEM".to_owned(),
     }
 }

@@ -56,7 +56,8 @@ impl BearerToken {
     }
 
     fn fits(&self, headers: &HeaderMap) -> bool {
-        // The scheme may be in upper or lower case, and any number of blanks follows it (RFC 9110, 11.4).
+        // The scheme may be in upper or lower case, and any number of blanks follows it (RFC 9110,
+        // 11.4).
         let shown = headers
             .get(header::AUTHORIZATION)
             .and_then(|v| v.as_bytes().split_at_checked(SCHEME.len()));
@@ -139,8 +140,8 @@ pub(super) async fn reporting(
     match &keys.agents {
         Some(token) if token.fits(headers) => next.run(request).await,
         _ if opens(keys.viewers.as_ref(), headers) => {
-            let text = "this is the viewers' token: it may view, but not report; agents need the token \
-                        of the controller's --agent-token-file\n";
+            let text = "this is the viewers' token: it may view, but not report; agents need the \
+                        token of the controller's --agent-token-file\n";
             (StatusCode::FORBIDDEN, text).into_response()
         }
         Some(_) => unauthorized("the agents' token (--agent-token-file)"),

@@ -42,7 +42,7 @@ fn ids(scan: &JobScan) -> Vec<&str> {
 }
 
 #[test]
-fn reads_what_changed_and_tells_what_is_gone() {
+fn a_scan_has_changed_records_and_removed_ones() {
     let dir = tempfile::tempdir().unwrap();
     let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
@@ -94,7 +94,7 @@ fn refuses_whatever_else_lies_there() {
 }
 
 #[test]
-fn what_ended_is_removed_after_minutes_and_what_nobody_writes_after_a_day() {
+fn finished_files_go_after_minutes_and_unwritten_ones_after_a_day() {
     let dir = tempfile::tempdir().unwrap();
     for id in ["silent", "written"] {
         write(
@@ -253,7 +253,7 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
     let nobody = OwnerNames::default().name(65_534);
     assert!(
         !eves.is_empty() && eves.iter().all(|r| r.user == nobody),
-        "a record is of who owns its file"
+        "a record belongs to the owner of its file"
     );
     assert!(eves.len() <= jobs::FOLLOWED.each.things, "{}", eves.len());
     assert!(eves.iter().map(|r| jobs::cost(r)).sum::<usize>() <= jobs::FOLLOWED.each.bytes);
@@ -263,7 +263,7 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
             unread: 701 - followed.len(),
             ..JobScan::default()
         },
-        "what is followed stays the same"
+        "the followed records stay the same"
     );
 }
 
@@ -287,7 +287,7 @@ fn other_names_without_number_only_delay() {
         assert!(scans < 4 || read.len() == 2, "{scans} scans: {read:?}");
         assert!(
             read.contains(&"first".to_owned()),
-            "what is followed is looked at in every scan"
+            "a followed file is looked at in every scan"
         );
     }
 }

@@ -23,7 +23,7 @@ fn flapped(times: u64, period: u64) -> FlapDamping {
 }
 
 #[test]
-fn what_is_lost_now_and_then_is_not_held() {
+fn a_part_that_is_rarely_lost_is_not_held() {
     for (times, period) in [(3, 2_000), (100, 180_000)] {
         assert!(
             flapped(times, period).hosts().is_empty(),
@@ -40,7 +40,7 @@ fn what_is_lost_now_and_then_is_not_held() {
 }
 
 #[test]
-fn it_is_told_how_often_in_what_time_and_until_when() {
+fn an_alarm_has_count_time_and_end() {
     let mut d = flapped(4, 2_000);
     let text = |d: &FlapDamping| {
         d.alarms(Some(7))

@@ -199,7 +199,7 @@ fn a_silent_agent_is_told_once_and_changes_nothing_else() {
     assert_eq!(w.engine.snapshot(w.now).alarms, alarms);
     assert!(
         w.rota["n0"].peers.iter().all(|p| p.host == "n1"),
-        "nobody else on that switch reports: it is probed all the same"
+        "no other host on that switch reports, so it is still probed"
     );
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
     assert_eq!(w.told("reports again"), 1);
@@ -227,7 +227,7 @@ fn two_machines_under_one_name_are_an_alarm_and_neither_is_believed() {
 }
 
 #[test]
-fn who_is_refused_is_told_once_and_seldom() {
+fn a_refused_report_is_announced_once() {
     let mut w = running();
     let refused = |problem: String| ControllerEvent::ReportRefused {
         from: "10.9.9.9".parse().unwrap(),

@@ -40,7 +40,7 @@ async fn a_body_is_of_the_length_stated_before_it() {
 }
 
 #[tokio::test]
-async fn who_sends_no_whole_request_is_let_go_and_so_is_who_has_no_more() {
+async fn a_client_without_a_whole_request_or_a_further_one_is_disconnected() {
     let ServedApi { address, .. } = start(None, None).await;
     let mut open = Vec::new();
     for text in [
@@ -117,7 +117,7 @@ async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
         loop {
             tokio::select! {
                 () = &mut ended => break,
-                read = reading.read(&mut buffer) => assert!(read.unwrap() > 0, "who reads stays"),
+                read = reading.read(&mut buffer) => assert!(read.unwrap() > 0, "it stays"),
             }
         }
     });
@@ -129,7 +129,7 @@ async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
     let mut heard = String::new();
     while !heard.contains("\"at\":77,") {
         let n = reading.read(&mut buffer).await.unwrap();
-        assert!(n > 0, "who reads stays");
+        assert!(n > 0, "a viewer that reads stays connected");
         heard.push_str(&String::from_utf8_lossy(&buffer[..n]));
     }
 }

@@ -64,51 +64,48 @@ async fn nobody_reports_without_the_agents_token_on_loopback_either() {
     );
 }
 
+/// Bad reports: the host of the path, the body, the status and the reason.
+fn bad_reports() -> Vec<(&'static str, String, u16, &'static str)> {
+    let report = of("n0");
+    let large = format!("{{\"host\":\"{}\"}}", "n".repeat(1 << 20));
+    let extra = report.replace(r#""nics":["#, r#""nics":[{"alias":"lan0"}"#);
+    let host = r#"{"host":"n0"}"#.to_owned();
+    let (none, many) = (
+        report.replace(":2", ":0"),
+        report.replace(":2", ":4294967295"),
+    );
+    vec![
+        ("n0", "{".to_owned(), 422, "EOF while parsing"),
+        ("n0", host, 422, "missing field `slots`"),
+        ("n0", extra, 422, "unknown field `alias`"),
+        (
+            "n0",
+            of("n0\u{7}"),
+            422,
+            "host: characters that cannot be seen",
+        ),
+        ("n0", large, 413, "at most 1048576 octets"),
+        (
+            "n1",
+            report,
+            403,
+            "a report to its path names the host \"n0\"",
+        ),
+        ("n0", none, 422, "slots: 0; expected 1 to 65536"),
+        ("n0", many, 422, "slots: 4294967295; expected 1 to 65536"),
+        ("n7", of("n7"), 403, "the inventory does not list it"),
+    ]
+}
+
 #[tokio::test]
-async fn what_is_no_report_is_refused_with_the_reason() {
+async fn a_bad_report_is_refused_with_the_reason() {
     let ServedApi {
         address,
         mut events,
         ..
     } = start(None, Some(AGENTS)).await;
-    let large = format!("{{\"host\":\"{}\"}}", "n".repeat(1 << 20));
-    for (host, body, status, reason) in [
-        ("n0", "{", 422, "EOF while parsing"),
-        ("n0", r#"{"host":"n0"}"#, 422, "missing field `slots`"),
-        (
-            "n0",
-            &of("n0").replace(r#""nics":["#, r#""nics":[{"alias":"lan0"}"#),
-            422,
-            "unknown field `alias`",
-        ),
-        (
-            "n0",
-            &of("n0\u{7}"),
-            422,
-            "host: characters that cannot be seen",
-        ),
-        ("n0", &large, 413, "at most 1048576 octets"),
-        (
-            "n1",
-            &of("n0"),
-            403,
-            "a report to its path names the host \"n0\"",
-        ),
-        (
-            "n0",
-            &of("n0").replace(":2", ":0"),
-            422,
-            "slots: 0; expected 1 to 65536",
-        ),
-        (
-            "n0",
-            &of("n0").replace(":2", ":4294967295"),
-            422,
-            "slots: 4294967295; expected 1 to 65536",
-        ),
-        ("n7", &of("n7"), 403, "the inventory does not list it"),
-    ] {
-        let answer = report(address, host, AGENTS, body).await;
+    for (host, body, status, reason) in bad_reports() {
+        let answer = report(address, host, AGENTS, &body).await;
         assert!(
             answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(reason),
             "{reason}: {answer}"
