@@ -73,7 +73,7 @@ fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_
     let place = shared.to_str().unwrap();
     let told = log.lines().filter(|line| {
         line.contains("WARN")
-            && line.contains("no answer of the file system")
+            && line.contains("the file system has not answered")
             && line.contains(place)
     });
     assert_eq!(told.count(), 1, "{log}");

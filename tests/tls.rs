@@ -167,7 +167,7 @@ fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
         (
             &ours.cert,
             "hunter22",
-            "key.pem: nothing of that kind in it",
+            "key.pem: no item of that kind in it",
         ),
         (&ours.key, &ours.key, "cert.pem: no certificate in it"),
     ] {

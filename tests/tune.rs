@@ -290,5 +290,8 @@ fn the_doctor_says_what_is_missing() {
         code == 1 && out.contains("expected an epoch number"),
         "{out}"
     );
-    assert!(out.contains("LD_PRELOAD does not name it here"), "{out}");
+    assert!(
+        out.contains("LD_PRELOAD does not name libheddle.so here"),
+        "{out}"
+    );
 }

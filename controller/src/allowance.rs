@@ -1,9 +1,9 @@
-//! Shares: of what anybody may bring, a bounded amount is kept, and nobody's abundance takes
-//! another's place.
+//! Shares of a bounded resource: users may write any amount of records, only a bounded amount is
+//! kept, and no user's records displace those of another user.
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// A number of things, and the bytes of memory they take.
+/// A number of things, and the bytes of memory that they take.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RecordAllowance {
     pub(crate) things: usize,
@@ -11,7 +11,7 @@ pub(crate) struct RecordAllowance {
 }
 
 impl RecordAllowance {
-    /// Takes a thing in where it fits, and says whether it did.
+    /// Adds a thing if it fits. Returns whether it did.
     pub(crate) fn take(&mut self, bytes: usize, most: RecordAllowance) -> bool {
         let fits = self.things < most.things && self.bytes.saturating_add(bytes) <= most.bytes;
         if fits {
@@ -22,7 +22,7 @@ impl RecordAllowance {
     }
 }
 
-/// What one owner may have, and what all may have together.
+/// The limit of each owner, and the limit of all owners together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnerShares {
     pub(crate) each: RecordAllowance,
@@ -30,8 +30,8 @@ pub(crate) struct OwnerShares {
 }
 
 impl OwnerShares {
-    /// Which of `claims` (owner and bytes, the most wanted first) are kept: the first of every
-    /// owner before anybody's second.
+    /// Selects from `claims` (owner and bytes, the most wanted first), and returns the indices of
+    /// those kept. Every owner's first claim comes before any owner's second one.
     pub(crate) fn select_kept<O: Hash + Eq>(
         &self,
         claims: impl IntoIterator<Item = (O, usize)>,

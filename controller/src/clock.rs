@@ -1,9 +1,8 @@
-//! Wall-clock time that never goes back: the core's hold-downs must not wait for a clock that was
-//! set.
+//! Wall-clock time that never goes back: a hold-down must not wait for a clock that was set.
 use inventory::Millis;
 use tokio::time::Instant;
 
-/// The wall clock at the start, and how long that is ago.
+/// The wall clock at the start, and a steady clock since then.
 #[derive(Debug, Clone)]
 pub(crate) struct SteadyClock {
     wall: Millis,
@@ -24,7 +23,7 @@ impl SteadyClock {
         self.wall.after(self.start.elapsed())
     }
 
-    /// When it will be `at`; the start where that is before it.
+    /// The instant of the time `at`, but not before the start.
     pub(crate) fn instant(&self, at: Millis) -> Instant {
         self.start + at.since(self.wall)
     }
@@ -35,8 +34,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Somebody sets the wall clock by hours after the start: what the clock says goes on from
-    /// where it was.
+    /// The wall clock is set by hours after the start: the steady clock continues from its last
+    /// time.
     #[test]
     fn a_wall_clock_that_jumps_either_way_moves_nothing() {
         let hours = 5 * 3_600_000;

@@ -1,7 +1,9 @@
-//! Carries out what the core decides: asks switches, plans, publishes, records, serves.
+//! Carries out the engine's decisions: asks switches, plans, publishes, records events, and serves
+//! the API.
 //!
-//! One loop owns the core, the journal and the store; everything slow runs elsewhere and comes back
-//! as an event.
+//! One loop owns the engine, the journal and the store. Slow work runs in other tasks, and its
+//! outcome comes back as an event.
+mod config;
 mod job_records;
 mod measurements;
 mod poller;
@@ -15,17 +17,17 @@ use crate::engine::{
 };
 use crate::history;
 use crate::http::{
-    self, ApiState, ApiTokens, BearerToken, HttpError, ReportIntake, ServedSnapshot, TlsCertificate,
+    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, TlsCertificate,
 };
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, measurements_for_next};
-use agent::AccessError;
 use api::EventLevel;
+use config::load;
+pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::VerifiedEpoch;
-use directory::publishing::{EpochStore, PublishError};
+use directory::publishing::EpochStore;
 use directory::reading;
 use inventory::inventory_file::Inventory;
-use inventory::topology_file::InputFileError;
 use measurements::MeasurementWatcher;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use poller::SwitchPollers;
@@ -40,98 +42,22 @@ use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 use traps::TrapListener;
 
-/// The inference runs at most this often, however many answers come in.
+/// The shortest time between two inferences, however many answers come in.
 const TICK: Duration = Duration::from_millis(20);
-/// And pauses so many times as long as it took: a large network's answers come in for longer than
-/// one inference takes.
+/// The pause after an inference, in multiples of its duration: the answers of a large network come
+/// in for longer than one inference takes.
 const TICK_PAUSE: u32 = 3;
-/// After a snapshot the next one waits so many times as long as it took: viewers of a large network
-/// get fewer.
+/// The pause after a snapshot, in multiples of its duration: viewers of a large network get fewer.
 const SHOW_PAUSE: u32 = 40;
-/// Viewers get a snapshot at least this often.
+/// The longest time between two snapshots for viewers.
 const SHOW: Duration = Duration::from_secs(1);
-/// What a shared directory that does not answer leaves as it is.
-const GOES_ON: &str = "the network is watched as before, and what is newest then is published";
-/// Events waiting for the core; pollers wait where it is slower than they are.
+/// The end of the message that the shared directory does not answer.
+const GOES_ON: &str =
+    "the network is watched as before, and the newest state is published afterwards";
+/// The length of the queue of events. Pollers wait while it is full.
 const QUEUE: usize = 1024;
 
-/// What the daemon is started with.
-#[derive(Debug, Clone)]
-pub struct ControllerConfig {
-    /// The operator's inventory.
-    pub inventory: PathBuf,
-    /// The shared directory.
-    pub dir: PathBuf,
-    /// Where the API listens.
-    pub listen: SocketAddr,
-    /// The file with the token that viewers show.
-    pub token_file: Option<PathBuf>,
-    /// The file with the token that agents report with.
-    pub agent_token_file: Option<PathBuf>,
-    /// The files with the API's certificate and its key, PEM; `None`: HTTP.
-    pub tls: Option<(PathBuf, PathBuf)>,
-    /// Where events are recorded.
-    pub journal: Option<PathBuf>,
-}
-
-/// Why the daemon does not start, or stops.
-#[derive(Debug, thiserror::Error)]
-pub enum ControllerError {
-    /// The inventory cannot be used.
-    #[error(transparent)]
-    Inventory(#[from] InventoryError),
-    /// The shared directory cannot be used.
-    #[error(transparent)]
-    Publish(#[from] PublishError),
-    /// The API cannot be served.
-    #[error(transparent)]
-    Http(#[from] HttpError),
-    /// The journal cannot be written.
-    #[error("journal {path}: {cause}; nothing was started")]
-    Journal {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// The system refused something it never should.
-    #[error("{0}")]
-    System(#[from] std::io::Error),
-}
-
-/// An inventory that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum InventoryError {
-    /// The file cannot be read.
-    #[error("{path}: {cause}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: std::io::Error,
-    },
-    /// It is no inventory.
-    #[error(transparent)]
-    File(#[from] InputFileError),
-    /// A secret it names cannot be had.
-    #[error("{path}: {problem}")]
-    Secret {
-        /// The file.
-        path: PathBuf,
-        /// Which and why.
-        problem: String,
-    },
-    /// A credential cannot be used.
-    #[error("{path}: {cause}")]
-    Access {
-        /// The file.
-        path: PathBuf,
-        /// Which and why.
-        cause: AccessError,
-    },
-}
-
-/// What runs elsewhere and has come back.
+/// The outcome of work in another task; the number is the plan's ticket.
 enum FinishedWork {
     Planned(u64, Result<Box<VerifiedEpoch>, String>),
     Published(u64, Result<(), String>),
@@ -140,16 +66,15 @@ enum FinishedWork {
 /// Runs the daemon until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// [`ControllerError`] where it cannot start; afterwards everything becomes an alarm instead.
+/// [`ControllerError`] if it cannot start. Later failures become alarms.
 pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let mut signals = DaemonSignals::catch()?;
     let files = all_files()?;
     let (inventory, pollers) = load(&config)?;
     let token = |file: &Option<PathBuf>| file.as_deref().map(BearerToken::read).transpose();
     let keys = ApiTokens::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
-    let tls = config
-        .tls
-        .as_ref()
+    let certificate = config.tls.as_ref();
+    let tls = certificate
         .map(|(cert, key)| TlsCertificate::read(cert, key))
         .transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
@@ -160,34 +85,25 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         directory: config.dir.display().to_string(),
         ..ControllerOptions::default()
     };
-    let core = ControllerEngine::new(inventory.clone(), options);
-    let journal = match &config.journal {
-        Some(path) => {
-            let failed = |cause| ControllerError::Journal {
-                path: path.clone(),
-                cause,
-            };
-            Some(Journal::begin(path, MAX_BYTES, &core.header()).map_err(failed)?)
-        }
-        None => None,
-    };
+    let engine = ControllerEngine::new(inventory.clone(), options);
+    let journal = begin_journal(config.journal.as_deref(), &engine)?;
     let (events, queue) = mpsc::channel(QUEUE);
     let (done, finished) = mpsc::unbounded_channel();
     let (shown, look) = watch::channel(ServedSnapshot::new(
-        core.snapshot(SteadyClock::default().now()),
+        engine.snapshot(SteadyClock::default().now()),
     ));
     let (rota, directions) = watch::channel(Arc::default());
     let clock = SteadyClock::default();
     let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
-    let mut shell = ControllerDaemon {
+    let mut daemon = ControllerDaemon {
         clock,
-        core,
+        engine,
         journal,
         store: Arc::new(store),
         plan: None,
         publishing: None,
         pollers: SwitchPollers::default(),
-        ear: TrapListener::default(),
+        traps: TrapListener::default(),
         events,
         done,
         shown,
@@ -196,36 +112,49 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         show: false,
         config,
     };
-    shell.watch_network(&inventory, pollers);
-    shell.step(started);
+    daemon.watch_network(&inventory, pollers);
+    daemon.step(started);
+    log_api(&keys, tls.is_some(), listener.local_addr()?);
+    let mut serving = JoinSet::new();
+    serving.spawn(intake.clone().watch_silence());
+    let state = ApiState {
+        keys,
+        shown: look,
+        intake,
+    };
+    serving.spawn(http::serve(listener, tls, state, files));
+    daemon.run(signals, queue, finished).await
+}
+
+fn begin_journal(
+    path: Option<&Path>,
+    engine: &ControllerEngine,
+) -> Result<Option<Journal>, ControllerError> {
+    let begin = |path: &Path| {
+        Journal::begin(path, MAX_BYTES, &engine.header()).map_err(|cause| {
+            ControllerError::Journal {
+                path: path.to_owned(),
+                cause,
+            }
+        })
+    };
+    path.map(begin).transpose()
+}
+
+/// Logs the address of the API, and what its tokens leave open.
+fn log_api(keys: &ApiTokens, tls: bool, address: SocketAddr) {
     if keys.takes_reports() && keys.all_may_view() {
         tracing::info!(
-            "API: the agents' token guards reports only; whoever is on this machine may view, \
+            "API: the agents' token guards reports only; everybody on this machine may view, \
              unless --token-file is given"
         );
     }
-    tracing::info!(
-        "API on {}://{}",
-        if tls.is_some() { "https" } else { "http" },
-        listener.local_addr()?
-    );
-    let mut serving = JoinSet::new();
-    serving.spawn(intake.clone().watch_silence());
-    serving.spawn(http::serve(
-        listener,
-        tls,
-        ApiState {
-            keys,
-            shown: look,
-            intake,
-        },
-        files,
-    ));
-    shell.run(signals, queue, finished).await
+    let scheme = if tls { "https" } else { "http" };
+    tracing::info!("API on {scheme}://{address}");
 }
 
-/// Has the system allow as many open files as it may, and says how many: it usually allows 1,024
-/// until asked for more.
+/// Raises the limit of open files to the highest allowed one, and returns it. The usual limit is
+/// 1,024 until a process asks for more.
 fn all_files() -> std::io::Result<usize> {
     let (now, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     let files = if setrlimit(Resource::RLIMIT_NOFILE, most, most).is_ok() {
@@ -236,7 +165,8 @@ fn all_files() -> std::io::Result<usize> {
     Ok(usize::try_from(files).unwrap_or(usize::MAX))
 }
 
-/// Caught from the start on: a SIGHUP while the daemon starts must not end it.
+/// The daemon's signals. They are caught from the start on: a SIGHUP while the daemon starts must
+/// not end it.
 struct DaemonSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -259,32 +189,7 @@ impl DaemonSignals {
     }
 }
 
-/// Reads the inventory, its secrets, and makes a client per switch.
-fn load(
-    config: &ControllerConfig,
-) -> Result<(Inventory, Vec<(String, agent::SnmpClient)>), InventoryError> {
-    let path = &config.inventory;
-    let text = std::fs::read_to_string(path).map_err(|cause| InventoryError::Read {
-        path: path.clone(),
-        cause,
-    })?;
-    let mut inventory = Inventory::parse(&path.display().to_string(), &text)?;
-    let secrets = agent::snmp_access::read_secrets(&mut inventory);
-    for warning in secrets.map_err(|problem| InventoryError::Secret {
-        path: path.clone(),
-        problem,
-    })? {
-        tracing::warn!("{warning}");
-    }
-    let clients = agent::clients(&inventory).map_err(|cause| InventoryError::Access {
-        path: path.clone(),
-        cause,
-    })?;
-    Ok((inventory, clients))
-}
-
-/// Takes the shared directory and reads what it holds; `None` where a signal ends the waiting for
-/// it.
+/// Opens the shared directory and reads its epochs; `None` if a signal ends the wait for it.
 async fn open(
     config: &ControllerConfig,
     signals: &mut DaemonSignals,
@@ -301,13 +206,15 @@ async fn open(
         "the controller starts once it answers",
     );
     tokio::select! {
-        opened = stall.wait_at_start(opening) => opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some),
+        opened = stall.wait_at_start(opening) => {
+            opened.unwrap_or_else(|e| Err(std::io::Error::other(e).into())).map(Some)
+        }
         _ = signals.terminate.recv() => Ok(None),
         _ = signals.interrupt.recv() => Ok(None),
     }
 }
 
-/// What the shared directory holds.
+/// The first event, with the epochs of the shared directory.
 fn started(dir: &Path, store: &EpochStore) -> Result<ControllerEvent, ControllerError> {
     let (current, problem) = match reading::current_epoch(dir) {
         Ok(epoch) => (
@@ -337,14 +244,14 @@ fn started(dir: &Path, store: &EpochStore) -> Result<ControllerEvent, Controller
 
 struct ControllerDaemon {
     clock: SteadyClock,
-    core: ControllerEngine,
+    engine: ControllerEngine,
     journal: Option<Journal>,
     store: Arc<EpochStore>,
-    /// The plan made last, held ready for publishing.
+    /// The last plan, held ready for publishing.
     plan: Option<(u64, Arc<VerifiedEpoch>)>,
     publishing: Option<JoinHandle<()>>,
     pollers: SwitchPollers,
-    ear: TrapListener,
+    traps: TrapListener,
     events: mpsc::Sender<ControllerEvent>,
     done: mpsc::UnboundedSender<FinishedWork>,
     shown: watch::Sender<ServedSnapshot>,
@@ -376,7 +283,7 @@ impl ControllerDaemon {
         let mut batch = Vec::new();
         loop {
             let wanted = self
-                .core
+                .engine
                 .deadline()
                 .map(|at| self.clock.instant(at).max(next_tick));
             let tick = tokio::time::sleep_until(wanted.unwrap_or_else(|| Instant::now() + SHOW));
@@ -391,7 +298,7 @@ impl ControllerDaemon {
                     next_tick = Instant::now() + TICK.max(TICK_PAUSE * began.elapsed());
                 }
                 n = queue.recv_many(&mut batch, QUEUE) => {
-                    debug_assert!(n > 0, "the shell holds a sender itself");
+                    debug_assert!(n > 0, "the daemon holds a sender itself");
                     batch.drain(..).for_each(|event| self.step(event));
                 }
                 _ = show.tick() => self.show = true,
@@ -400,27 +307,26 @@ impl ControllerDaemon {
                 self.show = false;
                 let began = Instant::now();
                 self.shown
-                    .send_replace(ServedSnapshot::new(self.core.snapshot(self.clock.now())));
+                    .send_replace(ServedSnapshot::new(self.engine.snapshot(self.clock.now())));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
-        tracing::info!("stopping; what is published stays");
+        tracing::info!("stopping; the published epoch stays");
         watching.abort_all();
         if let Some(publishing) = self.publishing.take() {
-            // An epoch half written would only be swept at the next start: not worth more than some
-            // seconds.
+            // An unfinished epoch is removed at the next start, so the wait for it may be short.
             let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
         }
         Ok(())
     }
 
-    /// Gives the core an event and carries out what it says.
+    /// Gives the engine an event, and carries out its effects.
     fn step(&mut self, event: ControllerEvent) {
         let now = self.clock.now();
         if let Some(Err(e)) = self
             .journal
             .as_mut()
-            .map(|j| j.record(now, &event, &self.core))
+            .map(|j| j.record(now, &event, &self.engine))
         {
             self.journal = None;
             let problem = format!(
@@ -432,7 +338,7 @@ impl ControllerDaemon {
                 problem: Some(problem),
             });
         }
-        for effect in self.core.handle(now, event) {
+        for effect in self.engine.handle(now, event) {
             self.carry_out(effect);
         }
     }
@@ -468,10 +374,10 @@ impl ControllerDaemon {
         let stall = StallNotice::new(
             StalledWork::Planning,
             dir.display(),
-            &format!("epoch {number} waits for what was measured there, {GOES_ON}"),
+            &format!("epoch {number} waits for the measurements in it, {GOES_ON}"),
         );
         tokio::spawn(async move {
-            // What is wrong with the file is an alarm already.
+            // A problem with the file is an alarm already.
             let reading = spawn_blocking(move || measurements_for_next(&dir).0);
             let tuning = stall.wait(&events, reading).await.unwrap_or_default();
             let plan = spawn_blocking(move || {
@@ -479,7 +385,7 @@ impl ControllerDaemon {
                     .map(Box::new)
                     .map_err(|e| e.to_string())
             });
-            // Nobody waits once the shell stops.
+            // Nobody waits once the daemon stops.
             let _ = done.send(FinishedWork::Planned(ticket, outcome(plan.await)));
         });
     }
@@ -535,7 +441,8 @@ impl ControllerDaemon {
         }
     }
 
-    /// SIGHUP: the inventory and the certificate are read again; bad ones change nothing.
+    /// Reads the inventory and the certificate again, after SIGHUP. If one of them is bad, the
+    /// former one stays.
     fn reload(&mut self) {
         if let Some(tls) = &self.tls {
             let problem = tls
@@ -565,11 +472,11 @@ impl ControllerDaemon {
     fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::SnmpClient)>) {
         self.pollers
             .start(clients, inventory.timing.poll, &self.clock, &self.events);
-        self.ear.listen(inventory, &self.events);
+        self.traps.listen(inventory, &self.events);
     }
 }
 
-/// What work on a thread of its own came to. Work that panicked has failed: the core waits for an
+/// The outcome of work on a thread of its own. A panic is a failure, too: the engine waits for an
 /// answer.
 fn outcome<T>(work: Result<Result<T, String>, JoinError>) -> Result<T, String> {
     work.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))
@@ -583,90 +490,4 @@ fn path(journal: &Option<PathBuf>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use inventory::{Millis, Topology, TopologyFile};
-    use selection::tuning::TuningRuns;
-
-    fn shell(dir: &Path) -> ControllerDaemon {
-        let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: \
-                    {default: {version: 2c, community: public}}";
-        let core = ControllerEngine::new(
-            Inventory::parse("i.yaml", text).unwrap(),
-            ControllerOptions::default(),
-        );
-        let shown = watch::channel(ServedSnapshot::new(core.snapshot(Millis(0)))).0;
-        ControllerDaemon {
-            clock: SteadyClock::default(),
-            core,
-            journal: None,
-            store: Arc::new(EpochStore::open(dir, KEEP).unwrap()),
-            plan: None,
-            publishing: None,
-            pollers: SwitchPollers::default(),
-            ear: TrapListener::default(),
-            events: mpsc::channel(QUEUE).0,
-            done: mpsc::unbounded_channel().0,
-            shown,
-            rota: watch::channel(Arc::default()).0,
-            tls: None,
-            show: false,
-            config: ControllerConfig {
-                inventory: "i.yaml".into(),
-                dir: dir.to_owned(),
-                listen: http::DEFAULT_LISTEN,
-                token_file: None,
-                agent_token_file: None,
-                tls: None,
-                journal: None,
-            },
-        }
-    }
-
-    fn planned(ticket: u64) -> FinishedWork {
-        let file = TopologyFile::parse(
-            "t",
-            "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}",
-        )
-        .unwrap();
-        FinishedWork::Planned(
-            ticket,
-            Ok(Box::new(
-                VerifiedEpoch::plan(
-                    ticket,
-                    Millis(5),
-                    file,
-                    Topology::default(),
-                    TuningRuns::default(),
-                )
-                .unwrap(),
-            )),
-        )
-    }
-
-    #[tokio::test]
-    async fn a_plan_that_was_overtaken_does_not_replace_the_newer_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut shell = shell(dir.path());
-        shell.finish(planned(2));
-        shell.finish(planned(1));
-        shell.publish(2);
-        shell
-            .publishing
-            .take()
-            .expect("the plan is held")
-            .await
-            .unwrap();
-        assert_eq!(reading::current(dir.path()).unwrap().unwrap().number, 2);
-    }
-
-    #[tokio::test]
-    async fn work_that_panics_has_failed() {
-        let problem = outcome::<()>(spawn_blocking(|| panic!("in phase 7")).await).unwrap_err();
-        assert!(
-            problem.contains("please report it") && problem.contains("in phase 7"),
-            "{problem}"
-        );
-        assert_eq!(outcome(spawn_blocking(|| Ok(7)).await), Ok(7));
-    }
-}
+mod tests;

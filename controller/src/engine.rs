@@ -1,18 +1,18 @@
-//! What the controller decides, without I/O and without a clock: events in, effects out.
+//! The controller's decisions, without I/O and without a clock: events in, effects out.
 //!
 //! ```text
-//! observed --infer--> judged --hold-down, plan, publish--> in the making --> told
+//! observed --infer--> judged --hold-down, plan, publish--> in the making --> public
 //! ```
 //!
-//! | part | what it holds |
+//! | part | its content |
 //! |---|---|
-//! | `ObservedNetwork` | what switches, host agents and jobs said |
-//! | `JudgedNetwork` | topology, clusters, alarms, and what flaps |
+//! | `ObservedNetwork` | the statements of switches, host agents and jobs |
+//! | `JudgedNetwork` | topology, clusters, alarms, and the parts that flap |
 //! | `EpochInMaking` | a candidate on its way to an epoch |
-//! | `PublicRecord` | what operators, viewers and jobs were told |
+//! | `PublicRecord` | the published epochs, and all messages to operators |
 //!
 //! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of
-//! answers is judged once; [`ControllerEngine::deadline`] says when the next tick is wanted.
+//! answers is judged once. [`ControllerEngine::deadline`] gives the time of the next tick.
 mod agents;
 mod alarms;
 mod as_published;
@@ -55,23 +55,23 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tree_doubt::TreeDoubt;
 
-/// The controller's mind.
+/// The decisions of the controller; the daemon around it does all I/O.
 #[derive(Debug)]
 pub struct ControllerEngine {
     inventory: Inventory,
     options: ControllerOptions,
     started: Millis,
     ticked: Millis,
-    /// Whether a tick is wanted at once.
+    /// A tick is wanted at once.
     wake: bool,
     observed: ObservedNetwork,
     judged: JudgedNetwork,
     making: EpochInMaking,
-    told: PublicRecord,
+    public: PublicRecord,
 }
 
 impl ControllerEngine {
-    /// A core that knows nothing yet; feed it [`ControllerEvent::Started`] first.
+    /// An engine without any knowledge. Its first event must be [`ControllerEvent::Started`].
     pub fn new(inventory: Inventory, options: ControllerOptions) -> ControllerEngine {
         ControllerEngine {
             inventory,
@@ -82,11 +82,11 @@ impl ControllerEngine {
             observed: ObservedNetwork::default(),
             judged: JudgedNetwork::default(),
             making: EpochInMaking::default(),
-            told: PublicRecord::default(),
+            public: PublicRecord::default(),
         }
     }
 
-    /// Takes an event and says what is to be done.
+    /// Takes an event, and returns the effects to carry out. This is the controller's protocol.
     pub fn handle(&mut self, now: Millis, event: ControllerEvent) -> Vec<ControllerEffect> {
         let mut effects = Vec::new();
         let fx = &mut effects;
@@ -101,26 +101,26 @@ impl ControllerEngine {
             ControllerEvent::Observed(observation)
                 if observation.source == ObservationSource::Agent =>
             {
-                self.hear(now, &observation, fx)
+                self.take_report(now, &observation, fx)
             }
-            ControllerEvent::Observed(observation) => self.observe(now, &observation, fx),
+            ControllerEvent::Observed(observation) => self.take_answer(now, &observation, fx),
             ControllerEvent::ReportRefused { from, problem } => {
-                self.refuse(now, from, &problem, fx)
+                self.report_refused(now, from, &problem, fx)
             }
-            ControllerEvent::Trap { source, kind } => self.trap(now, source, kind, fx),
-            ControllerEvent::Job(record) => self.job(now, record),
+            ControllerEvent::Trap { source, kind } => self.take_trap(now, source, kind, fx),
+            ControllerEvent::Job(record) => self.take_job_record(now, record),
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
-            ControllerEvent::Trouble { about, problem } => self.trouble(about, problem),
+            ControllerEvent::Trouble { about, problem } => self.note_trouble(about, problem),
             ControllerEvent::Planned { ticket, summary } => {
                 fx.extend(self.making.planned(now, ticket, summary))
             }
-            ControllerEvent::PlanFailed { ticket, problem } => self.unplannable(ticket, &problem),
+            ControllerEvent::PlanFailed { ticket, problem } => self.plan_failed(ticket, &problem),
             ControllerEvent::Published { ticket } => self.published(now, ticket, fx),
             ControllerEvent::PublishFailed { ticket, problem } => {
                 self.publish_failed(now, ticket, &problem)
             }
-            ControllerEvent::Measured { what } => self.measured(what),
+            ControllerEvent::Measured { what } => self.note_measurements(what),
             ControllerEvent::InventoryChanged(inventory) => {
                 self.change_inventory(now, *inventory, fx)
             }
@@ -128,47 +128,13 @@ impl ControllerEngine {
         effects
     }
 
-    /// The core a journal began with.
-    pub fn resume_from(header: JournalHeader) -> ControllerEngine {
-        let mut core = ControllerEngine::new(header.inventory, header.options);
-        if let Some(resumed) = header.resumed {
-            core.current(resumed.current, resumed.highest);
-            core.observed.resume(&core.inventory, resumed.views);
-            core.judged.damping = resumed.damping;
-        }
-        core
-    }
-
-    /// With what a journal goes on from here.
-    pub fn header(&self) -> JournalHeader {
-        let known = |s: &PublishedNetwork| StoredEpoch {
-            number: s.number,
-            network: s.network.clone(),
-            file: s.key.clone(),
-        };
-        let resumed = ResumedState {
-            views: self.observed.views.clone(),
-            current: self.told.settled.as_ref().map(known),
-            highest: self.making.highest,
-            damping: self.judged.damping.clone(),
-        };
-        let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
-        let heddle = env!("CARGO_PKG_VERSION").to_owned();
-        JournalHeader {
-            heddle,
-            inventory: self.inventory.clone(),
-            options: self.options.clone(),
-            resumed,
-        }
-    }
-
-    /// When the next [`ControllerEvent::Tick`] is wanted; in the past: at once.
+    /// The time of the next [`ControllerEvent::Tick`]. A time in the past means: at once.
     pub fn deadline(&self) -> Option<Millis> {
         let looking = self.is_looking(self.ticked);
         if self.wake || (self.observed.dirty && !looking) {
             return Some(Millis(0));
         }
-        let patience = (looking || self.told.settled.is_none())
+        let patience = (looking || self.public.settled.is_none())
             .then(|| self.started.after(self.options.patience));
         let making = self
             .making
@@ -195,9 +161,9 @@ impl ControllerEngine {
         problem: Option<String>,
         fx: &mut Vec<ControllerEffect>,
     ) {
-        (self.started, self.told.epochs) = (now, epochs);
-        self.current(current, highest);
-        let text = match &self.told.settled {
+        (self.started, self.public.epochs) = (now, epochs);
+        self.take_over(current, highest);
+        let text = match &self.public.settled {
             Some(s) => format!(
                 "started; epoch {} is current, {} hosts",
                 s.number,
@@ -205,36 +171,41 @@ impl ControllerEngine {
             ),
             None => "started; nothing is published yet".to_owned(),
         };
-        self.told.say(now, EventLevel::Info, text, fx);
-        self.trouble(
+        self.public.log(now, EventLevel::Info, text, fx);
+        self.note_trouble(
             TroubleArea::Current,
             problem
                 .map(|p| format!("{p}; a new epoch follows the first whole look at the network")),
         );
         self.observed.read_all(now, &self.inventory, fx);
         self.observed.agents.stirred = true;
-        self.direct(now, fx);
+        self.send_directions(now, fx);
     }
 
-    /// Begins with an epoch that is published already, and the highest number in use.
-    fn current(&mut self, current: Option<StoredEpoch>, highest: u64) {
+    /// Takes over an epoch that is published already, and the highest number in use.
+    fn take_over(&mut self, current: Option<StoredEpoch>, highest: u64) {
         self.making.highest = highest;
         self.judged.topology = current
             .as_ref()
             .map(|k| k.network.clone())
             .unwrap_or_default();
-        self.told.settled = current
+        self.public.settled = current
             .map(|k| PublishedNetwork::new(k.number, EpochCandidate::new(k.network, k.file)));
     }
 
     /// Takes a switch's answer, or its silence.
-    fn observe(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<ControllerEffect>) {
+    fn take_answer(
+        &mut self,
+        now: Millis,
+        observation: &Observation,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         let switch = observation.reporter.as_str();
         if !self.inventory.switches.contains_key(switch) {
-            return; // A late answer of a switch that left the inventory.
+            return; // The switch left the inventory while its answer was under way.
         }
         if let DeviceFact::Pulse(pulse) = &observation.fact {
-            let tables = self.observed.count(now, observation, pulse);
+            let tables = self.observed.take_pulse(now, observation, pulse);
             if !tables.is_empty() {
                 self.reread(now, switch, tables, fx);
             }
@@ -243,15 +214,20 @@ impl ControllerEngine {
     }
 
     /// Takes a host agent's report, or its silence.
-    fn hear(&mut self, now: Millis, observation: &Observation, fx: &mut Vec<ControllerEffect>) {
+    fn take_report(
+        &mut self,
+        now: Millis,
+        observation: &Observation,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         let host = observation.reporter.as_str();
         if !self.inventory.hosts.contains_key(host) {
-            return; // It left the inventory on the way.
+            return; // The host left the inventory while its report was under way.
         }
-        match self.observed.hear(now, observation) {
+        match self.observed.take_report(now, observation) {
             AgentNews::Nothing => {}
             AgentNews::TwoMachines => self.wake = true,
-            AgentNews::ReportsAgain => self.told.say(
+            AgentNews::ReportsAgain => self.public.log(
                 now,
                 EventLevel::Info,
                 format!("host \"{host}\": its agent reports again"),
@@ -259,18 +235,24 @@ impl ControllerEngine {
             ),
             AgentNews::FellSilent(problem) => {
                 let text = format!(
-                    "host \"{host}\": its agent is silent: {problem}; what it said last stays \
-                     until switches say otherwise"
+                    "host \"{host}\": its agent is silent: {problem}; its last report stays \
+                     in use until switches contradict it"
                 );
-                self.told.say(now, EventLevel::Warning, text, fx);
+                self.public.log(now, EventLevel::Warning, text, fx);
             }
         }
     }
 
-    /// Somebody reported who should not.
-    fn refuse(&mut self, now: Millis, from: IpAddr, problem: &str, fx: &mut Vec<ControllerEffect>) {
+    /// Tells of a report that was refused.
+    fn report_refused(
+        &mut self,
+        now: Millis,
+        from: IpAddr,
+        problem: &str,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
         if self.observed.agents.report_refused(problem) {
-            self.told.say(
+            self.public.log(
                 now,
                 EventLevel::Warning,
                 format!("{problem} (from {from}); its reports are refused"),
@@ -279,7 +261,7 @@ impl ControllerEngine {
         }
     }
 
-    fn trap(
+    fn take_trap(
         &mut self,
         now: Millis,
         source: IpAddr,
@@ -293,11 +275,11 @@ impl ControllerEngine {
             .find(|(_, s)| s.address.ip() == source)
             .map(|(name, _)| name.clone())
         else {
-            if self.told.tells_stranger(now) {
+            if self.public.is_stranger_due(now) {
                 let text = format!(
-                    "{source} sends traps but is no switch of the inventory; they are ignored"
+                    "{source} sends traps but is not a switch of the inventory; they are ignored"
                 );
-                self.told.say(now, EventLevel::Warning, text, fx);
+                self.public.log(now, EventLevel::Warning, text, fx);
             }
             return;
         };
@@ -307,7 +289,7 @@ impl ControllerEngine {
         }
     }
 
-    /// Reads tables of a switch that hints at a change.
+    /// Reads tables again, after a switch hinted at a change.
     fn reread(
         &mut self,
         now: Millis,
@@ -319,8 +301,8 @@ impl ControllerEngine {
         self.observed.read(now, &self.inventory, switch, tables, fx);
     }
 
-    fn job(&mut self, now: Millis, record: JobRecord) {
-        self.told.take_up(now, &record);
+    fn take_job_record(&mut self, now: Millis, record: JobRecord) {
+        self.public.take_up(now, &record);
         self.observed.jobs.record(now, record);
     }
 
@@ -332,26 +314,26 @@ impl ControllerEngine {
         if stirred {
             self.infer(now);
         }
-        self.direct(now, fx);
+        self.send_directions(now, fx);
         let held = self.judged.damping.holds_anything();
         self.judged.damping.release_calm(now);
         let judgement = self
             .judged
-            .take_steady(self.told.current())
+            .take_steady(self.public.current())
             .filter(|_| !stirred && !held);
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
-        let missing = self.weigh(now, &judgement);
-        self.judged.keep(judgement, self.told.current());
+        let missing = self.consider(now, &judgement);
+        self.judged.keep(judgement, self.public.current());
         if self.observed.reads.is_search_due(now, missing) {
             self.observed.search(&self.inventory, fx);
         }
         self.decide(now, fx);
         self.observed.jobs.forget_old(now);
         let alarms = self.alarms();
-        self.told.tell(now, alarms, fx);
+        self.public.announce(now, alarms, fx);
     }
 
-    /// Makes a topology of all that was observed.
+    /// Infers a topology from all observations.
     fn infer(&mut self, now: Millis) {
         let ObservedNetwork {
             views,
@@ -369,8 +351,8 @@ impl ControllerEngine {
         }
     }
 
-    /// Says anew what is wanted of each host, if that changed.
-    fn direct(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
+    /// Sends out new directions for the hosts' agents, if they changed.
+    fn send_directions(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
         fx.extend(
             self.observed
                 .directions(now, &self.inventory, &self.judged.topology)
@@ -378,7 +360,7 @@ impl ControllerEngine {
         );
     }
 
-    /// Whether tables that were asked for may still change what is held.
+    /// Returns whether requested tables are still missing that may change the held candidate.
     fn is_waiting(&self, now: Millis) -> bool {
         let held = self.making.hold_down.held();
         self.observed
@@ -386,23 +368,22 @@ impl ControllerEngine {
             .waiting(now, |switch| held.is_some_and(|held| held.concerns(switch)))
     }
 
-    /// Whether the first look at a switch is under way. One that takes too long must not keep the
-    /// others from being judged.
+    /// Returns whether the first look at a switch is under way. It counts for the `patience` of the
+    /// options only: a switch that takes too long must not keep the others from being judged.
     fn is_looking(&self, now: Millis) -> bool {
         now.since(self.started) < self.options.patience && self.observed.is_looking(&self.inventory)
     }
 
-    /// The judgement of the present views; before everything had its first look there is none to
-    /// make.
+    /// Judges the present views. Before every switch had its first look there is nothing to judge.
     fn judge(&mut self, now: Millis, looking: bool) -> NetworkJudgement {
         if looking {
-            // Too early for any reason.
+            // It is too early for a reason.
             return NetworkJudgement {
                 candidate: Err(Vec::new()),
                 alarms: Vec::new(),
             };
         }
-        let settled = self.told.settled.as_ref();
+        let settled = self.public.settled.as_ref();
         let mut judgement = self.judged.judge(
             now,
             &self.inventory,
@@ -419,7 +400,7 @@ impl ControllerEngine {
         judgement
     }
 
-    /// What the first epoch waits for.
+    /// The switches and hosts that the first epoch waits for.
     fn still_missing(&self, judgement: &NetworkJudgement) -> Vec<TreeDoubt> {
         let silent = self
             .observed
@@ -441,14 +422,14 @@ impl ControllerEngine {
             .collect()
     }
 
-    /// Holds a judgement's candidate against what is published. Returns whether anything is
+    /// Compares a judgement's candidate with the published network. Returns whether anything is
     /// missing.
-    fn weigh(&mut self, now: Millis, judgement: &NetworkJudgement) -> bool {
+    fn consider(&mut self, now: Millis, judgement: &NetworkJudgement) -> bool {
         let candidate = judgement.candidate.as_ref().ok().cloned();
         self.making.hold_down.consider(
             now,
             candidate,
-            self.told.settled.as_ref(),
+            self.public.settled.as_ref(),
             self.inventory.timing.hold_down,
         );
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
@@ -457,11 +438,11 @@ impl ControllerEngine {
         missing
     }
 
-    /// Starts, drops or repeats the making of an epoch.
+    /// Starts, drops or retries the epoch in the making.
     fn decide(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
-        if self.making.drop_outdated(self.told.settled.as_ref()) {
-            self.trouble(TroubleArea::Publish, None);
-            self.trouble(TroubleArea::Plan, None);
+        if self.making.drop_outdated(self.public.settled.as_ref()) {
+            self.note_trouble(TroubleArea::Publish, None);
+            self.note_trouble(TroubleArea::Plan, None);
         }
         if self.making.is_busy() {
             return fx.extend(self.making.retry(now));
@@ -485,11 +466,11 @@ impl ControllerEngine {
         }
     }
 
-    /// Plans once more for what is published, if there is something new to plan with; before
-    /// anything is published, the first epoch will have it.
+    /// Plans the published network once more if there are new measurements. Without a published
+    /// network the first epoch will contain them.
     fn remeasure(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
         let Some(settled) = self
-            .told
+            .public
             .settled
             .as_ref()
             .filter(|_| self.making.measured.is_some())
@@ -514,28 +495,31 @@ impl ControllerEngine {
         stages: StageTimes,
         fx: &mut Vec<ControllerEffect>,
     ) {
-        match self
-            .making
-            .order(now, candidate, changes, stages, self.told.settled.as_ref())
-        {
+        match self.making.order(
+            now,
+            candidate,
+            changes,
+            stages,
+            self.public.settled.as_ref(),
+        ) {
             Ok(plan) => fx.push(plan),
             Err(NumbersExhausted(highest)) => {
                 let exhausted = PublishError::Exhausted {
                     dir: self.options.directory.clone().into(),
                     highest,
                 };
-                self.trouble(TroubleArea::Publish, Some(exhausted.to_string()));
+                self.note_trouble(TroubleArea::Publish, Some(exhausted.to_string()));
             }
         }
     }
 
-    fn unplannable(&mut self, ticket: u64, problem: &str) {
-        if self.making.unplannable(ticket) {
-            let stays = self.told.stays();
-            self.trouble(
+    fn plan_failed(&mut self, ticket: u64, problem: &str) {
+        if self.making.plan_failed(ticket) {
+            let stays = self.public.stays();
+            self.note_trouble(
                 TroubleArea::Plan,
                 Some(format!(
-                    "no schedule for the tree as it is now: {problem}; {stays}"
+                    "there is no schedule for the present tree: {problem}; {stays}"
                 )),
             );
         }
@@ -545,27 +529,27 @@ impl ControllerEngine {
         let Some((epoch, settled)) = self.making.published(now, ticket) else {
             return;
         };
-        self.told.publish(epoch, settled, fx);
+        self.public.publish(epoch, settled, fx);
         self.wake = true;
         for trouble in [
             TroubleArea::Publish,
             TroubleArea::Plan,
             TroubleArea::Current,
         ] {
-            self.trouble(trouble, None);
+            self.note_trouble(trouble, None);
         }
     }
 
     fn publish_failed(&mut self, now: Millis, ticket: u64, problem: &str) {
-        if self.making.failed(now, ticket) {
-            let stays = self.told.stays();
-            self.trouble(TroubleArea::Publish, Some(format!("{problem}; {stays}")));
+        if self.making.publish_failed(now, ticket) {
+            let stays = self.public.stays();
+            self.note_trouble(TroubleArea::Publish, Some(format!("{problem}; {stays}")));
         }
     }
 
-    /// There are measurements that no epoch has yet. A plan under way may have read the file
-    /// before.
-    fn measured(&mut self, what: String) {
+    /// Notes measurements that no epoch contains yet. A plan under way may have read the older
+    /// file.
+    fn note_measurements(&mut self, what: String) {
         self.making.measured = Some(what);
         self.wake = true;
     }
@@ -579,18 +563,18 @@ impl ControllerEngine {
         let old = std::mem::replace(&mut self.inventory, inventory);
         self.observed.forget(&old, &self.inventory);
         self.observed.read_all(now, &self.inventory, fx);
-        self.direct(now, fx);
-        self.trouble(TroubleArea::Inventory, None);
+        self.send_directions(now, fx);
+        self.note_trouble(TroubleArea::Inventory, None);
         let text = format!(
             "inventory read again: {} switches, {} hosts",
             self.inventory.switches.len(),
             self.inventory.hosts.len()
         );
-        self.told.say(now, EventLevel::Info, text, fx);
+        self.public.log(now, EventLevel::Info, text, fx);
     }
 
-    fn trouble(&mut self, about: TroubleArea, problem: Option<String>) {
-        self.wake |= self.told.trouble(about, problem);
+    fn note_trouble(&mut self, about: TroubleArea, problem: Option<String>) {
+        self.wake |= self.public.note_trouble(about, problem);
     }
 }
 

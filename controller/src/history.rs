@@ -1,5 +1,4 @@
-//! What was published before: the epochs kept in a shared directory, and what changed from one to
-//! the next.
+//! The history: the epochs in a shared directory, and the changes from each one to the next.
 use api::{EpochInfo, StageTimes};
 use directory::epoch::EpochOutline;
 use directory::layout::{EPOCHS, folder};
@@ -15,12 +14,13 @@ use std::path::Path;
 /// An epoch in the shared directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistoryEntry {
-    /// Number, time, changes, figures; stages are known to the controller that published it only.
+    /// Number, time, changes and figures. Only the controller that published the epoch knows its
+    /// stages.
     #[serde(flatten)]
     pub info: EpochInfo,
-    /// Whether `current` points to it.
+    /// `current` points to it.
     pub current: bool,
-    /// Why it cannot be used, if it cannot; the figures are then empty.
+    /// The reason why it cannot be used; the figures are then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -68,7 +68,7 @@ pub fn read(dir: &Path) -> io::Result<Vec<HistoryEntry>> {
     Ok(entries)
 }
 
-/// An entry for people: a line, and one a change.
+/// An entry for people: one line, and one more for each change.
 pub fn text(entry: &HistoryEntry) -> String {
     let info = &entry.info;
     let mark = if entry.current { "*" } else { " " };
@@ -79,7 +79,7 @@ pub fn text(entry: &HistoryEntry) -> String {
             let (from, to) = &info.bottleneck;
             let phases = match info.bound_only {
                 true => format!(
-                    "at least {} phases (too many hosts to write out a schedule of all)",
+                    "at least {} phases (too many hosts for a schedule among all of them)",
                     info.phases
                 ),
                 false => format!("{} phases", info.phases),
@@ -106,7 +106,7 @@ pub fn moment(at: Millis) -> String {
     )
 }
 
-/// What is shown of an epoch, and what the next one is compared with.
+/// The figures of an epoch, and its network and table, for the comparison with the next one.
 fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, DecisionTable), String> {
     let outline =
         EpochOutline::open(number, reader(dir.join(folder(number)))).map_err(|e| e.to_string())?;

@@ -1,18 +1,21 @@
-//! The API: JSON over HTTP, to be read by viewers, and reported to by host agents.
+//! The API: JSON over HTTP. Viewers read it, and host agents report to it.
 //!
-//! | path | gives |
+//! | path | answer |
 //! |---|---|
 //! | `/v1/snapshot` | a [`Snapshot`] |
-//! | `/v1/events` | server-sent events, one `snapshot` event a change or second |
+//! | `/v1/events` | server-sent events: a `snapshot` for each change, and each second |
 //! | `/v1/topology` | `discover --format json` of the contract |
 //! | `/v1/epochs` | [`api::EpochInfo`] of every epoch kept |
 //! | `/metrics` | Prometheus text |
 //! | `/healthz` | `ok`, without a token |
-//! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`](inventory::host_report::ProbeDirections), for a [`HostReport`](inventory::host_report::HostReport) |
+//! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`], for a [`HostReport`] |
 //!
-//! Nobody who connects harms the controller's own work: [`connection_limiter`] bounds connections
-//! in number and time, what viewers are given is made once for all of them, and a viewer that does
-//! not read is let go.
+//! A client cannot harm the controller's own work: [`connection_limiter`] bounds connections in
+//! number and time, each answer is made once for all viewers, and a viewer that does not read is
+//! disconnected.
+//!
+//! [`ProbeDirections`]: inventory::host_report::ProbeDirections
+//! [`HostReport`]: inventory::host_report::HostReport
 mod connection_limiter;
 mod connections;
 mod rate_limiter;
@@ -44,20 +47,20 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// Where the API listens when nothing else is asked for.
+/// The default address of the API.
 pub const DEFAULT_LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7171);
 
-/// Between two signs of life to viewers, where there is no news.
+/// The time between two signs of life to viewers, if there is no news.
 const ALIVE: Duration = Duration::from_secs(15);
-/// What the system keeps of a connection on its way, in octets: it would let a viewer that does not
-/// read pile up megabytes.
+/// The system's buffers of a connection, in octets. By default, a viewer that does not read could
+/// pile up megabytes.
 const BUFFER: usize = 256 << 10;
-/// Before and after a snapshot's JSON in an event (HTML Living Standard, section 9.2.6).
+/// The text before and after a snapshot's JSON in an event (HTML Living Standard, section 9.2.6).
 const EVENT: (&str, &str) = ("event: snapshot\ndata: ", "\n\n");
 
-/// A snapshot and its event, made once for all who look, when the first one does; they share one
-/// copy.
+/// A snapshot and its event. The event is made once, for the first viewer, and all viewers share
+/// it.
 #[derive(Debug, Clone, Default)]
 pub struct ServedSnapshot {
     /// The snapshot.
@@ -91,20 +94,20 @@ impl ServedSnapshot {
     }
 }
 
-/// Why the API cannot be served.
+/// The reason why the API cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// It would be open to the network.
     #[error(
-        "--listen {0}: reachable from other machines, which wants a token for viewers; nothing \
-         was started: add --token-file FILE, for the agents' token lets nobody view"
+        "--listen {0}: this address is reachable from other machines, so viewers need a token; \
+         nothing was started: add --token-file FILE (the agents' token is not for viewing)"
     )]
     NoToken(SocketAddr),
-    /// Viewers could report, or agents view.
+    /// Viewers could report, or agents could view.
     #[error(
-        "--token-file and --agent-token-file: hold the same token, and viewers may not report; \
-         nothing was started: give agents a token of their own, such as `openssl rand -hex 32` \
-         makes"
+        "--token-file and --agent-token-file: both files have the same token, but viewers may not \
+         report; nothing was started: give agents a token of their own, for example from \
+         `openssl rand -hex 32`"
     )]
     OneToken,
     /// The token cannot be used.
@@ -112,7 +115,7 @@ pub enum HttpError {
     Token {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         problem: String,
     },
     /// A certificate or its key cannot be used.
@@ -120,31 +123,31 @@ pub enum HttpError {
     Tls {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         problem: String,
     },
-    /// The address cannot be had.
+    /// The address cannot be bound.
     #[error("--listen {address}: {cause}; nothing was started: is another controller running?")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The reason.
         cause: std::io::Error,
     },
 }
 
-/// What is served.
+/// The state that the API serves.
 #[derive(Clone)]
 pub struct ApiState {
-    /// Who may do what.
+    /// The tokens of viewers and agents.
     pub keys: ApiTokens,
-    /// What there is to see.
+    /// The latest snapshot.
     pub shown: watch::Receiver<ServedSnapshot>,
-    /// Where reports go.
+    /// The receiver of reports.
     pub intake: ReportIntake,
 }
 
-/// Takes the address, after making sure that strangers cannot look.
+/// Binds the address, after a check that strangers cannot view.
 ///
 /// # Errors
 /// [`HttpError`].
@@ -154,14 +157,14 @@ pub async fn bind(address: SocketAddr, keys: &ApiTokens) -> Result<TcpListener, 
     }
     let failed = |cause| HttpError::Listen { address, cause };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    // Connections inherit both.
+    // Connections inherit both settings.
     setsockopt(&listener, sockopt::SndBuf, &BUFFER).map_err(|e| failed(e.into()))?;
     setsockopt(&listener, sockopt::RcvBuf, &BUFFER).map_err(|e| failed(e.into()))?;
     Ok(listener)
 }
 
-/// Serves the API until its task is dropped, as HTTPS where there is a certificate. Connections
-/// take at most half of the `files` that the process may open.
+/// Serves the API until its task is dropped, as HTTPS if there is a certificate. Connections take
+/// at most half of the `files` that the process may open.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<TlsCertificate>,
@@ -171,22 +174,20 @@ pub async fn serve(
     connections::serve(listener, tls, router(api), ConnectionLimiter::new(files)).await;
 }
 
+type SnapshotState = State<watch::Receiver<ServedSnapshot>>;
+
 fn router(api: ApiState) -> Router {
     let ApiState {
         keys,
         shown,
         intake,
     } = api;
-    type SnapshotState = State<watch::Receiver<ServedSnapshot>>;
     let read = Router::new()
-        .route("/v1/snapshot", get(|State(shown): SnapshotState| async move { snapshot(&shown) }))
-        .route(
-            "/v1/events",
-            get(|State(shown): SnapshotState, Extension(caller): Extension<Arc<ApiConnection>>| async move { events(shown, &caller) }),
-        )
-        .route("/v1/topology", get(|State(shown): SnapshotState| async move { as_json(&shown.borrow().snapshot.topology) }))
-        .route("/v1/epochs", get(|State(shown): SnapshotState| async move { as_json(&shown.borrow().snapshot.epochs) }))
-        .route("/metrics", get(|State(shown): SnapshotState| async move { prometheus(&shown.borrow().snapshot) }))
+        .route("/v1/snapshot", get(snapshot))
+        .route("/v1/events", get(events))
+        .route("/v1/topology", get(topology))
+        .route("/v1/epochs", get(epochs))
+        .route("/metrics", get(prometheus))
         .route_layer(from_fn_with_state(keys.clone(), token::viewing))
         .with_state(shown);
     let report = Router::new()
@@ -198,8 +199,11 @@ fn router(api: ApiState) -> Router {
         .layer(from_fn(connections::refuse_transfer_coding))
 }
 
-/// Each snapshot as it comes; one that a viewer is too slow for is passed over.
-fn events(mut shown: watch::Receiver<ServedSnapshot>, caller: &Arc<ApiConnection>) -> Response {
+/// Each snapshot as it comes. A viewer that is too slow for one gets the next one instead.
+async fn events(
+    State(mut shown): SnapshotState,
+    Extension(caller): Extension<Arc<ApiConnection>>,
+) -> Response {
     let Some(viewing) = caller.start_following() else {
         return (
             StatusCode::SERVICE_UNAVAILABLE,
@@ -233,24 +237,27 @@ async fn next(shown: &mut watch::Receiver<ServedSnapshot>, viewing: &EventViewer
     Some(event)
 }
 
-fn snapshot(look: &watch::Receiver<ServedSnapshot>) -> Response {
-    let shown = look.borrow().clone();
+async fn snapshot(State(shown): SnapshotState) -> Response {
+    let shown = shown.borrow().clone();
     ([(header::CONTENT_TYPE, "application/json")], shown.json()).into_response()
+}
+
+async fn topology(State(shown): SnapshotState) -> Response {
+    as_json(&shown.borrow().snapshot.topology)
+}
+
+async fn epochs(State(shown): SnapshotState) -> Response {
+    as_json(&shown.borrow().snapshot.epochs)
 }
 
 fn as_json(value: &impl serde::Serialize) -> Response {
     axum::Json(value).into_response()
 }
 
-fn prometheus(snapshot: &Snapshot) -> Response {
-    (
-        [(
-            header::CONTENT_TYPE,
-            "text/plain; version=0.0.4; charset=utf-8",
-        )],
-        metrics::text(snapshot),
-    )
-        .into_response()
+async fn prometheus(State(shown): SnapshotState) -> Response {
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    let text = metrics::text(&shown.borrow().snapshot);
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 
 #[cfg(test)]

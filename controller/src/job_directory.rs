@@ -1,12 +1,12 @@
-//! Reads `jobs/`. Anybody may write there, so nothing in it is trusted: no links are followed, what
-//! is no job record is ignored, a record belongs to the owner of its file whatever it says, and
-//! what is read is bounded for each owner and in all.
+//! Reads `jobs/`. Anybody may write there, so its content is not trusted: links are not followed, a
+//! file that is not a job record is ignored, and a record belongs to the owner of its file whatever
+//! it contains. The amount that is read is bounded for each owner and in total.
 //!
-//! A scan takes a bounded number of steps. It goes on listing where the last one stopped, so that
-//! any number of files only delays the news of new ones; of what is known it looks at the files
-//! that jobs write to. Ages are counted by the controller's own steady clock from when it saw a
-//! file change: no clock that is set, and no time that somebody gave a file, makes one older or
-//! younger.
+//! A scan takes a bounded number of steps. It continues the listing where the last scan stopped, so
+//! a large number of files delays only the discovery of new ones. In every scan it also looks at
+//! the known files that jobs write to. A file's age counts from the last change that the controller
+//! saw, by its own steady clock: a clock that is set, or a file time that a user sets, does not
+//! change it.
 mod owners;
 
 use crate::allowance::{OwnerShares, RecordAllowance};
@@ -22,21 +22,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A record that says of itself that it is finished is removed after so long.
+/// The age at which the record of a finished job is removed.
 const FINISHED: Duration = Duration::from_secs(300);
-/// Any other file that nobody wrote for so long is removed: its job was killed. A job that only
-/// computed writes it anew.
+/// The age at which any other file is removed: its job was killed. A job that only computed writes
+/// it anew.
 const OLD: Duration = Duration::from_secs(24 * 3600);
-/// A record written within this time keeps its place before newer ones of its owner.
+/// A record that was written within this time comes before newer ones of its owner.
 const LIVELY: Duration = Duration::from_secs(60);
-/// Names listed in one scan.
+/// The most names listed in one scan.
 const LISTED: usize = 16_384;
-/// Files read and removed in one scan, and bytes read.
+/// The most files read, the most files removed, and the most bytes read in one scan.
 const HANDLED: RecordAllowance = RecordAllowance {
     things: 1024,
     bytes: 4 << 20,
 };
-/// Files whose stamps are remembered: some hundred bytes each.
+/// The most files whose stamps are remembered; each takes some hundred bytes.
 const KNOWN: OwnerShares = OwnerShares {
     each: RecordAllowance {
         things: 16_384,
@@ -48,20 +48,20 @@ const KNOWN: OwnerShares = OwnerShares {
     },
 };
 
-/// What changed since the last scan.
+/// The changes since the last scan.
 #[derive(Debug, Default, PartialEq)]
 pub struct JobScan {
     /// Records that are new or different.
     pub records: Vec<JobRecord>,
-    /// Ids of records whose files are gone, or had to make room.
+    /// Ids of records whose files are gone, or that had to make room.
     pub gone: Vec<String>,
-    /// Files that are no records: how many, and one of them with the reason.
+    /// The number of files that are not records, and one of them with the reason.
     pub refused: Option<(usize, String)>,
-    /// Files that are not read, as there are too many.
+    /// The number of unread files; there are too many to read them all.
     pub unread: usize,
 }
 
-/// What a file turned out to hold.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq)]
 enum RecordContent {
     Unread,
@@ -73,14 +73,14 @@ enum RecordContent {
 #[derive(Debug)]
 struct JobFile {
     stat: JobFileStat,
-    /// When the controller saw that it had changed.
+    /// The time at which the controller saw its last change.
     changed: Instant,
-    /// The listing it was met in last.
+    /// The last listing that contained it.
     listing: u64,
-    /// As it was when it was read.
+    /// Its stamp when it was read.
     read: Option<JobFileStamp>,
     content: RecordContent,
-    /// Whether its record was told of and is not gone.
+    /// Its record was reported, and has not been reported as gone.
     followed: bool,
     /// Bytes that its record takes, or may take.
     cost: usize,
@@ -99,8 +99,8 @@ impl JobFile {
         }
     }
 
-    /// Takes its stamp anew. What it held says nothing of what it holds now, but a job that ran
-    /// goes on.
+    /// Takes a new stamp. A changed file has an unknown content, unless its job was running: that
+    /// job still runs.
     fn see(&mut self, stat: JobFileStat, at: Instant, listing: u64) {
         if self.stat != stat {
             (self.stat, self.changed) = (stat, at);
@@ -122,8 +122,8 @@ impl JobFile {
         at.saturating_duration_since(self.changed) > if finished { FINISHED } else { OLD }
     }
 
-    /// The smaller the more wanted: those that are followed and change, then the newest. Only the
-    /// file system sets this time.
+    /// The smaller, the more wanted: first the followed files that change, then the newest. The
+    /// time is one that only the file system sets.
     fn rank(&self, at: Instant) -> (u8, Reverse<(i64, i64)>) {
         let class = match self.content {
             RecordContent::Record { finished: false } if self.is_lively(at) => 0,
@@ -139,16 +139,16 @@ impl JobFile {
 pub struct JobDirectory {
     dir: PathBuf,
     files: HashMap<String, JobFile>,
-    /// The listing under way, and how many there were.
+    /// The listing under way.
     listing: Option<ReadDir>,
     listings: u64,
-    /// Records met in this listing, and in the one before.
+    /// The records in this listing so far, and in the one before.
     met: (usize, usize),
     owners: OwnerNames,
 }
 
 impl JobDirectory {
-    /// A spool over `dir`; nothing is read yet.
+    /// A reader of `dir`; nothing is read yet.
     pub fn new(dir: &Path) -> JobDirectory {
         let owners = OwnerNames::default();
         JobDirectory {
@@ -161,7 +161,7 @@ impl JobDirectory {
         }
     }
 
-    /// Reads what changed and removes what is old. A directory that cannot be listed counts as one
+    /// Reads changed files, and removes old ones. A directory that cannot be listed counts as one
     /// refused file.
     pub fn scan(&mut self, at: Instant) -> JobScan {
         let mut scan = JobScan::default();
@@ -193,7 +193,8 @@ impl JobDirectory {
         scan
     }
 
-    /// How many records there are: as many as are known, unless some had to be forgotten.
+    /// The number of records: the known ones, or those of the last listing if some had to be
+    /// forgotten.
     fn records(&self) -> usize {
         let known = self
             .files
@@ -207,7 +208,7 @@ impl JobDirectory {
         }
     }
 
-    /// Goes on with the listing, or begins a new one. At its end it is known what is gone.
+    /// Continues the listing, or begins a new one. Its end shows which files are gone.
     fn list(&mut self, at: Instant, scan: &mut JobScan) -> io::Result<()> {
         let mut listing = match self.listing.take() {
             Some(listing) => listing,
@@ -234,8 +235,8 @@ impl JobDirectory {
         Ok(())
     }
 
-    /// Files that a whole listing did not name are gone, unless they were renamed into place while
-    /// it went on.
+    /// Looks at the files that a whole listing did not contain. They are gone, unless they were
+    /// renamed into place meanwhile.
     fn missed(&mut self, at: Instant, scan: &mut JobScan) {
         let missed = self
             .files
@@ -249,7 +250,7 @@ impl JobDirectory {
 
     fn look_at_lively(&mut self, at: Instant, scan: &mut JobScan) {
         if self.listing.is_none() {
-            return; // All were looked at just now.
+            return; // The listing ended, so all files were looked at.
         }
         let lively = self
             .files
@@ -261,7 +262,7 @@ impl JobDirectory {
         }
     }
 
-    /// Takes a file's stamp anew.
+    /// Takes a file's present stamp.
     fn look(&mut self, name: &str, at: Instant, scan: &mut JobScan) {
         match (
             JobFileStat::of(&self.dir.join(name)),
@@ -289,20 +290,21 @@ impl JobDirectory {
             .filter(|(_, entry)| entry.is_old(at))
             .map(|(name, _)| name.clone());
         for name in old.take(HANDLED.things).collect::<Vec<_>>() {
-            // It may have been written just now.
+            // The file may have been written just now.
             self.look(&name, at, scan);
             let Some(entry) = self.files.get_mut(&name).filter(|entry| entry.is_old(at)) else {
                 continue;
             };
             match fs::remove_file(self.dir.join(&name)) {
                 Ok(()) => self.drop(&name, scan),
-                // A directory, or not ours to remove: tried again when it is old again.
+                // It is a directory, or belongs to another user. It is tried again when it is old
+                // again.
                 Err(_) => entry.changed = at,
             }
         }
     }
 
-    /// Forgets files where too many are known; they are met again by a later listing.
+    /// Forgets files beyond the limits. A later listing finds them again.
     fn bound(&mut self, at: Instant, scan: &mut JobScan) {
         if self.files.len() <= KNOWN.each.things {
             return;
@@ -340,7 +342,7 @@ impl JobDirectory {
         kept.into_iter().map(|index| names[index].clone()).collect()
     }
 
-    /// Reads those of the wanted files that changed, and lets go of the others.
+    /// Reads the wanted files that changed, and stops following the other files.
     fn follow(&mut self, wanted: &[String], scan: &mut JobScan) {
         let mut unwanted: HashMap<&str, &mut JobFile> = self
             .files
@@ -374,7 +376,7 @@ impl JobDirectory {
             }
         }
         for (name, entry) in unwanted.into_iter().filter(|(_, entry)| entry.followed) {
-            // Whoever follows it again reads it again.
+            // It is read again when it is followed again.
             (entry.followed, entry.read) = (false, None);
             scan.gone.extend(record_id(name).map(str::to_owned));
         }

@@ -1,4 +1,4 @@
-//! Jobs as they tell of themselves: throughput from the cumulative counters of successive readings.
+//! Jobs by their own records: throughput from the cumulative counters of successive readings.
 use crate::allowance::{OwnerShares, RecordAllowance};
 use api::{JobPoint, JobStatus};
 use directory::job_record::{CallTotal, JobRecord};
@@ -8,14 +8,15 @@ use std::collections::BTreeMap;
 use std::mem::size_of;
 use std::time::Duration;
 
-/// A job that wrote nothing for so long counts as not running: it may compute, hang, or be killed.
+/// A job without a new record for this time counts as not running: it may compute, hang, or be
+/// killed.
 pub const SILENT: Duration = Duration::from_secs(15);
-/// A job that ended stays visible so long.
+/// The time for which an ended job stays visible.
 const SHOWN: Duration = Duration::from_secs(600);
 const POINTS: usize = 120;
 
-/// Records that are followed, and jobs that are remembered. Of 16 users nobody can take another's
-/// place.
+/// The limits of followed records and remembered jobs. Up to 8 users can use their full share at
+/// once.
 pub(crate) const FOLLOWED: OwnerShares = OwnerShares {
     each: RecordAllowance {
         things: 512,
@@ -26,7 +27,7 @@ pub(crate) const FOLLOWED: OwnerShares = OwnerShares {
         bytes: 64 << 20,
     },
 };
-/// Jobs that are told to viewers.
+/// The limits of jobs in a snapshot.
 const TOLD: OwnerShares = OwnerShares {
     each: RecordAllowance {
         things: 256,
@@ -37,13 +38,13 @@ const TOLD: OwnerShares = OwnerShares {
         bytes: 8 << 20,
     },
 };
-/// Jobs beyond [`FOLLOWED`] that are remembered until some are forgotten, so that each new one need
-/// not look at all.
+/// The surplus over [`FOLLOWED`] at which jobs are forgotten, so that not every new job causes a
+/// search.
 const SLACK: usize = 512;
-/// Bytes that are counted for a job beyond its record.
+/// The bytes that a job takes beyond its record.
 const JOB: usize = 1024 + POINTS * size_of::<JobPoint>();
 
-/// Bytes of memory that following a record takes, about.
+/// The approximate bytes of memory that following a record takes.
 pub(crate) fn cost(record: &JobRecord) -> usize {
     JOB + record.memory()
 }
@@ -62,18 +63,18 @@ impl TrackedJob {
     }
 }
 
-/// Every job heard of lately, within bounds.
+/// The recent jobs, within bounds.
 #[derive(Debug, Clone, Default)]
 pub struct JobTracker {
     jobs: BTreeMap<String, TrackedJob>,
-    /// Sum of the costs.
+    /// The sum of the costs.
     bytes: usize,
-    /// Records that nobody reads, as there are too many.
+    /// The number of unread records; there are too many to read them all.
     unread: u64,
 }
 
 impl JobTracker {
-    /// Takes a record as read. Lost or repeated readings cost nothing.
+    /// Takes a record as read. Lost or repeated readings do no harm.
     pub fn record(&mut self, now: Millis, record: JobRecord) {
         let cost = cost(&record);
         self.bytes += cost;
@@ -109,7 +110,7 @@ impl JobTracker {
         }
     }
 
-    /// Forgets jobs beyond what may be remembered, those that do not run first.
+    /// Forgets the jobs beyond the limits, and first those that do not run.
     fn forget_surplus(&mut self, now: Millis) {
         let mut before: BTreeMap<String, TrackedJob> = std::mem::take(&mut self.jobs);
         let wanted = most_wanted(&before, now);
@@ -125,25 +126,25 @@ impl JobTracker {
         self.bytes = self.jobs.values().map(|job| job.cost).sum();
     }
 
-    /// So many records are not read.
+    /// Notes the number of unread records.
     pub fn unread(&mut self, count: u64) {
         self.unread = count;
     }
 
-    /// The job's file is gone: it will not write again.
+    /// Notes that the job's record was removed: the job will not write again.
     pub fn record_removed(&mut self, id: &str) {
         if let Some(job) = self.jobs.get_mut(id) {
             job.record.finished = true;
         }
     }
 
-    /// Drops jobs that ended long ago.
+    /// Forgets jobs that ended long ago.
     pub fn forget_old(&mut self, now: Millis) {
         self.jobs.retain(|_, job| now.since(job.heard) < SHOWN);
         self.bytes = self.jobs.values().map(|job| job.cost).sum();
     }
 
-    /// Jobs for viewers, running ones first, then by start, and how many more there are.
+    /// The jobs for viewers, running ones first, then by start; and the number of further jobs.
     pub fn status(&self, now: Millis) -> (Vec<JobStatus>, u64) {
         let wanted = most_wanted(&self.jobs, now);
         let told = TOLD.select_kept(
@@ -166,7 +167,7 @@ impl JobTracker {
     }
 }
 
-/// The jobs' ids, running ones first, then those heard of last.
+/// The ids of the jobs, running ones first, then by their last record, newest first.
 fn most_wanted(jobs: &BTreeMap<String, TrackedJob>, now: Millis) -> Vec<String> {
     let mut wanted: Vec<_> = jobs
         .iter()
@@ -176,8 +177,9 @@ fn most_wanted(jobs: &BTreeMap<String, TrackedJob>, now: Millis) -> Vec<String> 
     wanted.into_iter().map(|(_, _, id)| id.clone()).collect()
 }
 
-/// Throughput of what was called since `before`; `None` where nothing was, the counters began anew,
-/// or they give no number: a record may say anything, and JSON knows no infinity.
+/// The throughput of the calls since `before`; `None` if there were none, if the counters began
+/// anew, or if they do not give a finite number: a record may contain anything, and JSON has no
+/// infinity.
 fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoint> {
     let (mut bytes, mut seconds, mut bound, mut bounded) = (0.0, 0.0, 0.0, 0.0);
     for call in &record.calls {
@@ -244,7 +246,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn throughput_is_what_came_between_readings() {
+    fn throughput_counts_the_bytes_between_readings() {
         let mut jobs = JobTracker::default();
         jobs.record(Millis(1000), record("a", 1, 10, 1.0));
         jobs.record(Millis(2000), record("a", 1, 30, 2.0));
@@ -264,7 +266,7 @@ pub(crate) mod tests {
         assert_eq!(jobs.status(Millis(2000)).0[0].history.len(), 1);
     }
 
-    /// A viewer reads what the job said, whatever that is.
+    /// Viewers can read the snapshot, whatever a record contains.
     #[test]
     fn counters_beyond_any_machine_leave_the_snapshot_readable() {
         for (count, seconds) in [(u64::MAX, f64::MIN_POSITIVE), (1, 0.0), (1, f64::MAX)] {
@@ -299,7 +301,8 @@ pub(crate) mod tests {
         assert!(jobs.status(Millis(0).after(SHOWN)).0.is_empty());
     }
 
-    /// Whoever writes new records without end takes no memory beyond his share, and nobody's place.
+    /// A user who writes new records without end gets no memory beyond one share, and displaces
+    /// nobody.
     #[test]
     fn jobs_without_number_are_bounded_and_counted() {
         let mut jobs = JobTracker::default();
@@ -328,7 +331,7 @@ pub(crate) mod tests {
         let (told, more) = jobs.status(Millis(2));
         assert!(
             told.iter().any(|job| job.record.id == "ann"),
-            "heard of first, and kept"
+            "the first one is kept"
         );
         assert_eq!(
             (told.len(), more),

@@ -1,10 +1,11 @@
-//! The journal: every event the core decided on, one JSON line each, so that a field report can be
+//! The journal: every event that the engine took, one JSON line each, so that a field report can be
 //! replayed.
 //!
-//! The first line of a file says with what the core began. When a file is full it becomes `FILE.1`
-//! and a new one begins with what the core knew then, so that each file replays by itself. Secrets
-//! are not in it: the inventory serializes without them. Pulses and host reports that tell nothing
-//! new are left out, and of jobs their hosts and calls; nothing is decided on them.
+//! The first line of a file has the state in which the engine began. A full file becomes `FILE.1`,
+//! and the new file begins with the engine's state at that time, so that each file replays by
+//! itself. A journal contains no secrets: the inventory serializes without them. Pulses and host
+//! reports without news are left out, and so are the hosts and calls of job records, because no
+//! decision depends on them.
 use crate::engine::{ControllerEngine, ControllerEvent, JournalHeader};
 use crate::triggers;
 use directory::job_record::JobRecord;
@@ -19,13 +20,13 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// A file larger than this is put aside and a new one begun: 64 MiB.
+/// The size at which a file is put aside and a new one begins: 64 MiB.
 pub const MAX_BYTES: u64 = 64 << 20;
 
-/// Every further line.
+/// Every line after the first one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalLine {
-    /// When the core took the event.
+    /// The time at which the engine took the event.
     pub at: Millis,
     /// The event.
     pub event: ControllerEvent,
@@ -43,7 +44,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a journal; a file of that name from an earlier run becomes `FILE.1`. `limit` is in
+    /// Begins a journal. A file of that name from an earlier run becomes `FILE.1`. `limit` is in
     /// bytes.
     ///
     /// # Errors
@@ -62,7 +63,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Records an event that `core` is about to take.
+    /// Records an event that `engine` is about to take.
     ///
     /// # Errors
     /// The system's refusal; the journal is then of no further use.
@@ -70,7 +71,7 @@ impl Journal {
         &mut self,
         at: Millis,
         event: &ControllerEvent,
-        core: &ControllerEngine,
+        engine: &ControllerEngine,
     ) -> io::Result<()> {
         if self.is_quiet(event) {
             return Ok(());
@@ -78,7 +79,7 @@ impl Journal {
         if self.bytes >= self.limit {
             self.file = fresh(&self.path)?;
             self.bytes = 0;
-            self.write(&core.header())?;
+            self.write(&engine.header())?;
         }
         self.write(&JournalLine {
             at,
@@ -86,7 +87,7 @@ impl Journal {
         })
     }
 
-    /// Whether an event is a pulse or report that says what the one before it said.
+    /// Returns whether an event is a pulse or a report with the same content as the one before.
     fn is_quiet(&mut self, event: &ControllerEvent) -> bool {
         let ControllerEvent::Observed(observation) = event else {
             return false;
@@ -103,7 +104,7 @@ impl Journal {
                     .insert(observation.reporter.clone(), report.clone());
                 before.is_some_and(|before| same_but_moments(&before, report))
             }
-            // The next one says that the device is back.
+            // The next pulse or report shows that the device is back, so it must be recorded.
             DeviceFact::Failed { table: None, .. } => {
                 self.pulses.remove(&observation.reporter);
                 self.reports.remove(&observation.reporter);
@@ -121,8 +122,8 @@ impl Journal {
     }
 }
 
-/// An event without what nothing is decided on: anybody can write job records, and long ones must
-/// not fill the journal.
+/// The event without the parts that no decision depends on: anybody can write job records, and long
+/// ones must not fill the journal.
 fn decisive(event: &ControllerEvent) -> ControllerEvent {
     match event {
         ControllerEvent::Job(record) => ControllerEvent::Job(JobRecord {
@@ -134,7 +135,7 @@ fn decisive(event: &ControllerEvent) -> ControllerEvent {
     }
 }
 
-/// An empty file of that name; the former one is put aside.
+/// Makes an empty file, and puts a former one of that name aside.
 fn fresh(path: &Path) -> io::Result<File> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".1");
@@ -142,7 +143,7 @@ fn fresh(path: &Path) -> io::Result<File> {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    // Names, addresses and users of the cluster are in it: for its owner only.
+    // The file contains names, addresses and users of the cluster, so it is for its owner only.
     OpenOptions::new()
         .append(true)
         .create_new(true)
@@ -158,26 +159,26 @@ pub enum ReplayError {
     Io {
         /// The journal.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: io::Error,
     },
-    /// A line is none of a journal.
+    /// A line is not one of a journal.
     #[error(
         "{path}:{line}: {problem}; expected a journal written by `heddle controller --journal`"
     )]
     Line {
         /// The journal.
         path: PathBuf,
-        /// Which line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }
 
-/// Runs a core over a journal and writes what it decided, the same every time. A torn last line,
-/// which a crash leaves, is passed over with a note. A journal may come from anywhere, so what it
-/// says is written in characters that can be seen.
+/// Runs an engine over a journal, and writes its effects. Every replay gives the same effects. A
+/// torn last line, which a crash leaves, is skipped with a note. A journal may come from anywhere,
+/// so its text is written in visible characters only.
 ///
 /// # Errors
 /// [`ReplayError`], also for a refusal to write to `out`.
@@ -201,7 +202,7 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
         .ok_or_else(|| bad(1, "empty file".to_owned()))?;
     let header: JournalHeader =
         serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, e.to_string()))?;
-    let mut core = ControllerEngine::resume_from(header);
+    let mut engine = ControllerEngine::resume_from(header);
     let mut began = None;
     while let Some((n, line)) = lines.next() {
         let line: JournalLine = match serde_json::from_slice(&line.map_err(io)?) {
@@ -214,7 +215,7 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
         };
         let at = line.at.since(*began.get_or_insert(line.at)).as_millis();
         let subject = line.event.to_string();
-        let effects = core.handle(line.at, line.event);
+        let effects = engine.handle(line.at, line.event);
         if !effects.is_empty() {
             say(&format!("{:>8}.{:03} {subject}", at / 1000, at % 1000))?;
         }
@@ -237,18 +238,18 @@ mod tests {
         let path = dir.path().join("journal");
         let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: \
                     {default: {version: 2c, community: public}}";
-        let core = ControllerEngine::new(
+        let engine = ControllerEngine::new(
             Inventory::parse("i.yaml", text).unwrap(),
             ControllerOptions::default(),
         );
-        let mut journal = Journal::begin(&path, MAX_BYTES, &core.header()).unwrap();
+        let mut journal = Journal::begin(&path, MAX_BYTES, &engine.header()).unwrap();
         let before = fs::metadata(&path).unwrap().len();
         let long = JobRecord {
             hosts: vec!["n".repeat(64); 1000],
             ..crate::jobs::tests::record("j", 7, 10, 1.0)
         };
         journal
-            .record(Millis(5), &ControllerEvent::Job(long.clone()), &core)
+            .record(Millis(5), &ControllerEvent::Job(long.clone()), &engine)
             .unwrap();
         assert!(fs::metadata(&path).unwrap().len() - before < 1000);
         let last = fs::read_to_string(&path)

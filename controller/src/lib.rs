@@ -1,21 +1,21 @@
-//! The daemon on the head node: an engine that decides, a shell that carries out.
+//! The daemon on the head node: an engine that decides, and a shell around it that does the I/O.
 //!
 //! ```text
-//! Observation, Trap, Job --Event--> Core --Effect--> read a switch, plan, publish
-//!                                     |
-//!                                  Snapshot --> HTTP
+//! Observation, Trap, Job --Event--> engine --Effect--> read a switch, plan, publish
+//!                                      |
+//!                                   Snapshot --> HTTP
 //! ```
 //!
 //! | module | one idea |
 //! |---|---|
 //! | [`engine`] | decides, without I/O and without a clock |
-//! | [`triggers`] | what to read again after a change |
+//! | [`triggers`] | the tables to read again after a change |
 //! | [`loads`] | bit/s from counters |
 //! | [`jobs`] | throughput from jobs' records |
 //! | [`plan`] | the network that a topology file states |
-//! | [`publish`] | how many epochs are kept, and which measurements the next one has |
-//! | [`history`] | the epochs kept there |
-//! | [`journal`] | events recorded and replayed |
+//! | [`publish`] | the number of epochs kept, and the measurements of the next one |
+//! | [`history`] | the epochs in a shared directory |
+//! | [`journal`] | records events, and replays them |
 //! | [`daemon`] | carries out what the engine decides |
 //! | [`job_directory`] | reads job records that anybody may have written |
 //! | [`http`] | the API |

@@ -1,4 +1,4 @@
-//! Measured load: bit/s per interface from the octet counters of successive pulses.
+//! Measured load: bit/s of each interface, from the octet counters of successive pulses.
 use inventory::BitsPerSec;
 use inventory::Millis;
 use inventory::observation::DevicePulse;
@@ -6,13 +6,13 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-/// Rates are taken over this time. Agents cache their counters for some seconds (net-snmp: 3 s) and
-/// repeat them meanwhile: repeated readings say nothing, until they have been repeated for longer
+/// The time over which rates are taken. SNMP agents cache their counters for some seconds
+/// (net-snmp: 3 s), and repeat them meanwhile. A repeated reading has no meaning until it is older
 /// than any cache.
 const WINDOW: Duration = Duration::from_secs(4);
 
-/// A step of 32-bit counters is a reset, not a wrap, where the port would have had to carry more
-/// than so many times its rate. Counters that an agent caches come early or late, hence not one.
+/// A step of 32-bit counters is a reset and not a wrap if it means more than this multiple of the
+/// port's rate. The factor is not 1, because cached counters come early or late.
 const TOO_FAST: u128 = 2;
 
 /// Octets into and out of an interface at one time.
@@ -23,7 +23,7 @@ struct OctetReading {
     outward: u64,
 }
 
-/// Octets since counting began, when the counters were seen to have moved.
+/// Octets since counting began, at a time when the counters moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct OctetTotal {
     at: Millis,
@@ -31,14 +31,14 @@ struct OctetTotal {
     outward: u128,
 }
 
-/// An interface's counters lately.
+/// The recent counters of an interface.
 #[derive(Debug, Clone)]
 struct InterfaceCounters {
-    /// Since when they count without a break.
+    /// The time since which they count without a break.
     began: Millis,
     last: OctetReading,
-    /// Oldest first. The first reading is none of them: how old it was then, only the agent's cache
-    /// knows.
+    /// The totals at each move, oldest first. The first reading is not among them, because its age
+    /// in the agent's cache is not known.
     moved: VecDeque<OctetTotal>,
 }
 
@@ -57,8 +57,8 @@ pub struct LoadMeter {
 }
 
 impl OctetReading {
-    /// Octets since a reading before; `None` where counters of 64 bits went back (interface made
-    /// anew). Those of 32 bits wrap at any time: in 3.4 s at 10 Gbit/s (RFC 2863, 3.1.6).
+    /// Octets since an earlier reading; `None` if 64-bit counters went back (the interface was made
+    /// anew). 32-bit counters wrap often: in 3.4 s at 10 Gbit/s (RFC 2863, 3.1.6).
     fn since(self, before: OctetReading, narrow: bool) -> Option<(u64, u64)> {
         let step = |now: u64, before: u64| match narrow {
             true => Some(u64::from((now as u32).wrapping_sub(before as u32))),
@@ -80,8 +80,8 @@ impl InterfaceCounters {
         }
     }
 
-    /// Takes a reading; `rate` is what the interface can carry. Counters that are not continued
-    /// start over.
+    /// Takes a reading; `rate` is the rate of the interface. Counters that do not continue start
+    /// over.
     fn record(&mut self, now: OctetReading, narrow: bool, rate: impl Fn() -> Option<BitsPerSec>) {
         let step = now.since(self.last, narrow);
         self.last = now;
@@ -92,7 +92,7 @@ impl InterfaceCounters {
         if (inward, outward) == (0, 0) {
             return;
         }
-        // After a pause the new octets came within the window, not since the counters moved last.
+        // After a pause, the new octets came within the window, and not since the last move.
         let mut before = self.moved.back().copied().unwrap_or(OctetTotal {
             at: self.began,
             ..OctetTotal::default()
@@ -137,7 +137,7 @@ impl InterfaceCounters {
     }
 }
 
-/// What passed an interface.
+/// The load of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterfaceLoad {
     /// Into the switch.
@@ -147,8 +147,7 @@ pub struct InterfaceLoad {
 }
 
 impl InterfaceLoad {
-    /// Both together. Counters are the switches' word, so the sum stops at the largest figure there
-    /// is.
+    /// The sum of two loads. Switches may report any counters, so the sum saturates.
     pub fn plus(self, other: InterfaceLoad) -> InterfaceLoad {
         let sum = |a: BitsPerSec, b: BitsPerSec| BitsPerSec(a.0.saturating_add(b.0));
         InterfaceLoad {
@@ -159,9 +158,9 @@ impl InterfaceLoad {
 }
 
 impl LoadMeter {
-    /// Takes the counters of one pulse; `rate` is what an interface can carry, where that is known.
-    /// An agent that restarted, which its uptime tells, counts anew: what it says next is no
-    /// traffic.
+    /// Takes the counters of one pulse; `rate` gives the rate of an interface, if it is known. An
+    /// SNMP agent that restarted, which its uptime shows, counts anew: the step to its next
+    /// counters is not traffic.
     pub fn record(
         &mut self,
         at: Millis,
@@ -191,8 +190,7 @@ impl LoadMeter {
         }
     }
 
-    /// The rates of an interface; `None` before its counters were seen to move twice, or to rest
-    /// for a while.
+    /// The rates of an interface; `None` before its counters moved twice, or rested for a while.
     pub fn rate(&self, switch: &str, index: u32) -> Option<InterfaceLoad> {
         self.switches.get(switch)?.interfaces.get(&index)?.rate()
     }
@@ -326,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_cleared_by_an_operator_are_no_wrap() {
+    fn counters_cleared_by_an_operator_are_not_a_wrap() {
         let mut m = LoadMeter::default();
         for second in 0..4 {
             read_narrow(&mut m, second * 1000, 3_000_000_000 + second * 125);

@@ -1,10 +1,10 @@
-//! What is published where nobody discovered anything.
+//! The network of an epoch that is published from a topology file, without discovery.
 use inventory::Topology;
 use inventory::evidence::Evidence;
 use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
 use inventory::topology_file::TopologyFile;
 
-/// The network a topology file states, for epochs that nobody discovered.
+/// The network that a topology file states.
 pub fn stated(file: &TopologyFile) -> Topology {
     let link = |a: &String, b: &String, rate, state| Link {
         a: a.clone(),

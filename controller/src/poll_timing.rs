@@ -1,31 +1,30 @@
-//! How often a fleet is asked. What few switches answer twice a second for nothing keeps a core
-//! busy where there are a thousand: so many questions a second are asked at most, and each switch
-//! the more rarely the more there are. Up to the numbers of switches below everything is as stated
-//! in the inventory.
+//! The rate of polls. Polls twice a second cost nothing with few switches, but keep a processor
+//! core busy with a thousand. So the number of polls a second is bounded, and in a large fleet each
+//! switch is polled less often. In a small fleet everything is as the inventory states.
 use std::time::Duration;
 
-/// Pulses a second, for all switches together.
+/// The most pulses a second, for all switches together.
 const PULSES: usize = 300;
-/// Of them, with every port's state and counters.
+/// The most whole pulses among them, which have every port's state and counters.
 const WHOLE: usize = 40;
-/// Looks at everything a second.
+/// The most full reads a second.
 const LOOKS: usize = 2;
-/// Between two looks at a switch that traps of one kind ask for, at least: pulses notice changes
-/// that often, too.
+/// The shortest time between two reads of a switch that traps of one topic cause. Pulses find
+/// changes about as fast.
 const TRAPS: Duration = Duration::from_secs(1);
 
-/// When a switch is asked for its pulse.
+/// The times of a switch's pulses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PulseTiming {
-    /// Between two pulses.
+    /// The time between two pulses.
     pub(crate) every: Duration,
-    /// Every so-manieth is whole, the others are brief.
+    /// One pulse of this many is whole, the others are brief.
     pub(crate) whole: u32,
-    /// Before the first, so that not all are asked at once.
+    /// The time before the first pulse, so that not all switches are polled at once.
     pub(crate) offset: Duration,
 }
 
-/// The rhythm of one switch, by its number among `switches`; `stated` is the inventory's.
+/// The timing of one switch, by its number among `switches`. `stated` is the inventory's period.
 pub(crate) fn pulse(switches: usize, number: usize, stated: Duration) -> PulseTiming {
     let every = stated.max(share(switches, PULSES));
     let whole = share(switches, WHOLE)
@@ -44,8 +43,8 @@ pub(crate) fn pulse(switches: usize, number: usize, stated: Duration) -> PulseTi
     }
 }
 
-/// Until the next look at everything; in large fleets spread, since all switches were first asked
-/// at one time.
+/// The time until the next full read of a switch. In large fleets it is spread, because all
+/// switches were first read at one time.
 pub(crate) fn full(switches: usize, number: usize, stated: Duration) -> Duration {
     let every = stated.max(share(switches, LOOKS));
     let spread = if every > stated {
@@ -56,12 +55,12 @@ pub(crate) fn full(switches: usize, number: usize, stated: Duration) -> Duration
     every - spread
 }
 
-/// Between two looks at a switch that traps of one kind ask for; the first is at once.
+/// The time between two reads of a switch that traps of one topic cause; the first read is at once.
 pub(crate) fn traps(switches: usize) -> Duration {
     TRAPS.max(share(switches, PULSES))
 }
 
-/// The time in which each is asked once.
+/// The time in which each switch is polled once.
 fn share(switches: usize, a_second: usize) -> Duration {
     Duration::from_secs(switches as u64) / a_second as u32
 }
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn many_switches_share_what_is_asked_a_second() {
+    fn many_switches_share_the_polls_of_a_second() {
         for switches in [40, 150, 151, 1_000, 5_000] {
             let all: Vec<PulseTiming> = (0..switches).map(|n| pulse(switches, n, STATED)).collect();
             let per_second = switches as f64 / all[0].every.as_secs_f64();

@@ -1,10 +1,10 @@
-//! What has to be read again when a switch's cheap counters moved or it sent a trap: only what can
-//! have changed.
+//! The tables to read again after a switch's cheap counters moved, or after it sent a trap: only
+//! those that can have changed.
 use inventory::observation::{DevicePulse, DeviceTable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a notification says has happened.
+/// The topic of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrapTopic {
@@ -14,11 +14,11 @@ pub enum TrapTopic {
     Stp,
     /// lldpRemTablesChange (IEEE 802.1AB-2005, 11.5.1).
     Lldp,
-    /// Anything else, such as coldStart: worth a look at the counters.
+    /// Anything else, such as coldStart: a reason to read the counters.
     Other,
 }
 
-/// The tables a trap makes worth reading; empty: poll the counters.
+/// The tables to read after a trap; none: poll the counters.
 pub fn after_trap(kind: TrapTopic) -> Vec<DeviceTable> {
     match kind {
         TrapTopic::Link => vec![DeviceTable::Interfaces, DeviceTable::Bridge],
@@ -28,7 +28,7 @@ pub fn after_trap(kind: TrapTopic) -> Vec<DeviceTable> {
     }
 }
 
-/// The tables worth reading after `now`, given the pulse before it; without one, all.
+/// The tables to read after the pulse `now`, given the pulse before it; without one, all tables.
 pub fn after_pulse(before: Option<&DevicePulse>, now: &DevicePulse) -> Vec<DeviceTable> {
     let Some(before) = before else {
         return DeviceTable::ALL.to_vec();
@@ -38,8 +38,8 @@ pub fn after_pulse(before: Option<&DevicePulse>, now: &DevicePulse) -> Vec<Devic
     }
     let mut tables = BTreeSet::new();
     let ports = !now.brief;
-    // The time since the last change goes back when there was one, also where the counter is
-    // missing or wraps.
+    // The time since the last change goes back after a change, even if the counter is missing or
+    // wraps.
     let stp_moved =
         now.top_changes != before.top_changes || now.since_top_change < before.since_top_change;
     if stp_moved || (ports && now.stp_states != before.stp_states) {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_brief_pulse_tells_what_its_scalars_tell() {
+    fn a_brief_pulse_shows_the_changes_of_its_scalars() {
         let brief = |lldp| DevicePulse {
             uptime: 1100,
             top_changes: Some(4),

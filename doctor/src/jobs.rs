@@ -1,4 +1,5 @@
-//! What a job started from here would find, and do.
+//! The view of a job that starts on this machine: runtime, MPI libraries, epoch and decision
+//! tables.
 use crate::probe::program;
 use controller::history::moment;
 use directory::epoch::Epoch;
@@ -20,37 +21,40 @@ const LAUNCHERS: [&str; 6] = [
     "srun",
 ];
 
-/// One thing that was found.
+/// The consequence for jobs that cannot read the shared directory.
+const NO_EPOCH: &str = "jobs find no epoch, and the MPI library's own routines run";
+
+/// One finding.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobFinding {
-    /// What it is about, and how it is.
+    /// The subject and its state.
     Line(String, String),
-    /// What runs from which size on.
+    /// The ways by block size.
     Table(Vec<DecisionEntry>),
 }
 
-/// What was found, and whether jobs would be served.
+/// All findings, and the verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobFindings {
-    /// In the order to be told.
+    /// The findings in order of display.
     pub list: Vec<JobFinding>,
-    /// Whether nothing is missing.
+    /// Nothing is missing.
     pub good: bool,
 }
 
 impl JobFindings {
-    fn say(&mut self, what: &str, value: &str) {
+    fn note(&mut self, what: &str, value: &str) {
         self.list
             .push(JobFinding::Line(what.to_owned(), value.to_owned()));
     }
 
     fn missing(&mut self, what: &str, value: &str) {
         self.good = false;
-        self.say(what, value);
+        self.note(what, value);
     }
 }
 
-/// Looks for all of it; `dir` is the shared directory, else `HEDDLE_DIR` names it.
+/// Collects all findings. `dir` is the shared directory; without it, `HEDDLE_DIR` names it.
 pub fn look(dir: Option<&Path>) -> JobFindings {
     let mut findings = JobFindings {
         list: Vec::new(),
@@ -65,14 +69,13 @@ pub fn look(dir: Option<&Path>) -> JobFindings {
         Some(dir) => directory(&mut findings, &dir),
         None => findings.missing(
             "directory",
-            "HEDDLE_DIR is not set, and no --dir given: jobs find no epoch, \
-                                   and the MPI library's own routines run",
+            &format!("HEDDLE_DIR is not set, and --dir is not given: {NO_EPOCH}"),
         ),
     }
     findings
 }
 
-/// The front, its backends, and whether it is loaded.
+/// The runtime's files, and whether this shell preloads the front.
 fn library(findings: &mut JobFindings) {
     let me = std::env::current_exe().unwrap_or_default();
     let folder = me.parent().unwrap_or(&me);
@@ -81,74 +84,69 @@ fn library(findings: &mut JobFindings) {
         .into_iter()
         .find(|lib| lib.join("libheddle.so").is_file());
     let Some(lib) = lib else {
-        return findings.missing(
-            "library",
-            &format!(
-                "libheddle.so is not beside {}; run: make install",
-                me.display()
-            ),
+        let problem = format!(
+            "libheddle.so is not beside {}; run: make install",
+            me.display()
         );
+        return findings.missing("library", &problem);
     };
     let lib = lib.canonicalize().unwrap_or(lib);
-    findings.say("library", &lib.join("libheddle.so").display().to_string());
+    findings.note("library", &lib.join("libheddle.so").display().to_string());
+    backends(findings, &lib);
+    preload(findings);
+}
+
+/// The backend for each MPI, and the helper.
+fn backends(findings: &mut JobFindings, lib: &Path) {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         let backend = lib.join(format!("libheddle-{mpi}.so"));
-        match backend.is_file() {
-            true => findings.say("backend", &format!("{mpi}: {}", backend.display())),
-            false => findings.missing(
-                "backend",
-                &format!(
-                    "{mpi}: {} is missing: jobs under it run without heddle",
-                    backend.display()
-                ),
-            ),
+        let file = format!("{mpi}: {}", backend.display());
+        if backend.is_file() {
+            findings.note("backend", &file);
+        } else {
+            let problem = format!("{file} is missing: jobs under it run without heddle");
+            findings.missing("backend", &problem);
         }
     }
     let helper = lib.join("heddle-helper");
-    match helper.is_file() {
-        true => findings.say("helper", &helper.display().to_string()),
-        false => findings.missing(
-            "helper",
-            &format!(
-                "{} is missing: jobs find no epoch, and the MPI library's own routines run",
-                helper.display()
-            ),
-        ),
+    let file = helper.display().to_string();
+    if helper.is_file() {
+        findings.note("helper", &file);
+    } else {
+        let problem = format!("{file} is missing: {NO_EPOCH}");
+        findings.missing("helper", &problem);
     }
+}
+
+/// The settings of this shell that load the front, or switch it off.
+fn preload(findings: &mut JobFindings) {
     let preload = std::env::var("LD_PRELOAD").unwrap_or_default();
-    match preload
+    let front = preload
         .split([':', ' '])
-        .find(|name| name.ends_with("libheddle.so"))
-    {
-        Some(name) if Path::new(name).is_file() => findings.say(
-            "preload",
-            &format!(
-                "LD_PRELOAD \
-            has {name}"
-            ),
-        ),
+        .find(|name| name.ends_with("libheddle.so"));
+    match front {
+        Some(name) if Path::new(name).is_file() => {
+            findings.note("preload", &format!("LD_PRELOAD has {name}"));
+        }
         Some(name) => findings.missing(
             "preload",
-            &format!(
-                "LD_PRELOAD has {name}, which is not \
-            there"
-            ),
+            &format!("LD_PRELOAD has {name}, and that file does not exist"),
         ),
-        None => findings.say(
+        None => findings.note(
             "preload",
-            "LD_PRELOAD does not name it here: the job's command has \
-                                         to (README, \"Load the library\")",
+            "LD_PRELOAD does not name libheddle.so here: the job's command has to \
+             (README, \"Load the library\")",
         ),
     }
     if std::env::var("HEDDLE").is_ok_and(|v| v == "off") {
-        findings.say(
+        findings.note(
             "switch",
             "HEDDLE=off: jobs started from here run without heddle",
         );
     }
 }
 
-/// The MPI libraries of this host, as their launchers say.
+/// The MPI libraries of this host, by the version of their launchers.
 fn launchers(findings: &mut JobFindings) {
     let mut seen = Vec::new();
     for name in LAUNCHERS {
@@ -158,33 +156,33 @@ fn launchers(findings: &mut JobFindings) {
         else {
             continue;
         };
-        let said = Command::new(&path)
+        let output = Command::new(&path)
             .arg("--version")
             .output()
             .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
             .unwrap_or_default();
         // "mpirun (Open MPI) 4.1.4", "HYDRA build details:" and then "Version:   4.0.2", "slurm
         // 22.05.8"
-        let lines = said
+        let lines = output
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty())
             .take(2);
-        let told = lines
+        let version = lines
             .take_while(|line| line.chars().any(|c| c.is_ascii_digit()) || line.ends_with(':'));
-        let words: Vec<&str> = told.flat_map(str::split_whitespace).collect();
-        findings.say("MPI", &format!("{}: {}", path.display(), words.join(" ")));
+        let words: Vec<&str> = version.flat_map(str::split_whitespace).collect();
+        findings.note("MPI", &format!("{}: {}", path.display(), words.join(" ")));
         seen.push(path);
     }
     if seen.is_empty() {
-        findings.say("MPI", "no launcher on the search path");
+        findings.note("MPI", "no launcher on the search path");
     }
 }
 
 fn directory(findings: &mut JobFindings, dir: &Path) {
-    findings.say("directory", &dir.display().to_string());
+    findings.note("directory", &dir.display().to_string());
     match current_epoch(dir) {
-        Ok(Some(epoch)) => followed(findings, &epoch),
+        Ok(Some(epoch)) => current_epoch_findings(findings, &epoch),
         Ok(None) => findings.missing(
             "epoch",
             "none published yet: run heddle controller, or heddle publish",
@@ -196,9 +194,9 @@ fn directory(findings: &mut JobFindings, dir: &Path) {
     }
 }
 
-fn followed(findings: &mut JobFindings, epoch: &Epoch) {
+fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch) {
     let file = &epoch.topology;
-    findings.say(
+    findings.note(
         "epoch",
         &format!(
             "{}: {} hosts on {} switches",
@@ -214,24 +212,26 @@ fn followed(findings: &mut JobFindings, epoch: &Epoch) {
         .into_iter()
         .find(|name| file.hosts.contains_key(*name))
     {
-        Some(known) => findings.say("this host", &format!("\"{known}\", {}", place(file, known))),
-        None => findings.say(
+        Some(known) => findings.note("this host", &format!("\"{known}\", {}", place(file, known))),
+        None => findings.note(
             "this host",
-            &format!("\"{name}\" is none of them: a job with a rank here runs without heddle"),
+            &format!(
+                "\"{name}\" is not one of these hosts: a job with a rank here runs without heddle"
+            ),
         ),
     }
     for host in file.hosts.keys() {
-        findings.say("host", &format!("{host:<16} {}", place(file, host)));
+        findings.note("host", &format!("{host:<16} {}", place(file, host)));
     }
     if let Some(clusters) = clusters(file) {
-        findings.say("clusters", &clusters);
+        findings.note("clusters", &clusters);
     }
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         table(findings, epoch, mpi);
     }
 }
 
-/// Between what LG has something to do; nothing where all hosts are in one cluster.
+/// The clusters that LG works between; `None` if all hosts are in one cluster.
 fn clusters(file: &TopologyFile) -> Option<String> {
     let clusters = match ClusterPartition::of(&file.tree().ok()?, file) {
         Ok(clusters) => clusters,
@@ -251,7 +251,7 @@ fn clusters(file: &TopologyFile) -> Option<String> {
     ))
 }
 
-/// Where a host hangs.
+/// The switch and the figures of a host.
 fn place(file: &TopologyFile, host: &str) -> String {
     let Some(host) = file.hosts.get(host) else {
         return String::new();
@@ -269,10 +269,10 @@ fn place(file: &TopologyFile, host: &str) -> String {
     format!("at {}, {}bit/s, {ranks}, {address}", host.switch, host.rate)
 }
 
-/// What runs at which size, and what that rests on.
+/// The decision tables for an MPI library, and the measurements behind them.
 fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
     let run = epoch.tuning.runs.iter().find(|run| run.mpi == mpi);
-    findings.say(
+    findings.note(
         &mpi.to_string(),
         &run.map_or("not measured here: heddle tune does".to_owned(), |run| {
             measured(epoch, run)
@@ -280,7 +280,7 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
     );
     let table = epoch.table.clone().for_mpi(mpi);
     for collective in [Collective::Alltoall, Collective::Allgather] {
-        findings.say("", &collective.to_string());
+        findings.note("", &collective.to_string());
         findings
             .list
             .push(JobFinding::Table(table.entries(collective).to_vec()));

@@ -1,10 +1,10 @@
-//! What this machine lacks to run heddle, and what MPI jobs find on it.
+//! Checks a machine: the programs that heddle needs, and the runtime that MPI jobs find.
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`needs`] | what heddle uses, and what gives it |
-//! | [`probe`] | whether something is there |
-//! | [`jobs`] | what a job started from here would find, and do |
+//! | [`needs`] | the needs of heddle, with the package for each |
+//! | [`probe`] | checks whether a need is met |
+//! | [`jobs`] | the runtime, epoch and ways of a job that starts here |
 pub mod jobs;
 pub mod needs;
 pub mod probe;

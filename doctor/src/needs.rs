@@ -1,21 +1,21 @@
-//! What heddle uses on the machine it runs on, and what gives it. The controller and the runtime
-//! themselves need none of it.
+//! The programs, libraries and rights that heddle uses on a machine. The controller and the runtime
+//! themselves need none of them.
 use crate::probe::NeedProbe::{self, Kernel, Library, Program, Python, RawSockets, Rights};
 
-/// Something heddle uses.
+/// A need of heddle.
 #[derive(Debug)]
 pub struct MachineNeed {
     /// Its name.
     pub what: &'static str,
     /// The part of heddle that uses it.
     pub part: &'static str,
-    /// How to find out whether it is there.
+    /// The check for it.
     pub look: NeedProbe,
-    /// What gives it.
+    /// The source of it.
     pub gives: NeedSource,
 }
 
-/// What gives something that is missing.
+/// The source of something that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeedSource {
     /// A Debian/Ubuntu package.
@@ -32,36 +32,111 @@ const AGENT: &str = "host agent";
 const MPI: &str = "MPI runtime (build)";
 const TESTS: &str = "tests";
 
-/// All that heddle may use.
-#[rustfmt::skip]
-pub const NEEDS: &[MachineNeed] = &[
-    MachineNeed { what: "root", part: LAB, look: Rights, gives: Run("sudo heddle ...") },
-    MachineNeed { what: "kernel: bridge with STP", part: LAB, look: Kernel(&["ip", "link", "add", "br0", "type", "bridge", "stp_state", "1"]), gives: Run("modprobe bridge") },
-    MachineNeed { what: "kernel: veth", part: LAB, look: Kernel(&["ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1"]), gives: Run("modprobe veth") },
-    MachineNeed { what: "kernel: token bucket", part: LAB, look: Kernel(&["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "20mbit", "burst", "3100", "limit", "65536"]), gives: Run("modprobe sch_tbf") },
-    MachineNeed { what: "raw sockets", part: AGENT, look: RawSockets, gives: Run("sudo heddle \
-        agent ..., or as docs/systemd/heddle-agent.service does") },
-    MachineNeed { what: "ip", part: LAB, look: Program("ip"), gives: Package("iproute2") },
-    MachineNeed { what: "bridge", part: LAB, look: Program("bridge"), gives: Package("iproute2") },
-    MachineNeed { what: "tc", part: LAB, look: Program("tc"), gives: Package("iproute2") },
-    MachineNeed { what: "unshare", part: LAB, look: Program("unshare"), gives: Package("util-linux") },
-    MachineNeed { what: "snmpd", part: LAB, look: Program("snmpd"), gives: Package("snmpd") },
-    MachineNeed { what: "lldpd", part: LAB, look: Program("lldpd"), gives: Package("lldpd") },
-    MachineNeed { what: "cc", part: MPI, look: Program("cc"), gives: Package("gcc") },
-    MachineNeed { what: "clang", part: MPI, look: Program("clang"), gives: Package("clang") },
-    MachineNeed { what: "libclang", part: MPI, look: Library("libclang"), gives: Package("libclang-dev") },
-    MachineNeed { what: "mpirun.openmpi", part: MPI, look: Program("mpirun.openmpi"), gives: Package("openmpi-bin") },
-    MachineNeed { what: "mpicc.openmpi", part: MPI, look: Program("mpicc.openmpi"), gives: Package("libopenmpi-dev") },
-    MachineNeed { what: "mpirun.mpich", part: MPI, look: Program("mpirun.mpich"), gives: Package("mpich") },
-    MachineNeed { what: "mpicc.mpich", part: MPI, look: Program("mpicc.mpich"), gives: Package("libmpich-dev") },
-    MachineNeed { what: "systemd-analyze", part: TESTS, look: Program("systemd-analyze"), gives: Package("systemd") },
-    MachineNeed { what: "tmux", part: TESTS, look: Program("tmux"), gives: Package("tmux") },
-    MachineNeed { what: "gfortran", part: TESTS, look: Program("gfortran"), gives: Package("gfortran") },
-    MachineNeed { what: "snmpwalk", part: TESTS, look: Program("snmpwalk"), gives: Package("snmp") },
-    MachineNeed { what: "mpi4py", part: TESTS, look: Python("mpi4py"), gives: Package("python3-mpi4py") },
+const BRIDGE_WITH_STP: &[&str] = &[
+    "ip",
+    "link",
+    "add",
+    "br0",
+    "type",
+    "bridge",
+    "stp_state",
+    "1",
+];
+const VETH: &[&str] = &[
+    "ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1",
+];
+const TOKEN_BUCKET: &[&str] = &[
+    "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "20mbit", "burst", "3100", "limit",
+    "65536",
 ];
 
-/// Looks for everything.
+const fn need(
+    part: &'static str,
+    what: &'static str,
+    look: NeedProbe,
+    gives: NeedSource,
+) -> MachineNeed {
+    MachineNeed {
+        what,
+        part,
+        look,
+        gives,
+    }
+}
+
+/// All needs.
+pub const NEEDS: &[MachineNeed] = &[
+    need(LAB, "root", Rights, Run("sudo heddle ...")),
+    need(
+        LAB,
+        "kernel: bridge with STP",
+        Kernel(BRIDGE_WITH_STP),
+        Run("modprobe bridge"),
+    ),
+    need(LAB, "kernel: veth", Kernel(VETH), Run("modprobe veth")),
+    need(
+        LAB,
+        "kernel: token bucket",
+        Kernel(TOKEN_BUCKET),
+        Run("modprobe sch_tbf"),
+    ),
+    need(
+        AGENT,
+        "raw sockets",
+        RawSockets,
+        Run("sudo heddle agent ..., or as docs/systemd/heddle-agent.service does"),
+    ),
+    need(LAB, "ip", Program("ip"), Package("iproute2")),
+    need(LAB, "bridge", Program("bridge"), Package("iproute2")),
+    need(LAB, "tc", Program("tc"), Package("iproute2")),
+    need(LAB, "unshare", Program("unshare"), Package("util-linux")),
+    need(LAB, "snmpd", Program("snmpd"), Package("snmpd")),
+    need(LAB, "lldpd", Program("lldpd"), Package("lldpd")),
+    need(MPI, "cc", Program("cc"), Package("gcc")),
+    need(MPI, "clang", Program("clang"), Package("clang")),
+    need(
+        MPI,
+        "libclang",
+        Library("libclang"),
+        Package("libclang-dev"),
+    ),
+    need(
+        MPI,
+        "mpirun.openmpi",
+        Program("mpirun.openmpi"),
+        Package("openmpi-bin"),
+    ),
+    need(
+        MPI,
+        "mpicc.openmpi",
+        Program("mpicc.openmpi"),
+        Package("libopenmpi-dev"),
+    ),
+    need(
+        MPI,
+        "mpirun.mpich",
+        Program("mpirun.mpich"),
+        Package("mpich"),
+    ),
+    need(
+        MPI,
+        "mpicc.mpich",
+        Program("mpicc.mpich"),
+        Package("libmpich-dev"),
+    ),
+    need(
+        TESTS,
+        "systemd-analyze",
+        Program("systemd-analyze"),
+        Package("systemd"),
+    ),
+    need(TESTS, "tmux", Program("tmux"), Package("tmux")),
+    need(TESTS, "gfortran", Program("gfortran"), Package("gfortran")),
+    need(TESTS, "snmpwalk", Program("snmpwalk"), Package("snmp")),
+    need(TESTS, "mpi4py", Python("mpi4py"), Package("python3-mpi4py")),
+];
+
+/// Checks all needs.
 pub fn look() -> Vec<(&'static MachineNeed, bool)> {
     NEEDS
         .iter()

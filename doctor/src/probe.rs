@@ -1,18 +1,18 @@
-//! Whether something is on this machine.
+//! Checks for programs, libraries and rights on this machine.
 use NeedProbe::{Kernel, Library, Program, Python, RawSockets, Rights};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How to find out whether it is there.
+/// The check for a need.
 #[derive(Debug)]
 pub enum NeedProbe {
     /// Root, or the capabilities to make namespaces and their interfaces.
     Rights,
     /// Root, or the capability to open raw sockets.
     RawSockets,
-    /// A program on the search path or where daemons lie.
+    /// A program on the search path, or in a folder of daemons.
     Program(&'static str),
-    /// A library whose file name begins so, below the usual folders.
+    /// A library in the usual folders; the text is the begin of its file name.
     Library(&'static str),
     /// A module the system's python imports.
     Python(&'static str),
@@ -25,19 +25,19 @@ pub enum NeedProbe {
 const PACING: &str = "/proc/sys/net/ipv4/tcp_tso_rtt_log";
 
 impl NeedProbe {
-    /// Whether it is there.
+    /// Returns whether the need is met.
     pub fn is_there(&self) -> bool {
         match self {
             Rights => may_make_namespaces(),
             RawSockets => granted(1 << 13),
             Program(name) => program(name).is_some(),
             Library(name) => library(name),
-            // The system's own, whatever comes first on the search path: that is the one packages
-            // serve.
+            // The system's python, not the first one on the search path: packages install modules
+            // for that one.
             Python(module) => {
                 succeeds(Command::new("/usr/bin/python3").args(["-c", &format!("import {module}")]))
             }
-            // Without root, a user namespace tells whether the kernel could.
+            // Without root, a user namespace shows whether the kernel supports it.
             Kernel(words) => {
                 let own = if may_make_namespaces() {
                     "--net"
@@ -61,7 +61,7 @@ impl NeedProbe {
     }
 }
 
-/// Whether a command succeeds, silently.
+/// Returns whether a command succeeds, and discards its output.
 fn succeeds(command: &mut Command) -> bool {
     let path = format!(
         "{}:/usr/sbin:/sbin",
@@ -76,12 +76,12 @@ fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|s| s.success())
 }
 
-/// CAP_NET_ADMIN and CAP_SYS_ADMIN.
+/// Returns whether CAP_NET_ADMIN and CAP_SYS_ADMIN are granted.
 fn may_make_namespaces() -> bool {
     granted(1 << 12 | 1 << 21)
 }
 
-/// Whether the kernel grants these capabilities now (capabilities(7)).
+/// Returns whether the kernel grants these capabilities to this process (capabilities(7)).
 fn granted(wanted: u64) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let granted = status
@@ -91,7 +91,7 @@ fn granted(wanted: u64) -> bool {
     granted.is_some_and(|g| g & wanted == wanted)
 }
 
-/// A program on the search path, or where daemons lie.
+/// The path of a program, on the search path or in a folder of daemons.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
@@ -100,7 +100,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Libraries lie in `/usr/lib*`, in its folders, and clang's in `/usr/lib/llvm-N/lib`.
+/// Looks for a library in `/usr/lib*`, in its folders, and in `/usr/lib/llvm-N/lib` for clang.
 fn library(name: &str) -> bool {
     let inside = |folder: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(folder)
@@ -122,7 +122,7 @@ fn library(name: &str) -> bool {
         })
 }
 
-/// `net.ipv4.tcp_tso_rtt_log`, where it lets TCP send in bursts.
+/// The value of `net.ipv4.tcp_tso_rtt_log`, if it lets TCP send in bursts.
 pub fn bursts() -> Option<u32> {
     std::fs::read_to_string(PACING)
         .ok()?

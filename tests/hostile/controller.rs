@@ -77,7 +77,7 @@ impl HostileCluster {
             }
         });
         fs::write(at("shared/jobs/\u{1b}[2J\u{202e}.json"), "{}").unwrap();
-        daemon.wait_for("of its files are no job records");
+        daemon.wait_for("of its files are not job records");
         HostileCluster {
             dir,
             daemon,

@@ -1,5 +1,6 @@
-//! What the HTTP API serves and the TUI shows. Plain data; `GET /v1/snapshot` gives a [`Snapshot`],
-//! `GET /v1/events` a stream of them (server-sent events, one `snapshot` event a change or second).
+//! The types of the HTTP API, which the terminal interface shows. They are plain data. `GET
+//! /v1/snapshot` gives a [`Snapshot`], `GET /v1/events` a stream of them (server-sent events: one
+//! `snapshot` event for each change, and at least one a second).
 use directory::job_record::JobRecord;
 use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
@@ -9,15 +10,16 @@ use std::time::Duration;
 /// Everything a viewer needs, at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// When it was made.
+    /// The time at which it was made.
     pub at: Millis,
     /// The controller's version.
     pub version: String,
     /// The shared directory it publishes to.
     pub directory: String,
-    /// The network as last inferred; `pending` and `alarms` say what of it is not believed yet.
+    /// The network as last inferred; `pending` and `alarms` name the parts that are not believed
+    /// yet.
     pub topology: Topology,
-    /// One entry per link of `topology`, in its order.
+    /// One entry for each link of `topology`, in its order.
     pub loads: Vec<LinkLoad>,
     /// Every switch of the inventory.
     pub switches: Vec<SwitchStatus>,
@@ -30,38 +32,38 @@ pub struct Snapshot {
     pub pending: Option<PendingChange>,
     /// Jobs seen lately, running ones first; at most some hundred.
     pub jobs: Vec<JobStatus>,
-    /// How many more there are.
+    /// The number of further jobs.
     #[serde(default)]
     pub jobs_more: u64,
     /// Newest last, at most a few hundred.
     pub events: Vec<EventLine>,
-    /// What an operator should look at, of the topology and of the controller itself.
+    /// The alarms of the topology and of the controller itself.
     pub alarms: Vec<AlarmLine>,
 }
 
-/// What an operator should look at, in words.
+/// An alarm, as text for operators.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AlarmLine {
-    /// What it is about: a node, `a-b` for what is between two, or a part of the controller's work.
+    /// Its subject: a node, `a-b` for a link of two nodes, or a part of the controller's work.
     pub about: String,
     /// Object, place, problem, consequence, hint.
     pub text: String,
 }
 
-/// What a link has to carry and carries.
+/// The planned and the measured load of a link.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LinkLoad {
     /// The link's ends as in the topology.
     pub a: String,
     /// See `a`.
     pub b: String,
-    /// Messages of one all-to-all among all hosts over it in one direction; 0 on a blocked link.
+    /// Messages of one all-to-all among all hosts on it, in one direction; 0 on a blocked link.
     pub aapc_load: u64,
     /// Its rate in units of the slowest host link, at least 1.
     pub capacity: u64,
-    /// Phases it alone forces: ceil(load / capacity).
+    /// The phases that this link alone makes necessary: ceil(load / capacity).
     pub phases: u64,
-    /// Whether it is (one of) the bottleneck edges.
+    /// It is a bottleneck edge.
     pub bottleneck: bool,
     /// Measured, a to b, from interface counters; `None` before two readings.
     #[serde(default, deserialize_with = "measured")]
@@ -76,84 +78,84 @@ fn measured<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<BitsPerSec>
     Ok(Option::<u64>::deserialize(d)?.map(BitsPerSec))
 }
 
-/// How a switch answers.
+/// The state of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SwitchStatus {
     /// Its name in the inventory.
     pub name: String,
     /// Its management address.
     pub address: String,
-    /// When it last answered.
+    /// The time of its last answer.
     pub seen: Option<Millis>,
-    /// Why it is stale; `None` while it answers.
+    /// The reason why it is stale; `None` while it answers.
     pub problem: Option<String>,
-    /// Whether it is the STP root bridge.
+    /// It is the root bridge of the spanning tree.
     pub root_bridge: bool,
     /// dot1dStpTopChanges.
     pub top_changes: Option<u32>,
 }
 
-/// What a host's agent says.
+/// The state of a host's agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentStatus {
     /// The host.
     pub host: String,
-    /// When it last reported.
+    /// The time of its last report.
     pub seen: Option<Millis>,
-    /// Why it counts as silent; `None` while it reports.
+    /// The reason why it counts as silent; `None` while it reports.
     pub problem: Option<String>,
-    /// Measured by its card's own counters, into the host; `None` before two readings.
+    /// Measured load into the host, by its card's own counters; `None` before two readings.
     #[serde(default, deserialize_with = "measured")]
     pub inward: Option<BitsPerSec>,
-    /// Measured, out of the host.
+    /// Measured load out of the host.
     #[serde(default, deserialize_with = "measured")]
     pub outward: Option<BitsPerSec>,
-    /// The ways to others it probes.
+    /// The paths that it probes.
     pub ways: Vec<PathStatus>,
 }
 
-/// The way from one host to another.
+/// The path from one host to another.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PathStatus {
     /// The other host.
     pub to: String,
-    /// Routers between, also those that do not answer.
+    /// The routers on the path, including those that do not answer.
     pub hops: u32,
-    /// Whether the other one answered.
+    /// The other host answered.
     pub reached: bool,
     /// The shortest round trip, in microseconds.
     pub min_us: Option<u32>,
 }
 
-/// A published version.
+/// A published epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EpochInfo {
     /// Its number, from 1.
     pub number: u64,
-    /// When `current` moved to it.
+    /// The time at which `current` moved to it.
     pub at: Millis,
-    /// Why: the differences to the former one, one line each.
+    /// The differences from the epoch before, one line each.
     pub changes: Vec<String>,
     /// Phases of the all-to-all among all hosts.
     pub phases: u64,
-    /// Whether that all-to-all is not written out, for want of a use with so many hosts; `phases`
-    /// is then its bound.
+    /// The schedule of that all-to-all was not made, because no job would use it with so many
+    /// hosts; `phases` is then its lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bound_only: bool,
     /// Its bottleneck edge, from and to.
     pub bottleneck: (String, String),
     /// Hosts planned for.
     pub hosts: u32,
-    /// How long each stage took.
+    /// The time that each stage took.
     pub stages: StageTimes,
 }
 
-/// From the first sign of a change to jobs that follow it: the time since the first sign, in the
-/// API as milliseconds. In time, `inferred` comes before `believed`: the tree is inferred first and
-/// must then hold still.
+/// The stages from the first sign of a change to the jobs that follow it. Each has the time since
+/// the first sign, in milliseconds in the API. `inferred` comes before `believed`: a tree is
+/// inferred first, and must then hold still.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StageTimes {
-    /// The first sign: when.
+    /// The time of the first sign.
     pub seen: Millis,
     /// The view held still for the hold-down.
     #[serde(default, with = "milliseconds::optional")]
@@ -172,23 +174,23 @@ pub struct StageTimes {
     pub taken_up: Option<Duration>,
 }
 
-/// A change seen, waiting for the hold-down.
+/// A change that waits for its hold-down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingChange {
-    /// When it was first seen.
+    /// The time at which it was first seen.
     pub since: Millis,
-    /// When it will be believed if nothing else moves.
+    /// The time at which it is believed if nothing else changes.
     pub due: Millis,
-    /// What differs.
+    /// The differences from the published network, one line each.
     pub changes: Vec<String>,
 }
 
 /// A job's communicator with its recent past.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobStatus {
-    /// What it wrote last; `user` is the owner of its file.
+    /// Its last record; `user` is the owner of the file.
     pub record: JobRecord,
-    /// Whether it still writes.
+    /// It still writes its record.
     pub running: bool,
     /// Throughput of its collectives over time, oldest first, at most some hundred points.
     pub history: Vec<JobPoint>,
@@ -201,7 +203,7 @@ pub struct JobPoint {
     pub at: Millis,
     /// Bytes all ranks received from others by its collectives, per second of time in them.
     pub bytes_per_sec: f64,
-    /// Reached share of the payload bound, 0 to 1; `None` where no tree is known.
+    /// The reached share of the payload bound, 0 to 1; `None` if the tree is not known.
     pub share: Option<f64>,
     /// The epoch it followed.
     pub epoch: u64,
@@ -210,15 +212,15 @@ pub struct JobPoint {
 /// A line of the event panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventLine {
-    /// When.
+    /// The time of the event.
     pub at: Millis,
-    /// How grave.
+    /// The severity.
     pub level: EventLevel,
-    /// What, for an operator.
+    /// The message, for an operator.
     pub text: String,
 }
 
-/// How grave an event is.
+/// The severity of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EventLevel {

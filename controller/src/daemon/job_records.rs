@@ -1,4 +1,4 @@
-//! Tells the core of jobs' records, read on a thread of its own.
+//! Turns changes of job records into events. The records are read on a thread of its own.
 use super::stall::StallNotice;
 use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
 use crate::job_directory::{JobDirectory, JobScan};
@@ -7,15 +7,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Sender;
 use tokio::task::spawn_blocking;
 
-/// How often jobs' records are looked at, at most and at least; in between, a pause takes so many
-/// times as long as the scan.
+/// The shortest and the longest pause between two scans of the job records.
 const SCAN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
+/// The pause after a scan, in multiples of its duration.
 const SCAN_PAUSE: u32 = 4;
-/// A problem is told in other words at most this often: anybody can make it another one with each
-/// file.
+/// The shortest time between two versions of a problem: anybody can change it with each new file.
 const SAY: Duration = Duration::from_secs(60);
 
-/// What was told last.
+/// The state of the last events.
 #[derive(Default)]
 struct JobNotices {
     refused: Option<(usize, String)>,
@@ -47,8 +46,8 @@ impl JobNotices {
             self.refused = scan.refused;
             let problem = self.refused.as_ref().map(|(count, example)| {
                 format!(
-                    "jobs/: {count} of its files are no job records and are ignored, one of \
-                         them: {example}; remove them"
+                    "jobs/: {count} of its files are not job records, and are ignored; \
+                         one of them: {example}; remove them"
                 )
             });
             events.push(ControllerEvent::Trouble {
@@ -60,7 +59,7 @@ impl JobNotices {
     }
 }
 
-/// Tells of jobs' records in the shared directory, until nobody listens any more.
+/// Sends events for the job records in the shared directory, until the receiver is gone.
 pub(super) async fn watch(dir: &Path, events: Sender<ControllerEvent>) {
     let jobs = dir.join(directory::layout::JOBS);
     let mut spool = JobDirectory::new(&jobs);
@@ -74,7 +73,7 @@ pub(super) async fn watch(dir: &Path, events: Sender<ControllerEvent>) {
         let stall = StallNotice::new(
             StalledWork::Jobs,
             jobs.display(),
-            "jobs are shown as they were read last, and all else goes on",
+            "jobs are shown as they were read last, and everything else continues",
         );
         let Ok((back, scan)) = stall.wait(&events, scanning).await else {
             return;

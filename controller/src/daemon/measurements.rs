@@ -9,17 +9,17 @@ use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::task::spawn_blocking;
 
-/// A file of some kilobytes, looked at this often.
+/// The time between two reads of the file, which has some kilobytes.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What the file held when it was looked at last.
+/// The last content of the file.
 pub(super) struct MeasurementWatcher {
     dir: PathBuf,
     last: Result<TuningRuns, String>,
 }
 
 impl MeasurementWatcher {
-    /// Those of the current epoch are no news.
+    /// Begins with the measurements of the current epoch.
     pub(super) fn new(dir: &Path) -> MeasurementWatcher {
         let last = reading::current_epoch(dir)
             .ok()
@@ -32,7 +32,7 @@ impl MeasurementWatcher {
         }
     }
 
-    /// Tells of whatever is new, until nobody listens any more.
+    /// Sends events for new measurements, until the receiver is gone.
     pub(super) async fn watch(mut self, events: Sender<ControllerEvent>) {
         let mut every = tokio::time::interval(LOOK);
         loop {
@@ -41,7 +41,7 @@ impl MeasurementWatcher {
             let stall = StallNotice::new(
                 StalledWork::Measurements,
                 file.display(),
-                "new measurements are not seen, and all else goes on",
+                "new measurements are not seen, and everything else continues",
             );
             let looking = spawn_blocking(move || {
                 let told = self.look();
@@ -87,7 +87,10 @@ fn what(tuning: &TuningRuns) -> String {
         format!("measured {} with {} ranks", run.mpi, run.place.hosts.len())
     };
     match tuning.runs.iter().map(of).collect::<Vec<_>>() {
-        runs if runs.is_empty() => "measurements taken away: ways as measured elsewhere".to_owned(),
+        runs if runs.is_empty() => {
+            "the measurements were removed: ways are chosen by the built-in decision table"
+                .to_owned()
+        }
         runs => runs.join(", "),
     }
 }
@@ -103,17 +106,22 @@ mod tests {
         assert_eq!(measurements.look(), []);
         std::fs::write(dir.path().join("tuning.json"), "{").unwrap();
         let told = measurements.look();
-        assert!(
-            matches!(&told[..], [ControllerEvent::Trouble { problem: Some(p), .. }] if p.contains("tuning.json: no measurements")),
-            "{told:?}"
-        );
+        let [ControllerEvent::Trouble { problem, .. }] = &told[..] else {
+            panic!("expected one trouble: {told:?}")
+        };
+        let problem = problem.as_deref().unwrap();
+        assert!(problem.contains("tuning.json: no measurements"), "{told:?}");
         assert_eq!(measurements.look(), []);
         directory::publishing::write_measurements(dir.path(), &TuningRuns::default()).unwrap();
         let told = measurements.look();
+        let [over, ControllerEvent::Measured { what }] = &told[..] else {
+            panic!("expected the end of the trouble, and measurements: {told:?}")
+        };
         assert!(
-            matches!(&told[..], [ControllerEvent::Trouble { problem: None, .. }, ControllerEvent::Measured { what }] if what.contains("taken away")),
+            matches!(over, ControllerEvent::Trouble { problem: None, .. }),
             "{told:?}"
         );
+        assert!(what.contains("removed"), "{told:?}");
         assert_eq!(measurements.look(), []);
     }
 }

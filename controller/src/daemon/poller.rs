@@ -1,6 +1,6 @@
-//! One task a switch: a dead one never delays the others. Of a large fleet only so many are read at
-//! once, as a thousand that all answer in the same moment would overrun the machine, and their
-//! time-outs would look like silence.
+//! One task for each switch, so that a dead switch never delays the others. Only a limited number
+//! of switches are read at once: the answers of a thousand switches in one moment would overrun the
+//! machine, and the resulting time-outs would look like silence.
 use crate::clock::SteadyClock;
 use crate::engine::ControllerEvent;
 use crate::poll_timing::{self, PulseTiming};
@@ -14,10 +14,10 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 
-/// Tables asked for at once at one switch; agents work on one at a time.
+/// Tables requested at once from one switch: SNMP agents work on one at a time.
 const AT_ONCE: usize = 2;
 
-/// What a switch is to be asked, merged: asking twice before it is done reads once.
+/// The requests for a switch, merged: two requests for a table before it is read make one read.
 #[derive(Debug, Default)]
 struct WantedReads {
     tables: Mutex<BTreeSet<DeviceTable>>,
@@ -39,8 +39,8 @@ pub(super) struct SwitchPollers {
 }
 
 impl SwitchPollers {
-    /// Replaces all tasks by one a client, each polling every `period` or as
-    /// [`poll_timing`](crate::poll_timing) has it for so many.
+    /// Replaces all tasks by one for each client. Each polls every `period`, or less often in a
+    /// large fleet (see [`poll_timing`](crate::poll_timing)).
     pub(super) fn start(
         &mut self,
         clients: Vec<(String, SnmpClient)>,
@@ -121,11 +121,11 @@ impl SwitchPoller {
     async fn read(&self) {
         loop {
             self.wanted.read.notified().await;
-            // Never closed; held until what was wanted is read.
+            // The semaphore is never closed. The turn ends after the tables are read.
             let _turn = self.turns.acquire().await;
             let mut tables = self.wanted.take();
-            // Every agent has a system group: where it gets no answer, nothing else needs to be
-            // waited for.
+            // Every SNMP agent has a system group. If it does not answer that, the other tables
+            // need no wait.
             if tables.remove(&DeviceTable::System) {
                 let system = self.client.read(DeviceTable::System).await;
                 let mute = matches!(system, DeviceFact::Failed { table: None, .. });
@@ -149,7 +149,7 @@ impl SwitchPoller {
             source: ObservationSource::Snmp,
             fact,
         };
-        // The shell stops first, and this task with it.
+        // The daemon stops first, and this task with it.
         let _ = self
             .events
             .send(ControllerEvent::Observed(observation))

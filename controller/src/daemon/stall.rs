@@ -1,17 +1,17 @@
-//! Work on the shared directory may never come back: its file system is frozen, or the server of it
-//! is away. Such work runs on a thread of its own, and who waits for it says so once.
+//! Work on the shared directory may hang: its file system is frozen, or its server is away. Such
+//! work runs on a thread of its own, and the task that waits for it sends one message.
 use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout;
 
-/// Work that takes longer is told of.
+/// The time after which work counts as hanging.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is told while work does not come back.
+/// The message about work that hangs.
 pub(super) struct StallNotice {
-    /// Which work.
+    /// The work.
     pub(super) work: StalledWork,
     /// Object, place, problem, consequence, hint.
     pub(super) problem: String,
@@ -19,15 +19,15 @@ pub(super) struct StallNotice {
 }
 
 impl StallNotice {
-    /// Work on `place` that does not come back, and what that means.
+    /// A notice for work on `place`, with the consequence if it hangs.
     pub(super) fn new(
         work: StalledWork,
         place: impl std::fmt::Display,
         consequence: &str,
     ) -> StallNotice {
         let problem = format!(
-            "{place}: no answer of the file system for {} s; {consequence}; look whether it is \
-             frozen or its server is away",
+            "{place}: the file system has not answered for {} s; {consequence}; check whether it \
+             is frozen or its server is away",
             PATIENCE.as_secs()
         );
         StallNotice {
@@ -37,7 +37,8 @@ impl StallNotice {
         }
     }
 
-    /// Waits for work before there is anybody who takes events, however long it takes.
+    /// Waits for work without a time limit, and logs a stall. For the start, when nothing takes
+    /// events yet.
     pub(super) async fn wait_at_start<T>(self, mut work: JoinHandle<T>) -> Result<T, JoinError> {
         match timeout(self.patience, &mut work).await {
             Ok(done) => done,
@@ -48,7 +49,7 @@ impl StallNotice {
         }
     }
 
-    /// Waits for work, however long it takes.
+    /// Waits for work without a time limit, and sends events for a stall and its end.
     pub(super) async fn wait<T>(
         self,
         events: &Sender<ControllerEvent>,
@@ -57,7 +58,7 @@ impl StallNotice {
         if let Ok(done) = timeout(self.patience, &mut work).await {
             return done;
         }
-        // Nobody listens any more once the shell stops.
+        // The receiver is gone once the daemon stops.
         let _ = events
             .send(ControllerEvent::Trouble {
                 about: TroubleArea::Stalled(self.work),
@@ -99,7 +100,7 @@ mod tests {
         };
         assert_eq!(about, TroubleArea::Stalled(StalledWork::Jobs));
         assert!(
-            problem.starts_with("/d: no answer of the file system for 5 s; all else goes on; "),
+            problem.starts_with("/d: the file system has not answered for 5 s; all else goes on; "),
             "{problem}"
         );
         tokio::time::sleep(Duration::from_millis(100)).await;

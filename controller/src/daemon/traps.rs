@@ -1,5 +1,5 @@
-//! Hears traps at the address the inventory names; where that fails, polls find the same a little
-//! later.
+//! Receives traps at the address that the inventory names. If that fails, polls find the same
+//! changes a little later.
 mod limit;
 mod senders;
 
@@ -16,10 +16,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// An address that could not be had is tried again after so long.
+/// The pause before an address that cannot be bound is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Where traps are heard, whose keys are known, and the task that does it.
+/// The receiver of traps: its address, its credentials, its known senders, and its task.
 #[derive(Debug, Default)]
 pub(super) struct TrapListener {
     listen: Option<SocketAddr>,
@@ -29,8 +29,8 @@ pub(super) struct TrapListener {
 }
 
 impl TrapListener {
-    /// From now on traps are heard where the inventory says, from its switches and users; a socket
-    /// that is open there already for the same ones stays open.
+    /// Receives traps at the inventory's address, from its switches and users. An open socket stays
+    /// open if nothing changed.
     pub(super) fn listen(&mut self, inventory: &Inventory, events: &mpsc::Sender<ControllerEvent>) {
         let listen = inventory.traps.as_ref().map(|traps| traps.listen);
         let credentials: Vec<Credential> = inventory.snmp.values().cloned().collect();
@@ -44,7 +44,7 @@ impl TrapListener {
         before.iter().for_each(JoinHandle::abort);
         let (events, users) = (events.clone(), agent::snmp_access::users(inventory));
         self.task = Some(tokio::spawn(async move {
-            // Both may claim one port; and what the old one had to say must not come last.
+            // Both tasks may use the same port, and the old task's events must not come last.
             if let Some(before) = before {
                 let _ = before.await;
             }
@@ -54,7 +54,7 @@ impl TrapListener {
                     tell(
                         &events,
                         Some(format!(
-                            "traps: {listen}: {e}; nothing is heard there, polls go on"
+                            "traps: {listen}: {e}; no traps are received there, polls go on"
                         )),
                     )
                     .await
@@ -80,7 +80,7 @@ async fn hear(
                 tell(events, None).await;
                 pass_on(traps, senders, pause, events).await;
             }
-            // The first failure may be only the socket used before, which takes a moment to close.
+            // The first failure may come from the former socket, which takes a moment to close.
             Err(e) => {
                 failures += 1;
                 if failures == 2 {
@@ -92,7 +92,7 @@ async fn hear(
     }
 }
 
-/// Passes on what is believed, as often as [`TrapLimit`] has it, until the socket breaks.
+/// Passes on the believed traps, as often as [`TrapLimit`] allows, until the socket fails.
 async fn pass_on(
     mut traps: TrapReceiver,
     senders: &TrapSenders,
@@ -141,12 +141,12 @@ async fn until(at: Option<Instant>) {
 }
 
 async fn hint(events: &mpsc::Sender<ControllerEvent>, source: IpAddr, kind: TrapTopic) {
-    // The shell stops first, and this task with it.
+    // The daemon stops first, and this task with it.
     let _ = events.send(ControllerEvent::Trap { source, kind }).await;
 }
 
 async fn tell(events: &mpsc::Sender<ControllerEvent>, problem: Option<String>) {
-    // The shell stops first, and this task with it.
+    // The daemon stops first, and this task with it.
     let _ = events
         .send(ControllerEvent::Trouble {
             about: TroubleArea::Traps,
@@ -174,7 +174,7 @@ mod tests {
     /// Nothing is waited for longer, even on a busy machine.
     const LIMIT: Duration = Duration::from_secs(60);
 
-    /// A free port beyond those that Linux gives away unasked, another one for each test.
+    /// A free port for each test, outside the range of ephemeral ports of Linux.
     fn port() -> u16 {
         static NEXT: AtomicU16 = AtomicU16::new(61_000);
         std::iter::repeat_with(|| NEXT.fetch_add(1, Relaxed))
@@ -182,7 +182,7 @@ mod tests {
             .unwrap()
     }
 
-    /// An inventory that hears traps at an address, or nowhere.
+    /// An inventory with an address for traps, or without one.
     fn at(listen: Option<String>) -> Inventory {
         let traps = listen.map_or(String::new(), |listen| {
             format!("traps: {{listen: \"{listen}\"}}\n")
@@ -237,19 +237,19 @@ mod tests {
     #[tokio::test]
     async fn an_inventory_read_again_goes_on_hearing_wherever_it_says() {
         let (events, mut queue) = mpsc::channel(16);
-        let (port, mut ear) = (port(), TrapListener::default());
+        let (port, mut listener) = (port(), TrapListener::default());
         // The same address again; the same port at another one, which cannot be had before the
         // first is closed.
         for address in ["127.0.0.1", "127.0.0.1", "0.0.0.0", "0.0.0.0", "127.0.0.1"] {
             let inventory = at(Some(format!("{address}:{port}")));
-            let changed = ear.listen != inventory.traps.as_ref().map(|t| t.listen);
-            ear.listen(&inventory, &events);
+            let changed = listener.listen != inventory.traps.as_ref().map(|t| t.listen);
+            listener.listen(&inventory, &events);
             if changed {
                 assert_eq!(trouble(next(&mut queue).await), None, "{address}");
             }
             assert_hears(port, &mut queue).await;
         }
-        ear.listen(&at(None), &events);
+        listener.listen(&at(None), &events);
         assert_eq!(trouble(next(&mut queue).await), None);
         let freed = async {
             while UdpSocket::bind(("127.0.0.1", port)).is_err() {
@@ -264,13 +264,16 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn an_inform_of_a_user_the_inventory_gained_is_heard_and_acknowledged() {
         let (events, mut queue) = mpsc::channel(16);
-        let (port, mut ear) = (port(), TrapListener::default());
+        let (port, mut listener) = (port(), TrapListener::default());
         let mut inventory = at(Some(format!("127.0.0.1:{port}")));
-        ear.listen(&inventory, &events);
+        listener.listen(&inventory, &events);
         assert_eq!(trouble(next(&mut queue).await), None);
-        let user = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 3, user: mon, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}}";
+        let user = "switches: {s0: {address: 127.0.0.1}}\n\
+                    snmp: {default: {version: 3, user: mon, \
+                    auth: {protocol: sha, key: authpass12}, \
+                    priv: {protocol: aes, key: privpass12}}}";
         inventory.snmp = Inventory::parse("i.yaml", user).unwrap().snmp;
-        ear.listen(&inventory, &events);
+        listener.listen(&inventory, &events);
         assert_eq!(trouble(next(&mut queue).await), None);
         let to = format!("127.0.0.1:{port}");
         let once = ["-r", "0", "-t", "30"];
@@ -316,8 +319,8 @@ mod tests {
         let (events, mut queue) = mpsc::channel(16);
         let port = port();
         let other = UdpSocket::bind(("127.0.0.1", port)).unwrap();
-        let mut ear = TrapListener::default();
-        ear.listen(&at(Some(format!("127.0.0.1:{port}"))), &events);
+        let mut listener = TrapListener::default();
+        listener.listen(&at(Some(format!("127.0.0.1:{port}"))), &events);
         let problem = trouble(next(&mut queue).await).expect("the port is in use");
         assert!(
             problem.contains(&port.to_string()) && problem.contains("polls go on"),

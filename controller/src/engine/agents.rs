@@ -1,7 +1,9 @@
-//! Host agents: what they say counts as any device's word, and whom each is to probe.
+//! Host agents: their reports are observations like those of switches, and each gets hosts to
+//! probe.
 //!
-//! A cluster works without any of them: an agent that falls silent, speaks for a host the inventory
-//! does not list, or shares its name with another machine changes nothing but what is told.
+//! A cluster works without agents. An agent may fall silent, report for a host that the inventory
+//! does not list, or share its name with another machine: that changes the messages to operators,
+//! and nothing else.
 use super::alarms::ControllerAlarm;
 use super::directions::DirectionsByHost;
 use inventory::host_report::HostReport;
@@ -12,42 +14,42 @@ use inventory::{Mac, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Two machines under one name are believed again once only one of them has reported for so long.
+/// Two machines under one name are believed again after only one of them reported for this time.
 const PEACE: Duration = Duration::from_secs(600);
-/// Rounds of probes, where one round cannot cover everything.
+/// The time of one round of probes. A round may cover a part of the segments only.
 const ROUND: Duration = Duration::from_secs(300);
-/// Different refusals told; whoever has a token may make up names.
+/// Different refusals that are announced: any client with a token can make up names.
 const REFUSALS: usize = 64;
 
-/// What is known of the hosts' agents beyond their last word.
+/// The state of the hosts' agents, beyond their last reports.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HostAgents {
     hosts: BTreeMap<String, AgentMachine>,
     refused: BTreeSet<String>,
     rota: DirectionsByHost,
     round: u64,
-    /// Whether the rota may be out of date.
+    /// The directions may be out of date.
     pub(crate) stirred: bool,
 }
 
-/// Which machine an agent runs on.
+/// The machine that an agent runs on.
 #[derive(Debug, Clone, Default)]
 struct AgentMachine {
     cards: BTreeSet<Mac>,
-    /// The machine that reported before, where no card is the same.
+    /// The machine that reported before, if it has no card in common with the present one.
     former: BTreeSet<Mac>,
-    /// When two machines last reported in turn.
+    /// The last time at which two machines reported in turn.
     double: Option<Millis>,
-    /// Its cards by the number they have for the meter: cards come and go, numbers stay.
+    /// Its cards; the index is a card's number in the load meter. Cards come and go, numbers stay.
     numbers: Vec<String>,
 }
 
-/// Cards of one host that are measured.
+/// The most cards of one host that are measured.
 const MEASURED: usize = 256;
 
 impl AgentMachine {
-    /// Whether the host's name is claimed by two machines. One that takes another's place does not
-    /// come back in turn.
+    /// Returns whether two machines use the host's name. A machine that replaced another one is not
+    /// a second machine: the former one does not report again.
     fn is_double(&mut self, now: Millis, report: &HostReport) -> bool {
         let cards: BTreeSet<Mac> = report
             .nics
@@ -68,7 +70,7 @@ impl AgentMachine {
         self.double.is_some()
     }
 
-    /// The counters of a report, as a switch's pulse would have them.
+    /// The counters of a report, in the form of a switch's pulse.
     fn pulse(&mut self, report: &HostReport) -> DevicePulse {
         let mut octets = Vec::new();
         for nic in &report.nics {
@@ -104,12 +106,12 @@ impl HostAgents {
             .filter_map(|(host, agent)| agent.alarm(host))
     }
 
-    /// The number a host's card is measured under.
+    /// The number of a host's card in the load meter.
     pub(crate) fn number(&self, host: &str, card: &str) -> Option<u32> {
         self.hosts.get(host)?.number(card)
     }
 
-    /// Whether the host's name is claimed by two machines, of which this is one.
+    /// Returns whether two machines use the host's name, and the report comes from one of them.
     pub(crate) fn is_double(&mut self, now: Millis, host: &str, report: &HostReport) -> bool {
         self.hosts
             .entry(host.to_owned())
@@ -117,18 +119,17 @@ impl HostAgents {
             .is_double(now, report)
     }
 
-    /// The counters of a host's report, as a switch's pulse would have them.
+    /// The counters of a host's report, in the form of a switch's pulse.
     pub(crate) fn pulse(&mut self, host: &str, report: &HostReport) -> DevicePulse {
         self.hosts.entry(host.to_owned()).or_default().pulse(report)
     }
 
-    /// Takes a refused report. Returns whether its problem is to be told: each is told once.
+    /// Takes a refused report. Returns whether its problem is new: each is announced once.
     pub(crate) fn report_refused(&mut self, problem: &str) -> bool {
         self.refused.len() < REFUSALS && self.refused.insert(problem.to_owned())
     }
 
-    /// Forgets hosts that left the inventory, and what was refused by the old one; gives those
-    /// hosts.
+    /// Forgets the hosts that left the inventory, and all refusals. Returns those hosts.
     pub(crate) fn forget(&mut self, inventory: &Inventory) -> Vec<String> {
         let gone: Vec<String> = self
             .hosts
@@ -144,7 +145,8 @@ impl HostAgents {
         gone
     }
 
-    /// The round of probes to make a rota for; `None` while the last rota is up to date.
+    /// The round of probes that needs new directions; `None` while the last directions are up to
+    /// date.
     pub(crate) fn next_round(&mut self, now: Millis) -> Option<u64> {
         let round = now.0 / milliseconds::of(ROUND);
         if !std::mem::take(&mut self.stirred) && self.round == round {
@@ -154,7 +156,7 @@ impl HostAgents {
         Some(round)
     }
 
-    /// Takes a rota; gives it back if it is another one than before.
+    /// Takes directions. Returns them if they differ from the last ones.
     pub(crate) fn direct(&mut self, rota: DirectionsByHost) -> Option<DirectionsByHost> {
         if rota == self.rota {
             return None;

@@ -1,5 +1,5 @@
-//! What the controller itself has to tell an operator, beside what the inference found. The words
-//! exist in `Display` only.
+//! The controller's own alarms, in addition to those of the inference. Their text exists in
+//! `Display` only.
 use super::tree_doubt::TreeDoubt;
 use super::trouble::TroubleArea;
 use api::AlarmLine;
@@ -8,44 +8,44 @@ use inventory::{Mac, Millis};
 use std::fmt;
 use std::time::Duration;
 
-/// Something the controller tells an operator.
+/// An alarm of the controller.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ControllerAlarm {
-    /// A host that is not where an epoch has it stays there.
+    /// A host keeps its place of the last epoch although it is not seen there.
     HostKept {
         /// The host.
         host: String,
-        /// Whether it is seen somewhere, but at no place that is certain and forwards.
+        /// It is seen at a place that is not certain, or does not forward.
         elsewhere: bool,
         /// The epoch.
         epoch: u64,
         /// The switch it stays on.
         switch: String,
-        /// What it waits for.
+        /// The end of that.
         until: KeptUntil,
     },
-    /// Something is lost again and again.
+    /// A part of the network flaps.
     Flaps(FlapAlarm),
-    /// Two machines report as one host; the first card of each.
+    /// Two machines report as one host: its name, and the first card of each machine.
     TwoMachines(String, [Option<Mac>; 2]),
-    /// There is no tree to plan on, and what stays: an epoch, or nothing.
+    /// There is no tree to plan on: the reasons, and the epoch that stays.
     NoTree(Vec<TreeDoubt>, Option<u64>),
-    /// Something the controller does goes wrong: object, place, problem, consequence, hint.
+    /// A part of the controller's work fails: object, place, problem, consequence, hint.
     Trouble(TroubleArea, String),
 }
 
-/// How long a host stays where it is not.
+/// The end of keeping a host in a place where it is not seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeptUntil {
     /// Until its new place is certain and forwards.
     Settled,
-    /// It is dropped so long after it vanished: its port is down.
+    /// Until so long after it vanished, because its port is down. Then it is dropped.
     Dropped(Duration),
-    /// For ever: nothing shows that it is gone.
+    /// Without end: there is no evidence that it is gone.
     Unproven(PresenceDoubt),
 }
 
-/// Why it is not certain that a host is gone.
+/// The reason why it is not certain that a host is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PresenceDoubt {
     /// Its port is up.
@@ -55,13 +55,13 @@ pub(crate) enum PresenceDoubt {
         /// The port.
         port: String,
     },
-    /// The interfaces of its switch were not read yet.
+    /// The interfaces of its switch have not been read yet.
     Unread(String),
     /// Its switch does not answer.
     SwitchSilent(String),
 }
 
-/// What flaps, how often, and until when it is held.
+/// A flapping part, its losses, and the end of holding it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FlapAlarm {
     /// Its name for operators.
@@ -72,14 +72,14 @@ pub(crate) struct FlapAlarm {
     pub(crate) until: Millis,
 }
 
-/// What flaps, and the epoch it stays as in.
+/// The kind of a flapping part, with the epoch whose state it keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FlapSubject {
     /// A link between two switches.
     Trunk(String, String, u64),
     /// The link of a switch to a host.
     Seat(String, String, u64),
-    /// What a host's agent says.
+    /// The ranks and the address that a host's agent reports.
     Claim(String, u64),
     /// A host's cluster.
     Cluster(String, u64),
@@ -88,7 +88,7 @@ pub(crate) enum FlapSubject {
 }
 
 impl ControllerAlarm {
-    /// As viewers have it.
+    /// The alarm for viewers.
     pub(crate) fn line(&self) -> AlarmLine {
         AlarmLine {
             about: self.about(),
@@ -149,7 +149,7 @@ impl fmt::Display for ControllerAlarm {
                 let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
                 write!(
                     f,
-                    "network: no whole tree to plan on: {}; {}",
+                    "network: there is no complete tree to plan on: {}; {}",
                     doubts.join("; "),
                     stays(*epoch)
                 )
@@ -159,7 +159,7 @@ impl fmt::Display for ControllerAlarm {
     }
 }
 
-/// What is in force while something goes wrong.
+/// The consequence of a failure: what stays in force.
 pub(crate) fn stays(epoch: Option<u64>) -> String {
     epoch.map_or_else(
         || "nothing is published yet".to_owned(),
@@ -188,7 +188,7 @@ impl fmt::Display for PresenceDoubt {
                 write!(f, "port {port} of \"{switch}\" is up")
             }
             PresenceDoubt::Unread(switch) => {
-                write!(f, "the interfaces of \"{switch}\" were not read yet")
+                write!(f, "the interfaces of \"{switch}\" have not been read yet")
             }
             PresenceDoubt::SwitchSilent(switch) => write!(f, "switch \"{switch}\" does not answer"),
         }
@@ -206,7 +206,7 @@ impl fmt::Display for FlapAlarm {
         } = self;
         let (within, calm) = (
             within.as_millis().div_ceil(1000),
-            format!("until it was calm, not before {} UTC", clock(*until)),
+            format!("until it is calm, at the earliest at {} UTC", clock(*until)),
         );
         match what {
             FlapSubject::Trunk(.., epoch) => write!(
@@ -221,20 +221,20 @@ impl fmt::Display for FlapAlarm {
             ),
             FlapSubject::Claim(_, epoch) => write!(
                 f,
-                "{name}: its agent says another number of ranks or another address again and \
-                 again, {times} times in {within} s; what epoch {epoch} has stays {calm}; check \
-                 the host and its agent"
+                "{name}: its agent changed the number of ranks or the address {times} times in \
+                 {within} s; ranks and address stay as in epoch {epoch} {calm}; check the host \
+                 and its agent"
             ),
             FlapSubject::Cluster(_, epoch) => write!(
                 f,
-                "{name}: is another one again and again, {times} times in {within} s; what epoch \
-                 {epoch} has stays {calm}; check the host and its agent"
+                "{name}: changed {times} times in {within} s; it stays as in epoch {epoch} {calm}; \
+                 check the host and its agent"
             ),
             FlapSubject::Answers(_) => write!(
                 f,
-                "{name}: answers on and off, fell silent {times} times in {within} s; what it \
-                 said last stays in use while it is silent, and this is told {calm}; check the \
-                 switch and the way to it"
+                "{name}: flaps, fell silent {times} times in {within} s; its last answers stay in \
+                 use while it is silent; this alarm stays {calm}; check the switch and the path \
+                 to it"
             ),
         }
     }

@@ -1,5 +1,5 @@
-//! What stays as it is published while the network is in doubt: places, clusters, links between
-//! switches, and what agents say.
+//! The published state that stays while the network is in doubt: places of hosts, clusters, links
+//! between switches, and the claims of agents.
 use super::candidate::{EpochCandidate, PublishedNetwork};
 use super::damping::FlapDamping;
 use inventory::Topology;
@@ -7,7 +7,7 @@ use inventory::evidence::{Evidence, KeptReason};
 use inventory::topology::{Cluster, Link, LinkState, Node, NodeKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Puts a host back where the published network has it, and says why.
+/// Puts a host back to its published place, with the reason as evidence.
 pub(crate) fn put_back(
     network: &mut Topology,
     settled: &PublishedNetwork,
@@ -44,8 +44,8 @@ pub(crate) fn put_back(
     }
 }
 
-/// Puts hosts that keep their place into the clusters that the published network has them in: where
-/// they are not seen, nothing is told of that.
+/// Puts hosts that keep their place into their published clusters: a host that is not seen gives no
+/// evidence of its cluster.
 pub(crate) fn keep_clusters(
     network: &mut Topology,
     settled: &PublishedNetwork,
@@ -81,7 +81,7 @@ pub(crate) fn keep_clusters(
             .filter(|h| known.contains(h.as_str()) && placed.contains(h.as_str()))
             .cloned();
         let same = network.clusters.iter().position(|c| c.name == cluster.name);
-        // Under another name its former companions are still its companions.
+        // The cluster may have another name now. Then the host follows its former companions.
         match same.or_else(|| cluster.hosts.iter().find_map(|h| now.get(h).copied())) {
             Some(at) => {
                 let position: HashMap<&str, usize> = cluster
@@ -103,7 +103,7 @@ pub(crate) fn keep_clusters(
     network.clusters.retain(|c| !c.hosts.is_empty());
 }
 
-/// Puts every held host where it is published.
+/// Puts every held host to its published place.
 pub(crate) fn freeze_hosts(
     damping: &FlapDamping,
     network: &mut Topology,
@@ -117,7 +117,7 @@ pub(crate) fn freeze_hosts(
     }
 }
 
-/// Ranks and address of every host whose agent's word is held as they are published.
+/// Gives every host whose claims are held its published ranks and address.
 pub(crate) fn freeze_claims(
     damping: &FlapDamping,
     candidate: EpochCandidate,
@@ -136,8 +136,8 @@ pub(crate) fn freeze_claims(
     EpochCandidate::new(network, file)
 }
 
-/// The links between switches as they are published, and the clusters of hosts that did not move;
-/// hosts where they are now.
+/// Gives a network the published links between switches, and the published clusters of hosts that
+/// did not move. Hosts keep their present places.
 pub(crate) fn freeze_trunks(network: &Topology, settled: &PublishedNetwork) -> Topology {
     let (now, then) = (network.kinds(), settled.network.kinds());
     let is_host = |kinds: &HashMap<&str, NodeKind>, l: &Link| {

@@ -1,4 +1,4 @@
-//! A whole tree with every host in its place, or the reasons why a network has none.
+//! A complete tree with every host in its place, or the reasons why a network has none.
 use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use inventory::Topology;
 use inventory::address::AddressLookup;
@@ -10,18 +10,18 @@ use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::topology_file::{self, TopologyFile};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A network that could be published.
+/// A network that can be published.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EpochCandidate {
-    /// As inferred, with hosts that keep their place put back.
+    /// The inferred network, with the hosts put back that keep their place.
     pub(crate) network: Topology,
     /// The same as a topology file.
     pub(crate) file: TopologyFile,
-    /// The file in one fixed order: equal keys need no new epoch.
+    /// The file in a fixed order. Networks with equal keys need no new epoch.
     pub(crate) key: TopologyFile,
 }
 
-/// What is published.
+/// The published network.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PublishedNetwork {
     /// The epoch's number.
@@ -41,7 +41,7 @@ impl EpochCandidate {
 }
 
 impl PublishedNetwork {
-    /// A candidate once it is published.
+    /// Turns a candidate into the published network.
     pub(crate) fn new(number: u64, candidate: EpochCandidate) -> PublishedNetwork {
         PublishedNetwork {
             number,
@@ -51,7 +51,7 @@ impl PublishedNetwork {
     }
 }
 
-/// The file with everything in a fixed order: the order of hosts and cables is no difference.
+/// The file in a fixed order, so that the order of hosts and links makes no difference.
 fn key(file: &TopologyFile) -> TopologyFile {
     let mut key = file.clone();
     key.switches.sort();
@@ -69,7 +69,7 @@ fn key(file: &TopologyFile) -> TopologyFile {
     key
 }
 
-/// The tree of a network, or why it is none.
+/// The candidate that a network makes, or the reasons against it.
 pub(crate) fn whole(
     inventory: &Inventory,
     views: &DeviceViews,
@@ -109,8 +109,8 @@ pub(crate) fn whole(
     }
 }
 
-/// The network as a topology file: hosts in inventory order, only switches and routers that
-/// forwarding links connect.
+/// The network as a topology file: hosts in the order of the inventory, and only the switches and
+/// routers that forwarding links connect.
 fn file(
     inventory: &Inventory,
     views: &DeviceViews,
@@ -126,7 +126,8 @@ fn file(
     for (name, host) in &mut file.hosts {
         let published = settled.and_then(|s| s.key.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
-        // As stated, else as its agent says; what is published stays until an agent says so again.
+        // The inventory comes first, then the agent. The published address stays until an agent
+        // reports one.
         let said = || Some(addresses.of(name, seats.get(name.as_str())?.1)?.0);
         host.address = inventory
             .hosts
@@ -140,8 +141,8 @@ fn file(
     file.switches
         .retain(|s| reached.contains(s) || needed.contains(s));
     file.routers.retain(|r| reached.contains(r));
-    // Whatever else is plugged in somewhere (a phone, a printer, a host nobody listed, the way to
-    // the world) matters to no schedule.
+    // Other devices at the edge (a phone, a printer, an unlisted host, the uplink to the world) do
+    // not matter to a schedule.
     let cables =
         |file: &TopologyFile, s: &str| file.links.iter().filter(|l| l.a == s || l.b == s).count();
     let stranger = |s: &String| !needed.contains(s) && !inventory.switches.contains_key(s);
@@ -162,8 +163,8 @@ fn file(
     file
 }
 
-/// How many ranks a host runs: as stated, else as its agent offers; what is published stays until
-/// an agent says so again.
+/// The number of ranks on a host. The inventory comes first, then the agent. The published number
+/// stays until an agent reports one.
 fn ranks(
     inventory: &Inventory,
     views: &DeviceViews,
@@ -182,7 +183,7 @@ fn ranks(
     stated.or_else(offered).or(published.map(|h| h.ranks))
 }
 
-/// The switches that forwarding links connect to the first host's.
+/// The switches that forwarding links connect to the first host's switch.
 fn reached(file: &TopologyFile) -> BTreeSet<String> {
     let mut near: HashMap<&str, Vec<&str>> = HashMap::new();
     for link in file
@@ -209,7 +210,7 @@ fn reached(file: &TopologyFile) -> BTreeSet<String> {
     reached
 }
 
-/// Names the hosts that forwarding links do not reach.
+/// The hosts that forwarding links do not reach, if there are any.
 fn cut_off(file: &TopologyFile) -> Option<TreeDoubt> {
     let reached = reached(file);
     let lost: Vec<String> = file
@@ -222,7 +223,7 @@ fn cut_off(file: &TopologyFile) -> Option<TreeDoubt> {
     (!lost.is_empty()).then_some(TreeDoubt::CutOff { from, lost })
 }
 
-/// Whether STP is on its way to forwarding at an end of the link.
+/// Returns whether a port at an end of the link listens or learns.
 pub(crate) fn in_transition(views: &DeviceViews, link: &Link) -> bool {
     let moving = |switch: &str, port: &str| {
         let view = views.get(switch)?;

@@ -1,5 +1,5 @@
-//! What agents say of their own hosts and epochs hold: ranks and addresses. No cable vouches for
-//! them, so they are damped as links are.
+//! The claims of agents about their hosts that go into epochs: ranks and addresses. No other
+//! evidence confirms them, so they are damped as links are.
 use inventory::Topology;
 use inventory::address::AddressLookup;
 use inventory::device_view::DeviceViews;
@@ -8,7 +8,7 @@ use inventory::inventory_file::Inventory;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// What one agent said last; what the inventory states is not asked of it.
+/// The last claims of one agent. A value that the inventory states is not taken from the agent.
 #[derive(Debug, Clone, Copy, Default)]
 struct AgentClaim {
     ranks: Option<u32>,
@@ -16,7 +16,7 @@ struct AgentClaim {
 }
 
 impl AgentClaim {
-    /// With what was said before where nothing is said now.
+    /// Fills the gaps from earlier claims.
     fn or(self, before: AgentClaim) -> AgentClaim {
         AgentClaim {
             ranks: self.ranks.or(before.ranks),
@@ -24,7 +24,7 @@ impl AgentClaim {
         }
     }
 
-    /// Whether something else was said before.
+    /// Returns whether an earlier claim had another value.
     fn contradicts(&self, before: &AgentClaim) -> bool {
         before.ranks.is_some_and(|then| self.ranks != Some(then))
             || before
@@ -33,12 +33,12 @@ impl AgentClaim {
     }
 }
 
-/// By host.
+/// The last claims, by host.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentClaims(BTreeMap<String, AgentClaim>);
 
 impl AgentClaims {
-    /// Takes what agents say now; gives the hosts of which they said something else before.
+    /// Takes the present claims of agents. Returns the hosts whose claims changed.
     pub(crate) fn update(
         &mut self,
         inventory: &Inventory,

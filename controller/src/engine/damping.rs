@@ -1,14 +1,14 @@
-//! Flapping damped: a link that goes down again and again makes no epoch each time, and neither it
-//! nor a switch that answers on and off makes a message each time.
+//! Flap damping: a link that goes down again and again does not make an epoch each time. A flapping
+//! link, or a switch that answers now and then, does not make a message each time.
 //!
 //! Source: RFC 2439 (BGP route flap damping), 4.2 to 4.5, on links instead of routes. Each loss of
-//! a link adds a penalty, which decays by half in [`HALF_LIFE`]; a link whose penalty passes
-//! [`HOLD_ABOVE`] is held as it is published until the penalty fell below [`FREE_BELOW`], and
-//! forgotten after calm. The ceiling bounds how long that takes. What an agent says of its host
-//! (ranks, address), and the cluster a host is put into, are damped in the same way. Deviations: a
-//! link held is not taken for gone but left as published, since the schedule of the last epoch
-//! stays right whatever the network does, only slower; a change of rate, as of an aggregate that
-//! loses a member, counts half; a switch that falls silent counts as a link that is lost.
+//! a link adds a penalty, which decays by half in [`HALF_LIFE`]. A link whose penalty passes
+//! [`HOLD_ABOVE`] is held as it is published until the penalty falls below [`FREE_BELOW`]; later it
+//! is forgotten. The ceiling bounds the time that this takes. The claims of an agent (ranks,
+//! address) and the cluster of a host are damped in the same way. Deviations: a held link does not
+//! count as lost but stays as published, because the schedule of the last epoch stays correct on
+//! any network, only slower. A change of rate, as of an aggregate that loses a member, counts half.
+//! A switch that falls silent counts like a lost link.
 use super::alarms::{ControllerAlarm, FlapAlarm, FlapSubject};
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::topology::{Link, NodeKind};
@@ -18,22 +18,23 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-/// Penalty for a link that was lost, and for one whose rate changed.
+/// Penalty for a lost link, and for a changed rate.
 const LOST: f64 = 1_000.0;
 const CHANGED: f64 = 500.0;
-/// Held above this: the fourth loss in quick succession, or the seventh of one a minute.
+/// A part is held above this: after four losses in quick succession, or seven with a minute
+/// between.
 const HOLD_ABOVE: f64 = 3_000.0;
-/// Free again below this.
+/// A held part is released below this.
 const FREE_BELOW: f64 = 1_500.0;
-/// No penalty grows beyond: three half-lives of calm are always enough.
+/// No penalty grows beyond this, so three half-lives of calm are always enough.
 const CEILING: f64 = 12_000.0;
 const HALF_LIFE: Duration = Duration::from_secs(120);
 /// Penalties below this are forgotten.
 const FORGET_BELOW: f64 = 250.0;
-/// One loss shows in several inferences while tables are read one after the other.
+/// One loss can show in several inferences, because tables are read one after the other.
 const ONCE: Duration = Duration::from_secs(1);
 
-/// What may flap.
+/// A part of the network that may flap.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum DampedPart {
     /// The link between two switches.
@@ -42,7 +43,7 @@ enum DampedPart {
     Seat(String, String),
     /// A switch's answers.
     Answers(String),
-    /// What a host's agent says of it.
+    /// The ranks and the address that a host's agent reports.
     Claim(String),
     /// The cluster of a host.
     Cluster(String),
@@ -52,16 +53,16 @@ enum DampedPart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct FlapRecord {
     part: DampedPart,
-    /// As of the last loss.
+    /// The penalty at the last loss.
     penalty: f64,
     last: Millis,
     first: Millis,
     times: u32,
-    /// What was told of it last, while it is held.
+    /// The figures of its alarm, while it is held.
     told: Option<ReportedFlap>,
 }
 
-/// Figures of an alarm. They are told anew when they doubled or ran out, not with each loss: a
+/// Figures of an alarm. They are renewed when they doubled or ran out, and not with each loss: a
 /// message should not flap.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct ReportedFlap {
@@ -71,7 +72,7 @@ struct ReportedFlap {
     until: Millis,
 }
 
-/// What was lost lately, by its name for operators.
+/// The parts that were lost lately, by their names for operators.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct FlapDamping(BTreeMap<String, FlapRecord>);
@@ -81,7 +82,7 @@ impl FlapRecord {
         self.penalty * (-half_lives(now.since(self.last))).exp2()
     }
 
-    /// When the penalty will have fallen so far, given calm.
+    /// The time at which the penalty falls to this value without further losses.
     fn below(&self, penalty: f64) -> Millis {
         let half_lives = (self.penalty / penalty).log2().max(0.0);
         self.last.after(Duration::from_millis(
@@ -116,8 +117,8 @@ impl FlapRecord {
 }
 
 impl FlapDamping {
-    /// Compares two inferences in a row: links that carried frames and do not any more are lost,
-    /// and so are switches that answered.
+    /// Compares two successive inferences. A link is lost if it carried frames and does not any
+    /// more; a switch is lost if it answered and does not any more.
     pub(crate) fn compare(&mut self, now: Millis, before: &Topology, after: &Topology) {
         let (then, here) = (carrying(before), carrying(after));
         for (name, (link, rate)) in then {
@@ -170,7 +171,7 @@ impl FlapDamping {
         }
     }
 
-    /// An agent said something else of its host than before.
+    /// Notes that an agent changed its claims about its host.
     pub(crate) fn claim_changed(&mut self, now: Millis, host: String) {
         self.lose(
             now,
@@ -192,7 +193,7 @@ impl FlapDamping {
         self.0.entry(name).or_insert(new).add(now, penalty);
     }
 
-    /// Frees links that were calm for long enough, and forgets them later.
+    /// Releases parts that were calm for long enough, and forgets them later.
     pub(crate) fn release_calm(&mut self, now: Millis) {
         for flapping in self.0.values_mut().filter(|f| f.told.is_some()) {
             if now >= flapping.below(FREE_BELOW) {
@@ -204,7 +205,7 @@ impl FlapDamping {
         self.0.retain(|_, f| now < f.below(FORGET_BELOW));
     }
 
-    /// When [`FlapDamping::release_calm`] may free something.
+    /// The times at which [`FlapDamping::release_calm`] may release a part.
     pub(crate) fn deadlines(&self) -> impl Iterator<Item = Millis> + '_ {
         self.held().map(|(_, f, _)| f.below(FREE_BELOW))
     }
@@ -232,7 +233,7 @@ impl FlapDamping {
         })
     }
 
-    /// Hosts of which their agent's word is held.
+    /// Hosts whose agent's claims are held.
     pub(crate) fn held_claims(&self) -> impl Iterator<Item = &str> {
         self.held().filter_map(|(_, f, _)| {
             if let DampedPart::Claim(host) = &f.part {
@@ -243,13 +244,13 @@ impl FlapDamping {
         })
     }
 
-    /// Whether anything is held as it is published.
+    /// Returns whether a part is held as it is published.
     pub(crate) fn holds_anything(&self) -> bool {
         self.held()
             .any(|(_, f, _)| !matches!(f.part, DampedPart::Answers(_)))
     }
 
-    /// Whether a link between switches is held.
+    /// Returns whether a link between switches is held.
     pub(crate) fn holds_trunks(&self) -> bool {
         self.held()
             .any(|(_, f, _)| matches!(f.part, DampedPart::Trunk(..)))
@@ -261,7 +262,8 @@ impl FlapDamping {
             .filter_map(|(name, f)| Some((name, f, f.told?)))
     }
 
-    /// Whether an alarm of the inference tells of one loss more of what is told to flap.
+    /// Returns whether an alarm of the inference is one more loss of a part that already has a flap
+    /// alarm.
     pub(crate) fn covers(&self, alarm: &Alarm) -> bool {
         self.held().any(|(_, f, _)| match (&f.part, &alarm.kind) {
             (DampedPart::Seat(_, host), AlarmKind::HostUnfound(_)) => alarm.subject.is_node(host),
@@ -286,7 +288,7 @@ impl FlapDamping {
             .any(|(_, f, _)| matches!(&f.part, DampedPart::Seat(_, seated) if seated == host))
     }
 
-    /// What is held, how often it was lost in what time, and until when.
+    /// The alarms of the held parts.
     pub(crate) fn alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
         let alarm = |(name, f, told): (&String, &FlapRecord, ReportedFlap)| {
             let what = match f.part.clone() {
@@ -313,12 +315,12 @@ impl FlapDamping {
     }
 }
 
-/// How often a penalty halves in this time.
+/// The number of half-lives in a time.
 fn half_lives(span: Duration) -> f64 {
     span.as_millis() as f64 / HALF_LIFE.as_millis() as f64
 }
 
-/// Hosts with the cluster they are in.
+/// Hosts with their clusters.
 fn clusters(topology: &Topology) -> impl Iterator<Item = (&str, &str)> {
     topology
         .clusters
@@ -326,8 +328,8 @@ fn clusters(topology: &Topology) -> impl Iterator<Item = (&str, &str)> {
         .flat_map(|c| c.hosts.iter().map(|host| (host.as_str(), c.name.as_str())))
 }
 
-/// Links that carry frames, by name, with their rates. A host's own port is left out: what says it
-/// comes and goes.
+/// Links that carry frames, by name, with their rates. The name leaves out a host's own port,
+/// because the evidence for it comes and goes.
 fn carrying(topology: &Topology) -> BTreeMap<String, (&Link, BitsPerSec)> {
     let kinds = topology.kinds();
     let name = |l: &Link| {

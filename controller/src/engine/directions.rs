@@ -1,54 +1,54 @@
-//! Which hosts probe the way to which: so few that thousands of hosts cost nothing, and yet every
-//! pair of segments.
+//! Directions for the hosts' agents: the hosts that each one probes. Few probes cover every pair of
+//! segments, so that thousands of hosts cost next to nothing.
 //!
-//! Source: own. Input: hosts with the segment they hang on (a switch, or a subnet where no switch
-//! is known), their address, and whether an agent reports for them. Guarantee: nobody probes more
-//! than [`MOST`] others. Within a round, every segment with an agent probes one of its own hosts
-//! and every other segment that has an address, as far as `MOST` a host allows; where it does not,
-//! rounds following each other go on where the former ended. Where there is room, a segment probes
-//! another by up to [`PAIRS`] hosts, each to a host of its own: a long link is told from a slow
-//! host by that. The same input gives the same answer. Cost: one to three probes for each ordered
-//! pair of segments, whatever the number of hosts on them.
+//! Source: own. Input: hosts with their segment (a switch, or a subnet if the switch is not known),
+//! their address, and whether an agent reports for them. Guarantee: no host probes more than
+//! [`MOST`] others. Within a round, every segment with an agent probes one of its own hosts and
+//! every other segment that has an address, as far as `MOST` allows. If it does not allow all of
+//! them, each round continues where the last one ended. With few segments, up to [`PAIRS`] hosts of
+//! a segment probe another segment, each one a different host: that tells a long link from a slow
+//! host. The same input gives the same answer. Cost: one to three probes for each ordered pair of
+//! segments; the number of hosts on them does not matter.
 use inventory::host_report::{ProbeDirections, ProbeTarget};
 use inventory::units::milliseconds;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// What is wanted of each host of the inventory, by name.
+/// The directions for each host of the inventory, by name.
 pub type DirectionsByHost = BTreeMap<String, ProbeDirections>;
 
-/// A host probes at most so many others.
+/// The most hosts that one host probes.
 pub(crate) const MOST: usize = 16;
-/// By so many hosts one segment probes another, where there are no more than [`FEW`] segments.
+/// The number of hosts by which a segment probes another one, with at most [`FEW`] segments.
 const PAIRS: usize = 3;
-/// More segments than this have ways enough in common: each link is crossed by many pairs anyway.
+/// With more segments than this, many pairs of segments cross each link anyway.
 const FEW: usize = 8;
-/// The time between two reports: for a hundred reports a second, within these bounds.
+/// The bounds of the time between two reports of a host.
 const EVERY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 const PER_HOST: Duration = Duration::from_millis(10);
 
-/// A host to be told whom to probe.
+/// A host that gets directions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DirectedHost<'a> {
-    /// Its switch, or whatever else it shares with those it need not probe.
+    /// Its switch, or something else that it shares with the hosts near to it.
     pub(crate) segment: String,
     pub(crate) name: &'a str,
-    /// Where it answers.
+    /// Its address.
     pub(crate) address: Option<IpAddr>,
-    /// Whether its agent reports.
+    /// Its agent reports.
     pub(crate) reports: bool,
 }
 
-/// Who may probe and who may be probed on one segment.
+/// The hosts of one segment that may probe, and those that may be probed.
 #[derive(Default)]
 struct ProbeSegment<'a> {
     probers: Vec<&'a str>,
-    /// Those whose agent reports, if any does: they are up.
+    /// The hosts whose agent reports, as they are up; all hosts, if no agent reports.
     targets: Vec<(&'a str, IpAddr)>,
 }
 
-/// Directions for every host. `round` counts up slowly.
+/// Makes the directions for every host. `round` counts up slowly.
 pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> DirectionsByHost {
     subjects.sort();
     let every_ms = milliseconds::of(
@@ -73,7 +73,7 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
         .map(segment)
         .collect();
     for (at, segment) in segments.iter().enumerate() {
-        // From the next segment on, so that each is another's first target.
+        // Each segment begins with the next one, so that no two have the same first target.
         let others: Vec<&ProbeSegment<'_>> = (1..segments.len())
             .map(|d| &segments[(at + d) % segments.len()])
             .filter(|s| !s.targets.is_empty())
@@ -108,7 +108,7 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
 }
 
 impl<'a> ProbeSegment<'a> {
-    /// A host that probes, and another one of the same segment: what is near, to compare with.
+    /// A host that probes, and another host of the same segment: a short path, for comparison.
     fn near(&self) -> Option<(&'a str, (&'a str, IpAddr))> {
         let prober = *self.probers.first()?;
         Some((
@@ -141,7 +141,7 @@ fn segment<'a>(hosts: &[DirectedHost<'a>]) -> ProbeSegment<'a> {
     }
 }
 
-/// Where a round begins among `all`, of which it covers `room`. What all fit into never moves.
+/// The first of the `room` segments, among `all`, that a round covers. If it covers all, it is 0.
 fn window(round: u64, room: usize, all: usize) -> usize {
     if room == all {
         0
@@ -155,7 +155,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// `each` hosts on each of `segments` switches; `reports` says by number who has an agent.
+    /// `each` hosts on each switch; `reports` takes a host's number, and returns whether it has an
+    /// agent.
     fn subjects(
         names: &[String],
         each: usize,
@@ -210,13 +211,13 @@ mod tests {
             .for_each(|p| *probed.entry(&p.host).or_default() += 1);
         assert!(
             probed.values().all(|n| *n <= 3),
-            "nobody answers for all: {probed:?}"
+            "no host is probed by all: {probed:?}"
         );
         assert_eq!(rota["n0000"].every_ms, 10_000);
     }
 
     #[test]
-    fn rounds_cover_what_one_cannot_and_nobody_probes_more_than_its_share() {
+    fn rounds_cover_all_pairs_and_no_host_probes_more_than_its_share() {
         let names = names(200);
         let mut seen = BTreeSet::new();
         for round in 0..7 {
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_probes_itself_or_who_has_no_address() {
+    fn no_host_probes_itself_or_a_host_without_address() {
         let names = names(6);
         let mut all = subjects(&names, 3, |_| true);
         all.iter_mut()
@@ -296,7 +297,7 @@ mod tests {
         assert_eq!(assign_probes(all, 0), first);
         assert!(
             first["n0004"].peers.is_empty(),
-            "who does not report is asked nothing"
+            "a host without reports has nothing to probe"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What the core takes and gives: plain data, so that it can be recorded, replayed and printed.
+//! The engine's input and output: plain data, so that it can be recorded, replayed and printed.
 use super::directions::DirectionsByHost;
 use super::trouble::TroubleArea;
 use crate::triggers::TrapTopic;
@@ -12,31 +12,31 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 
-/// What happened. Everything the core decides on comes in as one of these, so a recorded stream of
-/// them can be replayed.
+/// An input of the engine. All its decisions rest on these, so a recorded stream of them can be
+/// replayed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "the large one comes once a run")]
 pub enum ControllerEvent {
-    /// The shell is up and has read the shared directory.
+    /// The daemon is up, and has read the shared directory.
     Started {
-        /// The current epoch as found there.
+        /// The current epoch in that directory.
         current: Option<StoredEpoch>,
-        /// The highest epoch number in use there, published or not.
+        /// The highest epoch number in use there; it may be unpublished.
         highest: u64,
-        /// Epochs published before, newest last.
+        /// The epochs published before, newest last.
         epochs: Vec<EpochInfo>,
-        /// Why the current epoch could not be read, if it could not.
+        /// The reason why the current epoch cannot be read, if it cannot.
         problem: Option<String>,
     },
-    /// The time [`ControllerEngine::deadline`](super::ControllerEngine::deadline) asked for has
+    /// The time that [`ControllerEngine::deadline`](super::ControllerEngine::deadline) gave has
     /// come.
     Tick,
-    /// A device answered, or did not.
+    /// A device answered, or failed to.
     Observed(Observation),
-    /// A report was not taken, as who sent it is not who it says, or nobody known.
+    /// A report was refused: its sender is unknown, or is not the host it claims to be.
     ReportRefused {
-        /// Who sent it.
+        /// The sender.
         from: IpAddr,
         /// Object, problem, hint.
         problem: String,
@@ -45,64 +45,64 @@ pub enum ControllerEvent {
     Trap {
         /// Its address.
         source: IpAddr,
-        /// What it says.
+        /// The topic of the notification.
         kind: TrapTopic,
     },
-    /// A job's record, as read.
+    /// A job record was read.
     Job(JobRecord),
-    /// A job's file is gone.
+    /// A job record was removed.
     JobGone {
         /// The record's id.
         id: String,
     },
-    /// So many records are not read, as there are too many.
+    /// There are too many job records to read them all.
     JobsUnread {
-        /// How many.
+        /// The number of unread records.
         count: u64,
     },
-    /// Something is wrong with what the shell does, or no longer wrong.
+    /// A part of the daemon's work fails, or works again.
     Trouble {
-        /// What it is about.
+        /// The part of the work.
         about: TroubleArea,
-        /// Object, place, problem, consequence, hint; `None`: over.
+        /// Object, place, problem, consequence, hint; `None`: it works again.
         problem: Option<String>,
     },
-    /// A plan is made and verified; the shell holds it ready.
+    /// A plan is made and verified; the daemon holds it ready.
     Planned {
-        /// Which one.
+        /// The ticket of the plan.
         ticket: u64,
-        /// What it comes to.
+        /// The plan in figures.
         summary: PlanSummary,
     },
-    /// There is no plan.
+    /// Planning failed.
     PlanFailed {
-        /// Which one.
+        /// The ticket of the plan.
         ticket: u64,
-        /// Why.
+        /// The reason.
         problem: String,
     },
-    /// `current` points to the epoch.
+    /// The epoch is published: `current` points to it.
     Published {
-        /// Which plan.
+        /// The ticket of the plan.
         ticket: u64,
     },
-    /// Nothing was published.
+    /// Publishing failed.
     PublishFailed {
-        /// Which plan.
+        /// The ticket of the plan.
         ticket: u64,
-        /// Why.
+        /// The reason.
         problem: String,
     },
-    /// The shared directory holds measurements that no epoch has yet.
+    /// The shared directory holds measurements that no epoch contains yet.
     Measured {
-        /// Of what, for people.
+        /// A description of the measurements, for people.
         what: String,
     },
-    /// The inventory was read again and is good.
+    /// The inventory was read again, and it is valid.
     InventoryChanged(Box<Inventory>),
 }
 
-/// An epoch as found on disk.
+/// An epoch read from disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredEpoch {
     /// Its number.
@@ -113,7 +113,7 @@ pub struct StoredEpoch {
     pub file: TopologyFile,
 }
 
-/// What a plan comes to.
+/// A plan in figures.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PlanSummary {
     /// Phases of the all-to-all among all hosts.
@@ -127,7 +127,8 @@ pub struct PlanSummary {
     pub hosts: u32,
 }
 
-/// What is to be done. Each effect that has an outcome answers by an event.
+/// An output of the engine, to be carried out. An effect that has an outcome is answered by an
+/// event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControllerEffect {
@@ -136,37 +137,37 @@ pub enum ControllerEffect {
         /// The switch.
         switch: String,
     },
-    /// Read tables of a switch; each answers by one [`ControllerEvent::Observed`].
+    /// Read tables of a switch; each is answered by one [`ControllerEvent::Observed`].
     Read {
         /// The switch.
         switch: String,
         /// The tables.
         tables: Vec<DeviceTable>,
     },
-    /// Plan and verify; answers by [`ControllerEvent::Planned`] or [`ControllerEvent::PlanFailed`].
-    /// Replaces a plan under way.
+    /// Plan and verify; the answer is [`ControllerEvent::Planned`] or
+    /// [`ControllerEvent::PlanFailed`]. It replaces a plan under way.
     Plan(Box<EpochOrder>),
-    /// Publish the plan; answers by [`ControllerEvent::Published`] or
+    /// Publish the plan; the answer is [`ControllerEvent::Published`] or
     /// [`ControllerEvent::PublishFailed`].
     Publish {
-        /// Which one.
+        /// The ticket of the plan.
         ticket: u64,
     },
-    /// Tell agents what is wanted of them when they report next: every host of the inventory, no
-    /// other.
+    /// Answer each agent's next report with these directions. They cover exactly the hosts of the
+    /// inventory.
     Direct(DirectionsByHost),
     /// Tell the operator.
     Say(EventLine),
 }
 
-/// What an epoch is to be made of.
+/// The order for a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EpochOrder {
-    /// Which plan the answer is about.
+    /// The plan's ticket; the answer quotes it.
     pub ticket: u64,
     /// The epoch's number.
     pub number: u64,
-    /// When it was ordered: the epoch's time.
+    /// The time of the order, which is the epoch's time.
     pub at: Millis,
     /// The tree to plan on.
     pub file: TopologyFile,

@@ -1,4 +1,7 @@
-//! With what a core begins: options, and what an earlier one knew. Plain data, for the journal.
+//! The start of an engine: options, and the knowledge of an earlier engine. Plain data, for the
+//! journal.
+use super::ControllerEngine;
+use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
 use super::event::StoredEpoch;
 use inventory::device_view::DeviceViews;
@@ -7,15 +10,16 @@ use inventory::units::milliseconds;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How the core behaves beyond the inventory's timing.
+/// The engine's settings beyond the inventory's timing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControllerOptions {
     /// The shared directory's name, for viewers.
     pub directory: String,
-    /// A host seen nowhere is dropped so long after it vanished, given evidence that it is gone.
+    /// A host that is seen nowhere is dropped after this time, if there is evidence that it is
+    /// gone.
     #[serde(with = "milliseconds")]
     pub gone_after: Duration,
-    /// The first epoch waits so long for switches that do not answer and hosts that are not seen.
+    /// The first epoch waits this long for silent switches and unseen hosts.
     #[serde(with = "milliseconds")]
     pub patience: Duration,
 }
@@ -30,30 +34,66 @@ impl Default for ControllerOptions {
     }
 }
 
-/// With what a core begins; the first line of a journal.
+/// The start of an engine; the first line of a journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JournalHeader {
     /// heddle's version.
     pub heddle: String,
     /// The inventory, without secrets.
     pub inventory: Inventory,
-    /// Its settings.
+    /// The engine's settings.
     pub options: ControllerOptions,
-    /// What the core knew already, where the file continues another one.
+    /// The knowledge of the engine so far, where the file continues another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<Box<ResumedState>>,
 }
 
-/// What a core knew at a moment, as far as a journal needs it to go on from there.
+/// The knowledge of an engine at a moment, as far as a journal needs it to continue from there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResumedState {
-    /// What the devices said.
+    /// The statements of the devices.
     pub views: DeviceViews,
-    /// What is published.
+    /// The published epoch.
     pub current: Option<StoredEpoch>,
     /// The highest epoch number in use.
     pub highest: u64,
-    /// Which links flapped lately.
+    /// The links that flapped lately.
     #[serde(default)]
     pub(crate) damping: FlapDamping,
+}
+
+impl ControllerEngine {
+    /// The engine in the state in which a journal begins.
+    pub fn resume_from(header: JournalHeader) -> ControllerEngine {
+        let mut engine = ControllerEngine::new(header.inventory, header.options);
+        if let Some(resumed) = header.resumed {
+            engine.take_over(resumed.current, resumed.highest);
+            engine.observed.resume(&engine.inventory, resumed.views);
+            engine.judged.damping = resumed.damping;
+        }
+        engine
+    }
+
+    /// The header of a journal that begins in the present state.
+    pub fn header(&self) -> JournalHeader {
+        let known = |s: &PublishedNetwork| StoredEpoch {
+            number: s.number,
+            network: s.network.clone(),
+            file: s.key.clone(),
+        };
+        let resumed = ResumedState {
+            views: self.observed.views.clone(),
+            current: self.public.settled.as_ref().map(known),
+            highest: self.making.highest,
+            damping: self.judged.damping.clone(),
+        };
+        let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
+        let heddle = env!("CARGO_PKG_VERSION").to_owned();
+        JournalHeader {
+            heddle,
+            inventory: self.inventory.clone(),
+            options: self.options.clone(),
+            resumed,
+        }
+    }
 }

@@ -1,42 +1,42 @@
-//! Hold-down: a change must hold still before it is believed.
+//! Hold-down: a change is believed only after the network held still for some time.
 use super::candidate::{EpochCandidate, PublishedNetwork};
 use inventory::{Millis, Topology, diff};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A flapping change is believed after this many hold-downs, whatever it then is.
+/// A change that keeps changing is believed after this many hold-downs, in its state at that time.
 const MOST_HOLDS: u32 = 10;
 /// Changes closer than this belong to one story.
 const STORY: Duration = Duration::from_secs(5);
-/// The same while everything is as published: echoes of the last change must not become the start
-/// of the next. And a hint tells of a change that follows it within this time; one that led to none
-/// is no part of any story.
+/// The same while the network is as published: echoes of the last change must not become the start
+/// of the next one. A hint, too, belongs to a change that follows within this time. A hint that no
+/// change follows does not belong to a story.
 const ECHO: Duration = Duration::from_secs(1);
 
-/// At most this many hosts are named in one change.
+/// The most hosts that one change names.
 const NAMED: usize = 4;
 
-/// A candidate that differs from what is published, and how long it has held.
+/// A candidate that differs from the published network, and its times.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HeldChange {
-    /// What would be published.
+    /// The network that would be published.
     pub(crate) candidate: EpochCandidate,
-    /// When the published tree was first contradicted.
+    /// The time at which a candidate first differed from the published tree.
     pub(crate) since: Millis,
-    /// Since when it is this candidate.
+    /// The time at which this candidate came up.
     pub(crate) from: Millis,
-    /// When it is believed if nothing else moves.
+    /// The time at which it is believed if nothing else changes.
     pub(crate) due: Millis,
-    /// When it is believed even while tables are being read again.
+    /// The time at which it is believed even while tables are missing.
     latest: Millis,
-    /// What differs from the published tree.
+    /// The differences from the published tree.
     pub(crate) changes: Vec<String>,
-    /// The ends of links that differ; `None` where nothing is published to differ from.
+    /// The ends of the links that differ; `None` before the first epoch.
     touched: Option<BTreeSet<String>>,
 }
 
 impl HeldChange {
-    /// Whether the change is about a switch.
+    /// Returns whether the change touches a switch.
     pub(crate) fn concerns(&self, switch: &str) -> bool {
         self.touched
             .as_ref()
@@ -44,7 +44,7 @@ impl HeldChange {
     }
 }
 
-/// The ends of links that are in one network only, or not alike in both.
+/// The ends of the links that differ between two networks.
 fn touched(before: &Topology, after: &Topology) -> BTreeSet<String> {
     let links = |t: &Topology| -> BTreeSet<_> {
         t.links
@@ -67,8 +67,7 @@ fn touched(before: &Topology, after: &Topology) -> BTreeSet<String> {
         .collect()
 }
 
-/// Hosts whose number of ranks is another one, by that number: a fleet's agents may all start at
-/// once.
+/// The changes of ranks, in one line for each new number: all agents of a fleet may start at once.
 fn ranks(settled: &PublishedNetwork, candidate: &EpochCandidate) -> Vec<String> {
     let mut offers: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for (name, host) in &candidate.key.hosts {
@@ -97,21 +96,21 @@ fn ranks(settled: &PublishedNetwork, candidate: &EpochCandidate) -> Vec<String> 
     offers.into_iter().map(told).collect()
 }
 
-/// Candidates on their way from seen to believed.
+/// The hold-down of candidates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HoldDown {
     held: Option<HeldChange>,
-    /// The first and the last hint, of those without pause.
+    /// The first and the last hint of a series without a pause.
     hints: Option<(Millis, Millis)>,
-    /// The first sign of what changes now, and the last change.
+    /// The first sign of the present change, and the last change.
     story: Option<(Millis, Millis)>,
     calm: bool,
 }
 
 impl HoldDown {
-    /// Something may have moved: a counter, a trap.
+    /// Notes a hint that something may have changed: a counter, or a trap.
     pub(crate) fn hint(&mut self, now: Millis) {
-        // Of hints without pause none can tell which one announced the change.
+        // In a series of hints without a pause, it is unknown which hint announced the change.
         let earliest = now.before(ECHO);
         self.hints = match self.hints {
             Some((first, last)) if last >= earliest => Some((first.max(earliest), now)),
@@ -119,7 +118,7 @@ impl HoldDown {
         };
     }
 
-    /// Something moved: the inferred tree is another one.
+    /// Notes a change: the inferred network differs.
     pub(crate) fn change(&mut self, now: Millis) {
         let pause = if self.calm { ECHO } else { STORY };
         let began = self
@@ -133,19 +132,20 @@ impl HoldDown {
         self.story = Some((began.or(hinted).unwrap_or(now), now));
     }
 
-    /// Whether everything is as published and nothing is being asked.
+    /// Notes whether the network is as published, with no table missing.
     pub(crate) fn set_calm(&mut self, calm: bool) {
         self.calm = calm;
     }
 
-    /// When the story began that led to a candidate which is held since then.
+    /// The first sign of the story that led to a candidate; `since` is the time of
+    /// [`HeldChange::since`].
     pub(crate) fn first_sign(&self, since: Millis) -> Millis {
         self.story
             .filter(|(_, last)| since.since(*last) <= STORY)
             .map_or(since, |(first, _)| first.min(since))
     }
 
-    /// Takes the latest candidate, `None` where there is no tree to plan on; `hold` is the
+    /// Takes the latest candidate, or `None` if there is no tree to plan on. `hold` is the
     /// hold-down.
     pub(crate) fn consider(
         &mut self,
@@ -192,20 +192,20 @@ impl HoldDown {
         });
     }
 
-    /// The candidate on its way.
+    /// The candidate in its hold-down.
     pub(crate) fn held(&self) -> Option<&HeldChange> {
         self.held.as_ref()
     }
 
-    /// The candidate, once it has held still; `reading` says that tables asked for are still to
-    /// come, which puts it off, but not for ever.
+    /// The candidate, once it held still. `reading`: requested tables are missing, which delays the
+    /// candidate up to a limit.
     pub(crate) fn due_candidate(&self, now: Millis, reading: bool) -> Option<&HeldChange> {
         self.held
             .as_ref()
             .filter(|h| now >= h.due && (!reading || now >= h.latest))
     }
 
-    /// When [`HoldDown::due_candidate`] may turn.
+    /// The time at which [`HoldDown::due_candidate`] may return a candidate.
     pub(crate) fn deadline(&self, reading: bool) -> Option<Millis> {
         self.held
             .as_ref()
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_back_is_forgotten() {
+    fn a_change_that_reverts_is_forgotten() {
         let settled = PublishedNetwork::new(4, candidate("s0"));
         let mut b = HoldDown::default();
         b.consider(Millis(0), Some(candidate("s1")), Some(&settled), HOLD);
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(
             b.first_sign(Millis(12_001)),
             Millis(12_001),
-            "what is held since then has nothing to do with it"
+            "a change held since then is another story"
         );
         b.change(Millis(12_001));
         assert_eq!(b.first_sign(Millis(12_001)), Millis(12_001));

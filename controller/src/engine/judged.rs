@@ -1,5 +1,4 @@
-//! What is inferred of the network and what that comes to: topology, clusters, alarms, and what
-//! flaps.
+//! The inferred network and its judgement: topology, clusters, alarms, and the parts that flap.
 use super::alarms::ControllerAlarm;
 use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
@@ -24,7 +23,7 @@ pub(super) struct JudgedNetwork {
 
 impl JudgedNetwork {
     /// Takes a new inference, and the hosts whose agents contradicted themselves. Returns whether
-    /// the network is another one.
+    /// the network differs.
     pub(super) fn infer(
         &mut self,
         now: Millis,
@@ -40,9 +39,9 @@ impl JudgedNetwork {
         differs
     }
 
-    /// Takes the last judgement out where it still holds although nothing new was inferred: it was
-    /// made while the same epoch was published, and time alone changes nothing. To judge a large
-    /// network costs as much as to infer it.
+    /// Takes out the last judgement if it still holds: it was made with the same epoch published,
+    /// and nothing in it depends on time. The caller makes sure that nothing new was inferred. This
+    /// saves work, because judging a large network costs as much as inferring it.
     pub(super) fn take_steady(&mut self, published: Option<u64>) -> Option<NetworkJudgement> {
         let steady = published.is_some()
             && published == self.epoch
@@ -80,12 +79,12 @@ impl JudgedNetwork {
         )
     }
 
-    /// Keeps a judgement, made while this epoch was published.
+    /// Keeps a judgement that was made while this epoch was published.
     pub(super) fn keep(&mut self, judgement: NetworkJudgement, published: Option<u64>) {
         (self.judgement, self.epoch) = (Some(judgement), published);
     }
 
-    /// When a host that is seen nowhere may be given up.
+    /// The times at which an absent host may be given up, or a held part released.
     pub(super) fn deadlines(&self, gone_after: Duration) -> impl Iterator<Item = Millis> + '_ {
         self.absent
             .values()
@@ -93,7 +92,7 @@ impl JudgedNetwork {
             .chain(self.damping.deadlines())
     }
 
-    /// Alarms of the inference of which no other alarm says more.
+    /// The alarms of the inference, without those that another alarm states in more detail.
     pub(super) fn inferred_alarms(&self) -> impl Iterator<Item = &Alarm> {
         self.topology
             .alarms
@@ -101,7 +100,7 @@ impl JudgedNetwork {
             .filter(|a| !self.is_kept(a) && !self.damping.covers(a))
     }
 
-    /// Alarms of the judgement, and why there is no tree.
+    /// The alarms of the judgement, with the reasons against a tree.
     pub(super) fn judged_alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
         let Some(judgement) = &self.judgement else {
             return Vec::new();
@@ -121,13 +120,17 @@ impl JudgedNetwork {
         alarms
     }
 
-    /// Whether the inference leaves a host out that keeps its place: the judgement says more of it.
+    /// Returns whether the alarm is about a host that keeps its place: the judgement has an alarm
+    /// with more detail for it.
     fn is_kept(&self, alarm: &Alarm) -> bool {
         let (AlarmSubject::Node(name), AlarmKind::HostUnfound(_)) = (&alarm.subject, &alarm.kind)
         else {
             return false;
         };
-        let kept = |own: &ControllerAlarm| matches!(own, ControllerAlarm::HostKept { host, .. } if host == name);
+        let kept = |own: &ControllerAlarm| match own {
+            ControllerAlarm::HostKept { host, .. } => host == name,
+            _ => false,
+        };
         self.judgement
             .as_ref()
             .is_some_and(|judgement| judgement.alarms.iter().any(kept))

@@ -1,8 +1,8 @@
-//! From the inferred network to what could be published, or the reasons why nothing can.
+//! From the inferred network to a candidate for an epoch, or to the reasons against one.
 //!
-//! A host that is seen nowhere keeps its place until there is evidence that it is gone; that way
-//! neither a switch that stopped answering nor a cable on its way from port to port takes hosts out
-//! of a running job's tree.
+//! A host that is seen nowhere keeps its place until there is evidence that it is gone. So a
+//! running job's tree loses no host when a switch stops answering, or while a cable moves from port
+//! to port.
 use super::alarms::{ControllerAlarm, KeptUntil, PresenceDoubt};
 use super::as_published;
 use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interface, whole};
@@ -16,19 +16,19 @@ use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-/// What one inference comes to.
+/// The judgement of one inference.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NetworkJudgement {
-    /// What could be published, or why nothing can.
+    /// The candidate for an epoch, or the reasons against one.
     pub(crate) candidate: Result<EpochCandidate, Vec<TreeDoubt>>,
-    /// Hosts that are not where they belong, and the like.
+    /// Alarms about hosts that keep their place without being seen there.
     pub(crate) alarms: Vec<ControllerAlarm>,
 }
 
-/// Since when hosts of the published tree are seen nowhere.
+/// The hosts of the published tree that have no place now, since when.
 pub(crate) type AbsentHosts = BTreeMap<String, Millis>;
 
-/// What is judged, and against what.
+/// The input of a judgement.
 #[derive(Clone, Copy)]
 pub(crate) struct JudgementInput<'a> {
     pub(crate) inventory: &'a Inventory,
@@ -36,26 +36,26 @@ pub(crate) struct JudgementInput<'a> {
     /// As inferred from the views.
     pub(crate) topology: &'a Topology,
     pub(crate) settled: Option<&'a PublishedNetwork>,
-    /// What flaps, and so stays as it is published.
+    /// The parts that flap, and therefore stay as they are published.
     pub(crate) damping: &'a FlapDamping,
-    /// A host is given up so long after it vanished, given evidence.
+    /// The time after which an absent host is given up, if there is evidence.
     pub(crate) gone_after: Duration,
 }
 
 /// Judges an inferred network at `now`. `absent` is kept up to date.
 pub(crate) fn judge(
     now: Millis,
-    ground: &JudgementInput<'_>,
+    input: &JudgementInput<'_>,
     absent: &mut AbsentHosts,
 ) -> NetworkJudgement {
-    let JudgementInput {
+    let &JudgementInput {
         inventory,
         views,
         topology,
         settled,
         damping,
-        gone_after,
-    } = *ground;
+        ..
+    } = input;
     let hosts = hosts(topology);
     let mut network = topology.clone();
     network
@@ -64,8 +64,6 @@ pub(crate) fn judge(
     if let Some(settled) = settled {
         as_published::freeze_hosts(damping, &mut network, settled);
     }
-    let mut kept: BTreeSet<&str> = settled.map(|_| damping.hosts()).unwrap_or_default();
-    let mut alarms = Vec::new();
     let placed: HashSet<String> = network
         .links
         .iter()
@@ -75,37 +73,57 @@ pub(crate) fn judge(
     absent.retain(|host, _| {
         !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host))
     });
+    let mut alarms = Vec::new();
     if let Some(settled) = settled {
-        for host in settled.key.hosts.keys().filter(|h| !placed.contains(*h)) {
-            let since = *absent.entry(host.clone()).or_insert(now);
-            let unlisted = !inventory.hosts.contains_key(host);
-            let gone = is_gone(views, topology, settled, host);
-            let elsewhere = topology.links.iter().any(|l| l.b == *host);
-            if unlisted || (gone.is_ok() && !elsewhere && now.since(since) >= gone_after) {
-                continue;
-            }
-            alarms.push(absence(host, settled, elsewhere, gone, gone_after));
-            as_published::put_back(&mut network, settled, host, KeptReason::SeenNowhere);
-            kept.insert(host);
-        }
-        kept.extend(damping.clustered());
-        as_published::keep_clusters(&mut network, settled, &kept);
+        alarms = keep_absent(now, input, settled, &placed, absent, &mut network);
     }
-    let candidate = match whole(inventory, views, network, settled) {
-        Ok(candidate) => match settled.filter(|_| damping.holds_trunks()) {
-            Some(settled) => frozen(inventory, views, &candidate, settled),
-            None => Ok(candidate),
-        },
-        torn => torn,
+    let candidate = whole(inventory, views, network, settled);
+    let Some(settled) = settled else {
+        return NetworkJudgement { candidate, alarms };
     };
-    let candidate = match settled {
-        Some(settled) => candidate.map(|c| as_published::freeze_claims(damping, c, settled)),
-        None => candidate,
-    };
+    let candidate = candidate
+        .and_then(|candidate| {
+            if damping.holds_trunks() {
+                frozen(inventory, views, &candidate, settled)
+            } else {
+                Ok(candidate)
+            }
+        })
+        .map(|candidate| as_published::freeze_claims(damping, candidate, settled));
     NetworkJudgement { candidate, alarms }
 }
 
-/// A candidate with the links between switches as they are published.
+/// Puts the published hosts that have no place now back to their published places, unless there is
+/// evidence that they are gone. Returns an alarm for each of them.
+fn keep_absent(
+    now: Millis,
+    input: &JudgementInput<'_>,
+    settled: &PublishedNetwork,
+    placed: &HashSet<String>,
+    absent: &mut AbsentHosts,
+    network: &mut Topology,
+) -> Vec<ControllerAlarm> {
+    let (topology, gone_after) = (input.topology, input.gone_after);
+    let mut kept: BTreeSet<&str> = input.damping.hosts();
+    let mut alarms = Vec::new();
+    for host in settled.key.hosts.keys().filter(|h| !placed.contains(*h)) {
+        let since = *absent.entry(host.clone()).or_insert(now);
+        let unlisted = !input.inventory.hosts.contains_key(host);
+        let gone = is_gone(input.views, topology, settled, host);
+        let elsewhere = topology.links.iter().any(|l| l.b == *host);
+        if unlisted || (gone.is_ok() && !elsewhere && now.since(since) >= gone_after) {
+            continue;
+        }
+        alarms.push(absence(host, settled, elsewhere, gone, gone_after));
+        as_published::put_back(network, settled, host, KeptReason::SeenNowhere);
+        kept.insert(host);
+    }
+    kept.extend(input.damping.clustered());
+    as_published::keep_clusters(network, settled, &kept);
+    alarms
+}
+
+/// Gives a candidate the published links between switches.
 fn frozen(
     inventory: &Inventory,
     views: &DeviceViews,
@@ -121,15 +139,15 @@ fn frozen(
     frozen.map_err(|doubts| vec![TreeDoubt::Frozen(settled.number, doubts)])
 }
 
-/// Whether a host's link places it: it carries frames, and nothing else fits the evidence as well.
+/// Returns whether a link proves a host's place: it carries frames, and its evidence has one
+/// reading.
 fn carries(views: &DeviceViews, link: &Link) -> bool {
     link.state != LinkState::Blocked
         && link.grade != LinkGrade::Ambiguous
         && !in_transition(views, link)
 }
 
-/// Whether there is evidence that a host is gone from its published place, else what is missing for
-/// it.
+/// Looks for evidence that a host left its published place. The error says what is missing for it.
 fn is_gone(
     views: &DeviceViews,
     topology: &Topology,
@@ -159,15 +177,15 @@ fn is_gone(
                 None => Err(PresenceDoubt::Unread(switch.to_owned())),
             }
         }
-        // A switch that neither answers nor is linked to another one any more has lost power, with
-        // all hosts on it.
+        // The switch does not answer, and no link leads to it from another switch: it lost power,
+        // and all its hosts lost their network.
         _ if !is_linked(topology, switch) => Ok(()),
         _ => Err(PresenceDoubt::SwitchSilent(switch.to_owned())),
     }
 }
 
-/// What is wrong with a host that keeps its place; `elsewhere`: it is seen, but at no place that is
-/// certain and forwards.
+/// The alarm for a host that keeps its place. `elsewhere`: it is seen at a place that is not
+/// certain, or does not forward.
 fn absence(
     host: &str,
     settled: &PublishedNetwork,
@@ -195,7 +213,7 @@ fn absence(
     }
 }
 
-/// Whether a link leads from the switch to something that is no host.
+/// Returns whether a link joins the switch to a node other than a host.
 fn is_linked(topology: &Topology, switch: &str) -> bool {
     let hosts = hosts(topology);
     topology

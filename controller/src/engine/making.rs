@@ -1,4 +1,4 @@
-//! The next epoch on its way: a candidate that must hold still, then a plan, then its publication.
+//! The epoch in the making: first a candidate in its hold-down, then a plan, then a publication.
 use super::candidate::{EpochCandidate, PublishedNetwork};
 use super::event::{ControllerEffect, EpochOrder, PlanSummary};
 use super::hold_down::HoldDown;
@@ -9,14 +9,14 @@ use std::time::Duration;
 /// Pause before publishing is tried again, at first and at most.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 
-/// How far an epoch in the making is.
+/// The progress of an epoch in the making.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum EpochTaskPhase {
     Planning,
     /// There is no plan for this tree.
     Unplannable,
     Publishing,
-    /// Publishing failed; the next try is due then.
+    /// Publishing failed; the time of the next try.
     Failed(Millis),
 }
 
@@ -30,23 +30,23 @@ pub(super) struct EpochTask {
     stages: StageTimes,
     summary: Option<PlanSummary>,
     phase: EpochTaskPhase,
-    /// How often publishing failed.
+    /// The number of failed tries to publish.
     failures: u32,
-    /// Whether only the measurements are new.
+    /// Only the measurements are new, not the network.
     remeasured: bool,
 }
 
-/// No epoch can follow: this number is the highest there can be.
+/// No epoch can follow, because this number is the highest possible one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NumbersExhausted(pub(super) u64);
 
 /// The epoch in the making.
 #[derive(Debug, Default)]
 pub(super) struct EpochInMaking {
-    /// Candidates until they held still.
+    /// The candidate, while it is in its hold-down.
     pub(super) hold_down: HoldDown,
     task: Option<EpochTask>,
-    /// Measurements that no epoch has yet.
+    /// The description of measurements that no epoch contains yet.
     pub(super) measured: Option<String>,
     tickets: u64,
     /// The highest epoch number that may be in use.
@@ -54,8 +54,8 @@ pub(super) struct EpochInMaking {
 }
 
 impl EpochInMaking {
-    /// Drops the plan of a tree that is no longer wanted. One that is being published goes on.
-    /// Returns whether there was one.
+    /// Drops the plan of a tree that is no longer wanted, unless it is being published. Returns
+    /// whether a plan was dropped.
     pub(super) fn drop_outdated(&mut self, settled: Option<&PublishedNetwork>) -> bool {
         let remeasured = self
             .task
@@ -76,12 +76,12 @@ impl EpochInMaking {
         outdated
     }
 
-    /// Whether a plan is under way.
+    /// Returns whether a plan is under way.
     pub(super) fn is_busy(&self) -> bool {
         self.task.is_some()
     }
 
-    /// Publishes once more what could not be published, once that is due.
+    /// Retries a failed publication, when that is due.
     pub(super) fn retry(&mut self, now: Millis) -> Option<ControllerEffect> {
         let task = self
             .task
@@ -93,10 +93,10 @@ impl EpochInMaking {
         })
     }
 
-    /// Orders the plan of a candidate; it is made with the newest measurements.
+    /// Orders a plan for a candidate. It is made with the newest measurements.
     ///
     /// # Errors
-    /// There is no number for it.
+    /// There is no number left.
     pub(super) fn order(
         &mut self,
         now: Millis,
@@ -135,7 +135,7 @@ impl EpochInMaking {
         })))
     }
 
-    /// A plan is made: it is to be published.
+    /// Takes the success of a plan, and has it published.
     pub(super) fn planned(
         &mut self,
         now: Millis,
@@ -149,19 +149,19 @@ impl EpochInMaking {
         task.stages.planned = Some(now.since(task.stages.seen));
         task.summary = Some(summary);
         task.phase = EpochTaskPhase::Publishing;
-        self.highest = task.number; // From here on the number may be in use, whatever happens.
+        self.highest = task.number; // From here on the number may be in use.
         Some(ControllerEffect::Publish { ticket })
     }
 
-    /// There is no plan. Returns whether it was wanted.
-    pub(super) fn unplannable(&mut self, ticket: u64) -> bool {
+    /// Takes the failure of a plan. Returns whether the plan was wanted.
+    pub(super) fn plan_failed(&mut self, ticket: u64) -> bool {
         let task = self.task.as_mut().filter(|t| t.ticket == ticket);
         task.map(|task| task.phase = EpochTaskPhase::Unplannable)
             .is_some()
     }
 
-    /// Nothing was published. Returns whether it was wanted.
-    pub(super) fn failed(&mut self, now: Millis, ticket: u64) -> bool {
+    /// Takes the failure of a publication. Returns whether the plan was wanted.
+    pub(super) fn publish_failed(&mut self, now: Millis, ticket: u64) -> bool {
         let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) else {
             return false;
         };
@@ -171,7 +171,7 @@ impl EpochInMaking {
         true
     }
 
-    /// The epoch is published.
+    /// Takes the success of a publication.
     pub(super) fn published(
         &mut self,
         now: Millis,
@@ -204,7 +204,7 @@ impl EpochInMaking {
         Some((epoch, PublishedNetwork::new(number, task.candidate)))
     }
 
-    /// When publishing is tried again.
+    /// The time of the next try to publish.
     pub(super) fn retry_at(&self) -> Option<Millis> {
         self.task.as_ref().and_then(|t| {
             if let EpochTaskPhase::Failed(at) = t.phase {

@@ -1,4 +1,4 @@
-//! What switches, host agents and jobs said, and what they were asked.
+//! The statements of switches, host agents and jobs, and the questions to them.
 use super::ControllerEffect;
 use super::agents::HostAgents;
 use super::claims::AgentClaims;
@@ -15,7 +15,7 @@ use inventory::observation::{DeviceFact, DevicePulse, DeviceTable, Observation};
 use inventory::{Millis, Topology};
 use std::net::IpAddr;
 
-/// The network as its devices tell it, before anything is inferred.
+/// The network as its devices describe it, before anything is inferred.
 #[derive(Debug, Default)]
 pub(super) struct ObservedNetwork {
     pub(super) views: DeviceViews,
@@ -24,25 +24,25 @@ pub(super) struct ObservedNetwork {
     pub(super) agents: HostAgents,
     pub(super) claims: AgentClaims,
     pub(super) jobs: JobTracker,
-    /// Whether the views changed since the last inference.
+    /// The views changed since the last inference.
     pub(super) dirty: bool,
 }
 
-/// What a host agent's answer comes to.
+/// The news in a host agent's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AgentNews {
-    /// Nothing that an operator should hear.
+    /// No news for the operator.
     Nothing,
-    /// Two machines report under one name: neither is believed.
+    /// Two machines report under one name. Neither is believed.
     TwoMachines,
     /// A silent agent reports again.
     ReportsAgain,
-    /// The agent fell silent, and why.
+    /// The agent fell silent; the reason.
     FellSilent(String),
 }
 
 impl ObservedNetwork {
-    /// What an earlier record had seen of these switches.
+    /// Takes over the views that an earlier journal had of these switches.
     pub(super) fn resume(&mut self, inventory: &Inventory, views: DeviceViews) {
         views
             .keys()
@@ -86,7 +86,7 @@ impl ObservedNetwork {
         }
     }
 
-    /// Reads what is due by the clock alone.
+    /// Reads the tables that are due by the clock alone.
     pub(super) fn read_due(
         &mut self,
         now: Millis,
@@ -96,7 +96,7 @@ impl ObservedNetwork {
         for switch in self.reads.due(now) {
             self.read(now, inventory, &switch, DeviceTable::ALL.to_vec(), fx);
         }
-        // Nothing is put off for these: what they tell is news of their own.
+        // A held change does not wait for these reads: a difference in them is a change of its own.
         let again = self.reads.lldp_again(now).into_iter();
         fx.extend(again.map(|switch| ControllerEffect::Read {
             switch,
@@ -104,8 +104,9 @@ impl ObservedNetwork {
         }));
     }
 
-    /// Takes a switch's counters; gives the tables to read again. They are not applied yet.
-    pub(super) fn count(
+    /// Measures with a switch's counters, and returns the tables to read again. The views stay as
+    /// they are.
+    pub(super) fn take_pulse(
         &mut self,
         now: Millis,
         observation: &Observation,
@@ -134,7 +135,7 @@ impl ObservedNetwork {
         tables
     }
 
-    /// Takes a switch's answer. Returns whether it was the last one asked for.
+    /// Applies a switch's answer to the views. Returns whether it was the last answer missing.
     pub(super) fn apply(&mut self, observation: &Observation) -> bool {
         self.dirty |= device_view::apply(&mut self.views, observation);
         self.reads
@@ -142,7 +143,7 @@ impl ObservedNetwork {
     }
 
     /// Takes a host agent's report, or its silence.
-    pub(super) fn hear(&mut self, now: Millis, observation: &Observation) -> AgentNews {
+    pub(super) fn take_report(&mut self, now: Millis, observation: &Observation) -> AgentNews {
         let host = observation.reporter.as_str();
         let was_silent = self.views.get(host).is_some_and(|v| v.stale.is_some());
         let news = match &observation.fact {
@@ -167,7 +168,7 @@ impl ObservedNetwork {
         news
     }
 
-    /// Counts what passes a host's cards.
+    /// Measures the load of a host's cards.
     fn measure(&mut self, at: Millis, host: &str, report: &HostReport) {
         let pulse = self.agents.pulse(host, report);
         let rate = |number| {
@@ -199,7 +200,7 @@ impl ObservedNetwork {
         self.dirty = true;
     }
 
-    /// Whether the first look at any switch is under way.
+    /// Returns whether the first look at any switch is under way.
     pub(super) fn is_looking(&self, inventory: &Inventory) -> bool {
         inventory
             .switches
@@ -207,7 +208,7 @@ impl ObservedNetwork {
             .any(|switch| self.reads.is_first_read_pending(switch))
     }
 
-    /// The switches that said anything yet.
+    /// The switches that answered at least once.
     pub(super) fn switches<'a>(
         &'a self,
         inventory: &'a Inventory,
@@ -217,7 +218,8 @@ impl ObservedNetwork {
             .filter(|(name, _)| inventory.switches.contains_key(*name))
     }
 
-    /// Hosts that speak no LLDP turn up in forwarding databases, which no cheap counter announces.
+    /// Reads forwarding databases again, in search of hosts that do not speak LLDP: no cheap
+    /// counter announces a change of them.
     pub(super) fn search(&self, inventory: &Inventory, fx: &mut Vec<ControllerEffect>) {
         for (switch, view) in self.switches(inventory).filter(|(_, v)| v.stale.is_none()) {
             let counted = view
@@ -236,7 +238,7 @@ impl ObservedNetwork {
         }
     }
 
-    /// What is wanted of each host, if that changed.
+    /// The directions for the hosts' agents, if they changed.
     pub(super) fn directions(
         &mut self,
         now: Millis,
@@ -285,7 +287,7 @@ impl ObservedNetwork {
     }
 }
 
-/// The network an address is in, as text.
+/// The network of an address, as text.
 fn network(address: IpAddr, length: u8) -> String {
     match address {
         IpAddr::V4(ip) => {

@@ -1,4 +1,4 @@
-//! What operators, viewers and jobs were told: epochs, lines and alarms.
+//! The public record: epochs, event lines and alarms, as operators, viewers and jobs got them.
 use super::alarms::stays;
 use super::candidate::PublishedNetwork;
 use super::event::ControllerEffect;
@@ -13,21 +13,21 @@ use std::time::Duration;
 const LINES: usize = 300;
 /// Epochs kept for the epoch panel.
 const EPOCHS: usize = 64;
-/// Traps of unknown sources are told at most this often: anybody can send them.
+/// Time between two messages on traps of unknown sources: anybody can send them.
 const STRANGERS: Duration = Duration::from_secs(60);
 
-/// What is published and what was said.
+/// The published network, and the messages so far.
 #[derive(Debug, Default)]
 pub(super) struct PublicRecord {
     /// The network as it is published.
     pub(super) settled: Option<PublishedNetwork>,
     pub(super) epochs: Vec<EpochInfo>,
     pub(super) lines: VecDeque<EventLine>,
-    /// The controller's own alarms, by what they are about.
+    /// The problems of the controller's own work, by area.
     pub(super) troubles: BTreeMap<TroubleArea, String>,
-    /// When a trap of an unknown source was told last.
+    /// The last message on a trap of an unknown source.
     stranger: Option<Millis>,
-    /// Every alarm told, so that each is told once.
+    /// The alarms that were announced, so that each is announced once.
     alarms: Vec<AlarmLine>,
 }
 
@@ -37,12 +37,12 @@ impl PublicRecord {
         self.settled.as_ref().map(|s| s.number)
     }
 
-    /// What is in force while something goes wrong.
+    /// The consequence of a failure: what stays in force.
     pub(super) fn stays(&self) -> String {
         stays(self.current())
     }
 
-    pub(super) fn say(
+    pub(super) fn log(
         &mut self,
         at: Millis,
         level: EventLevel,
@@ -56,8 +56,8 @@ impl PublicRecord {
         fx.push(ControllerEffect::Say(line));
     }
 
-    /// Tells alarms that are new and alarms that are over.
-    pub(super) fn tell(
+    /// Announces new alarms, and the end of old ones.
+    pub(super) fn announce(
         &mut self,
         now: Millis,
         alarms: Vec<AlarmLine>,
@@ -65,18 +65,18 @@ impl PublicRecord {
     ) {
         let told = std::mem::replace(&mut self.alarms, alarms.clone());
         for alarm in alarms.iter().filter(|a| !told.contains(a)) {
-            self.say(now, EventLevel::Warning, alarm.text.clone(), fx);
+            self.log(now, EventLevel::Warning, alarm.text.clone(), fx);
         }
         for alarm in told
             .iter()
             .filter(|t| !alarms.iter().any(|a| a.about == t.about))
         {
-            self.say(now, EventLevel::Info, format!("over: {}", alarm.text), fx);
+            self.log(now, EventLevel::Info, format!("over: {}", alarm.text), fx);
         }
     }
 
-    /// Notes what goes wrong, `None` where it is over. Returns whether that is news.
-    pub(super) fn trouble(&mut self, about: TroubleArea, problem: Option<String>) -> bool {
+    /// Notes a problem of an area; `None` ends it. Returns whether that is news.
+    pub(super) fn note_trouble(&mut self, about: TroubleArea, problem: Option<String>) -> bool {
         let before = match problem.clone() {
             Some(text) => self.troubles.insert(about, text),
             None => self.troubles.remove(&about),
@@ -84,8 +84,8 @@ impl PublicRecord {
         before != problem
     }
 
-    /// Whether a trap of an unknown source is to be told now.
-    pub(super) fn tells_stranger(&mut self, now: Millis) -> bool {
+    /// Returns whether a message on a trap of an unknown source is due.
+    pub(super) fn is_stranger_due(&mut self, now: Millis) -> bool {
         let due = self
             .stranger
             .is_none_or(|told| now.since(told) >= STRANGERS);
@@ -95,7 +95,7 @@ impl PublicRecord {
         due
     }
 
-    /// An epoch is published; tells of it.
+    /// Notes that an epoch is published, and announces it.
     pub(super) fn publish(
         &mut self,
         epoch: EpochInfo,
@@ -111,21 +111,21 @@ impl PublicRecord {
             epoch.at.since(epoch.stages.seen).as_millis(),
             epoch.changes.join("; ")
         );
-        self.say(epoch.at, EventLevel::Info, text, fx);
+        self.log(epoch.at, EventLevel::Info, text, fx);
         self.epochs.push(epoch);
         let surplus = self.epochs.len().saturating_sub(EPOCHS);
         self.epochs.drain(..surplus);
         self.settled = Some(settled);
     }
 
-    /// Notes when the first job took the last epoch up.
+    /// Notes the time at which the first job took up the last epoch.
     pub(super) fn take_up(&mut self, now: Millis, record: &JobRecord) {
-        // A job that began later has taken nothing up: it found the epoch there.
+        // A job that began later did not take the epoch up: it began with it.
         let took_up = |e: &&mut EpochInfo| {
             record.epoch == e.number && record.started < e.at && e.stages.taken_up.is_none()
         };
         if let Some(epoch) = self.epochs.last_mut().filter(took_up) {
-            // The job's clock is another machine's: its word counts only between publishing and
+            // The time comes from another machine's clock. It counts only between publishing and
             // now.
             let at = record.epoch_since.clamp(epoch.at.min(now), now);
             epoch.stages.taken_up = Some(at.since(epoch.stages.seen));

@@ -1,41 +1,42 @@
-//! Which tables are asked for and not answered yet, and when every switch is due for a full look.
+//! The tables that were requested and not answered yet, and the times of the full reads.
 use inventory::Millis;
 use inventory::observation::{DeviceFact, DeviceTable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How long to wait between two searches for what is missing, at least and at most.
+/// The pause between two searches for missing hosts, at least and at most.
 const SEARCH: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// A change is put off for tables asked for. Those of a switch that takes longer than this to
-/// answer put off only what concerns that switch: a slow one must not delay what the others say.
+/// A held change waits for requested tables. After this time it waits only for switches that it
+/// touches: a slow switch must not delay changes elsewhere.
 const PROMPT: Duration = Duration::from_secs(1);
 
-/// When a table that changed is read once more: its counter has the agent's resolution, a whole
-/// second on some, and does not tell of another change within that.
+/// A changed table is read once more after this time: its counter has the resolution of the SNMP
+/// agent, a whole second on some, and does not show a second change within that.
 const AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Default)]
 struct SwitchReads {
     waiting: BTreeSet<DeviceTable>,
-    /// Since when it is waited for.
+    /// The time of the oldest request that is not answered.
     since: Millis,
     looked: bool,
     full_due: Millis,
-    /// When LLDP is read once more.
+    /// The time at which LLDP is read once more.
     lldp_again: Option<Millis>,
 }
 
-/// Reading, by switch.
+/// The reads under way and due, by switch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PendingReads {
     switches: BTreeMap<String, SwitchReads>,
-    /// Since when something is searched for, and when to look next.
+    /// The begin of the search for missing hosts, and the time of the next try.
     search: Option<(Millis, Millis)>,
 }
 
 impl PendingReads {
-    /// Tables of a switch are asked for; a full look puts the next one off.
+    /// Notes a request for tables of a switch. A request for all tables postpones the next full
+    /// read.
     pub(crate) fn asked(
         &mut self,
         now: Millis,
@@ -53,7 +54,7 @@ impl PendingReads {
         }
     }
 
-    /// LLDP of a switch changed.
+    /// Notes that the LLDP table of a switch changed.
     pub(crate) fn lldp_changed(&mut self, now: Millis, switch: &str) {
         self.switches
             .entry(switch.to_owned())
@@ -61,7 +62,7 @@ impl PendingReads {
             .lldp_again = Some(now.after(AGAIN));
     }
 
-    /// Switches whose LLDP is to be read once more, each told once.
+    /// Takes out the switches whose LLDP table is due to be read once more.
     pub(crate) fn lldp_again(&mut self, now: Millis) -> Vec<String> {
         let due = self
             .switches
@@ -70,12 +71,12 @@ impl PendingReads {
         due.collect()
     }
 
-    /// A switch was looked at before this record of it begins.
+    /// Notes that a switch was read before the journal began.
     pub(crate) fn mark_already_read(&mut self, switch: &str) {
         self.switches.entry(switch.to_owned()).or_default().looked = true;
     }
 
-    /// A switch answered, or did not. Returns whether that was the last thing it was asked for.
+    /// Takes a switch's answer, or its failure. Returns whether it was the last answer missing.
     pub(crate) fn answered(&mut self, switch: &str, fact: &DeviceFact) -> bool {
         let Some(s) = self.switches.get_mut(switch) else {
             return false;
@@ -94,19 +95,19 @@ impl PendingReads {
         last
     }
 
-    /// Whether the first look at a switch is still under way.
+    /// Returns whether the first read of a switch is still under way.
     pub(crate) fn is_first_read_pending(&self, switch: &str) -> bool {
         self.switches.get(switch).is_none_or(|s| !s.looked)
     }
 
-    /// Whether anything asked for is still to come, soon or from one of the switches that
-    /// `concerned` says.
+    /// Returns whether a requested table is missing that was requested lately, or from a switch
+    /// that is `concerned`.
     pub(crate) fn waiting(&self, now: Millis, concerned: impl Fn(&str) -> bool) -> bool {
         self.prompt()
             .any(|(switch, until)| now < until || concerned(switch))
     }
 
-    /// Until when each switch that was asked is waited for.
+    /// The switches with missing answers, with the time until which every change waits for them.
     fn prompt(&self) -> impl Iterator<Item = (&str, Millis)> {
         let asked = self.switches.iter().filter(|(_, s)| !s.waiting.is_empty());
         asked.map(|(name, s)| (name.as_str(), s.since.after(PROMPT)))
@@ -126,7 +127,7 @@ impl PendingReads {
         self.switches.remove(switch);
     }
 
-    /// Whether to look again for what is missing: often at first, then ever more rarely.
+    /// Returns whether to search again for missing hosts: often at first, then less and less often.
     pub(crate) fn is_search_due(&mut self, now: Millis, missing: bool) -> bool {
         match self.search {
             _ if !missing => {
@@ -146,7 +147,7 @@ impl PendingReads {
         }
     }
 
-    /// The moments at which something is due.
+    /// The times at which a read is due, or a wait ends.
     pub(crate) fn deadlines(&self) -> impl Iterator<Item = Millis> + '_ {
         let switches = self
             .switches

@@ -1,4 +1,4 @@
-//! What the controller knows, for viewers.
+//! The controller's state, for viewers.
 use super::ControllerEngine;
 use super::alarms::ControllerAlarm;
 use crate::loads::InterfaceLoad;
@@ -22,7 +22,7 @@ impl ControllerEngine {
             loads: self.loads(),
             switches: self.switch_status(),
             agents: self.agent_status(),
-            epochs: self.told.epochs.clone(),
+            epochs: self.public.epochs.clone(),
             pending: self.making.hold_down.held().map(|h| PendingChange {
                 since: h.since,
                 due: h.due,
@@ -30,12 +30,12 @@ impl ControllerEngine {
             }),
             jobs,
             jobs_more,
-            events: self.told.lines.iter().cloned().collect(),
+            events: self.public.lines.iter().cloned().collect(),
             alarms: self.alarms(),
         }
     }
 
-    /// Everything an operator should look at, each once.
+    /// All alarms, each once.
     pub(super) fn alarms(&self) -> Vec<AlarmLine> {
         let found = self.judged.inferred_alarms();
         let mut lines: Vec<AlarmLine> = found
@@ -44,12 +44,12 @@ impl ControllerEngine {
                 text: a.to_string(),
             })
             .collect();
-        let epoch = self.told.current();
+        let epoch = self.public.current();
         let mut own = self.judged.judged_alarms(epoch);
         own.extend(self.observed.agents.alarms());
         own.extend(self.judged.damping.alarms(epoch));
         own.extend(
-            self.told
+            self.public
                 .troubles
                 .iter()
                 .map(|(area, problem)| ControllerAlarm::Trouble(area.clone(), problem.clone())),
@@ -63,7 +63,7 @@ impl ControllerEngine {
     fn loads(&self) -> Vec<LinkLoad> {
         let tree = match self.judged.judgement.as_ref().map(|j| &j.candidate) {
             Some(Ok(candidate)) => candidate.file.tree().ok(),
-            _ => self.told.settled.as_ref().and_then(|s| s.key.tree().ok()),
+            _ => self.public.settled.as_ref().and_then(|s| s.key.tree().ok()),
         };
         let figures = tree.map(|t| AlltoallLoads::of(&t));
         self.judged
@@ -90,7 +90,7 @@ impl ControllerEngine {
         }
     }
 
-    /// What passes a link, a to b and b to a: counted at `a`, or at `b` where `a` counts nothing.
+    /// The load of a link, a to b and b to a: counted at `a`, or at `b` if `a` has no counters.
     fn passing(&self, link: &Link) -> Option<(BitsPerSec, BitsPerSec)> {
         let at = |node: &str, port: &str| {
             let interfaces = self.observed.views.get(node)?.interfaces.as_ref();
@@ -125,7 +125,8 @@ impl ControllerEngine {
         })
     }
 
-    /// Hosts by what their agents said last; the load is that of the card on the host's cable.
+    /// The hosts with an agent, by its last report. The load is that of the card on the host's
+    /// link.
     fn agent_status(&self) -> Vec<AgentStatus> {
         let cards: HashMap<&str, &str> = self
             .judged
@@ -183,7 +184,7 @@ impl ControllerEngine {
     }
 }
 
-/// Messages of one all-to-all by link, and what they are measured in.
+/// The messages of one all-to-all on each link, and the unit of capacity.
 struct AlltoallLoads {
     loads: HashMap<(String, String), u64>,
     most: u64,

@@ -1,5 +1,6 @@
-//! The core in virtual time, on a network that answers as real agents do.
+//! The engine in virtual time, on a network that answers as real agents do.
 mod agents;
+mod epochs;
 mod flapping;
 mod world;
 
@@ -33,7 +34,7 @@ fn the_first_look_is_published_once_and_then_nothing() {
     assert_eq!(w.place("n2"), "s1");
     w.run(300_000);
     assert_eq!(w.published.len(), 1);
-    assert_eq!(w.core.snapshot(w.now).alarms, []);
+    assert_eq!(w.engine.snapshot(w.now).alarms, []);
 }
 
 #[test]
@@ -69,14 +70,14 @@ fn a_move_is_one_epoch_once_the_new_port_forwards() {
     assert!(
         w.alarmed("on its way, epoch 1 keeps it on \"s1\""),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
     let forwards = w.now;
     w.stp("s0", 2, StpState::Forwarding);
     w.run(2_000);
     assert_eq!(w.published.len(), 2);
     assert_eq!((w.published[1].number, w.place("n2")), (2, "s0"));
-    let epoch = w.core.snapshot(w.now).epochs.pop().unwrap();
+    let epoch = w.engine.snapshot(w.now).epochs.pop().unwrap();
     assert!(
         epoch.at.since(forwards).as_millis() <= 500 + 500 + 100,
         "poll, hold-down and a little: {:?}",
@@ -95,7 +96,7 @@ fn a_move_is_one_epoch_once_the_new_port_forwards() {
         s.published,
     ];
     assert!(order.is_sorted() && !order.contains(&None), "{s:?}");
-    assert_eq!(w.core.snapshot(w.now).alarms, []);
+    assert_eq!(w.engine.snapshot(w.now).alarms, []);
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn a_port_made_anew_is_not_taken_for_one_without_stp() {
     w.run(2_000);
     assert_eq!((w.published.len(), w.place("n2")), (2, "s0"));
     w.remake("s0", 2);
-    // down, with two dead rows of its name, and LLDP lists the neighbour for a while yet
+    // The port is down, with two dead rows of its name, and LLDP still lists the neighbour.
     w.unplug_silently("s0", 2);
     w.run(20_000);
     assert_eq!(w.published.len(), 2);
@@ -142,7 +143,7 @@ fn a_trap_is_quicker_than_the_poll() {
             });
         }
         w.run(20_000);
-        w.core
+        w.engine
             .snapshot(w.now)
             .epochs
             .last()
@@ -174,47 +175,23 @@ fn a_row_restored_within_the_same_tick_of_the_counter_is_seen() {
     );
 }
 
-/// Somebody made a folder of the highest number there is: what is published stays, and why is told.
-#[test]
-fn no_epoch_follows_the_highest_number() {
-    let mut w = running();
-    w.core.making.highest = u64::MAX;
-    w.unplug("s1", 2);
-    w.host("n2", "s0", 2);
-    w.run(20_000);
-    assert_eq!((w.published.len(), w.place("n2")), (1, "s1"));
-    assert!(
-        w.alarmed("has the highest number there can be"),
-        "{:?}",
-        w.core.snapshot(w.now).alarms
-    );
-    assert_eq!(
-        w.said
-            .iter()
-            .filter(|line| line.contains("highest number"))
-            .count(),
-        1,
-        "told once"
-    );
-}
-
-/// A recorded journal may say any time.
+/// A journal may contain any time.
 #[test]
 fn no_moment_is_beyond_the_last_one() {
     let mut w = running();
     w.now = Millis(u64::MAX - 100);
     w.unplug("s1", 2);
     for _ in 0..3 {
-        w.core.handle(
+        w.engine.handle(
             w.now,
             ControllerEvent::Trap {
                 source: "10.0.0.1".parse().unwrap(),
                 kind: TrapTopic::Lldp,
             },
         );
-        w.core.handle(w.now, ControllerEvent::Tick);
+        w.engine.handle(w.now, ControllerEvent::Tick);
     }
-    assert!(w.core.deadline().is_some());
+    assert!(w.engine.deadline().is_some());
 }
 
 #[test]
@@ -224,14 +201,14 @@ fn clocks_that_jump_fire_nothing() {
     w.set_uptime_back("s1", 400_000);
     w.run(5_000);
     assert_eq!(
-        (w.published.len(), w.core.snapshot(w.now).alarms),
+        (w.published.len(), w.engine.snapshot(w.now).alarms),
         (1, vec![])
     );
-    // The machine slept for five hours: nobody was asked meanwhile, and nobody is stale.
+    // The machine slept for five hours: no switch was polled meanwhile, and none is stale.
     w.now.0 += 5 * 3_600_000;
     w.run(5_000);
     assert_eq!(
-        (w.published.len(), w.core.snapshot(w.now).alarms),
+        (w.published.len(), w.engine.snapshot(w.now).alarms),
         (1, vec![])
     );
     // A job's clock is hours ahead, or behind: it runs, and its story ends within the epoch's.
@@ -242,7 +219,7 @@ fn clocks_that_jump_fire_nothing() {
         w.event(ControllerEvent::Job(job));
     }
     w.run(5_000);
-    let snapshot = w.core.snapshot(w.now);
+    let snapshot = w.engine.snapshot(w.now);
     assert!(
         snapshot.jobs.iter().all(|j| j.running),
         "{:?}",
@@ -264,12 +241,12 @@ fn a_switch_that_stops_answering_loses_nothing_and_is_named() {
     assert!(
         w.alarmed("switch \"s1\" is stale"),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
     w.unmute("s1");
     w.run(5_000);
     assert_eq!(
-        (w.published.len(), w.core.snapshot(w.now).alarms),
+        (w.published.len(), w.engine.snapshot(w.now).alarms),
         (1, vec![])
     );
 }
@@ -307,7 +284,7 @@ fn a_slow_a_lying_and_a_dead_switch_delay_nobody() {
     w.garble("s3", DeviceTable::Lldp);
     w.garble("s3", DeviceTable::Fdb);
     w.slow("s4", 400);
-    // Whatever moment the others are busy with: from full look to full look.
+    // The moves cover all the times from one full read to the next.
     for n in 0..60_u32 {
         w.touch_lldp("s4");
         w.run(900);
@@ -325,9 +302,9 @@ fn a_slow_a_lying_and_a_dead_switch_delay_nobody() {
             (w.published.len(), w.place("n2")),
             (2 + n as usize, to),
             "move {n}: {:?}",
-            w.core.snapshot(w.now).alarms
+            w.engine.snapshot(w.now).alarms
         );
-        let published = w.core.snapshot(w.now).epochs.last().unwrap().at;
+        let published = w.engine.snapshot(w.now).epochs.last().unwrap().at;
         assert!(
             published.since(moved).as_millis() <= 1_100,
             "poll, hold-down and a little: {:?}",
@@ -346,7 +323,12 @@ fn a_switch_that_never_answered_is_waited_for_and_then_left_out() {
     w.run(9_000);
     assert_eq!(w.published.len(), 0);
     w.run(5_000);
-    assert_eq!(w.published.len(), 1, "{:?}", w.core.snapshot(w.now).alarms);
+    assert_eq!(
+        w.published.len(),
+        1,
+        "{:?}",
+        w.engine.snapshot(w.now).alarms
+    );
     assert!(w.alarmed("switch \"s2\" never answered"));
 }
 
@@ -357,15 +339,15 @@ fn a_trunk_on_its_way_keeps_the_epoch_and_raises_an_alarm() {
         w.stp("s0", 9, state);
         w.run(10_000);
         assert_eq!(w.published.len(), 1);
-        assert!(w.alarmed("no whole tree to plan on"), "{state:?}");
+        assert!(w.alarmed("no complete tree to plan on"), "{state:?}");
         assert!(w.alarmed("epoch 1 stays"));
     }
     w.stp("s0", 9, StpState::Forwarding);
     w.run(5_000);
     assert_eq!(
-        (w.published.len(), w.core.snapshot(w.now).alarms),
+        (w.published.len(), w.engine.snapshot(w.now).alarms),
         (1, vec![]),
-        "the same tree again is no new epoch"
+        "the same tree again does not make an epoch"
     );
 }
 
@@ -379,7 +361,7 @@ fn a_failed_table_keeps_the_epoch() {
     assert!(
         w.alarmed("table lldp"),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
 }
 
@@ -411,119 +393,12 @@ fn a_host_in_two_places_keeps_its_place_and_raises_an_alarm() {
     assert!(
         w.alarmed("ambiguous"),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
 }
 
 #[test]
-fn a_restart_with_the_same_network_publishes_nothing_and_with_another_one_goes_on_counting() {
-    let before = running();
-    let known = || {
-        let order = &before.published[0];
-        Some(StoredEpoch {
-            number: 1,
-            network: order.network.clone(),
-            file: order.file.clone(),
-        })
-    };
-    let mut w = two_switches();
-    w.start(known());
-    w.run(120_000);
-    assert_eq!(w.published.len(), 0);
-    let mut w = two_switches();
-    w.unplug("s1", 2);
-    w.host("n2", "s0", 2);
-    w.highest = 5;
-    w.start(known());
-    w.run(10_000);
-    assert_eq!((w.published.len(), w.published[0].number), (1, 6));
-}
-
-#[test]
-fn a_restart_while_a_switch_is_silent_keeps_its_hosts() {
-    let order = running().published.remove(0);
-    let mut w = two_switches();
-    w.mute("s1");
-    w.start(Some(StoredEpoch {
-        number: 1,
-        network: order.network,
-        file: order.file,
-    }));
-    w.run(200_000);
-    assert_eq!(w.published.len(), 0);
-}
-
-#[test]
-fn publishing_that_fails_is_told_and_tried_again() {
-    let mut w = two_switches();
-    w.disk_full = true;
-    w.start(None);
-    w.run(60_000);
-    assert_eq!(w.published.len(), 0);
-    assert!(w.alarmed("disk full") && w.alarmed("nothing is published yet"));
-    assert!((3..10).contains(&w.attempts), "{}", w.attempts);
-    w.disk_full = false;
-    w.run(60_000);
-    assert_eq!(
-        (
-            w.published.len(),
-            w.published[0].number,
-            w.core.snapshot(w.now).alarms
-        ),
-        (1, 1, vec![])
-    );
-}
-
-#[test]
-fn a_number_that_may_be_on_disk_is_not_used_for_another_tree() {
-    let mut w = running();
-    w.disk_full = true;
-    w.unplug("s1", 2);
-    w.host("n2", "s0", 2);
-    w.run(5_000);
-    w.unplug("s0", 2);
-    w.host("n2", "s0", 3); // another port, the same tree
-    w.run(5_000);
-    w.unplug("s0", 1);
-    w.host("n0", "s1", 3); // another tree
-    w.run(5_000);
-    w.disk_full = false;
-    w.run(60_000);
-    assert_eq!(
-        w.published.iter().map(|o| o.number).collect::<Vec<_>>(),
-        [1, 3]
-    );
-}
-
-#[test]
-fn a_job_that_follows_ends_the_story() {
-    let mut w = running();
-    let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
-    job.epoch_since = Millis(w.now.0 - 100);
-    w.event(ControllerEvent::Job(job.clone()));
-    let first = w.core.snapshot(w.now).epochs[0].stages.taken_up;
-    assert!(first.is_some());
-    w.event(ControllerEvent::Job(job));
-    assert_eq!(w.core.snapshot(w.now).epochs[0].stages.taken_up, first);
-    assert_eq!(w.core.snapshot(w.now).jobs.len(), 1);
-}
-
-#[test]
-fn a_job_that_began_after_an_epoch_tells_nothing_of_its_story() {
-    let mut w = running();
-    w.run(60_000);
-    let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
-    (job.started, job.epoch_since) = (Millis(w.now.0 - 50), Millis(w.now.0 - 40));
-    w.event(ControllerEvent::Job(job));
-    let snapshot = w.core.snapshot(w.now);
-    assert_eq!(
-        (snapshot.epochs[0].stages.taken_up, snapshot.jobs.len()),
-        (None, 1)
-    );
-}
-
-#[test]
-fn a_stranger_that_sends_traps_is_told_now_and_then_and_is_no_alarm() {
+fn traps_of_a_stranger_make_a_message_now_and_then_and_no_alarm() {
     let mut w = running();
     for minute in 1..=3 {
         for n in 0..100 {
@@ -536,9 +411,9 @@ fn a_stranger_that_sends_traps_is_told_now_and_then_and_is_no_alarm() {
         let told = w
             .said
             .iter()
-            .filter(|text| text.contains("is no switch of the inventory"))
+            .filter(|text| text.contains("is not a switch of the inventory"))
             .count();
-        assert_eq!((told, w.core.snapshot(w.now).alarms), (minute, vec![]));
+        assert_eq!((told, w.engine.snapshot(w.now).alarms), (minute, vec![]));
     }
 }
 
@@ -562,7 +437,7 @@ fn loads_are_measured_and_planned() {
     let mut w = running();
     w.traffic("s1", 1, 125_000); // a megabit per second out of s1 to n1
     w.run(10_000);
-    let snapshot = w.core.snapshot(w.now);
+    let snapshot = w.engine.snapshot(w.now);
     assert_eq!(snapshot.loads.len(), snapshot.topology.links.len());
     let load = |a: &str, b: &str| {
         snapshot
@@ -585,47 +460,4 @@ fn loads_are_measured_and_planned() {
             && !snapshot.switches[1].root_bridge
             && snapshot.switches[0].root_bridge
     );
-}
-
-/// Traps that lead to no change begin no story, however many come, and whatever else is wrong.
-#[test]
-fn stage_times_begin_with_the_change_and_not_with_a_trap_of_an_hour_ago() {
-    for (every, standing) in [(500, false), (500, true), (3_000, false), (3_000, true)] {
-        let mut w = running();
-        if standing {
-            w.unplug("s1", 1);
-            w.run(5_000);
-            assert!(w.alarmed("host \"n1\""));
-        }
-        for _ in 0..20 * 60_000 / every {
-            w.event(ControllerEvent::Trap {
-                source: "10.0.0.1".parse().unwrap(),
-                kind: TrapTopic::Link,
-            });
-            w.run(every);
-        }
-        let epochs = w.published.len();
-        let moved = w.now;
-        w.unplug("s1", 2);
-        w.host("n2", "s0", 2);
-        w.event(ControllerEvent::Trap {
-            source: "10.0.0.1".parse().unwrap(),
-            kind: TrapTopic::Link,
-        });
-        w.run(5_000);
-        assert_eq!((w.published.len(), w.place("n2")), (epochs + 1, "s0"));
-        let epoch = w.core.snapshot(w.now).epochs.pop().unwrap();
-        // Of traps within a second none can tell which one announced the change.
-        assert!(
-            epoch.stages.seen.0 + 1_000 >= moved.0,
-            "traps every {every} ms: {:?}, moved {moved:?}",
-            epoch.stages
-        );
-        assert!(
-            epoch
-                .stages
-                .published
-                .is_some_and(|after| after <= epoch.at.since(moved) + Duration::from_secs(1))
-        );
-    }
 }

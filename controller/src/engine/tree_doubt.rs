@@ -1,11 +1,11 @@
-//! Why there is no tree to plan on.
+//! The reasons against a tree to plan on.
 use inventory::tree::TreeError;
 use std::fmt;
 
-/// One reason why nothing can be planned.
+/// One reason why there is no tree to plan on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TreeDoubt {
-    /// A link between switches of which it is not certain whether it carries frames.
+    /// It is not certain that a link between switches carries frames.
     Link(String, String, LinkDoubt),
     /// No forwarding link leads from one host to others.
     CutOff {
@@ -14,9 +14,10 @@ pub(crate) enum TreeDoubt {
         /// The others.
         lost: Vec<String>,
     },
-    /// What forwards is no tree.
+    /// The forwarding links do not make a tree.
     Torn(TreeError),
-    /// With the links between switches as this epoch has them, because one flaps.
+    /// A link between switches flaps, so the links of this epoch stay; with them there are these
+    /// reasons.
     Frozen(u64, Vec<TreeDoubt>),
     /// Before the first epoch: a switch does not answer.
     SwitchSilent(String),
@@ -24,14 +25,14 @@ pub(crate) enum TreeDoubt {
     HostUnseen(String),
 }
 
-/// Why it is not certain that a link carries frames.
+/// The reason why it is not certain that a link carries frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LinkDoubt {
-    /// Spanning tree listens or learns at an end.
+    /// A port at one of its ends listens or learns.
     InTransition,
-    /// No end says its state.
+    /// Neither end states whether the link forwards.
     Unsaid,
-    /// It may not be there.
+    /// The link may not exist.
     Ambiguous,
 }
 
@@ -41,9 +42,8 @@ impl fmt::Display for TreeDoubt {
             TreeDoubt::Link(a, b, doubt) => write!(f, "link {a}-{b}: {doubt}"),
             TreeDoubt::CutOff { from, lost } => write!(
                 f,
-                "no forwarding link leads from \"{from}\" to {}; where a router joins them that \
-                 cannot be asked, state it under routers and its cables under links in the \
-                 inventory",
+                "no forwarding link leads from \"{from}\" to {}; if a router that cannot be asked \
+                 joins them, state it under routers, and its cables under links, in the inventory",
                 lost.join(", ")
             ),
             TreeDoubt::Torn(error) => write!(f, "{error}"),
@@ -51,7 +51,7 @@ impl fmt::Display for TreeDoubt {
                 let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
                 write!(
                     f,
-                    "a link between switches flaps, and with those of epoch {epoch}: {}",
+                    "a link between switches flaps, and also with the links of epoch {epoch}: {}",
                     doubts.join("; ")
                 )
             }
@@ -64,7 +64,7 @@ impl fmt::Display for TreeDoubt {
 impl fmt::Display for LinkDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            LinkDoubt::InTransition => "STP is between states",
+            LinkDoubt::InTransition => "a port listens or learns",
             LinkDoubt::Unsaid => "its ends do not say whether it forwards",
             LinkDoubt::Ambiguous => "more than one reading fits the evidence",
         })

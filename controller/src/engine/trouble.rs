@@ -1,15 +1,15 @@
-//! What of the controller's own work goes wrong.
+//! Failures of the controller's own work.
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// A part of the controller's work that can go wrong. In journals and for viewers it is its name.
+/// A part of the controller's work that can fail. Journals and viewers get its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TroubleArea {
     /// Reading the inventory.
     Inventory,
     /// Reading job records.
     Jobs,
-    /// Hearing traps.
+    /// Receiving traps.
     Traps,
     /// Writing the journal.
     Journal,
@@ -25,11 +25,11 @@ pub enum TroubleArea {
     Publish,
     /// The shared directory does not answer.
     Stalled(StalledWork),
-    /// What another version of heddle wrote into a journal.
+    /// A name that another version of heddle wrote into a journal.
     Other(String),
 }
 
-/// Work on the shared directory that may not come back.
+/// Work on the shared directory that may hang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StalledWork {
     /// Opening it.
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_area_is_known_again_and_what_another_version_named_is_kept() {
+    fn every_area_reads_back_and_an_unknown_name_is_kept() {
         for (area, name) in NAMES {
             assert_eq!(
                 (

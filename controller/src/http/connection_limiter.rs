@@ -1,10 +1,10 @@
-//! Who is connected to the API, and for how long: no flood takes the controller's file descriptors
-//! or keeps others out.
+//! Limits the connections of the API in number and time: a flood can neither take the controller's
+//! file descriptors nor keep other clients out.
 //!
-//! Each stage of a connection but following events ends after [`PATIENCE`] or [`WORK`], whoever is
-//! at the other end. There is room for so many connections in total and for an eighth of them from
-//! one address. Who comes to a full house takes the place of the connection that has waited longest
-//! without a request; those with a request at work, and viewers that follow events, stay.
+//! Each stage of a connection ends after [`PATIENCE`] or [`WORK`], except following events. The
+//! number of connections is limited, and one address may have an eighth of them. When all are
+//! taken, a new connection replaces the one that has waited longest without a request. Connections
+//! with a request at work, and viewers that follow events, stay.
 use super::rate_limiter::RateLimiter;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,16 +12,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How long a handshake and a header may take to come in, a connection may be idle, and an answer
-/// or an event may take to go out.
+/// The longest time for a handshake or a header to arrive, for a connection to be idle, and for an
+/// answer or an event to be sent.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a request may be at work; its body has its own, shorter time.
+/// The longest time for the work on a request. Its body has its own, shorter time.
 const WORK: Duration = Duration::from_secs(15);
-/// Connections at once, however many files the process may open.
+/// The most connections at once, with any limit of open files.
 const MOST: usize = 2_048;
-/// One address has this part of the room; half of that may follow events.
+/// One address may have this fraction of the connections, and half of those may follow events.
 const SHARE: usize = 8;
-/// A full house is told once a minute.
+/// Messages that all connections are taken: one a minute.
 const TOLD: RateLimiter = RateLimiter::new(Duration::from_secs(60), 1);
 
 /// Every connection of the API.
@@ -29,27 +29,27 @@ const TOLD: RateLimiter = RateLimiter::new(Duration::from_secs(60), 1);
 pub(super) struct ConnectionLimiter(Arc<Mutex<ConnectionTable>>);
 
 struct ConnectionTable {
-    /// Connections at once.
+    /// The most connections at once.
     room: usize,
-    guests: HashMap<u64, OpenConnection>,
+    connections: HashMap<u64, OpenConnection>,
     next: u64,
     told: RateLimiter,
 }
 
 struct OpenConnection {
-    home: IpAddr,
+    client: IpAddr,
     stage: ConnectionStage,
     since: Instant,
-    /// Dropped with the guest, which ends its connection.
-    _stay: oneshot::Sender<()>,
+    /// Its drop ends the connection.
+    _close: oneshot::Sender<()>,
 }
 
-/// What a connection is at.
+/// The stage of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionStage {
     /// A handshake, a header, the next request, or its answer on the way out.
     Waiting,
-    /// A request.
+    /// The work on a request.
     Working,
     /// A viewer of events that is ready for the next one.
     Following,
@@ -72,136 +72,139 @@ impl ConnectionStage {
 }
 
 impl ConnectionLimiter {
-    /// Room for half of the `files` the process may open: the other half is the controller's own.
+    /// Allows connections for half of the `files` that the process may open. The other half is for
+    /// the controller's own work.
     pub(super) fn new(files: usize) -> ConnectionLimiter {
         let room = (files / 2).clamp(SHARE, MOST);
         ConnectionLimiter(Arc::new(Mutex::new(ConnectionTable {
             room,
-            guests: HashMap::new(),
+            connections: HashMap::new(),
             next: 0,
             told: TOLD,
         })))
     }
 
-    /// Lets a connection in, if need be in another's place; gives with it what resolves when it has
-    /// to go.
+    /// Admits a connection, if necessary in the place of another one. The receiver resolves when
+    /// the connection must end.
     pub(super) fn admit(
         &self,
         from: IpAddr,
         now: Instant,
     ) -> Option<(Arc<ApiConnection>, oneshot::Receiver<()>)> {
-        let (stay, gone) = oneshot::channel();
-        let number = self.book().admit(OpenConnection {
-            home: home(from),
+        let (close, gone) = oneshot::channel();
+        let number = self.table().admit(OpenConnection {
+            client: client(from),
             stage: ConnectionStage::Waiting,
             since: now,
-            _stay: stay,
+            _close: close,
         })?;
         Some((
             Arc::new(ApiConnection {
-                lobby: self.clone(),
+                limiter: self.clone(),
                 number,
             }),
             gone,
         ))
     }
 
-    /// Ends the connections that take too long.
+    /// Ends the connections that exceed the limit of their stage.
     pub(super) fn sweep(&self, now: Instant) {
-        self.book().guests.retain(|_, g| {
+        self.table().connections.retain(|_, g| {
             g.stage
                 .limit()
                 .is_none_or(|limit| now.saturating_duration_since(g.since) < limit)
         });
     }
 
-    fn book(&self) -> MutexGuard<'_, ConnectionTable> {
+    fn table(&self) -> MutexGuard<'_, ConnectionTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ConnectionTable {
-    fn admit(&mut self, guest: OpenConnection) -> Option<u64> {
-        let has_share = self.of(guest.home).count() >= self.share();
-        if has_share || self.guests.len() >= self.room {
-            if self.told.take(guest.since).is_ok() {
-                let (home, share, room) = (guest.home, self.share(), self.room);
+    fn admit(&mut self, connection: OpenConnection) -> Option<u64> {
+        let has_share = self.of(connection.client).count() >= self.share();
+        if has_share || self.connections.len() >= self.room {
+            if self.told.take(connection.since).is_ok() {
+                let (client, share, room) = (connection.client, self.share(), self.room);
                 let full = if has_share {
-                    format!("{home} has its {share}, all for one address")
+                    format!("{client} has {share}, the most for one address")
                 } else {
                     format!("all {room} are taken")
                 };
                 tracing::warn!(
-                    "API: connections: {full}; each new one takes the place of the one that has \
-                     waited longest without a request"
+                    "API: connections: {full}; each new one replaces the one that has waited \
+                     longest without a request"
                 );
             }
             let waits = |g: &OpenConnection| {
-                g.stage == ConnectionStage::Waiting && (!has_share || g.home == guest.home)
+                g.stage == ConnectionStage::Waiting && (!has_share || g.client == connection.client)
             };
             let longest = self
-                .guests
+                .connections
                 .iter()
                 .filter(|(_, g)| waits(g))
                 .min_by_key(|(_, g)| g.since)
                 .map(|(number, _)| *number)?;
-            self.guests.remove(&longest);
+            self.connections.remove(&longest);
         }
         self.next += 1;
-        self.guests.insert(self.next, guest);
+        self.connections.insert(self.next, connection);
         Some(self.next)
     }
 
-    /// How many connections one address may have.
+    /// The most connections of one address.
     fn share(&self) -> usize {
         self.room / SHARE
     }
 
-    fn of(&self, home: IpAddr) -> impl Iterator<Item = &OpenConnection> {
-        self.guests.values().filter(move |g| g.home == home)
+    fn of(&self, client: IpAddr) -> impl Iterator<Item = &OpenConnection> {
+        self.connections
+            .values()
+            .filter(move |g| g.client == client)
     }
 
     fn follow(&mut self, number: u64) -> Option<()> {
-        let home = self.guests.get(&number)?.home;
-        let viewers = self.of(home).filter(|g| g.stage.is_viewer()).count();
+        let client = self.connections.get(&number)?.client;
+        let viewers = self.of(client).filter(|g| g.stage.is_viewer()).count();
         (viewers < self.share().div_ceil(2))
             .then(|| self.change(number, ConnectionStage::Following))
     }
 
     fn change(&mut self, number: u64, stage: ConnectionStage) {
-        if let Some(guest) = self.guests.get_mut(&number) {
-            (guest.stage, guest.since) = (stage, Instant::now());
+        if let Some(connection) = self.connections.get_mut(&number) {
+            (connection.stage, connection.since) = (stage, Instant::now());
         }
     }
 }
 
-/// One connection; it leaves the lobby when this is dropped.
+/// One connection; it is forgotten when this is dropped.
 pub(super) struct ApiConnection {
-    lobby: ConnectionLimiter,
+    limiter: ConnectionLimiter,
     number: u64,
 }
 
 impl ApiConnection {
-    /// A request is at work until what this gives is dropped.
+    /// Notes the begin of a request. Its work ends when the returned value is dropped.
     pub(super) fn start_request(self: &Arc<Self>) -> ActiveRequest {
         self.change(ConnectionStage::Working);
         ActiveRequest(Arc::clone(self))
     }
 
-    /// From now on it follows events, if there is room for one more viewer of its address.
+    /// Makes the connection a viewer of events, if its address may have one more.
     pub(super) fn start_following(self: &Arc<Self>) -> Option<EventViewer> {
-        self.lobby.book().follow(self.number)?;
+        self.limiter.table().follow(self.number)?;
         Some(EventViewer(Arc::clone(self)))
     }
 
     fn change(&self, stage: ConnectionStage) {
-        self.lobby.book().change(self.number, stage);
+        self.limiter.table().change(self.number, stage);
     }
 }
 
 impl Drop for ApiConnection {
     fn drop(&mut self) {
-        self.lobby.book().guests.remove(&self.number);
+        self.limiter.table().connections.remove(&self.number);
     }
 }
 
@@ -210,14 +213,14 @@ pub(super) struct ActiveRequest(Arc<ApiConnection>);
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        let mut book = self.0.lobby.book();
-        if book
-            .guests
+        let mut table = self.0.limiter.table();
+        if table
+            .connections
             .get(&self.0.number)
             .is_some_and(|g| g.stage == ConnectionStage::Working)
         {
-            // Not so where it made a viewer of the connection.
-            book.change(self.0.number, ConnectionStage::Waiting);
+            // A request that made the connection a viewer leaves that stage as it is.
+            table.change(self.0.number, ConnectionStage::Waiting);
         }
     }
 }
@@ -226,12 +229,12 @@ impl Drop for ActiveRequest {
 pub(super) struct EventViewer(Arc<ApiConnection>);
 
 impl EventViewer {
-    /// All it was given is on its way, and it may be given more.
+    /// Notes that all events are sent, and the viewer may get the next one.
     pub(super) fn mark_ready(&self) {
         self.0.change(ConnectionStage::Following);
     }
 
-    /// It was given an event, which it has to take in time.
+    /// Notes that the viewer got an event, which it must take in time.
     pub(super) fn mark_event_given(&self) {
         self.0.change(ConnectionStage::Taking);
     }
@@ -243,9 +246,9 @@ impl Drop for EventViewer {
     }
 }
 
-/// All that one machine may call itself is one address: 127.0.0.0/8, and an IPv6 network of 64 bits
-/// (RFC 4291, 2.5.4).
-fn home(from: IpAddr) -> IpAddr {
+/// The address that stands for a machine. All addresses that one machine may use count as one:
+/// 127.0.0.0/8, and a 64-bit IPv6 network (RFC 4291, 2.5.4).
+fn client(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V4(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V4(ip) => ip.into(),
@@ -262,100 +265,103 @@ mod tests {
     const ALONE: usize = ROOM / SHARE;
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn lobby() -> (ConnectionLimiter, Instant) {
+    fn limiter() -> (ConnectionLimiter, Instant) {
         (ConnectionLimiter::new(2 * ROOM), Instant::now())
     }
 
     type AdmittedConnection = (Arc<ApiConnection>, oneshot::Receiver<()>);
 
-    fn stays(guest: &mut AdmittedConnection) -> bool {
-        guest.1.try_recv() == Err(oneshot::error::TryRecvError::Empty)
+    fn stays(connection: &mut AdmittedConnection) -> bool {
+        connection.1.try_recv() == Err(oneshot::error::TryRecvError::Empty)
     }
 
-    /// Guests of one address that come one after the other.
+    /// Connections of one address that come one after the other.
     fn come(
-        lobby: &ConnectionLimiter,
+        limiter: &ConnectionLimiter,
         from: &str,
         count: usize,
         start: Instant,
     ) -> Vec<AdmittedConnection> {
         let at = |n: usize| start + Duration::from_micros(n as u64);
         (0..count)
-            .map(|n| lobby.admit(from.parse().unwrap(), at(n)).expect("room"))
+            .map(|n| limiter.admit(from.parse().unwrap(), at(n)).expect("room"))
             .collect()
     }
 
-    fn staying(guests: &mut [AdmittedConnection]) -> usize {
-        guests
+    fn staying(connections: &mut [AdmittedConnection]) -> usize {
+        connections
             .iter_mut()
             .filter_map(|g| stays(g).then_some(()))
             .count()
     }
 
     #[test]
-    fn one_address_makes_room_for_itself_and_takes_nobody_elses() {
-        let (lobby, now) = lobby();
-        let mut other = come(&lobby, "10.0.0.2", ALONE, now);
-        let mut flood = come(&lobby, "10.0.0.1", 10 * ALONE, now + SECOND);
+    fn one_address_replaces_its_own_connections_only() {
+        let (limiter, now) = limiter();
+        let mut other = come(&limiter, "10.0.0.2", ALONE, now);
+        let mut flood = come(&limiter, "10.0.0.1", 10 * ALONE, now + SECOND);
         assert_eq!((staying(&mut flood), staying(&mut other)), (ALONE, ALONE));
-        assert!(stays(flood.last_mut().unwrap()), "who waits longest goes");
+        assert!(
+            stays(flood.last_mut().unwrap()),
+            "the longest waiting one goes"
+        );
     }
 
     #[test]
-    fn a_full_house_makes_room_and_keeps_requests_at_work_and_viewers() {
-        let (lobby, now) = lobby();
-        let mut busy = come(&lobby, "10.0.9.1", 2, now);
+    fn a_full_limiter_keeps_requests_at_work_and_viewers() {
+        let (limiter, now) = limiter();
+        let mut busy = come(&limiter, "10.0.9.1", 2, now);
         let (_work, _view) = (
             busy[0].0.start_request(),
             busy[1].0.start_following().unwrap(),
         );
         let mut flood: Vec<AdmittedConnection> = (1..200)
-            .flat_map(|n| come(&lobby, &format!("10.0.1.{n}"), 2, now + n * SECOND))
+            .flat_map(|n| come(&limiter, &format!("10.0.1.{n}"), 2, now + n * SECOND))
             .collect();
         assert_eq!((staying(&mut flood), staying(&mut busy)), (ROOM - 2, 2));
     }
 
     #[test]
-    fn where_nobody_waits_the_new_one_is_sent_away_and_comes_in_when_one_left() {
-        let (lobby, now) = lobby();
-        let guests = come(&lobby, "::1", ALONE, now);
-        let work: Vec<ActiveRequest> = guests.iter().map(|g| g.0.start_request()).collect();
-        let again = || lobby.admit("::1".parse().unwrap(), now).is_some();
+    fn a_new_connection_is_refused_while_none_waits() {
+        let (limiter, now) = limiter();
+        let connections = come(&limiter, "::1", ALONE, now);
+        let work: Vec<ActiveRequest> = connections.iter().map(|g| g.0.start_request()).collect();
+        let again = || limiter.admit("::1".parse().unwrap(), now).is_some();
         assert!(!again());
         drop(work);
         assert!(again());
-        drop(guests);
-        assert_eq!(lobby.book().guests.len(), 0);
+        drop(connections);
+        assert_eq!(limiter.table().connections.len(), 0);
     }
 
     #[test]
     fn half_of_an_address_may_follow_events() {
-        let (lobby, now) = lobby();
-        let guests = come(&lobby, "10.0.0.1", ALONE, now);
-        let viewers: Vec<_> = guests
+        let (limiter, now) = limiter();
+        let connections = come(&limiter, "10.0.0.1", ALONE, now);
+        let viewers: Vec<_> = connections
             .iter()
             .filter_map(|g| g.0.start_following())
             .collect();
         assert_eq!(viewers.len(), ALONE / 2);
         drop(viewers);
-        assert!(guests[0].0.start_following().is_some());
+        assert!(connections[0].0.start_following().is_some());
     }
 
     #[test]
     fn every_stage_ends_but_following() {
-        let (lobby, _) = lobby();
-        let mut guests = come(&lobby, "10.0.0.1", 4, Instant::now());
+        let (limiter, _) = limiter();
+        let mut connections = come(&limiter, "10.0.0.1", 4, Instant::now());
         let (_work, ready, given) = (
-            guests[1].0.start_request(),
-            guests[2].0.start_following().unwrap(),
-            guests[3].0.start_following().unwrap(),
+            connections[1].0.start_request(),
+            connections[2].0.start_following().unwrap(),
+            connections[3].0.start_following().unwrap(),
         );
         ready.mark_ready();
         given.mark_event_given();
         let now = Instant::now();
         let mut after = |time: Duration| {
-            lobby.sweep(now + time);
-            guests.iter_mut().map(stays).collect::<Vec<_>>()
+            limiter.sweep(now + time);
+            connections.iter_mut().map(stays).collect::<Vec<_>>()
         };
         assert_eq!(after(9 * SECOND), [true; 4]);
         assert_eq!(after(11 * SECOND), [false, true, true, false]);
@@ -365,11 +371,11 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_given_leaves_the_connection_waiting() {
-        let (lobby, now) = lobby();
-        let mut guest = lobby.admit("10.0.0.1".parse().unwrap(), now).unwrap();
-        drop(guest.0.start_request());
-        lobby.sweep(Instant::now() + 11 * SECOND);
-        assert!(!stays(&mut guest));
+        let (limiter, now) = limiter();
+        let mut connection = limiter.admit("10.0.0.1".parse().unwrap(), now).unwrap();
+        drop(connection.0.start_request());
+        limiter.sweep(Instant::now() + 11 * SECOND);
+        assert!(!stays(&mut connection));
     }
 
     #[test]
@@ -380,7 +386,7 @@ mod tests {
             ("2001:db8::7:1", "2001:db8::"),
             ("::1", "::1"),
         ] {
-            assert_eq!(home(all.parse().unwrap()).to_string(), one);
+            assert_eq!(client(all.parse().unwrap()).to_string(), one);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Accepts connections and serves HTTP/1.1 on each, within what the [`ConnectionLimiter`] allows.
+//! Accepts connections, within the limits of [`ConnectionLimiter`], and serves HTTP/1.1 on each.
 use super::connection_limiter::{ApiConnection, ConnectionLimiter};
 use super::tls::{self, TlsCertificate};
 use axum::Router;
@@ -20,11 +20,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// The pause after the system refused a connection, such as for want of file descriptors.
+/// The pause after the system refused a connection, for example because of too many open files.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often connections that take too long are looked for.
+/// The time between two checks for connections that take too long.
 const SWEEP: Duration = Duration::from_secs(1);
-/// Header fields longer than this are answered with status 431.
+/// The longest header fields; longer ones are answered with status 431.
 const HEADER: usize = 16 << 10;
 
 /// Serves until its task is dropped, and every connection with it.
@@ -32,7 +32,7 @@ pub(super) async fn serve(
     listener: TcpListener,
     tls: Option<TlsCertificate>,
     router: Router,
-    lobby: ConnectionLimiter,
+    limiter: ConnectionLimiter,
 ) {
     let mut connections = JoinSet::new();
     let mut sweep = tokio::time::interval(SWEEP);
@@ -40,24 +40,25 @@ pub(super) async fn serve(
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, from)) => {
-                    if let Some((caller, gone)) = lobby.admit(from.ip(), Instant::now()) {
+                    if let Some((caller, gone)) = limiter.admit(from.ip(), Instant::now()) {
                         let serving = converse(stream, from, tls.clone(), router.clone(), caller);
                         connections.spawn(async move {
                             tokio::select! { () = serving => {}, _ = gone => {} }
                         });
                     }
-                    // Who came before has its request read before somebody takes its place.
+                    // An earlier connection gets its request read before a new one replaces it.
                     tokio::task::yield_now().await;
                 }
                 Err(e) => refused(&e).await,
             },
             Some(_) = connections.join_next() => {}
-            _ = sweep.tick() => lobby.sweep(Instant::now()),
+            _ = sweep.tick() => limiter.sweep(Instant::now()),
         }
     }
 }
 
-/// A client that left before its turn is no news; anything else is the system's own trouble.
+/// Handles a failed accept. A client that left early is not an error; any other failure is the
+/// system's.
 async fn refused(error: &io::Error) {
     if !matches!(
         error.kind(),
@@ -117,8 +118,8 @@ async fn exchange(
         .await?)
 }
 
-/// Sends requests away whose body has a transfer coding: with a length besides, two readers could
-/// disagree on where it ends (RFC 9112, 6.3), and no client needs one.
+/// Refuses requests with a transfer coding: with a length as well, two readers could disagree on
+/// the end of the body (RFC 9112, 6.3), and no client needs one.
 pub(super) async fn refuse_transfer_coding(request: Request, next: Next) -> Response {
     if request.headers().contains_key(header::TRANSFER_ENCODING) {
         return (

@@ -1,13 +1,13 @@
-//! How often something may happen: the generic cell rate algorithm (ITU-T I.371, annex A) in one
-//! number.
+//! A limit of rate: the generic cell rate algorithm (ITU-T I.371, annex A), with one number of
+//! state.
 use std::time::{Duration, Instant};
 
-/// One every `period` on average, up to `burst` at once.
+/// One event every `period` on average, up to `burst` at once.
 #[derive(Debug, Clone)]
 pub(super) struct RateLimiter {
     period: Duration,
     burst: u32,
-    /// When all that happened would have been paid for.
+    /// The theoretical arrival time of the next event.
     due: Option<Instant>,
 }
 
@@ -20,7 +20,7 @@ impl RateLimiter {
         }
     }
 
-    /// Lets one happen, or says how long to wait.
+    /// Admits one event, or returns the time to wait.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
         let due = self.due.map_or(now, |due| due.max(now));
         let ahead = due.duration_since(now);

@@ -1,8 +1,8 @@
-//! `POST /v1/hosts/NAME/report`: host agents tell, and are told whom to probe.
+//! `POST /v1/hosts/NAME/report`: takes the reports of host agents, and answers with directions.
 //!
-//! Whatever a report says, it costs little: it is bounded in size, each host may send a few a
-//! second, and hosts the inventory does not list are told of and otherwise ignored. A host that
-//! falls silent is a failure as that of any device.
+//! A report costs little, whatever it contains: its size is bounded, and so is the rate of each
+//! host. A report of a host that the inventory does not list makes a message and is ignored
+//! otherwise. A host that falls silent counts as a failed device.
 use super::rate_limiter::RateLimiter;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, DirectionsByHost};
@@ -23,25 +23,25 @@ use tokio::sync::{mpsc, watch};
 
 /// The longest report: 1 MiB.
 const LONGEST: usize = 1 << 20;
-/// How long a report may take to come in.
+/// The longest time in which a report must arrive.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A host's agent is silent after so many reports that did not come, and a while.
+/// An agent is silent after this many missing reports, and [`GRACE`].
 const MISSED: u64 = 3;
 const GRACE: Duration = Duration::from_secs(5);
-/// How often silence is looked for.
+/// The time between two checks for silence.
 const LOOK: Duration = Duration::from_secs(1);
 /// Reports of one host: two a second, ten at once.
 const REPORTS: RateLimiter = RateLimiter::new(Duration::from_millis(500), 10);
-/// What is told of reports nobody asked for: one a second, ten at once.
+/// Messages about refused reports: one a second, ten at once.
 const STRANGERS: RateLimiter = RateLimiter::new(Duration::from_secs(1), 10);
 
-/// Where reports go.
+/// Takes reports, and turns them into events.
 #[derive(Clone)]
 pub struct ReportIntake {
     clock: SteadyClock,
     events: mpsc::Sender<ControllerEvent>,
     rota: watch::Receiver<Arc<DirectionsByHost>>,
-    doors: Arc<Mutex<ReportLimits>>,
+    limits: Arc<Mutex<ReportLimits>>,
 }
 
 struct ReportLimits {
@@ -60,15 +60,15 @@ impl ReportLimits {
     }
 }
 
-/// A host's.
+/// The limit and the state of one host.
 struct HostReportLimit {
     pace: RateLimiter,
-    /// When its last report came; `None` while it is silent.
+    /// The time of its last report; `None` while it is silent.
     heard: Option<Instant>,
 }
 
 impl ReportIntake {
-    /// Reports become events; `rota` says which hosts there are and what is wanted of each.
+    /// Reports become `events`. `directions` has each host of the inventory.
     pub(crate) fn new(
         clock: SteadyClock,
         events: mpsc::Sender<ControllerEvent>,
@@ -78,14 +78,14 @@ impl ReportIntake {
             clock,
             events,
             rota,
-            doors: Arc::new(Mutex::new(ReportLimits {
+            limits: Arc::new(Mutex::new(ReportLimits {
                 hosts: HashMap::new(),
                 strangers: STRANGERS,
             })),
         }
     }
 
-    /// Tells of hosts that report no more, until the task is dropped.
+    /// Sends an event for each host that fell silent, until the task is dropped.
     pub(crate) async fn watch_silence(self) {
         let mut every = tokio::time::interval(LOOK);
         loop {
@@ -104,28 +104,29 @@ impl ReportIntake {
         }
     }
 
-    /// A host reported.
+    /// Notes that a host reported.
     pub(super) fn heard(&self, host: &str, at: Instant) {
-        self.doors().host(host).heard = Some(at);
+        self.limits().host(host).heard = Some(at);
     }
 
-    /// Hosts that have just become silent, and after how long that is said. Those that left the
+    /// Takes out the hosts that just fell silent, each with its limit. Hosts that left the
     /// inventory are forgotten.
     pub(super) fn silent(&self, now: Instant) -> Vec<(String, Duration)> {
         let rota = Arc::clone(&self.rota.borrow());
-        let mut doors = self.doors();
-        doors.hosts.retain(|host, _| rota.contains_key(host));
-        let over = doors.hosts.iter_mut().filter_map(|(host, door)| {
+        let mut limits = self.limits();
+        limits.hosts.retain(|host, _| rota.contains_key(host));
+        let over = limits.hosts.iter_mut().filter_map(|(host, state)| {
             let limit = Duration::from_millis(rota[host].every_ms * MISSED) + GRACE;
-            door.heard
+            state
+                .heard
                 .take_if(|heard| now.duration_since(*heard) > limit)?;
             Some((host.clone(), limit))
         });
         over.collect()
     }
 
-    fn doors(&self) -> MutexGuard<'_, ReportLimits> {
-        self.doors.lock().unwrap_or_else(PoisonError::into_inner)
+    fn limits(&self) -> MutexGuard<'_, ReportLimits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn tell(&self, host: &str, fact: DeviceFact) {
@@ -135,7 +136,7 @@ impl ReportIntake {
             source: ObservationSource::Agent,
             fact,
         };
-        // The shell stops first, and this with it.
+        // The send fails only while the daemon stops.
         let _ = self
             .events
             .send(ControllerEvent::Observed(observation))
@@ -143,7 +144,7 @@ impl ReportIntake {
     }
 
     async fn refuse(&self, from: SocketAddr, problem: String) -> ReportRefusal {
-        if self.doors().strangers.take(Instant::now()).is_ok() {
+        if self.limits().strangers.take(Instant::now()).is_ok() {
             let _ = self
                 .events
                 .send(ControllerEvent::ReportRefused {
@@ -176,13 +177,13 @@ impl ReportIntake {
         {
             return Err(ReportRefusal::NotJson);
         }
-        // Known before any of it comes: no request here is of unknown length.
+        // The length is known before the body: every request here states it.
         if body
             .size_hint()
             .exact()
             .is_none_or(|length| length > LONGEST as u64)
         {
-            // What it still sends is read, or the system would cut the answer off.
+            // The rest of the body is read, because the system would otherwise cut the answer off.
             let _ = tokio::time::timeout(PATIENCE, body.into_data_stream().for_each(|_| ready(())))
                 .await;
             return Err(ReportRefusal::TooLarge);
@@ -196,14 +197,15 @@ impl ReportIntake {
         report.check().map_err(ReportRefusal::Unfit)?;
         if report.host != host {
             let problem = format!(
-                "host \"{host}\": a report of it says it is {:?}; set the name its agent goes by",
+                "host \"{host}\": a report to its path names the host {:?}; set the name in its \
+                 agent",
                 report.host
             );
             return Err(self.refuse(from, problem).await);
         }
-        // Only reports that count use up what a host may send: nobody else's keep it from being
-        // heard.
-        self.doors()
+        // Only accepted reports count against a host's rate, so that bad reports in its name do not
+        // keep it from reporting.
+        self.limits()
             .host(host)
             .pace
             .take(Instant::now())
@@ -214,7 +216,7 @@ impl ReportIntake {
     }
 }
 
-/// Why a report is not taken.
+/// The reason why a report is refused.
 enum ReportRefusal {
     Forbidden(String),
     TooOften(Duration),
@@ -236,7 +238,7 @@ impl IntoResponse for ReportRefusal {
                 (
                     StatusCode::TOO_MANY_REQUESTS,
                     after,
-                    "reports come too often; the answer to one says when the next is wanted\n",
+                    "reports come too often; each answer has the time until the next report\n",
                 )
                     .into_response()
             }
@@ -262,7 +264,7 @@ impl IntoResponse for ReportRefusal {
                 .into_response(),
             ReportRefusal::Unfit(problem) => (
                 StatusCode::UNPROCESSABLE_ENTITY,
-                format!("report: {problem}; agent and controller of different versions?\n"),
+                format!("report: {problem}; do agent and controller have different versions?\n"),
             )
                 .into_response(),
         }

@@ -13,12 +13,12 @@ use tokio_rustls::server::TlsStream;
 
 /// The first octet of a TLS connection: a record of type handshake(22) (RFC 8446, 5.1).
 const HANDSHAKE: u8 = 22;
-/// What a client is told that speaks HTTP without TLS.
+/// The answer to a client that speaks HTTP without TLS.
 const PLAIN: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n\
     this is an HTTPS port: connect with https://\n";
 
-/// A certificate with its key, read from files and again when they change.
+/// A certificate with its key, read from files. It can be read again.
 #[derive(Clone)]
 pub struct TlsCertificate {
     cert: PathBuf,
@@ -30,7 +30,7 @@ impl TlsCertificate {
     /// Reads a chain of certificates, the server's first, and its key; both PEM.
     ///
     /// # Errors
-    /// [`HttpError::Tls`] with the file and what is wrong with it, never its content.
+    /// [`HttpError::Tls`] with the file and the problem, never its content.
     pub fn read(cert: &Path, key: &Path) -> Result<TlsCertificate, HttpError> {
         let config = Arc::new(RwLock::new(config(cert, key)?));
         Ok(TlsCertificate {
@@ -40,8 +40,8 @@ impl TlsCertificate {
         })
     }
 
-    /// Reads the files again; connections from now on get the new certificate. Where they cannot be
-    /// used, the former stays.
+    /// Reads the files again. New connections get the new certificate. If the files cannot be used,
+    /// the former certificate stays.
     ///
     /// # Errors
     /// As [`TlsCertificate::read`].
@@ -83,12 +83,12 @@ fn config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, HttpError> {
     Ok(Arc::new(config))
 }
 
-/// What is wrong with a PEM file; the error's own words could quote it.
+/// The problem with a PEM file. The error's own text is not used, because it could quote the file.
 fn words(error: &rustls::pki_types::pem::Error) -> String {
     use rustls::pki_types::pem::Error;
     match error {
         Error::Io(e) => e.to_string(),
-        Error::NoItemsFound => "nothing of that kind in it; expected PEM".to_owned(),
+        Error::NoItemsFound => "no item of that kind in it; expected PEM".to_owned(),
         _ => "not well-formed PEM".to_owned(),
     }
 }
@@ -103,9 +103,9 @@ pub(super) async fn handshake(
     if first != [HANDSHAKE] {
         stream.write_all(PLAIN).await?;
         stream.shutdown().await?;
-        // What it still sends is read, or the system would cut the answer off.
+        // The rest of the input is read, because the system would otherwise cut the answer off.
         let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
-        return Err(io::Error::other("speaks no TLS"));
+        return Err(io::Error::other("the client does not speak TLS"));
     }
     tls.acceptor().accept(stream).await
 }

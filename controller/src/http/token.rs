@@ -1,8 +1,8 @@
-//! Who may view and who may report: a bearer token for each (RFC 6750, 2.1).
+//! The rights to view and to report: a bearer token for each (RFC 6750, 2.1).
 //!
-//! Without a viewers' token every user of this machine may view, and the API listens to no other.
-//! Without an agents' token nobody may report: what agents say decides where jobs send, and users
-//! of this machine do not.
+//! Without a viewers' token every user of this machine may view, and the API listens on loopback
+//! only. Without an agents' token nobody may report: reports influence the schedules of all jobs,
+//! so a user of this machine must not send them.
 use super::HttpError;
 use agent::secrets;
 use axum::extract::{Request, State};
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
 const SCHEME: &[u8] = b"Bearer ";
-/// A token shorter than this could be guessed.
+/// The shortest token; shorter ones could be guessed.
 const SHORTEST: usize = 16;
 
-/// What a client must show.
+/// A token that a client must send.
 #[derive(Clone)]
 pub struct BearerToken(Arc<str>);
 
@@ -27,7 +27,7 @@ impl BearerToken {
     /// Reads a token: the file's text without white space around it.
     ///
     /// # Errors
-    /// [`HttpError::Token`] where it cannot be read, is short, or could not be sent in a header.
+    /// [`HttpError::Token`] if it cannot be read, is too short, or cannot be sent in a header.
     pub fn read(path: &Path) -> Result<BearerToken, HttpError> {
         let bad = |problem: String| HttpError::Token {
             path: path.to_owned(),
@@ -56,7 +56,8 @@ impl BearerToken {
     }
 
     fn fits(&self, headers: &HeaderMap) -> bool {
-        // The scheme is in any case, and any number of blanks follows it (RFC 9110, 11.4).
+        // The scheme may be in upper or lower case, and any number of blanks follows it (RFC 9110,
+        // 11.4).
         let shown = headers
             .get(header::AUTHORIZATION)
             .and_then(|v| v.as_bytes().split_at_checked(SCHEME.len()));
@@ -75,10 +76,10 @@ pub struct ApiTokens {
 }
 
 impl ApiTokens {
-    /// Each opens its own door only.
+    /// Pairs the tokens. Each gives one right only.
     ///
     /// # Errors
-    /// [`HttpError::OneToken`] where they are the same.
+    /// [`HttpError::OneToken`] if they are the same.
     pub fn new(
         viewers: Option<BearerToken>,
         agents: Option<BearerToken>,
@@ -89,12 +90,12 @@ impl ApiTokens {
         }
     }
 
-    /// Whether viewing wants no token.
+    /// Returns whether viewing needs no token.
     pub fn all_may_view(&self) -> bool {
         self.viewers.is_none()
     }
 
-    /// Whether anybody may report.
+    /// Returns whether agents may report.
     pub fn takes_reports(&self) -> bool {
         self.agents.is_some()
     }
@@ -104,7 +105,7 @@ fn opens(token: Option<&BearerToken>, headers: &HeaderMap) -> bool {
     token.is_some_and(|t| t.fits(headers))
 }
 
-/// Lets those view who show the viewers' token.
+/// Lets clients with the viewers' token view.
 pub(super) async fn viewing(
     State(keys): State<ApiTokens>,
     request: Request,
@@ -115,21 +116,21 @@ pub(super) async fn viewing(
         None if names_this_machine(&request) => next.run(request).await,
         None => (
             StatusCode::FORBIDDEN,
-            "expected an address and a Host header that name this \
-                                         machine: localhost or a loopback address\n",
+            "expected an address and a Host header that name this machine: localhost or a \
+             loopback address\n",
         )
             .into_response(),
         Some(token) if token.fits(headers) => next.run(request).await,
         Some(_) if opens(keys.agents.as_ref(), headers) => (
             StatusCode::FORBIDDEN,
-            "this token is the agents': it may report, and view nothing\n",
+            "this is the agents' token: it may report, but not view\n",
         )
             .into_response(),
         Some(_) => unauthorized("the viewers' token (--token-file)"),
     }
 }
 
-/// Lets those report who show the agents' token.
+/// Lets clients with the agents' token report.
 pub(super) async fn reporting(
     State(keys): State<ApiTokens>,
     request: Request,
@@ -139,8 +140,8 @@ pub(super) async fn reporting(
     match &keys.agents {
         Some(token) if token.fits(headers) => next.run(request).await,
         _ if opens(keys.viewers.as_ref(), headers) => {
-            let text = "this token is the viewers': it may view, and report nothing; agents show \
-                        the one of the controller's --agent-token-file\n";
+            let text = "this is the viewers' token: it may view, but not report; agents need the \
+                        token of the controller's --agent-token-file\n";
             (StatusCode::FORBIDDEN, text).into_response()
         }
         Some(_) => unauthorized("the agents' token (--agent-token-file)"),
@@ -162,9 +163,9 @@ fn unauthorized(whose: &str) -> Response {
         .into_response()
 }
 
-/// Without a token only names of this machine are served: a web page that made its own name resolve
-/// to loopback could otherwise read the API through somebody's browser. A target in absolute form
-/// has a name of its own (RFC 9112, 3.2.2).
+/// Without a token, only requests to names of this machine are served: otherwise a web page whose
+/// name resolves to loopback could read the API through a browser on this machine. A target in
+/// absolute form has a name, too (RFC 9112, 3.2.2).
 fn names_this_machine(request: &Request) -> bool {
     let stated = request
         .headers()

@@ -1,16 +1,16 @@
-//! Whose files these are.
+//! The names of the files' owners.
 use nix::unistd::{Uid, User};
 use std::collections::HashMap;
 
-/// Names of users that are remembered.
+/// The most names that are remembered.
 const MAX_OWNERS: usize = 1024;
 
-/// The names of users by their numbers, as the machine knows them.
+/// The names of the machine's users, by number.
 #[derive(Debug, Default)]
 pub(super) struct OwnerNames(HashMap<u32, String>);
 
 impl OwnerNames {
-    /// A user's name, `uid 1234` where the machine knows none.
+    /// A user's name, or `uid 1234` if the machine has none.
     pub(super) fn name(&mut self, uid: u32) -> String {
         if let Some(name) = self.0.get(&uid) {
             return name.clone();

@@ -12,7 +12,7 @@ fn json(record: &JobRecord) -> String {
     serde_json::to_string(record).unwrap()
 }
 
-/// What the controller tells of a record that this process wrote.
+/// The record as the controller reads it, after this process wrote it.
 fn told(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
     let user = OwnerNames::default().name(nix::unistd::geteuid().as_raw());
     JobRecord {
@@ -42,7 +42,7 @@ fn ids(scan: &JobScan) -> Vec<&str> {
 }
 
 #[test]
-fn reads_what_changed_and_tells_what_is_gone() {
+fn a_scan_has_changed_records_and_removed_ones() {
     let dir = tempfile::tempdir().unwrap();
     let mut spool = JobDirectory::new(dir.path());
     let now = Instant::now();
@@ -94,7 +94,7 @@ fn refuses_whatever_else_lies_there() {
 }
 
 #[test]
-fn what_ended_is_removed_after_minutes_and_what_nobody_writes_after_a_day() {
+fn finished_files_go_after_minutes_and_unwritten_ones_after_a_day() {
     let dir = tempfile::tempdir().unwrap();
     for id in ["silent", "written"] {
         write(
@@ -135,7 +135,7 @@ fn what_ended_is_removed_after_minutes_and_what_nobody_writes_after_a_day() {
     assert_eq!(names(dir.path()), ["notes.txt", "written.json"]);
 }
 
-/// Neither a file's own time nor the machine's clock says how old it is.
+/// A file's age depends neither on its own times nor on the machine's clock.
 #[test]
 fn times_that_somebody_set_make_nothing_older_or_younger() {
     let dir = tempfile::tempdir().unwrap();
@@ -168,8 +168,8 @@ fn times_that_somebody_set_make_nothing_older_or_younger() {
     );
 }
 
-/// One program's thousands of communicators that ended hide neither its next ones nor another
-/// user's.
+/// The ended communicators of one program, thousands of them, hide neither its next ones nor those
+/// of another user.
 #[test]
 fn many_records_that_ended_hide_none_that_runs() {
     let dir = tempfile::tempdir().unwrap();
@@ -195,7 +195,7 @@ fn many_records_that_ended_hide_none_that_runs() {
         ids(&spool.scan(now)).contains(&"mine"),
         "the newest is read first"
     );
-    // It keeps its place while the others are looked into, and they go.
+    // It keeps its place while the others are read, and they go.
     for second in 1..30 {
         let scan = spool.scan(now + Duration::from_secs(second));
         assert!(!scan.gone.contains(&"mine".to_owned()));
@@ -211,8 +211,8 @@ fn many_records_that_ended_hide_none_that_runs() {
     assert_eq!(last.unread, 0);
 }
 
-/// A user who writes whatever he can takes nobody's place, no memory beyond his share, and nobody's
-/// name.
+/// A user who writes everything possible displaces nobody, gets no memory beyond one share, and
+/// cannot use another user's name.
 #[test]
 fn one_user_crowds_out_no_other_and_speaks_for_none() {
     let dir = tempfile::tempdir().unwrap();
@@ -253,7 +253,7 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
     let nobody = OwnerNames::default().name(65_534);
     assert!(
         !eves.is_empty() && eves.iter().all(|r| r.user == nobody),
-        "a record is of who owns its file"
+        "a record belongs to the owner of its file"
     );
     assert!(eves.len() <= jobs::FOLLOWED.each.things, "{}", eves.len());
     assert!(eves.iter().map(|r| jobs::cost(r)).sum::<usize>() <= jobs::FOLLOWED.each.bytes);
@@ -263,11 +263,11 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
             unread: 701 - followed.len(),
             ..JobScan::default()
         },
-        "what is followed stays the same"
+        "the followed records stay the same"
     );
 }
 
-/// Other names cost a bounded number of steps a scan, and hide no record.
+/// Files with other names cost a bounded number of steps in each scan, and hide no record.
 #[test]
 fn other_names_without_number_only_delay() {
     let dir = tempfile::tempdir().unwrap();
@@ -287,7 +287,7 @@ fn other_names_without_number_only_delay() {
         assert!(scans < 4 || read.len() == 2, "{scans} scans: {read:?}");
         assert!(
             read.contains(&"first".to_owned()),
-            "what is followed is looked at in every scan"
+            "a followed file is looked at in every scan"
         );
     }
 }

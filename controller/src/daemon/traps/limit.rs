@@ -1,36 +1,36 @@
-//! How often traps have a switch looked at. Its first trap of a kind does at once; those that
-//! follow within the pause do together, once, at its end. So a look follows every trap, the last
-//! one too, and a flood of them costs no more looks than there are pauses.
+//! Limits the reads of a switch that its traps cause. The first trap of a topic causes a read at
+//! once. All traps that follow within the pause cause one read together, at its end. So a read
+//! follows every trap, and a flood of traps costs one read for each pause.
 use crate::triggers::TrapTopic;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Traps that were heard of late, by who sent them.
+/// The recent traps, by origin.
 pub(super) struct TrapLimit {
     pause: Duration,
     hints: HashMap<TrapOrigin, DelayedTrap>,
 }
 
-/// What a look is for. Strangers share one, as they can make up addresses.
+/// The origin of a trap. All strangers share one, because they can make up addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum TrapOrigin {
-    /// A switch's address and what it says.
+    /// A switch's address, and the topic of its trap.
     Switch(IpAddr, TrapTopic),
-    /// Nobody known.
+    /// An unknown sender.
     Stranger,
 }
 
 struct DelayedTrap {
-    /// When the next look may be.
+    /// The time from which the next trap may pass.
     free: Instant,
-    /// The last trap that no look has followed yet.
+    /// The last trap that has not passed yet.
     waiting: Option<(IpAddr, TrapTopic)>,
 }
 
 impl TrapLimit {
-    /// Two looks for the same are at least `pause` apart.
+    /// Two traps of one origin pass at least `pause` apart.
     pub(super) fn new(pause: Duration) -> TrapLimit {
         TrapLimit {
             pause,
@@ -38,7 +38,8 @@ impl TrapLimit {
         }
     }
 
-    /// A trap came. Whether it is passed on at once; else it waits to be [`TrapLimit::due`].
+    /// Takes a trap. Returns whether it passes at once; otherwise it waits to be
+    /// [`TrapLimit::due`].
     pub(super) fn take(
         &mut self,
         now: Instant,
@@ -58,7 +59,7 @@ impl TrapLimit {
         at_once
     }
 
-    /// The traps that have waited long enough.
+    /// Takes out the traps that waited long enough.
     pub(super) fn due(&mut self, now: Instant) -> Vec<(IpAddr, TrapTopic)> {
         let mut due = Vec::new();
         for hint in self.hints.values_mut().filter(|hint| now >= hint.free) {
@@ -70,7 +71,7 @@ impl TrapLimit {
         due
     }
 
-    /// When [`TrapLimit::due`] has something next.
+    /// The time at which [`TrapLimit::due`] has the next trap.
     pub(super) fn next(&self) -> Option<Instant> {
         self.hints
             .values()
@@ -94,8 +95,7 @@ mod tests {
         start + Duration::from_millis(ms)
     }
 
-    /// The moments, in ms, at which a switch is looked at, when these traps come: what the listener
-    /// does, without a clock.
+    /// The times, in ms, at which these traps pass: the work of the listener, without a clock.
     fn looks(traps: &[(u64, TrapTopic)]) -> Vec<(u64, TrapTopic)> {
         let (start, mut limit, mut looks) = (Instant::now(), TrapLimit::new(PAUSE), Vec::new());
         let since = |at: Instant| (at - start).as_millis() as u64;

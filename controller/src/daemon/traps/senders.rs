@@ -1,6 +1,6 @@
-//! Whose traps are believed. A switch that is asked with a user's signature must sign its traps,
-//! too: else anybody could send them in its name. Of a switch that is asked by SNMPv2c nothing
-//! better is known.
+//! The senders of believed traps. A switch that is polled with a user's signature must sign its
+//! traps, too; otherwise anybody could send them in its name. A switch that is polled by SNMPv2c
+//! has no way to prove its traps.
 use agent::TrapProof;
 use inventory::inventory_file::{Credential, Inventory};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Refusals are over when no further trap was refused for so long.
+/// Refusals are over when no further trap was refused for this time.
 const QUIET: Duration = Duration::from_secs(600);
 
 /// The inventory's switches as senders of traps.
@@ -18,13 +18,13 @@ pub(super) struct TrapSenders(BTreeMap<IpAddr, TrapSender>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TrapSender {
     switch: String,
-    /// Its traps prove this much at least.
+    /// The least proof that its traps must have.
     owes: TrapProof,
-    /// The SNMPv3 user it is asked as.
+    /// The SNMPv3 user of its polls.
     user: String,
 }
 
-/// What is to be done about a trap.
+/// The decision on a trap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrapVerdict {
     /// It is a hint about a switch.
@@ -36,8 +36,8 @@ pub(super) enum TrapVerdict {
 }
 
 impl TrapSenders {
-    /// Where several switches have one address, behind different ports, the one that owes least
-    /// counts.
+    /// Takes the switches of an inventory. If several switches have one address, behind different
+    /// ports, the one with the least required proof counts.
     pub(super) fn new(inventory: &Inventory) -> TrapSenders {
         let mut senders: BTreeMap<IpAddr, TrapSender> = BTreeMap::new();
         for (name, switch) in &inventory.switches {
@@ -81,8 +81,8 @@ pub(super) struct RefusedTraps {
 }
 
 impl RefusedTraps {
-    /// One more, in the name of `from`. What is to be told of it: the first one, and the count
-    /// whenever it has grown tenfold.
+    /// Counts one more trap in the name of `from`. Returns a message for the first one, and
+    /// whenever the count has grown tenfold.
     pub(super) fn add(
         &mut self,
         now: Instant,
@@ -107,14 +107,14 @@ impl RefusedTraps {
             };
             format!(
                 "traps: {count} in the name of switch \"{switch}\" ({from}){others} without the \
-                 signature of the SNMPv3 user it is asked as, so anybody may have sent them; they \
-                 are ignored, and polls find the same a little later; have the switch send its \
-                 traps by SNMPv3 as user \"{user}\", or send none"
+                 signature of the SNMPv3 user of its polls, so anybody may have sent them; they \
+                 are ignored, and polls find the same changes a little later; configure the switch \
+                 to send its traps by SNMPv3 as user \"{user}\", or none"
             )
         })
     }
 
-    /// When they are over, if nothing more is refused.
+    /// The time at which the refusals are over, if no further trap is refused.
     pub(super) fn end(&self) -> Option<Instant> {
         self.last.map(|last| last + QUIET)
     }
@@ -134,7 +134,10 @@ mod tests {
   signed: {{address: 10.0.0.3, snmp: signed}}
   both: {{address: 10.0.0.4, snmp: signed}}
   both2: {{address: \"10.0.0.4:1161\"}}
-snmp: {{default: {{version: 2c, community: c}}, named: {{version: 3, user: bob}}, signed: {SIGNED}}}"
+snmp:
+  default: {{version: 2c, community: c}}
+  named: {{version: 3, user: bob}}
+  signed: {SIGNED}"
         );
         TrapSenders::new(&Inventory::parse("i.yaml", &text).unwrap())
     }

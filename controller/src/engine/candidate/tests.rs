@@ -81,7 +81,7 @@ pub(crate) fn views(up: bool, state: StpState) -> DeviceViews {
 }
 
 #[test]
-fn order_is_no_difference_but_the_file_keeps_the_inventorys() {
+fn order_makes_no_difference_and_the_file_has_the_inventorys_order() {
     let c = candidate("s0");
     assert_eq!(c.file.hosts.keys().collect::<Vec<_>>(), ["n2", "n1", "n0"]);
     let mut turned = network("s0");

@@ -23,7 +23,7 @@ fn flapped(times: u64, period: u64) -> FlapDamping {
 }
 
 #[test]
-fn what_is_lost_now_and_then_is_not_held() {
+fn a_part_that_is_rarely_lost_is_not_held() {
     for (times, period) in [(3, 2_000), (100, 180_000)] {
         assert!(
             flapped(times, period).hosts().is_empty(),
@@ -40,7 +40,7 @@ fn what_is_lost_now_and_then_is_not_held() {
 }
 
 #[test]
-fn it_is_told_how_often_in_what_time_and_until_when() {
+fn an_alarm_has_count_time_and_end() {
     let mut d = flapped(4, 2_000);
     let text = |d: &FlapDamping| {
         d.alarms(Some(7))
@@ -50,7 +50,7 @@ fn it_is_told_how_often_in_what_time_and_until_when() {
     };
     // From 4000 less a little to 1500 takes 1.4 half-lives.
     let told = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until \
-                it was calm, not before 00:02:52 UTC; check cable and ports";
+                it is calm, at the earliest at 00:02:52 UTC; check cable and ports";
     assert_eq!(text(&d), [told]);
     let (there, gone) = both();
     d.compare(Millis(8_000), &there, &gone);
@@ -152,7 +152,7 @@ fn a_cluster_that_is_another_again_and_again_is_held() {
     assert!(
         d.alarms(Some(7))[0]
             .to_string()
-            .starts_with("cluster of host \"n1\": is another one again and again, 4 times in 6 s")
+            .starts_with("cluster of host \"n1\": changed 4 times in 6 s")
     );
 }
 

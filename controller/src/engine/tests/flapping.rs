@@ -1,5 +1,4 @@
-//! What comes and goes again and again: no epoch each time, no message each time, and a word that
-//! it flaps.
+//! Flapping parts: not an epoch each time, not a message each time, but an alarm that they flap.
 use super::*;
 
 #[test]
@@ -40,7 +39,7 @@ fn a_host_that_moves_for_ever_is_held_and_told_and_others_are_not() {
     assert!(
         w.alarmed("(swp2) - n2: flaps, ") && w.alarmed("\"n2\" stays as in epoch"),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
     let told = w
         .said
@@ -53,10 +52,10 @@ fn a_host_that_moves_for_ever_is_held_and_told_and_others_are_not() {
     w.host("n1", "s0", 3);
     w.run(2_000);
     assert_eq!((w.published.len(), w.place("n1")), (epochs + 1, "s0"));
-    // Calm: the host's last place counts, and nothing is left to tell.
+    // After calm the host's last place counts, and no alarm is left.
     w.run(361_000);
     assert_eq!(
-        (w.published.len(), w.core.snapshot(w.now).alarms),
+        (w.published.len(), w.engine.snapshot(w.now).alarms),
         (
             epochs + 1 + usize::from(w.published[epochs].file.hosts["n2"].switch != w.place("n2")),
             vec![]
@@ -101,7 +100,7 @@ fn a_trunk_that_flaps_makes_no_epoch_each_time() {
     assert!(
         w.alarmed("link s0 (swp9) - s1 (swp9): flaps, "),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
     w.unplug("s1", 1);
     w.host("n1", "s0", 3);
@@ -112,7 +111,7 @@ fn a_trunk_that_flaps_makes_no_epoch_each_time() {
         "a host's move is published all the same"
     );
     w.run(361_000);
-    assert_eq!(w.core.snapshot(w.now).alarms, []);
+    assert_eq!(w.engine.snapshot(w.now).alarms, []);
     let last = w.published.last().unwrap();
     assert!(
         last.file.links.iter().all(|l| l.a != "s1"
@@ -129,7 +128,7 @@ fn a_network_cut_by_a_flapping_trunk_is_told_as_cut() {
         w.unplug("s0", 9);
         w.unplug("s1", 9);
         w.run(2_000);
-        assert!(w.alarmed("no whole tree to plan on"));
+        assert!(w.alarmed("no complete tree to plan on"));
         w.cable("s0", 9, "s1", 9);
         w.run(2_000);
     }
@@ -137,11 +136,11 @@ fn a_network_cut_by_a_flapping_trunk_is_told_as_cut() {
     assert!(
         w.alarmed("flaps, 8 times"),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
 }
 
-/// Lines told between two moments of `turns` times `once`, after which what flaps was calm.
+/// The number of event lines during `turns` runs of `once`, and the calm after them.
 fn told_while(
     w: &mut SimulatedCluster,
     turns: usize,
@@ -169,7 +168,7 @@ fn a_host_port_that_flaps_is_told_once_and_the_host_stays() {
         assert!(
             w.alarmed("link s1 (swp2) - n2: flaps, "),
             "silently {silently}: {:?}",
-            w.core.snapshot(w.now).alarms
+            w.engine.snapshot(w.now).alarms
         );
         assert!(
             lines.len() < 25,
@@ -179,7 +178,7 @@ fn a_host_port_that_flaps_is_told_once_and_the_host_stays() {
         assert_eq!((w.published.len(), w.place("n2")), (1, "s1"));
         w.run(361_000);
         assert_eq!(
-            (w.published.len(), w.core.snapshot(w.now).alarms),
+            (w.published.len(), w.engine.snapshot(w.now).alarms),
             (1, vec![])
         );
     }
@@ -195,9 +194,9 @@ fn a_switch_that_answers_on_and_off_is_told_once_and_then_until_it_was_calm() {
         w.run(3_000);
     });
     assert!(
-        w.alarmed("switch \"s1\": answers on and off, "),
+        w.alarmed("switch \"s1\": flaps, fell silent "),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
     assert!(
         lines.len() < 25,
@@ -207,7 +206,7 @@ fn a_switch_that_answers_on_and_off_is_told_once_and_then_until_it_was_calm() {
     assert_eq!(w.published.len(), 1);
     w.run(361_000);
     assert_eq!(
-        (w.published.len(), w.core.snapshot(w.now).alarms),
+        (w.published.len(), w.engine.snapshot(w.now).alarms),
         (1, vec![])
     );
     w.mute("s1");
@@ -215,6 +214,6 @@ fn a_switch_that_answers_on_and_off_is_told_once_and_then_until_it_was_calm() {
     assert!(
         w.alarmed("switch \"s1\" is stale"),
         "{:?}",
-        w.core.snapshot(w.now).alarms
+        w.engine.snapshot(w.now).alarms
     );
 }

@@ -1,4 +1,4 @@
-//! A network that answers the core's effects, in virtual time.
+//! A network that answers the engine's effects, in virtual time.
 use crate::engine::*;
 use directory::epoch::VerifiedEpoch;
 use inventory::BitsPerSec;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 struct SimulatedPort {
     up: bool,
     state: StpState,
-    /// Who is at the other end: a switch and its port, or a host.
+    /// The other end: a switch and its port, or a host.
     peer: Option<(String, Option<u32>)>,
     octets: u64,
     octets_per_sec: u64,
@@ -24,12 +24,12 @@ struct SimulatedDevice {
     lldp_change: u32,
     /// Ports that were removed and made anew: the agent still lists the dead interfaces.
     remade: Vec<u32>,
-    /// Its uptime counts from there.
+    /// The time from which its uptime counts.
     restarted: u64,
 }
 
 pub(super) struct SimulatedCluster {
-    pub(super) core: ControllerEngine,
+    pub(super) engine: ControllerEngine,
     pub(super) inventory: Inventory,
     pub(super) now: Millis,
     pub(super) published: Vec<EpochOrder>,
@@ -42,7 +42,7 @@ pub(super) struct SimulatedCluster {
     devices: BTreeMap<String, SimulatedDevice>,
     mute: HashSet<String>,
     garbled: BTreeSet<(String, DeviceTable)>,
-    /// How long each message to a switch takes, in ms.
+    /// The time of each message to a switch, in ms.
     slow: BTreeMap<String, u64>,
     /// Tables on their way from slow switches.
     coming: VecDeque<(Millis, String, DeviceTable)>,
@@ -71,7 +71,7 @@ impl SimulatedCluster {
     pub(super) fn new(switches: &[&str], hosts: &str) -> SimulatedCluster {
         let inventory = inventory(switches, hosts);
         SimulatedCluster {
-            core: ControllerEngine::new(inventory.clone(), ControllerOptions::default()),
+            engine: ControllerEngine::new(inventory.clone(), ControllerOptions::default()),
             inventory,
             now: Millis(1_000_000),
             published: Vec::new(),
@@ -106,7 +106,7 @@ impl SimulatedCluster {
             .collect::<Vec<_>>()
             .join(", ");
         self.inventory = inventory(&switches, &format!("[{hosts}]"));
-        self.core = ControllerEngine::new(self.inventory.clone(), ControllerOptions::default());
+        self.engine = ControllerEngine::new(self.inventory.clone(), ControllerOptions::default());
     }
 
     fn plug(&mut self, switch: &str, port: u32, peer: (String, Option<u32>)) {
@@ -139,7 +139,7 @@ impl SimulatedCluster {
         device.lldp_change += 1;
     }
 
-    /// The port goes down, but LLDP still lists who was there.
+    /// The port goes down, but LLDP still lists the neighbour.
     pub(super) fn unplug_silently(&mut self, switch: &str, port: u32) {
         let port = self
             .devices
@@ -180,7 +180,7 @@ impl SimulatedCluster {
         self.devices.get_mut(switch).unwrap().lldp_change += 1;
     }
 
-    /// LLDP forgets who is there, and counts that.
+    /// LLDP forgets the neighbour, and counts that.
     pub(super) fn lose_row(&mut self, switch: &str, port: u32) {
         self.devices
             .get_mut(switch)
@@ -192,7 +192,7 @@ impl SimulatedCluster {
         self.touch_lldp(switch);
     }
 
-    /// LLDP knows a host again, so soon that the time of the last change is the same.
+    /// LLDP lists a host again, so soon that the time of the last change is the same.
     pub(super) fn restore_row(&mut self, switch: &str, port: u32, host: &str) {
         self.devices
             .get_mut(switch)
@@ -203,13 +203,13 @@ impl SimulatedCluster {
             .peer = Some((host.to_owned(), None));
     }
 
-    /// The names that LLDP of a switch has, as the controller knows it.
+    /// The names of a switch's LLDP neighbours, as the controller knows them.
     pub(super) fn hears_at(&self, switch: &str) -> Vec<String> {
-        let lldp = self.core.observed.views[switch].lldp.as_ref().unwrap();
+        let lldp = self.engine.observed.views[switch].lldp.as_ref().unwrap();
         lldp.neighbours.iter().map(|n| n.name.clone()).collect()
     }
 
-    /// Its clock says `ms` less than before.
+    /// Its uptime goes back by `ms`.
     pub(super) fn set_uptime_back(&mut self, switch: &str, ms: u64) {
         self.devices.get_mut(switch).unwrap().restarted += ms;
     }
@@ -222,7 +222,7 @@ impl SimulatedCluster {
         self.mute.remove(switch);
     }
 
-    /// From now on every message to a switch takes `ms`, and a table a dozen of them.
+    /// From now on every message to a switch takes `ms`. A table takes a dozen messages.
     pub(super) fn slow(&mut self, switch: &str, ms: u64) {
         self.slow.insert(switch.to_owned(), ms);
     }
@@ -264,14 +264,14 @@ impl SimulatedCluster {
                 let fact = self.table(&switch, table);
                 self.observe(&switch, fact);
             }
-            if self.core.deadline().is_some_and(|at| at <= self.now) {
+            if self.engine.deadline().is_some_and(|at| at <= self.now) {
                 self.event(ControllerEvent::Tick);
             }
         }
     }
 
     pub(super) fn event(&mut self, event: ControllerEvent) {
-        for effect in self.core.handle(self.now, event) {
+        for effect in self.engine.handle(self.now, event) {
             match effect {
                 ControllerEffect::Poll { switch } => {
                     let fact = self.pulse(&switch);
@@ -359,13 +359,13 @@ impl SimulatedCluster {
         self.event(ControllerEvent::Observed(observation));
     }
 
-    /// The switch that the last epoch has a host on.
+    /// The switch of a host in the last epoch.
     pub(super) fn place(&self, host: &str) -> &str {
         &self.published.last().unwrap().file.hosts[host].switch
     }
 
     pub(super) fn alarmed(&self, part: &str) -> bool {
-        self.core
+        self.engine
             .snapshot(self.now)
             .alarms
             .iter()
@@ -398,62 +398,69 @@ impl SimulatedCluster {
                 problem: "answers nonsense".to_owned(),
             };
         }
-        let device = &self.devices[switch];
-        let name = |n: &u32| format!("swp{n}");
+        self.devices[switch].answer(switch, table)
+    }
+}
+
+/// The name of an interface.
+fn interface_name(number: &u32) -> String {
+    format!("swp{number}")
+}
+
+impl SimulatedDevice {
+    fn answer(&self, switch: &str, table: DeviceTable) -> DeviceFact {
         match table {
             DeviceTable::System => DeviceFact::System(SystemGroup {
                 name: switch.to_owned(),
                 ..SystemGroup::default()
             }),
-            DeviceTable::Interfaces => DeviceFact::Interfaces(
-                (device.remade.iter().map(|n| InterfaceRow {
-                    index: 0,
-                    name: name(n),
-                    ..InterfaceRow::default()
-                }))
-                .chain(device.ports.iter().map(|(n, p)| InterfaceRow {
-                    index: *n,
-                    name: name(n),
-                    rate: Some(BitsPerSec::GIGABIT),
-                    up: p.up,
-                    ..InterfaceRow::default()
-                }))
-                .collect(),
-            ),
+            DeviceTable::Interfaces => DeviceFact::Interfaces(self.interfaces()),
             DeviceTable::Bridge => DeviceFact::Bridge(BridgeTable {
                 address: Some(mac(switch)),
                 root_bridge: Some(BridgeId {
                     priority: 0,
                     address: mac("s0"),
                 }),
-                ports: device
-                    .ports
-                    .iter()
+                ports: (self.ports.iter())
                     .map(|(n, p)| bridge_port(*n, p.state))
                     .collect(),
                 ..BridgeTable::default()
             }),
-            DeviceTable::Lldp => DeviceFact::Lldp(LldpTable {
-                chassis: Some(NeighbourId::Mac(mac(switch))),
-                name: switch.to_owned(),
-                ports: device
-                    .ports
-                    .keys()
-                    .map(|n| LldpPort {
-                        number: *n,
-                        id: NeighbourId::Text(name(n)),
-                        descr: String::new(),
-                    })
-                    .collect(),
-                neighbours: device
-                    .ports
-                    .iter()
-                    .filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?)))
-                    .collect(),
-                ..LldpTable::default()
-            }),
+            DeviceTable::Lldp => DeviceFact::Lldp(self.lldp(switch)),
             DeviceTable::Fdb => DeviceFact::Fdb(Vec::new()),
             DeviceTable::Arp => DeviceFact::Arp(Vec::new()),
+        }
+    }
+
+    fn interfaces(&self) -> Vec<InterfaceRow> {
+        let dead = self.remade.iter().map(|n| InterfaceRow {
+            index: 0,
+            name: interface_name(n),
+            ..InterfaceRow::default()
+        });
+        let live = self.ports.iter().map(|(n, p)| InterfaceRow {
+            index: *n,
+            name: interface_name(n),
+            rate: Some(BitsPerSec::GIGABIT),
+            up: p.up,
+            ..InterfaceRow::default()
+        });
+        dead.chain(live).collect()
+    }
+
+    fn lldp(&self, switch: &str) -> LldpTable {
+        let port = |n: &u32| LldpPort {
+            number: *n,
+            id: NeighbourId::Text(interface_name(n)),
+            descr: String::new(),
+        };
+        let heard = |(n, p): (&u32, &SimulatedPort)| Some(neighbour(*n, p.peer.as_ref()?));
+        LldpTable {
+            chassis: Some(NeighbourId::Mac(mac(switch))),
+            name: switch.to_owned(),
+            ports: self.ports.keys().map(port).collect(),
+            neighbours: self.ports.iter().filter_map(heard).collect(),
+            ..LldpTable::default()
         }
     }
 }
