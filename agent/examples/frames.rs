@@ -46,6 +46,18 @@ fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
         capabilities: lldp.capabilities,
         addresses: lldp.management.clone(),
     };
+    let mut seeds = vec![
+        ("lldp", lldp.farewell().write()),
+        ("lldp", lldp.write()),
+        ("lldp", addressed.write()),
+        ("cdp", cdp.write()),
+    ];
+    seeds.extend(bpdus().iter().map(|bpdu| ("bpdu", bpdu.write())));
+    Ok(seeds)
+}
+
+/// A topology change, and a configuration of each protocol version.
+fn bpdus() -> [Bpdu; 4] {
     let bridge = BridgeId {
         priority: 0x8000,
         address: Mac([2, 0, 0, 0, 0, 1]),
@@ -74,18 +86,10 @@ fn seeds() -> Result<Vec<(&'static str, Vec<u8>)>, std::net::AddrParseError> {
         },
         ..stp
     };
-    let bpdus = [
+    [
         Bpdu::TopologyChange,
         Bpdu::Configuration(stp),
         Bpdu::Configuration(rstp),
         Bpdu::Configuration(mstp),
-    ];
-    let mut seeds = vec![
-        ("lldp", lldp.farewell().write()),
-        ("lldp", lldp.write()),
-        ("lldp", addressed.write()),
-        ("cdp", cdp.write()),
-    ];
-    seeds.extend(bpdus.iter().map(|bpdu| ("bpdu", bpdu.write())));
-    Ok(seeds)
+    ]
 }

@@ -7,18 +7,59 @@ use snmp::{Oid, Value, VarBind, Version};
 use std::fs;
 use std::path::Path;
 
-const WALK: &str = "1.3.6.1.2.1.1.5.0|4|s0\n1.0.8802.1.1.2.1.3.1.0|2|4\n1.0.8802.1.1.2.1.3.2.0|4x|020000000009\n1.0.8802.1.1.2.1.3.7.1.3.1|4|swp1\n1.0.8802.1.1.2.1.4.1.1.5.0.1.1|4x|020000000008\n1.0.8802.1.1.2.1.4.1.1.7.0.1.1|4|swp2\n1.3.6.1.2.1.17.1.4.1.2.1|2|1\n1.3.6.1.2.1.17.7.1.2.2.1.2.1.2.0.0.0.0.7|2|1\n";
+const WALK: &str = concat!(
+    "1.3.6.1.2.1.1.5.0|4|s0\n",
+    "1.0.8802.1.1.2.1.3.1.0|2|4\n",
+    "1.0.8802.1.1.2.1.3.2.0|4x|020000000009\n",
+    "1.0.8802.1.1.2.1.3.7.1.3.1|4|swp1\n",
+    "1.0.8802.1.1.2.1.4.1.1.5.0.1.1|4x|020000000008\n",
+    "1.0.8802.1.1.2.1.4.1.1.7.0.1.1|4|swp2\n",
+    "1.3.6.1.2.1.17.1.4.1.2.1|2|1\n",
+    "1.3.6.1.2.1.17.7.1.2.2.1.2.1.2.0.0.0.0.7|2|1\n",
+);
 const TEXT: &str = ".1.3.6.1.2.1.1.5.0 = STRING: \"s1\"\n.1.3.6.1.2.1.2.2.1.8.1 = INTEGER: \
                     up(1)\n.1.0.8802.1.1.2.1.3.2.0 = Hex-STRING: 02 00 00 00 \n00 08 \n";
-const INVENTORY: &str = "switches: {s0: {address: 10.0.0.1}, s1: {address: \"[fe80::1]:1161\", snmp: secure}}\nsnmp:\n  default: {version: 2c, community: {env: C}}\n  secure: {version: 3, user: u, auth: {protocol: sha256, key: {file: /k}}, priv: {protocol: aes, key: privpass12}}\nhosts: {n0: {mac: \"02:00:00:00:00:01\", ranks: 2}, n1: {address: 10.77.0.2}}\ntiming: {hold_down: 500ms, poll: 1s, retries: 0}\ntraps: {listen: \"0.0.0.0:162\"}\n";
+const INVENTORY: &str = concat!(
+    "switches: {s0: {address: 10.0.0.1}, s1: {address: \"[fe80::1]:1161\", snmp: secure}}\n",
+    "snmp:\n",
+    "  default: {version: 2c, community: {env: C}}\n",
+    "  secure: {version: 3, user: u, auth: {protocol: sha256, key: {file: /k}}, priv: ",
+    "{protocol: aes, key: privpass12}}\n",
+    "hosts: {n0: {mac: \"02:00:00:00:00:01\", ranks: 2}, n1: {address: 10.77.0.2}}\n",
+    "timing: {hold_down: 500ms, poll: 1s, retries: 0}\n",
+    "traps: {listen: \"0.0.0.0:162\"}\n",
+);
 const PLAN: &str = "switches: [s0, s1]\nhosts: {n0: {switch: s0, port: swp1}}\nlinks: \
                     [{a: s0, a_port: swp9, b: s1, b_port: swp9, rate: 10G}]\n";
-const DOT: &str = "graph G {\n  // a plan\n  graph [hostidtype=\"hostname\", LLDP=\"match_type=portdescr\"];\n  \"s0\":\"swp1\" -- \"s1\":\"swp1\" [speed=\"10G\"];\n  n0 -> s0:swp2;\n}\n";
-const REPORT: &str = r#"{"host":"n0","slots":2,"nics":[{"name":"eth0","mac":"02:00:00:00:01:00","addresses":[["10.0.1.1",24]],"rate":1000000000,"up":true,"master":"bond0","in_octets":1,"out_octets":2}],"heard":[{"nic":"eth0","at":1,"said":{"neighbour":{"protocol":"lldp","chassis":{"mac":"02:00:00:00:00:01"},"port":{"text":"swp2"},"port_descr":"to n0","name":"s0","capabilities":{"bridge":true,"router":false}}}},{"nic":"eth0","at":1,"said":{"bpdu":{"root_bridge":{"priority":32768,"address":"02:00:00:00:00:01"},"root_path_cost":4,"bridge":{"priority":32768,"address":"02:00:00:00:00:02"},"port":32770}}}],"paths":[{"to":"n2","address":"10.0.1.2","hops":["10.0.1.254",null],"reached":true,"round_trip":{"min_us":9000,"median_us":9100,"samples":6}}]}"#;
+const DOT: &str = concat!(
+    "graph G {\n",
+    "  // a plan\n",
+    "  graph [hostidtype=\"hostname\", LLDP=\"match_type=portdescr\"];\n",
+    "  \"s0\":\"swp1\" -- \"s1\":\"swp1\" [speed=\"10G\"];\n",
+    "  n0 -> s0:swp2;\n",
+    "}\n",
+);
+const REPORT: &str = concat!(
+    r#"{"host":"n0","slots":2,"nics":[{"name":"eth0","mac":"02:00:00:00:01:00","#,
+    r#""addresses":[["10.0.1.1",24]],"rate":1000000000,"up":true,"master":"bond0","#,
+    r#""in_octets":1,"out_octets":2}],"heard":[{"nic":"eth0","at":1,"#,
+    r#""said":{"neighbour":{"protocol":"lldp","chassis":{"mac":"02:00:00:00:00:01"},"#,
+    r#""port":{"text":"swp2"},"port_descr":"to n0","name":"s0","#,
+    r#""capabilities":{"bridge":true,"router":false}}}},{"nic":"eth0","at":1,"#,
+    r#""said":{"bpdu":{"root_bridge":{"priority":32768,"address":"02:00:00:00:00:01"},"#,
+    r#""root_path_cost":4,"bridge":{"priority":32768,"address":"02:00:00:00:00:02"},"#,
+    r#""port":32770}}}],"paths":[{"to":"n2","address":"10.0.1.2","hops":["10.0.1.254","#,
+    r#"null],"reached":true,"round_trip":{"min_us":9000,"median_us":9100,"samples":6}}]}"#,
+);
 /// linkDown of SNMPv2c, and the start of one of SNMPv3.
 const TRAPS: [&[u8]; 2] = [
-    b"\x30\x3b\x02\x01\x01\x04\x01c\xa7\x33\x02\x01\x01\x02\x01\x00\x02\x01\x00\x30\x28\x30\x0d\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x43\x01\x00\x30\x17\x06\x0a\x2b\x06\x01\x06\x03\x01\x01\x04\x01\x00\x06\x09\x2b\x06\x01\x06\x03\x01\x01\x05\x03",
-    b"\x30\x3e\x02\x01\x03\x30\x11\x02\x04\x2b\x96\x64\x49\x02\x03\x00\xff\xe3\x04\x01\x04\x02\x01\x03\x04\x10\x30\x0e\x04\x00\x02\x01\x00\x02\x01\x00\x04\x00\x04\x00\x04\x00\x30\x14\x04\x00\x04\x00\xa0\x0e\x02\x04\x10\xe7\x85\xd5\x02\x01\x00\x02\x01\x00\x30\x00",
+    b"\x30\x3b\x02\x01\x01\x04\x01c\xa7\x33\x02\x01\x01\x02\x01\x00\x02\x01\x00\x30\x28\
+      \x30\x0d\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x43\x01\x00\x30\x17\x06\x0a\x2b\x06\
+      \x01\x06\x03\x01\x01\x04\x01\x00\x06\x09\x2b\x06\x01\x06\x03\x01\x01\x05\x03",
+    b"\x30\x3e\x02\x01\x03\x30\x11\x02\x04\x2b\x96\x64\x49\x02\x03\x00\xff\xe3\x04\x01\x04\
+      \x02\x01\x03\x04\x10\x30\x0e\x04\x00\x02\x01\x00\x02\x01\x00\x04\x00\x04\x00\x04\x00\
+      \x30\x14\x04\x00\x04\x00\xa0\x0e\x02\x04\x10\xe7\x85\xd5\x02\x01\x00\x02\x01\x00\x30\
+      \x00",
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -210,7 +210,8 @@ mod tests {
     #[test]
     fn a_user_keeps_its_protocols() {
         let i = inventory(
-            "{version: 3, user: mon, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}",
+            "{version: 3, user: mon, auth: {protocol: sha, key: authpass12}, \
+             priv: {protocol: aes, key: privpass12}}",
         );
         let Auth::Usm(usm) = SnmpAccess::new("default", &i.snmp["default"]).unwrap().auth else {
             panic!("expected a user")

@@ -300,12 +300,27 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn reads_exactly_what_is_there(rows in prop::collection::btree_map((1u32..5, 1u32..40), any::<i32>(), 0..80), hint in prop::collection::vec(0usize..50, 0..3), most in 1usize..60) {
-            let device: BTreeMap<Vec<u32>, i32> = rows.iter().map(|((c, i), v)| (vec![1, 3, *c, *i], *v)).chain([(vec![1, 2, 7, 0], 7)]).collect();
-            let answers = read(&device, &[&[1, 2, 7], &[1, 2, 8]], &[&[1, 3, 2], &[1, 3, 4]], &hint, most);
-            let expected: WalkAnswers = device.iter()
-                .filter(|(oid, _)| oid[..] == [1, 2, 7, 0] || oid.starts_with(&[1, 3, 2]) || oid.starts_with(&[1, 3, 4]))
-                .map(|(oid, v)| (oid.clone(), Value::Integer(*v))).collect();
+        fn reads_exactly_what_is_there(
+            rows in prop::collection::btree_map((1u32..5, 1u32..40), any::<i32>(), 0..80),
+            hint in prop::collection::vec(0usize..50, 0..3),
+            most in 1usize..60,
+        ) {
+            let scalar = (vec![1, 2, 7, 0], 7);
+            let device: BTreeMap<Vec<u32>, i32> = rows
+                .iter()
+                .map(|((column, row), value)| (vec![1, 3, *column, *row], *value))
+                .chain([scalar.clone()])
+                .collect();
+            let (scalars, columns) = ([&[1, 2, 7][..], &[1, 2, 8]], [&[1, 3, 2][..], &[1, 3, 4]]);
+            let answers = read(&device, &scalars, &columns, &hint, most);
+            let asked = |oid: &[u32]| {
+                oid == scalar.0 || columns.iter().any(|column| oid.starts_with(column))
+            };
+            let expected: WalkAnswers = device
+                .iter()
+                .filter(|(oid, _)| asked(oid))
+                .map(|(oid, value)| (oid.clone(), Value::Integer(*value)))
+                .collect();
             prop_assert_eq!(answers, expected);
         }
     }

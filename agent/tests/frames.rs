@@ -85,12 +85,30 @@ fn the_bridge_and_its_port_are_heard_and_age_out() {
         let heard = heard(&mut ear);
         (heard.len() == 2 && heard.iter().all(|h| h.nic == "eth0")).then_some(heard)
     });
+    assert_names_the_switch(&said);
+
+    drop(lldpd);
+    until(
+        "killed without farewell, lldpd ages out after its 2 s, and the bridge speaks on",
+        || {
+            let heard = heard(&mut ear);
+            (neighbours(&heard).is_empty() && bpdus(&heard).len() == 1).then_some(())
+        },
+    );
+    switch.run("ip link set br0 type bridge stp_state 0");
+    until("without BPDUs the bridge ages out after its 6 s", || {
+        heard(&mut ear).is_empty().then_some(())
+    });
+}
+
+/// Checks that LLDP names the switch and its port, and that the BPDU names its bridge.
+fn assert_names_the_switch(said: &[HeardFrame]) {
     let bridge = BridgeId {
         priority: 0x1000,
         address: mac("02:00:00:00:0a:00"),
     };
     assert_eq!(
-        bpdus(&said),
+        bpdus(said),
         [&HeardContent::Bpdu {
             root_bridge: bridge,
             root_path_cost: 0,
@@ -107,7 +125,7 @@ fn the_bridge_and_its_port_are_heard_and_age_out() {
             capabilities,
             ..
         },
-    ] = neighbours(&said)[..]
+    ] = neighbours(said)[..]
     else {
         panic!("{said:?}")
     };
@@ -128,19 +146,6 @@ fn the_bridge_and_its_port_are_heard_and_age_out() {
                 }),
         "{said:?}"
     );
-
-    drop(lldpd);
-    until(
-        "killed without farewell, lldpd ages out after its 2 s, and the bridge speaks on",
-        || {
-            let heard = heard(&mut ear);
-            (neighbours(&heard).is_empty() && bpdus(&heard).len() == 1).then_some(())
-        },
-    );
-    switch.run("ip link set br0 type bridge stp_state 0");
-    until("without BPDUs the bridge ages out after its 6 s", || {
-        heard(&mut ear).is_empty().then_some(())
-    });
 }
 
 #[test]

@@ -120,6 +120,44 @@ fn ordered(a: &str, p: &str, b: &str, q: &str) -> [String; 4] {
     [first.0, first.1, second.0, second.1].map(str::to_owned)
 }
 
+/// The cables found between recorded devices that are not expected, and the expected ones that are
+/// not found.
+fn compare(walks: &Path, expected: &[ExpectedCable]) -> (Vec<[String; 4]>, Vec<[String; 4]>) {
+    let (topology, _) = found(walks);
+    let recorded: BTreeSet<String> = read_folder(walks)
+        .unwrap()
+        .recordings
+        .into_iter()
+        .map(|r| r.name)
+        .collect();
+    let among = topology
+        .links
+        .iter()
+        .filter(|l| recorded.contains(&l.a) && recorded.contains(&l.b));
+    let mut seen: Vec<[String; 4]> = among
+        .filter(|l| l.grade != LinkGrade::Ambiguous)
+        .flat_map(cables)
+        .collect();
+    let mut missing = Vec::new();
+    for cable in expected {
+        let cable = ordered(&cable.a, &cable.a_port, &cable.b, &cable.b_port);
+        // An aggregate stands for its members where no recording names the members.
+        let unnamed = cable[1].starts_with("Po (");
+        let fits = |s: &[String; 4]| {
+            if unnamed {
+                s[0] == cable[0] && s[2] == cable[2]
+            } else {
+                *s == cable
+            }
+        };
+        match seen.iter().position(fits) {
+            Some(i) => drop(seen.remove(i)),
+            None => missing.push(cable),
+        }
+    }
+    (seen, missing)
+}
+
 #[test]
 fn every_network_gives_exactly_its_links() {
     let mut wrong = String::new();
@@ -137,49 +175,15 @@ fn every_network_gives_exactly_its_links() {
         } else {
             folder.to_owned()
         };
-        let (topology, _) = found(&walks);
-        let recorded: BTreeSet<String> = read_folder(&walks)
-            .unwrap()
-            .recordings
-            .into_iter()
-            .map(|r| r.name)
-            .collect();
-        let among = topology
-            .links
-            .iter()
-            .filter(|l| recorded.contains(&l.a) && recorded.contains(&l.b));
-        let mut seen: Vec<[String; 4]> = among
-            .filter(|l| l.grade != LinkGrade::Ambiguous)
-            .flat_map(cables)
-            .collect();
-        // Aggregates that stand for their members where nothing recorded names the members.
-        let expected = network
-            .links
-            .iter()
-            .map(|l| ordered(&l.a, &l.a_port, &l.b, &l.b_port));
-        let (mut count, mut missing) = (0, Vec::new());
-        for cable in expected {
-            count += 1;
-            let unnamed = cable[1].starts_with("Po (");
-            let fits = |s: &[String; 4]| {
-                if unnamed {
-                    s[0] == cable[0] && s[2] == cable[2]
-                } else {
-                    *s == cable
-                }
-            };
-            match seen.iter().position(fits) {
-                Some(i) => drop(seen.remove(i)),
-                None => missing.push(cable),
-            }
-        }
+        let (unexpected, missing) = compare(&walks, &network.links);
+        let count = network.links.len();
         println!(
             "{name:28} {count:8} {:5} {:5} {:7}",
             count - missing.len(),
-            seen.len(),
+            unexpected.len(),
             missing.len()
         );
-        for (what, list) in [("false", &seen), ("missing", &missing)] {
+        for (what, list) in [("false", &unexpected), ("missing", &missing)] {
             for cable in list {
                 wrong += &format!("{name}: {what} {}\n", cable.join(" "));
             }
@@ -188,76 +192,153 @@ fn every_network_gives_exactly_its_links() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-#[test]
-fn every_device_gives_its_neighbours() {
-    let mut wrong = String::new();
-    let mut checked = 0;
-    for file in files(&networks(), ".expected.yaml") {
+/// One recorded device and its expected neighbours.
+struct RecordedDevice {
+    name: String,
+    expected: ExpectedDevice,
+    topology: Topology,
+    views: DeviceViews,
+}
+
+impl RecordedDevice {
+    /// Reads the recording that belongs to an `.expected.yaml`.
+    fn read(file: &Path) -> RecordedDevice {
         let name = file
             .file_name()
             .unwrap()
             .to_string_lossy()
             .replace(".expected.yaml", "");
-        let device: ExpectedDevice =
-            serde_yaml::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let expected = serde_yaml::from_str(&fs::read_to_string(file).unwrap()).unwrap();
         let alone = tempfile::tempdir().unwrap();
+        let recording = format!("{name}.snmprec.xz");
         fs::copy(
-            file.with_file_name(format!("{name}.snmprec.xz")),
-            alone.path().join(format!("{name}.snmprec.xz")),
+            file.with_file_name(&recording),
+            alone.path().join(&recording),
         )
         .unwrap();
         let (topology, views) = found(alone.path());
-        let cables: Vec<[String; 4]> = topology.links.iter().flat_map(cables).collect();
-        let said = |text: &str| text.to_lowercase().replace(['-', ' '], ":");
-        let mut bad = Vec::new();
-        for row in &device.lldp_neighbors_decoded_by_us {
-            checked += 1;
-            // The list takes LLDP's local port numbers for ifIndexes; LibreNMS looks them up where
-            // the device has a table.
-            let looked_up = |port: &String| {
-                let told = device
-                    .librenms_expected_links
-                    .iter()
-                    .filter(|t| t.name.as_ref() == Some(port));
-                told.filter_map(|t| t.port.as_ref())
-                    .any(|there| there.starts_with(&row.port))
-            };
-            let near = |port: &String| {
-                *port == row.local
-                    || called(&views[&name], &row.local).contains(port)
-                    || looked_up(port)
-            };
-            let who = |node: &String| *node == row.name || said(node) == said(&row.chassis);
-            let there = |port: &String| said(port) == said(&row.port) || *port == row.port_descr;
-            let fits = |[a, p, b, q]: &[String; 4]| {
-                *a == name && near(p) && who(b) && there(q)
-                    || *b == name && near(q) && who(a) && there(p)
-            };
-            if !cables.iter().any(fits) {
-                bad.push(format!(
+        RecordedDevice {
+            name,
+            expected,
+            topology,
+            views,
+        }
+    }
+
+    fn cables(&self) -> Vec<[String; 4]> {
+        self.topology.links.iter().flat_map(cables).collect()
+    }
+
+    /// Whether a cable leads from this device to the neighbour of `row`.
+    fn has(&self, cables: &[[String; 4]], row: &LldpNeighbourRow) -> bool {
+        let plain = |text: &str| text.to_lowercase().replace(['-', ' '], ":");
+        // The list takes LLDP's local port numbers for ifIndexes; LibreNMS looks them up where the
+        // device has a table.
+        let looked_up = |port: &String| {
+            let links = self.expected.librenms_expected_links.iter();
+            links
+                .filter(|link| link.name.as_ref() == Some(port))
+                .filter_map(|link| link.port.as_ref())
+                .any(|remote| remote.starts_with(&row.port))
+        };
+        let near = |port: &String| {
+            *port == row.local
+                || called(&self.views[&self.name], &row.local).contains(port)
+                || looked_up(port)
+        };
+        let who = |node: &String| *node == row.name || plain(node) == plain(&row.chassis);
+        let far = |port: &String| plain(port) == plain(&row.port) || *port == row.port_descr;
+        cables.iter().any(|[a, p, b, q]| {
+            *a == self.name && near(p) && who(b) && far(q)
+                || *b == self.name && near(q) && who(a) && far(p)
+        })
+    }
+}
+
+#[test]
+fn every_device_gives_its_neighbours() {
+    let mut wrong = String::new();
+    let mut checked = 0;
+    for file in files(&networks(), ".expected.yaml") {
+        let device = RecordedDevice::read(&file);
+        let (name, rows) = (&device.name, &device.expected.lldp_neighbors_decoded_by_us);
+        let cables = device.cables();
+        checked += rows.len();
+        let missing = rows.iter().filter(|row| !device.has(&cables, row));
+        let mut bad: Vec<String> = missing
+            .map(|row| {
+                format!(
                     "{name}: missing {} -> {} ({}) {} ({})\n",
                     row.local, row.name, row.chassis, row.port, row.port_descr
-                ));
-            }
-        }
+                )
+            })
+            .collect();
         println!(
             "{name:28} {:3} rows {:3} missing {:3} cables",
-            device.lldp_neighbors_decoded_by_us.len(),
+            rows.len(),
             bad.len(),
             cables.len()
         );
         if !bad.is_empty() {
-            let links = topology.links.iter().map(|l| {
+            bad.extend(device.topology.links.iter().map(|l| {
                 format!(
                     "    {} {} - {} {} {}\n",
                     l.a, l.a_port, l.b, l.b_port, l.grade
                 )
-            });
-            bad.extend(links);
+            }));
         }
         wrong.extend(bad);
     }
     assert!(wrong.is_empty(), "of {checked} rows:\n{wrong}");
+}
+
+/// Copies the walks of a network to `to`, under the names of its devices and VLANs.
+fn copy_walks(folder: &Path, to: &Path) {
+    let names: Vec<String> = read_folder(&folder.join("snmprec"))
+        .unwrap()
+        .recordings
+        .into_iter()
+        .map(|r| r.name)
+        .collect();
+    for walk in files(&folder.join("walks"), ".xz") {
+        // Their recorders called them NAME.vlan.N, NAME-walk, NAME_ADDRESS or NAME.properties.
+        let file = walk.file_name().unwrap().to_string_lossy().into_owned();
+        let name = names
+            .iter()
+            .filter(|n| file.starts_with(*n))
+            .max_by_key(|n| n.len())
+            .unwrap();
+        let context = file
+            .split_once(".vlan")
+            .and_then(|(_, rest)| rest.trim_start_matches('.').split('.').next());
+        let context = context.map(|vlan| format!("@{vlan}")).unwrap_or_default();
+        fs::copy(&walk, to.join(format!("{name}{context}.txt.xz"))).unwrap();
+    }
+}
+
+/// Checks that a device's walk as text gives what its recording gives.
+fn assert_same_tables(of_text: &DeviceView, of_record: &DeviceView, device: &str) {
+    assert_eq!(
+        (&of_text.system, &of_text.lldp),
+        (&of_record.system, &of_record.lldp),
+        "{device}"
+    );
+    assert_eq!(
+        (&of_text.bridge, &of_text.fdb, &of_text.arp),
+        (&of_record.bridge, &of_record.fdb, &of_record.arp),
+        "{device}"
+    );
+    let rows = |view: &DeviceView| view.interfaces.as_ref().map(Vec::len);
+    assert_eq!(rows(of_text), rows(of_record), "{device}");
+    let texts = of_text.interfaces.iter().flatten();
+    for (of_text, of_record) in texts.zip(of_record.interfaces.iter().flatten()) {
+        // The text has PAgP's table, too, which the recordings leave out.
+        let of_text = InterfaceRow {
+            aggregate: of_record.aggregate,
+            ..of_text.clone()
+        };
+        assert_eq!(of_text, *of_record, "{device}");
+    }
 }
 
 /// The recordings of the networks were made from walks as text, which are still beside them.
@@ -267,64 +348,12 @@ fn the_walks_as_text_say_the_same() {
     for folder in fs::read_dir(networks().join("opennms")).unwrap() {
         let folder = folder.unwrap().path();
         let texts = tempfile::tempdir().unwrap();
-        let names: Vec<String> = read_folder(&folder.join("snmprec"))
-            .unwrap()
-            .recordings
-            .into_iter()
-            .map(|r| r.name)
-            .collect();
-        for walk in files(&folder.join("walks"), ".xz") {
-            // NAME.vlan.N, NAME-walk, NAME_ADDRESS and NAME.properties: whatever their recorders
-            // called them.
-            let file = walk.file_name().unwrap().to_string_lossy().into_owned();
-            let name = names
-                .iter()
-                .filter(|n| file.starts_with(*n))
-                .max_by_key(|n| n.len())
-                .unwrap();
-            let context = file
-                .split_once(".vlan")
-                .and_then(|(_, rest)| rest.trim_start_matches('.').split('.').next());
-            let context = context.map(|vlan| format!("@{vlan}"));
-            fs::copy(
-                &walk,
-                texts
-                    .path()
-                    .join(format!("{name}{}.txt.xz", context.unwrap_or_default())),
-            )
-            .unwrap();
-        }
+        copy_walks(&folder, texts.path());
         let (of_text, text_views) = found(texts.path());
         let (of_records, record_views) = found(&folder.join("snmprec"));
         for (name, view) in &record_views {
-            let text = &text_views[name];
-            assert_eq!(
-                (&text.system, &text.lldp),
-                (&view.system, &view.lldp),
-                "{}: {name}",
-                folder.display()
-            );
-            assert_eq!(
-                (&text.bridge, &text.fdb, &text.arp),
-                (&view.bridge, &view.fdb, &view.arp),
-                "{}: {name}",
-                folder.display()
-            );
-            for (of_text, of_record) in text
-                .interfaces
-                .iter()
-                .flatten()
-                .zip(view.interfaces.iter().flatten())
-            {
-                // The text has PAgP's table, too, which the recordings leave out.
-                let of_text = InterfaceRow {
-                    aggregate: of_record.aggregate,
-                    ..of_text.clone()
-                };
-                assert_eq!(of_text, *of_record, "{}: {name}", folder.display());
-            }
-            let rows = |v: &DeviceView| v.interfaces.as_ref().map(Vec::len);
-            assert_eq!(rows(text), rows(view), "{}: {name}", folder.display());
+            let device = format!("{}: {name}", folder.display());
+            assert_same_tables(&text_views[name], view, &device);
             checked += 1;
         }
         let all = |t: &Topology| t.links.iter().flat_map(cables).collect::<BTreeSet<_>>();

@@ -114,18 +114,37 @@ const MONSHA: [&str; 12] = [
 /// would be another trap.
 const ONCE: [&str; 4] = ["-r", "0", "-t", "30"];
 
+/// A user whom the inventory does not name, in the words of net-snmp's senders.
+const STRANGER: [&str; 13] = [
+    "-v3",
+    "-u",
+    "stranger",
+    "-l",
+    "authNoPriv",
+    "-a",
+    "SHA",
+    "-A",
+    "authpass12",
+    "-r",
+    "0",
+    "-t",
+    "0.3",
+];
+
+/// A receiver of the traps of the users of [`snmpd_process::inventory`], and its address.
+async fn receiver() -> (TrapReceiver, String) {
+    let switch = ("s0", "127.0.0.1:161".parse().unwrap(), "good");
+    let users = users(&snmpd_process::inventory(&[switch])).unwrap();
+    assert_eq!(users.len(), 3, "by name: monsha, monsha256, n0body");
+    let traps = traps("127.0.0.1:0".parse().unwrap(), &users).await.unwrap();
+    let to = traps.address.to_string();
+    (traps, to)
+}
+
 /// An inform waits for its acknowledgement, so somebody must listen meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_inventorys_users_are_heard_signed_and_encrypted() {
-    let users = users(&snmpd_process::inventory(&[(
-        "s0",
-        "127.0.0.1:161".parse().unwrap(),
-        "good",
-    )]))
-    .unwrap();
-    assert_eq!(users.len(), 3, "by name: monsha, monsha256, n0body");
-    let mut traps = traps("127.0.0.1:0".parse().unwrap(), &users).await.unwrap();
-    let to = traps.address.to_string();
+    let (mut traps, to) = receiver().await;
     let good = [&MONSHA[..], &["privpass12"]].concat();
     for engine in ["0x8000000001020304", "0x80000000aabbccddee"] {
         assert!(say("snmptrap", &[&["-e", engine][..], &good].concat(), &to));
@@ -144,6 +163,11 @@ async fn the_inventorys_users_are_heard_signed_and_encrypted() {
         heard(&mut traps).await,
         Some((TrapKind::LinkDown, TrapProof::Signature))
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unsigned_traps_are_heard_and_forged_ones_are_not() {
+    let (mut traps, to) = receiver().await;
     let unsigned = [
         "-e",
         "0x8000000001020304",
@@ -173,22 +197,7 @@ async fn the_inventorys_users_are_heard_signed_and_encrypted() {
     // A wrong key and a stranger are neither heard nor acknowledged.
     let wrong = [&MONSHA[..], &["wr0ngpass", "-r", "0", "-t", "0.3"]].concat();
     assert!(!say("snmpinform", &wrong, &to));
-    let stranger = [
-        "-v3",
-        "-u",
-        "stranger",
-        "-l",
-        "authNoPriv",
-        "-a",
-        "SHA",
-        "-A",
-        "authpass12",
-        "-r",
-        "0",
-        "-t",
-        "0.3",
-    ];
-    assert!(!say("snmpinform", &stranger, &to));
+    assert!(!say("snmpinform", &STRANGER, &to));
     assert!(
         tokio::time::timeout(Duration::from_millis(200), traps.next())
             .await

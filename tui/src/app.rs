@@ -1,7 +1,6 @@
 //! The state machine: messages in, effects out. It opens nothing and reads no clock; [`App::draw`]
 //! puts it on a frame.
 use crate::keys::{self, KeyAction, KeyContext};
-use crate::lab_moves;
 use crate::panels::{PANELS, Panel, PanelView};
 use crate::sanitize;
 use crate::table::{PanelTable, RowKey};
@@ -11,10 +10,11 @@ use crossterm::event::{
     KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 use inventory::Millis;
-use inventory::topology::Topology;
 use jiff::tz::TimeZone;
 use ratatui::layout::{Position, Rect};
 use std::time::Duration;
+
+mod lab_actions;
 
 /// How long a message line stays, in milliseconds.
 const NOTE_STAYS: u64 = 8_000;
@@ -152,6 +152,26 @@ pub(crate) struct PanelPosition {
     pub(crate) rows: usize,
     pub(crate) sort: usize,
     pub(crate) filter: String,
+}
+
+impl PanelPosition {
+    /// Follows `table` on a screen with room for `page` rows. The selection stays on its row; where
+    /// that row vanished, the row now at its place takes the selection.
+    pub(crate) fn fit(&mut self, table: &PanelTable, page: usize) {
+        let found = self
+            .selected
+            .as_ref()
+            .and_then(|key| table.rows.iter().position(|r| r.key == *key));
+        let last = table.rows.len().saturating_sub(1);
+        self.index = found.unwrap_or(self.index).min(last);
+        self.selected = table.rows.get(self.index).map(|r| r.key.clone());
+        (self.page, self.rows) = (page, table.rows.len());
+        let latest = table.rows.len().saturating_sub(page);
+        self.offset = self
+            .offset
+            .clamp((self.index + 1).saturating_sub(page), self.index)
+            .min(latest);
+    }
 }
 
 /// Who gets the keys.
@@ -472,86 +492,6 @@ impl App {
             } if at < switches.len() => Some(self.move_host(host, switches.swap_remove(at))),
             _ => None,
         }
-    }
-
-    fn choose_switch(&mut self) {
-        let selected = match &self.panels[self.focus].selected {
-            Some(RowKey::Node(name)) => name.clone(),
-            Some(RowKey::Link { b, .. }) => b.clone(),
-            _ => String::new(),
-        };
-        let topology = self.topology();
-        if !lab_moves::is_host(&topology, &selected) {
-            return self.say(
-                "select a host to move its cable; M moves the next one",
-                true,
-            );
-        }
-        let switches = lab_moves::targets(&topology, &selected);
-        if switches.is_empty() {
-            return self.say(
-                &format!("there is no other switch to move {selected} to"),
-                true,
-            );
-        }
-        self.mode = InputMode::Choose {
-            host: selected,
-            switches,
-            at: 0,
-        };
-    }
-
-    fn move_next(&mut self) -> Option<AppEffect> {
-        let Some((host, switch)) = lab_moves::next(&self.topology(), self.turn) else {
-            self.say("no host to move: it takes a host and two switches", true);
-            return None;
-        };
-        self.turn += 1;
-        Some(self.move_host(host, switch))
-    }
-
-    fn move_host(&mut self, host: String, switch: String) -> AppEffect {
-        self.say(&format!("moving the cable of {host} to {switch} …"), false);
-        AppEffect::Lab(LabAction::Move { host, switch })
-    }
-
-    fn cut(&mut self) -> Option<AppEffect> {
-        let topology = self.topology();
-        let ends = match &self.panels[self.focus].selected {
-            Some(RowKey::Link { a, b, .. }) => Some((a.clone(), b.clone())),
-            Some(RowKey::Node(name)) => {
-                let branches = crate::tree::walk(&topology, &|a, b| a.cmp(&b));
-                let branch = branches.iter().find(|b| b.name == name && !b.outside);
-                branch
-                    .and_then(|b| b.parent)
-                    .map(|parent| (parent.to_owned(), name.clone()))
-            }
-            _ => None,
-        };
-        let Some((a, b)) = ends else {
-            self.say(
-                "select a link, or a node below another, to cut its link",
-                true,
-            );
-            return None;
-        };
-        self.say(&format!("cutting {a}-{b} …"), false);
-        Some(AppEffect::Lab(LabAction::Cut(a, b)))
-    }
-
-    fn join(&mut self) -> Option<AppEffect> {
-        let Some((a, b)) = self.cuts.last().cloned() else {
-            self.say("no link was cut from here", true);
-            return None;
-        };
-        self.say(&format!("joining {a}-{b} …"), false);
-        Some(AppEffect::Lab(LabAction::Join(a, b)))
-    }
-
-    fn topology(&self) -> Topology {
-        self.picture()
-            .map(|s| s.topology.clone())
-            .unwrap_or_default()
     }
 
     fn mouse(&mut self, event: MouseEvent) -> Option<AppEffect> {

@@ -12,23 +12,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Widget, Wrap};
+use ratatui::widgets::{Paragraph, Wrap};
 
-/// The smallest window that shows anything.
-const SMALLEST: (u16, u16) = (40, 10);
-/// From this size on all panels are shown at once.
-const ROOMY: (u16, u16) = (110, 34);
-
-/// Where everything goes.
-struct ScreenRegions {
-    header: Rect,
-    banner: Rect,
-    /// The line of tabs, where only one panel is shown.
-    tabs: Option<Rect>,
-    panels: Vec<(usize, Rect)>,
-    detail: Option<Rect>,
-    footer: Rect,
-}
+mod overlay;
+mod regions;
+use regions::SMALLEST;
 
 impl App {
     /// Draws everything, and remembers what is where for the mouse.
@@ -53,9 +41,7 @@ impl App {
         if let Some(area) = regions.tabs {
             self.tabs(buffer, area);
         }
-        if let Some(area) = regions.detail {
-            self.draw_detail(buffer, area);
-        }
+        self.draw_detail(buffer, regions.detail);
         let cursor = self.footer(buffer, regions.footer);
         self.overlay(buffer, area);
         if self.look.ascii {
@@ -63,77 +49,6 @@ impl App {
         }
         if let Some(cursor) = cursor {
             frame.set_cursor_position(cursor);
-        }
-    }
-
-    fn regions(&self, area: Rect) -> ScreenRegions {
-        let banner = u16::from(self.lost.is_some());
-        let [header, banner, body, footer] = Layout::vertical([
-            Constraint::Length(1),
-            Constraint::Length(banner),
-            Constraint::Min(0),
-            Constraint::Length(1),
-        ])
-        .areas(area);
-        let roomy = area.width >= ROOMY.0 && area.height >= ROOMY.1;
-        if roomy && !self.zoomed {
-            let [left, _, right] = Layout::horizontal([
-                Constraint::Percentage(55),
-                Constraint::Length(1),
-                Constraint::Fill(1),
-            ])
-            .areas(body);
-            let [topology, detail] =
-                Layout::vertical([Constraint::Percentage(58), Constraint::Fill(1)]).areas(left);
-            let [links, jobs, epochs, events] = Layout::vertical([
-                Constraint::Percentage(22),
-                Constraint::Percentage(38),
-                Constraint::Percentage(17),
-                Constraint::Fill(1),
-            ])
-            .areas(right);
-            let panels = [topology, links, jobs, epochs, events]
-                .into_iter()
-                .enumerate()
-                .collect();
-            return ScreenRegions {
-                header,
-                banner,
-                tabs: None,
-                panels,
-                detail: Some(detail),
-                footer,
-            };
-        }
-        let [tabs, body] =
-            Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
-        let beside = area.width >= ROOMY.0;
-        let (panel, detail) = if self.in_detail && !beside {
-            (None, body)
-        } else if beside {
-            let [panel, _, detail] = Layout::horizontal([
-                Constraint::Percentage(60),
-                Constraint::Length(1),
-                Constraint::Fill(1),
-            ])
-            .areas(body);
-            (Some(panel), detail)
-        } else {
-            let third = (body.height / 3)
-                .max(self.panel().detail_height())
-                .min(body.height / 2);
-            let [panel, detail] =
-                Layout::vertical([Constraint::Fill(1), Constraint::Length(third)]).areas(body);
-            (Some(panel), detail)
-        };
-        let panels = panel.map(|area| (self.focus, area)).into_iter().collect();
-        ScreenRegions {
-            header,
-            banner,
-            tabs: Some(tabs),
-            panels,
-            detail: Some(detail),
-            footer,
         }
     }
 
@@ -318,74 +233,40 @@ impl App {
         self.hits.push((area, ClickTarget::Panel(panel)));
         let mut inner = area;
         if titled {
-            self.title(
-                buffer,
-                area,
-                &format!(" {} {} ", panel + 1, PANELS[panel].title()),
-                panel == self.focus && !self.in_detail,
-            );
-            inner = Rect {
-                y: area.y + 1,
-                height: area.height.saturating_sub(1),
-                ..area
-            };
+            let title = format!(" {} {} ", panel + 1, PANELS[panel].title());
+            let focused = panel == self.focus && !self.in_detail;
+            self.title(buffer, area, &title, focused);
+            inner.y += 1;
+            inner.height = area.height.saturating_sub(1);
         }
         let reserve = PANELS[panel].reserve(inner.height).min(inner.height);
         let [rows, below] =
             Layout::vertical([Constraint::Fill(1), Constraint::Length(reserve)]).areas(inner);
         let table = self.table(panel, rows.width);
-        let page = rows.height.saturating_sub(1) as usize;
-        let place = &mut self.panels[panel];
-        let found = place
-            .selected
-            .as_ref()
-            .and_then(|key| table.rows.iter().position(|r| r.key == *key));
-        place.index = found
-            .unwrap_or(place.index)
-            .min(table.rows.len().saturating_sub(1));
-        // What vanished only for a while, or behind a filter, keeps the selection; else its
-        // neighbour takes it.
-        place.selected = table.rows.get(place.index).map(|r| r.key.clone());
-        (place.page, place.rows) = (page, table.rows.len());
-        let latest = table.rows.len().saturating_sub(page);
-        place.offset = place
-            .offset
-            .clamp((place.index + 1).saturating_sub(page), place.index)
-            .min(latest);
-        let (offset, selected) = (place.offset, place.selected.clone());
-        let focused = panel == self.focus;
-        table.draw(
-            buffer,
-            rows,
-            offset,
-            focused.then_some(self.panels[panel].index),
-            &self.palette,
-        );
+        self.panels[panel].fit(&table, rows.height.saturating_sub(1) as usize);
+        let offset = self.panels[panel].offset;
+        let selected = (panel == self.focus).then_some(self.panels[panel].index);
+        table.draw(buffer, rows, offset, selected, &self.palette);
         for (i, y) in (offset..table.rows.len()).zip(rows.y + 1..rows.bottom()) {
-            self.hits.push((
-                Rect {
-                    y,
-                    height: 1,
-                    ..rows
-                },
-                ClickTarget::Row(panel, i),
-            ));
+            let row = Rect {
+                y,
+                height: 1,
+                ..rows
+            };
+            self.hits.push((row, ClickTarget::Row(panel, i)));
         }
         if titled {
-            self.corner(
-                buffer,
-                Rect {
-                    x: area.x + 12,
-                    width: area.width.saturating_sub(12),
-                    ..area
-                },
-                panel,
-            );
+            let corner = Rect {
+                x: area.x + 12,
+                width: area.width.saturating_sub(12),
+                ..area
+            };
+            self.corner(buffer, corner, panel);
         }
         let empty = Snapshot::default();
         PANELS[panel].below(
             &self.view(&empty, below.width, 0),
-            selected.as_ref(),
+            self.panels[panel].selected.as_ref(),
             buffer,
             below,
         );
@@ -504,119 +385,6 @@ impl App {
             ]
         });
         Line::from(spans.collect::<Vec<_>>())
-    }
-
-    fn overlay(&mut self, buffer: &mut Buffer, area: Rect) {
-        match &self.mode {
-            InputMode::Help { scroll } => {
-                let lines = self.help();
-                let inner = self.popup(buffer, area, "keys", 74, lines.len() as u16);
-                let scroll = (*scroll).min(lines.len().saturating_sub(inner.height.into()));
-                let left = lines.len().saturating_sub(scroll + inner.height as usize);
-                Paragraph::new(lines)
-                    .scroll((scroll as u16, 0))
-                    .render(inner, buffer);
-                if left > 0 {
-                    let more = Line::styled(format!(" ↓ {left} more "), self.palette.dim);
-                    put(
-                        buffer,
-                        inner.right().saturating_sub(12),
-                        inner.bottom(),
-                        12,
-                        true,
-                        &more,
-                    );
-                }
-                self.mode = InputMode::Help { scroll };
-            }
-            InputMode::Choose { host, switches, at } => {
-                let title = format!("move the cable of {host} to");
-                let width = (title.len() as u16 + 6).max(30);
-                let (at, switches) = (*at, switches.clone());
-                let inner = self.popup(buffer, area, &title, width, switches.len() as u16);
-                let offset = (at + 1).saturating_sub(inner.height.into());
-                for ((i, switch), y) in switches
-                    .iter()
-                    .enumerate()
-                    .skip(offset)
-                    .zip(inner.y..inner.bottom())
-                {
-                    let row = Rect {
-                        y,
-                        height: 1,
-                        ..inner
-                    };
-                    if i == at {
-                        buffer.set_style(row, self.palette.selected);
-                        buffer.set_string(row.x, y, "▸", self.palette.accent);
-                    }
-                    put(
-                        buffer,
-                        row.x + 2,
-                        y,
-                        row.width.saturating_sub(2),
-                        false,
-                        &Line::raw(switch.clone()),
-                    );
-                    self.hits.push((row, ClickTarget::Choice(i)));
-                }
-            }
-            InputMode::Browse | InputMode::Filter => {}
-        }
-    }
-
-    /// A frame in the middle for `height` lines; gives the room inside.
-    fn popup(&self, buffer: &mut Buffer, area: Rect, title: &str, width: u16, height: u16) -> Rect {
-        let area = area.centered(
-            Constraint::Length(width.min(area.width)),
-            Constraint::Length((height + 2).min(area.height)),
-        );
-        let block = Block::bordered()
-            .border_type(BorderType::Rounded)
-            .border_style(self.palette.accent)
-            .title(Line::styled(format!(" {title} "), self.palette.accent));
-        let inner = block.inner(area);
-        Clear.render(area, buffer);
-        block.render(area, buffer);
-        Rect {
-            x: inner.x + 1,
-            width: inner.width.saturating_sub(2),
-            ..inner
-        }
-    }
-
-    /// The key table as text, by context.
-    fn help(&self) -> Vec<Line<'static>> {
-        use crate::keys::KeyContext;
-        let p = self.palette;
-        let mut lines = Vec::new();
-        let parts = [
-            (KeyContext::Browse, ""),
-            (KeyContext::Lab, "with a lab"),
-            (KeyContext::Filter, "while typing a filter"),
-            (KeyContext::Choose, "in a list"),
-        ];
-        for (context, title) in parts
-            .into_iter()
-            .filter(|(c, _)| *c != KeyContext::Lab || self.look.lab)
-        {
-            if !title.is_empty() {
-                lines.extend([Line::default(), Line::styled(title, p.accent)]);
-            }
-            let bindings = TABLE.iter().filter(|b| b.context == context);
-            lines.extend(bindings.map(|b| {
-                Line::from(vec![
-                    Span::styled(format!("{:<12}", b.label), p.strong),
-                    Span::raw(b.help),
-                ])
-            }));
-        }
-        lines.push(Line::default());
-        lines.push(Line::styled(
-            "mouse       click selects, the wheel scrolls",
-            p.dim,
-        ));
-        lines
     }
 }
 

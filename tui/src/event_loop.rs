@@ -67,7 +67,10 @@ pub enum TuiError {
     #[error("standard output is no terminal; use --print WIDTHxHEIGHT for one picture as text")]
     NoTerminal,
     /// The recorded snapshot cannot be read.
-    #[error("{}: {problem}; expected a snapshot as `GET /v1/snapshot` of the controller gives it", file.display())]
+    #[error(
+        "{}: {problem}; expected a snapshot as `GET /v1/snapshot` of the controller gives it",
+        file.display()
+    )]
     Snapshot {
         /// Its file.
         file: PathBuf,

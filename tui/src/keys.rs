@@ -68,8 +68,18 @@ const fn key(c: char) -> (KeyModifiers, KeyCode) {
 const CTRL_C: (KeyModifiers, KeyCode) = (KeyModifiers::CONTROL, KeyCode::Char('c'));
 
 macro_rules! bindings {
-    ($($context:ident $label:literal [$($key:expr),+] $action:expr, $help:literal $(, $hint:literal)?;)+) => {
-        &[$(KeyBinding { keys: &[$($key),+], action: $action, context: KeyContext::$context, label: $label, help: $help, hint: bindings!(@ $($hint)?) }),+]
+    ($(
+        $context:ident $label:literal [$($key:expr),+] $action:expr,
+        $help:literal $(, $hint:literal)?;
+    )+) => {
+        &[$(KeyBinding {
+            keys: &[$($key),+],
+            action: $action,
+            context: KeyContext::$context,
+            label: $label,
+            help: $help,
+            hint: bindings!(@ $($hint)?),
+        }),+]
     };
     (@ $hint:literal) => { Some($hint) };
     (@) => { None };
@@ -85,11 +95,14 @@ pub(crate) const TABLE: &[KeyBinding] = bindings![
     Browse "4"          [key('4')] KeyAction::Panel(3), "epochs";
     Browse "5"          [key('5')] KeyAction::Panel(4), "events and alarms";
     Browse "tab"        [plain(KeyCode::Tab)] KeyAction::NextPanel, "next panel", "panel";
-    Browse "shift-tab"  [plain(KeyCode::BackTab), (KeyModifiers::SHIFT, KeyCode::BackTab)] KeyAction::PreviousPanel, "previous panel";
+    Browse "shift-tab"  [plain(KeyCode::BackTab), (KeyModifiers::SHIFT, KeyCode::BackTab)]
+        KeyAction::PreviousPanel, "previous panel";
     Browse "j down"     [key('j'), plain(KeyCode::Down)] KeyAction::Down, "next line";
     Browse "k up"       [key('k'), plain(KeyCode::Up)] KeyAction::Up, "previous line";
-    Browse "page down"  [plain(KeyCode::PageDown), (KeyModifiers::CONTROL, KeyCode::Char('d'))] KeyAction::PageDown, "a page down";
-    Browse "page up"    [plain(KeyCode::PageUp), (KeyModifiers::CONTROL, KeyCode::Char('u'))] KeyAction::PageUp, "a page up";
+    Browse "page down"  [plain(KeyCode::PageDown), (KeyModifiers::CONTROL, KeyCode::Char('d'))]
+        KeyAction::PageDown, "a page down";
+    Browse "page up"    [plain(KeyCode::PageUp), (KeyModifiers::CONTROL, KeyCode::Char('u'))]
+        KeyAction::PageUp, "a page up";
     Browse "g home"     [key('g'), plain(KeyCode::Home)] KeyAction::First, "first line";
     Browse "G end"      [key('G'), plain(KeyCode::End)] KeyAction::Last, "last line";
     Browse "enter"      [plain(KeyCode::Enter)] KeyAction::Detail, "all there is to know of the \
@@ -113,10 +126,12 @@ pub(crate) const TABLE: &[KeyBinding] = bindings![
     Choose "j down"     [key('j'), plain(KeyCode::Down)] KeyAction::Down, "next", "next";
     Choose "k up"       [key('k'), plain(KeyCode::Up)] KeyAction::Up, "previous", "previous";
     Choose "enter"      [plain(KeyCode::Enter)] KeyAction::Accept, "do it", "do it";
-    Choose "esc"        [plain(KeyCode::Esc), key('q'), CTRL_C] KeyAction::Back, "leave it", "leave it";
+    Choose "esc"        [plain(KeyCode::Esc), key('q'), CTRL_C] KeyAction::Back,
+        "close the list", "close";
     Help   "j down"     [key('j'), plain(KeyCode::Down)] KeyAction::Down, "next line", "scroll";
     Help   "k up"       [key('k'), plain(KeyCode::Up)] KeyAction::Up, "previous line";
-    Help   "esc ?"      [plain(KeyCode::Esc), key('?'), key('q'), plain(KeyCode::Enter)] KeyAction::Back, "close the help", "close";
+    Help   "esc ?"      [plain(KeyCode::Esc), key('?'), key('q'), plain(KeyCode::Enter)]
+        KeyAction::Back, "close the help", "close";
     Help   "ctrl-c"     [CTRL_C] KeyAction::Quit, "quit";
 ];
 

@@ -127,63 +127,46 @@ impl PanelTable {
         }
         let spans = self.spans(area);
         for (column, &(x, width)) in self.columns.iter().zip(&spans) {
-            put(
-                buffer,
-                x,
-                area.y,
-                width,
-                column.right,
-                &Line::styled(column.title, palette.dim),
-            );
+            let title = Line::styled(column.title, palette.dim);
+            put(buffer, x, area.y, width, column.right, &title);
         }
         if self.rows.is_empty() {
-            put(
-                buffer,
-                area.x + 2,
-                area.y + 1,
-                area.width - 2,
-                false,
-                &Line::styled(self.empty, palette.dim),
-            );
+            let empty = Line::styled(self.empty, palette.dim);
+            let (x, width) = (area.x + 2, area.width - 2);
+            put(buffer, x, area.y + 1, width, false, &empty);
         }
         let rails = self.rails();
-        for ((i, row), y) in self
-            .rows
-            .iter()
-            .enumerate()
-            .skip(offset)
-            .zip(area.y + 1..area.bottom())
-        {
+        let shown = self.rows.iter().zip(&rails).enumerate().skip(offset);
+        for ((i, (row, rail)), y) in shown.zip(area.y + 1..area.bottom()) {
             if Some(i) == selected {
-                buffer.set_style(
-                    Rect {
-                        y,
-                        height: 1,
-                        ..area
-                    },
-                    palette.selected,
-                );
+                let line = Rect {
+                    y,
+                    height: 1,
+                    ..area
+                };
+                buffer.set_style(line, palette.selected);
                 buffer.set_string(area.x, y, "▸", palette.accent);
             }
-            let rail = Span::raw(rails[i].as_str());
-            for (n, ((column, &(x, width)), cell)) in
-                self.columns.iter().zip(&spans).zip(&row.cells).enumerate()
-            {
-                let indent = if n == 0 {
-                    (rail.width() as u16).min(width)
-                } else {
-                    0
-                };
-                put(
-                    buffer,
-                    x,
-                    y,
-                    indent,
-                    false,
-                    &Line::from(rail.clone().style(palette.dim)),
-                );
-                put(buffer, x + indent, y, width - indent, column.right, cell);
-            }
+            self.draw_cells(buffer, y, &spans, row, Span::styled(rail, palette.dim));
+        }
+    }
+
+    /// Draws the cells of a row; the first one stands behind the row's rail.
+    fn draw_cells(
+        &self,
+        buffer: &mut Buffer,
+        y: u16,
+        spans: &[(u16, u16)],
+        row: &TableRow,
+        rail: Span<'_>,
+    ) {
+        let mut indent = rail.width() as u16;
+        let rail = Line::from(rail);
+        for ((column, &(x, width)), cell) in self.columns.iter().zip(spans).zip(&row.cells) {
+            indent = indent.min(width);
+            put(buffer, x, y, indent, false, &rail);
+            put(buffer, x + indent, y, width - indent, column.right, cell);
+            indent = 0;
         }
     }
 
@@ -351,7 +334,8 @@ mod tests {
             rows,
             empty: "",
         };
-        assert_eq!(table.rails(), ["", "├─ ", "├─ ", "│  └─ ", "└─ ", "   └╌ "]);
+        let whole = ["", "├─ ", "├─ ", "│  └─ ", "└─ ", "   └╌ "];
+        assert_eq!(table.rails(), whole);
         table.filter("N1");
         assert_eq!(table.rails(), ["", "└─ ", "   └─ "]);
         assert_eq!(table.rows.iter().position(|r| r.found), Some(2));

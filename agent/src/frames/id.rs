@@ -103,77 +103,70 @@ mod tests {
 
     const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
 
+    fn mac(octets: [u8; 6]) -> Option<NeighbourId> {
+        Some(NeighbourId::Mac(Mac(octets)))
+    }
+
+    fn address(text: &str) -> Option<NeighbourId> {
+        Some(NeighbourId::Address(text.parse().unwrap()))
+    }
+
+    fn text(text: &str) -> Option<NeighbourId> {
+        Some(NeighbourId::Text(text.into()))
+    }
+
     #[test]
-    fn identifiers_of_every_kind() {
-        let of = read;
+    fn mac_addresses_come_as_octets_or_as_text() {
         assert_eq!(
-            of(b"00:11:22:33:44:55", Some(IdSubtype::Mac)),
-            Some(NeighbourId::Mac(Mac([0, 0x11, 0x22, 0x33, 0x44, 0x55]))),
-            "as text"
+            read(b"00:11:22:33:44:55", Some(IdSubtype::Mac)),
+            mac([0, 0x11, 0x22, 0x33, 0x44, 0x55])
         );
         for text in ["e4 f0 04 e1 89 18", "e4f0.04e1.8918", "E4-F0-04-E1-89-18"] {
-            assert_eq!(
-                of(text.as_bytes(), Some(IdSubtype::Mac)),
-                Some(NeighbourId::Mac(Mac([0xe4, 0xf0, 4, 0xe1, 0x89, 0x18]))),
-                "{text}"
-            );
-            assert_eq!(
-                of(text.as_bytes(), None),
-                of(text.as_bytes(), Some(IdSubtype::Mac)),
-                "{text}"
-            );
+            for subtype in [Some(IdSubtype::Mac), None] {
+                let expected = mac([0xe4, 0xf0, 4, 0xe1, 0x89, 0x18]);
+                assert_eq!(read(text.as_bytes(), subtype), expected, "{text}");
+            }
         }
+        assert_eq!(read(&MAC, None), mac(MAC), "sparse subtype column");
+    }
+
+    #[test]
+    fn addresses_come_with_a_family_without_one_or_as_text() {
+        for (octets, expected) in [
+            (&[1, 10, 0, 0, 1][..], address("10.0.0.1")),
+            (&[10, 0, 0, 1], address("10.0.0.1")),
+            (b"fe80::1", address("fe80::1")),
+            (&[7, 10], text("070a")),
+        ] {
+            assert_eq!(read(octets, Some(IdSubtype::Address)), expected);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_a_text() {
         assert_eq!(
-            of(b"e4f004e18918", None),
-            Some(NeighbourId::Text("e4f004e18918".into())),
-            "may as well be a name"
+            read(b"e4f004e18918", None),
+            text("e4f004e18918"),
+            "it may just as well be a name"
         );
         assert_eq!(
-            of(&[1, 10, 0, 0, 1], Some(IdSubtype::Address)),
-            Some(NeighbourId::Address("10.0.0.1".parse().unwrap()))
-        );
-        assert_eq!(
-            of(&[10, 0, 0, 1], Some(IdSubtype::Address)),
-            Some(NeighbourId::Address("10.0.0.1".parse().unwrap())),
-            "without family"
-        );
-        assert_eq!(
-            of(b"fe80::1", Some(IdSubtype::Address)),
-            Some(NeighbourId::Address("fe80::1".parse().unwrap())),
-            "as text"
-        );
-        assert_eq!(
-            of(&[7, 10], Some(IdSubtype::Address)),
-            Some(NeighbourId::Text("070a".into())),
-            "unknown family"
-        );
-        assert_eq!(
-            of(&MAC, None),
-            Some(NeighbourId::Mac(Mac(MAC))),
-            "sparse subtype column"
-        );
-        assert_eq!(
-            of(b"switch", None),
-            Some(NeighbourId::Text("switch".into())),
+            read(b"switch", None),
+            text("switch"),
             "six printable octets are a name"
         );
+        assert_eq!(read(&MAC, Some(IdSubtype::Text)), text("020000000009"));
         assert_eq!(
-            of(&MAC, Some(IdSubtype::Text)),
-            Some(NeighbourId::Text("020000000009".into()))
+            read(b" \xe2\x80\x8e", Some(IdSubtype::Text)),
+            text("20e2808e"),
+            "a text without a visible character"
         );
-        assert_eq!(
-            of(b" \xe2\x80\x8e", Some(IdSubtype::Text)),
-            Some(NeighbourId::Text("20e2808e".into())),
-            "a text that shows nothing"
-        );
-        assert_eq!(of(b"", Some(IdSubtype::Text)), None);
-        assert_eq!(
-            [4, 5, 7].map(chassis_kind),
-            [IdSubtype::Mac, IdSubtype::Address, IdSubtype::Text]
-        );
-        assert_eq!(
-            [3, 4, 5].map(port_kind),
-            [IdSubtype::Mac, IdSubtype::Address, IdSubtype::Text]
-        );
+        assert_eq!(read(b"", Some(IdSubtype::Text)), None);
+    }
+
+    #[test]
+    fn chassis_and_ports_number_their_subtypes_differently() {
+        let kinds = [IdSubtype::Mac, IdSubtype::Address, IdSubtype::Text];
+        assert_eq!([4, 5, 7].map(chassis_kind), kinds);
+        assert_eq!([3, 4, 5].map(port_kind), kinds);
     }
 }

@@ -98,7 +98,8 @@ fn a_context_belongs_to_its_device() {
 fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_told() {
     let vlan = |state: u8| {
         format!(
-            "1.3.6.1.2.1.17.2.5.0|4x|8000020000000001\n1.3.6.1.2.1.17.1.4.1.2.3|2|103\n1.3.6.1.2.1.17.2.15.1.3.3|2|{state}\n"
+            "1.3.6.1.2.1.17.2.5.0|4x|8000020000000001\n1.3.6.1.2.1.17.1.4.1.2.3|2|103\n\
+             1.3.6.1.2.1.17.2.15.1.3.3|2|{state}\n"
         )
     };
     let plain = format!("1.3.6.1.2.1.2.2.1.2.103|4|swp3\n{}", vlan(5));
@@ -268,8 +269,10 @@ fn line() -> impl Strategy<Value = String> {
         .prop_map(|(object, tail, form, value)| format!("{object}{tail}{form}{value}"))
 }
 
+const CASES: u32 = if cfg!(debug_assertions) { 128 } else { 10_000 };
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 128 } else { 10_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
 
     #[test]
     fn no_text_is_too_strange(lines in prop::collection::vec(line(), 0..40), cut in 0usize..2000) {
@@ -277,7 +280,9 @@ proptest! {
         facts_of(text.as_bytes());
         facts_of(&text.as_bytes()[..cut.min(text.len())]);
         let again = format!("{text}\n{text}");
-        prop_assert_eq!(facts_of(again.as_bytes()).len(), facts_of(format!("{text}\n").as_bytes()).len(), "said twice is said once");
+        let twice = facts_of(again.as_bytes()).len();
+        let once = facts_of(format!("{text}\n").as_bytes()).len();
+        prop_assert_eq!(twice, once, "a record that stands twice counts once");
     }
 
     #[test]
@@ -287,7 +292,10 @@ proptest! {
 
     /// A walk and its snmprec say the same.
     #[test]
-    fn the_formats_agree(names in prop::collection::vec("[ -~]{0,12}", 1..20), numbers in prop::collection::vec(any::<u32>(), 1..20)) {
+    fn the_formats_agree(
+        names in prop::collection::vec("[ -~]{0,12}", 1..20),
+        numbers in prop::collection::vec(any::<u32>(), 1..20),
+    ) {
         let escaped = |name: &str| name.replace('\\', "\\\\").replace('"', "\\\"");
         let mut walk = String::new();
         let mut record = String::new();
@@ -298,10 +306,15 @@ proptest! {
         for (i, number) in numbers.iter().enumerate() {
             walk += &format!(".1.3.6.1.2.1.2.2.1.10.{i} = Counter32: \
                               {number}\n.1.3.6.1.2.1.2.2.1.8.{i} = INTEGER: up(1)\n");
-            record += &format!("1.3.6.1.2.1.2.2.1.10.{i}|65|{number}\n1.3.6.1.2.1.2.2.1.8.{i}|2|1\n");
+            record += &format!("1.3.6.1.2.1.2.2.1.10.{i}|65|{number}\n");
+            record += &format!("1.3.6.1.2.1.2.2.1.8.{i}|2|1\n");
         }
-        prop_assert_eq!(facts_of(walk.as_bytes()), facts_of(record.as_bytes()));
-        let ports = |facts: Vec<DeviceFact>| facts.into_iter().find_map(|f| if let DeviceFact::Lldp(LldpTable { ports, .. }) = f { Some(ports.len()) } else { None });
-        prop_assert_eq!(ports(facts_of(walk.as_bytes())), Some(names.iter().filter(|n| !n.is_empty()).count()));
+        let facts = facts_of(walk.as_bytes());
+        prop_assert_eq!(&facts, &facts_of(record.as_bytes()));
+        let ports = facts.iter().find_map(|fact| match fact {
+            DeviceFact::Lldp(LldpTable { ports, .. }) => Some(ports.len()),
+            _ => None,
+        });
+        prop_assert_eq!(ports, Some(names.iter().filter(|n| !n.is_empty()).count()));
     }
 }

@@ -82,7 +82,8 @@ impl SnmpdProcess {
                 return None;
             }
             // GET sysUpTime.0 by hand: SNMPv2c, community c0mmunity.
-            let get = b"\x30\x2a\x02\x01\x01\x04\x09c0mmunity\xa0\x1a\x02\x02\x2a\x2a\x02\x01\x00\x02\x01\x00\x30\x0e\x30\x0c\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x05\x00";
+            let get = b"\x30\x2a\x02\x01\x01\x04\x09c0mmunity\xa0\x1a\x02\x02\x2a\x2a\
+                        \x02\x01\x00\x02\x01\x00\x30\x0e\x30\x0c\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x05\x00";
             let _ = socket.send_to(get, self.address);
             if socket.recv(&mut [0; 1500]).is_ok() {
                 return Some(self);
@@ -140,16 +141,27 @@ pub(crate) fn inventory(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
         format!("  {name}: {{address: 127.1.0.{i}, snmp: {snmp}}}\n")
     };
     let stated: String = switches.iter().enumerate().map(line).collect();
+    let user = |user, auth, key, privacy| {
+        format!(
+            "{{version: 3, user: {user}, auth: {{protocol: {auth}, key: {key}}}, \
+             priv: {{protocol: aes, key: {privacy}}}}}"
+        )
+    };
+    let sha = user("monsha", "sha", "authpass12", "privpass12");
+    let sha256 = user("monsha256", "sha256", "authpass12", "privpass12");
+    let wrong_auth = user("monsha", "sha", "authgu3ss", "privpass12");
+    let wrong_priv = user("monsha", "sha", "authpass12", "privgu3ss");
+    let nobody = user("n0body", "sha", "authpass12", "privpass12");
     let text = format!(
         "switches:\n{stated}timing: {{timeout: 10s, retries: 1}}
 snmp:
   good: {{version: 2c, community: c0mmunity}}
   wrong: {{version: 2c, community: gu3ssed}}
-  sha: {{version: 3, user: monsha, auth: {{protocol: sha, key: authpass12}}, priv: {{protocol: aes, key: privpass12}}}}
-  sha256: {{version: 3, user: monsha256, auth: {{protocol: sha256, key: authpass12}}, priv: {{protocol: aes, key: privpass12}}}}
-  wrongauth: {{version: 3, user: monsha, auth: {{protocol: sha, key: authgu3ss}}, priv: {{protocol: aes, key: privpass12}}}}
-  wrongpriv: {{version: 3, user: monsha, auth: {{protocol: sha, key: authpass12}}, priv: {{protocol: aes, key: privgu3ss}}}}
-  nobody: {{version: 3, user: n0body, auth: {{protocol: sha, key: authpass12}}, priv: {{protocol: aes, key: privpass12}}}}
+  sha: {sha}
+  sha256: {sha256}
+  wrongauth: {wrong_auth}
+  wrongpriv: {wrong_priv}
+  nobody: {nobody}
 "
     );
     let mut inventory = Inventory::parse("inventory.yaml", &text).unwrap();

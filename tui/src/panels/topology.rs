@@ -3,9 +3,9 @@ use super::{Panel, PanelView, detail, find_link, link_key};
 use crate::format;
 use crate::table::{PanelTable, RowIndent, RowKey, TableRow, gauge, left, right};
 use crate::tree::{TreeBranch, ports, walk};
-use api::{AgentStatus, PathStatus};
+use api::{AgentStatus, PathStatus, SwitchStatus};
 use inventory::BitsPerSec;
-use inventory::topology::{LinkState, NodeKind};
+use inventory::topology::{Link, LinkState, Node, NodeKind, Topology};
 use ratatui::text::{Line, Span};
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -120,53 +120,14 @@ fn natural(a: &str, b: &str) -> Ordering {
 }
 
 fn row(view: &PanelView<'_>, branch: &TreeBranch<'_>, bar: usize) -> TableRow {
-    let p = view.palette;
     let link = branch
         .link
         .and_then(|i| view.snapshot.topology.links.get(i));
     let mut cells = vec![name(view, branch)];
-    if let Some(link) = link {
-        let (own, other) = ports(link, branch.parent.unwrap_or_default());
-        let ports = if other.is_empty() {
-            own.to_owned()
-        } else {
-            format!("{own}–{other}")
-        };
-        let style = match link.state {
-            LinkState::Forwarding => p.good,
-            LinkState::Blocked => p.bad,
-            LinkState::Unknown => p.warn,
-        };
-        let state = match stale(view, branch) {
-            true => vec![Span::styled("× stale", p.bad)],
-            false => vec![
-                Span::styled(detail::state(link), style),
-                Span::styled(detail::doubt(link.grade), p.warn),
-            ],
-        };
-        cells.extend([
-            Line::styled(ports, p.dim),
-            Line::raw(link.rate_bps.to_string()),
-            Line::from(state),
-        ]);
-        let load = branch.link.and_then(|i| view.snapshot.loads.get(i));
-        let (down, up) = load.map_or((None, None), |l| {
-            if link.a == branch.parent.unwrap_or_default() {
-                (l.a_to_b, l.b_to_a)
-            } else {
-                (l.b_to_a, l.a_to_b)
-            }
-        });
-        cells.extend([down, up].map(|m| gauge(format::share(m, link.rate_bps), bar, p)));
-    } else {
-        let root = view.snapshot.topology.is_root_bridge(branch.name);
-        let word = match (stale(view, branch), root) {
-            (true, _) => Line::styled("× stale", p.bad),
-            (false, true) => Line::styled("root", p.accent),
-            (false, false) => Line::styled("apart", p.warn),
-        };
-        cells.extend([Line::default(), Line::default(), word]);
-    }
+    cells.extend(match link {
+        Some(link) => link_cells(view, branch, link, bar),
+        None => root_cells(view, branch),
+    });
     let words = cells
         .iter()
         .take(4)
@@ -184,6 +145,62 @@ fn row(view: &PanelView<'_>, branch: &TreeBranch<'_>, bar: usize) -> TableRow {
         },
         ..TableRow::new(key, words, cells)
     }
+}
+
+/// The cells after the name of a node that hangs on another one by `link`.
+fn link_cells(
+    view: &PanelView<'_>,
+    branch: &TreeBranch<'_>,
+    link: &Link,
+    bar: usize,
+) -> Vec<Line<'static>> {
+    let p = view.palette;
+    let parent = branch.parent.unwrap_or_default();
+    let (own, other) = ports(link, parent);
+    let ports = if other.is_empty() {
+        own.to_owned()
+    } else {
+        format!("{own}–{other}")
+    };
+    let style = match link.state {
+        LinkState::Forwarding => p.good,
+        LinkState::Blocked => p.bad,
+        LinkState::Unknown => p.warn,
+    };
+    let state = match stale(view, branch) {
+        true => vec![Span::styled("× stale", p.bad)],
+        false => vec![
+            Span::styled(detail::state(link), style),
+            Span::styled(detail::doubt(link.grade), p.warn),
+        ],
+    };
+    let load = branch.link.and_then(|i| view.snapshot.loads.get(i));
+    let (down, up) = load.map_or((None, None), |l| {
+        if link.a == parent {
+            (l.a_to_b, l.b_to_a)
+        } else {
+            (l.b_to_a, l.a_to_b)
+        }
+    });
+    vec![
+        Line::styled(ports, p.dim),
+        Line::raw(link.rate_bps.to_string()),
+        Line::from(state),
+        gauge(format::share(down, link.rate_bps), bar, p),
+        gauge(format::share(up, link.rate_bps), bar, p),
+    ]
+}
+
+/// The cells after the name of a node that hangs on no other one.
+fn root_cells(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Vec<Line<'static>> {
+    let p = view.palette;
+    let root = view.snapshot.topology.is_root_bridge(branch.name);
+    let state = match (stale(view, branch), root) {
+        (true, _) => Line::styled("× stale", p.bad),
+        (false, true) => Line::styled("root", p.accent),
+        (false, false) => Line::styled("apart", p.warn),
+    };
+    vec![Line::default(), Line::default(), state]
 }
 
 fn name(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Line<'static> {
@@ -224,25 +241,18 @@ fn trouble<'a>(view: &PanelView<'a>, name: &str) -> Option<&'a str> {
         .and_then(|s| s.problem.as_deref())
 }
 
+/// The detail of a node.
 fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
     let topology = &view.snapshot.topology;
     let node = topology.nodes.iter().find(|n| n.name == name);
-    let root = topology.is_root_bridge(name);
-    let what = match node.map(|n| n.kind) {
-        Some(NodeKind::Switch) if root => "switch, root bridge",
-        Some(NodeKind::Switch) => "switch",
-        Some(NodeKind::Host) => "host",
-        Some(NodeKind::Router) => "router",
-        Some(NodeKind::Unmanaged) => "bridge without management",
-        None => "known by name only",
-    };
     let cluster = topology
         .clusters
         .iter()
         .find(|c| c.hosts.iter().any(|h| h == name));
+    let kind = node_kind(topology, node, name);
     let what = cluster.map_or_else(
-        || what.to_owned(),
-        |c| format!("{what} of cluster {}", c.name),
+        || kind.to_owned(),
+        |c| format!("{kind} of cluster {}", c.name),
     );
     let mut lines = vec![detail::heading(view, name, what)];
     lines.extend(detail::alarms(view, &[name]));
@@ -250,34 +260,7 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
         lines.push(detail::styled(view, "× stale", problem, view.palette.bad));
     }
     if let Some(switch) = view.snapshot.switches.iter().find(|s| s.name == name) {
-        let seen = switch.seen.map_or_else(
-            || "never".into(),
-            |at| format!("{} ago", format::age(view.clock.since(at))),
-        );
-        lines.push(detail::fact(
-            view,
-            "answered",
-            format!("{seen}, at {}", switch.address),
-        ));
-        if let Some(changes) = switch.top_changes {
-            lines.push(detail::fact(
-                view,
-                "STP",
-                format::count(changes as usize, "topology change"),
-            ));
-        }
-        let hosts = topology.links.iter().filter(|l| {
-            l.a == name
-                && topology
-                    .nodes
-                    .iter()
-                    .any(|n| n.name == l.b && n.kind == NodeKind::Host)
-        });
-        lines.push(detail::fact(
-            view,
-            "carries",
-            format::count(hosts.count(), "host"),
-        ));
+        lines.extend(switch_lines(view, switch));
     }
     if let Some(agent) = view.snapshot.agents.iter().find(|a| a.host == name) {
         lines.extend(agent_lines(view, agent));
@@ -296,6 +279,41 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
         .find(|b| b.name == name && !b.outside)
         .and_then(|b| b.link);
     lines.extend(uplink.map(|i| detail::link(view, i)).unwrap_or_default());
+    lines
+}
+
+fn node_kind(topology: &Topology, node: Option<&Node>, name: &str) -> &'static str {
+    match node.map(|n| n.kind) {
+        Some(NodeKind::Switch) if topology.is_root_bridge(name) => "switch, root bridge",
+        Some(NodeKind::Switch) => "switch",
+        Some(NodeKind::Host) => "host",
+        Some(NodeKind::Router) => "router",
+        Some(NodeKind::Unmanaged) => "bridge without management",
+        None => "known by name only",
+    }
+}
+
+/// The last answer of a switch, its topology changes and the number of its hosts.
+fn switch_lines(view: &PanelView<'_>, switch: &SwitchStatus) -> Vec<Line<'static>> {
+    let topology = &view.snapshot.topology;
+    let seen = switch.seen.map_or_else(
+        || "never".into(),
+        |at| format!("{} ago", format::age(view.clock.since(at))),
+    );
+    let answered = format!("{seen}, at {}", switch.address);
+    let mut lines = vec![detail::fact(view, "answered", answered)];
+    if let Some(changes) = switch.top_changes {
+        let changes = format::count(changes as usize, "topology change");
+        lines.push(detail::fact(view, "STP", changes));
+    }
+    let is_host = |name: &str| {
+        let mut nodes = topology.nodes.iter();
+        nodes.any(|n| n.name == name && n.kind == NodeKind::Host)
+    };
+    let links = topology.links.iter();
+    let hosts = links.filter(|l| l.a == switch.name && is_host(&l.b));
+    let hosts = format::count(hosts.count(), "host");
+    lines.push(detail::fact(view, "carries", hosts));
     lines
 }
 

@@ -40,36 +40,25 @@ fn names(cards: &[KernelNic]) -> Vec<(&str, bool)> {
         .collect()
 }
 
-#[test]
-fn a_bond_with_a_vlan_over_it_is_told_with_its_members() {
+/// Two cards in a bond and a VLAN over it; the first card has a permanent address of its own.
+fn bond_with_a_vlan() -> [LinkMessage; 4] {
     let permanent = LinkAttribute::PermAddress(vec![2, 0, 0, 0, 1, 1]);
     let shared = LinkAttribute::Address(ALL.to_vec());
-    let links = [
-        link(
-            1,
-            "eth0",
-            None,
-            &[LinkAttribute::Controller(3), permanent, shared.clone()],
-        ),
-        link(
-            2,
-            "eth1",
-            None,
-            &[LinkAttribute::Controller(3), shared.clone()],
-        ),
-        link(
-            3,
-            "bond0",
-            Some(InfoKind::Bond),
-            std::slice::from_ref(&shared),
-        ),
-        link(
-            4,
-            "bond0.7",
-            Some(InfoKind::Vlan),
-            &[LinkAttribute::Link(3), shared],
-        ),
-    ];
+    let member = LinkAttribute::Controller(3);
+    let first = [member.clone(), permanent, shared.clone()];
+    let second = [member, shared.clone()];
+    let vlan = [LinkAttribute::Link(3), shared.clone()];
+    [
+        link(1, "eth0", None, &first),
+        link(2, "eth1", None, &second),
+        link(3, "bond0", Some(InfoKind::Bond), &[shared]),
+        link(4, "bond0.7", Some(InfoKind::Vlan), &vlan),
+    ]
+}
+
+#[test]
+fn a_bond_with_a_vlan_over_it_is_told_with_its_members() {
+    let links = bond_with_a_vlan();
     let cards = cards(
         &links,
         &[1, 255, 0].map(|octet| at(4, AddressScope::Universe, octet)),
@@ -78,7 +67,7 @@ fn a_bond_with_a_vlan_over_it_is_told_with_its_members() {
     let addresses = [(Ipv4Addr::new(10, 0, 0, 1).into(), 24)];
     assert_eq!(
         cards[3].nic.addresses, addresses,
-        "broadcast and network addresses are no host's"
+        "broadcast and network addresses belong to no host"
     );
     let cards = super::cards(
         &links,
@@ -109,7 +98,7 @@ fn a_bond_with_a_vlan_over_it_is_told_with_its_members() {
     assert_eq!(
         (cards[1].nic.mac, cards[0].card.mac),
         (Some(Mac(ALL)), Mac(ALL)),
-        "it sends from the bond's"
+        "it sends from the bond's address"
     );
     assert_eq!(cards[3].nic.addresses, addresses);
 }

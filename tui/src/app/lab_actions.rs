@@ -1,0 +1,87 @@
+//! The actions on a lab: moving a host's cable, cutting a link and joining it again.
+use super::{App, AppEffect, InputMode, LabAction};
+use crate::lab_moves;
+use crate::table::RowKey;
+use inventory::topology::Topology;
+
+impl App {
+    pub(super) fn choose_switch(&mut self) {
+        let selected = match &self.panels[self.focus].selected {
+            Some(RowKey::Node(name)) => name.clone(),
+            Some(RowKey::Link { b, .. }) => b.clone(),
+            _ => String::new(),
+        };
+        let topology = self.topology();
+        if !lab_moves::is_host(&topology, &selected) {
+            return self.say(
+                "select a host to move its cable; M moves the next one",
+                true,
+            );
+        }
+        let switches = lab_moves::targets(&topology, &selected);
+        if switches.is_empty() {
+            return self.say(
+                &format!("there is no other switch to move {selected} to"),
+                true,
+            );
+        }
+        self.mode = InputMode::Choose {
+            host: selected,
+            switches,
+            at: 0,
+        };
+    }
+
+    pub(super) fn move_next(&mut self) -> Option<AppEffect> {
+        let Some((host, switch)) = lab_moves::next(&self.topology(), self.turn) else {
+            self.say("no host to move: it takes a host and two switches", true);
+            return None;
+        };
+        self.turn += 1;
+        Some(self.move_host(host, switch))
+    }
+
+    pub(super) fn move_host(&mut self, host: String, switch: String) -> AppEffect {
+        self.say(&format!("moving the cable of {host} to {switch} …"), false);
+        AppEffect::Lab(LabAction::Move { host, switch })
+    }
+
+    pub(super) fn cut(&mut self) -> Option<AppEffect> {
+        let topology = self.topology();
+        let ends = match &self.panels[self.focus].selected {
+            Some(RowKey::Link { a, b, .. }) => Some((a.clone(), b.clone())),
+            Some(RowKey::Node(name)) => {
+                let branches = crate::tree::walk(&topology, &|a, b| a.cmp(&b));
+                let branch = branches.iter().find(|b| b.name == name && !b.outside);
+                branch
+                    .and_then(|b| b.parent)
+                    .map(|parent| (parent.to_owned(), name.clone()))
+            }
+            _ => None,
+        };
+        let Some((a, b)) = ends else {
+            self.say(
+                "select a link, or a node below another, to cut its link",
+                true,
+            );
+            return None;
+        };
+        self.say(&format!("cutting {a}-{b} …"), false);
+        Some(AppEffect::Lab(LabAction::Cut(a, b)))
+    }
+
+    pub(super) fn join(&mut self) -> Option<AppEffect> {
+        let Some((a, b)) = self.cuts.last().cloned() else {
+            self.say("no link was cut from here", true);
+            return None;
+        };
+        self.say(&format!("joining {a}-{b} …"), false);
+        Some(AppEffect::Lab(LabAction::Join(a, b)))
+    }
+
+    fn topology(&self) -> Topology {
+        self.picture()
+            .map(|s| s.topology.clone())
+            .unwrap_or_default()
+    }
+}
