@@ -68,10 +68,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 1_000 } else { 50_000 }))]
     #[test]
     fn mutated_inputs_are_refused_or_still_consistent(
-        (reader, bytes) in select(readers::seeds()), mutations in prop::collection::vec(mutation(), 1..6)
+        (reader, bytes) in select(readers::seeds()),
+        mutations in prop::collection::vec(mutation(), 1..6),
     ) {
         let mut bytes = bytes;
-        mutations.into_iter().for_each(|mutation| mutate(&mut bytes, mutation));
+        mutations
+            .into_iter()
+            .for_each(|mutation| mutate(&mut bytes, mutation));
         call(reader, &bytes);
     }
 }

@@ -372,16 +372,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trip(tree in any_tree(1..=16), kind in prop::sample::select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver])) {
+        fn round_trip(
+            tree in any_tree(1..=16),
+            kind in
+                prop::sample::select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver]),
+        ) {
             let plan = alltoall::plan(&tree, kind);
-            prop_assert_eq!(read(write_alltoall(&plan).as_bytes()), Ok(Schedule::Alltoall(plan)));
+            prop_assert_eq!(
+                read(write_alltoall(&plan).as_bytes()),
+                Ok(Schedule::Alltoall(plan))
+            );
             let ring = allgather::plan(&tree);
-            let Ok(Schedule::Allgather(back)) = read(write_allgather(&ring).as_bytes()) else { panic!("unreadable") };
+            let Ok(Schedule::Allgather(back)) = read(write_allgather(&ring).as_bytes()) else {
+                panic!("unreadable")
+            };
             prop_assert_eq!(back.renumbered(&ring.hosts), Some(ring));
         }
 
         #[test]
-        fn mutated_bytes_are_read_or_refused(tree in any_tree(1..=6), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+        fn mutated_bytes_are_read_or_refused(
+            tree in any_tree(1..=6),
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+            cut in any::<bool>(),
+        ) {
             let mut text = write_alltoall(&alltoall::plan(&tree, SyncKind::Receiver)).into_bytes();
             let at = at.index(text.len());
             text[at] = byte;

@@ -109,7 +109,10 @@ mod tests {
             prop_assert_eq!(sizes.iter().sum::<usize>(), tree.hosts() as usize);
             prop_assert!(2 * sizes[0] <= tree.hosts() as usize);
             prop_assert!(sizes.is_sorted_by(|a, b| a >= b));
-            prop_assert_eq!((sizes[0] * (tree.hosts() as usize - sizes[0])) as u64, crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases);
+            prop_assert_eq!(
+                (sizes[0] * (tree.hosts() as usize - sizes[0])) as u64,
+                crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases
+            );
         }
     }
 }

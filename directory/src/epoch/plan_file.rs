@@ -725,22 +725,53 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
-        fn round_trip(text in any_tree_text(1..=24, 20), kind in select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver]), chain in any::<bool>()) {
+        fn round_trip(
+            text in any_tree_text(1..=24, 20),
+            kind in select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver]),
+            chain in any::<bool>(),
+        ) {
             let tree = topology(&text);
-            let plan = plan_reduced(&tree, kind, if chain { SyncReduction::Chain } else { SyncReduction::Minimal });
+            let plan = plan_reduced(
+                &tree,
+                kind,
+                if chain {
+                    SyncReduction::Chain
+                } else {
+                    SyncReduction::Minimal
+                },
+            );
             let read = read(&write(&plan)).unwrap();
             verify::alltoall(&tree, &read).unwrap();
-            prop_assert_eq!((read.phases.len(), read.messages(), read.syncs.len()), (plan.phases.len(), plan.messages(), plan.syncs.len()));
-            prop_assert!(read.phases.iter().all(|phase| phase.is_sorted_by_key(|m| m.src)));
+            prop_assert_eq!(
+                (read.phases.len(), read.messages(), read.syncs.len()),
+                (plan.phases.len(), plan.messages(), plan.syncs.len())
+            );
+            prop_assert!(
+                read.phases
+                    .iter()
+                    .all(|phase| phase.is_sorted_by_key(|m| m.src))
+            );
             prop_assert_eq!(read, in_file_order(plan));
         }
 
         /// What a host of several messages a phase sends keeps its order, and so does what it waits
         /// for.
         #[test]
-        fn any_order_of_senders_and_several_messages_a_phase(hosts in 2..9u32, phases in 1..5usize, at in prop::collection::vec(any::<(Index, Index, bool)>(), 64)) {
-            let pairs = (0..hosts).flat_map(|src| (0..hosts).filter(move |&dst| dst != src).map(move |dst| Message { src, dst }));
-            let mut plan = AlltoallSchedule { hosts: (0..hosts).map(|h| format!("n{h}")).collect(), phases: vec![Vec::new(); phases], ..small() };
+        fn any_order_of_senders_and_several_messages_a_phase(
+            hosts in 2..9u32,
+            phases in 1..5usize,
+            at in prop::collection::vec(any::<(Index, Index, bool)>(), 64),
+        ) {
+            let pairs = (0..hosts).flat_map(|src| {
+                (0..hosts)
+                    .filter(move |&dst| dst != src)
+                    .map(move |dst| Message { src, dst })
+            });
+            let mut plan = AlltoallSchedule {
+                hosts: (0..hosts).map(|h| format!("n{h}")).collect(),
+                phases: vec![Vec::new(); phases],
+                ..small()
+            };
             let mut messages: Vec<Message> = pairs.collect();
             for (which, phase, _) in &at {
                 if !messages.is_empty() {
@@ -752,26 +783,37 @@ mod tests {
             let sent: Vec<Message> = plan.phases.concat();
             let sync = |&(after, before, by_sender): &(Index, Index, bool)| {
                 let (after, before) = (*after.get(&sent), *before.get(&sent));
-                Synchronization { after, before, from: if by_sender { after.src } else { after.dst }, to: before.src }
+                Synchronization {
+                    after,
+                    before,
+                    from: if by_sender { after.src } else { after.dst },
+                    to: before.src,
+                }
             };
             plan.syncs = at.iter().map(sync).collect();
-            plan.syncs.sort_by_key(|s| sent.iter().position(|&m| m == s.before));
+            plan.syncs
+                .sort_by_key(|s| sent.iter().position(|&m| m == s.before));
             prop_assert_eq!(read(&write(&plan)), Ok(in_file_order(plan)));
         }
 
         #[test]
         fn mutated_files_are_refused_or_another_plan_that_the_verifier_judges(
-            text in any_tree_text(2..=8, 20), at in prop::collection::vec(any::<(Index, u8)>(), 1..4), cut in any::<Option<Index>>()
+            text in any_tree_text(2..=8, 20),
+            at in prop::collection::vec(any::<(Index, u8)>(), 1..4),
+            cut in any::<Option<Index>>(),
         ) {
             let tree = topology(&text);
             let plan = plan_reduced(&tree, SyncKind::Receiver, SyncReduction::Minimal);
             let good = unpacked(&write(&plan));
             let mut bad = good.clone();
-            at.iter().for_each(|(at, value)| bad[at.index(good.len())] = *value);
+            at.iter()
+                .for_each(|(at, value)| bad[at.index(good.len())] = *value);
             if let Some(cut) = cut {
                 bad.truncate(cut.index(good.len()));
             }
-            if let Ok(found) = read(&packed(&bad)) && found != in_file_order(plan) {
+            if let Ok(found) = read(&packed(&bad))
+                && found != in_file_order(plan)
+            {
                 // Names may have changed, or who gives a token: then it is right for another
                 // network, or still right.
                 let _ = verify::alltoall(&tree, &found);

@@ -311,7 +311,10 @@ mod tests {
                 }
             }
             prop_assert_eq!(pairs.len() as u32, tree.hosts() * (tree.hosts() - 1));
-            prop_assert_eq!(phases.len() as u64, crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases);
+            prop_assert_eq!(
+                phases.len() as u64,
+                crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases
+            );
         }
     }
 }

@@ -326,7 +326,10 @@ proptest! {
 
     #[test]
     fn no_order_of_the_hosts_is_shorter_than_lr3(tree in any_tree(1..=7)) {
-        prop_assert_eq!(longest(&tree, AllgatherAlgorithm::Lr3), least_of_all_orders(&tree));
+        prop_assert_eq!(
+            longest(&tree, AllgatherAlgorithm::Lr3),
+            least_of_all_orders(&tree)
+        );
     }
 
     #[test]
@@ -343,6 +346,9 @@ proptest! {
                 prop_assert_eq!(verify::allgather(&tree, &ring), Ok(()));
             }
         }
-        prop_assert_eq!(longest(&tree, AllgatherAlgorithm::Lr3), least_of_all_orders(&tree));
+        prop_assert_eq!(
+            longest(&tree, AllgatherAlgorithm::Lr3),
+            least_of_all_orders(&tree)
+        );
     }
 }

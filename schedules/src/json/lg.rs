@@ -216,7 +216,11 @@ mod tests {
         }
 
         #[test]
-        fn mutated_bytes_are_read_or_refused(at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+        fn mutated_bytes_are_read_or_refused(
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+            cut in any::<bool>(),
+        ) {
             let tree = star(&[2, 3]);
             let mut text = write_lg(&lg::plan(&tree, &runs(&tree, &[2, 3]), None)).into_bytes();
             let at = at.index(text.len());

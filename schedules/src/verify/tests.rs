@@ -164,12 +164,21 @@ fn kinds() -> impl Strategy<Value = (SyncKind, SyncReduction)> {
 proptest! {
     #[test]
     fn what_is_planned_is_right(tree in any_tree(1..=64), (kind, reduction) in kinds()) {
-        prop_assert_eq!(alltoall(&tree, &planner::plan_reduced(&tree, kind, reduction)), Ok(()));
+        prop_assert_eq!(
+            alltoall(&tree, &planner::plan_reduced(&tree, kind, reduction)),
+            Ok(())
+        );
         prop_assert_eq!(allgather(&tree, &ring::plan(&tree)), Ok(()));
     }
 
     #[test]
-    fn mutated_messages_are_refused(tree in any_tree(3..=20), what in 0..4, from in any::<Index>(), at in any::<Index>(), to in any::<Index>()) {
+    fn mutated_messages_are_refused(
+        tree in any_tree(3..=20),
+        what in 0..4,
+        from in any::<Index>(),
+        at in any::<Index>(),
+        to in any::<Index>(),
+    ) {
         let mut plan = planner::plan(&tree, SyncKind::Receiver);
         let from = from.index(plan.phases.len());
         let at = at.index(plan.phases[from].len());
@@ -178,7 +187,12 @@ proptest! {
         match what {
             0 => drop(plan.phases[from].remove(at)),
             1 => plan.phases[to].push(message),
-            2 => plan.phases[from][at] = Message { src: message.dst, dst: message.src },
+            2 => {
+                plan.phases[from][at] = Message {
+                    src: message.dst,
+                    dst: message.src,
+                }
+            }
             _ => drop(plan.phases.remove(from)),
         }
         prop_assert!(alltoall(&tree, &plan).is_err());
@@ -187,13 +201,20 @@ proptest! {
     /// Moving a message may by chance leave a right schedule; then its definition must hold,
     /// checked the slow way.
     #[test]
-    fn a_moved_message_is_refused_unless_nothing_collides(tree in any_tree(3..=20), from in any::<Index>(), at in any::<Index>(), to in any::<Index>()) {
+    fn a_moved_message_is_refused_unless_nothing_collides(
+        tree in any_tree(3..=20),
+        from in any::<Index>(),
+        at in any::<Index>(),
+        to in any::<Index>(),
+    ) {
         let mut plan = planner::plan(&tree, SyncKind::None);
         let (from, to) = (from.index(plan.phases.len()), to.index(plan.phases.len()));
         let at = at.index(plan.phases[from].len());
         let message = plan.phases[from].remove(at);
         let mut edges = std::collections::HashSet::new();
-        plan.phases[to].iter().for_each(|m| tree.path(m.src, m.dst, |edge| assert!(edges.insert(edge))));
+        plan.phases[to]
+            .iter()
+            .for_each(|m| tree.path(m.src, m.dst, |edge| assert!(edges.insert(edge))));
         let mut free = true;
         tree.path(message.src, message.dst, |edge| free &= edges.insert(edge));
         plan.phases[to].push(message);
@@ -201,12 +222,19 @@ proptest! {
     }
 
     #[test]
-    fn every_token_of_the_minimal_set_counts(tree in any_tree(3..=20), kind in 0..2usize, lost in any::<Index>()) {
+    fn every_token_of_the_minimal_set_counts(
+        tree in any_tree(3..=20),
+        kind in 0..2usize,
+        lost in any::<Index>(),
+    ) {
         let kind = [SyncKind::Sender, SyncKind::Receiver][kind];
         let mut plan = planner::plan_reduced(&tree, kind, SyncReduction::Minimal);
         prop_assume!(plan.syncs.len() > 1);
         plan.syncs.remove(lost.index(plan.syncs.len()));
-        let unordered = matches!(alltoall(&tree, &plan), Err(ScheduleViolation::Unordered { .. }));
+        let unordered = matches!(
+            alltoall(&tree, &plan),
+            Err(ScheduleViolation::Unordered { .. })
+        );
         prop_assert!(unordered);
     }
 

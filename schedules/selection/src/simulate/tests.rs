@@ -196,38 +196,61 @@ fn a_measured_gamma_comes_back_from_a_direct_exchange() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 12 } else { 500 }))]
     #[test]
-    fn nothing_beats_the_bound_and_every_run_is_the_same(tree in any_tree(2..=24), penalty in 0.0..0.8f64) {
+    fn nothing_beats_the_bound_and_every_run_is_the_same(
+        tree in any_tree(2..=24),
+        penalty in 0.0..0.8f64,
+    ) {
         let (n, bound) = (tree.hosts(), payload_bound_seconds(&tree, BLOCK));
-        for library in [LibraryAlgorithm::Linear, LibraryAlgorithm::Pairwise, LibraryAlgorithm::Ring] {
+        for library in [
+            LibraryAlgorithm::Linear,
+            LibraryAlgorithm::Pairwise,
+            LibraryAlgorithm::Ring,
+        ] {
             if let Some(traffic) = alltoall(library, n, BLOCK) {
                 let timeline = run(&tree, &traffic, &model(penalty)).unwrap();
-                prop_assert!(timeline.seconds() >= bound * (1.0 - 1e-9), "{}: {} < {bound}", library, timeline.seconds());
+                prop_assert!(
+                    timeline.seconds() >= bound * (1.0 - 1e-9),
+                    "{}: {} < {bound}",
+                    library,
+                    timeline.seconds()
+                );
                 prop_assert_eq!(&timeline, &run(&tree, &traffic, &model(penalty)).unwrap());
             }
         }
         let bound = allgather_bound_seconds(&tree, BLOCK);
         for library in LibraryAlgorithm::ALL {
             if let Some(traffic) = libraries::allgather(library, n, BLOCK) {
-                prop_assert!(seconds(&tree, &traffic, &model(penalty)) >= bound * (1.0 - 1e-9), "{}", library);
+                prop_assert!(
+                    seconds(&tree, &traffic, &model(penalty)) >= bound * (1.0 - 1e-9),
+                    "{}",
+                    library
+                );
             }
         }
     }
 
     #[test]
-    fn a_synchronized_schedule_takes_its_bound_whatever_congestion_costs(tree in any_tree(2..=24), penalty in 0.0..0.8f64) {
+    fn a_synchronized_schedule_takes_its_bound_whatever_congestion_costs(
+        tree in any_tree(2..=24),
+        penalty in 0.0..0.8f64,
+    ) {
         for sync in [SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier] {
             let ratio = planned(&tree, AlltoallAlgorithm::Aapc, sync, &model(penalty));
             prop_assert!((ratio - 1.0).abs() < 1e-6, "{}: {ratio}", sync);
         }
         let ring = schedules::allgather::plan(&tree).ring;
-        let ratio = seconds(&tree, &planned::ring(&ring, BLOCK), &model(penalty)) / allgather_bound_seconds(&tree, BLOCK);
+        let ratio = seconds(&tree, &planned::ring(&ring, BLOCK), &model(penalty))
+            / allgather_bound_seconds(&tree, BLOCK);
         prop_assert!((ratio - 1.0).abs() < 1e-6, "ring: {ratio}");
     }
 
     #[test]
     fn coarser_time_is_longer_by_little(tree in any_tree(2..=16)) {
         let traffic = alltoall(LibraryAlgorithm::Ring, tree.hosts(), BLOCK).unwrap();
-        let (fine, coarse) = (seconds(&tree, &traffic, &exact()), seconds(&tree, &traffic, &SimulationModel::default()));
+        let (fine, coarse) = (
+            seconds(&tree, &traffic, &exact()),
+            seconds(&tree, &traffic, &SimulationModel::default()),
+        );
         prop_assert!((coarse / fine - 1.0).abs() < 0.05, "{fine} {coarse}");
     }
 }

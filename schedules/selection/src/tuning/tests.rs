@@ -335,12 +335,29 @@ proptest! {
             .map(|((name, block), (&median_ns, &error_ns))| WayTiming {
                 collective: Collective::Alltoall,
                 way: way(name),
-                timing: CallTiming { block: Bytes(block), median_ns, error_ns, times: 3 },
+                timing: CallTiming {
+                    block: Bytes(block),
+                    median_ns,
+                    error_ns,
+                    times: 3,
+                },
             })
             .collect();
-        run.pingpong = (0..).zip(&pings).map(|(i, &ns)| CallTiming { block: Bytes(64 << i), median_ns: ns, error_ns: 1, times: 3 }).collect();
+        run.pingpong = (0..)
+            .zip(&pings)
+            .map(|(i, &ns)| CallTiming {
+                block: Bytes(64 << i),
+                median_ns: ns,
+                error_ns: 1,
+                times: 3,
+            })
+            .collect();
         let tree = topology(&PAIR.replace("b: b, rate: 100M", &format!("b: b, rate: {rate}M")));
-        TuningRuns::default().with(run).table(&tree).check().unwrap();
+        TuningRuns::default()
+            .with(run)
+            .table(&tree)
+            .check()
+            .unwrap();
     }
 
     #[test]

@@ -336,19 +336,25 @@ proptest! {
 
     #[test]
     fn lanes_are_right_and_never_slower_than_the_ring(
-        tree in any_rated(&["1G", "2G", "10G"], &["1G", "2G", "5G", "10G", "40G"])
+        tree in any_rated(&["1G", "2G", "10G"], &["1G", "2G", "5G", "10G", "40G"]),
     ) {
         let (plan, ring) = (plan(&tree), one_ring(&tree));
         prop_assert_eq!(verify::lanes(&tree, &plan), Ok(()));
         prop_assert_eq!(verify::lanes(&tree, &ring), Ok(()));
         prop_assert!(everybody_has_everything(&plan) && everybody_has_everything(&ring));
         prop_assert!(ring.reached() <= plan.reached() && plan.reached() <= 1.0);
-        prop_assert!(ring.reached() > 0.5, "all but one block instead of those of the larger side");
+        prop_assert!(
+            ring.reached() > 0.5,
+            "all but one block instead of those of the larger side"
+        );
         let block = Bytes(1 << 20);
         let bound = crate::bound::allgather_bound_seconds(&tree, block);
         prop_assert!((plan.seconds(block) * plan.reached() - bound).abs() <= 1e-9 * bound);
         let slowest = |hosts: bool| {
-            (0..tree.nodes()).filter(|&v| tree.parent(v).is_some() && tree.is_host(v) == hosts).map(|v| tree.rate(v)).min()
+            (0..tree.nodes())
+                .filter(|&v| tree.parent(v).is_some() && tree.is_host(v) == hosts)
+                .map(|v| tree.rate(v))
+                .min()
         };
         if slowest(false).is_none_or(|trunk| slowest(true) <= Some(trunk)) {
             prop_assert!(plan.is_one_ring() && plan.reached() == 1.0);
@@ -356,7 +362,9 @@ proptest! {
     }
 
     #[test]
-    fn lanes_reach_the_bound_where_trunks_have_one_rate_and_hosts_time(tree in any_rated(&["400G"], &["1G"])) {
+    fn lanes_reach_the_bound_where_trunks_have_one_rate_and_hosts_time(
+        tree in any_rated(&["400G"], &["1G"]),
+    ) {
         prop_assert_eq!(plan(&tree).reached(), 1.0);
     }
 }

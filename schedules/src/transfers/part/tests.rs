@@ -141,18 +141,41 @@ fn around_a_ring_each_block_comes_from_the_host_before() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 1_000 }))]
     #[test]
-    fn parts_of_an_alltoall_are_its_slices(tree in any_tree(1..=24), scheme in prop::sample::select(SyncScheme::table_5(&[2, 3]))) {
+    fn parts_of_an_alltoall_are_its_slices(
+        tree in any_tree(1..=24),
+        scheme in prop::sample::select(SyncScheme::table_5(&[2, 3])),
+    ) {
         let plan = alltoall::plan(&tree, scheme);
         let schedule = TransferSchedule::try_from(&plan).unwrap();
         for part in parts(&schedule) {
             let steps = slice::of(&plan, part.rank);
-            let sends = steps.iter().filter_map(|step| Some((step.phase, step.send_to?, &step.wait, &step.give_after_send)));
-            prop_assert!(part.sends.iter().map(|send| (send.phase, send.peer, &send.wait, &send.give)).eq(sends));
-            let receives = steps.iter().filter_map(|step| Some((step.phase, step.receive_from?, &step.give_after_receive)));
-            prop_assert!(part.receives.iter().map(|receive| (receive.phase, receive.peer, &receive.give)).eq(receives));
+            let sends = steps.iter().filter_map(|step| {
+                Some((step.phase, step.send_to?, &step.wait, &step.give_after_send))
+            });
+            prop_assert!(
+                part.sends
+                    .iter()
+                    .map(|send| (send.phase, send.peer, &send.wait, &send.give))
+                    .eq(sends)
+            );
+            let receives = steps.iter().filter_map(|step| {
+                Some((step.phase, step.receive_from?, &step.give_after_receive))
+            });
+            prop_assert!(
+                part.receives
+                    .iter()
+                    .map(|receive| (receive.phase, receive.peer, &receive.give))
+                    .eq(receives)
+            );
             let between = part.clone().between(schedule.meetings());
             prop_assert_eq!(between.len(), schedule.meetings().len() + 1);
-            prop_assert_eq!(between.iter().flat_map(|part| &part.sends).collect::<Vec<_>>(), part.sends.iter().collect::<Vec<_>>());
+            prop_assert_eq!(
+                between
+                    .iter()
+                    .flat_map(|part| &part.sends)
+                    .collect::<Vec<_>>(),
+                part.sends.iter().collect::<Vec<_>>()
+            );
         }
         prop_assert!(delivered(tree.hosts(), &run(&parts(&schedule))));
     }
@@ -164,17 +187,49 @@ proptest! {
         let schedule = TransferSchedule::from(&plan);
         for part in parts(&schedule) {
             let slice = passed_on::of(&plan, part.rank);
-            let sends = slice.sends.iter().map(|send| (send.parcel.step, send.parcel.peer, send.parcel.blocks.clone()));
-            let own = |send: &OutgoingTransfer| (send.phase, send.peer, send.blocks.iter().map(|b| b.block).collect::<Vec<_>>());
+            let sends = slice.sends.iter().map(|send| {
+                (
+                    send.parcel.step,
+                    send.parcel.peer,
+                    send.parcel.blocks.clone(),
+                )
+            });
+            let own = |send: &OutgoingTransfer| {
+                (
+                    send.phase,
+                    send.peer,
+                    send.blocks.iter().map(|b| b.block).collect::<Vec<_>>(),
+                )
+            };
             prop_assert!(part.sends.iter().map(own).eq(sends));
             let source = |origin| match origin {
                 BlockOrigin::Own => passed_on::BlockSource::Own,
-                BlockOrigin::Received { transfer, block } => passed_on::BlockSource::Received { parcel: transfer, block },
+                BlockOrigin::Received { transfer, block } => passed_on::BlockSource::Received {
+                    parcel: transfer,
+                    block,
+                },
             };
-            let sources = part.sends.iter().flat_map(|send| &send.blocks).map(|block| source(block.origin));
-            prop_assert!(sources.eq(slice.sends.iter().flat_map(|send| send.sources.iter().copied())));
-            let receives = slice.receives.iter().map(|parcel| (parcel.step, parcel.peer, &parcel.blocks));
-            prop_assert!(part.receives.iter().map(|receive| (receive.phase, receive.peer, &receive.blocks)).eq(receives));
+            let sources = part
+                .sends
+                .iter()
+                .flat_map(|send| &send.blocks)
+                .map(|block| source(block.origin));
+            prop_assert!(
+                sources.eq(slice
+                    .sends
+                    .iter()
+                    .flat_map(|send| send.sources.iter().copied()))
+            );
+            let receives = slice
+                .receives
+                .iter()
+                .map(|parcel| (parcel.step, parcel.peer, &parcel.blocks));
+            prop_assert!(
+                part.receives
+                    .iter()
+                    .map(|receive| (receive.phase, receive.peer, &receive.blocks))
+                    .eq(receives)
+            );
         }
         prop_assert!(delivered(tree.hosts(), &run(&parts(&schedule))));
     }
