@@ -211,7 +211,8 @@ mod tests {
     fn a_faster_trunk_moves_the_time_bound_to_the_host_links() {
         let text = |rate| {
             format!(
-                "switches: [a, b]\nhosts: {{x: {{switch: a}}, y: {{switch: a}}, z: {{switch: b}}, w: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
+                "switches: [a, b]\nhosts: {{x: {{switch: a}}, y: {{switch: a}}, z: {{switch: b}}, \
+                 w: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
             )
         };
         let (slow, fast) = (topology(&text("1G")), topology(&text("10G")));

@@ -196,29 +196,15 @@ pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
         .parse()
         .map_err(|e: UnknownAlltoallAlgorithm| JsonError(e.to_string()))?;
     let numbers = HostNumbers::new(&json.hosts, MAX_HOSTS)?;
-    let message = |ends: &(String, String)| {
-        Ok(Message {
-            src: numbers.of(&ends.0)?,
-            dst: numbers.of(&ends.1)?,
-        })
-    };
     let phases = json
         .phases
         .iter()
-        .map(|phase| phase.iter().map(message).collect())
+        .map(|phase| phase.iter().map(|ends| numbers.message(ends)).collect())
         .collect::<Result<Vec<Vec<Message>>, JsonError>>()?;
-    let sync = |s: &SyncJson<String>| {
-        Ok(Synchronization {
-            after: message(&s.after)?,
-            before: message(&s.before)?,
-            from: numbers.of(&s.from)?,
-            to: numbers.of(&s.to)?,
-        })
-    };
     let syncs = json
         .syncs
         .iter()
-        .map(sync)
+        .map(|sync| numbers.synchronization(sync))
         .collect::<Result<Vec<Synchronization>, JsonError>>()?;
     let stated = json
         .sync
@@ -314,6 +300,26 @@ impl<'a> HostNumbers<'a> {
             .copied()
             .ok_or_else(|| JsonError(format!("host \"{name}\" is used but not listed in hosts")))
     }
+
+    fn all(&self, names: &[String]) -> Result<Vec<u32>, JsonError> {
+        names.iter().map(|name| self.of(name)).collect()
+    }
+
+    fn message(&self, (src, dst): &(String, String)) -> Result<Message, JsonError> {
+        Ok(Message {
+            src: self.of(src)?,
+            dst: self.of(dst)?,
+        })
+    }
+
+    fn synchronization(&self, sync: &SyncJson<String>) -> Result<Synchronization, JsonError> {
+        Ok(Synchronization {
+            after: self.message(&sync.after)?,
+            before: self.message(&sync.before)?,
+            from: self.of(&sync.from)?,
+            to: self.of(&sync.to)?,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -331,15 +337,19 @@ mod tests {
             write_alltoall(&alltoall::plan(&tree, SyncKind::Receiver)),
             "{\"collective\":\"alltoall\",\"algorithm\":\"aapc\",\"hosts\":[\"n0\",\"n1\",\"n2\"],\
              \"bound\":{\"phases\":2,\"edge\":[\"s1\",\"s0\"],\"load\":2,\"capacity\":1},\
-             \"phases\":[[[\"n0\",\"n1\"],[\"n2\",\"n0\"],[\"n1\",\"n2\"]],[[\"n0\",\"n2\"],[\"n1\",\"n0\"],[\"n2\",\"n1\"]]],\
+             \"phases\":[[[\"n0\",\"n1\"],[\"n2\",\"n0\"],[\"n1\",\"n2\"]],[[\"n0\",\"n2\"],\
+             [\"n1\",\"n0\"],[\"n2\",\"n1\"]]],\
              \"sync\":\"receiver\",\
-             \"syncs\":[{\"after\":[\"n1\",\"n2\"],\"before\":[\"n0\",\"n2\"],\"from\":\"n2\",\"to\":\"n0\"},\
+             \"syncs\":[{\"after\":[\"n1\",\"n2\"],\"before\":[\"n0\",\"n2\"],\"from\":\"n2\",\
+             \"to\":\"n0\"},\
              {\"after\":[\"n2\",\"n0\"],\"before\":[\"n1\",\"n0\"],\"from\":\"n0\",\"to\":\"n1\"},\
-             {\"after\":[\"n0\",\"n1\"],\"before\":[\"n2\",\"n1\"],\"from\":\"n1\",\"to\":\"n2\"}]}\n"
+             {\"after\":[\"n0\",\"n1\"],\"before\":[\"n2\",\"n1\"],\"from\":\"n1\",\
+             \"to\":\"n2\"}]}\n"
         );
         assert_eq!(
             write_allgather(&allgather::plan(&tree)),
-            "{\"collective\":\"allgather\",\"algorithm\":\"lr3\",\"ring\":[\"n0\",\"n2\",\"n1\"],\"longest_path\":2,\"contention_free\":true}\n"
+            "{\"collective\":\"allgather\",\"algorithm\":\"lr3\",\"ring\":[\"n0\",\"n2\",\"n1\"],\
+             \"longest_path\":2,\"contention_free\":true}\n"
         );
     }
 
@@ -359,7 +369,8 @@ mod tests {
         assert!(err("\"syncs\":[]}", "").contains("EOF"));
         let many: Vec<String> = (0..=MAX_RING).map(|h| format!("\"n{h}\"")).collect();
         let ring = format!(
-            "{{\"collective\":\"allgather\",\"algorithm\":\"lr1\",\"ring\":[{}],\"longest_path\":1,\"contention_free\":true}}",
+            "{{\"collective\":\"allgather\",\"algorithm\":\"lr1\",\"ring\":[{}],\"longest_path\":1,\
+             \"contention_free\":true}}",
             many.join(",")
         );
         assert!(

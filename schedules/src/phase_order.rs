@@ -217,7 +217,9 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 32 } else { 500 }))]
+        #![proptest_config(ProptestConfig::with_cases(
+            if cfg!(debug_assertions) { 32 } else { 500 }
+        ))]
         #[test]
         fn the_same_phases_and_never_more_tokens(
             unit in any_tree(1..=20),

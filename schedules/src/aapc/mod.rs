@@ -221,7 +221,9 @@ mod tests {
     #[test]
     fn reproduces_table_4_of_aapc_2005() {
         let tree = topology(
-            "switches: [s1, s0, s2, s3]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s2}, n3: {switch: s3}, n4: {switch: s3}, n5: {switch: s1}}\nlinks: [{a: s1, b: s0}, {a: s0, b: s2}, {a: s1, b: s3}]",
+            "switches: [s1, s0, s2, s3]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, \
+             n2: {switch: s2}, n3: {switch: s3}, n4: {switch: s3}, n5: {switch: s1}}\n\
+             links: [{a: s1, b: s0}, {a: s0, b: s2}, {a: s1, b: s3}]",
         );
         assert_eq!(
             table(&tree),
@@ -245,7 +247,9 @@ mod tests {
     #[test]
     fn reproduces_the_example_of_aapc_2007_by_its_table_3() {
         let tree = topology(
-            "switches: [s0, s1, s2, s3, s4, s5]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s3}, n3: {switch: s5}, n4: {switch: s5}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}, {a: s1, b: s4}, {a: s3, b: s5}]",
+            "switches: [s0, s1, s2, s3, s4, s5]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, \
+             n2: {switch: s3}, n3: {switch: s5}, n4: {switch: s5}}\nlinks: [{a: s0, b: s1}, \
+             {a: s1, b: s2}, {a: s2, b: s3}, {a: s1, b: s4}, {a: s3, b: s5}]",
         );
         assert_eq!(
             table(&tree),

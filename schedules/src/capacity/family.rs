@@ -42,6 +42,17 @@ struct TurningSets {
     closed: u64,
 }
 
+impl TurningSets {
+    fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.closed == 0
+    }
+
+    fn add(&mut self, other: TurningSets) {
+        self.open.extend(other.open);
+        self.closed += other.closed;
+    }
+}
+
 impl LaminarFamily {
     /// The family for an even share among the bound's phases.
     pub(super) fn new(groups: &HostGroups) -> LaminarFamily {
@@ -65,50 +76,62 @@ impl LaminarFamily {
             .collect();
         for spot in (0..groups.parent.len()).rev() {
             let mut turns = std::mem::take(&mut rising[spot]);
-            let leaf = turns
-                .iter()
-                .all(|turn| turn.open.is_empty() && turn.closed == 0);
-            let mut own = group_at[spot]
+            let own = group_at[spot]
                 .map(|group| family.of_group(groups, &below, group))
                 .unwrap_or_default();
             let room = group_at[spot].map_or(0, |group| {
                 groups.hosts(group).saturating_mul(groups.per_host)
             });
-            if leaf {
-                // What the group sends up is all that goes up: its hosts' set may hold the cable's.
-                own.iter()
-                    .zip(&mut turns)
-                    .for_each(|(&set, turn)| turn.open.push(set));
-                let cable = family.join(&mut turns, None, groups.width[spot]);
-                turns.push(TurningSets {
-                    open: own.pop().into_iter().collect(),
-                    closed: 0,
-                });
-                family.join(&mut turns, cable, room);
-                turns.pop();
+            if turns.iter().all(TurningSets::is_empty) {
+                family.join_lowest(own, &mut turns, room, groups.width[spot]);
             } else {
-                let mut sent: Vec<TurningSets> = own
-                    .iter()
-                    .map(|&set| TurningSets {
-                        open: vec![set],
-                        closed: 0,
-                    })
-                    .collect();
-                family.join(&mut sent, None, room);
-                for (turn, sent) in turns.iter_mut().zip(sent) {
-                    turn.open.extend(sent.open);
-                    turn.closed += sent.closed;
-                }
-                family.join(&mut turns, None, groups.width[spot]);
+                family.join_above(&own, &mut turns, room, groups.width[spot]);
             }
-            // Those of the last turn turn round right above.
+            // Messages of the last turn turn round right above.
             turns.pop();
             for (turn, further) in rising[groups.parent[spot]].iter_mut().zip(turns) {
-                turn.open.extend(further.open);
-                turn.closed += further.closed;
+                turn.add(further);
             }
         }
         family
+    }
+
+    /// Joins the sets where nothing comes from below. All messages up the cable are the group's
+    /// own, so the set of its hosts may hold the set of the cable. The last of the `own` sets turns
+    /// round below the cable.
+    fn join_lowest(
+        &mut self,
+        mut own: Vec<MessageSet>,
+        turns: &mut Vec<TurningSets>,
+        room: u64,
+        width: u64,
+    ) {
+        own.iter()
+            .zip(&mut *turns)
+            .for_each(|(&set, turn)| turn.open.push(set));
+        let cable = self.join(turns, None, width);
+        turns.push(TurningSets {
+            open: own.pop().into_iter().collect(),
+            closed: 0,
+        });
+        self.join(turns, cable, room);
+        turns.pop();
+    }
+
+    /// Joins the group's `own` sets, then those with the sets that come from below.
+    fn join_above(&mut self, own: &[MessageSet], turns: &mut [TurningSets], room: u64, width: u64) {
+        let mut sent: Vec<TurningSets> = own
+            .iter()
+            .map(|&set| TurningSets {
+                open: vec![set],
+                closed: 0,
+            })
+            .collect();
+        self.join(&mut sent, None, room);
+        for (turn, sent) in turns.iter_mut().zip(sent) {
+            turn.add(sent);
+        }
+        self.join(turns, None, width);
     }
 
     /// The smallest set of what a group sends round a turn at that depth.

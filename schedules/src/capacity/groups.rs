@@ -313,7 +313,8 @@ mod tests {
     fn a_trunk_that_hosts_cannot_fill_makes_two_switches_one() {
         let text = |rate| {
             format!(
-                "switches: [a, b]\nhosts: {{v: {{switch: a}}, w: {{switch: a}}, x: {{switch: b}}, y: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
+                "switches: [a, b]\nhosts: {{v: {{switch: a}}, w: {{switch: a}}, x: {{switch: b}}, \
+                 y: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
             )
         };
         assert_eq!(groups(&text("2G")).members, [[0, 1, 2, 3]]);

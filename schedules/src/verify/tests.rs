@@ -11,35 +11,36 @@ fn refused(tree: &Tree, plan: &AlltoallSchedule) -> String {
     alltoall(tree, plan).unwrap_err().to_string()
 }
 
+/// What the verifier finds after a change of a right plan.
+fn refusal(change: fn(&mut AlltoallSchedule)) -> String {
+    let tree = star(&[2, 2]);
+    let mut plan = planner::plan(&tree, SyncKind::Sender);
+    alltoall(&tree, &plan).unwrap();
+    change(&mut plan);
+    refused(&tree, &plan)
+}
+
 #[test]
 fn names_edge_phase_and_messages() {
-    let tree = star(&[2, 2]);
-    let good = planner::plan(&tree, SyncKind::Sender);
-    alltoall(&tree, &good).unwrap();
-    let with = |change: fn(&mut AlltoallSchedule)| {
-        let mut plan = good.clone();
-        change(&mut plan);
-        refused(&tree, &plan)
-    };
     assert_eq!(
-        with(|p| p.hosts.swap(0, 1)),
+        refusal(|p| p.hosts.swap(0, 1)),
         "hosts: the schedule's are not those of the topology in its order: n1 stands where n0 is \
          expected"
     );
     assert_eq!(
-        with(|p| p.phases[1][0].dst = 9),
+        refusal(|p| p.phases[1][0].dst = 9),
         "phase 1: host number 9 does not exist"
     );
     assert_eq!(
-        with(|p| p.bound.load = 5),
+        refusal(|p| p.bound.load = 5),
         "bound: says 4 phases by load 5, capacity 1 of edge s1 -> s0; its load is 4 and its \
          capacity 1"
     );
     assert_eq!(
-        with(|p| p.phases.push(Vec::new())),
+        refusal(|p| p.phases.push(Vec::new())),
         "phase 4: it has no message"
     );
-    let late = with(|p| {
+    let late = refusal(|p| {
         let message = p.phases[0].remove(0);
         p.phases.push(vec![message]);
     });
@@ -47,18 +48,7 @@ fn names_edge_phase_and_messages() {
         late,
         "5 phases: the load of the bottleneck edge s1 -> s0 asks for 4"
     );
-    assert!(with(|p| p.syncs.clear()).ends_with("are ordered by no synchronization"));
-    let other_end = with(|p| p.syncs[0].from = p.syncs[0].after.dst);
-    assert_eq!(
-        other_end.split_once(": ").unwrap().1,
-        "the schedule says that senders tell"
-    );
-    let no_tokens = with(|p| p.scheme = SyncKind::Barrier.into());
-    assert_eq!(
-        no_tokens.split_once(": ").unwrap().1,
-        "the schedule says it has none"
-    );
-    let merged = with(|p| {
+    let merged = refusal(|p| {
         let last = p.phases.pop().unwrap();
         p.phases[0].extend(last);
     });
@@ -66,17 +56,28 @@ fn names_edge_phase_and_messages() {
         merged,
         "edge s0 -> n1, phase 0: n0 -> n1 and n3 -> n1 collide"
     );
+}
+
+#[test]
+fn names_wrong_synchronizations() {
+    assert!(refusal(|p| p.syncs.clear()).ends_with("are ordered by no synchronization"));
+    let reason = |change: fn(&mut AlltoallSchedule)| {
+        let refusal = refusal(change);
+        refusal.split_once(": ").unwrap().1.to_owned()
+    };
     assert_eq!(
-        with(|p| p.syncs[0].to = 9).split_once(": ").unwrap().1,
+        reason(|p| p.syncs[0].from = p.syncs[0].after.dst),
+        "the schedule says that senders tell"
+    );
+    assert_eq!(
+        reason(|p| p.scheme = SyncKind::Barrier.into()),
+        "the schedule says it has none"
+    );
+    assert_eq!(
+        reason(|p| p.syncs[0].to = 9),
         "awaited by another host than the sender"
     );
-    assert_eq!(
-        with(|p| p.syncs[0].after.src = 77)
-            .split_once(": ")
-            .unwrap()
-            .1,
-        "no such message"
-    );
+    assert_eq!(reason(|p| p.syncs[0].after.src = 77), "no such message");
 }
 
 #[test]

@@ -4,7 +4,9 @@ use super::*;
 use crate::test_trees::topology;
 use proptest::prelude::*;
 
-const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, rate: 100M}, x: {switch: a, rate: 100M}, y: {switch: b, rate: 100M}, z: {switch: b, rate: 100M}}\nlinks: [{a: a, b: b, rate: 100M}]";
+const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, rate: 100M}, \
+    x: {switch: a, rate: 100M}, y: {switch: b, rate: 100M}, z: {switch: b, rate: 100M}}\n\
+    links: [{a: a, b: b, rate: 100M}]";
 
 fn way(name: &str) -> Way {
     name.parse().unwrap()
