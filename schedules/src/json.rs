@@ -1,8 +1,8 @@
 //! Schedules as the contract's JSON, written and read: `heddle schedule --format json`, `heddle
 //! verify`.
 //!
-//! Reading takes nothing on trust: names must resolve, sizes are limited, unknown fields are
-//! refused. Whether the schedule is right is for [`crate::verify`].
+//! Reading trusts nothing: names must resolve, sizes are limited, unknown fields are refused.
+//! Whether the schedule is right is a matter for [`crate::verify`].
 mod lg;
 
 pub use lg::{read_lg, write_lg};
@@ -17,11 +17,11 @@ use crate::synchronization::scheme::{SyncScheme, SyncSchemeError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// More hosts are refused in an all-to-all: their 16.8 million messages make a file of some hundred
+/// An all-to-all with more hosts is refused. Its 16.8 million messages make a file of some hundred
 /// megabytes.
 pub const MAX_HOSTS: usize = 4096;
 
-/// More hosts are refused in a ring, which takes a name of at most 64 characters a host.
+/// A ring with more hosts is refused. It takes a name of at most 64 characters for each host.
 pub const MAX_RING: usize = 65_536;
 
 /// Longer texts are refused.
@@ -38,7 +38,7 @@ pub enum Schedule {
     Allgather(AllgatherSchedule),
 }
 
-/// A schedule file that cannot be used; the text names the place where there is one.
+/// A schedule file that cannot be used. The text names the place where there is one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct JsonError(pub String);
@@ -55,7 +55,7 @@ struct AlltoallJson<Name> {
     hosts: Vec<Name>,
     bound: BoundJson<Name>,
     phases: Vec<Vec<(Name, Name)>>,
-    /// The scheme; tokens alone would not tell whether any were lost.
+    /// The scheme. The tokens alone would not show whether any were lost.
     #[serde(default)]
     sync: Option<String>,
     syncs: Vec<SyncJson<Name>>,
@@ -236,7 +236,8 @@ pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
     })
 }
 
-/// The scheme of a schedule that does not say: that of tokens between any two phases.
+/// The scheme of a schedule that states none: tokens between any two phases, as its
+/// synchronizations show.
 fn told_by(syncs: &[Synchronization]) -> SyncScheme {
     match syncs.iter().find(|sync| sync.after.src != sync.after.dst) {
         None => SyncKind::None.into(),
@@ -275,7 +276,7 @@ fn known(field: &str, found: &str, expected: &'static str) -> Result<&'static st
     }
 }
 
-/// Host names to numbers.
+/// The numbers of host names.
 struct HostNumbers<'a>(HashMap<&'a str, u32>);
 
 impl<'a> HostNumbers<'a> {

@@ -1,27 +1,29 @@
-//! Which messages a split has to share out evenly.
+//! The sets of messages that a split has to share out evenly.
 //!
-//! A message is counted on every cable on its way and with its hosts. Sharing out several sets of
-//! messages evenly is easy as long as any two of them are disjoint or one holds the other (a
-//! laminar family). The sets of a cable and of one further up are not like that: some messages use
-//! both, some only the one or the other. So the messages of a group are told apart by how deep
-//! their way turns round, and every cable has one set for each turn: those of one turn form a tree.
-//! A cable is safe when its sets, each rounded up, fit into its width. Where they do not, some of
-//! them are put into a common set; that set no longer fits into the trees further up, which may
-//! make a cable there unsafe. At depth two nothing is further up, so all are safe.
+//! A message is counted on every cable on its path and with its hosts. Several sets of messages are
+//! easy to share out evenly as long as any two of them are disjoint or one contains the other (a
+//! laminar family). The set of a cable and the set of a cable further up are not like that: some
+//! messages use both cables, some only one of them. So the messages of a group are divided by the
+//! depth at which their path turns round, and every cable has one set for each such turn. The sets
+//! of one turn form a tree.
+//!
+//! A cable is safe when its sets, each rounded up, fit into its width. Where they do not fit, some
+//! of them are put into a common set. That set no longer fits into the trees further up, which may
+//! make a cable there unsafe. At depth two nothing is further up, so all cables are safe.
 use super::groups::HostGroups;
 
-/// No set holds this one.
+/// No set contains this one.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Sets of messages by their senders. The same family serves the receivers, because whatever is
-/// sent one way is sent the other.
+/// Sets of messages by their senders. The same family serves the receivers, because every group
+/// receives as much as it sends.
 #[derive(Debug)]
 pub(super) struct LaminarFamily {
-    /// First smallest set of each group; that of turn `k` is `k` further on.
+    /// The first smallest set of each group; the set of turn `k` is `k` further on.
     first: Vec<u32>,
-    /// The next larger set, whose number is larger, or [`NONE`].
+    /// The next larger set, which has a larger number, or [`NONE`].
     pub(super) parent: Vec<u32>,
-    /// Whether an even share of every set keeps within every limit.
+    /// Whether an even share of every set keeps every limit.
     pub(super) safe: bool,
     bound: u64,
 }
@@ -33,12 +35,12 @@ struct MessageSet {
     load: u64,
 }
 
-/// What goes up a cable and turns round at one depth.
+/// The messages that go up a cable and turn round at one depth.
 #[derive(Clone, Default)]
 struct TurningSets {
-    /// Sets that no other set holds yet.
+    /// Sets that no other set contains yet.
     open: Vec<MessageSet>,
-    /// Messages in a phase at most of the sets that are held by another already.
+    /// The most messages in a phase of the sets that another set contains already.
     closed: u64,
 }
 
@@ -118,7 +120,7 @@ impl LaminarFamily {
         turns.pop();
     }
 
-    /// Joins the group's `own` sets, then those with the sets that come from below.
+    /// Joins the group's `own` sets, then the result with the sets that come from below.
     fn join_above(&mut self, own: &[MessageSet], turns: &mut [TurningSets], room: u64, width: u64) {
         let mut sent: Vec<TurningSets> = own
             .iter()
@@ -134,7 +136,7 @@ impl LaminarFamily {
         self.join(turns, None, width);
     }
 
-    /// The smallest set of what a group sends round a turn at that depth.
+    /// The smallest set of the messages that a group sends round a turn at that depth.
     pub(super) fn set(&self, group: usize, turn: usize) -> u32 {
         self.first[group] + turn as u32
     }
@@ -167,7 +169,7 @@ impl LaminarFamily {
         }
     }
 
-    /// Of one or more sets the one that holds them all.
+    /// The set that contains all of these one or more sets.
     fn unite(&mut self, sets: &[MessageSet]) -> Option<MessageSet> {
         if let [only] = sets {
             return Some(*only);
@@ -178,9 +180,9 @@ impl LaminarFamily {
         Some(union)
     }
 
-    /// Makes one set of every turn, and one of as many turns as it takes to keep within `room`, the
-    /// deepest first, for they matter to the fewest cables. `held` is such a common set that the
-    /// closed part of `turns` is in. Gives the common set.
+    /// Makes one set of every turn. Then it makes a common set of as many turns as it takes to keep
+    /// within `room`, the deepest turns first, because they matter to the fewest cables. `held` is
+    /// a common set that already contains the closed part of `turns`. Returns the common set.
     fn join(
         &mut self,
         turns: &mut [TurningSets],

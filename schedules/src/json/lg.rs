@@ -23,7 +23,7 @@ struct ClusterJson<Name> {
     hosts: Vec<Name>,
 }
 
-/// The bound of other schedules, and in how many messages its load crosses.
+/// The bound as in other schedules, and the number of messages in which its load crosses.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BackboneJson<Name> {
