@@ -19,7 +19,8 @@ enum ByteMutation {
 fn mutation() -> impl Strategy<Value = ByteMutation> {
     prop_oneof![
         4 => (any::<Index>(), 0..8u8).prop_map(|(at, bit)| ByteMutation::Flip(at, bit)),
-        2 => (any::<Index>(), prop::collection::vec(any::<u8>(), 1..5)).prop_map(|(at, bytes)| ByteMutation::Insert(at, bytes)),
+        2 => (any::<Index>(), prop::collection::vec(any::<u8>(), 1..5))
+            .prop_map(|(at, bytes)| ByteMutation::Insert(at, bytes)),
         2 => (any::<Index>(), 1..9usize).prop_map(|(at, length)| ByteMutation::Delete(at, length)),
         2 => (any::<Index>(), 1..33usize).prop_map(|(at, length)| ByteMutation::Repeat(at, length)),
         1 => any::<Index>().prop_map(ByteMutation::Cut),
@@ -65,13 +66,18 @@ fn valid_inputs_are_read() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 1_000 } else { 50_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(
+        if cfg!(debug_assertions) { 1_000 } else { 50_000 }
+    ))]
     #[test]
     fn mutated_inputs_are_refused_or_still_consistent(
-        (reader, bytes) in select(readers::seeds()), mutations in prop::collection::vec(mutation(), 1..6)
+        (reader, bytes) in select(readers::seeds()),
+        mutations in prop::collection::vec(mutation(), 1..6),
     ) {
         let mut bytes = bytes;
-        mutations.into_iter().for_each(|mutation| mutate(&mut bytes, mutation));
+        mutations
+            .into_iter()
+            .for_each(|mutation| mutate(&mut bytes, mutation));
         call(reader, &bytes);
     }
 }

@@ -18,7 +18,9 @@ thread_local! {
 }
 
 /// linkDown by SNMPv2c: community `c`, sysUpTime.0 = 0, snmpTrapOID.0 = 1.3.6.1.6.3.1.1.5.3.
-const LINK_DOWN: &[u8] = b"\x30\x3b\x02\x01\x01\x04\x01c\xa7\x33\x02\x01\x01\x02\x01\x00\x02\x01\x00\x30\x28\x30\x0d\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x43\x01\x00\x30\x17\x06\x0a\x2b\x06\x01\x06\x03\x01\x01\x04\x01\x00\x06\x09\x2b\x06\x01\x06\x03\x01\x01\x05\x03";
+const LINK_DOWN: &[u8] = b"\x30\x3b\x02\x01\x01\x04\x01c\xa7\x33\x02\x01\x01\x02\x01\x00\x02\x01\
+    \x00\x30\x28\x30\x0d\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x43\x01\x00\x30\x17\x06\x0a\x2b\
+    \x06\x01\x06\x03\x01\x01\x04\x01\x00\x06\x09\x2b\x06\x01\x06\x03\x01\x01\x05\x03";
 
 fn ear() -> TrapHarness {
     let inventory =
@@ -43,7 +45,9 @@ fn ear() -> TrapHarness {
     }
 }
 
-const USERS: &str = "switches: {s0: {address: 127.0.0.1}}\nsnmp: {default: {version: 3, user: u, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}, open: {version: 3, user: o}}";
+const USERS: &str = "switches: {s0: {address: 127.0.0.1}}\n\
+    snmp: {default: {version: 3, user: u, auth: {protocol: sha, key: authpass12}, \
+    priv: {protocol: aes, key: privpass12}}, open: {version: 3, user: o}}";
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     EAR.with_borrow_mut(

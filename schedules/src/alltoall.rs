@@ -10,12 +10,13 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Up to this many hosts [`plan`] reduces synchronizations to the minimal set. At that size the
-/// reduction takes about two tenths of a second, twice as long as all the rest, and it grows with
-/// the third power of the hosts.
+/// reduction takes about two tenths of a second, twice as long as the rest of the plan. Its time
+/// grows with the third power of the hosts.
 pub const MINIMAL_HOSTS: u32 = 1024;
 
-/// Plans the all-to-all among the tree's hosts: phases by the fitting algorithm, synchronizations
-/// by [`crate::synchronization`], the minimal set up to [`MINIMAL_HOSTS`], else the chain.
+/// Plans the all-to-all among the tree's hosts: phases by the algorithm that fits, synchronizations
+/// by [`crate::synchronization`]. Up to [`MINIMAL_HOSTS`] the synchronizations are the minimal set,
+/// above that the chain.
 pub fn plan(tree: &Tree, sync: impl Into<SyncScheme>) -> AlltoallSchedule {
     let reduction = if tree.hosts() <= MINIMAL_HOSTS {
         SyncReduction::Minimal
@@ -25,7 +26,7 @@ pub fn plan(tree: &Tree, sync: impl Into<SyncScheme>) -> AlltoallSchedule {
     plan_reduced(tree, sync, reduction)
 }
 
-/// [`plan`] with the synchronizations one asks for.
+/// [`plan`] with a given reduction of the synchronizations.
 pub fn plan_reduced(
     tree: &Tree,
     sync: impl Into<SyncScheme>,
@@ -34,7 +35,7 @@ pub fn plan_reduced(
     plan_as(tree, AlltoallAlgorithm::faster_for(tree), sync, reduction)
 }
 
-/// [`plan`] with the algorithm and the synchronizations one asks for.
+/// [`plan`] with a given algorithm and a given reduction of the synchronizations.
 pub fn plan_as(
     tree: &Tree,
     algorithm: AlltoallAlgorithm,
@@ -58,7 +59,7 @@ pub fn plan_as(
     }
 }
 
-/// How the phases of an all-to-all are found.
+/// The algorithms that find the phases of an all-to-all.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -71,8 +72,8 @@ pub enum AlltoallAlgorithm {
 }
 
 impl AlltoallAlgorithm {
-    /// The one whose phases take less time at the bound, [`AlltoallAlgorithm::Aapc`] if they take
-    /// the same.
+    /// The algorithm whose phases take less time at the bound; [`AlltoallAlgorithm::Aapc`] if both
+    /// take the same.
     pub fn faster_for(tree: &Tree) -> AlltoallAlgorithm {
         let time = |algorithm: AlltoallAlgorithm| {
             let capacities = algorithm.capacities(tree);
@@ -92,7 +93,7 @@ impl AlltoallAlgorithm {
         }
     }
 
-    /// What the edges of `tree` carry by this algorithm's reckoning.
+    /// The capacities of the edges of `tree` that this algorithm assumes.
     pub fn capacities(self, tree: &Tree) -> EdgeCapacities {
         match self {
             AlltoallAlgorithm::Aapc => EdgeCapacities::unit(tree),
@@ -126,7 +127,7 @@ impl FromStr for AlltoallAlgorithm {
     }
 }
 
-/// A name that is no [`AlltoallAlgorithm`].
+/// A text that does not name an [`AlltoallAlgorithm`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("algorithm \"{0}\": expected aapc or capacity")]
 pub struct UnknownAlltoallAlgorithm(pub String);
@@ -134,22 +135,23 @@ pub struct UnknownAlltoallAlgorithm(pub String);
 /// A whole all-to-all among `hosts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlltoallSchedule {
-    /// How it was planned.
+    /// The algorithm that planned it.
     pub algorithm: AlltoallAlgorithm,
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
-    /// Why it cannot be shorter.
+    /// The reason why it cannot be shorter.
     pub bound: PhaseBound,
     /// The messages of each phase; no two of one phase share a directed edge.
     pub phases: Vec<Vec<Message>>,
-    /// What keeps phases apart.
+    /// The scheme that keeps phases apart.
     pub scheme: SyncScheme,
-    /// Its tokens.
+    /// The tokens of the scheme.
     pub syncs: Vec<Synchronization>,
 }
 
 impl AlltoallSchedule {
-    /// The all-to-all of nobody: there is no tree without hosts, yet nothing to do is not an error.
+    /// The all-to-all among no hosts. There is no tree without hosts, yet a call with nothing to do
+    /// is not an error.
     pub fn empty(scheme: impl Into<SyncScheme>) -> AlltoallSchedule {
         let bound = PhaseBound {
             phases: 0,
@@ -168,7 +170,8 @@ impl AlltoallSchedule {
     }
 
     /// The same schedule with its phases in the order that needs fewer tokens
-    /// ([`crate::phase_order`]); unchanged where the scheme has blocks or no tokens.
+    /// ([`crate::phase_order`]). It is unchanged where the scheme has blocks of phases or no
+    /// tokens.
     pub fn reordered(self, tree: &Tree, reduction: SyncReduction) -> AlltoallSchedule {
         if self.scheme != self.scheme.tokens().into() || self.syncs.is_empty() {
             return self;

@@ -1,11 +1,11 @@
-//! What no schedule can beat: messages over the bottleneck edge, and the time its cable needs for
-//! them.
+//! Lower bounds for every schedule: the messages over the bottleneck edge, and the time its cable
+//! needs for them.
 //!
 //! Source: aapc-2007 section 3 (load of an edge, AAPC load of a tree); allgather-switched-clusters
 //! section 1 for the allgather. Guarantee: a lower bound for any algorithm on the tree. Cost:
-//! O(nodes). Deviations: the papers count messages on links of one rate; [`bound`] does so with
-//! [`EdgeCapacities::unit`], which is what [`crate::aapc`] reaches, and counts by the real rates
-//! with [`EdgeCapacities::of`].
+//! O(nodes). Deviations: the papers count messages on links of one rate. [`bound`] does so with
+//! [`EdgeCapacities::unit`], and [`crate::aapc`] reaches that bound. With [`EdgeCapacities::of`] it
+//! counts by the real rates.
 use crate::capacities::EdgeCapacities;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes};
@@ -15,11 +15,11 @@ use inventory::{BitsPerSec, Bytes};
 pub struct PhaseBound {
     /// ceil(load / capacity) of the bottleneck edge.
     pub phases: u64,
-    /// The bottleneck edge, from and to; with one host the host itself.
+    /// The bottleneck edge, from and to; with one host both are the host itself.
     pub edge: (String, String),
     /// Messages of one all-to-all over that edge.
     pub load: u64,
-    /// Messages that edge carries at once.
+    /// Messages that the edge carries at once.
     pub capacity: u64,
 }
 
@@ -28,8 +28,9 @@ pub struct PhaseBound {
 /// clause 4, RFC 7323).
 pub const WIRE_PER_PAYLOAD: f64 = 1538.0 / 1448.0;
 
-/// Messages of one all-to-all over each directed edge: hosts on its one side times hosts on the
-/// other. Indexed by [`EdgeNumber`](inventory::tree::EdgeNumber); the root's unused numbers hold 0.
+/// Messages of one all-to-all over each directed edge: the hosts on one side times the hosts on the
+/// other. Indexed by [`EdgeNumber`](inventory::tree::EdgeNumber); the unused numbers of the root
+/// hold 0.
 pub fn loads(tree: &Tree) -> Vec<u64> {
     let n = u64::from(tree.hosts());
     tree.hosts_below()
@@ -39,8 +40,8 @@ pub fn loads(tree: &Tree) -> Vec<u64> {
         .collect()
 }
 
-/// The phases that `capacities` force: the bottleneck edge's load over its width, rounded up. With
-/// one host nothing is sent, and the edge is the host itself.
+/// The phases that `capacities` force: the load of the bottleneck edge over its width, rounded up.
+/// With one host nothing is sent, and the edge is the host itself.
 pub fn bound(tree: &Tree, capacities: &EdgeCapacities) -> PhaseBound {
     let loads = loads(tree);
     let needs = |v: &NodeNumber| loads[2 * *v as usize].div_ceil(capacities.width(2 * v).max(1));
@@ -73,7 +74,8 @@ pub fn bound(tree: &Tree, capacities: &EdgeCapacities) -> PhaseBound {
     }
 }
 
-/// How many messages a link of `rate` carries at once where a message takes `unit`: at least 1.
+/// The number of messages that a link of `rate` carries at once where a message takes `unit`: at
+/// least 1.
 pub fn link_capacity(rate: BitsPerSec, unit: BitsPerSec) -> u64 {
     (rate.0 / unit.0.max(1)).max(1)
 }
@@ -87,20 +89,20 @@ pub fn slowest_host_link(tree: &Tree) -> Option<BitsPerSec> {
         .min()
 }
 
-/// Seconds an all-to-all needs at least, with one rank a host that sends `block` to every other
-/// rank: the bottleneck edge at line rate, TCP over Ethernet. Zero with one host.
+/// The least seconds of an all-to-all with one rank on each host, which sends `block` to every
+/// other rank: the bottleneck edge at line rate, TCP over Ethernet. Zero with one host.
 pub fn payload_bound_seconds(tree: &Tree, block: Bytes) -> f64 {
     alltoall_seconds(tree, &vec![1; tree.hosts() as usize], block)
 }
 
-/// Seconds an allgather needs at least, with one rank a host that contributes `block`: see
+/// The least seconds of an allgather with one rank on each host, which contributes `block`: see
 /// [`payload_bound_seconds`].
 pub fn allgather_bound_seconds(tree: &Tree, block: Bytes) -> f64 {
     allgather_seconds(tree, &vec![1; tree.hosts() as usize], block)
 }
 
-/// [`payload_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none): an edge
-/// carries a block for every pair of ranks it separates.
+/// [`payload_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none). An edge
+/// carries a block for every pair of ranks that it separates.
 pub fn alltoall_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
     slowest_edge(
         tree,
@@ -110,7 +112,7 @@ pub fn alltoall_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
     )
 }
 
-/// [`allgather_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none): an edge
+/// [`allgather_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none). An edge
 /// carries each block of its sending side at least once.
 pub fn allgather_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
     slowest_edge(
@@ -121,7 +123,7 @@ pub fn allgather_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
     )
 }
 
-/// Seconds of the edge that takes longest to carry `blocks(ranks on the sending side, ranks on the
+/// The seconds of the slowest edge. An edge carries `blocks(ranks on the sending side, ranks on the
 /// receiving side)`.
 fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, block: Bytes) -> f64 {
     let mut below = vec![0u64; tree.nodes() as usize];
@@ -211,7 +213,8 @@ mod tests {
     fn a_faster_trunk_moves_the_time_bound_to_the_host_links() {
         let text = |rate| {
             format!(
-                "switches: [a, b]\nhosts: {{x: {{switch: a}}, y: {{switch: a}}, z: {{switch: b}}, w: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
+                "switches: [a, b]\nhosts: {{x: {{switch: a}}, y: {{switch: a}}, z: {{switch: b}}, \
+                 w: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
             )
         };
         let (slow, fast) = (topology(&text("1G")), topology(&text("10G")));

@@ -3,13 +3,14 @@
 //!
 //! Source: Träff and Rougier, "MPI collectives and datatypes for hierarchical all-to-all
 //! communication", EuroMPI/ASIA 2014, for the three stages; the order among hosts is that of the
-//! phases of [`crate::alltoall`]. Input: the host of each rank, as many ranks on each as one likes,
-//! and phases among the hosts. Guarantee: all blocks from a host to another cross in one message,
-//! from the rank that leads the pair there to the one that leads it here; no rank of a host leads
-//! two pairs more than another one in the same direction; blocks within a host never leave it.
-//! Cost: O(hosts² + blocks the rank touches). Deviations: there, one leader a host collects
-//! everything; here its ranks share the pairs of hosts among them, so no rank handles more than its
-//! share, and what is collected goes directly to the rank that sends it on.
+//! phases of [`crate::alltoall`]. Input: the host of each rank, with any number of ranks on each
+//! host, and phases among the hosts. Guarantee: all blocks from one host to another cross in one
+//! message, from the leader of the pair on the sending host to its leader on the receiving host. No
+//! rank of a host leads two pairs more than another one in the same direction. Blocks within a host
+//! never leave it. Cost: O(hosts² + blocks the rank touches). Deviations: in the paper one leader
+//! of a host collects everything. Here the ranks of a host share the pairs of hosts among them, so
+//! no rank handles more than its share, and collected blocks go directly to the rank that sends
+//! them on.
 use crate::lg::Transfer;
 use crate::lg::slice::{self, TransferSlice};
 use crate::message::Message;
@@ -69,7 +70,7 @@ pub fn most_blocks(host_of: &[u32]) -> u64 {
     (most * most).max(host_of.len() as u64)
 }
 
-/// In the order of phases; the ranks of a host lead in turn.
+/// The routes in the order of phases; the ranks of a host lead in turn.
 fn routes(ranks: &[Vec<u32>], phases: &[Vec<Message>]) -> Vec<BundleRoute> {
     let (mut sent, mut received) = (vec![0; ranks.len()], vec![0; ranks.len()]);
     let lead = |count: &mut Vec<usize>, host: u32| {
@@ -88,7 +89,8 @@ fn routes(ranks: &[Vec<u32>], phases: &[Vec<Message>]) -> Vec<BundleRoute> {
         .collect()
 }
 
-/// Each rank of the host gives each other one its block, and what that one has to send on.
+/// Each rank of the host gives each other rank its block, and the blocks that the other rank has to
+/// send on.
 fn collect(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
     within(&ranks[host as usize], |from, to| {
         let led = routes.iter().filter(|route| route.sender == to);
@@ -101,7 +103,7 @@ fn collect(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfe
     })
 }
 
-/// What the rank sends to other hosts, and receives from them.
+/// The messages that the rank sends to other hosts and receives from them.
 fn exchange(ranks: &[Vec<u32>], routes: &[BundleRoute], rank: u32) -> Vec<Transfer> {
     let own = routes
         .iter()
@@ -121,7 +123,7 @@ fn exchange(ranks: &[Vec<u32>], routes: &[BundleRoute], rank: u32) -> Vec<Transf
     .collect()
 }
 
-/// Each rank of the host gives each other one what came for it.
+/// Each rank of the host gives each other rank the blocks that came for it.
 fn spread(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
     within(&ranks[host as usize], |from, to| {
         let led = routes.iter().filter(|route| route.receiver == from);
@@ -131,7 +133,7 @@ fn spread(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer
     })
 }
 
-/// A message from each to each other one, but for those of nothing.
+/// A message from each rank to each other one, unless it would carry nothing.
 fn within(ranks: &[u32], blocks: impl Fn(u32, u32) -> Vec<Message>) -> Vec<Transfer> {
     let pairs = ranks
         .iter()

@@ -1,42 +1,43 @@
-//! How many messages each directed edge carries at once.
+//! The number of messages that each directed edge carries at once.
 //!
-//! Source: none of the papers; they know links of one rate. See
+//! Source: none of the papers; they assume links of one rate. See
 //! docs/decisions/two-planners-one-verifier.md.
 //!
-//! All messages have one rate, the unit, and an edge is as wide as its rate holds whole units; what
-//! is left of its rate is idle. With hosts of 1G and trunks of 10G the unit is 1G, and trunks are
-//! 10 wide.
+//! All messages have one rate, the unit. The width of an edge is the number of whole units in its
+//! rate; the rest of its rate is idle. With hosts of 1G and trunks of 10G the unit is 1G, and
+//! trunks are 10 wide.
 //!
-//! The unit is the greatest common divisor of the rates that carry anything: with hosts of 25G and
-//! trunks of 40G, 5G, and nothing is idle. Rates as measured, or of aggregates, may have next to
-//! none in common, and more messages at a time than need be contend for a host. Where even the
-//! slowest edge would be more than 16 wide, the unit is the coarsest rate for which both hold:
+//! The unit is the greatest common divisor of the rates of all edges that carry anything: with
+//! hosts of 25G and trunks of 40G it is 5G, and nothing is idle. Measured rates, and rates of
+//! aggregates, may have almost no common divisor. Then more messages than necessary would contend
+//! for a host at a time. Where even the slowest edge would be more than 16 wide, the unit is the
+//! coarsest rate for which both hold:
 //! - every edge is at least one message wide;
 //! - the phases of an all-to-all, each as long as a message at that rate takes, together last at
 //!   most 1 % longer than the bottleneck edge needs to carry its load at its full rate.
 //!
-//! Looked at are whole fractions of the edges' rates down to a 16th of the slowest, for between two
-//! such fractions no width changes. If none of them comes within 1 %, as in small trees whose few
-//! phases cannot be cut finer, it is the one that comes closest.
+//! Candidates are whole fractions of the edges' rates down to a 16th of the slowest, because
+//! between two such fractions no width changes. If none comes within 1 %, as in small trees whose
+//! few phases cannot be cut finer, the unit is the candidate that comes closest.
 use crate::bound::loads;
 use inventory::BitsPerSec;
 use inventory::tree::{EdgeNumber, Tree};
 
-/// The slowest edge is at most this wide, in messages.
+/// The slowest edge has at most this width, in messages.
 const WIDEST: u64 = 16;
-/// At most so many units are tried.
+/// At most this many units are tried.
 const TRIED: usize = 1_000;
 
 /// The width of every edge in messages, and the rate of one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EdgeCapacities {
-    /// By node: the cable between it and its parent; 0 at the root.
+    /// For each node the width of the cable to its parent; 0 at the root.
     widths: Vec<u64>,
     rate: BitsPerSec,
 }
 
 impl EdgeCapacities {
-    /// Every edge carries one message, at the rate of the slowest cable: what the papers assume.
+    /// Every edge carries one message, at the rate of the slowest cable, as the papers assume.
     pub fn unit(tree: &Tree) -> EdgeCapacities {
         let width = |v| u64::from(tree.parent(v).is_some());
         EdgeCapacities {
@@ -45,7 +46,7 @@ impl EdgeCapacities {
         }
     }
 
-    /// A message has the rate told above, and an edge is as wide as its rate has messages.
+    /// The unit of the module's description, and the width of each edge in it.
     pub fn of(tree: &Tree) -> EdgeCapacities {
         let unit = common(tree)
             .or_else(|| fitting(&critical(tree)))
@@ -60,12 +61,13 @@ impl EdgeCapacities {
         }
     }
 
-    /// Messages that `edge` carries at once: 0 for the root's unused numbers, else at least 1.
+    /// The messages that `edge` carries at once: 0 for the unused numbers of the root, otherwise at
+    /// least 1.
     pub fn width(&self, edge: EdgeNumber) -> u64 {
         self.widths[edge as usize / 2]
     }
 
-    /// What a message gets of every edge it uses; zero where there is no cable.
+    /// The rate of a message on every edge it uses; zero where there is no cable.
     pub fn rate(&self) -> BitsPerSec {
         self.rate
     }
@@ -84,7 +86,7 @@ fn slowest(tree: &Tree) -> u64 {
         .unwrap_or(0)
 }
 
-/// What the rates of edges that carry anything have in common, if that is not too little.
+/// The common divisor of the rates of all edges that carry anything, unless it is too small.
 fn common(tree: &Tree) -> Option<u64> {
     let loads = loads(tree);
     let rates = || {
@@ -99,13 +101,13 @@ fn common(tree: &Tree) -> Option<u64> {
         .map(|_| unit)
 }
 
-/// Greatest common divisor (Euclid); of 0 and any number that number.
+/// Greatest common divisor (Euclid). That of 0 and a number is the number.
 pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Rate and load of the edges that may be bottlenecks: by rising rate, and each has more to carry
-/// than the slower ones.
+/// Rate and load of the edges that may be bottlenecks: by rising rate, each with more to carry than
+/// the slower ones.
 fn critical(tree: &Tree) -> Vec<(u64, u64)> {
     let loads = loads(tree);
     let loaded = (0..tree.nodes()).filter(|&v| loads[2 * v as usize] > 0);
@@ -147,7 +149,7 @@ fn fitting(edges: &[(u64, u64)]) -> Option<u64> {
     best.map(|(_, unit)| unit)
 }
 
-/// The edges' rates over 1, 2, 3, ..., from `slowest` down.
+/// The rates of the edges over 1, 2, 3, ..., from `slowest` down.
 fn units(edges: &[(u64, u64)], slowest: u64) -> impl Iterator<Item = u64> {
     let mut fractions: Vec<(u64, u64)> = edges
         .iter()
@@ -189,7 +191,7 @@ mod tests {
         ))
     }
 
-    /// Widths of a host's and a switch's cable, and the unit in Mbit/s.
+    /// The widths of a host's and a switch's cable, and the unit in Mbit/s.
     fn chosen(tree: &Tree) -> (u64, u64, u64) {
         let capacities = EdgeCapacities::of(tree);
         let uplink = (tree.hosts()..tree.nodes())

@@ -1,8 +1,8 @@
 //! Schedules as the contract's JSON, written and read: `heddle schedule --format json`, `heddle
 //! verify`.
 //!
-//! Reading takes nothing on trust: names must resolve, sizes are limited, unknown fields are
-//! refused. Whether the schedule is right is for [`crate::verify`].
+//! Reading trusts nothing: names must resolve, sizes are limited, unknown fields are refused.
+//! Whether the schedule is right is a matter for [`crate::verify`].
 mod lg;
 
 pub use lg::{read_lg, write_lg};
@@ -17,11 +17,11 @@ use crate::synchronization::scheme::{SyncScheme, SyncSchemeError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// More hosts are refused in an all-to-all: their 16.8 million messages make a file of some hundred
+/// An all-to-all with more hosts is refused. Its 16.8 million messages make a file of some hundred
 /// megabytes.
 pub const MAX_HOSTS: usize = 4096;
 
-/// More hosts are refused in a ring, which takes a name of at most 64 characters a host.
+/// A ring with more hosts is refused. It takes a name of at most 64 characters for each host.
 pub const MAX_RING: usize = 65_536;
 
 /// Longer texts are refused.
@@ -38,7 +38,7 @@ pub enum Schedule {
     Allgather(AllgatherSchedule),
 }
 
-/// A schedule file that cannot be used; the text names the place where there is one.
+/// A schedule file that cannot be used. The text names the place where there is one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct JsonError(pub String);
@@ -55,7 +55,7 @@ struct AlltoallJson<Name> {
     hosts: Vec<Name>,
     bound: BoundJson<Name>,
     phases: Vec<Vec<(Name, Name)>>,
-    /// The scheme; tokens alone would not tell whether any were lost.
+    /// The scheme. The tokens alone would not show whether any were lost.
     #[serde(default)]
     sync: Option<String>,
     syncs: Vec<SyncJson<Name>>,
@@ -196,29 +196,15 @@ pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
         .parse()
         .map_err(|e: UnknownAlltoallAlgorithm| JsonError(e.to_string()))?;
     let numbers = HostNumbers::new(&json.hosts, MAX_HOSTS)?;
-    let message = |ends: &(String, String)| {
-        Ok(Message {
-            src: numbers.of(&ends.0)?,
-            dst: numbers.of(&ends.1)?,
-        })
-    };
     let phases = json
         .phases
         .iter()
-        .map(|phase| phase.iter().map(message).collect())
+        .map(|phase| phase.iter().map(|ends| numbers.message(ends)).collect())
         .collect::<Result<Vec<Vec<Message>>, JsonError>>()?;
-    let sync = |s: &SyncJson<String>| {
-        Ok(Synchronization {
-            after: message(&s.after)?,
-            before: message(&s.before)?,
-            from: numbers.of(&s.from)?,
-            to: numbers.of(&s.to)?,
-        })
-    };
     let syncs = json
         .syncs
         .iter()
-        .map(sync)
+        .map(|sync| numbers.synchronization(sync))
         .collect::<Result<Vec<Synchronization>, JsonError>>()?;
     let stated = json
         .sync
@@ -250,7 +236,8 @@ pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
     })
 }
 
-/// The scheme of a schedule that does not say: that of tokens between any two phases.
+/// The scheme of a schedule that states none: tokens between any two phases, as its
+/// synchronizations show.
 fn told_by(syncs: &[Synchronization]) -> SyncScheme {
     match syncs.iter().find(|sync| sync.after.src != sync.after.dst) {
         None => SyncKind::None.into(),
@@ -289,7 +276,7 @@ fn known(field: &str, found: &str, expected: &'static str) -> Result<&'static st
     }
 }
 
-/// Host names to numbers.
+/// The numbers of host names.
 struct HostNumbers<'a>(HashMap<&'a str, u32>);
 
 impl<'a> HostNumbers<'a> {
@@ -314,6 +301,26 @@ impl<'a> HostNumbers<'a> {
             .copied()
             .ok_or_else(|| JsonError(format!("host \"{name}\" is used but not listed in hosts")))
     }
+
+    fn all(&self, names: &[String]) -> Result<Vec<u32>, JsonError> {
+        names.iter().map(|name| self.of(name)).collect()
+    }
+
+    fn message(&self, (src, dst): &(String, String)) -> Result<Message, JsonError> {
+        Ok(Message {
+            src: self.of(src)?,
+            dst: self.of(dst)?,
+        })
+    }
+
+    fn synchronization(&self, sync: &SyncJson<String>) -> Result<Synchronization, JsonError> {
+        Ok(Synchronization {
+            after: self.message(&sync.after)?,
+            before: self.message(&sync.before)?,
+            from: self.of(&sync.from)?,
+            to: self.of(&sync.to)?,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -331,15 +338,19 @@ mod tests {
             write_alltoall(&alltoall::plan(&tree, SyncKind::Receiver)),
             "{\"collective\":\"alltoall\",\"algorithm\":\"aapc\",\"hosts\":[\"n0\",\"n1\",\"n2\"],\
              \"bound\":{\"phases\":2,\"edge\":[\"s1\",\"s0\"],\"load\":2,\"capacity\":1},\
-             \"phases\":[[[\"n0\",\"n1\"],[\"n2\",\"n0\"],[\"n1\",\"n2\"]],[[\"n0\",\"n2\"],[\"n1\",\"n0\"],[\"n2\",\"n1\"]]],\
+             \"phases\":[[[\"n0\",\"n1\"],[\"n2\",\"n0\"],[\"n1\",\"n2\"]],[[\"n0\",\"n2\"],\
+             [\"n1\",\"n0\"],[\"n2\",\"n1\"]]],\
              \"sync\":\"receiver\",\
-             \"syncs\":[{\"after\":[\"n1\",\"n2\"],\"before\":[\"n0\",\"n2\"],\"from\":\"n2\",\"to\":\"n0\"},\
+             \"syncs\":[{\"after\":[\"n1\",\"n2\"],\"before\":[\"n0\",\"n2\"],\"from\":\"n2\",\
+             \"to\":\"n0\"},\
              {\"after\":[\"n2\",\"n0\"],\"before\":[\"n1\",\"n0\"],\"from\":\"n0\",\"to\":\"n1\"},\
-             {\"after\":[\"n0\",\"n1\"],\"before\":[\"n2\",\"n1\"],\"from\":\"n1\",\"to\":\"n2\"}]}\n"
+             {\"after\":[\"n0\",\"n1\"],\"before\":[\"n2\",\"n1\"],\"from\":\"n1\",\
+             \"to\":\"n2\"}]}\n"
         );
         assert_eq!(
             write_allgather(&allgather::plan(&tree)),
-            "{\"collective\":\"allgather\",\"algorithm\":\"lr3\",\"ring\":[\"n0\",\"n2\",\"n1\"],\"longest_path\":2,\"contention_free\":true}\n"
+            "{\"collective\":\"allgather\",\"algorithm\":\"lr3\",\"ring\":[\"n0\",\"n2\",\"n1\"],\
+             \"longest_path\":2,\"contention_free\":true}\n"
         );
     }
 
@@ -359,7 +370,8 @@ mod tests {
         assert!(err("\"syncs\":[]}", "").contains("EOF"));
         let many: Vec<String> = (0..=MAX_RING).map(|h| format!("\"n{h}\"")).collect();
         let ring = format!(
-            "{{\"collective\":\"allgather\",\"algorithm\":\"lr1\",\"ring\":[{}],\"longest_path\":1,\"contention_free\":true}}",
+            "{{\"collective\":\"allgather\",\"algorithm\":\"lr1\",\"ring\":[{}],\"longest_path\":1,\
+             \"contention_free\":true}}",
             many.join(",")
         );
         assert!(
@@ -372,16 +384,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trip(tree in any_tree(1..=16), kind in prop::sample::select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver])) {
+        fn round_trip(
+            tree in any_tree(1..=16),
+            kind in
+                prop::sample::select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver]),
+        ) {
             let plan = alltoall::plan(&tree, kind);
-            prop_assert_eq!(read(write_alltoall(&plan).as_bytes()), Ok(Schedule::Alltoall(plan)));
+            prop_assert_eq!(
+                read(write_alltoall(&plan).as_bytes()),
+                Ok(Schedule::Alltoall(plan))
+            );
             let ring = allgather::plan(&tree);
-            let Ok(Schedule::Allgather(back)) = read(write_allgather(&ring).as_bytes()) else { panic!("unreadable") };
+            let Ok(Schedule::Allgather(back)) = read(write_allgather(&ring).as_bytes()) else {
+                panic!("unreadable")
+            };
             prop_assert_eq!(back.renumbered(&ring.hosts), Some(ring));
         }
 
         #[test]
-        fn mutated_bytes_are_read_or_refused(tree in any_tree(1..=6), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+        fn mutated_bytes_are_read_or_refused(
+            tree in any_tree(1..=6),
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+            cut in any::<bool>(),
+        ) {
             let mut text = write_alltoall(&alltoall::plan(&tree, SyncKind::Receiver)).into_bytes();
             let at = at.index(text.len());
             text[at] = byte;

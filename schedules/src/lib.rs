@@ -6,10 +6,10 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`message`] | who sends to whom, and which message waits for which |
-//! | [`capacities`] | how many messages each edge carries at once |
-//! | [`bound`] | what no schedule can beat |
-//! | [`root`] | the switch all subtrees of a schedule hang from |
+//! | [`message`] | messages, and which of them wait for which |
+//! | [`capacities`] | the number of messages that each edge carries at once |
+//! | [`bound`] | lower bounds for every schedule |
+//! | [`root`] | the switch above all subtrees of a schedule |
 //! | [`aapc`] | an all-to-all in contention-free phases |
 //! | [`capacity`] | the same where links carry several messages at once |
 //! | [`synchronization`] | which messages wait for which |

@@ -1,7 +1,7 @@
-//! What a schedule is made of: messages, and which of them wait for which.
+//! The parts of a schedule: messages, and which of them wait for which.
 
-/// One message: host `src` sends its block for host `dst`. Host numbers of the tree it was planned
-/// on.
+/// One message: host `src` sends its block for host `dst`. The host numbers are those of the tree
+/// it was planned on.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -12,7 +12,7 @@ pub struct Message {
     pub dst: u32,
 }
 
-/// `before` must not start until `after` has left the network; `from` tells `to` by a token.
+/// `before` must not start until `after` has left the network. A token from `from` to `to` says so.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]

@@ -217,15 +217,34 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 32 } else { 500 }))]
+        #![proptest_config(ProptestConfig::with_cases(
+            if cfg!(debug_assertions) { 32 } else { 500 }
+        ))]
         #[test]
-        fn the_same_phases_and_never_more_tokens(unit in any_tree(1..=20), wide in any_wide_tree(3..=16, 6), sender in any::<bool>(), chain in any::<bool>()) {
-            let kind = if sender { SyncKind::Sender } else { SyncKind::Receiver };
-            let reduction = if chain { SyncReduction::Chain } else { SyncReduction::Minimal };
+        fn the_same_phases_and_never_more_tokens(
+            unit in any_tree(1..=20),
+            wide in any_wide_tree(3..=16, 6),
+            sender in any::<bool>(),
+            chain in any::<bool>(),
+        ) {
+            let kind = if sender {
+                SyncKind::Sender
+            } else {
+                SyncKind::Receiver
+            };
+            let reduction = if chain {
+                SyncReduction::Chain
+            } else {
+                SyncReduction::Minimal
+            };
             let wide_phases = packed(&wide, &EdgeCapacities::of(&wide));
-            for (tree, capacities, phases) in [(&unit, EdgeCapacities::unit(&unit), aapc::phases(&unit)), (&wide, EdgeCapacities::of(&wide), wide_phases)] {
+            for (tree, capacities, phases) in [
+                (&unit, EdgeCapacities::unit(&unit), aapc::phases(&unit)),
+                (&wide, EdgeCapacities::of(&wide), wide_phases),
+            ] {
                 let given = syncs(tree, &capacities, &phases, kind, reduction);
-                let (ordered, fewer) = with_fewer_syncs(tree, &capacities, phases.clone(), kind, reduction);
+                let (ordered, fewer) =
+                    with_fewer_syncs(tree, &capacities, phases.clone(), kind, reduction);
                 prop_assert!(fewer.len() <= given.len());
                 prop_assert_eq!(&fewer, &syncs(tree, &capacities, &ordered, kind, reduction));
                 prop_assert_eq!(sorted(ordered), sorted(phases));

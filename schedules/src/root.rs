@@ -94,7 +94,9 @@ mod tests {
     fn finds_the_root_of_the_papers_figure_1() {
         // aapc-2007: Figure 1; s4 and s5 carry no hosts of their own branch or are passed through.
         let tree = topology(
-            "switches: [s0, s1, s2, s3, s4, s5]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s3}, n3: {switch: s5}, n4: {switch: s5}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}, {a: s1, b: s4}, {a: s3, b: s5}]",
+            "switches: [s0, s1, s2, s3, s4, s5]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, \
+             n2: {switch: s3}, n3: {switch: s5}, n4: {switch: s5}}\nlinks: [{a: s0, b: s1}, \
+             {a: s1, b: s2}, {a: s2, b: s3}, {a: s1, b: s4}, {a: s3, b: s5}]",
         );
         let root = schedule_root(&tree);
         assert_eq!(tree.name(root.node), "s3");
@@ -109,7 +111,10 @@ mod tests {
             prop_assert_eq!(sizes.iter().sum::<usize>(), tree.hosts() as usize);
             prop_assert!(2 * sizes[0] <= tree.hosts() as usize);
             prop_assert!(sizes.is_sorted_by(|a, b| a >= b));
-            prop_assert_eq!((sizes[0] * (tree.hosts() as usize - sizes[0])) as u64, crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases);
+            prop_assert_eq!(
+                (sizes[0] * (tree.hosts() as usize - sizes[0])) as u64,
+                crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases
+            );
         }
     }
 }

@@ -79,7 +79,10 @@ pub enum PlanError {
     #[error(transparent)]
     NoTree(#[from] TreeError),
     /// It is too large to publish.
-    #[error("topology has {0} hosts; schedules are published for up to {most}", most = json::MAX_RING)]
+    #[error(
+        "topology has {0} hosts; schedules are published for up to {most}",
+        most = json::MAX_RING
+    )]
     TooLarge(u32),
     /// The verifier refused the schedule. This is a defect of heddle; nothing is published.
     #[error(

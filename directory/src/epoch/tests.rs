@@ -262,7 +262,10 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), text in ".*") {
+    fn any_bytes_are_read_or_refused(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        text in ".*",
+    ) {
         let _ = LeanEpoch::from_bytes(&bytes);
         let _ = text.parse::<EpochPointer>();
         // As a manifest and as every file it could name.
@@ -271,7 +274,12 @@ proptest! {
     }
 
     #[test]
-    fn mutated_broadcasts_are_read_or_refused(text in any_tree_text(1..=6, 3), at in any::<Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+    fn mutated_broadcasts_are_read_or_refused(
+        text in any_tree_text(1..=6, 3),
+        at in any::<Index>(),
+        byte in any::<u8>(),
+        cut in any::<bool>(),
+    ) {
         let mut bytes = LeanEpoch::from(&epoch(&text)).to_bytes();
         let at = at.index(bytes.len());
         bytes[at] = byte;

@@ -159,7 +159,14 @@ mod tests {
 
     #[test]
     fn what_another_version_named_is_read_and_written_as_it_stands() {
-        let json = r#"{"id":"n0-1-1","program":"a.out","user":"ann","started":1,"updated":2,"hosts":["n0"],"ranks":2,"mpi":"mvapich","epoch":1,"epoch_since":1,"finished":false,"calls":[{"collective":"alltoall","way":"ring tcp","block":8,"calls":1,"seconds":1.0,"bound_seconds":0.5},{"collective":"bcast","way":"aapc receiver","block":8,"calls":1,"seconds":1.0,"bound_seconds":0.5}]}"#;
+        let json = concat!(
+            r#"{"id":"n0-1-1","program":"a.out","user":"ann","started":1,"updated":2,"#,
+            r#""hosts":["n0"],"ranks":2,"mpi":"mvapich","epoch":1,"epoch_since":1,"finished":false,"#,
+            r#""calls":[{"collective":"alltoall","way":"ring tcp","block":8,"calls":1,"#,
+            r#""seconds":1.0,"bound_seconds":0.5},"#,
+            r#"{"collective":"bcast","way":"aapc receiver","block":8,"calls":1,"#,
+            r#""seconds":1.0,"bound_seconds":0.5}]}"#
+        );
         let record: JobRecord = serde_json::from_str(json).unwrap();
         assert_eq!(record.mpi.unknown(), Some("mvapich"));
         assert_eq!(

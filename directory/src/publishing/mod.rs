@@ -60,7 +60,10 @@ pub enum PublishError {
         highest: u64,
     },
     /// The system refused.
-    #[error("{path}: cannot {action}: {cause}; epochs published before stay as they are{}", hint(.cause))]
+    #[error(
+        "{path}: cannot {action}: {cause}; epochs published before stay as they are{}",
+        hint(.cause)
+    )]
     Io {
         /// What was tried.
         action: &'static str,

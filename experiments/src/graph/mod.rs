@@ -248,21 +248,48 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_construction_gives_a_tree_of_its_shape(switches in 1..60usize, seed in any::<u64>()) {
-            let network = random_cluster(switches, switches * HOSTS_PER_SWITCH, &mut SplitMix64::new(seed));
+        fn every_construction_gives_a_tree_of_its_shape(
+            switches in 1..60usize,
+            seed in any::<u64>(),
+        ) {
+            let network = random_cluster(
+                switches,
+                switches * HOSTS_PER_SWITCH,
+                &mut SplitMix64::new(seed),
+            );
             for construction in ALL {
                 let tree = spanning_tree(&network, construction, &mut SplitMix64::new(seed));
-                prop_assert_eq!(&tree, &spanning_tree(&network, construction, &mut SplitMix64::new(seed)));
-                prop_assert_eq!(tree.tree().unwrap().nodes() as usize, switches * (HOSTS_PER_SWITCH + 1));
+                prop_assert_eq!(
+                    &tree,
+                    &spanning_tree(&network, construction, &mut SplitMix64::new(seed))
+                );
+                prop_assert_eq!(
+                    tree.tree().unwrap().nodes() as usize,
+                    switches * (HOSTS_PER_SWITCH + 1)
+                );
                 let graph = SwitchGraph::new(&network);
-                let root = network.switches.iter().position(|name| *name == tree.switches[0]).unwrap();
-                let ways = ways(&SwitchGraph::new(&TopologyFile { switches: network.switches.clone(), ..tree }), root);
+                let root = network
+                    .switches
+                    .iter()
+                    .position(|name| *name == tree.switches[0])
+                    .unwrap();
+                let ways = ways(
+                    &SwitchGraph::new(&TopologyFile {
+                        switches: network.switches.clone(),
+                        ..tree
+                    }),
+                    root,
+                );
                 for &(_, a, b) in &graph.links {
                     match construction {
                         // No link leads more than one level on.
-                        TreeConstruction::BreadthFirst => prop_assert!(ways[a].len().abs_diff(ways[b].len()) <= 1),
+                        TreeConstruction::BreadthFirst => {
+                            prop_assert!(ways[a].len().abs_diff(ways[b].len()) <= 1)
+                        }
                         // Every link leads to a switch further up the same way.
-                        TreeConstruction::DepthFirst => prop_assert!(ways[a].contains(&b) || ways[b].contains(&a)),
+                        TreeConstruction::DepthFirst => {
+                            prop_assert!(ways[a].contains(&b) || ways[b].contains(&a))
+                        }
                         TreeConstruction::Random => {}
                     }
                 }

@@ -1,23 +1,24 @@
 //! All-to-all personalized communication in contention-free phases.
 //!
 //! Source: aapc-2005 and aapc-2007, Figure 4 (the six steps, named below), Table 3 (the mapping of
-//! step 2). Input: a tree, one message a pair of hosts, every edge of unit capacity. Guarantee:
-//! every ordered pair of hosts once, no two messages of a phase on one directed edge, and as many
-//! phases as the bottleneck edge has load ([`crate::bound::bound`]), so no schedule has fewer.
-//! Cost: O(hosts² + phases); each message's phase is in closed form. Deviations:
+//! step 2). Input: a tree, one message for each pair of hosts, every edge of unit capacity.
+//! Guarantee: every ordered pair of hosts has one message, and no two messages of a phase share a
+//! directed edge. There are as many phases as the bottleneck edge has load
+//! ([`crate::bound::bound`]), so no schedule has fewer. Cost: O(hosts² + phases); the phase of each
+//! message is in closed form. Deviations:
 //! - The rotation of step 1.b needs no search: it is +1 per `lcm(m0, mj)` phases.
 //! - Step 2 follows Table 3, as the algorithm says. The worked example in aapc-2007's Table 4 swaps
-//!   the receivers of phases 2 and 3 against Table 3; followed in general, that loses local
+//!   the receivers of phases 2 and 3 against Table 3. As a general rule that swap would lose local
 //!   messages of T0.
-//! - Two hosts, or one, have no root; their schedules are written down directly.
+//! - One host or two hosts have no root; their schedules are written down directly.
 
 use crate::capacities::gcd;
 use crate::message::Message;
 use crate::root::schedule_root;
 use inventory::tree::{NodeNumber, Tree};
 
-/// The phases of an all-to-all among the tree's hosts: none for one host, one for two, else
-/// `m0 * (n - m0)` where `m0` of `n` hosts are in the largest subtree of the root.
+/// The phases of an all-to-all among the tree's hosts: none for one host, one for two. Otherwise
+/// there are `m0 * (n - m0)`, where `m0` of the `n` hosts are in the largest subtree of the root.
 pub fn phases(tree: &Tree) -> Vec<Vec<Message>> {
     match tree.hosts() {
         0 | 1 => Vec::new(),
@@ -26,8 +27,8 @@ pub fn phases(tree: &Tree) -> Vec<Vec<Message>> {
     }
 }
 
-/// All phases are counted before they are filled: there may be many times more of them than of
-/// hosts, and room nobody uses adds up.
+/// All phases are counted before they are filled. There may be many times more phases than hosts,
+/// and unused room in each would add up.
 fn among_subtrees(steps: &AapcSteps) -> Vec<Vec<Message>> {
     let mut messages = vec![0; steps.phases];
     steps.all(&mut |phase, _, _| messages[phase] += 1);
@@ -41,9 +42,9 @@ fn among_subtrees(steps: &AapcSteps) -> Vec<Vec<Message>> {
 #[derive(Debug, Clone)]
 struct AapcSteps {
     hosts: Vec<Vec<NodeNumber>>,
-    /// Hosts in the subtrees before each: `m0 + … + m(i-1)`.
+    /// For each subtree the hosts in the subtrees before it: `m0 + … + m(i-1)`.
     before: Vec<usize>,
-    /// After how many phases T0 -> Tj rotates: `lcm(m0, mj)`.
+    /// For each subtree the number of phases after which T0 -> Tj rotates: `lcm(m0, mj)`.
     rotation: Vec<usize>,
     phases: usize,
 }
@@ -80,7 +81,7 @@ impl AapcSteps {
         self.hosts[i].len()
     }
 
-    /// First of the `mi * mj` phases of Ti -> Tj (section 4.2).
+    /// The first of the `mi * mj` phases of Ti -> Tj (section 4.2).
     fn start(&self, i: usize, j: usize) -> usize {
         if i < j {
             self.m(i) * (self.before[j] - self.before[i + 1])
@@ -89,7 +90,7 @@ impl AapcSteps {
         }
     }
 
-    /// The host of Tj that receives in `phase`, if one does: receivers are aligned to the last
+    /// The host of Tj that receives in `phase`, if one does. Receivers are aligned to the last
     /// phase.
     fn designated_receiver(&self, phase: usize, j: usize) -> usize {
         (phase as i64 - self.phases as i64).rem_euclid(self.m(j) as i64) as usize
@@ -107,7 +108,8 @@ impl AapcSteps {
         self.rotated(phase - self.start(0, j), j)
     }
 
-    /// Table 3: the host of T0 that receives in `phase`, by the round and that phase's sender.
+    /// Table 3: the host of T0 that receives in `phase`. The round and the sender of that phase
+    /// decide.
     fn t0_receiver(&self, phase: usize) -> usize {
         let round = phase / self.m(0) % self.m(0);
         (self.t0_sender(phase) + 1 + round) % self.m(0)
@@ -141,7 +143,7 @@ impl AapcSteps {
         }
     }
 
-    /// Step 3: within T0, from the host that receives a global message to the one that sends one.
+    /// Step 3: within T0, from the host that receives a global message to the host that sends one.
     fn local_in_t0(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for phase in 0..self.m(0) * (self.m(0) - 1) {
             put(
@@ -159,8 +161,8 @@ impl AapcSteps {
         }
     }
 
-    /// Step 5: within Ti, i > 0, during Ti -> Ti-1: a -> b when b sends and a is the designated
-    /// receiver.
+    /// Step 5: within Ti, i > 0, during Ti -> Ti-1. Host a sends to b when b sends a global message
+    /// and a is the designated receiver.
     fn local(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
         for i in 1..self.hosts.len() {
             let m = self.m(i);
@@ -221,7 +223,9 @@ mod tests {
     #[test]
     fn reproduces_table_4_of_aapc_2005() {
         let tree = topology(
-            "switches: [s1, s0, s2, s3]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s2}, n3: {switch: s3}, n4: {switch: s3}, n5: {switch: s1}}\nlinks: [{a: s1, b: s0}, {a: s0, b: s2}, {a: s1, b: s3}]",
+            "switches: [s1, s0, s2, s3]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, \
+             n2: {switch: s2}, n3: {switch: s3}, n4: {switch: s3}, n5: {switch: s1}}\n\
+             links: [{a: s1, b: s0}, {a: s0, b: s2}, {a: s1, b: s3}]",
         );
         assert_eq!(
             table(&tree),
@@ -240,12 +244,14 @@ mod tests {
     }
 
     /// aapc-2007, Table 4: T0 = n0 n1, T1 = n3 n4, T2 = n2. Phases 2 and 3 follow the paper's Table
-    /// 3: in round 1 `m0,1 -> m0,1` and `m0,0 -> m0,0` are (sender, receiver). Printed are the
-    /// receivers m0,0 and m0,1: an erratum.
+    /// 3: in round 1 `m0,1 -> m0,1` and `m0,0 -> m0,0` are (sender, receiver). The paper prints the
+    /// receivers m0,0 and m0,1, which is an erratum.
     #[test]
     fn reproduces_the_example_of_aapc_2007_by_its_table_3() {
         let tree = topology(
-            "switches: [s0, s1, s2, s3, s4, s5]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s3}, n3: {switch: s5}, n4: {switch: s5}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}, {a: s1, b: s4}, {a: s3, b: s5}]",
+            "switches: [s0, s1, s2, s3, s4, s5]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, \
+             n2: {switch: s3}, n3: {switch: s5}, n4: {switch: s5}}\nlinks: [{a: s0, b: s1}, \
+             {a: s1, b: s2}, {a: s2, b: s3}, {a: s1, b: s4}, {a: s3, b: s5}]",
         );
         assert_eq!(
             table(&tree),
@@ -292,7 +298,7 @@ mod tests {
         }
     }
 
-    /// Many where they take little time.
+    /// There are many cases where they take little time.
     const CASES: u32 = if cfg!(debug_assertions) { 128 } else { 10_000 };
 
     proptest! {
@@ -311,7 +317,10 @@ mod tests {
                 }
             }
             prop_assert_eq!(pairs.len() as u32, tree.hosts() * (tree.hosts() - 1));
-            prop_assert_eq!(phases.len() as u64, crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases);
+            prop_assert_eq!(
+                phases.len() as u64,
+                crate::bound::bound(&tree, &EdgeCapacities::unit(&tree)).phases
+            );
         }
     }
 }

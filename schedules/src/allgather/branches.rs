@@ -1,30 +1,31 @@
-//! The tree as rings see it: what hangs from each junction, without branches that lead to no host.
+//! The tree as rings see it: the hosts and branches at each junction. Branches that lead to no host
+//! are left out.
 //!
-//! By Lemma 2 of allgather-switched-clusters a ring is free of contention exactly where the hosts
-//! of every subtree stand in a row. So every such ring is a walk down the tree, and the algorithms
+//! By Lemma 2 of allgather-switched-clusters a ring is free of contention exactly if the hosts of
+//! every subtree stand in a row. So every such ring is a walk down the tree, and the algorithms
 //! differ only in the order at each junction.
 use inventory::tree::{NodeNumber, Tree};
 
-/// A tree without what carries nothing.
+/// A tree without the nodes that carry nothing.
 pub(super) struct RingBranches {
-    /// The junction that everything hangs from; the host itself where there is but one.
+    /// The uppermost junction. Where there is one host, that host.
     pub(super) root: NodeNumber,
-    /// Where branches meet, each before those that hang from it.
+    /// The junctions, each before those below it.
     pub(super) junctions: Vec<NodeNumber>,
-    /// By node.
+    /// The content of each node's junction.
     hanging: Vec<JunctionContent>,
 }
 
-/// What hangs from a junction: a switch, or a host that others are cabled to.
+/// The content of a junction. A junction is a switch, or a host that others are cabled to.
 #[derive(Default)]
 pub(super) struct JunctionContent {
-    /// Hosts on it in ascending order; a host that is a junction counts itself.
+    /// Hosts on it in ascending order. A host that is a junction counts itself.
     pub(super) hosts: Vec<NodeNumber>,
     /// Junctions below it.
     pub(super) branches: Vec<NodeNumber>,
 }
 
-/// Where a walk goes next.
+/// The next step of a walk.
 pub(super) enum BranchTarget {
     Host(NodeNumber),
     Branch(NodeNumber),
@@ -51,7 +52,7 @@ impl RingBranches {
             }
         }
         hanging.iter_mut().for_each(|at| at.hosts.sort_unstable());
-        // Nodes above the lowest one that has every host below it carry nothing.
+        // The nodes above the lowest node that has every host below it carry nothing.
         let root = tree
             .top_down()
             .iter()
@@ -69,7 +70,7 @@ impl RingBranches {
         }
     }
 
-    /// Nodes of the tree, the ones left out too.
+    /// The number of nodes of the tree, including those left out.
     pub(super) fn nodes(&self) -> usize {
         self.hanging.len()
     }
@@ -78,8 +79,7 @@ impl RingBranches {
         &self.hanging[junction as usize]
     }
 
-    /// The hosts as met on a walk that visits what hangs from each junction in the order that
-    /// `visit` gives.
+    /// The hosts in the order of a walk. `visit` gives the order at each junction.
     pub(super) fn walk(
         &self,
         mut visit: impl FnMut(NodeNumber) -> Vec<BranchTarget>,

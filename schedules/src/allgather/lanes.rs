@@ -1,29 +1,34 @@
 //! Allgather over links of different rates: circles of groups in lanes, so that data crosses slow
 //! trunks once.
 //!
-//! Source: none of the papers, which know links of one rate; their lower bound
-//! (allgather-switched-clusters, section 1) is taken by edge: each directed edge carries every
-//! block of its sending side at least once. Input: a tree with rates. How: slow trunks cut the
-//! hosts into groups. A group's data is as many blocks as it has hosts. Between groups it is cut
-//! into lanes, each with a share of it and carried by one host of each group, which begins with
-//! what it has itself. Each lane goes round circles of groups like a ring goes round hosts: either
-//! one circle of all groups, or several, and a group on two of them passes on from each to the
-//! other. What a host has and what its lanes bring goes round a ring inside its group. All this at
-//! once, in pieces small enough that nobody waits for a whole block. Guarantee: every host gets
-//! every block once over its own cable. A plan is never slower than the single ring, and says how
-//! far from the bound it is:
-//! - Where the slowest link is a host's, the single ring is optimal: that host must receive `n - 1`
-//!   blocks by any algorithm, and no link is busier. What a ring leaves idle on faster trunks
-//!   cannot be used by any allgather.
-//! - Where the slowest link is a trunk, the ring carries all but one block over it in each
-//!   direction, though the blocks of one side would do: up to twice the bound. Groups reach the
-//!   bound where all trunks have one rate and hosts have the time to pass on. What keeps them from
-//!   it else are trunks of several rates, slow cables inside a group, or hosts without that time.
-//! - Where hosts with several ranks are switches of ranks whose leaves are faster than the host's
-//!   cable, the groups are the hosts.
+//! Source: none of the papers, which assume links of one rate. Their lower bound
+//! (allgather-switched-clusters, section 1) is applied to each edge: a directed edge carries every
+//! block of its sending side at least once. Input: a tree with rates.
 //!
-//! Cost: for each rate there is, O(lanes * groups * path length), at most as many lanes as hosts.
-//! Deviations: steps to fill the lanes are not counted; they are a matter of piece size.
+//! How: slow trunks cut the hosts into groups. The data of a group has one block for each of its
+//! hosts. Between groups the data is cut into lanes. A lane carries a share of the data of each
+//! group, and in each group one host, its gateway, handles the lane; the gateway's own data comes
+//! first. Each lane goes round circles of groups as a ring goes round hosts. There is either one
+//! circle of all groups or several circles; a group on two circles passes data on from each to the
+//! other. Inside a group, the data of its hosts and of their lanes goes round a ring. All this
+//! happens at once, in pieces so small that no host waits for a whole block.
+//!
+//! Guarantee: every host gets every block once over its own cable. A plan is never slower than the
+//! single ring, and states how far it is from the bound:
+//! - Where the slowest link is the link of a host, the single ring is optimal: that host must
+//!   receive `n - 1` blocks by any algorithm, and no link is busier. No allgather can use the time
+//!   in which a ring leaves faster trunks idle.
+//! - Where the slowest link is a trunk, the ring carries all blocks but one over it in each
+//!   direction, though the blocks of one side would suffice. That takes up to twice the bound.
+//!   Groups reach the bound where all trunks have one rate and hosts have the time to pass data on.
+//!   Trunks of several rates, slow cables inside a group, or hosts without that time keep them from
+//!   it.
+//! - Where a host has several ranks and is modelled as a switch of ranks whose links are faster
+//!   than the host's cable, the groups are the hosts.
+//!
+//! Cost: for each different rate O(lanes * groups * path length), with at most as many lanes as
+//! hosts. Deviations: the steps to fill the lanes are not counted; they depend on the size of the
+//! pieces.
 use super::branches::RingBranches;
 use super::{lr1, neighbours};
 use crate::capacities::gcd;
@@ -31,7 +36,7 @@ use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes};
 use std::collections::BTreeSet;
 
-/// Groupings that would need more parts are not taken.
+/// A grouping that would need more parts is not used.
 pub const MOST_PARTS: u64 = 1 << 24;
 
 /// An allgather among `hosts` by circles of groups.
@@ -39,24 +44,25 @@ pub const MOST_PARTS: u64 = 1 << 24;
 pub struct LaneAllgather {
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
-    /// How many equal parts each group's data is cut into; a block of a group has `parts / hosts in
-    /// the group` of them.
+    /// The number of equal parts that each group's data is cut into. A block of a group has `parts
+    /// / hosts in the group` of them.
     pub parts: u64,
-    /// Host numbers of each group in the order of the ring inside it; the group's data is in that
-    /// order, too.
+    /// The host numbers of each group in the order of the ring inside it. The group's data is in
+    /// the same order.
     pub groups: Vec<Vec<u32>>,
-    /// Groups, by their place in `groups`, that pass data on to the next of the same circle until
-    /// all on it have it. One circle of groups of one host each is the single ring.
+    /// Circles of groups, each named by its place in `groups`. A group passes data on to the next
+    /// group of the circle until all groups on it have the data. One circle of groups of one host
+    /// each is the single ring.
     pub circles: Vec<Vec<u32>>,
     /// The lanes; each carries the next `share` parts of every group's data.
     pub lanes: Vec<DataLane>,
-    /// The busiest edge, which all others wait for.
+    /// The busiest edge. All others wait for it.
     pub busiest: LaneLoad,
-    /// The edge no allgather can be faster than.
+    /// The edge that limits any allgather.
     pub bound: LaneLoad,
 }
 
-/// A share of every group's data and who carries it.
+/// A share of every group's data, and the hosts that carry it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataLane {
     /// Parts of each group's data.
@@ -65,7 +71,7 @@ pub struct DataLane {
     pub gateways: Vec<u32>,
 }
 
-/// What an edge carries.
+/// The load of an edge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneLoad {
     /// From and to; with one host the host itself.
@@ -77,13 +83,13 @@ pub struct LaneLoad {
 }
 
 impl LaneAllgather {
-    /// Seconds for blocks of this size, at line rate, TCP over Ethernet; see [`crate::bound`].
+    /// The seconds for blocks of this size, at line rate, TCP over Ethernet; see [`crate::bound`].
     pub fn seconds(&self, block: Bytes) -> f64 {
         let per_part = block.0 as f64 * 8.0 * crate::bound::WIRE_PER_PAYLOAD / self.parts as f64;
         self.busiest.load as f64 * per_part / self.busiest.rate.0.max(1) as f64
     }
 
-    /// The bound's time over this plan's: 1 where no allgather is faster.
+    /// The time of the bound divided by the time of this plan: 1 where no allgather is faster.
     pub fn reached(&self) -> f64 {
         let time = |a: &LaneLoad, b: &LaneLoad| u128::from(a.load) * u128::from(b.rate.0);
         if self.busiest.load == 0 {
@@ -99,9 +105,10 @@ impl LaneAllgather {
     }
 }
 
-/// Plans the fastest of these: every rate of a link as the last one that counts as slow, and with
-/// each no group, those with time for it, or all groups passing on. Of equally fast plans the first
-/// with the smallest groups, so the single ring where nothing is gained.
+/// Makes several plans and returns the fastest. Every rate of a link is tried as the last one that
+/// counts as slow. For each of them, no group passes data on, or all groups do, or those that have
+/// time for it. Of equally fast plans it returns the first with the smallest groups, so the single
+/// ring where groups gain nothing.
 pub fn plan(tree: &Tree) -> LaneAllgather {
     let ring = lr1::ring(&RingBranches::new(tree));
     let mut rates: Vec<BitsPerSec> = (0..tree.nodes()).map(|v| tree.rate(v)).collect();
@@ -123,8 +130,8 @@ pub fn plan(tree: &Tree) -> LaneAllgather {
     }
 }
 
-/// The single ring in these terms: what it loads links with, and what share of the bound it
-/// reaches.
+/// The single ring as such a plan: it shows the loads of the links and the share of the bound that
+/// the ring reaches.
 pub fn one_ring(tree: &Tree) -> LaneAllgather {
     let ring = lr1::ring(&RingBranches::new(tree));
     let fastest = (0..tree.nodes())
@@ -137,15 +144,15 @@ pub fn one_ring(tree: &Tree) -> LaneAllgather {
 
 /// The tree cut at slow links.
 struct TreeCut {
-    /// By node: the uppermost node of its piece.
+    /// For each node the uppermost node of its piece.
     top: Vec<NodeNumber>,
-    /// By uppermost node: the group of its hosts.
+    /// For each uppermost node the group of its hosts.
     group: Vec<Option<usize>>,
     groups: Vec<Vec<NodeNumber>>,
 }
 
 impl TreeCut {
-    /// Hosts that faster links than `slow` connect are a group; they and their hosts are in the
+    /// Hosts connected by links faster than `slow` are a group. Groups and their hosts are in the
     /// order of `ring`.
     fn new(tree: &Tree, ring: &[NodeNumber], slow: BitsPerSec) -> TreeCut {
         let mut top: Vec<NodeNumber> = (0..tree.nodes()).collect();
@@ -164,7 +171,7 @@ impl TreeCut {
         TreeCut { top, group, groups }
     }
 
-    /// None where the groups have no common measure of allowed size.
+    /// Returns no plan where the groups have no common multiple of an allowed size.
     fn plans(&self, tree: &Tree) -> Vec<LaneAllgather> {
         let Some(parts) = self.common_multiple() else {
             return Vec::new();
@@ -176,7 +183,7 @@ impl TreeCut {
             .collect()
     }
 
-    /// Parts that every group can give each of its hosts equally many of.
+    /// A number of parts that every group can divide equally among its hosts.
     fn common_multiple(&self) -> Option<u64> {
         self.groups
             .iter()
@@ -187,8 +194,8 @@ impl TreeCut {
             })
     }
 
-    /// Groups whose slowest host can send what passing on takes, apart from what goes round inside,
-    /// within the bound.
+    /// The groups whose slowest host can send the data to pass on within the bound. The data that
+    /// goes round inside the group is not counted.
     fn with_time(&self, tree: &Tree) -> Vec<bool> {
         let (n, below, bound) = (
             f64::from(tree.hosts()),
@@ -256,11 +263,11 @@ impl TreeCut {
         }
     }
 
-    /// Pieces next to each other are on one circle, and so are those next to a piece that does not
-    /// pass on.
+    /// Neighbouring pieces are on one circle, and so are the neighbours of a piece that does not
+    /// pass data on.
     fn circles(&self, tree: &Tree, pass_on: &[bool]) -> Vec<Vec<u32>> {
         let mut circles: Vec<BTreeSet<u32>> = Vec::new();
-        // By uppermost node: the one circle of a piece that does not pass on.
+        // For each uppermost node the one circle of a piece that does not pass data on.
         let mut only: Vec<Option<usize>> = vec![None; self.top.len()];
         for (v, parent) in self.tops(tree) {
             let above = parent.map(|parent| self.top[parent as usize]);
@@ -290,7 +297,7 @@ impl TreeCut {
             .collect()
     }
 
-    /// A new lane wherever another host's data begins in one of the groups.
+    /// A new lane begins wherever the data of another host begins in one of the groups.
     fn cut(&self, parts: u64) -> Vec<DataLane> {
         let own = |group: &Vec<NodeNumber>| parts / group.len() as u64;
         let starts: BTreeSet<u64> = self
@@ -316,7 +323,8 @@ impl TreeCut {
     }
 }
 
-/// By circle and group on it: the hosts of all groups that it leads to, itself included.
+/// For each circle and each group on it, the hosts of all groups that the group connects to the
+/// circle, its own hosts included.
 fn sides(groups: &[Vec<NodeNumber>], circles: &[Vec<u32>]) -> Vec<Vec<u64>> {
     let mut on: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
     circles.iter().enumerate().for_each(|(circle, members)| {
@@ -324,7 +332,7 @@ fn sides(groups: &[Vec<NodeNumber>], circles: &[Vec<u32>]) -> Vec<Vec<u64>> {
             .iter()
             .for_each(|&group| on[group as usize].push(circle))
     });
-    // Circles from the first group outwards, each with the group it was reached from.
+    // Circles from the first group outwards, each with the group from which it was reached.
     let mut outwards: Vec<(usize, u32)> = on
         .first()
         .into_iter()
@@ -368,7 +376,7 @@ fn sides(groups: &[Vec<NodeNumber>], circles: &[Vec<u32>]) -> Vec<Vec<u64>> {
     sides
 }
 
-/// By edge, in blocks times `parts`.
+/// The load of each edge, in blocks times `parts`.
 fn loads(
     tree: &Tree,
     groups: &[Vec<NodeNumber>],
@@ -382,12 +390,12 @@ fn loads(
     };
     let n = u64::from(tree.hosts());
     for group in groups {
-        // To the next host goes everything but what that host puts on the ring itself, an equal
-        // portion of all there is.
+        // The next host gets everything except the data that it puts on the ring itself, an equal
+        // portion of the whole.
         neighbours(group).for_each(|(a, b)| send(a, b, n * (parts - parts / group.len() as u64)));
     }
     for (circle, sides) in circles.iter().zip(sides(groups, circles)) {
-        // To the next group goes everything but what it brings to the circle itself.
+        // The next group gets everything except the data that it brings to the circle itself.
         for ((a, b), side) in neighbours(circle).zip(sides.iter().cycle().skip(1)) {
             lanes.iter().for_each(|lane| {
                 send(
@@ -401,7 +409,8 @@ fn loads(
     loads
 }
 
-/// By edge: the blocks it carries at least, those of its sending side if there is a receiver.
+/// The least number of blocks that each edge carries: those of its sending side, if there is a
+/// receiver.
 fn least(tree: &Tree) -> Vec<u64> {
     let n = u64::from(tree.hosts());
     let sent = tree
@@ -412,7 +421,7 @@ fn least(tree: &Tree) -> Vec<u64> {
     sent.map(|sent| if sent == n { 0 } else { sent }).collect()
 }
 
-/// The first edge of those that take longest.
+/// The first of the edges that take longest.
 fn slowest(tree: &Tree, loads: &[u64]) -> LaneLoad {
     let rate = |edge: EdgeNumber| tree.rate(edge / 2).0.max(1);
     let slower = |a: EdgeNumber, b: EdgeNumber| {

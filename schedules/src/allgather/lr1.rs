@@ -1,7 +1,7 @@
 //! LR1: switches in depth-first order, each with its own hosts in a row.
 //!
 //! Source: allgather-switched-clusters, Algorithm 1. Input: a tree. Guarantee: no directed edge
-//! carries two of the ring's messages (Theorem 1). Neighbours may be far apart. Cost: O(nodes log
+//! carries two messages of the ring (Theorem 1). Neighbours may be far apart. Cost: O(nodes log
 //! nodes). Deviations: none.
 use super::branches::{BranchTarget, RingBranches};
 use inventory::tree::NodeNumber;

@@ -3,10 +3,10 @@
 //!
 //! Source: allgather-switched-clusters, Theorem 2 and Algorithm 2. Input: a tree in which every
 //! switch has at least as many hosts as neighbouring switches. Guarantee: no contention, and two
-//! neighbours are at most two switches apart. That is the least wherever there are two switches,
+//! neighbours are at most two switches apart. No ring does better wherever there are two switches,
 //! and no other tree has such a ring. Cost: O(nodes log nodes). Deviations: a host that others are
-//! cabled to counts as a switch with itself on it. On such trees the condition suffices, but is not
-//! necessary.
+//! cabled to counts as a switch that has this host on it. On trees with such hosts the condition is
+//! sufficient but not necessary.
 use super::RingRefusal;
 use super::branches::{BranchTarget, RingBranches};
 use inventory::tree::{NodeNumber, Tree};

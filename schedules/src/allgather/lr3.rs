@@ -1,33 +1,34 @@
-//! LR3: the ring whose longest way between neighbours is the shortest there is.
+//! LR3: the ring whose longest path between neighbours is as short as possible.
 //!
 //! Source: allgather-switched-clusters, section 4.2.2 (Algorithm 3, the optimal logical ring).
 //! Input: a tree. Guarantee: no contention, and no ring without contention has a shorter longest
-//! path. Given up, never wrong, where more than [`MOST_STATES`] states would have to be looked at.
-//! Cost: per junction and bound tried, states (the product of `count + 1` over kinds of branches)
-//! times kinds. States are few because most branches are of one kind, and equal junctions are
-//! solved once. Deviations:
-//! - The paper enumerates all orders of what hangs from a switch. Here bounds on the path are tried
-//!   from below. Under a bound, of a branch only those pairs (way to its first host, way to its
-//!   last host) matter that no other pair beats; branches with the same pairs are interchangeable;
-//!   so how many of each kind were visited says all about an unfinished order.
-//! - Hosts beyond one more than the branches of a switch stand next to another of its hosts, which
-//!   lengthens nothing.
-//! - Ways are counted in cables, so that a host that others are cabled to is at way 0 of itself.
-//!   Neighbours at ways `a` and `b` of the junction where they meet pass `a + b - 1` switches.
+//! path. The search gives up, and is never wrong, where it would have to look at more than
+//! [`MOST_STATES`] states. Cost: for each junction and each bound tried, states (the product of
+//! `count + 1` over kinds of branches) times kinds. There are few states because most branches are
+//! of one kind, and equal junctions are solved once. Deviations:
+//! - The paper enumerates all orders of the hosts and branches of a switch. Here bounds on the path
+//!   are tried from below. Under a bound, only those pairs (distance to the first host, distance to
+//!   the last host) of a branch matter that no other pair beats. Branches with the same pairs are
+//!   interchangeable. So the numbers of visited branches of each kind describe an unfinished order.
+//! - If a switch has more hosts than its branches plus one, the surplus stands next to another of
+//!   its hosts. This lengthens no path.
+//! - Distances are counted in cables, so that a host that others are cabled to is at distance 0
+//!   from itself. Neighbours at distances `a` and `b` of the junction where they meet pass `a + b -
+//!   1` switches.
 use super::branches::{BranchTarget, RingBranches};
 use super::visit_order::{CableCount, EndDistances, ParetoFront, VisitOrder};
 use inventory::tree::NodeNumber;
 use std::collections::{BTreeMap, HashMap};
 
-/// States looked at in one plan, all bounds together: at most some tenths of a second. Random
-/// clusters of 4,000 switches take less than a fiftieth of it.
+/// The states of one plan, all bounds together: at most some tenths of a second. Random clusters of
+/// 4,000 switches take less than a fiftieth of it.
 pub const MOST_STATES: usize = 1 << 22;
 
 /// The ring, or `None` where the states do not suffice.
 pub(super) fn ring(branches: &RingBranches) -> Option<Vec<NodeNumber>> {
     let mut states = MOST_STATES;
-    // From below in growing steps, then between the last bound that was too tight and the first
-    // that was not.
+    // The search goes up from the least bound in growing steps, then between the last bound that
+    // was too tight and the first that was not.
     let (mut least, mut step) = (shortest_crossing(branches), 0);
     let mut best = None;
     let mut bound = least;
@@ -45,8 +46,8 @@ pub(super) fn ring(branches: &RingBranches) -> Option<Vec<NodeNumber>> {
     }
 }
 
-/// A bound no ring beats, in cables: everything that hangs from a junction must be entered from
-/// something else that does.
+/// A bound that no ring beats, in cables: a walk must enter each host and branch of a junction from
+/// another one.
 fn shortest_crossing(branches: &RingBranches) -> CableCount {
     let mut nearest = vec![0; branches.nodes()];
     let ways = |junction: NodeNumber, nearest: &[CableCount]| {
@@ -91,7 +92,8 @@ fn shortest_crossing(branches: &RingBranches) -> CableCount {
 /// More states than allowed.
 struct SearchExhausted;
 
-/// How many of each kind hang from a junction. Equal fronts have one number, and are one kind.
+/// The number of hosts or branches of each kind at a junction. Branches with equal fronts are of
+/// one kind and share its number.
 type KindCounts = Vec<(usize, usize)>;
 /// A host on the junction.
 const HOST: usize = 0;
@@ -104,9 +106,9 @@ struct RingSearch<'a> {
     bound: CableCount,
     fronts: Vec<ParetoFront>,
     number: HashMap<ParetoFront, usize>,
-    /// By junction: its front as seen from the junction above.
+    /// For each junction its front as seen from the junction above.
     kind: Vec<usize>,
-    /// By junction.
+    /// For each junction its hosts and branches by kind.
     counts: Vec<KindCounts>,
 }
 
@@ -137,8 +139,8 @@ impl<'a> RingSearch<'a> {
                 solved.insert(counts.clone(), order.front());
             }
             at_root.clone_from(&solved[&counts]);
-            // Seen from above, a cable further; what is further than the bound has no neighbour
-            // there.
+            // Seen from above, ends are one cable further away. Ends further away than the bound
+            // have no neighbour there.
             let above = at_root.iter().map(|&(first, last)| (first + 1, last + 1));
             let above: ParetoFront = above
                 .filter(|&(first, last)| first.max(last) <= self.bound)
@@ -211,7 +213,8 @@ impl<'a> RingSearch<'a> {
         })
     }
 
-    /// The hosts and branches, each kind in the tree's order, that take the steps at `junction`.
+    /// The hosts and branches that take the steps at `junction`; those of one kind are in the order
+    /// of the tree.
     fn named(
         &self,
         junction: NodeNumber,
@@ -233,7 +236,7 @@ impl<'a> RingSearch<'a> {
                 .or_default()
                 .push(branch)
         });
-        // The first host brings those that the counts left out.
+        // The first host is followed by the hosts that the counts left out.
         let mut together = hosts.len() + 1 - steps.iter().filter(|step| step.0 == HOST).count();
         let mut next = Vec::with_capacity(steps.len());
         for &(kind, (first, last)) in steps {

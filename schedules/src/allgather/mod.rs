@@ -1,11 +1,10 @@
-//! The allgather as a logical ring: each host sends to the next one, `n - 1` times, first its own
-//! block and then what it got last.
+//! The allgather as a logical ring. Each host sends to the next one `n - 1` times: first its own
+//! block, then always the block that it received last.
 //!
 //! Source: allgather-switched-clusters; see [`AllgatherAlgorithm`] for its three. Input: a tree.
-//! Guarantee: no directed edge carries two of the ring's messages. Where no trunk is slower than
-//! the slowest host link, that makes the ring as fast as any allgather can be
-//! ([`crate::bound::allgather_seconds`]); for other trees see [`lanes`]. Cost: see the algorithms.
-//! Deviations: see the algorithms.
+//! Guarantee: no directed edge carries two messages of the ring. Where no trunk is slower than the
+//! slowest host link, no allgather is faster than the ring ([`crate::bound::allgather_seconds`]);
+//! for other trees see [`lanes`]. Cost: see the algorithms. Deviations: see the algorithms.
 mod branches;
 pub mod lanes;
 mod lr1;
@@ -22,19 +21,20 @@ use std::str::FromStr;
 
 pub use lr3::MOST_STATES;
 
-/// How a ring is found.
+/// The algorithms that find a ring.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum AllgatherAlgorithm {
-    /// Algorithm 1: switches in depth-first order. Always, at once; neighbours may be far apart.
+    /// Algorithm 1: switches in depth-first order. It always finds a ring, and at once; neighbours
+    /// may be far apart.
     Lr1,
-    /// Algorithm 2: neighbours at most two switches apart, where every switch has at least as many
-    /// hosts as neighbouring switches.
+    /// Algorithm 2: neighbours are at most two switches apart. Every switch must have at least as
+    /// many hosts as neighbouring switches.
     Lr2,
-    /// Algorithm 3: the shortest longest path. Always, unless a switch has very many branches of
-    /// very different kinds.
+    /// Algorithm 3: the longest path is as short as possible. It finds a ring unless a switch has
+    /// very many branches of very different kinds.
     Lr3,
 }
 
@@ -72,22 +72,22 @@ impl FromStr for AllgatherAlgorithm {
     }
 }
 
-/// A name that is no [`AllgatherAlgorithm`].
+/// A text that does not name an [`AllgatherAlgorithm`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("algorithm \"{0}\": expected lr1, lr2 or lr3")]
 pub struct UnknownAllgatherAlgorithm(pub String);
 
-/// Why an algorithm has no ring for a tree; [`plan`] always has one.
+/// The reason why an algorithm has no ring for a tree; [`plan`] always has one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RingRefusal {
-    /// LR2's condition does not hold.
+    /// The condition of LR2 does not hold.
     #[error(
         "lr2: switch \"{switch}\" has fewer hosts on it ({hosts}) than neighbouring switches \
          ({neighbours}), and neighbours at most two switches apart need as many; use lr3 for the \
          shortest ring there is"
     )]
     TooFewHosts {
-        /// The first such switch; without branches that lead to no host.
+        /// The first such switch; branches that lead to no host are not counted.
         switch: String,
         /// Hosts on the switch itself.
         hosts: usize,
@@ -105,20 +105,21 @@ pub enum RingRefusal {
 /// An allgather among `hosts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllgatherSchedule {
-    /// How it was planned.
+    /// The algorithm that planned it.
     pub algorithm: AllgatherAlgorithm,
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
-    /// Host numbers; each sends to the next, the last to the first.
+    /// Host numbers. Each host sends to the next one, the last to the first.
     pub ring: Vec<u32>,
-    /// Switches on the longest way between two neighbours of the ring (the paper's path length: one
-    /// switch counts 1).
+    /// Switches on the longest path between two neighbours of the ring (the paper's path length:
+    /// one switch counts 1).
     pub longest_path: u32,
     /// Whether no directed edge carries two of its messages.
     pub contention_free: bool,
 }
 
-/// Plans the ring with the shortest longest path: LR3, and where that gives up LR2 or else LR1.
+/// Plans the ring with the shortest longest path: LR3. Where LR3 gives up it is LR2, or LR1 where
+/// LR2 does not apply.
 pub fn plan(tree: &Tree) -> AllgatherSchedule {
     let branches = RingBranches::new(tree);
     let others = || {
@@ -150,7 +151,8 @@ pub fn plan_as(
 }
 
 impl AllgatherSchedule {
-    /// The allgather of nobody: there is no tree without hosts, yet nothing to do is not an error.
+    /// The allgather among no hosts. There is no tree without hosts, yet a call with nothing to do
+    /// is not an error.
     pub fn of_nobody() -> AllgatherSchedule {
         AllgatherSchedule {
             algorithm: AllgatherAlgorithm::Lr1,
@@ -195,7 +197,7 @@ impl AllgatherSchedule {
     }
 }
 
-/// Who sends to whom along a ring; nobody where there is one host.
+/// The senders and receivers along a ring; none where there is one host.
 pub(crate) fn neighbours(ring: &[u32]) -> impl Iterator<Item = (u32, u32)> + '_ {
     let others = if ring.len() > 1 { ring.len() } else { 0 };
     ring.iter()

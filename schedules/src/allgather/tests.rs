@@ -46,7 +46,9 @@ fn hosts_of_a_switch_are_neighbours() {
 #[test]
 fn a_row_of_four_switches_is_four_apart_or_two() {
     let row = topology(
-        "switches: [s0, s1, s2, s3]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}, n4: {switch: s2}, n5: {switch: s2}, n6: {switch: s3}, n7: {switch: s3}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}]",
+        "switches: [s0, s1, s2, s3]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1}, \
+         n3: {switch: s1}, n4: {switch: s2}, n5: {switch: s2}, n6: {switch: s3}, \
+         n7: {switch: s3}}\nlinks: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}]",
     );
     let ring = |algorithm| plan_as(&row, algorithm).unwrap().ring;
     assert_eq!(
@@ -86,7 +88,9 @@ fn lr2_names_the_switch_that_has_too_few_hosts() {
 fn ranks_hang_on_their_host_as_on_a_switch() {
     // Two hosts of three ranks and one of one, behind two switches.
     let tree = topology(
-        "switches: [s0, s1, x, y]\nhosts: {r0: {switch: x}, r1: {switch: y}, r2: {switch: x}, r3: {switch: s1}, r4: {switch: x}, r5: {switch: y}, r6: {switch: y}}\nlinks: [{a: s0, b: s1}, {a: x, b: s0}, {a: y, b: s0}]",
+        "switches: [s0, s1, x, y]\nhosts: {r0: {switch: x}, r1: {switch: y}, r2: {switch: x}, \
+         r3: {switch: s1}, r4: {switch: x}, r5: {switch: y}, r6: {switch: y}}\n\
+         links: [{a: s0, b: s1}, {a: x, b: s0}, {a: y, b: s0}]",
     );
     let ring = plan(&tree);
     verify::allgather(&tree, &ring).unwrap();
@@ -208,42 +212,45 @@ fn least_of_all_orders(tree: &Tree) -> u32 {
     least
 }
 
+type LengthTable = BTreeMap<(u32, u32), u32>;
+
+fn concatenate(left: &LengthTable, right: &LengthTable) -> LengthTable {
+    let mut table = LengthTable::new();
+    for (&(i, k), &a) in left {
+        for (&(l, j), &b) in right {
+            let path = a.max(b).max(k + l + 1);
+            table
+                .entry((i, j))
+                .and_modify(|least| *least = path.min(*least))
+                .or_insert(path);
+        }
+    }
+    table
+}
+
+fn orders(so_far: Option<&LengthTable>, left: &mut Vec<&LengthTable>, best: &mut LengthTable) {
+    if left.is_empty() {
+        for (&(i, j), &path) in so_far.into_iter().flatten() {
+            best.entry((i + 1, j + 1))
+                .and_modify(|least| *least = path.min(*least))
+                .or_insert(path);
+        }
+    }
+    for at in 0..left.len() {
+        if left[..at].contains(&left[at]) {
+            continue;
+        }
+        let next = left.remove(at);
+        let table = so_far.map_or_else(|| next.clone(), |table| concatenate(table, next));
+        orders(Some(&table), left, best);
+        left.insert(at, next);
+    }
+}
+
 /// The paper's Algorithm 3 as printed: for every switch the table of least longest paths by heights
 /// of the first and last machine, over all orders of its subtrees. Hosts are leaves. `None` where a
 /// switch has more than `widest` subtrees.
 fn algorithm_3(tree: &Tree, widest: usize) -> Option<u32> {
-    type LengthTable = BTreeMap<(u32, u32), u32>;
-    fn concatenate(left: &LengthTable, right: &LengthTable) -> LengthTable {
-        let mut table = LengthTable::new();
-        for (&(i, k), &a) in left {
-            for (&(l, j), &b) in right {
-                let path = a.max(b).max(k + l + 1);
-                table
-                    .entry((i, j))
-                    .and_modify(|least| *least = path.min(*least))
-                    .or_insert(path);
-            }
-        }
-        table
-    }
-    fn orders(so_far: Option<&LengthTable>, left: &mut Vec<&LengthTable>, best: &mut LengthTable) {
-        if left.is_empty() {
-            for (&(i, j), &path) in so_far.into_iter().flatten() {
-                best.entry((i + 1, j + 1))
-                    .and_modify(|least| *least = path.min(*least))
-                    .or_insert(path);
-            }
-        }
-        for at in 0..left.len() {
-            if left[..at].contains(&left[at]) {
-                continue;
-            }
-            let next = left.remove(at);
-            let table = so_far.map_or_else(|| next.clone(), |table| concatenate(table, next));
-            orders(Some(&table), left, best);
-            left.insert(at, next);
-        }
-    }
     let mut tables: Vec<LengthTable> = vec![LengthTable::new(); tree.nodes() as usize];
     let below = tree.hosts_below();
     for &v in tree.top_down().iter().rev() {
@@ -326,7 +333,10 @@ proptest! {
 
     #[test]
     fn no_order_of_the_hosts_is_shorter_than_lr3(tree in any_tree(1..=7)) {
-        prop_assert_eq!(longest(&tree, AllgatherAlgorithm::Lr3), least_of_all_orders(&tree));
+        prop_assert_eq!(
+            longest(&tree, AllgatherAlgorithm::Lr3),
+            least_of_all_orders(&tree)
+        );
     }
 
     #[test]
@@ -343,6 +353,9 @@ proptest! {
                 prop_assert_eq!(verify::allgather(&tree, &ring), Ok(()));
             }
         }
-        prop_assert_eq!(longest(&tree, AllgatherAlgorithm::Lr3), least_of_all_orders(&tree));
+        prop_assert_eq!(
+            longest(&tree, AllgatherAlgorithm::Lr3),
+            least_of_all_orders(&tree)
+        );
     }
 }

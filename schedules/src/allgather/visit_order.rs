@@ -1,19 +1,19 @@
-//! In which orders a junction's hosts and branches can be visited when neighbours are at most
-//! `bound` cables apart.
+//! The orders in which the hosts and branches of a junction can be visited when neighbours are at
+//! most `bound` cables apart.
 //!
-//! How many of each kind were visited is a state; it is as good as its last host is near.
-//! Guarantee, cost: see [`super::lr3`].
+//! The numbers of visited branches of each kind are a state. Of two orders with the same state the
+//! one whose last host is nearer is at least as good. Guarantee, cost: see [`super::lr3`].
 use std::collections::BTreeSet;
 
-/// Cables between a junction and a host.
+/// The number of cables between a junction and a host.
 pub(super) type CableCount = u32;
-/// The ways to the first and to the last host of a branch, or of an order.
+/// The distances to the first and to the last host of a branch, or of an order.
 pub(super) type EndDistances = (CableCount, CableCount);
-/// Those pairs that no other pair beats: first ascending, last descending. A walk can be turned
-/// round, so it is symmetric.
+/// The pairs that no other pair beats: first ascending, last descending. A walk can be reversed, so
+/// the front is symmetric.
 pub(super) type ParetoFront = Vec<EndDistances>;
 
-/// What hangs from a junction, by kinds.
+/// The hosts and branches of a junction, by kinds.
 pub(super) struct VisitOrder<'a> {
     kinds: Vec<BranchKind<'a>>,
     states: usize,
@@ -23,7 +23,7 @@ pub(super) struct VisitOrder<'a> {
 struct BranchKind<'a> {
     front: &'a ParetoFront,
     count: usize,
-    /// What one more of this kind adds to the number of the state.
+    /// The difference that one more branch of this kind makes to the number of the state.
     stride: usize,
 }
 
@@ -55,7 +55,7 @@ impl<'a> VisitOrder<'a> {
         })
     }
 
-    /// States that [`VisitOrder::front`] looks at.
+    /// The number of states that [`VisitOrder::front`] looks at.
     pub(super) fn work(&self) -> usize {
         self.firsts().len().saturating_mul(self.states)
     }
@@ -79,8 +79,8 @@ impl<'a> VisitOrder<'a> {
             .collect()
     }
 
-    /// An order with these ends, which [`VisitOrder::front`] has shown: each step's kind, and the
-    /// ends it is walked by.
+    /// An order with these ends, which [`VisitOrder::front`] has found: the kind of each step, and
+    /// the ends of its walk.
     pub(super) fn steps(&self, (first, last): EndDistances) -> Vec<(usize, EndDistances)> {
         let least = self.least_lasts(first);
         let (mut state, mut steps) = (self.states - 1, Vec::new());
@@ -107,7 +107,8 @@ impl<'a> VisitOrder<'a> {
         steps
     }
 
-    /// By state: the least way to the last host when the order begins at way `first`.
+    /// For each state the least distance to the last host when the order begins at distance
+    /// `first`.
     fn least_lasts(&self, first: CableCount) -> Vec<CableCount> {
         let mut least = vec![NEVER; self.states];
         for kind in &self.kinds {
@@ -139,8 +140,8 @@ impl BranchKind<'_> {
         self.front.iter().copied().find(|ends| ends.0 == first)
     }
 
-    /// The ends to walk it by next to a host at way `before`: of those near enough the one that
-    /// ends nearest.
+    /// The ends of the next walk after a host at distance `before`: of those near enough the pair
+    /// that ends nearest.
     fn following(&self, before: CableCount, bound: CableCount) -> Option<EndDistances> {
         if before == NEVER {
             None

@@ -1,14 +1,14 @@
-//! Which way round a circle is pushed where the family does not keep every limit.
+//! The direction in which a circle is pushed where the family does not keep every limit.
 //!
-//! Either way keeps the family's sets even. What it does to the limits differs, and the way is
-//! taken that leaves them more even.
+//! Either direction keeps the sets of the family even. The directions differ in their effect on the
+//! limits, and the one that leaves the limits more even is taken.
 use super::groups::{HostGroups, LimitNumber};
 
-/// How far one side of a split is beyond its share, by limit and in parts.
+/// The surplus of one side of a split over its share, for each limit and in parts.
 pub(super) struct SplitBalance<'a> {
     groups: &'a HostGroups,
     beyond: Vec<i64>,
-    /// By limit: more of the circle's flows that rise with it than that fall.
+    /// For each limit, how many more flows of the circle rise with it than fall.
     rising: Vec<i64>,
     touched: Vec<LimitNumber>,
     way: Vec<LimitNumber>,
@@ -31,8 +31,8 @@ impl<'a> SplitBalance<'a> {
         self.beyond.fill(0);
     }
 
-    /// Of pushing a circle up or down by so many parts the more even; `flows` are the circle's
-    /// pairs of groups and whether each rises when it is pushed up.
+    /// Whether to push a circle up by so many parts is the more even direction. `flows` are the
+    /// circle's pairs of groups, each with whether it rises when the circle is pushed up.
     pub(super) fn is_up(
         &mut self,
         flows: impl Iterator<Item = (usize, bool)>,

@@ -1,22 +1,23 @@
 //! Colours the edges of a bipartite multigraph with as many colours as its largest degree.
 //!
-//! Source: König, Über Graphen und ihre Anwendung auf Determinantentheorie und Mengenlehre, 1916:
-//! where the ends of a new edge miss no colour in common, two colours change places along a path,
-//! and then they do. Cost: per edge the vertices of such a path at most, mostly a few.
+//! Source: König, Über Graphen und ihre Anwendung auf Determinantentheorie und Mengenlehre, 1916.
+//! Where the ends of a new edge miss no common colour, two colours change places along a path, and
+//! then the ends miss a common one. Cost: for each edge at most the vertices of such a path, mostly
+//! a few.
 
-/// No neighbour by that colour.
+/// There is no neighbour by that colour.
 const NONE: u32 = u32::MAX;
 
-/// Edges coloured so that no two of one vertex have the same colour. Vertices are numbered on each
-/// side from 0.
+/// Edges coloured so that no two edges of one vertex have the same colour. Vertices are numbered on
+/// each side from 0.
 pub(crate) struct EdgeColouring {
     left: usize,
     colours: usize,
-    /// By vertex, those on the left first, and colour: the neighbour, numbered likewise.
+    /// For each vertex, those on the left first, and each colour: the neighbour, numbered likewise.
     neighbour: Vec<u32>,
-    /// By vertex: a bit for every colour it misses.
+    /// For each vertex a bit for every colour it misses.
     missing: Vec<u64>,
-    /// Words of `missing` a vertex.
+    /// Words of `missing` for each vertex.
     words: usize,
 }
 
@@ -38,7 +39,7 @@ impl EdgeColouring {
         }
     }
 
-    /// Adds an edge. Neither of its vertices may have as many edges as there are colours.
+    /// Adds an edge. Both of its vertices must have fewer edges than there are colours.
     pub(crate) fn add(&mut self, left: usize, right: usize) {
         let (l, r) = (left, self.left + right);
         let colour = self.in_common(l, r).unwrap_or_else(|| {

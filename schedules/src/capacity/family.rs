@@ -1,27 +1,29 @@
-//! Which messages a split has to share out evenly.
+//! The sets of messages that a split has to share out evenly.
 //!
-//! A message is counted on every cable on its way and with its hosts. Sharing out several sets of
-//! messages evenly is easy as long as any two of them are disjoint or one holds the other (a
-//! laminar family). The sets of a cable and of one further up are not like that: some messages use
-//! both, some only the one or the other. So the messages of a group are told apart by how deep
-//! their way turns round, and every cable has one set for each turn: those of one turn form a tree.
-//! A cable is safe when its sets, each rounded up, fit into its width. Where they do not, some of
-//! them are put into a common set; that set no longer fits into the trees further up, which may
-//! make a cable there unsafe. At depth two nothing is further up, so all are safe.
+//! A message is counted on every cable on its path and with its hosts. Several sets of messages are
+//! easy to share out evenly as long as any two of them are disjoint or one contains the other (a
+//! laminar family). The set of a cable and the set of a cable further up are not like that: some
+//! messages use both cables, some only one of them. So the messages of a group are divided by the
+//! depth at which their path turns round, and every cable has one set for each such turn. The sets
+//! of one turn form a tree.
+//!
+//! A cable is safe when its sets, each rounded up, fit into its width. Where they do not fit, some
+//! of them are put into a common set. That set no longer fits into the trees further up, which may
+//! make a cable there unsafe. At depth two nothing is further up, so all cables are safe.
 use super::groups::HostGroups;
 
-/// No set holds this one.
+/// No set contains this one.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Sets of messages by their senders. The same family serves the receivers, because whatever is
-/// sent one way is sent the other.
+/// Sets of messages by their senders. The same family serves the receivers, because every group
+/// receives as much as it sends.
 #[derive(Debug)]
 pub(super) struct LaminarFamily {
-    /// First smallest set of each group; that of turn `k` is `k` further on.
+    /// The first smallest set of each group; the set of turn `k` is `k` further on.
     first: Vec<u32>,
-    /// The next larger set, whose number is larger, or [`NONE`].
+    /// The next larger set, which has a larger number, or [`NONE`].
     pub(super) parent: Vec<u32>,
-    /// Whether an even share of every set keeps within every limit.
+    /// Whether an even share of every set keeps every limit.
     pub(super) safe: bool,
     bound: u64,
 }
@@ -33,13 +35,24 @@ struct MessageSet {
     load: u64,
 }
 
-/// What goes up a cable and turns round at one depth.
+/// The messages that go up a cable and turn round at one depth.
 #[derive(Clone, Default)]
 struct TurningSets {
-    /// Sets that no other set holds yet.
+    /// Sets that no other set contains yet.
     open: Vec<MessageSet>,
-    /// Messages in a phase at most of the sets that are held by another already.
+    /// The most messages in a phase of the sets that another set contains already.
     closed: u64,
+}
+
+impl TurningSets {
+    fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.closed == 0
+    }
+
+    fn add(&mut self, other: TurningSets) {
+        self.open.extend(other.open);
+        self.closed += other.closed;
+    }
 }
 
 impl LaminarFamily {
@@ -65,53 +78,65 @@ impl LaminarFamily {
             .collect();
         for spot in (0..groups.parent.len()).rev() {
             let mut turns = std::mem::take(&mut rising[spot]);
-            let leaf = turns
-                .iter()
-                .all(|turn| turn.open.is_empty() && turn.closed == 0);
-            let mut own = group_at[spot]
+            let own = group_at[spot]
                 .map(|group| family.of_group(groups, &below, group))
                 .unwrap_or_default();
             let room = group_at[spot].map_or(0, |group| {
                 groups.hosts(group).saturating_mul(groups.per_host)
             });
-            if leaf {
-                // What the group sends up is all that goes up: its hosts' set may hold the cable's.
-                own.iter()
-                    .zip(&mut turns)
-                    .for_each(|(&set, turn)| turn.open.push(set));
-                let cable = family.join(&mut turns, None, groups.width[spot]);
-                turns.push(TurningSets {
-                    open: own.pop().into_iter().collect(),
-                    closed: 0,
-                });
-                family.join(&mut turns, cable, room);
-                turns.pop();
+            if turns.iter().all(TurningSets::is_empty) {
+                family.join_lowest(own, &mut turns, room, groups.width[spot]);
             } else {
-                let mut sent: Vec<TurningSets> = own
-                    .iter()
-                    .map(|&set| TurningSets {
-                        open: vec![set],
-                        closed: 0,
-                    })
-                    .collect();
-                family.join(&mut sent, None, room);
-                for (turn, sent) in turns.iter_mut().zip(sent) {
-                    turn.open.extend(sent.open);
-                    turn.closed += sent.closed;
-                }
-                family.join(&mut turns, None, groups.width[spot]);
+                family.join_above(&own, &mut turns, room, groups.width[spot]);
             }
-            // Those of the last turn turn round right above.
+            // Messages of the last turn turn round right above.
             turns.pop();
             for (turn, further) in rising[groups.parent[spot]].iter_mut().zip(turns) {
-                turn.open.extend(further.open);
-                turn.closed += further.closed;
+                turn.add(further);
             }
         }
         family
     }
 
-    /// The smallest set of what a group sends round a turn at that depth.
+    /// Joins the sets where nothing comes from below. All messages up the cable are the group's
+    /// own, so the set of its hosts may hold the set of the cable. The last of the `own` sets turns
+    /// round below the cable.
+    fn join_lowest(
+        &mut self,
+        mut own: Vec<MessageSet>,
+        turns: &mut Vec<TurningSets>,
+        room: u64,
+        width: u64,
+    ) {
+        own.iter()
+            .zip(&mut *turns)
+            .for_each(|(&set, turn)| turn.open.push(set));
+        let cable = self.join(turns, None, width);
+        turns.push(TurningSets {
+            open: own.pop().into_iter().collect(),
+            closed: 0,
+        });
+        self.join(turns, cable, room);
+        turns.pop();
+    }
+
+    /// Joins the group's `own` sets, then the result with the sets that come from below.
+    fn join_above(&mut self, own: &[MessageSet], turns: &mut [TurningSets], room: u64, width: u64) {
+        let mut sent: Vec<TurningSets> = own
+            .iter()
+            .map(|&set| TurningSets {
+                open: vec![set],
+                closed: 0,
+            })
+            .collect();
+        self.join(&mut sent, None, room);
+        for (turn, sent) in turns.iter_mut().zip(sent) {
+            turn.add(sent);
+        }
+        self.join(turns, None, width);
+    }
+
+    /// The smallest set of the messages that a group sends round a turn at that depth.
     pub(super) fn set(&self, group: usize, turn: usize) -> u32 {
         self.first[group] + turn as u32
     }
@@ -144,7 +169,7 @@ impl LaminarFamily {
         }
     }
 
-    /// Of one or more sets the one that holds them all.
+    /// The set that contains all of these one or more sets.
     fn unite(&mut self, sets: &[MessageSet]) -> Option<MessageSet> {
         if let [only] = sets {
             return Some(*only);
@@ -155,9 +180,9 @@ impl LaminarFamily {
         Some(union)
     }
 
-    /// Makes one set of every turn, and one of as many turns as it takes to keep within `room`, the
-    /// deepest first, for they matter to the fewest cables. `held` is such a common set that the
-    /// closed part of `turns` is in. Gives the common set.
+    /// Makes one set of every turn. Then it makes a common set of as many turns as it takes to keep
+    /// within `room`, the deepest turns first, because they matter to the fewest cables. `held` is
+    /// a common set that already contains the closed part of `turns`. Returns the common set.
     fn join(
         &mut self,
         turns: &mut [TurningSets],

@@ -1,16 +1,16 @@
-//! The all-to-all as the switches see it: groups of hosts, and what lies between them.
+//! The all-to-all as the switches see it: groups of hosts, and the cables between them.
 //!
-//! Within a group no cable limits but the hosts' own, so its hosts are interchangeable, and only
-//! how many messages one group sends another in a phase has to be decided. Two cables vanish on the
-//! way: one that its hosts cannot fill anyway, and the wider one of two that carry the same
-//! messages.
+//! Within a group only the cables of the hosts limit, so the hosts of a group are interchangeable.
+//! The planner only has to decide how many messages one group sends another in a phase. Two kinds
+//! of cables are left out: a cable that its hosts cannot fill anyway, and the wider of two cables
+//! that carry the same messages.
 use crate::bound::loads;
 use crate::capacities::EdgeCapacities;
 use inventory::BitsPerSec;
 use inventory::tree::{NodeNumber, Tree, TreeCable};
 use std::collections::VecDeque;
 
-/// Messages from one group to another: how many, of which hosts is open.
+/// Messages from one group to another. Their number is decided, their hosts are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GroupFlow {
     /// The sending group.
@@ -21,23 +21,23 @@ pub(super) struct GroupFlow {
     pub(super) count: u32,
 }
 
-/// What may not be overfilled in a phase: a directed cable between groups, or the hosts of a group
-/// as senders or receivers.
+/// A limit of each phase: a directed cable between groups, or the hosts of a group as senders or
+/// receivers.
 pub(super) type LimitNumber = usize;
 
-/// Groups of hosts on the tree of the cables that limit. The tree's spots are numbered top-down: 0
-/// is its centre, and a spot's parent has a smaller number.
+/// Groups of hosts on the tree of the limiting cables. The spots of the tree are numbered top-down:
+/// 0 is its centre, and the parent of a spot has a smaller number.
 #[derive(Debug)]
 pub(super) struct HostGroups {
     /// The hosts of each group.
     pub(super) members: Vec<Vec<NodeNumber>>,
     /// The spot of each group.
     pub(super) spot: Vec<usize>,
-    /// The spot above; that of 0 is 0.
+    /// The spot above each spot; that of 0 is 0.
     pub(super) parent: Vec<usize>,
     /// Cables between a spot and 0.
     pub(super) depth: Vec<usize>,
-    /// Messages that the cable to the spot above carries at once; that of 0 means nothing.
+    /// Messages that the cable to the spot above carries at once; the entry of 0 means nothing.
     pub(super) width: Vec<u64>,
     /// Messages that a host sends at most in a phase, and receives at most.
     pub(super) per_host: u64,
@@ -57,7 +57,7 @@ impl HostGroups {
             .max()
             .unwrap_or(0)
             .max(1);
-        // Every host's own cable lets this through: bound is at least (n - 1) / width.
+        // The cable of every host lets this through: the bound is at least (n - 1) / width.
         let per_host = (n - 1).div_ceil(bound);
         let below = tree.hosts_below();
         let limits = |v: NodeNumber| {
@@ -132,8 +132,8 @@ impl HostGroups {
         groups
     }
 
-    /// The same hosts on the tree of the cables that limit, if each of these carries one message at
-    /// once and so does every host.
+    /// The same hosts on the tree of the limiting cables, if each cable and each host carries one
+    /// message at once.
     pub(super) fn unit_tree(&self) -> Option<Tree> {
         if self.per_host > 1 || self.width[1..].iter().any(|&width| width > 1) {
             return None;
@@ -180,7 +180,7 @@ impl HostGroups {
         self.members[group].len() as u64
     }
 
-    /// All there is to send: every host one message to every other.
+    /// All messages: every host sends one message to every other.
     pub(super) fn demand(&self) -> Vec<GroupFlow> {
         let pairs = (0..self.len()).flat_map(|from| (0..self.len()).map(move |to| (from, to)));
         pairs
@@ -196,7 +196,7 @@ impl HostGroups {
             .collect()
     }
 
-    /// How deep the way from one spot to another turns round.
+    /// The depth at which the path from one spot to another turns round.
     pub(super) fn turn(&self, from: usize, to: usize) -> usize {
         let (mut x, mut y) = (from, to);
         while x != y {
@@ -214,7 +214,7 @@ impl HostGroups {
         2 * self.parent.len() + 2 * self.len()
     }
 
-    /// How many messages a limit lets through in a phase.
+    /// The number of messages that a limit allows in a phase.
     pub(super) fn capacity(&self, limit: LimitNumber) -> u64 {
         let cables = 2 * self.parent.len();
         if limit < cables {
@@ -243,7 +243,7 @@ impl HostGroups {
     }
 }
 
-/// Takes out every place without hosts between just two others; one cable as wide as the narrower
+/// Removes every place without hosts between exactly two others; one cable as wide as the narrower
 /// one remains.
 fn skip_between_two(near: &mut [Vec<(usize, u64)>], members: &[Vec<NodeNumber>]) {
     for place in 0..near.len() {
@@ -260,7 +260,7 @@ fn skip_between_two(near: &mut [Vec<(usize, u64)>], members: &[Vec<NodeNumber>])
     }
 }
 
-/// A place as it is reached: from which step, over which width.
+/// A step of a walk to a place: the step before it, and the width of the cable.
 struct TraversalStep {
     place: usize,
     above: usize,
@@ -313,7 +313,8 @@ mod tests {
     fn a_trunk_that_hosts_cannot_fill_makes_two_switches_one() {
         let text = |rate| {
             format!(
-                "switches: [a, b]\nhosts: {{v: {{switch: a}}, w: {{switch: a}}, x: {{switch: b}}, y: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
+                "switches: [a, b]\nhosts: {{v: {{switch: a}}, w: {{switch: a}}, x: {{switch: b}}, \
+                 y: {{switch: b}}}}\nlinks: [{{a: a, b: b, rate: {rate}}}]"
             )
         };
         assert_eq!(groups(&text("2G")).members, [[0, 1, 2, 3]]);

@@ -1,15 +1,18 @@
-//! From how many messages one group sends another in each phase to which host sends to which.
+//! Turns the number of messages that groups send each other in each phase into senders and
+//! receivers.
 //!
-//! One more phase is thought of, in which every host sends to itself. With it every group sends
-//! every host of the network as many messages as it has hosts, and two edge colourings do the rest.
-//! First, per sending group, phases against receiving hosts: a colour is a sender, so nobody sends
-//! twice in a phase, and each sends every receiver one message. Which receivers they are is only
-//! settled by group so far. Then, per receiving group, phases against senders: a colour is a
-//! receiver. The receivers are named after whom they receive from in the phase thought of, which
-//! makes it what it was meant to be and is left out. Where hosts send several messages in a phase,
-//! it is coloured in as many parts.
+//! One more phase is imagined, in which every host sends to itself. With this phase every group
+//! sends every host of the network as many messages as the group has hosts, and two edge colourings
+//! do the rest. The first colouring is done for each sending group, between phases and receiving
+//! hosts: a colour is a sender, so no host sends twice in a phase, and each sends every receiver
+//! one message. At this point a receiver is known only by its group. The second colouring is done
+//! for each receiving group, between phases and senders: a colour is a receiver. Each receiver gets
+//! the name of the host from which it receives in the imagined phase. So every host does send to
+//! itself in that phase, which is then left out. Where hosts send several messages in a phase, the
+//! phase is coloured in as many parts.
 //!
-//! Exact for any flows that keep within what the groups' hosts send and receive in a phase.
+//! The result is exact for any flows within the number of messages that the hosts of the groups
+//! send and receive in a phase.
 use super::colour::EdgeColouring;
 use super::groups::{GroupFlow, HostGroups};
 use crate::message::Message;
@@ -21,7 +24,7 @@ pub(super) fn lift(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec<
     name_receivers(groups, count, received)
 }
 
-/// Per group what it sends: phase, receiving group, messages.
+/// For each group its outgoing messages: phase, receiving group, number.
 fn by_sending_group(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec<(u32, u32, u32)>> {
     let count = phases.len() as u32;
     let mut sent = vec![Vec::new(); groups.len()];
@@ -36,7 +39,7 @@ fn by_sending_group(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec
     sent
 }
 
-/// Per group what it receives: phase, sending host.
+/// For each group its incoming messages: phase, sending host.
 fn name_senders(
     groups: &HostGroups,
     count: usize,
@@ -85,7 +88,7 @@ fn name_receivers(
         for (phase, sender) in received {
             colouring.add(parts.next(phase), sender as usize);
         }
-        // The phase thought of fits into its first part.
+        // The imagined phase fits into its first part.
         let itself = parts.first(count as u32);
         for (colour, receiver) in
             (0..receivers.len()).map(|colour| (colour, colouring.right_of(itself, colour)))
@@ -108,7 +111,7 @@ fn name_receivers(
 struct PhaseParts {
     each: usize,
     hosts: usize,
-    /// Messages so far by phase.
+    /// For each phase the number of messages so far.
     messages: Vec<u32>,
 }
 
@@ -125,7 +128,7 @@ impl PhaseParts {
         self.messages.len() * self.each
     }
 
-    /// The part that one more message of the phase goes into.
+    /// The part of the phase that takes one more message.
     fn next(&mut self, phase: u32) -> usize {
         let messages = &mut self.messages[phase as usize];
         *messages += 1;

@@ -1,24 +1,25 @@
 //! All-to-all personalized communication in contention-free phases on links of different speed.
 //!
-//! Source: none of the papers, which know links of one rate. Evenly sharing out laminar families:
-//! de Werra, Equitable colorations of graphs, 1971; edge colouring: König, 1916. The order of
-//! business (share out between groups of hosts, then colour) is heddle's own. Input: a tree, one
-//! message a pair of hosts, and how many messages each edge carries at once. Guarantee: every
-//! ordered pair of hosts once and in no phase more messages on an edge than it carries. As many
-//! phases as [`crate::bound::bound`] says, and so no schedule has fewer,
-//! - wherever the cables that limit are at most two between any two hosts' switches (hosts - leaf
+//! Source: none of the papers, which assume links of one rate. Laminar families are shared out
+//! evenly after de Werra, Equitable colorations of graphs, 1971; edges are coloured after König,
+//! 1916. The sequence (share out between groups of hosts, then colour) is heddle's own. Input: a
+//! tree, one message for each pair of hosts, and the number of messages that each edge carries at
+//! once. Guarantee: every ordered pair of hosts has one message, and in no phase an edge has more
+//! messages than it carries. There are as many phases as [`crate::bound::bound`] says, so that no
+//! schedule has fewer,
+//! - wherever at most two limiting cables are between the switches of any two hosts (hosts - leaf
 //!   switches - core),
-//! - wherever each of these carries one message at once, and so does every host ([`crate::aapc`]),
+//! - wherever each of these cables, and every host, carries one message at once ([`crate::aapc`]),
 //! - and wherever else an even share keeps within all widths, as in most regular networks of three
 //!   tiers (`family.rs`).
 //!
-//! Elsewhere whether the bound can always be reached is not known; `repair.rs` looks for it and
-//! takes a phase more when it finds nothing: at most one phase or 1 % more on every tree of the
-//! tests. Cost: O(hosts² log phases) for networks of a few tiers; a few words of memory a message.
-//! Every limiting cable on the way of a message adds to that: 512 switches in a row, two hosts
-//! each, take minutes. Deviations: hosts of different rates under one switch are in one group,
-//! because in an all-to-all every host sends the same number of messages, so no host can make use
-//! of a rate beyond what the slowest one, or the bottleneck, leaves it.
+//! Elsewhere it is not known whether the bound can always be reached. `repair.rs` looks for such a
+//! schedule and takes a phase more when it finds none: at most one phase or 1 % more on every tree
+//! of the tests. Cost: O(hosts² log phases) for networks of a few tiers; a few words of memory for
+//! each message. Every limiting cable on the path of a message adds to that: 512 switches in a row,
+//! with two hosts each, take minutes. Deviations: hosts of different rates under one switch are in
+//! one group. In an all-to-all every host sends the same number of messages, so no host can use a
+//! rate beyond the rate that the slowest host or the bottleneck allows.
 mod balance;
 pub(crate) mod colour;
 mod family;
@@ -37,7 +38,7 @@ use groups::HostGroups;
 use inventory::Tree;
 
 /// The phases of an all-to-all among the tree's hosts, where every edge carries as many messages at
-/// once as `capacities` say. None for one host.
+/// once as `capacities` say. There are none for one host.
 pub fn phases(tree: &Tree, capacities: &EdgeCapacities) -> Vec<Vec<Message>> {
     if tree.hosts() < 2 {
         return Vec::new();

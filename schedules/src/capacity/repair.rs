@@ -1,22 +1,22 @@
-//! Makes phases keep within every limit where an even share does not see to it.
+//! Makes phases keep every limit where an even share does not.
 //!
-//! Messages beyond a limit are taken out of their phase and put into one that has room for them.
-//! Where none has, they go where they push out fewest others, which then look for a place
-//! themselves; they do not return soon to where they were pushed out. When that leads nowhere for
-//! too long, there is one phase more.
+//! Messages beyond a limit are taken out of their phase and put into a phase that has room for
+//! them. Where no phase has room, they go where they push out the fewest other messages. Those then
+//! look for a place themselves, and do not return soon to the phase they came from. When that fails
+//! for too long, one more phase is added.
 //!
-//! Guarantee: every limit is kept. How many phases it takes is not guaranteed, but measured in the
+//! Guarantee: every limit is kept. The number of phases is not guaranteed, but measured in the
 //! tests.
 use super::groups::{GroupFlow, HostGroups, LimitNumber};
 use crate::random::SplitMix64;
 
-/// Phases looked at for a message that fits nowhere.
+/// The number of phases tried for a message that fits nowhere.
 const LOOKED_AT: usize = 256;
-/// As many messages that were pushed out are remembered.
+/// The number of pushed-out messages that are remembered.
 const REMEMBERED: usize = 24;
-/// So often is a message placed before there are more phases, a thousandth or one: this often, and
-/// for each that was taken out at first this often. Once they are a hundredth more, they are
-/// doubled, to come to an end.
+/// The number of placements before there are more phases: a constant, and a factor for the messages
+/// taken out at first. A thousandth of the phases is added, or one. Once there are a hundredth
+/// more, the phases are doubled, so that the search ends.
 const TRIES: (u64, u64) = (4_000, 2);
 
 /// The phases, repaired.
@@ -46,14 +46,14 @@ type GroupMessage = (u32, u32);
 struct PhaseRepair<'a> {
     groups: &'a HostGroups,
     phases: Vec<Vec<GroupFlow>>,
-    /// By 64 phases and limit: a bit for each phase in which it is reached.
+    /// For each 64 phases and each limit, a bit for each phase in which the limit is reached.
     full: Vec<u64>,
     homeless: Vec<GroupMessage>,
-    /// The latest that were pushed out, and of which phase.
+    /// The messages pushed out last, and their phases.
     remembered: [(usize, GroupMessage); REMEMBERED],
     pushed_out: usize,
     random: SplitMix64,
-    /// By limit, of the phase at hand.
+    /// For each limit its use in the current phase.
     used: Vec<u64>,
     way: Vec<LimitNumber>,
 }
@@ -81,7 +81,7 @@ impl<'a> PhaseRepair<'a> {
             .resize(self.phases.len().div_ceil(64) * self.groups.limits(), 0);
     }
 
-    /// Finds a place for one of those without.
+    /// Finds a place for one of the messages without a phase.
     fn place_one(&mut self) {
         let pick = self.random.below_wide(self.homeless.len() as u64) as usize;
         let one = self.homeless.swap_remove(pick);
@@ -106,7 +106,7 @@ impl<'a> PhaseRepair<'a> {
         self.settle(phase, Some(one));
     }
 
-    /// A phase in which no limit on the way is reached.
+    /// A phase in which no limit on the path is reached.
     fn with_room(&mut self, way: &[LimitNumber]) -> Option<usize> {
         let words = self.phases.len().div_ceil(64);
         let start = self.random.below_wide(words as u64) as usize;
@@ -124,7 +124,7 @@ impl<'a> PhaseRepair<'a> {
         })
     }
 
-    /// Of some phases the one in which fewest limits on the way are reached.
+    /// Of some phases the one in which the fewest limits on the path are reached.
     fn least_full(&mut self, way: &[LimitNumber], one: GroupMessage) -> usize {
         let barred: Vec<usize> = self
             .remembered
@@ -147,7 +147,8 @@ impl<'a> PhaseRepair<'a> {
             .unwrap_or(0)
     }
 
-    /// Takes out of a phase what is beyond its limits, but not `newcomer` if that can be helped.
+    /// Takes the messages beyond the limits out of a phase, but not `newcomer` if that can be
+    /// avoided.
     fn settle(&mut self, phase: usize, newcomer: Option<GroupMessage>) {
         let mut flows = std::mem::take(&mut self.phases[phase]);
         self.used.fill(0);
@@ -179,8 +180,8 @@ impl<'a> PhaseRepair<'a> {
         }
     }
 
-    /// The flow that exceeds most limits, if any does; one of the newcomer's kind only when it is
-    /// the only one.
+    /// The flow that exceeds the most limits, if one does. A flow between the same groups as the
+    /// newcomer is taken only if it is the only one.
     fn most_in_the_way(
         &mut self,
         flows: &[GroupFlow],

@@ -1,58 +1,59 @@
 //! Shares the messages between groups out to phases, evenly.
 //!
-//! All messages are split among half of the phases and the other half, each of these again, and so
-//! on. A split by a share that is not whole gives every flow a fraction, and has to round it up or
-//! down so that also every set of the family gets its share rounded up or down. The fractions are a
-//! circulation: from a hub down the senders' sets, over the flow, up the receivers' sets and back.
-//! Wherever a fraction meets a set there is a second one, so they form circles, and pushing round a
-//! circle until one fraction is whole changes no other sum. Halves cost linear time, because there
-//! a circle becomes whole at once.
+//! All messages are split between one half of the phases and the other half, each of these again,
+//! and so on. A split by a share that is not whole leaves every flow a fraction. The fraction is
+//! rounded up or down so that every set of the family also gets its share rounded up or down. The
+//! fractions are a circulation: from a hub down the senders' sets, over the flow, up the receivers'
+//! sets and back. Wherever a fraction meets a set there is a second one, so fractions form circles.
+//! Pushing round a circle until one fraction is whole changes no other sum. Halves cost linear
+//! time, because a circle of halves becomes whole at once.
 use super::balance::SplitBalance;
 use super::family::{LaminarFamily, NONE};
 use super::groups::{GroupFlow, HostGroups};
 use crate::random::SplitMix64;
 
-/// What each phase carries. For every set of the family, and so for every limit if it is safe, a
-/// phase gets the set's messages over the phases, rounded up or down.
+/// The messages of each phase. For every set of the family, and so for every limit if the family is
+/// safe, a phase gets the messages of the set divided by the phases, rounded up or down.
 pub(super) fn split(groups: &HostGroups, family: &LaminarFamily) -> Vec<Vec<GroupFlow>> {
     let mut phases = Vec::with_capacity(groups.bound as usize);
     PhaseSplitter::new(groups, family).spread(groups.demand(), groups.bound, &mut phases);
     phases
 }
 
-/// A fraction on its way between two sets, the hub or both.
+/// A fraction between two sets, one of which may be the hub.
 struct SplitArc {
     ends: [u32; 2],
-    /// In parts of a whole: whole is [`PhaseSplitter::whole`].
+    /// The size in parts; [`PhaseSplitter::whole`] parts are whole.
     part: u64,
 }
 
 struct PhaseSplitter<'a> {
     family: &'a LaminarFamily,
-    /// Where the family is not safe.
+    /// Used where the family is not safe.
     balance: Option<SplitBalance<'a>>,
-    /// The smallest sets of what one group sends another, as senders and as receivers, row by row.
+    /// For each two groups, row by row, the smallest sets of the messages from one to the other: as
+    /// senders and as receivers.
     ends: Vec<[u32; 2]>,
     groups: usize,
     random: SplitMix64,
     whole: u64,
-    /// The flows' arcs first.
+    /// The arcs, those of the flows first.
     arcs: Vec<SplitArc>,
-    /// From which group to which each flow's arc is, as a row's and column's place in `ends`.
+    /// The two groups of each flow's arc, as the place of their row and column in `ends`.
     pairs: Vec<usize>,
-    /// Per set as senders, per set as receivers, and for the hub: an arc's end there, `2 * arc +
+    /// For each set as senders, each set as receivers, and the hub: an arc's end there, `2 * arc +
     /// end`, and after each such end the next.
     first: Vec<u32>,
     next: Vec<u32>,
-    /// By set as for `first`: parts of what it gets.
+    /// For each set, numbered as for `first`, the parts that it gets.
     parts: Vec<u64>,
-    /// Bits of those, and of the hub, that have arcs. The others are not looked at, because deep
+    /// Bits of those sets, and of the hub, that have arcs. The others are skipped, because deep
     /// trees have many sets.
     touched: Vec<u64>,
     circle: ArcCircle,
 }
 
-/// The arcs walked so far, and where on them each set was met.
+/// The arcs walked so far, and the place in the walk where each set was met.
 struct ArcCircle {
     walked: Vec<u32>,
     met: Vec<u32>,
@@ -99,7 +100,7 @@ impl<'a> PhaseSplitter<'a> {
         self.spread(those, phases - share, out);
     }
 
-    /// `share` of `whole` parts of the flows, and the rest.
+    /// Divides the flows into `share` of `whole` parts, and the rest.
     fn divide(
         &mut self,
         flows: &[GroupFlow],
@@ -151,7 +152,7 @@ impl<'a> PhaseSplitter<'a> {
             }
         }
         let (sets, hub) = (self.family.parent.len(), 2 * self.family.parent.len());
-        // A larger set has a larger number, so what is passed on to it still comes up.
+        // A larger set has a larger number, so the parts passed on to it are still to come.
         let mut stop = 0;
         while let Some(next) = self.touched_from(stop).filter(|&stop| stop < hub) {
             let part = self.parts[next] % self.whole;
@@ -188,7 +189,7 @@ impl<'a> PhaseSplitter<'a> {
         self.next.clear();
     }
 
-    /// The next stop with arcs.
+    /// The next stop that has arcs.
     fn touched_from(&self, stop: usize) -> Option<usize> {
         let first = (self.touched.get(stop / 64)? >> (stop % 64)) << (stop % 64);
         let rest = self.touched[stop / 64 + 1..].iter().copied();
@@ -232,7 +233,7 @@ impl<'a> PhaseSplitter<'a> {
         }
     }
 
-    /// The end of a fractional arc at `stop` other than the one walked last.
+    /// The end of a fractional arc at `stop`, other than the arc walked last.
     fn fraction_at(&mut self, stop: u32, before: Option<u32>) -> Option<u32> {
         let arrived = before.map(|end| end ^ 1);
         let whole = |arc: &SplitArc| arc.part == 0 || arc.part == self.whole;
@@ -253,8 +254,8 @@ impl<'a> PhaseSplitter<'a> {
         Some(end).filter(|&end| end != NONE)
     }
 
-    /// Pushes round the circle that begins at this step, and takes it back out of the walk. Where
-    /// either way round serves, each is taken as often as keeps the expected parts as they are.
+    /// Pushes round the circle that begins at this step, and takes it out of the walk. Where both
+    /// directions are possible, each is taken so often that the expected parts stay the same.
     fn push_round(&mut self, begin: usize) {
         let circle = self.circle.walked.split_off(begin);
         let (mut up, mut down) = (self.whole, self.whole);
@@ -287,10 +288,10 @@ impl<'a> PhaseSplitter<'a> {
     }
 }
 
-/// So many times `share` of `whole` parts: whole ones, and the parts that remain.
+/// Cuts `count` times `share` of `whole` parts into whole ones and the remaining parts.
 fn cut(count: u32, share: u64, whole: u64) -> (u32, u64) {
     if whole == 2 {
-        // Nearly always, and division is slow.
+        // This is nearly always the case, and division is slow.
         return (count / 2, u64::from(count % 2));
     }
     let parts = u64::from(count) * share;

@@ -23,7 +23,7 @@ struct ClusterJson<Name> {
     hosts: Vec<Name>,
 }
 
-/// The bound of other schedules, and in how many messages its load crosses.
+/// The bound as in other schedules, and the number of messages in which its load crosses.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BackboneJson<Name> {
@@ -101,14 +101,9 @@ pub fn read_lg(text: &[u8]) -> Result<LgSchedule, JsonError> {
         ));
     }
     let cluster = |c: &ClusterJson<String>| {
-        let hosts = c
-            .hosts
-            .iter()
-            .map(|h| numbers.of(h))
-            .collect::<Result<Vec<u32>, JsonError>>()?;
         Ok(HostCluster {
             name: c.name.clone(),
-            hosts,
+            hosts: numbers.all(&c.hosts)?,
         })
     };
     let clusters = json
@@ -116,22 +111,12 @@ pub fn read_lg(text: &[u8]) -> Result<LgSchedule, JsonError> {
         .iter()
         .map(cluster)
         .collect::<Result<Vec<HostCluster>, JsonError>>()?;
-    let block = |(src, dst): &(String, String)| {
-        Ok(Message {
-            src: numbers.of(src)?,
-            dst: numbers.of(dst)?,
-        })
-    };
     let transfer = |t: &TransferJson<String>| {
-        let blocks = t
-            .blocks
-            .iter()
-            .map(block)
-            .collect::<Result<Vec<Message>, JsonError>>()?;
+        let blocks = t.blocks.iter().map(|block| numbers.message(block));
         Ok(Transfer {
             from: numbers.of(&t.from)?,
             to: numbers.of(&t.to)?,
-            blocks,
+            blocks: blocks.collect::<Result<Vec<Message>, JsonError>>()?,
         })
     };
     let steps = json
@@ -176,11 +161,16 @@ mod tests {
         assert_eq!(
             write_lg(&plan),
             "{\"collective\":\"alltoall\",\"algorithm\":\"lg\",\"hosts\":[\"n0\",\"n1\",\"n2\"],\
-             \"clusters\":[{\"name\":\"c0\",\"hosts\":[\"n0\",\"n1\"]},{\"name\":\"c1\",\"hosts\":[\"n2\"]}],\
-             \"bound\":{\"phases\":2,\"edge\":[\"n2\",\"s1\"],\"load\":2,\"capacity\":1,\"messages\":2},\
-             \"steps\":[[{\"from\":\"n0\",\"to\":\"n1\",\"blocks\":[[\"n0\",\"n1\"]]},{\"from\":\"n1\",\"to\":\"n0\",\"blocks\":[[\"n1\",\"n0\"]]}],\
-             [{\"from\":\"n0\",\"to\":\"n2\",\"blocks\":[[\"n0\",\"n2\"]]},{\"from\":\"n2\",\"to\":\"n0\",\"blocks\":[[\"n2\",\"n0\"]]}],\
-             [{\"from\":\"n1\",\"to\":\"n2\",\"blocks\":[[\"n1\",\"n2\"]]},{\"from\":\"n2\",\"to\":\"n1\",\"blocks\":[[\"n2\",\"n1\"]]}]]}\n"
+             \"clusters\":[{\"name\":\"c0\",\"hosts\":[\"n0\",\"n1\"]},{\"name\":\"c1\",\
+             \"hosts\":[\"n2\"]}],\
+             \"bound\":{\"phases\":2,\"edge\":[\"n2\",\"s1\"],\"load\":2,\"capacity\":1,\
+             \"messages\":2},\
+             \"steps\":[[{\"from\":\"n0\",\"to\":\"n1\",\"blocks\":[[\"n0\",\"n1\"]]},\
+             {\"from\":\"n1\",\"to\":\"n0\",\"blocks\":[[\"n1\",\"n0\"]]}],\
+             [{\"from\":\"n0\",\"to\":\"n2\",\"blocks\":[[\"n0\",\"n2\"]]},{\"from\":\"n2\",\
+             \"to\":\"n0\",\"blocks\":[[\"n2\",\"n0\"]]}],\
+             [{\"from\":\"n1\",\"to\":\"n2\",\"blocks\":[[\"n1\",\"n2\"]]},{\"from\":\"n2\",\
+             \"to\":\"n1\",\"blocks\":[[\"n2\",\"n1\"]]}]]}\n"
         );
     }
 
@@ -216,7 +206,11 @@ mod tests {
         }
 
         #[test]
-        fn mutated_bytes_are_read_or_refused(at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+        fn mutated_bytes_are_read_or_refused(
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+            cut in any::<bool>(),
+        ) {
             let tree = star(&[2, 3]);
             let mut text = write_lg(&lg::plan(&tree, &runs(&tree, &[2, 3]), None)).into_bytes();
             let at = at.index(text.len());

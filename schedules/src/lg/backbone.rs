@@ -1,15 +1,15 @@
 //! The order of the messages between clusters.
 //!
 //! Source: lg-2008 section 4, the inter-cluster phase: `ceil(n2 / n1)` steps, in each of which a
-//! host has at most one partner. Input: the messages, the widths of the edges inside clusters, how
-//! many messages the backbone may carry at once. Guarantee: in a step every host sends one message
-//! at most and receives one at most, no edge inside a cluster carries more than its width, no
-//! backbone edge more than the limit. Where hosts alone limit, as in the paper, there are as many
-//! steps as the busiest host has messages to send, or to receive, and for two clusters they are the
-//! paper's. Cost: O(messages * hosts) where hosts alone limit, else O(steps * messages * path
-//! length). Deviations: the paper's clusters are one switch each; here the switches inside count.
-//! Where they or the limit matter, a step takes those messages first whose worst edge, or host, has
-//! most steps to go; that is a heuristic.
+//! host has at most one partner. Input: the messages, the widths of the edges inside clusters, and
+//! the number of messages that the backbone may carry at once. Guarantee: in a step every host
+//! sends at most one message and receives at most one, no edge inside a cluster carries more than
+//! its width, and no backbone edge more than the limit. Where only the hosts limit, as in the
+//! paper, there are as many steps as the busiest host has messages to send, or to receive. For two
+//! clusters these steps are those of the paper. Cost: O(messages * hosts) where only the hosts
+//! limit, otherwise O(steps * messages * path length). Deviations: the paper's clusters are one
+//! switch each; here the switches inside count. Where they or the limit matter, a step takes those
+//! messages first whose worst edge, or host, needs the most further steps; that is a heuristic.
 use super::Transfer;
 use super::clusters::ClusterPartition;
 use crate::capacities::EdgeCapacities;
@@ -18,7 +18,7 @@ use inventory::tree::{EdgeNumber, Tree};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// The steps, in order. `at_once` limits the messages on each directed backbone edge; 0 is taken as
+/// The steps, in order. `at_once` limits the messages on each directed backbone edge; 0 counts as
 /// 1.
 pub(super) fn steps(
     tree: &Tree,
@@ -40,8 +40,8 @@ pub(super) fn steps(
     steps
 }
 
-/// The step of each message where nothing but the hosts limits: senders and receivers are a
-/// bipartite graph, steps its colours.
+/// The step of each message where only the hosts limit. Senders and receivers are a bipartite
+/// graph, and the steps are its colours.
 fn one_partner_a_step(hosts: u32, messages: &[Transfer]) -> Vec<usize> {
     let mut degree = vec![0; 2 * hosts as usize];
     messages
@@ -65,13 +65,13 @@ fn one_partner_a_step(hosts: u32, messages: &[Transfer]) -> Vec<usize> {
     messages.iter().map(|m| of[&(m.from, m.to)]).collect()
 }
 
-/// What messages of a step compete for: sending hosts, receiving hosts, edges.
+/// The resources that the messages of a step compete for: sending hosts, receiving hosts, edges.
 struct StepLimits {
-    /// By limit: how many messages of one step.
+    /// For each limit the number of messages that one step allows.
     width: Vec<u64>,
-    /// By limit: how many messages in all.
+    /// For each limit the number of all its messages.
     load: Vec<u64>,
-    /// By message: the limits it is under.
+    /// For each message the limits it is under.
     of: Vec<Vec<u32>>,
 }
 
@@ -104,7 +104,7 @@ impl StepLimits {
         of.iter()
             .flatten()
             .for_each(|&limit| load[limit as usize] += 1);
-        // What all messages fit in decides nothing.
+        // A limit that allows all its messages at once decides nothing.
         of.iter_mut().for_each(|limits| {
             limits.retain(|&limit| width[limit as usize] < load[limit as usize])
         });
@@ -126,8 +126,8 @@ impl StepLimits {
         })
     }
 
-    /// The step of each message, filled one after the other; `order` decides between messages that
-    /// are equally urgent.
+    /// The step of each message. Steps are filled one after the other; `order` decides between
+    /// messages that are equally urgent.
     fn most_urgent_first(&self, order: &[usize]) -> Vec<usize> {
         let mut load = self.load.clone();
         let mut steps = vec![0; self.of.len()];
@@ -160,8 +160,8 @@ impl StepLimits {
         steps
     }
 
-    /// How many steps the tightest of a message's limits needs for all that waits, then how many
-    /// all its limits need.
+    /// The number of steps that the tightest limit of a message needs for all waiting messages,
+    /// then the number that all its limits need.
     fn urgency(&self, needs: &[u64], message: usize) -> (u64, u64) {
         let steps = self.of[message].iter().map(|&limit| needs[limit as usize]);
         (steps.clone().max().unwrap_or(0), steps.sum())

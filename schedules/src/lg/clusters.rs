@@ -1,18 +1,18 @@
-//! Which hosts form a cluster, and which edges belong to it.
+//! The hosts that form a cluster, and the edges that belong to it.
 //!
 //! Source: lg-2008 section 2: clusters whose own networks are faster than the backbone between
 //! them. Input: a tree and a partition of its hosts. Guarantee: every host is in one cluster, and
-//! no edge is inside two: an edge is inside a cluster if it lies on a path between two of its
-//! hosts. All other edges are the backbone, and each separates whole clusters from whole clusters.
-//! Cost: O(clusters of two hosts or more * nodes). Deviations: the papers have two clusters, each
-//! with a network of its own, and leave the partition to the user.
+//! no edge is inside two. An edge is inside a cluster if it lies on a path between two of its
+//! hosts. All other edges are the backbone, and each of them separates whole clusters from whole
+//! clusters. Cost: O(clusters of two hosts or more * nodes). Deviations: the papers have two
+//! clusters, each with a network of its own, and leave the partition to the user.
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, TopologyFile};
 
 /// Hosts that exchange over a network of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostCluster {
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
     /// Its hosts, ascending.
     pub hosts: Vec<NodeNumber>,
@@ -22,13 +22,13 @@ pub struct HostCluster {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClusterPartition {
     list: Vec<HostCluster>,
-    /// By host.
+    /// For each host its cluster.
     of: Vec<u32>,
-    /// By node: the cluster that its edge upwards is inside of.
+    /// For each node the cluster that contains the edge upwards.
     inside: Vec<Option<u32>>,
 }
 
-/// Why hosts cannot be grouped so.
+/// The reason why hosts cannot be grouped in this way.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterError {
     /// Hosts that are in no cluster, by name.
@@ -112,8 +112,9 @@ impl ClusterPartition {
         })
     }
 
-    /// The clusters that a topology file declares, of the hosts that take part; all ranks of a host
-    /// are in its cluster. Where the file declares none: those [`ClusterPartition::found`].
+    /// The clusters that a topology file declares, reduced to the hosts that take part; all ranks
+    /// of a host are in its cluster. Where the file declares none, the clusters of
+    /// [`ClusterPartition::found`].
     ///
     /// # Errors
     /// See [`ClusterError`].
@@ -135,9 +136,9 @@ impl ClusterPartition {
         ClusterPartition::new(tree, file.clusters.iter().map(group).collect())
     }
 
-    /// The parts that remain when every link slower than all links of hosts is cut: what is slower
-    /// than a host is worth less traffic. One cluster where there is no such link. A slow network
-    /// tells so by its rate alone; one that is only far away must be declared.
+    /// The parts that remain when every link slower than all links of hosts is cut, because traffic
+    /// over such a link should be saved. Without such a link there is one cluster. A slow network
+    /// shows by its rate alone; a network that is only far away must be declared.
     pub fn found(tree: &Tree) -> ClusterPartition {
         let slowest = (0..tree.hosts())
             .filter(|&h| tree.parent(h).is_some())
@@ -180,7 +181,8 @@ impl ClusterPartition {
         self.of[host as usize]
     }
 
-    /// The cluster that an edge is inside of; `None`: it is part of the backbone, or leads nowhere.
+    /// The cluster that contains an edge. `None`: the edge is part of the backbone, or leads to no
+    /// host.
     pub fn inside(&self, edge: EdgeNumber) -> Option<u32> {
         self.inside[edge as usize / 2]
     }
@@ -195,8 +197,8 @@ fn twice(tree: &Tree, list: &[HostCluster], host: NodeNumber, clusters: [u32; 2]
     }
 }
 
-/// A node's edge upwards is inside a cluster if some but not all of the cluster's hosts are below
-/// the node.
+/// The edge upwards from a node is inside a cluster if some but not all hosts of the cluster are
+/// below the node.
 fn edges_inside(tree: &Tree, list: &[HostCluster]) -> Result<Vec<Option<u32>>, ClusterError> {
     let mut inside: Vec<Option<u32>> = vec![None; tree.nodes() as usize];
     let mut below = vec![0u32; tree.nodes() as usize];

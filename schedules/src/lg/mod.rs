@@ -4,13 +4,13 @@
 //! Source: lg-2008; contention-signature-alltoall section VI.B. Input: a tree and a partition of
 //! its hosts into clusters ([`ClusterPartition`]). Guarantee: every block reaches its destination
 //! and crosses between clusters once; `max(nX, nY)` messages go from cluster X to cluster Y; inside
-//! clusters no two messages of a step collide. Cost: O(blocks), that of each cluster's own
-//! schedule, and that of ordering the messages between them (`backbone.rs`). Deviations:
-//! - Any number of clusters, one included (then it is that cluster's own schedule), and of any
-//!   size. `proxies.rs` names what is wrong in the printed algorithm.
-//! - The local phase follows each cluster's own contention-free schedule: the message from a host
-//!   to another in the same cluster carries its block along with all blocks the other one is proxy
-//!   for.
+//! clusters no two messages of a step collide. Cost: O(blocks), the cost of each cluster's own
+//! schedule, and the cost of ordering the messages between clusters (`backbone.rs`). Deviations:
+//! - There may be any number of clusters of any size. With one cluster the schedule is the
+//!   cluster's own. `proxies.rs` names the errors of the printed algorithm.
+//! - The local phase follows each cluster's own contention-free schedule. The message from one host
+//!   to another in the same cluster carries its block, and all blocks for which the other host is
+//!   proxy.
 mod backbone;
 mod clusters;
 mod proxies;
@@ -36,33 +36,33 @@ pub const LG: &str = "lg";
 pub struct LgSchedule {
     /// The hosts' names in the order of their numbers.
     pub hosts: Vec<String>,
-    /// Which of them form a cluster.
+    /// The clusters of these hosts.
     pub clusters: Vec<HostCluster>,
     /// The backbone edge that has most to carry for its rate: no algorithm moves fewer blocks over
     /// it. With one cluster, or one host, nothing crosses: load 0, and both ends are the first
     /// host.
     pub bound: PhaseBound,
-    /// In how many messages its load crosses that edge.
+    /// The number of messages in which the load crosses that edge.
     pub messages: u64,
-    /// One after the other: a host sends what it holds when the step begins. First those within
-    /// clusters, then those between.
+    /// The steps, one after the other. A host sends blocks that it holds when the step begins.
+    /// First come the steps within clusters, then those between clusters.
     pub steps: Vec<Vec<Transfer>>,
 }
 
-/// One message with several hosts' blocks.
+/// One message with the blocks of several hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
     /// The sending host.
     pub from: NodeNumber,
     /// The receiving host.
     pub to: NodeNumber,
-    /// What it carries: the block of host `src` for host `dst`.
+    /// The blocks it carries, each from host `src` for host `dst`.
     pub blocks: Vec<Message>,
 }
 
 /// Plans the all-to-all among the tree's hosts, all blocks of one size. `at_once` limits the
-/// messages that each directed edge between clusters carries in a step; `None` as in the paper: no
-/// limit.
+/// messages that each directed edge between clusters carries in a step. `None` sets no limit, as in
+/// the paper.
 pub fn plan(tree: &Tree, clusters: &ClusterPartition, at_once: Option<u64>) -> LgSchedule {
     let abroad = proxies::messages(clusters);
     let (bound, messages) = bottleneck(tree, clusters, &abroad);
@@ -77,8 +77,8 @@ pub fn plan(tree: &Tree, clusters: &ClusterPartition, at_once: Option<u64>) -> L
     }
 }
 
-/// Every cluster's own all-to-all, all at the same time, with the blocks for each receiver to pass
-/// on.
+/// The all-to-alls of all clusters, at the same time. A message also carries the blocks that its
+/// receiver passes on.
 fn local_steps(
     tree: &Tree,
     clusters: &ClusterPartition,
@@ -119,7 +119,7 @@ fn own_phases(tree: &Tree, cluster: &HostCluster) -> Vec<Vec<Message>> {
     alltoall::plan(&own, SyncKind::None).phases
 }
 
-/// The backbone edge whose blocks need longest, and the messages that carry them.
+/// The backbone edge whose blocks need the longest time, and the messages that carry them.
 fn bottleneck(tree: &Tree, clusters: &ClusterPartition, abroad: &[Transfer]) -> (PhaseBound, u64) {
     let capacities = EdgeCapacities::of(tree);
     let mut load = vec![(0u64, 0u64); tree.edges() as usize];

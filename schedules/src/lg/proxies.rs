@@ -1,15 +1,15 @@
-//! Who carries which blocks across: the messages between clusters.
+//! The messages between clusters: the proxies, and the blocks that each of them carries.
 //!
 //! Source: lg-2008 section 4, Algorithm 1. Input: clusters X and Y of nX and nY hosts, for every
-//! ordered pair. Guarantee: every block from X to Y is in one message, `max(nX, nY)` messages carry
-//! them all, and who sends to whom in one direction receives from it in the other. Two clusters:
-//! the pairs are those of the paper's Figure 3. Cost: O(blocks). Deviations:
+//! ordered pair. Guarantee: every block from X to Y is in one message, and `max(nX, nY)` messages
+//! carry them all. Two hosts that exchange messages between clusters do so in both directions. For
+//! two clusters the pairs are those of the paper's Figure 3. Cost: O(blocks). Deviations:
 //! - Where X is the larger cluster, the paper stores the block of sender u for y with node
 //!   `floor(u/n1)*n1 + y`. Where n1 does not divide n2 that node need not exist: of 3 + 7 nodes,
 //!   M9,1 and M9,2 are lost. Here the proxies of y share the senders among them.
-//! - The printed inter-cluster loop begins at i = 1 and so leaves host 0 out, and counts `k in [0,
+//! - The printed inter-cluster loop begins at i = 1, which leaves out host 0, and counts `k in [0,
 //!   n1]` one too far.
-//! - More than two clusters: the pairing is shifted by the clusters' numbers, so that pairs of
+//! - For more than two clusters the pairing is shifted by the clusters' numbers, so that pairs of
 //!   clusters load different hosts.
 use super::Transfer;
 use super::clusters::ClusterPartition;
@@ -27,8 +27,8 @@ pub(super) fn messages(clusters: &ClusterPartition) -> Vec<Transfer> {
         .collect()
 }
 
-/// The messages from hosts `from` to hosts `to`; where both are as many, `first` decides which side
-/// counts as the smaller one.
+/// The messages from hosts `from` to hosts `to`. Where both sides have as many hosts, `first`
+/// decides which one counts as the smaller.
 fn between(from: &[NodeNumber], to: &[NodeNumber], first: bool, shift: usize) -> Vec<Transfer> {
     let gathers = from.len() < to.len() || (from.len() == to.len() && first);
     let mut messages = Vec::with_capacity(from.len().max(to.len()));
@@ -61,8 +61,8 @@ fn between(from: &[NodeNumber], to: &[NodeNumber], first: bool, shift: usize) ->
     messages
 }
 
-/// Cuts blocks into `parts` runs of about as many; none is empty where there are as many blocks as
-/// parts.
+/// Cuts blocks into `parts` runs of about equal length. None is empty where there are at least as
+/// many blocks as parts.
 fn shares(blocks: &[Message], parts: usize) -> impl Iterator<Item = Vec<Message>> {
     let begin = move |part: usize| (part * blocks.len()).div_ceil(parts);
     (0..parts).map(move |part| blocks[begin(part)..begin(part + 1)].to_vec())

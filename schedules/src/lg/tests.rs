@@ -281,10 +281,15 @@ proptest! {
         prop_assert_eq!(verify::lg(&tree, &plan), Ok(()));
         for step in abroad(&plan) {
             let mut load = vec![0; tree.edges() as usize];
-            step.iter().for_each(|&(from, to)| tree.path(from, to, |edge| load[edge as usize] += 1));
+            step.iter()
+                .for_each(|&(from, to)| tree.path(from, to, |edge| load[edge as usize] += 1));
             let between = (0..tree.edges()).filter(|&edge| clusters.inside(edge).is_none());
             let most = between.map(|edge| load[edge as usize]).max().unwrap_or(0);
-            prop_assert!(at_once.is_none_or(|limit| most <= limit), "{} at once", most);
+            prop_assert!(
+                at_once.is_none_or(|limit| most <= limit),
+                "{} at once",
+                most
+            );
         }
     }
 }
@@ -293,11 +298,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(CASES))]
 
     #[test]
-    fn flat_clusters_take_as_many_steps_as_the_busiest_host_has_messages(sizes in prop::collection::vec(1u32..=12, 2..=6)) {
+    fn flat_clusters_take_as_many_steps_as_the_busiest_host_has_messages(
+        sizes in prop::collection::vec(1u32..=12, 2..=6),
+    ) {
         let tree = star(&sizes);
         let steps = abroad(&plan(&tree, &runs(&tree, &sizes), None));
         let mut degree = vec![0; 2 * tree.hosts() as usize];
-        steps.iter().flatten().flat_map(|&(from, to)| [from, tree.hosts() + to]).for_each(|end| degree[end as usize] += 1);
+        steps
+            .iter()
+            .flatten()
+            .flat_map(|&(from, to)| [from, tree.hosts() + to])
+            .for_each(|end| degree[end as usize] += 1);
         prop_assert_eq!(steps.len(), degree.into_iter().max().unwrap());
         let each_cluster = |&n: &u32| sizes.iter().map(|&other| other.div_ceil(n)).sum::<u32>() - 1;
         prop_assert!(steps.len() as u32 <= sizes.iter().map(each_cluster).max().unwrap());

@@ -143,9 +143,10 @@ fn head(collective: &str, hosts: &[String], facts: &[(&str, String)]) -> String 
    mpicc -c FILE                      defines heddle_{own}, called as MPI_{collective} is
    mpicc -c -DHEDDLE_REPLACE FILE     defines MPI_{collective} itself
 
-   It serves communicators that have a rank for each of the hosts and no other, in whatever order: ranks are told apart by
-   MPI_Get_processor_name, and a name without its domain will do. The first call on a communicator makes sure. On all others
-   PMPI_{collective} is called, as it is where there is nothing to move. Errors are the MPI library's own. */
+   It serves communicators with one rank on each of the hosts and no other rank, in any order. It
+   finds the host of a rank by MPI_Get_processor_name; the name may lack its domain. The first call
+   on a communicator checks this. On all other communicators, and where there is nothing to move,
+   it calls PMPI_{collective}. Errors are those of the MPI library. */
 #include <limits.h>
 #include <mpi.h>
 #include <stdatomic.h>

@@ -183,18 +183,40 @@ fn in_order(tree: &Tree, phases: &[Vec<Message>], order: &[Message], block: usiz
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn programs_carry_out_the_plan_at_any_pace(tree in any_tree(1..=14), scheme in any_scheme(), turns in prop::collection::vec(any::<u16>(), 1..50)) {
+    fn programs_carry_out_the_plan_at_any_pace(
+        tree in any_tree(1..=14),
+        scheme in any_scheme(),
+        turns in prop::collection::vec(any::<u16>(), 1..50),
+    ) {
         let plan = planned(&tree, scheme);
-        let fillers = if scheme.mechanism() == SyncMechanism::Dummy { dummies(&tree, &plan.phases) } else { Vec::new() };
+        let fillers = if scheme.mechanism() == SyncMechanism::Dummy {
+            dummies(&tree, &plan.phases)
+        } else {
+            Vec::new()
+        };
         let steps = of(&plan, &fillers);
         let mut network = SteppedNetwork::new(&steps);
-        if let Err(left) = network.run(&turns) { panic!("{left}") }
-        prop_assert_eq!(network.order.len() as u32, tree.hosts() * (tree.hosts() - 1));
+        if let Err(left) = network.run(&turns) {
+            panic!("{left}")
+        }
+        prop_assert_eq!(
+            network.order.len() as u32,
+            tree.hosts() * (tree.hosts() - 1)
+        );
         // A sender's token may be early, and a token within a block that is left out may have stood
         // for others.
-        let (barriers, tokens) = (scheme.barrier_before(scheme.block() as usize), scheme.tokens());
-        if barriers && tokens == SyncKind::None || scheme.keeps_all_apart() && tokens == SyncKind::Receiver {
-            let block = if scheme.keeps_all_apart() { 1 } else { scheme.block() as usize };
+        let (barriers, tokens) = (
+            scheme.barrier_before(scheme.block() as usize),
+            scheme.tokens(),
+        );
+        if barriers && tokens == SyncKind::None
+            || scheme.keeps_all_apart() && tokens == SyncKind::Receiver
+        {
+            let block = if scheme.keeps_all_apart() {
+                1
+            } else {
+                scheme.block() as usize
+            };
             prop_assert!(in_order(&tree, &plan.phases, &network.order, block));
         }
     }
@@ -322,10 +344,17 @@ proptest! {
         plan.bound.edge = (plan.hosts[5].clone(), plan.hosts[4].clone());
         let (code, strings) = compiled(&super::alltoall(&tree, &plan));
         prop_assert_eq!(code, harmless);
-        let names: Vec<Vec<u8>> = plan.hosts.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let names: Vec<Vec<u8>> = plan
+            .hosts
+            .iter()
+            .map(|name| name.as_bytes().to_vec())
+            .collect();
         prop_assert_eq!(&strings[..6], &names[..]);
 
-        let ring = allgather::AllgatherSchedule { hosts: plan.hosts, ..allgather::plan(&tree) };
+        let ring = allgather::AllgatherSchedule {
+            hosts: plan.hosts,
+            ..allgather::plan(&tree)
+        };
         prop_assert_eq!(&compiled(&super::allgather(&ring)).1[..6], &names[..]);
     }
 }

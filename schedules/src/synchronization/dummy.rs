@@ -111,14 +111,30 @@ mod tests {
             let phases = aapc::phases(&tree);
             let dummies = dummies(&tree, &phases);
             for (phase, messages) in (0u32..).zip(&phases) {
-                let (mut sends, mut receives) = (vec![0; tree.hosts() as usize], vec![0; tree.hosts() as usize]);
+                let (mut sends, mut receives) = (
+                    vec![0; tree.hosts() as usize],
+                    vec![0; tree.hosts() as usize],
+                );
                 let of_phase = dummies.iter().filter(|d| d.phase == phase);
-                prop_assert!(of_phase.clone().all(|d| switch(&tree, d.from) == switch(&tree, d.to)));
-                for (from, to) in messages.iter().map(|m| (m.src, m.dst)).chain(of_phase.map(|d| (d.from, d.to))) {
+                prop_assert!(
+                    of_phase
+                        .clone()
+                        .all(|d| switch(&tree, d.from) == switch(&tree, d.to))
+                );
+                for (from, to) in messages
+                    .iter()
+                    .map(|m| (m.src, m.dst))
+                    .chain(of_phase.map(|d| (d.from, d.to)))
+                {
                     sends[from as usize] += 1;
                     receives[to as usize] += 1;
                 }
-                prop_assert!(sends.iter().zip(&receives).all(|(&s, &r)| s <= 1 && r <= 1 && s + r > 0));
+                prop_assert!(
+                    sends
+                        .iter()
+                        .zip(&receives)
+                        .all(|(&s, &r)| s <= 1 && r <= 1 && s + r > 0)
+                );
             }
         }
     }

@@ -384,14 +384,40 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_part_the_tokens_of_the_full_scheme(tree in any_tree(3..=20), block in 2..9u32, receiver in any::<bool>()) {
+        fn blocks_part_the_tokens_of_the_full_scheme(
+            tree in any_tree(3..=20),
+            block in 2..9u32,
+            receiver in any::<bool>(),
+        ) {
             let (phases, unit) = (aapc::phases(&tree), EdgeCapacities::unit(&tree));
-            let phase: HashMap<Message, u32> = (0u32..).zip(&phases).flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p))).collect();
-            let (partial, hybrid) = if receiver { (SyncMechanism::Receiver, SyncMechanism::BarrierReceiver) } else { (SyncMechanism::Sender, SyncMechanism::BarrierSender) };
-            let syncs = |mechanism, block| SyncScheme::new(mechanism, block).unwrap().syncs(&tree, &unit, &phases, SyncReduction::Minimal);
+            let phase: HashMap<Message, u32> = (0u32..)
+                .zip(&phases)
+                .flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p)))
+                .collect();
+            let (partial, hybrid) = if receiver {
+                (SyncMechanism::Receiver, SyncMechanism::BarrierReceiver)
+            } else {
+                (SyncMechanism::Sender, SyncMechanism::BarrierSender)
+            };
+            let syncs = |mechanism, block| {
+                SyncScheme::new(mechanism, block).unwrap().syncs(
+                    &tree,
+                    &unit,
+                    &phases,
+                    SyncReduction::Minimal,
+                )
+            };
             let (between, within) = (syncs(partial, Some(block)), syncs(hybrid, Some(block)));
-            prop_assert!(between.iter().all(|s| phase[&s.after] / block != phase[&s.before] / block));
-            prop_assert!(within.iter().all(|s| phase[&s.after] / block == phase[&s.before] / block));
+            prop_assert!(
+                between
+                    .iter()
+                    .all(|s| phase[&s.after] / block != phase[&s.before] / block)
+            );
+            prop_assert!(
+                within
+                    .iter()
+                    .all(|s| phase[&s.after] / block == phase[&s.before] / block)
+            );
             let mut parts = [between, within].concat();
             let mut full = syncs(partial, None);
             parts.sort();

@@ -163,10 +163,14 @@ fn kinds() -> impl Strategy<Value = SyncKind> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 60 } else { 2000 }))]
     #[test]
-    fn minimal_says_with_fewer_tokens_all_that_the_chain_says(tree in any_wide_tree(3..=8, 6), kind in kinds()) {
+    fn minimal_says_with_fewer_tokens_all_that_the_chain_says(
+        tree in any_wide_tree(3..=8, 6),
+        kind in kinds(),
+    ) {
         let capacities = EdgeCapacities::of(&tree);
         let phases = packed(&tree, &capacities);
-        let [chain, minimal] = [SyncReduction::Chain, SyncReduction::Minimal].map(|reduction| syncs(&tree, &capacities, &phases, kind, reduction));
+        let [chain, minimal] = [SyncReduction::Chain, SyncReduction::Minimal]
+            .map(|reduction| syncs(&tree, &capacities, &phases, kind, reduction));
         let all = closure(&phases, &minimal);
         prop_assert_eq!(&all, &closure(&phases, &chain));
         prop_assert!(pairs(&chain).is_superset(&pairs(&minimal)));
@@ -177,9 +181,22 @@ proptest! {
     }
 
     #[test]
-    fn hosts_that_others_hang_from_are_told_of_everything(parents in (2..12usize).prop_flat_map(|n| (1..n).map(|h| 0..h).collect::<Vec<_>>()), kind in kinds(), chain in any::<bool>()) {
+    fn hosts_that_others_hang_from_are_told_of_everything(
+        parents in (2..12usize).prop_flat_map(|n| (1..n).map(|h| 0..h).collect::<Vec<_>>()),
+        kind in kinds(),
+        chain in any::<bool>(),
+    ) {
         let tree = hosts_under_hosts(&parents);
-        let plan = alltoall::plan_as(&tree, AlltoallAlgorithm::Aapc, kind, if chain { SyncReduction::Chain } else { SyncReduction::Minimal });
+        let plan = alltoall::plan_as(
+            &tree,
+            AlltoallAlgorithm::Aapc,
+            kind,
+            if chain {
+                SyncReduction::Chain
+            } else {
+                SyncReduction::Minimal
+            },
+        );
         prop_assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
     }
 
@@ -189,8 +206,20 @@ proptest! {
         let phases = aapc::phases(&tree);
         let (conflicts, reduced) = by_the_paper(&tree, &phases);
         for kind in [SyncKind::Sender, SyncKind::Receiver] {
-            let minimal = pairs(&syncs(&tree, &EdgeCapacities::unit(&tree), &phases, kind, SyncReduction::Minimal));
-            let chain = pairs(&syncs(&tree, &EdgeCapacities::unit(&tree), &phases, kind, SyncReduction::Chain));
+            let minimal = pairs(&syncs(
+                &tree,
+                &EdgeCapacities::unit(&tree),
+                &phases,
+                kind,
+                SyncReduction::Minimal,
+            ));
+            let chain = pairs(&syncs(
+                &tree,
+                &EdgeCapacities::unit(&tree),
+                &phases,
+                kind,
+                SyncReduction::Chain,
+            ));
             prop_assert_eq!(&minimal, &reduced);
             prop_assert!(chain.is_superset(&minimal));
             prop_assert!(conflicts.is_superset(&chain));
@@ -201,14 +230,26 @@ proptest! {
     fn tokens_of_two_hosts_never_overtake(text in any_tree_text(3..=20, 9)) {
         let tree = topology(&text);
         let phases = aapc::phases(&tree);
-        let phase: HashMap<Message, usize> = phases.iter().enumerate().flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p))).collect();
+        let phase: HashMap<Message, usize> = phases
+            .iter()
+            .enumerate()
+            .flat_map(|(p, ms)| ms.iter().map(move |&m| (m, p)))
+            .collect();
         for kind in [SyncKind::Sender, SyncKind::Receiver] {
             for reduction in [SyncReduction::Chain, SyncReduction::Minimal] {
                 let mut last: HashMap<(u32, u32), (usize, usize)> = HashMap::new();
-                for s in syncs(&tree, &EdgeCapacities::unit(&tree), &phases, kind, reduction) {
+                for s in syncs(
+                    &tree,
+                    &EdgeCapacities::unit(&tree),
+                    &phases,
+                    kind,
+                    reduction,
+                ) {
                     prop_assert_ne!(s.from, s.to);
                     let (after, before) = (phase[&s.after], phase[&s.before]);
-                    if let Some((earlier_after, earlier_before)) = last.insert((s.from, s.to), (after, before)) {
+                    if let Some((earlier_after, earlier_before)) =
+                        last.insert((s.from, s.to), (after, before))
+                    {
                         prop_assert!(earlier_after < after && earlier_before < before);
                     }
                 }

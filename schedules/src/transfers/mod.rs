@@ -2,7 +2,8 @@
 //! waits for.
 //!
 //! ```text
-//! Alltoall, Lg, Allgather, bundled --> TransferSchedule --verify--> sound      TransferSchedule --part--> RankPart --runtime--> messages
+//! Alltoall, Lg, Allgather, bundled --> TransferSchedule --verify--> sound
+//!                                      TransferSchedule --part--> RankPart --runtime--> messages
 //! ```
 //!
 //! The planners keep their results, because each has a certificate and a file format of its own.

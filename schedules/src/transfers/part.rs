@@ -83,15 +83,9 @@ pub struct IncomingTransfer {
     pub give: Vec<SyncToken>,
 }
 
-/// The part of `rank`. A number that is no host's gives an empty one. A block that its sender never
+/// The part of `rank`. A number that no host has gives an empty part. A block that its sender never
 /// gets, which the verifier refuses, is taken for the sender's own.
 pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
-    let mut part = RankPart {
-        rank,
-        phases: schedule.phases(),
-        streams: schedule.goes_around(),
-        ..RankPart::default()
-    };
     let own = |ends: &Message| ends.src == rank || ends.dst == rank;
     let numbers: Vec<u32> = schedule
         .ends()
@@ -100,65 +94,84 @@ pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
         .filter(|(ends, _)| own(ends))
         .map(|(_, number)| number)
         .collect();
+    let mut transfers = OwnTransfers {
+        schedule,
+        places: vec![0; numbers.len()],
+        numbers: &numbers,
+        held: HashMap::new(),
+        part: RankPart {
+            rank,
+            phases: schedule.phases(),
+            streams: schedule.goes_around(),
+            ..RankPart::default()
+        },
+    };
     let phase = |number: u32| schedule.phase_of()[number as usize];
-    // Blocks for others: where they were received.
-    let mut held: HashMap<Message, BlockOrigin> = HashMap::new();
-    // By transfer number: its place among the sends, or among the receives.
-    let mut places = vec![0; numbers.len()];
     for in_phase in numbers.chunk_by(|&a, &b| phase(a) == phase(b)) {
-        let ends = |number: &u32| schedule.ends()[*number as usize];
+        let sends = |number: &u32| schedule.ends()[*number as usize].src == rank;
         // A rank sends what it held when the phase began, so sends come first.
-        for &number in in_phase.iter().filter(|number| ends(number).src == rank) {
-            places[place(&numbers, number).unwrap_or_default()] = part.sends.len();
-            let outgoing = |&block: &Message| OutgoingBlock {
-                block,
-                origin: held.get(&block).copied().unwrap_or(BlockOrigin::Own),
-            };
-            let (phase, blocks) = (
-                phase(number),
-                schedule.blocks(number).iter().map(outgoing).collect(),
-            );
-            part.sends.push(OutgoingTransfer {
-                phase,
-                peer: ends(&number).dst,
-                blocks,
-                wait: Vec::new(),
-                give: Vec::new(),
-            });
+        for &number in in_phase.iter().filter(|&number| sends(number)) {
+            transfers.add_send(number);
         }
-        for &number in in_phase
-            .iter()
-            .filter(|number| ends(number).dst == rank && ends(number).src != rank)
-        {
-            let transfer = part.receives.len();
-            places[place(&numbers, number).unwrap_or_default()] = transfer;
-            let blocks = schedule.blocks(number);
-            let passed_on = blocks
-                .iter()
-                .enumerate()
-                .filter(|(_, block)| block.dst != rank);
-            held.extend(passed_on.map(|(at, &block)| {
-                (
-                    block,
-                    BlockOrigin::Received {
-                        transfer,
-                        block: at,
-                    },
-                )
-            }));
-            part.receives.push(IncomingTransfer {
-                phase: phase(number),
-                peer: ends(&number).src,
-                blocks: blocks.to_vec(),
-                give: Vec::new(),
-            });
+        for &number in in_phase.iter().filter(|&number| !sends(number)) {
+            transfers.add_receive(number);
         }
     }
+    let OwnTransfers {
+        places, mut part, ..
+    } = transfers;
     if schedule.goes_around() {
         list_around(schedule, &mut part);
     }
     add_tokens(schedule, &numbers, &places, &mut part);
     part
+}
+
+/// The transfers of one rank while its part is made.
+struct OwnTransfers<'a> {
+    schedule: &'a TransferSchedule,
+    /// The numbers of the transfers, ascending.
+    numbers: &'a [u32],
+    /// For each transfer its place among the sends, or among the receives.
+    places: Vec<usize>,
+    /// Blocks for others, and where they were received.
+    held: HashMap<Message, BlockOrigin>,
+    part: RankPart,
+}
+
+impl OwnTransfers<'_> {
+    fn add_send(&mut self, number: u32) {
+        self.places[place(self.numbers, number).unwrap_or_default()] = self.part.sends.len();
+        let outgoing = |&block: &Message| OutgoingBlock {
+            block,
+            origin: self.held.get(&block).copied().unwrap_or(BlockOrigin::Own),
+        };
+        self.part.sends.push(OutgoingTransfer {
+            phase: self.schedule.phase_of()[number as usize],
+            peer: self.schedule.ends()[number as usize].dst,
+            blocks: self.schedule.blocks(number).iter().map(outgoing).collect(),
+            wait: Vec::new(),
+            give: Vec::new(),
+        });
+    }
+
+    fn add_receive(&mut self, number: u32) {
+        let transfer = self.part.receives.len();
+        self.places[place(self.numbers, number).unwrap_or_default()] = transfer;
+        let blocks = self.schedule.blocks(number);
+        for (block, &message) in blocks.iter().enumerate() {
+            if message.dst != self.part.rank {
+                let origin = BlockOrigin::Received { transfer, block };
+                self.held.insert(message, origin);
+            }
+        }
+        self.part.receives.push(IncomingTransfer {
+            phase: self.schedule.phase_of()[number as usize],
+            peer: self.schedule.ends()[number as usize].src,
+            blocks: blocks.to_vec(),
+            give: Vec::new(),
+        });
+    }
 }
 
 fn place(numbers: &[u32], number: u32) -> Option<usize> {

@@ -11,6 +11,22 @@ use inventory::tree::Tree;
 pub fn allgather(tree: &Tree, plan: &AllgatherSchedule) -> Result<(), ScheduleViolation> {
     let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;
+    every_host_once(tree, plan)?;
+    let longest = no_edge_twice(&names, plan)?;
+    let claim = |stated: String, truth: String| Err(ScheduleViolation::RingClaim { stated, truth });
+    if plan.longest_path != longest {
+        return claim(
+            format!("longest path {}", plan.longest_path),
+            format!("it passes {longest} switches"),
+        );
+    }
+    if !plan.contention_free {
+        return claim("not contention-free".to_owned(), "it is".to_owned());
+    }
+    Ok(())
+}
+
+fn every_host_once(tree: &Tree, plan: &AllgatherSchedule) -> Result<(), ScheduleViolation> {
     let mut visited = vec![false; tree.hosts() as usize];
     for &host in &plan.ring {
         match visited.get_mut(host as usize) {
@@ -34,6 +50,15 @@ pub fn allgather(tree: &Tree, plan: &AllgatherSchedule) -> Result<(), ScheduleVi
             tree.name(lost as u32)
         )));
     }
+    Ok(())
+}
+
+/// The largest number of switches that a message of the ring passes.
+fn no_edge_twice(
+    names: &NodeNames<'_>,
+    plan: &AllgatherSchedule,
+) -> Result<u32, ScheduleViolation> {
+    let tree = names.0;
     let mut user: Vec<Option<Message>> = vec![None; tree.edges() as usize];
     let mut longest = 0;
     for (i, &src) in plan.ring.iter().enumerate().filter(|_| plan.ring.len() > 1) {
@@ -57,15 +82,5 @@ pub fn allgather(tree: &Tree, plan: &AllgatherSchedule) -> Result<(), ScheduleVi
         }
         longest = longest.max(edges - 1);
     }
-    let claim = |stated: String, truth: String| Err(ScheduleViolation::RingClaim { stated, truth });
-    if plan.longest_path != longest {
-        return claim(
-            format!("longest path {}", plan.longest_path),
-            format!("it passes {longest} switches"),
-        );
-    }
-    if !plan.contention_free {
-        return claim("not contention-free".to_owned(), "it is".to_owned());
-    }
-    Ok(())
+    Ok(longest)
 }

@@ -92,7 +92,7 @@ fn no_contention(
     Ok(())
 }
 
-/// Counts what the edges have to carry from the messages themselves, and compares.
+/// Counts from the messages themselves how much the edges have to carry, and compares.
 fn as_short_as_can_be(
     names: &NodeNames<'_>,
     plan: &AlltoallSchedule,
@@ -104,8 +104,9 @@ fn as_short_as_can_be(
     let load = |edge: EdgeNumber| loads[edge as usize].blocks;
     let needs = |edge: EdgeNumber| load(edge).div_ceil(capacities.width(edge).max(1));
     let most = (0..tree.edges()).map(needs).max().unwrap_or(0);
-    let mut bottlenecks =
-        (0..tree.edges()).filter(|&edge| needs(edge) == most && tree.ends(edge).is_some());
+    let bottlenecks: Vec<EdgeNumber> = (0..tree.edges())
+        .filter(|&edge| needs(edge) == most && tree.ends(edge).is_some())
+        .collect();
     // Where links are wider than a message it is not known whether the bound can always be reached;
     // twice as many phases, though, come from no planner.
     let allowed = if plan.algorithm == AlltoallAlgorithm::Aapc {
@@ -114,12 +115,12 @@ fn as_short_as_can_be(
         most..=2 * most
     };
     if !allowed.contains(&(plan.phases.len() as u64)) {
-        let edge = bottlenecks.next().map_or_else(
+        let edge = bottlenecks.first().map_or_else(
             || NamedEdge {
                 from: "".into(),
                 to: "".into(),
             },
-            |edge| names.edge(edge),
+            |&edge| names.edge(edge),
         );
         return Err(ScheduleViolation::Phases {
             phases: plan.phases.len(),
@@ -127,34 +128,40 @@ fn as_short_as_can_be(
             edge,
         });
     }
-    let PhaseBound {
-        phases,
-        edge: (from, to),
-        load: stated,
-        capacity,
-    } = &plan.bound;
-    let stated_edge = NamedEdge {
-        from: from.as_str().into(),
-        to: to.as_str().into(),
+    certificate(names, &plan.bound, most, &bottlenecks, |edge| {
+        (load(edge), capacities.width(edge))
+    })
+}
+
+/// Checks the stated bound against the counted one: `most` phases, because of the `bottlenecks`.
+fn certificate(
+    names: &NodeNames<'_>,
+    bound: &PhaseBound,
+    most: u64,
+    bottlenecks: &[EdgeNumber],
+    load_and_capacity: impl Fn(EdgeNumber) -> (u64, u64),
+) -> Result<(), ScheduleViolation> {
+    let edge = NamedEdge {
+        from: bound.edge.0.as_str().into(),
+        to: bound.edge.1.as_str().into(),
     };
-    let bottleneck = bottlenecks.find(|&edge| names.edge(edge) == stated_edge);
-    let truth = match bottleneck {
-        _ if *phases != most => format!("the bottleneck edge asks for {most}"),
+    let bottleneck = bottlenecks
+        .iter()
+        .find(|&&bottleneck| names.edge(bottleneck) == edge);
+    let counted = bottleneck.map(|&edge| load_and_capacity(edge));
+    let truth = match counted {
+        _ if bound.phases != most => format!("the bottleneck edge asks for {most}"),
         None if most > 0 => "that is no bottleneck edge".to_owned(),
-        Some(edge) if most > 0 && (*stated, *capacity) != (load(edge), capacities.width(edge)) => {
-            format!(
-                "its load is {} and its capacity {}",
-                load(edge),
-                capacities.width(edge)
-            )
+        Some((load, capacity)) if most > 0 && (bound.load, bound.capacity) != (load, capacity) => {
+            format!("its load is {load} and its capacity {capacity}")
         }
         _ => return Ok(()),
     };
     Err(ScheduleViolation::Bound {
-        phases: *phases,
-        load: *stated,
-        capacity: *capacity,
-        edge: stated_edge,
+        phases: bound.phases,
+        load: bound.load,
+        capacity: bound.capacity,
+        edge,
         truth,
     })
 }

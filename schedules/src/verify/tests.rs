@@ -11,35 +11,36 @@ fn refused(tree: &Tree, plan: &AlltoallSchedule) -> String {
     alltoall(tree, plan).unwrap_err().to_string()
 }
 
+/// What the verifier finds after a change of a right plan.
+fn refusal(change: fn(&mut AlltoallSchedule)) -> String {
+    let tree = star(&[2, 2]);
+    let mut plan = planner::plan(&tree, SyncKind::Sender);
+    alltoall(&tree, &plan).unwrap();
+    change(&mut plan);
+    refused(&tree, &plan)
+}
+
 #[test]
 fn names_edge_phase_and_messages() {
-    let tree = star(&[2, 2]);
-    let good = planner::plan(&tree, SyncKind::Sender);
-    alltoall(&tree, &good).unwrap();
-    let with = |change: fn(&mut AlltoallSchedule)| {
-        let mut plan = good.clone();
-        change(&mut plan);
-        refused(&tree, &plan)
-    };
     assert_eq!(
-        with(|p| p.hosts.swap(0, 1)),
+        refusal(|p| p.hosts.swap(0, 1)),
         "hosts: the schedule's are not those of the topology in its order: n1 stands where n0 is \
          expected"
     );
     assert_eq!(
-        with(|p| p.phases[1][0].dst = 9),
+        refusal(|p| p.phases[1][0].dst = 9),
         "phase 1: host number 9 does not exist"
     );
     assert_eq!(
-        with(|p| p.bound.load = 5),
+        refusal(|p| p.bound.load = 5),
         "bound: says 4 phases by load 5, capacity 1 of edge s1 -> s0; its load is 4 and its \
          capacity 1"
     );
     assert_eq!(
-        with(|p| p.phases.push(Vec::new())),
+        refusal(|p| p.phases.push(Vec::new())),
         "phase 4: it has no message"
     );
-    let late = with(|p| {
+    let late = refusal(|p| {
         let message = p.phases[0].remove(0);
         p.phases.push(vec![message]);
     });
@@ -47,18 +48,7 @@ fn names_edge_phase_and_messages() {
         late,
         "5 phases: the load of the bottleneck edge s1 -> s0 asks for 4"
     );
-    assert!(with(|p| p.syncs.clear()).ends_with("are ordered by no synchronization"));
-    let other_end = with(|p| p.syncs[0].from = p.syncs[0].after.dst);
-    assert_eq!(
-        other_end.split_once(": ").unwrap().1,
-        "the schedule says that senders tell"
-    );
-    let no_tokens = with(|p| p.scheme = SyncKind::Barrier.into());
-    assert_eq!(
-        no_tokens.split_once(": ").unwrap().1,
-        "the schedule says it has none"
-    );
-    let merged = with(|p| {
+    let merged = refusal(|p| {
         let last = p.phases.pop().unwrap();
         p.phases[0].extend(last);
     });
@@ -66,17 +56,28 @@ fn names_edge_phase_and_messages() {
         merged,
         "edge s0 -> n1, phase 0: n0 -> n1 and n3 -> n1 collide"
     );
+}
+
+#[test]
+fn names_wrong_synchronizations() {
+    assert!(refusal(|p| p.syncs.clear()).ends_with("are ordered by no synchronization"));
+    let reason = |change: fn(&mut AlltoallSchedule)| {
+        let refusal = refusal(change);
+        refusal.split_once(": ").unwrap().1.to_owned()
+    };
     assert_eq!(
-        with(|p| p.syncs[0].to = 9).split_once(": ").unwrap().1,
+        reason(|p| p.syncs[0].from = p.syncs[0].after.dst),
+        "the schedule says that senders tell"
+    );
+    assert_eq!(
+        reason(|p| p.scheme = SyncKind::Barrier.into()),
+        "the schedule says it has none"
+    );
+    assert_eq!(
+        reason(|p| p.syncs[0].to = 9),
         "awaited by another host than the sender"
     );
-    assert_eq!(
-        with(|p| p.syncs[0].after.src = 77)
-            .split_once(": ")
-            .unwrap()
-            .1,
-        "no such message"
-    );
+    assert_eq!(reason(|p| p.syncs[0].after.src = 77), "no such message");
 }
 
 #[test]
@@ -164,12 +165,21 @@ fn kinds() -> impl Strategy<Value = (SyncKind, SyncReduction)> {
 proptest! {
     #[test]
     fn what_is_planned_is_right(tree in any_tree(1..=64), (kind, reduction) in kinds()) {
-        prop_assert_eq!(alltoall(&tree, &planner::plan_reduced(&tree, kind, reduction)), Ok(()));
+        prop_assert_eq!(
+            alltoall(&tree, &planner::plan_reduced(&tree, kind, reduction)),
+            Ok(())
+        );
         prop_assert_eq!(allgather(&tree, &ring::plan(&tree)), Ok(()));
     }
 
     #[test]
-    fn mutated_messages_are_refused(tree in any_tree(3..=20), what in 0..4, from in any::<Index>(), at in any::<Index>(), to in any::<Index>()) {
+    fn mutated_messages_are_refused(
+        tree in any_tree(3..=20),
+        what in 0..4,
+        from in any::<Index>(),
+        at in any::<Index>(),
+        to in any::<Index>(),
+    ) {
         let mut plan = planner::plan(&tree, SyncKind::Receiver);
         let from = from.index(plan.phases.len());
         let at = at.index(plan.phases[from].len());
@@ -178,7 +188,12 @@ proptest! {
         match what {
             0 => drop(plan.phases[from].remove(at)),
             1 => plan.phases[to].push(message),
-            2 => plan.phases[from][at] = Message { src: message.dst, dst: message.src },
+            2 => {
+                plan.phases[from][at] = Message {
+                    src: message.dst,
+                    dst: message.src,
+                }
+            }
             _ => drop(plan.phases.remove(from)),
         }
         prop_assert!(alltoall(&tree, &plan).is_err());
@@ -187,13 +202,20 @@ proptest! {
     /// Moving a message may by chance leave a right schedule; then its definition must hold,
     /// checked the slow way.
     #[test]
-    fn a_moved_message_is_refused_unless_nothing_collides(tree in any_tree(3..=20), from in any::<Index>(), at in any::<Index>(), to in any::<Index>()) {
+    fn a_moved_message_is_refused_unless_nothing_collides(
+        tree in any_tree(3..=20),
+        from in any::<Index>(),
+        at in any::<Index>(),
+        to in any::<Index>(),
+    ) {
         let mut plan = planner::plan(&tree, SyncKind::None);
         let (from, to) = (from.index(plan.phases.len()), to.index(plan.phases.len()));
         let at = at.index(plan.phases[from].len());
         let message = plan.phases[from].remove(at);
         let mut edges = std::collections::HashSet::new();
-        plan.phases[to].iter().for_each(|m| tree.path(m.src, m.dst, |edge| assert!(edges.insert(edge))));
+        plan.phases[to]
+            .iter()
+            .for_each(|m| tree.path(m.src, m.dst, |edge| assert!(edges.insert(edge))));
         let mut free = true;
         tree.path(message.src, message.dst, |edge| free &= edges.insert(edge));
         plan.phases[to].push(message);
@@ -201,12 +223,19 @@ proptest! {
     }
 
     #[test]
-    fn every_token_of_the_minimal_set_counts(tree in any_tree(3..=20), kind in 0..2usize, lost in any::<Index>()) {
+    fn every_token_of_the_minimal_set_counts(
+        tree in any_tree(3..=20),
+        kind in 0..2usize,
+        lost in any::<Index>(),
+    ) {
         let kind = [SyncKind::Sender, SyncKind::Receiver][kind];
         let mut plan = planner::plan_reduced(&tree, kind, SyncReduction::Minimal);
         prop_assume!(plan.syncs.len() > 1);
         plan.syncs.remove(lost.index(plan.syncs.len()));
-        let unordered = matches!(alltoall(&tree, &plan), Err(ScheduleViolation::Unordered { .. }));
+        let unordered = matches!(
+            alltoall(&tree, &plan),
+            Err(ScheduleViolation::Unordered { .. })
+        );
         prop_assert!(unordered);
     }
 

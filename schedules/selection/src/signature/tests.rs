@@ -416,19 +416,60 @@ fn a_link_without_latency_or_bandwidth_is_refused() {
 
 proptest! {
     #[test]
-    fn any_signature_is_found_again(gamma in 1.0..8.0f64, delta in 1e-3..1e-2f64, k in 10u32..18, hosts in 4u64..300) {
-        let signature = ContentionSignature { alpha: 50e-6, beta: 8e-9, gamma, delta, threshold: Bytes(1 << k) };
-        let fitted = fit(hosts, &PingPongFit::known(signature.link()), &measured(&PublishedSignature { signature, hosts }, |_| 0.0)).unwrap();
-        prop_assert!((fitted.gamma.value / gamma - 1.0).abs() < 1e-6 && (fitted.delta.value / delta - 1.0).abs() < 1e-6);
-        prop_assert_eq!(fitted.threshold, SizeThreshold::Between(Bytes(1 << (k - 1)), Bytes(1 << k)));
+    fn any_signature_is_found_again(
+        gamma in 1.0..8.0f64,
+        delta in 1e-3..1e-2f64,
+        k in 10u32..18,
+        hosts in 4u64..300,
+    ) {
+        let signature = ContentionSignature {
+            alpha: 50e-6,
+            beta: 8e-9,
+            gamma,
+            delta,
+            threshold: Bytes(1 << k),
+        };
+        let fitted = fit(
+            hosts,
+            &PingPongFit::known(signature.link()),
+            &measured(&PublishedSignature { signature, hosts }, |_| 0.0),
+        )
+        .unwrap();
+        prop_assert!(
+            (fitted.gamma.value / gamma - 1.0).abs() < 1e-6
+                && (fitted.delta.value / delta - 1.0).abs() < 1e-6
+        );
+        prop_assert_eq!(
+            fitted.threshold,
+            SizeThreshold::Between(Bytes(1 << (k - 1)), Bytes(1 << k))
+        );
     }
 
     #[test]
-    fn whatever_is_measured_is_fitted_or_refused(samples in prop::collection::vec((any::<u64>(), any::<f64>(), any::<f64>()), 0..9), n in any::<u64>()) {
-        let samples: Vec<TimeSample> = samples.into_iter().map(|(s, seconds, error)| TimeSample { size: Bytes(s), seconds, error }).collect();
-        let link = ping_pong(&samples).unwrap_or(PingPongFit::known(Hockney { alpha: 1e-5, beta: 1e-8 }));
+    fn whatever_is_measured_is_fitted_or_refused(
+        samples in prop::collection::vec((any::<u64>(), any::<f64>(), any::<f64>()), 0..9),
+        n in any::<u64>(),
+    ) {
+        let samples: Vec<TimeSample> = samples
+            .into_iter()
+            .map(|(s, seconds, error)| TimeSample {
+                size: Bytes(s),
+                seconds,
+                error,
+            })
+            .collect();
+        let link = ping_pong(&samples).unwrap_or(PingPongFit::known(Hockney {
+            alpha: 1e-5,
+            beta: 1e-8,
+        }));
         if let Ok(fitted) = fit(n, &link, &samples) {
-            prop_assert!(fitted.gamma.value > 0.0 && fitted.delta.value >= 0.0 && fitted.gamma.margin < fitted.gamma.value, "{:?}", fitted);
+            prop_assert!(
+                fitted.gamma.value > 0.0
+                    && fitted.delta.value >= 0.0
+                    && fitted.gamma.margin < fitted.gamma.value,
+                "{:?}",
+                fitted
+            );
         }
     }
 }

@@ -261,16 +261,26 @@ mod tests {
     proptest! {
         /// The definition: every flow has an edge that is full and on which nobody is faster.
         #[test]
-        fn every_flow_has_a_bottleneck(tree in any_tree(2..=24), pairs in prop::collection::vec((0u32..24, 0u32..24), 1..60)) {
+        fn every_flow_has_a_bottleneck(
+            tree in any_tree(2..=24),
+            pairs in prop::collection::vec((0u32..24, 0u32..24), 1..60),
+        ) {
             let n = tree.hosts();
             let mut network = FlowNetwork::new(&tree, 0.0);
-            let pairs: Vec<(u32, u32)> = pairs.into_iter().map(|(a, b)| (a % n, b % n)).filter(|(a, b)| a != b).collect();
+            let pairs: Vec<(u32, u32)> = pairs
+                .into_iter()
+                .map(|(a, b)| (a % n, b % n))
+                .filter(|(a, b)| a != b)
+                .collect();
             let mut flows: Vec<ActiveFlow> = Vec::new();
             for (i, &(src, dst)) in pairs.iter().enumerate() {
                 flows.push(network.enter(&tree, i as u32, (src, dst), 1.0));
             }
             network.share(&mut flows);
-            let (mut carried, mut fastest) = (vec![0f64; tree.edges() as usize], vec![0f64; tree.edges() as usize]);
+            let (mut carried, mut fastest) = (
+                vec![0f64; tree.edges() as usize],
+                vec![0f64; tree.edges() as usize],
+            );
             for (flow, &(a, b)) in flows.iter().zip(&pairs) {
                 tree.path(a, b, |e| {
                     carried[e as usize] += flow.rate;
@@ -284,7 +294,8 @@ mod tests {
                 let mut held = false;
                 tree.path(a, b, |e| {
                     let e = e as usize;
-                    held |= carried[e] >= network.capacity[e] * (1.0 - 1e-9) && flow.rate >= fastest[e] * (1.0 - 1e-9);
+                    held |= carried[e] >= network.capacity[e] * (1.0 - 1e-9)
+                        && flow.rate >= fastest[e] * (1.0 - 1e-9);
                 });
                 prop_assert!(held, "{a} -> {b} could have more than {}", flow.rate);
             }

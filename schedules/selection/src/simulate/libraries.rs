@@ -212,17 +212,48 @@ mod tests {
         #[test]
         fn nothing_is_lost(hosts in 1u32..40, rank in 0u32..40) {
             let rank = rank % hosts;
-            let carried: u64 = (1..hosts).map(|distance| u64::from(distance.count_ones())).sum();
-            prop_assert_eq!(bytes_from(&alltoall(LibraryAlgorithm::Bruck, hosts, Bytes(7)).unwrap(), rank), 7 * carried);
-            for library in [LibraryAlgorithm::Linear, LibraryAlgorithm::Ring, LibraryAlgorithm::Bruck, LibraryAlgorithm::RecursiveDoubling] {
+            let carried: u64 = (1..hosts)
+                .map(|distance| u64::from(distance.count_ones()))
+                .sum();
+            prop_assert_eq!(
+                bytes_from(
+                    &alltoall(LibraryAlgorithm::Bruck, hosts, Bytes(7)).unwrap(),
+                    rank
+                ),
+                7 * carried
+            );
+            for library in [
+                LibraryAlgorithm::Linear,
+                LibraryAlgorithm::Ring,
+                LibraryAlgorithm::Bruck,
+                LibraryAlgorithm::RecursiveDoubling,
+            ] {
                 if let Some(traffic) = allgather(library, hosts, Bytes(7)) {
-                    prop_assert_eq!(bytes_from(&traffic, rank), 7 * u64::from(hosts - 1), "{}", library);
+                    prop_assert_eq!(
+                        bytes_from(&traffic, rank),
+                        7 * u64::from(hosts - 1),
+                        "{}",
+                        library
+                    );
                 }
             }
             let tree = star(&[hosts]);
             for library in LibraryAlgorithm::ALL {
-                for traffic in [alltoall(library, hosts, Bytes(7)), allgather(library, hosts, Bytes(7))].into_iter().flatten() {
-                    prop_assert!(crate::simulate::run(&tree, &traffic, &crate::simulate::SimulationModel::default()).is_ok());
+                for traffic in [
+                    alltoall(library, hosts, Bytes(7)),
+                    allgather(library, hosts, Bytes(7)),
+                ]
+                .into_iter()
+                .flatten()
+                {
+                    prop_assert!(
+                        crate::simulate::run(
+                            &tree,
+                            &traffic,
+                            &crate::simulate::SimulationModel::default()
+                        )
+                        .is_ok()
+                    );
                 }
             }
         }

@@ -4,7 +4,9 @@ use super::*;
 use crate::test_trees::topology;
 use proptest::prelude::*;
 
-const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, rate: 100M}, x: {switch: a, rate: 100M}, y: {switch: b, rate: 100M}, z: {switch: b, rate: 100M}}\nlinks: [{a: a, b: b, rate: 100M}]";
+const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, rate: 100M}, \
+    x: {switch: a, rate: 100M}, y: {switch: b, rate: 100M}, z: {switch: b, rate: 100M}}\n\
+    links: [{a: a, b: b, rate: 100M}]";
 
 fn way(name: &str) -> Way {
     name.parse().unwrap()
@@ -335,12 +337,29 @@ proptest! {
             .map(|((name, block), (&median_ns, &error_ns))| WayTiming {
                 collective: Collective::Alltoall,
                 way: way(name),
-                timing: CallTiming { block: Bytes(block), median_ns, error_ns, times: 3 },
+                timing: CallTiming {
+                    block: Bytes(block),
+                    median_ns,
+                    error_ns,
+                    times: 3,
+                },
             })
             .collect();
-        run.pingpong = (0..).zip(&pings).map(|(i, &ns)| CallTiming { block: Bytes(64 << i), median_ns: ns, error_ns: 1, times: 3 }).collect();
+        run.pingpong = (0..)
+            .zip(&pings)
+            .map(|(i, &ns)| CallTiming {
+                block: Bytes(64 << i),
+                median_ns: ns,
+                error_ns: 1,
+                times: 3,
+            })
+            .collect();
         let tree = topology(&PAIR.replace("b: b, rate: 100M", &format!("b: b, rate: {rate}M")));
-        TuningRuns::default().with(run).table(&tree).check().unwrap();
+        TuningRuns::default()
+            .with(run)
+            .table(&tree)
+            .check()
+            .unwrap();
     }
 
     #[test]

@@ -4,8 +4,10 @@ use inventory::BitsPerSec;
 /// Four switches in a row with three hosts each: the cable in the middle carries half of
 /// everything.
 const ROW: &str = "switches: [s0, s1, s2, s3]
-hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}, n5: {switch: s1},
-  n6: {switch: s2}, n7: {switch: s2}, n8: {switch: s2}, n9: {switch: s3}, n10: {switch: s3}, n11: {switch: s3}}
+hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0},
+  n3: {switch: s1}, n4: {switch: s1}, n5: {switch: s1},
+  n6: {switch: s2}, n7: {switch: s2}, n8: {switch: s2},
+  n9: {switch: s3}, n10: {switch: s3}, n11: {switch: s3}}
 links: [{a: s0, b: s1}, {a: s1, b: s2}, {a: s2, b: s3}]";
 const BLOCK: Bytes = Bytes(65_536);
 const G: fn(u64) -> BitsPerSec = |n| BitsPerSec::mega(1_000 * n);

@@ -189,78 +189,85 @@ fn groups_without_a_common_measure_stay_one_ring() {
     );
 }
 
-#[test]
-fn the_verifier_names_what_is_wrong() {
+/// What the verifier finds after a change of a right plan.
+fn refusal(change: fn(&mut LaneAllgather)) -> String {
     let tree = star(&[0, 2, 3], "10G", "1G");
-    let good = plan(&tree);
-    let with = |change: fn(&mut LaneAllgather)| {
-        let mut plan = good.clone();
-        change(&mut plan);
-        verify::lanes(&tree, &plan).unwrap_err().to_string()
-    };
-    assert_eq!(with(|p| p.groups[0][0] = 1), "lanes: host n1 comes twice");
-    assert_eq!(
-        with(|p| p.groups[0][0] = 9),
-        "lanes: host number 9 does not exist"
-    );
-    assert_eq!(
-        with(|p| p.groups[1].truncate(2)),
-        "lanes: host n4 is in no group"
-    );
-    assert_eq!(
-        with(|p| p.groups.push(Vec::new())),
-        "lanes: a group has no host"
-    );
-    assert_eq!(
-        with(|p| p.lanes[1].gateways[1] = 0),
-        "lanes: lane 1: host number 0 is not in the group it stands for"
-    );
-    assert_eq!(
-        with(|p| p.lanes[1].gateways[1] = 2),
-        "lanes: lane 1 begins with parts that n2 does not have"
-    );
-    assert_eq!(
-        with(|p| p.lanes[0].share = 1),
-        "lanes: lane 1 begins with parts that n3 does not have"
-    );
-    assert_eq!(
-        with(|p| drop(p.lanes.pop())),
-        "lanes: the lanes carry 4 of 6 parts"
-    );
-    assert_eq!(
-        with(|p| p.lanes[0].gateways.truncate(1)),
-        "lanes: lane 0 has 1 gateways for 2 groups"
-    );
-    assert_eq!(
-        with(|p| p.circles.push(vec![1, 0])),
-        "lanes: circle 1 leads to group 0, which is reached another way"
-    );
-    assert_eq!(
-        with(|p| p.circles[0][1] = 2),
-        "lanes: circle 0: group 2 does not exist"
-    );
-    assert_eq!(
-        with(|p| p.circles[0].clear()),
-        "lanes: circle 0 has no group"
-    );
-    assert_eq!(
-        with(|p| p.circles.clear()),
-        "lanes: the circles leave 2 parts without connection"
-    );
-    assert_eq!(
-        with(|p| p.parts = 0),
-        "lanes: 0 parts: expected 1 to 16777216"
-    );
-    assert!(with(|p| p.busiest.load = 5).starts_with("lanes: busiest edge: says load 5"));
-    assert!(
-        with(|p| p.bound = LaneLoad {
+    let mut changed = plan(&tree);
+    change(&mut changed);
+    verify::lanes(&tree, &changed).unwrap_err().to_string()
+}
+
+type LaneDamage = (fn(&mut LaneAllgather), &'static str);
+
+fn each_is_refused(damages: &[LaneDamage]) {
+    for &(change, reason) in damages {
+        assert_eq!(refusal(change), format!("lanes: {reason}"));
+    }
+}
+
+#[test]
+fn the_verifier_names_wrong_groups() {
+    each_is_refused(&[
+        (|p| p.groups[0][0] = 1, "host n1 comes twice"),
+        (|p| p.groups[0][0] = 9, "host number 9 does not exist"),
+        (|p| p.groups[1].truncate(2), "host n4 is in no group"),
+        (|p| p.groups.push(Vec::new()), "a group has no host"),
+        (|p| p.parts = 0, "0 parts: expected 1 to 16777216"),
+    ]);
+    assert!(refusal(|p| p.hosts.swap(0, 1)).starts_with("hosts: "));
+}
+
+#[test]
+fn the_verifier_names_wrong_lanes() {
+    each_is_refused(&[
+        (
+            |p| p.lanes[1].gateways[1] = 0,
+            "lane 1: host number 0 is not in the group it stands for",
+        ),
+        (
+            |p| p.lanes[1].gateways[1] = 2,
+            "lane 1 begins with parts that n2 does not have",
+        ),
+        (
+            |p| p.lanes[0].share = 1,
+            "lane 1 begins with parts that n3 does not have",
+        ),
+        (|p| drop(p.lanes.pop()), "the lanes carry 4 of 6 parts"),
+        (
+            |p| p.lanes[0].gateways.truncate(1),
+            "lane 0 has 1 gateways for 2 groups",
+        ),
+    ]);
+}
+
+#[test]
+fn the_verifier_names_wrong_circles() {
+    each_is_refused(&[
+        (
+            |p| p.circles.push(vec![1, 0]),
+            "circle 1 leads to group 0, which is reached another way",
+        ),
+        (|p| p.circles[0][1] = 2, "circle 0: group 2 does not exist"),
+        (|p| p.circles[0].clear(), "circle 0 has no group"),
+        (
+            |p| p.circles.clear(),
+            "the circles leave 2 parts without connection",
+        ),
+    ]);
+}
+
+#[test]
+fn the_verifier_names_a_wrong_certificate() {
+    let load = refusal(|p| p.busiest.load = 5);
+    assert!(load.starts_with("lanes: busiest edge: says load 5"));
+    let bound = refusal(|p| {
+        p.bound = LaneLoad {
             edge: ("n0".into(), "s1".into()),
             load: 6,
-            rate: p.bound.rate
-        })
-        .starts_with("lanes: bound: says load 6")
-    );
-    assert!(with(|p| p.hosts.swap(0, 1)).starts_with("hosts: "));
+            rate: p.bound.rate,
+        }
+    });
+    assert!(bound.starts_with("lanes: bound: says load 6"));
 }
 
 /// Plays the plan: who has which parts of whose data at the end. On each circle everybody passes on
@@ -336,19 +343,25 @@ proptest! {
 
     #[test]
     fn lanes_are_right_and_never_slower_than_the_ring(
-        tree in any_rated(&["1G", "2G", "10G"], &["1G", "2G", "5G", "10G", "40G"])
+        tree in any_rated(&["1G", "2G", "10G"], &["1G", "2G", "5G", "10G", "40G"]),
     ) {
         let (plan, ring) = (plan(&tree), one_ring(&tree));
         prop_assert_eq!(verify::lanes(&tree, &plan), Ok(()));
         prop_assert_eq!(verify::lanes(&tree, &ring), Ok(()));
         prop_assert!(everybody_has_everything(&plan) && everybody_has_everything(&ring));
         prop_assert!(ring.reached() <= plan.reached() && plan.reached() <= 1.0);
-        prop_assert!(ring.reached() > 0.5, "all but one block instead of those of the larger side");
+        prop_assert!(
+            ring.reached() > 0.5,
+            "all but one block instead of those of the larger side"
+        );
         let block = Bytes(1 << 20);
         let bound = crate::bound::allgather_bound_seconds(&tree, block);
         prop_assert!((plan.seconds(block) * plan.reached() - bound).abs() <= 1e-9 * bound);
         let slowest = |hosts: bool| {
-            (0..tree.nodes()).filter(|&v| tree.parent(v).is_some() && tree.is_host(v) == hosts).map(|v| tree.rate(v)).min()
+            (0..tree.nodes())
+                .filter(|&v| tree.parent(v).is_some() && tree.is_host(v) == hosts)
+                .map(|v| tree.rate(v))
+                .min()
         };
         if slowest(false).is_none_or(|trunk| slowest(true) <= Some(trunk)) {
             prop_assert!(plan.is_one_ring() && plan.reached() == 1.0);
@@ -356,7 +369,9 @@ proptest! {
     }
 
     #[test]
-    fn lanes_reach_the_bound_where_trunks_have_one_rate_and_hosts_time(tree in any_rated(&["400G"], &["1G"])) {
+    fn lanes_reach_the_bound_where_trunks_have_one_rate_and_hosts_time(
+        tree in any_rated(&["400G"], &["1G"]),
+    ) {
         prop_assert_eq!(plan(&tree).reached(), 1.0);
     }
 }

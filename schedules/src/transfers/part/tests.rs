@@ -15,91 +15,109 @@ fn parts(schedule: &TransferSchedule) -> Vec<RankPart> {
         .collect()
 }
 
-/// What all parts together have sent, by each receiver, when none can go on: a transfer goes when
-/// its tokens and blocks have come, a streamed block when it has come.
+/// The blocks that each receiver has when no part can go on.
 fn run(parts: &[RankPart]) -> HashSet<(NodeNumber, Message)> {
-    let mut came: Vec<Vec<usize>> = parts
+    let mut running = RunningParts {
+        parts,
+        came: parts
+            .iter()
+            .map(|part| vec![0; part.receives.len()])
+            .collect(),
+        sent: vec![(0, 0); parts.len()],
+        tokens: HashSet::new(),
+    };
+    while parts
         .iter()
-        .map(|part| vec![0; part.receives.len()])
-        .collect();
-    let mut sent: Vec<(usize, usize)> = vec![(0, 0); parts.len()];
-    let mut tokens = HashSet::new();
-    loop {
-        let mut moved = false;
-        for part in parts {
-            let me = part.rank as usize;
-            let Some(send) = part.sends.get(sent[me].0) else {
-                continue;
-            };
-            let here = |block: &OutgoingBlock| match block.origin {
-                BlockOrigin::Own => true,
-                BlockOrigin::Received { transfer, block } => came[me][transfer] > block,
-            };
-            let ready = if part.streams {
-                here(&send.blocks[sent[me].1])
-            } else {
-                send.blocks.iter().all(here)
-            };
-            if !ready
-                || !send
-                    .wait
+        .fold(false, |any, part| running.step(part) | any)
+    {}
+    let mut arrived = HashSet::new();
+    for part in parts {
+        for (receive, &count) in part.receives.iter().zip(&running.came[part.rank as usize]) {
+            arrived.extend(
+                receive.blocks[..count]
                     .iter()
-                    .all(|token| tokens.contains(&(token.peer, part.rank, token.id)))
-            {
-                continue;
-            }
-            moved = true;
-            let count = if part.streams { 1 } else { send.blocks.len() };
-            let peer = &parts[send.peer as usize];
-            let from = |(at, receive): &(usize, &IncomingTransfer)| {
-                receive.peer == part.rank && came[send.peer as usize][*at] < receive.blocks.len()
-            };
-            let (at, receive) = peer.receives.iter().enumerate().find(from).unwrap();
-            let first = came[send.peer as usize][at];
-            let expected: Vec<Message> = receive.blocks[first..first + count].to_vec();
-            let carried = send.blocks[sent[me].1..][..count]
-                .iter()
-                .map(|block| block.block);
-            assert!(
-                part.streams && carried.map(|b| b.src).eq(expected.iter().map(|b| b.src))
-                    || send.blocks.iter().map(|b| b.block).eq(expected)
+                    .map(|&block| (part.rank, block)),
             );
-            came[send.peer as usize][at] += count;
-            sent[me] = if sent[me].1 + count == send.blocks.len() {
-                (sent[me].0 + 1, 0)
-            } else {
-                (sent[me].0, sent[me].1 + count)
-            };
-            tokens.extend(
-                send.give
-                    .iter()
-                    .map(|token| (part.rank, token.peer, token.id)),
-            );
-            tokens.extend(
-                receive
-                    .give
-                    .iter()
-                    .map(|token| (send.peer, token.peer, token.id)),
-            );
-        }
-        if !moved {
-            break;
         }
     }
-    let arrived = |part: &RankPart| {
-        let (rank, came) = (part.rank, came[part.rank as usize].clone());
-        let receives = part.receives.clone().into_iter().zip(came);
-        receives
-            .flat_map(move |(receive, count)| {
-                receive
-                    .blocks
-                    .into_iter()
-                    .take(count)
-                    .map(move |block| (rank, block))
-            })
-            .collect::<Vec<_>>()
-    };
-    parts.iter().flat_map(arrived).collect()
+    arrived
+}
+
+/// All parts, and how far each has come. A transfer goes when its tokens and blocks have come, a
+/// streamed block when it has come.
+struct RunningParts<'a> {
+    parts: &'a [RankPart],
+    /// For each rank and each of its receives, the number of blocks that came.
+    came: Vec<Vec<usize>>,
+    /// For each rank, the number of transfers sent, and of blocks of the next one.
+    sent: Vec<(usize, usize)>,
+    /// Giver, taker and number of each token given.
+    tokens: HashSet<(NodeNumber, NodeNumber, u32)>,
+}
+
+impl<'a> RunningParts<'a> {
+    /// Sends the next transfer or streamed block of a rank, if it can go.
+    fn step(&mut self, part: &RankPart) -> bool {
+        let (rank, (transfer, first)) = (part.rank, self.sent[part.rank as usize]);
+        let Some(send) = part.sends.get(transfer) else {
+            return false;
+        };
+        let count = if part.streams { 1 } else { send.blocks.len() };
+        let blocks = &send.blocks[first..][..count];
+        let token = |token: &SyncToken| self.tokens.contains(&(token.peer, rank, token.id));
+        if !blocks.iter().all(|block| self.is_here(rank, block)) || !send.wait.iter().all(token) {
+            return false;
+        }
+        let give = self.receive(part, send, blocks);
+        self.sent[rank as usize] = if first + count == send.blocks.len() {
+            (transfer + 1, 0)
+        } else {
+            (transfer, first + count)
+        };
+        let given = |from, give: &[SyncToken]| -> Vec<_> {
+            give.iter()
+                .map(|token| (from, token.peer, token.id))
+                .collect()
+        };
+        self.tokens.extend(given(rank, &send.give));
+        self.tokens.extend(given(send.peer, give));
+        true
+    }
+
+    fn is_here(&self, rank: NodeNumber, block: &OutgoingBlock) -> bool {
+        match block.origin {
+            BlockOrigin::Own => true,
+            BlockOrigin::Received { transfer, block } => self.came[rank as usize][transfer] > block,
+        }
+    }
+
+    /// Hands the blocks to the receiver, which must expect them. Returns the tokens that it gives.
+    fn receive(
+        &mut self,
+        part: &RankPart,
+        send: &OutgoingTransfer,
+        blocks: &[OutgoingBlock],
+    ) -> &'a [SyncToken] {
+        let came = &mut self.came[send.peer as usize];
+        let parts = self.parts;
+        let mut receives = parts[send.peer as usize].receives.iter().enumerate();
+        let (at, receive) = receives
+            .find(|(at, receive)| receive.peer == part.rank && came[*at] < receive.blocks.len())
+            .unwrap();
+        let expected = receive.blocks[came[at]..][..blocks.len()].iter();
+        let carried = blocks.iter().map(|block| block.block);
+        // Around a ring only the source of a block is stated by both ends.
+        assert!(
+            part.streams
+                && carried
+                    .clone()
+                    .map(|b| b.src)
+                    .eq(expected.clone().map(|b| b.src))
+                || carried.eq(expected.copied())
+        );
+        came[at] += blocks.len();
+        &receive.give
+    }
 }
 
 fn delivered(hosts: u32, arrived: &HashSet<(NodeNumber, Message)>) -> bool {
@@ -141,18 +159,41 @@ fn around_a_ring_each_block_comes_from_the_host_before() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 1_000 }))]
     #[test]
-    fn parts_of_an_alltoall_are_its_slices(tree in any_tree(1..=24), scheme in prop::sample::select(SyncScheme::table_5(&[2, 3]))) {
+    fn parts_of_an_alltoall_are_its_slices(
+        tree in any_tree(1..=24),
+        scheme in prop::sample::select(SyncScheme::table_5(&[2, 3])),
+    ) {
         let plan = alltoall::plan(&tree, scheme);
         let schedule = TransferSchedule::try_from(&plan).unwrap();
         for part in parts(&schedule) {
             let steps = slice::of(&plan, part.rank);
-            let sends = steps.iter().filter_map(|step| Some((step.phase, step.send_to?, &step.wait, &step.give_after_send)));
-            prop_assert!(part.sends.iter().map(|send| (send.phase, send.peer, &send.wait, &send.give)).eq(sends));
-            let receives = steps.iter().filter_map(|step| Some((step.phase, step.receive_from?, &step.give_after_receive)));
-            prop_assert!(part.receives.iter().map(|receive| (receive.phase, receive.peer, &receive.give)).eq(receives));
+            let sends = steps.iter().filter_map(|step| {
+                Some((step.phase, step.send_to?, &step.wait, &step.give_after_send))
+            });
+            prop_assert!(
+                part.sends
+                    .iter()
+                    .map(|send| (send.phase, send.peer, &send.wait, &send.give))
+                    .eq(sends)
+            );
+            let receives = steps.iter().filter_map(|step| {
+                Some((step.phase, step.receive_from?, &step.give_after_receive))
+            });
+            prop_assert!(
+                part.receives
+                    .iter()
+                    .map(|receive| (receive.phase, receive.peer, &receive.give))
+                    .eq(receives)
+            );
             let between = part.clone().between(schedule.meetings());
             prop_assert_eq!(between.len(), schedule.meetings().len() + 1);
-            prop_assert_eq!(between.iter().flat_map(|part| &part.sends).collect::<Vec<_>>(), part.sends.iter().collect::<Vec<_>>());
+            prop_assert_eq!(
+                between
+                    .iter()
+                    .flat_map(|part| &part.sends)
+                    .collect::<Vec<_>>(),
+                part.sends.iter().collect::<Vec<_>>()
+            );
         }
         prop_assert!(delivered(tree.hosts(), &run(&parts(&schedule))));
     }
@@ -164,17 +205,49 @@ proptest! {
         let schedule = TransferSchedule::from(&plan);
         for part in parts(&schedule) {
             let slice = passed_on::of(&plan, part.rank);
-            let sends = slice.sends.iter().map(|send| (send.parcel.step, send.parcel.peer, send.parcel.blocks.clone()));
-            let own = |send: &OutgoingTransfer| (send.phase, send.peer, send.blocks.iter().map(|b| b.block).collect::<Vec<_>>());
+            let sends = slice.sends.iter().map(|send| {
+                (
+                    send.parcel.step,
+                    send.parcel.peer,
+                    send.parcel.blocks.clone(),
+                )
+            });
+            let own = |send: &OutgoingTransfer| {
+                (
+                    send.phase,
+                    send.peer,
+                    send.blocks.iter().map(|b| b.block).collect::<Vec<_>>(),
+                )
+            };
             prop_assert!(part.sends.iter().map(own).eq(sends));
             let source = |origin| match origin {
                 BlockOrigin::Own => passed_on::BlockSource::Own,
-                BlockOrigin::Received { transfer, block } => passed_on::BlockSource::Received { parcel: transfer, block },
+                BlockOrigin::Received { transfer, block } => passed_on::BlockSource::Received {
+                    parcel: transfer,
+                    block,
+                },
             };
-            let sources = part.sends.iter().flat_map(|send| &send.blocks).map(|block| source(block.origin));
-            prop_assert!(sources.eq(slice.sends.iter().flat_map(|send| send.sources.iter().copied())));
-            let receives = slice.receives.iter().map(|parcel| (parcel.step, parcel.peer, &parcel.blocks));
-            prop_assert!(part.receives.iter().map(|receive| (receive.phase, receive.peer, &receive.blocks)).eq(receives));
+            let sources = part
+                .sends
+                .iter()
+                .flat_map(|send| &send.blocks)
+                .map(|block| source(block.origin));
+            prop_assert!(
+                sources.eq(slice
+                    .sends
+                    .iter()
+                    .flat_map(|send| send.sources.iter().copied()))
+            );
+            let receives = slice
+                .receives
+                .iter()
+                .map(|parcel| (parcel.step, parcel.peer, &parcel.blocks));
+            prop_assert!(
+                part.receives
+                    .iter()
+                    .map(|receive| (receive.phase, receive.peer, &receive.blocks))
+                    .eq(receives)
+            );
         }
         prop_assert!(delivered(tree.hosts(), &run(&parts(&schedule))));
     }

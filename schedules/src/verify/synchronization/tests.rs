@@ -142,14 +142,29 @@ fn barriers_and_tokens_share_the_work() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 64 } else { 1000 }))]
     #[test]
-    fn lanes_keep_edges_within_their_widths(tree in any_wide_tree(3..=24, 8), (kind, reduction) in kinds()) {
+    fn lanes_keep_edges_within_their_widths(
+        tree in any_wide_tree(3..=24, 8),
+        (kind, reduction) in kinds(),
+    ) {
         let phases = packed(&tree, &EdgeCapacities::of(&tree));
-        prop_assert_eq!(alltoall(&tree, &plan(&tree, phases, kind, reduction)), Ok(()));
+        prop_assert_eq!(
+            alltoall(&tree, &plan(&tree, phases, kind, reduction)),
+            Ok(())
+        );
     }
 
     #[test]
-    fn a_lost_token_is_missed_exactly_where_an_edge_can_be_too_full(tree in any_wide_tree(3..=8, 5), (kind, reduction) in kinds(), lost in prop::collection::vec(any::<Index>(), 1..4)) {
-        let mut plan = plan(&tree, packed(&tree, &EdgeCapacities::of(&tree)), kind, reduction);
+    fn a_lost_token_is_missed_exactly_where_an_edge_can_be_too_full(
+        tree in any_wide_tree(3..=8, 5),
+        (kind, reduction) in kinds(),
+        lost in prop::collection::vec(any::<Index>(), 1..4),
+    ) {
+        let mut plan = plan(
+            &tree,
+            packed(&tree, &EdgeCapacities::of(&tree)),
+            kind,
+            reduction,
+        );
         for lost in lost {
             if plan.syncs.len() > 1 {
                 plan.syncs.remove(lost.index(plan.syncs.len()));
@@ -157,8 +172,16 @@ proptest! {
         }
         prop_assume!(!plan.syncs.is_empty());
         let verdict = alltoall(&tree, &plan);
-        prop_assert_eq!(verdict.is_ok(), widths_are_kept(&tree, &plan), "{:?}", verdict);
-        let named = matches!(verdict, Ok(()) | Err(ScheduleViolation::Unordered { .. } | ScheduleViolation::Crowded { .. }));
+        prop_assert_eq!(
+            verdict.is_ok(),
+            widths_are_kept(&tree, &plan),
+            "{:?}",
+            verdict
+        );
+        let named = matches!(
+            verdict,
+            Ok(()) | Err(ScheduleViolation::Unordered { .. } | ScheduleViolation::Crowded { .. })
+        );
         prop_assert!(named);
     }
 }

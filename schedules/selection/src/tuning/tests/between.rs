@@ -95,6 +95,12 @@ fn where_one_way_stops_to_pay_after_the_next_begins_the_librarys_own_does_not_co
     assert_eq!(ways.last().unwrap(), "aapc tcp");
 }
 
+const SIZES: [u64; 4] = [1000, 4000, 16_000, 64_000];
+
+fn chosen(table: &DecisionTable, block: u64) -> Way {
+    table.choose(Collective::Alltoall, Bytes(block))
+}
+
 proptest! {
     #[test]
     fn what_two_measured_neighbours_agree_on_holds_between_them_whatever_the_trials_say(
@@ -102,8 +108,11 @@ proptest! {
         pings in any::<bool>(),
         faster in prop::collection::vec(any::<bool>(), 64),
     ) {
-        const SIZES: [u64; 4] = [1000, 4000, 16_000, 64_000];
-        let of: Vec<(&str, &[u64])> = WAYS.iter().copied().zip(medians_of.iter().map(Vec::as_slice)).collect();
+        let of: Vec<(&str, &[u64])> = WAYS
+            .iter()
+            .copied()
+            .zip(medians_of.iter().map(Vec::as_slice))
+            .collect();
         let mut run = medians(&of, &SIZES);
         if !pings {
             run.pingpong.clear();
@@ -115,23 +124,33 @@ proptest! {
                 let timing = |way| run.timing(Collective::Alltoall, way, Bytes(block)).unwrap();
                 timing(way(name)).is_faster_than(timing(Way::Native))
             };
-            if WAYS.iter().any(|name| gains(name, pair[0]) && gains(name, pair[1])) {
-                prop_assert!(first.choose(Collective::Alltoall, Bytes(pair[0] * 2)) != Way::Native, "{first:?}");
+            if WAYS
+                .iter()
+                .any(|name| gains(name, pair[0]) && gains(name, pair[1]))
+            {
+                prop_assert!(chosen(&first, pair[0] * 2) != Way::Native, "{first:?}");
             }
         }
         let ratio = |confirms: bool| if confirms { 0.5 } else { 1.5 };
         let compared: Vec<_> = confirm::sizes(&run, &first)
             .into_iter()
             .zip(&faster)
-            .map(|(block, &confirms)| comparison::TunedComparison::of(Collective::Alltoall, block, &[(1.0, ratio(confirms)); 5]).unwrap())
+            .map(|(block, &confirms)| {
+                comparison::TunedComparison::of(
+                    Collective::Alltoall,
+                    block,
+                    &[(1.0, ratio(confirms)); 5],
+                )
+                .unwrap()
+            })
             .collect();
         run.trials = confirm::trials(&compared, &first);
         let tried = table(run, &tree);
         for pair in SIZES.windows(2) {
-            let ends = [pair[0], pair[1]].map(|block| tried.choose(Collective::Alltoall, Bytes(block)));
+            let ends = [pair[0], pair[1]].map(|block| chosen(&tried, block));
             if ends[0] == ends[1] && ends[0] != Way::Native {
                 for between in [pair[0] + 1, pair[0] * 2, pair[1] - 1] {
-                    prop_assert_eq!(tried.choose(Collective::Alltoall, Bytes(between)), ends[0], "{}: {:?}", between, tried);
+                    prop_assert_eq!(chosen(&tried, between), ends[0], "{}: {:?}", between, tried);
                 }
             }
         }

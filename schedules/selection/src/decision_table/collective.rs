@@ -1,0 +1,50 @@
+//! The collective of a call.
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A collective that heddle knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Collective {
+    /// MPI_Alltoall.
+    Alltoall,
+    /// MPI_Allgather.
+    Allgather,
+    /// MPI_Alltoallv.
+    Alltoallv,
+    /// MPI_Allgatherv.
+    Allgatherv,
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Collective::Alltoall => "alltoall",
+            Collective::Allgather => "allgather",
+            Collective::Alltoallv => "alltoallv",
+            Collective::Allgatherv => "allgatherv",
+        })
+    }
+}
+
+impl FromStr for Collective {
+    type Err = UnknownCollective;
+
+    fn from_str(text: &str) -> Result<Collective, UnknownCollective> {
+        let all = [
+            Collective::Alltoall,
+            Collective::Allgather,
+            Collective::Alltoallv,
+            Collective::Allgatherv,
+        ];
+        all.into_iter()
+            .find(|collective| collective.to_string() == text)
+            .ok_or_else(|| UnknownCollective(text.to_owned()))
+    }
+}
+
+/// A name that is no [`Collective`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("collective \"{0}\": expected alltoall, allgather, alltoallv or allgatherv")]
+pub struct UnknownCollective(pub String);

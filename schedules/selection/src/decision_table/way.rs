@@ -1,0 +1,145 @@
+//! The ways of a call, and their names.
+use super::Collective;
+use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How a call is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// The MPI library's own routine.
+    Native,
+    /// The phases of [`schedules::alltoall`].
+    Aapc {
+        /// What keeps them apart. Not [`SyncMechanism::Dummy`]: no rank sends messages that carry
+        /// nothing.
+        sync: SyncScheme,
+        /// What carries the blocks.
+        #[serde(default)]
+        over: DataCarrier,
+    },
+    /// The steps of [`schedules::lg`], over MPI: in communicators that span clusters.
+    Lg,
+    /// One message for each pair of hosts, by [`schedules::bundled`]; over MPI.
+    Bundled,
+    /// The ring of [`schedules::allgather`].
+    Ring {
+        /// What carries the blocks.
+        #[serde(default)]
+        over: DataCarrier,
+    },
+}
+
+impl Way {
+    /// What carries its blocks; `None` where the library sees to that.
+    pub fn carrier(self) -> Option<DataCarrier> {
+        match self {
+            Way::Native => None,
+            Way::Lg | Way::Bundled => Some(DataCarrier::Mpi),
+            Way::Aapc { over, .. } | Way::Ring { over } => Some(over),
+        }
+    }
+
+    /// The same way over another carrier, where it has a choice.
+    pub fn with_carrier(self, over: DataCarrier) -> Way {
+        match self {
+            Way::Native | Way::Lg | Way::Bundled => self,
+            Way::Aapc { sync, .. } => Way::Aapc { sync, over },
+            Way::Ring { .. } => Way::Ring { over },
+        }
+    }
+
+    /// Whether a collective can go it.
+    pub fn serves(self, collective: Collective) -> bool {
+        match self {
+            Way::Native => true,
+            Way::Aapc { sync, .. } => {
+                sync.mechanism() != SyncMechanism::Dummy
+                    && matches!(collective, Collective::Alltoall | Collective::Alltoallv)
+            }
+            // Who passes on a block knows its size only where all have the same.
+            Way::Lg | Way::Bundled => collective == Collective::Alltoall,
+            Way::Ring { .. } => {
+                matches!(collective, Collective::Allgather | Collective::Allgatherv)
+            }
+        }
+    }
+}
+
+/// Its name, as job records and `HEDDLE_TURNS` have it: `native`, `aapc`, `aapc sender tcp`, `lg`,
+/// `ring tcp`. What is not said is the usual: receiver tokens, over MPI.
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut name = match self {
+            Way::Native => "native".to_owned(),
+            Way::Lg => "lg".to_owned(),
+            Way::Bundled => "bundled".to_owned(),
+            Way::Aapc { sync, .. } if *sync == SyncKind::Receiver.into() => "aapc".to_owned(),
+            Way::Aapc { sync, .. } => format!("aapc {sync}"),
+            Way::Ring { .. } => "ring".to_owned(),
+        };
+        if self.carrier() == Some(DataCarrier::Tcp) {
+            name += " tcp";
+        }
+        f.pad(&name)
+    }
+}
+
+/// A name that is no [`Way`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "way \"{0}\": expected native, aapc, lg, bundled or ring, with a synchronization after aapc \
+     and tcp at the end where wanted: \"aapc sender tcp\""
+)]
+pub struct UnknownWay(pub String);
+
+impl FromStr for Way {
+    type Err = UnknownWay;
+
+    fn from_str(text: &str) -> Result<Way, UnknownWay> {
+        let unknown = || UnknownWay(text.to_owned());
+        let mut words: Vec<&str> = text.split(' ').collect();
+        let over = if words.last() == Some(&"tcp") {
+            DataCarrier::Tcp
+        } else {
+            DataCarrier::Mpi
+        };
+        words.truncate(words.len() - usize::from(over == DataCarrier::Tcp));
+        match (words.as_slice(), over) {
+            (["native"], DataCarrier::Mpi) => Ok(Way::Native),
+            (["lg"], DataCarrier::Mpi) => Ok(Way::Lg),
+            (["bundled"], DataCarrier::Mpi) => Ok(Way::Bundled),
+            (["aapc"], over) => Ok(Way::Aapc {
+                sync: SyncKind::Receiver.into(),
+                over,
+            }),
+            (["aapc", sync], over) => {
+                let sync: SyncScheme = sync.parse().map_err(|_| unknown())?;
+                if sync.mechanism() == SyncMechanism::Dummy {
+                    Err(unknown())
+                } else {
+                    Ok(Way::Aapc { sync, over })
+                }
+            }
+            (["ring"], over) => Ok(Way::Ring { over }),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// What carries blocks and tokens.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum DataCarrier {
+    /// The MPI library's point-to-point messages: on every network that the library works on.
+    #[default]
+    Mpi,
+    /// The runtime's own TCP connections: for large blocks on Ethernet. Where they cannot be made,
+    /// [`DataCarrier::Mpi`].
+    Tcp,
+}
