@@ -1,20 +1,25 @@
 //! Where each host hangs: by LLDP, heard by its switch or by itself, else by the edge port its MAC
 //! address is learned on and by what else it hears. A host has one seat; where the evidence fits
 //! several, all are shown as ambiguous and an alarm says so.
-use super::device::{DeviceTables, Port, show};
-use super::host_statements::StatementsByHost;
-use super::hosts;
-use super::identity::{ListedNode, NeighbourIdentity, NodeDirectory};
+mod port_tables;
+
+use super::device::{DeviceTables, Port};
+use super::host_statements::{HostStatement, StatementsByHost};
+use super::hosts::{self, HostClaims, SilentSwitchPort};
+use super::identity::NodeDirectory;
 use super::islands::{DeviceIslands, IslandExit};
 use super::learned_hosts::LearnedHosts;
 use super::trunks::{TrunkLink, slower};
 use super::{InferenceScope, InferredNetwork};
-use inventory::alarm::{AlarmKind, HostElsewhere, HostNotFound, HostPlace, NamedNode};
-use inventory::evidence::{DevicePort, Evidence, NeighbourProtocol};
+use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
+use inventory::evidence::{DevicePort, Evidence};
 use inventory::natural_order::natural;
-use inventory::observation::NeighbourId;
 use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState, NodeKind};
 use inventory::{BitsPerSec, Mac};
+pub(super) use port_tables::PortsByMac;
+use port_tables::{
+    BridgesByPort, NeighboursByPort, announced, learned, named, occupants, trunk_ports,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A place where a host may hang.
@@ -60,10 +65,31 @@ impl HostAttachment<'_, '_> {
     }
 }
 
-/// Ports by the MAC addresses learned on them.
-pub(super) type PortsByMac<'d, 'a> = HashMap<Mac, Vec<(&'d DeviceTables<'a>, Port)>>;
+/// The seats found for one host.
+struct HostSeats<'d, 'a> {
+    macs: BTreeSet<Mac>,
+    seats: Vec<HostAttachment<'d, 'a>>,
+    /// Links to devices that do not answer and may have the host behind them.
+    behind: Vec<Link>,
+    /// Switches that never answered and that the host hears.
+    mute: Vec<SilentSwitchPort>,
+}
 
-/// Finds every host of the inventory its seat and adds node, link and alarms.
+/// Links of hosts with one seat each, by switch and port.
+type LinksByPort = BTreeMap<(String, String), Vec<Link>>;
+
+/// Everything that is known about the places of hosts.
+struct SeatSearch<'i, 'd, 'a> {
+    scope: &'i InferenceScope<'a>,
+    devices: &'d [DeviceTables<'a>],
+    directory: &'i NodeDirectory<'a>,
+    numbers: HashMap<&'a str, usize>,
+    learned: PortsByMac<'d, 'a>,
+    occupants: NeighboursByPort<'a>,
+    edges: LearnedHosts<'i>,
+}
+
+/// Finds the seat of every host of the inventory and adds node, link and alarms.
 pub(super) fn attach_hosts<'a>(
     scope: &InferenceScope<'a>,
     devices: &[DeviceTables<'a>],
@@ -76,32 +102,50 @@ pub(super) fn attach_hosts<'a>(
     let (inner, shared) = trunk_ports(devices, trunks, found);
     let is_trunk =
         |device: &DeviceTables<'_>, port: &Port| inner.contains(&(device.name, port.name.clone()));
-    let learned = learned(devices, directory, scope);
     let mut announced = announced(devices, directory, &is_trunk);
-    let numbers: HashMap<&str, usize> = devices
+    let numbers = devices
         .iter()
         .enumerate()
         .map(|(i, d)| (d.name, i))
         .collect();
     let named = named(&numbers, &announced);
-    let edges = LearnedHosts::new(scope, devices, directory, islands, &named, unplaced);
-    let occupants = occupants(devices, directory);
-    let mut seated: BTreeMap<(String, String), Vec<Link>> = BTreeMap::new();
+    let search = SeatSearch {
+        scope,
+        devices,
+        directory,
+        learned: learned(devices, directory, scope),
+        occupants: occupants(devices, directory),
+        edges: LearnedHosts::new(scope, devices, directory, islands, &named, unplaced),
+        numbers,
+    };
+    let mut seated = LinksByPort::new();
     for name in scope.hosts.keys() {
-        let macs: BTreeSet<Mac> = directory.macs_of_host(name).collect();
-        found.node(name, NodeKind::Host).chassis = macs.iter().next().copied();
         let word = words.get(name.as_str());
         let claims = word
             .map(|w| hosts::claims(name, w, devices, directory, &is_trunk))
             .unwrap_or_default();
-        let taken = |claim: &HostAttachment<'_, '_>| occupants.of(claim, name);
-        let mut seats = hosts::confirm(
-            name,
-            announced.remove(name.as_str()).unwrap_or_default(),
-            claims.certain,
-            taken,
-            found,
-        );
+        let announced = announced.remove(name.as_str()).unwrap_or_default();
+        let seats = search.seats(name, word, announced, claims, found);
+        found.node(name, NodeKind::Host).chassis = seats.macs.first().copied();
+        search.settle(name, seats, &mut seated, found);
+    }
+    add_seated(seated, &shared, found);
+}
+
+impl<'d, 'a> SeatSearch<'_, 'd, 'a> {
+    /// The seats that the evidence for a host leaves.
+    fn seats(
+        &self,
+        name: &str,
+        word: Option<&HostStatement<'_>>,
+        announced: Vec<HostAttachment<'d, 'a>>,
+        claims: HostClaims<'d, 'a>,
+        found: &mut InferredNetwork,
+    ) -> HostSeats<'d, 'a> {
+        let (devices, edges) = (self.devices, &self.edges);
+        let macs: BTreeSet<Mac> = self.directory.macs_of_host(name).collect();
+        let taken = |claim: &HostAttachment<'_, '_>| self.occupants.of(claim, name);
+        let mut seats = hosts::confirm(name, announced, claims.certain, taken, found);
         let mut behind = Vec::new();
         if seats.iter().all(|s| s.own) {
             let ends = edges.ends(&macs);
@@ -110,57 +154,91 @@ pub(super) fn attach_hosts<'a>(
                 behind = edges.links_beyond(name, &ends, found);
             }
             seats = match (seats.is_empty(), word) {
-                (false, Some(word)) => hosts::compare_with_learned(seats, rows, word, &learned),
+                (false, Some(word)) => {
+                    hosts::compare_with_learned(seats, rows, word, &self.learned)
+                }
                 _ => hosts::add_weak_evidence(rows, claims.inferred),
             };
         } else if seats.iter().all(|s| s.trunk) {
-            // Heard through a trunk is heard through somebody who passes LLDP on: rows tell where
-            // it comes from.
+            // A host that is heard through a trunk is heard through a device that passes LLDP on:
+            // rows tell where its frames come from.
             let rows = at(devices, &macs, &edges.ends(&macs));
             seats = if rows.len() == 1 { rows } else { seats };
         } else if word.is_none() {
-            let other = at(devices, &macs, &edges.denied_exits(&macs));
-            seats.extend(
-                other
-                    .into_iter()
-                    .filter(|o| o.device.lldp().is_none_or(|l| l.neighbours.is_empty()))
-                    .map(|o| HostAttachment {
-                        grade: LinkGrade::Ambiguous,
-                        ..o
-                    }),
-            );
+            seats.extend(self.denied(&macs));
         }
+        self.doubt(&mut seats);
+        let seats = narrow(hosts::merge_bonds(seats, word), &macs, &self.learned);
+        let is_learned = macs.iter().any(|m| self.learned.contains_key(m));
+        if behind.is_empty() && seats.len() != 1 && is_learned {
+            behind = edges.candidate_links(name);
+        }
+        HostSeats {
+            macs,
+            seats,
+            behind,
+            mute: claims.mute,
+        }
+    }
+
+    /// Further possible seats of a host that switches hear: on devices that pass LLDP on.
+    fn denied(
+        &self,
+        macs: &BTreeSet<Mac>,
+    ) -> impl Iterator<Item = HostAttachment<'d, 'a>> + use<'d, 'a> {
+        at(self.devices, macs, &self.edges.denied_exits(macs))
+            .into_iter()
+            .filter(|o| o.device.lldp().is_none_or(|l| l.neighbours.is_empty()))
+            .map(|o| HostAttachment {
+                grade: LinkGrade::Ambiguous,
+                ..o
+            })
+    }
+
+    /// A seat is ambiguous where rows say that its port leads on to other switches.
+    fn doubt(&self, seats: &mut [HostAttachment<'d, 'a>]) {
         for seat in seats
             .iter_mut()
             .filter(|s| s.grade == LinkGrade::Certain && !s.own)
         {
-            let port = seat
-                .device
+            let device = seat.device;
+            let port = device
                 .aggregate(&seat.port)
                 .unwrap_or_else(|| seat.port.clone());
+            let number = self.numbers[device.name];
             if port
                 .index
-                .is_some_and(|index| edges.leads_elsewhere(numbers[seat.device.name], index))
+                .is_some_and(|index| self.edges.leads_elsewhere(number, index))
             {
                 seat.grade = LinkGrade::Ambiguous;
-                seat.evidence.push(Evidence::OthersLearned(DevicePort::new(
-                    seat.device.name,
-                    port.name,
-                )));
+                let at = DevicePort::new(device.name, port.name);
+                seat.evidence.push(Evidence::OthersLearned(at));
             }
         }
-        let seats = narrow(hosts::merge_bonds(seats, word), &macs, &learned);
-        if behind.is_empty() && seats.len() != 1 && macs.iter().any(|m| learned.contains_key(m)) {
-            behind = edges.candidate_links(name);
-        }
+    }
+
+    /// Links a host with its seat, or raises the alarm that it has none or several.
+    fn settle(
+        &self,
+        name: &str,
+        host: HostSeats<'d, 'a>,
+        seated: &mut LinksByPort,
+        found: &mut InferredNetwork,
+    ) {
+        let HostSeats {
+            macs,
+            seats,
+            behind,
+            mute,
+        } = host;
         match &seats[..] {
-            several if scope.states(name) => found
+            several if self.scope.states(name) => found
                 .links
                 .extend(several.iter().map(|s| link(name, s, s.grade))),
-            [] if hosts::place_on_silent_switch(name, &claims.mute, found) => {}
+            [] if hosts::place_on_silent_switch(name, &mute, found) => {}
             [] if !behind.is_empty() => hidden(name, behind, found),
-            [] => nowhere(name, &macs, &learned, found),
-            // An aggregate without a name is no other one's port.
+            [] => nowhere(name, &macs, &self.learned, found),
+            // An aggregate without a name is not the port of another host.
             [seat] if !seat.trunk && seat.port.name.is_empty() => {
                 found.links.push(link(name, seat, seat.grade))
             }
@@ -173,6 +251,11 @@ pub(super) fn attach_hosts<'a>(
             several => contradiction(name, several, behind, found),
         }
     }
+}
+
+/// Adds the links of hosts with one seat. A port that another host may have makes them inferred,
+/// and several hosts on one port hang on a bridge.
+fn add_seated(seated: LinksByPort, shared: &BridgesByPort<'_>, found: &mut InferredNetwork) {
     let disputed: HashSet<(String, String)> = found
         .links
         .iter()
@@ -193,196 +276,6 @@ pub(super) fn attach_hosts<'a>(
             _ => unmanaged(&switch, &port, links, found),
         }
     }
-}
-
-/// Who said by LLDP where it hangs.
-fn announced<'d, 'a>(
-    devices: &'d [DeviceTables<'a>],
-    directory: &NodeDirectory<'a>,
-    is_trunk: &dyn Fn(&DeviceTables<'_>, &Port) -> bool,
-) -> HashMap<&'a str, Vec<HostAttachment<'d, 'a>>> {
-    let mut seats: HashMap<&str, Vec<HostAttachment<'_, '_>>> = HashMap::new();
-    for device in devices {
-        for row in device
-            .lldp()
-            .into_iter()
-            .flat_map(|l| &l.neighbours)
-            .filter(|r| r.local_port != 0)
-        {
-            let NeighbourIdentity::Known {
-                node: ListedNode::Host(host),
-                by,
-            } = directory.identify(row)
-            else {
-                continue;
-            };
-            let port = device.local_port(row.local_port);
-            let seats = seats.entry(host).or_default();
-            if device.is_down(&port)
-                || seats
-                    .iter()
-                    .any(|s| s.device.name == device.name && s.port == port)
-            {
-                continue;
-            }
-            let host_port = match &row.port {
-                Some(NeighbourId::Text(text)) => text.clone(),
-                Some(id) if row.port_descr.is_empty() => show(id),
-                _ => row.port_descr.clone(),
-            };
-            let evidence = vec![Evidence::Names {
-                protocol: NeighbourProtocol::Lldp,
-                at: DevicePort::new(device.name, &port.name),
-                neighbour: host.to_owned(),
-                by,
-                stale: device.stale(),
-                down: false,
-            }];
-            let (trunk, old) = (is_trunk(device, &port), device.stale());
-            let (grade, rate, members) = (LinkGrade::Certain, None, vec![]);
-            seats.push(HostAttachment {
-                device,
-                port,
-                host_port,
-                rate,
-                grade,
-                evidence,
-                trunk,
-                old,
-                own: false,
-                members,
-            });
-        }
-    }
-    seats
-}
-
-/// Whom switches that answer hear on their ports by LLDP.
-struct NeighboursByPort<'a>(HashMap<(&'a str, Port), BTreeSet<ListedNode<'a>>>);
-
-fn occupants<'a>(
-    devices: &[DeviceTables<'a>],
-    directory: &NodeDirectory<'a>,
-) -> NeighboursByPort<'a> {
-    let mut occupants: HashMap<_, BTreeSet<ListedNode<'_>>> = HashMap::new();
-    for device in devices.iter().filter(|d| !d.stale()) {
-        for row in device.lldp().into_iter().flat_map(|l| &l.neighbours) {
-            if let NeighbourIdentity::Known { node, .. } = directory.identify(row) {
-                occupants
-                    .entry((device.name, device.local_port(row.local_port)))
-                    .or_default()
-                    .insert(node);
-            }
-        }
-    }
-    NeighboursByPort(occupants)
-}
-
-impl NeighboursByPort<'_> {
-    /// Who else is where a host says it is.
-    fn of(&self, claim: &HostAttachment<'_, '_>, host: &str) -> Option<HostElsewhere> {
-        let others = self
-            .0
-            .get(&(claim.device.name, claim.port.clone()))?
-            .iter()
-            .filter(|o| **o != ListedNode::Host(host));
-        let others: Vec<NamedNode> = others.map(|o| NamedNode::from(*o)).collect();
-        (!others.is_empty()).then_some(HostElsewhere::Taken(others))
-    }
-}
-
-/// Where the hosts' MAC addresses are learned.
-fn learned<'d, 'a>(
-    devices: &'d [DeviceTables<'a>],
-    directory: &NodeDirectory<'a>,
-    scope: &InferenceScope<'a>,
-) -> PortsByMac<'d, 'a> {
-    let wanted: BTreeSet<Mac> = scope
-        .hosts
-        .keys()
-        .flat_map(|h| directory.macs_of_host(h))
-        .collect();
-    let mut learned: PortsByMac<'_, '_> = HashMap::new();
-    for device in devices {
-        for entry in device.learned().iter().filter(|e| wanted.contains(&e.mac)) {
-            let Some(port) = device.base_port(entry.port).filter(|p| !device.is_down(p)) else {
-                continue;
-            };
-            let at = learned.entry(entry.mac).or_default();
-            if !at.iter().any(|(d, p)| d.name == device.name && *p == port) {
-                at.push((device, port));
-            }
-        }
-    }
-    learned
-}
-
-/// Ports with known cables to other switches, and their aggregates; and those on a segment that
-/// several share, with the bridge that stands for it.
-type TrunkPorts<'a> = (
-    HashSet<(&'a str, String)>,
-    HashMap<(&'a str, String), String>,
-);
-
-fn trunk_ports<'a>(
-    devices: &[DeviceTables<'a>],
-    trunks: &[TrunkLink],
-    found: &InferredNetwork,
-) -> TrunkPorts<'a> {
-    let numbers: HashMap<&str, &DeviceTables<'a>> = devices.iter().map(|d| (d.name, d)).collect();
-    let (mut inner, mut shared) = (HashSet::new(), HashMap::new());
-    for trunk in trunks {
-        for (near, far) in [
-            (&trunk.link.a, &trunk.link.b),
-            (&trunk.link.b, &trunk.link.a),
-        ] {
-            let Some((device, port)) = numbers
-                .get(near.as_str())
-                .and_then(|d| Some((*d, trunk.end(near)?)))
-            else {
-                continue;
-            };
-            let bridge = found
-                .nodes
-                .get(far)
-                .is_some_and(|n| n.kind == NodeKind::Unmanaged);
-            let members = port
-                .index
-                .into_iter()
-                .flat_map(|index| device.names_of(index));
-            for name in [
-                Some(port.name.clone()),
-                device.aggregate(port).map(|p| p.name),
-            ]
-            .into_iter()
-            .flatten()
-            .chain(members)
-            {
-                match bridge {
-                    true => _ = shared.insert((device.name, name), far.clone()),
-                    false => _ = inner.insert((device.name, name)),
-                }
-            }
-        }
-    }
-    (inner, shared)
-}
-
-/// The device that hears each host, where one does.
-fn named<'a>(
-    numbers: &HashMap<&str, usize>,
-    announced: &HashMap<&'a str, Vec<HostAttachment<'_, 'a>>>,
-) -> HashMap<&'a str, usize> {
-    let heard = |seats: &[HostAttachment<'_, '_>]| {
-        seats
-            .iter()
-            .find(|s| !s.trunk)
-            .map(|s| numbers[s.device.name])
-    };
-    announced
-        .iter()
-        .filter_map(|(host, seats)| Some((*host, heard(seats)?)))
-        .collect()
 }
 
 /// The edge port rule: a station hangs on the port where the way of its frames began.

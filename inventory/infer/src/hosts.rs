@@ -38,7 +38,7 @@ pub(super) struct HostClaims<'d, 'a> {
     pub(super) mute: Vec<SilentSwitchPort>,
 }
 
-/// Everything a host heard, as places.
+/// The places that the frames heard by a host name.
 pub(super) fn claims<'d, 'a>(
     host: &str,
     word: &HostStatement<'_>,
@@ -51,9 +51,8 @@ pub(super) fn claims<'d, 'a>(
         let Some(card) = word.card(nic).filter(|c| c.up) else {
             continue;
         };
-        let (switch, by) = match named(said, directory) {
-            Some(named) => named,
-            None => continue,
+        let Some((switch, by)) = named(said, directory) else {
+            continue;
         };
         let evidence = Evidence::Hears {
             protocol: protocol(said),
@@ -63,13 +62,7 @@ pub(super) fn claims<'d, 'a>(
             old: word.old,
         };
         let Some(device) = devices.iter().find(|d| d.name == switch) else {
-            if matches!(
-                said,
-                HeardContent::Neighbour {
-                    protocol: DiscoveryProtocol::Lldp,
-                    ..
-                }
-            ) {
+            if is_lldp(said) {
                 claims.mute.push(SilentSwitchPort {
                     switch: switch.to_owned(),
                     port: port_said(said),
@@ -83,35 +76,50 @@ pub(super) fn claims<'d, 'a>(
         let Some(port) = port(device, said).filter(|p| !device.is_down(p)) else {
             continue;
         };
-        let (list, grade) = match said {
-            HeardContent::Neighbour {
-                protocol: DiscoveryProtocol::Lldp,
-                ..
-            } => (&mut claims.certain, LinkGrade::Certain),
-            _ => (&mut claims.inferred, LinkGrade::Inferred),
+        let grade = if is_lldp(said) {
+            LinkGrade::Certain
+        } else {
+            LinkGrade::Inferred
         };
-        let trunk = is_trunk(device, &port);
-        let rate = card.rate;
-        match list.iter_mut().find(|s| s.is_at(device, &port)) {
-            Some(seat) => seat.evidence.push(evidence),
-            None => {
-                let (host_port, evidence, old) = (nic.clone(), vec![evidence], word.old);
-                list.push(HostAttachment {
-                    device,
-                    port,
-                    host_port,
-                    rate,
-                    grade,
-                    evidence,
-                    trunk,
-                    old,
-                    own: true,
-                    members: vec![],
-                });
-            }
-        }
+        claims.add(HostAttachment {
+            trunk: is_trunk(device, &port),
+            device,
+            port,
+            host_port: nic.clone(),
+            rate: card.rate,
+            grade,
+            evidence: vec![evidence],
+            old: word.old,
+            own: true,
+            members: vec![],
+        });
     }
     claims
+}
+
+impl<'d, 'a> HostClaims<'d, 'a> {
+    /// Adds a place, or its evidence where the place is known.
+    fn add(&mut self, claim: HostAttachment<'d, 'a>) {
+        let list = if claim.grade == LinkGrade::Certain {
+            &mut self.certain
+        } else {
+            &mut self.inferred
+        };
+        match list.iter_mut().find(|s| s.is_at(claim.device, &claim.port)) {
+            Some(seat) => seat.evidence.extend(claim.evidence),
+            None => list.push(claim),
+        }
+    }
+}
+
+fn is_lldp(said: &HeardContent) -> bool {
+    matches!(
+        said,
+        HeardContent::Neighbour {
+            protocol: DiscoveryProtocol::Lldp,
+            ..
+        }
+    )
 }
 
 /// The switch a frame is from, and what it is recognized by where that is not its address.
@@ -163,14 +171,7 @@ fn row(said: &HeardContent) -> Option<LldpNeighbour> {
 
 fn protocol(said: &HeardContent) -> NeighbourProtocol {
     match said {
-        HeardContent::Neighbour {
-            protocol: DiscoveryProtocol::Lldp,
-            ..
-        } => NeighbourProtocol::Lldp,
-        HeardContent::Neighbour {
-            protocol: DiscoveryProtocol::Cdp,
-            ..
-        } => NeighbourProtocol::Cdp,
+        HeardContent::Neighbour { protocol, .. } => (*protocol).into(),
         HeardContent::Bpdu { .. } => NeighbourProtocol::Stp,
     }
 }

@@ -3,12 +3,13 @@
 //! and is not used.
 use super::device::DeviceTables;
 use super::host_statements::{StatementsByHost, own_addresses, own_macs};
-use super::statements::{NeighbourStatement, Protocol};
+use super::statements::NeighbourStatement;
 use super::unlisted::UnlistedNames;
 use super::{InferenceScope, InferredNetwork, UnlistedPolicy};
 use inventory::Mac;
 use inventory::alarm::{AlarmKind, NamedNode};
 use inventory::evidence::RecognizedBy;
+use inventory::host_report::DiscoveryProtocol;
 use inventory::observation::{LldpNeighbour, NeighbourId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
@@ -255,7 +256,7 @@ impl<'a> NodeDirectory<'a> {
         let mut met = Vec::new();
         for row in statements
             .iter()
-            .filter(|s| s.protocol == Protocol::Lldp)
+            .filter(|s| s.protocol == DiscoveryProtocol::Lldp)
             .map(|s| s.row.as_ref())
         {
             if let Some(node @ ListedNode::Switch(name)) =

@@ -90,6 +90,42 @@ impl LearnedStations {
     }
 }
 
+/// For each device, the node that each port leads to, by ifIndex.
+struct PortLeads(Vec<HashMap<u32, PortLead>>);
+
+impl PortLeads {
+    /// The ports of a device at a cable lead there; to one of several where another cable says
+    /// otherwise.
+    fn add(&mut self, number: usize, device: &DeviceTables<'_>, trunk: &TrunkLink, far: PortLead) {
+        for index in trunk
+            .end(device.name)
+            .into_iter()
+            .flat_map(|port| indices(device, port))
+        {
+            let kept = self.0[number].entry(index).or_insert(far);
+            if *kept != far {
+                *kept = PortLead::Unclear;
+            }
+        }
+    }
+
+    /// For each part that does not answer, the devices with ports into it.
+    fn shores(&self, parts: usize) -> Vec<Vec<usize>> {
+        let mut shores = vec![vec![]; parts];
+        for (number, leads) in self.0.iter().enumerate() {
+            let parts: BTreeSet<usize> = leads
+                .values()
+                .filter_map(|l| match l {
+                    PortLead::Dark(part) => Some(*part),
+                    PortLead::Device(_) | PortLead::Unclear => None,
+                })
+                .collect();
+            parts.into_iter().for_each(|part| shores[part].push(number));
+        }
+        shores
+    }
+}
+
 impl<'l> DeviceIslands<'l> {
     pub(super) fn new(
         devices: &[DeviceTables<'_>],
@@ -107,13 +143,13 @@ impl<'l> DeviceIslands<'l> {
                 .get(name)
                 .map_or_else(|| PortLead::Dark(part[name]), |&d| PortLead::Device(d))
         };
-        let mut leads: Vec<HashMap<u32, PortLead>> = vec![HashMap::new(); devices.len()];
-        let mut islands = UnionFind::new(devices.len() + dark.len());
         let place = |lead: PortLead| match lead {
             PortLead::Device(d) => Some(d),
             PortLead::Dark(part) => Some(devices.len() + part),
             PortLead::Unclear => None,
         };
+        let mut leads = PortLeads(vec![HashMap::new(); devices.len()]);
+        let mut islands = UnionFind::new(devices.len() + dark.len());
         for trunk in trunks {
             let clear =
                 trunk.link.grade != LinkGrade::Ambiguous && !blocked(devices, &numbers, trunk);
@@ -122,49 +158,25 @@ impl<'l> DeviceIslands<'l> {
                 islands.union(a, b);
             }
             for (near, far) in [(ends[0], ends[1]), (ends[1], ends[0])] {
-                let PortLead::Device(near) = near else {
-                    continue;
-                };
-                let far = if clear { far } else { PortLead::Unclear };
-                for index in trunk
-                    .end(devices[near].name)
-                    .into_iter()
-                    .flat_map(|port| indices(&devices[near], port))
-                {
-                    let kept = leads[near].entry(index).or_insert(far);
-                    if *kept != far {
-                        *kept = PortLead::Unclear;
-                    }
+                if let PortLead::Device(near) = near {
+                    let far = if clear { far } else { PortLead::Unclear };
+                    leads.add(near, &devices[near], trunk, far);
                 }
             }
         }
         for (device, index, far) in lag::unreported_members(devices, trunks) {
-            leads[device]
+            leads.0[device]
                 .entry(index)
                 .or_insert_with(|| far.map_or(PortLead::Unclear, |name| lead(&name)));
-        }
-        let mut shores = vec![vec![]; dark.len()];
-        for (number, leads) in leads.iter().enumerate() {
-            let parts: BTreeSet<usize> = leads
-                .values()
-                .filter_map(|l| {
-                    if let PortLead::Dark(part) = l {
-                        Some(*part)
-                    } else {
-                        None
-                    }
-                })
-                .collect();
-            parts.into_iter().for_each(|part| shores[part].push(number));
         }
         let island = (0..devices.len() + dark.len())
             .map(|n| islands.find(n))
             .collect();
         DeviceIslands {
             learned,
-            leads,
+            shores: leads.shores(dark.len()),
+            leads: leads.0,
             dark,
-            shores,
             island,
         }
     }

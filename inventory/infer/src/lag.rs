@@ -100,10 +100,10 @@ pub(super) fn match_members(
         .collect()
 }
 
-/// Not every device tells whose member a port is. Where the ends of known cables take no part in
-/// bridging, an aggregate does in their place: it is the base port that LLDP does not know, told by
-/// its rate where there are several. Gives device, ifIndex of the aggregate, and who is behind it,
-/// where that can be told.
+/// Not every device reports the aggregate of a port. Where the ends of known cables take no part in
+/// bridging, an aggregate does in their place: it is the base port that LLDP does not know. Where
+/// there are several, its rate tells. Gives the device, the ifIndex of the aggregate, and the device
+/// at the other end, where that can be told.
 pub(super) fn unreported_members(
     devices: &[DeviceTables<'_>],
     trunks: &[TrunkLink],
@@ -122,65 +122,66 @@ pub(super) fn unreported_members(
                 .extend(trunk.end(near));
         }
     }
-    let mut untold = Vec::new();
-    for (number, device) in devices.iter().enumerate() {
-        let Some(all) = members.get(device.name) else {
-            continue;
-        };
-        let hidden = |port: &&&Port| {
-            port.index.is_some_and(|i| !device.is_base_port(i)) && device.aggregate(port).is_none()
-        };
-        let groups: Vec<(&str, Vec<&Port>)> = all
-            .iter()
-            .map(|(far, ports)| (*far, ports.iter().filter(hidden).copied().collect()))
-            .filter(|(_, p): &(_, Vec<_>)| !p.is_empty())
-            .collect();
-        let spoken: BTreeSet<u32> = device.lldp_indices().collect();
-        if groups.is_empty() || spoken.is_empty() {
-            continue;
-        }
-        let mut open: Vec<u32> = device
-            .base_ports()
-            .map(|(_, index)| index)
-            .filter(|i| !spoken.contains(i))
-            .collect();
-        open.sort_unstable();
-        open.dedup();
-        let rate = |ports: &[&Port]| {
-            ports
-                .iter()
-                .filter_map(|p| device.rate(p))
-                .map(|r| r.0)
-                .fold(0, u64::saturating_add)
-        };
-        for &index in &open {
-            let own = device
-                .base_port_of(index)
-                .and_then(|p| device.rate(&p))
-                .map(|r| r.0);
-            let mut fitting = groups.iter().filter(|(_, ports)| {
-                open.len() == 1 && groups.len() == 1 || own == Some(rate(ports))
-            });
-            let one = fitting.next().filter(|_| fitting.next().is_none());
-            let alike = open
-                .iter()
-                .filter(|i| {
-                    device
-                        .base_port_of(**i)
-                        .and_then(|p| device.rate(&p))
-                        .map(|r| r.0)
-                        == own
-                })
-                .count();
-            untold.push((
-                number,
-                index,
-                one.filter(|_| alike == 1 || open.len() == 1)
-                    .map(|(far, _)| (*far).to_owned()),
-            ));
-        }
+    devices
+        .iter()
+        .enumerate()
+        .filter_map(|(number, device)| Some((number, device, members.get(device.name)?)))
+        .flat_map(|(number, device, all)| {
+            unreported_by(device, all)
+                .into_iter()
+                .map(move |(index, far)| (number, index, far))
+        })
+        .collect()
+}
+
+/// The aggregates of one device that it does not report, given the ports of its known cables by the
+/// device at the other end.
+fn unreported_by(
+    device: &DeviceTables<'_>,
+    cables: &BTreeMap<&str, Vec<&Port>>,
+) -> Vec<(u32, Option<String>)> {
+    let hidden = |port: &&&Port| {
+        port.index.is_some_and(|i| !device.is_base_port(i)) && device.aggregate(port).is_none()
+    };
+    let groups: Vec<(&str, Vec<&Port>)> = cables
+        .iter()
+        .map(|(far, ports)| (*far, ports.iter().filter(hidden).copied().collect()))
+        .filter(|(_, p): &(_, Vec<_>)| !p.is_empty())
+        .collect();
+    let named: BTreeSet<u32> = device.lldp_indices().collect();
+    if groups.is_empty() || named.is_empty() {
+        return Vec::new();
     }
-    untold
+    let open: BTreeSet<u32> = device
+        .base_ports()
+        .map(|(_, index)| index)
+        .filter(|i| !named.contains(i))
+        .collect();
+    let total = |ports: &[&Port]| {
+        ports
+            .iter()
+            .filter_map(|p| device.rate(p))
+            .map(|r| r.0)
+            .fold(0, u64::saturating_add)
+    };
+    let rate_of = |index: u32| {
+        device
+            .base_port_of(index)
+            .and_then(|p| device.rate(&p))
+            .map(|r| r.0)
+    };
+    let only = open.len() == 1;
+    let far_of = |index: u32| {
+        let own = rate_of(index);
+        let mut fitting = groups
+            .iter()
+            .filter(|(_, ports)| only && groups.len() == 1 || own == Some(total(ports)));
+        let one = fitting.next().filter(|_| fitting.next().is_none());
+        let alike = open.iter().filter(|i| rate_of(**i) == own).count();
+        one.filter(|_| alike == 1 || only)
+            .map(|(far, _)| (*far).to_owned())
+    };
+    open.iter().map(|&index| (index, far_of(index))).collect()
 }
 
 /// The links of all cables: several between the same aggregates become one.

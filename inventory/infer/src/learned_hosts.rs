@@ -71,31 +71,44 @@ impl<'i> LearnedHosts<'i> {
             return edges;
         }
         for (number, device) in devices.iter().enumerate() {
-            // Hosts that are known to be elsewhere, against all, at each port that leads to nobody
-            // known.
-            let own: HashSet<Mac> = device.macs().collect();
-            let mut foreign: HashMap<u32, (usize, usize)> = HashMap::new();
-            for (mac, port) in islands.learned(number).rows() {
-                if wanted.contains(&mac) {
-                    edges.by.entry(mac).or_default().push(number);
-                }
-                if islands.lead(number, port).is_none() {
-                    let count = foreign.entry(port).or_default();
-                    count.0 += usize::from(elsewhere.get(&mac).is_some_and(|d| *d != number));
-                    count.1 += 1;
-                    if directory.is_switch(mac) && !own.contains(&mac) {
-                        edges.inner.insert((number, port));
-                    }
-                }
-            }
-            edges.inner.extend(
-                foreign
-                    .into_iter()
-                    .filter(|(_, (strange, all))| strange * 2 > *all)
-                    .map(|(port, _)| (number, port)),
-            );
+            edges.read_rows(number, device, directory, &wanted, &elsewhere);
         }
         edges
+    }
+
+    /// Reads the rows of a device: the wanted addresses that it learned, and its ports that lead to
+    /// other switches.
+    fn read_rows(
+        &mut self,
+        number: usize,
+        device: &DeviceTables<'_>,
+        directory: &NodeDirectory<'_>,
+        wanted: &HashSet<Mac>,
+        elsewhere: &HashMap<Mac, usize>,
+    ) {
+        let own: HashSet<Mac> = device.macs().collect();
+        // For each port that leads to no known device: the hosts that are known to be elsewhere,
+        // and all stations.
+        let mut foreign: HashMap<u32, (usize, usize)> = HashMap::new();
+        for (mac, port) in self.islands.learned(number).rows() {
+            if wanted.contains(&mac) {
+                self.by.entry(mac).or_default().push(number);
+            }
+            if self.islands.lead(number, port).is_none() {
+                let count = foreign.entry(port).or_default();
+                count.0 += usize::from(elsewhere.get(&mac).is_some_and(|d| *d != number));
+                count.1 += 1;
+                if directory.is_switch(mac) && !own.contains(&mac) {
+                    self.inner.insert((number, port));
+                }
+            }
+        }
+        self.inner.extend(
+            foreign
+                .into_iter()
+                .filter(|(_, (strange, all))| strange * 2 > *all)
+                .map(|(port, _)| (number, port)),
+        );
     }
 
     fn alone(&mut self, device: usize) {
@@ -150,7 +163,11 @@ impl<'i> LearnedHosts<'i> {
             self.islands
                 .ends(*mac, self.by.get(mac).into_iter().flatten().copied())
         });
-        ends.filter(|exit| !matches!(exit, IslandExit::Port(device, port) if self.inner.contains(&(*device, *port)))).collect()
+        ends.filter(|exit| match exit {
+            IslandExit::Port(device, port) => !self.inner.contains(&(*device, *port)),
+            IslandExit::Dark(_) => true,
+        })
+        .collect()
     }
 
     /// Links to those who do not answer, where the rows lead there; ambiguous where they lead

@@ -1,21 +1,25 @@
-//! Views to topology, pure: which cables there are, where hosts hang, what STP lets through, and
-//! what contradicts.
+//! Infers a topology from device views, as a pure function: cables, the places of hosts, the state
+//! of links by spanning tree (STP), and contradictions.
 //!
-//! LLDP is truth where it speaks; forwarding databases fill in the rest. Contradictions become
-//! alarms and links of grade [`Ambiguous`](inventory::topology::LinkGrade::Ambiguous), never a
+//! LLDP is taken as true where a device speaks it; forwarding databases fill in the rest.
+//! Contradictions become alarms and links of grade [`Ambiguous`](inventory::topology::LinkGrade::Ambiguous), never a
 //! silent pick. The same views give the same topology, in the same order.
 //!
 //! ```text
-//! Views --device--> ports and states --identity--> who each neighbour is
-//!       --words--> what hosts' agents add
-//!       --trunks, unspoken--> cables between switches --seats--> where each host hangs --stp--> what carries frames
-//!       --clusters--> which hosts share a spanning tree without a router, a slow or a long link between them
+//! views  --device-->                ports and their states
+//!        --identity-->              the device that each neighbour is
+//!        --host_statements-->       the statements of host agents
+//!        --trunks, silent_links-->  cables between switches
+//!        --attachments-->           the place of each host
+//!        --stp-->                   links that carry frames
+//!        --clusters-->              hosts that share a spanning tree, without a router, a slow
+//!                                   link or a long link between them
 //! ```
 //!
 //! | function | for |
 //! |---|---|
 //! | [`infer()`] | a network whose switches and hosts an inventory names |
-//! | [`infer_recorded`] | recordings, where nobody said who belongs to the network |
+//! | [`infer_recorded`] | recordings, without a list of the devices that belong to the network |
 //! | [`descriptions`] | how the ports of an inferred network are described |
 mod attachments;
 mod clusters;
@@ -50,7 +54,9 @@ use inventory::inventory_file::{Inventory, InventoryHost};
 use inventory::natural_order::natural;
 use inventory::topology::{Link, Node, NodeKind, Topology};
 use islands::{DeviceIslands, LearnedStations};
+use statements::NeighbourStatement;
 use std::collections::{BTreeMap, BTreeSet};
+use trunks::TrunkLink;
 
 /// Infers the network from what the inventory's switches said. Views of other devices are not used.
 pub fn infer(inventory: &Inventory, views: &DeviceViews) -> Topology {
@@ -131,35 +137,16 @@ fn infer_in(scope: &InferenceScope<'_>, views: &DeviceViews) -> Topology {
         &statements,
         &mut found,
     );
-    let mut suspects = Vec::new();
-    let mut trunks = trunks::trunks(
-        &devices,
-        &directory,
-        &statements,
-        scope.strangers,
-        &mut suspects,
-        &mut found,
-    );
     let learned: Vec<LearnedStations> = devices.iter().map(LearnedStations::new).collect();
-    shared_segments::doubt_crossed(
-        &devices,
-        &directory,
-        &learned,
-        &mut trunks,
-        scope.strangers,
-        &mut found,
-    );
-    let missing = silent_switches::unplaced(scope, views, &trunks);
-    silent_links::unspoken(
-        &devices,
-        &directory,
-        &statements,
-        &learned,
-        (scope.strangers, &missing),
-        &mut trunks,
-        &mut found,
-    );
-    shared_segments::explain_suspects(&devices, suspects, &mut trunks, &mut found);
+    let inputs = CableInputs {
+        scope,
+        views,
+        devices: &devices,
+        directory: &directory,
+        statements: &statements,
+        learned: &learned,
+    };
+    let mut trunks = inputs.cables(&mut found);
     let unplaced = silent_switches::unplaced(scope, views, &trunks);
     silent_switches::missing(scope, views, &mut trunks);
     let islands = DeviceIslands::new(&devices, &learned, &trunks);
@@ -176,6 +163,53 @@ fn infer_in(scope: &InferenceScope<'_>, views: &DeviceViews) -> Topology {
     stated::apply(scope, &devices, &mut found);
     let roots = stp::set_link_states(scope, &devices, &learned, &mut found);
     found.finish(scope, views, roots)
+}
+
+/// The facts from which cables between devices are inferred.
+struct CableInputs<'i, 'a> {
+    scope: &'i InferenceScope<'a>,
+    views: &'i DeviceViews,
+    devices: &'i [DeviceTables<'a>],
+    directory: &'i NodeDirectory<'a>,
+    statements: &'i [NeighbourStatement<'a>],
+    learned: &'i [LearnedStations],
+}
+
+impl CableInputs<'_, '_> {
+    /// The cables between devices: first those that devices name, then those that only tables and
+    /// spanning tree show.
+    fn cables(&self, found: &mut InferredNetwork) -> Vec<TrunkLink> {
+        let strangers = self.scope.strangers;
+        let mut suspects = Vec::new();
+        let mut trunks = trunks::trunks(
+            self.devices,
+            self.directory,
+            self.statements,
+            strangers,
+            &mut suspects,
+            found,
+        );
+        shared_segments::doubt_crossed(
+            self.devices,
+            self.directory,
+            self.learned,
+            &mut trunks,
+            strangers,
+            found,
+        );
+        let missing = silent_switches::unplaced(self.scope, self.views, &trunks);
+        silent_links::unspoken(
+            self.devices,
+            self.directory,
+            self.statements,
+            self.learned,
+            (strangers, &missing),
+            &mut trunks,
+            found,
+        );
+        shared_segments::explain_suspects(self.devices, suspects, &mut trunks, found);
+        trunks
+    }
 }
 
 /// What is found on the way.
@@ -243,36 +277,26 @@ impl InferredNetwork {
         let rank = |name: &str| (hosts.contains(name), natural(name));
         for link in &mut self.links {
             if rank(&link.b) < rank(&link.a) {
-                std::mem::swap(&mut link.a, &mut link.b);
-                std::mem::swap(&mut link.a_port, &mut link.b_port);
-                link.members
-                    .iter_mut()
-                    .for_each(|m| std::mem::swap(&mut m.a_port, &mut m.b_port));
+                swap_ends(link);
             }
         }
         let none = IndexMap::new();
         let stated = scope.stated.map_or(&none, |i| &i.clusters);
         let mut nodes: Vec<Node> = std::mem::take(&mut self.nodes).into_values().collect();
-        for unseen in unseen_routers(
-            &ClusterInput {
-                nodes: &nodes,
-                links: &self.links,
-                views,
-                stated,
-            },
-            &roots,
-        ) {
+        let input = ClusterInput {
+            nodes: &nodes,
+            links: &self.links,
+            views,
+            stated,
+        };
+        for unseen in unseen_routers(&input, &roots) {
             nodes.push(unseen.node);
             self.links.extend(unseen.links);
             self.alarms.push(unseen.alarm);
         }
         self.links.sort_by_cached_key(|l| {
-            (
-                rank(&l.a),
-                natural(&l.a_port),
-                rank(&l.b),
-                natural(&l.b_port),
-            )
+            let ports = (natural(&l.a_port), natural(&l.b_port));
+            (rank(&l.a), ports.0, rank(&l.b), ports.1)
         });
         nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
         let (clusters, contradictions) = clusters(&ClusterInput {
@@ -294,6 +318,14 @@ impl InferredNetwork {
             root_bridge: roots.next(),
             further_root_bridges: roots.collect(),
         }
+    }
+}
+
+fn swap_ends(link: &mut Link) {
+    std::mem::swap(&mut link.a, &mut link.b);
+    std::mem::swap(&mut link.a_port, &mut link.b_port);
+    for member in &mut link.members {
+        std::mem::swap(&mut member.a_port, &mut member.b_port);
     }
 }
 

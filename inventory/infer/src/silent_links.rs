@@ -13,11 +13,12 @@ mod tests;
 use super::device::{DeviceTables, Port};
 use super::identity::{ListedNode, NeighbourIdentity, NodeDirectory};
 use super::islands::{DeviceIslands, LearnedStations};
-use super::statements::{NeighbourStatement, Protocol};
+use super::statements::NeighbourStatement;
 use super::trunks::{TrunkLink, cable};
 use super::{InferredNetwork, UnlistedPolicy};
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::evidence::Evidence;
+use inventory::host_report::DiscoveryProtocol;
 use inventory::natural_order::natural;
 use inventory::topology::{LinkGrade, NodeKind};
 use petgraph::unionfind::UnionFind;
@@ -157,7 +158,10 @@ fn speaking(
     statements: &[NeighbourStatement<'_>],
 ) -> HashSet<usize> {
     let mut speaking = HashSet::new();
-    for statement in statements.iter().filter(|s| s.protocol == Protocol::Lldp) {
+    for statement in statements
+        .iter()
+        .filter(|s| s.protocol == DiscoveryProtocol::Lldp)
+    {
         speaking.insert(statement.device);
         if let NeighbourIdentity::Known {
             node: ListedNode::Switch(name),

@@ -1,11 +1,10 @@
 //! What devices say of their neighbours, by LLDP and, on ports where LLDP says nothing, by CDP.
 use super::UnlistedPolicy;
 use super::device::{DeviceTables, Port, show};
-use inventory::evidence::NeighbourProtocol;
+use inventory::host_report::DiscoveryProtocol;
 use inventory::observation::{CdpNeighbour, LldpNeighbour, NeighbourId};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// At this port of this device there is that neighbour.
 pub(super) struct NeighbourStatement<'a> {
@@ -13,17 +12,10 @@ pub(super) struct NeighbourStatement<'a> {
     pub(super) device: usize,
     pub(super) port: Port,
     pub(super) row: Cow<'a, LldpNeighbour>,
-    pub(super) protocol: Protocol,
+    /// CDP passes through switches that do not speak it, so the neighbour may be further away.
+    pub(super) protocol: DiscoveryProtocol,
     /// Whether the same device says that the port is down.
     pub(super) down: bool,
-}
-
-/// Who says it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Protocol {
-    Lldp,
-    /// Passes through switches that do not speak it, so the neighbour may be further away.
-    Cdp,
 }
 
 /// Every statement, in the devices' order. Rows on local port 0 and rows that name nobody are left
@@ -55,7 +47,7 @@ pub(super) fn statements<'a>(
             state(
                 device.local_port(row.local_port),
                 Cow::Borrowed(row),
-                Protocol::Lldp,
+                DiscoveryProtocol::Lldp,
             )
         });
         let heard: Vec<NeighbourStatement<'_>> = heard.collect();
@@ -71,7 +63,7 @@ pub(super) fn statements<'a>(
             state(
                 device.indexed_port(row.if_index),
                 Cow::Owned(as_lldp(row)),
-                Protocol::Cdp,
+                DiscoveryProtocol::Cdp,
             )
         });
         all.extend(heard.filter(|s| !spoken.contains(&s.port)));
@@ -112,23 +104,5 @@ fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
         port_descr,
         name,
         capabilities: row.capabilities,
-    }
-}
-
-impl From<Protocol> for NeighbourProtocol {
-    fn from(protocol: Protocol) -> NeighbourProtocol {
-        match protocol {
-            Protocol::Lldp => NeighbourProtocol::Lldp,
-            Protocol::Cdp => NeighbourProtocol::Cdp,
-        }
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Protocol::Lldp => "LLDP",
-            Protocol::Cdp => "CDP",
-        })
     }
 }

@@ -3,11 +3,12 @@
 use super::device::{DeviceTables, Port, show};
 use super::identity::{ListedNode, NeighbourIdentity, NodeDirectory};
 use super::shared_segments::{self, DeniedCables, HostsByPort, SuspectSegment};
-use super::statements::{NeighbourStatement, Protocol};
+use super::statements::NeighbourStatement;
 use super::{InferredNetwork, UnlistedPolicy, lag, unlisted};
 use inventory::BitsPerSec;
 use inventory::alarm::AlarmKind;
 use inventory::evidence::{AssumedRate, DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
+use inventory::host_report::DiscoveryProtocol;
 use inventory::observation::LldpNeighbour;
 use inventory::topology::{Link, LinkGrade, LinkState};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,7 +26,7 @@ struct EndStatement<'d> {
     port: Port,
     row: &'d LldpNeighbour,
     by: RecognizedBy,
-    protocol: Protocol,
+    protocol: DiscoveryProtocol,
     down: bool,
 }
 
@@ -36,14 +37,25 @@ struct TrunkHalf<'d> {
     far: Option<Port>,
 }
 
-impl EndStatement<'_> {
+impl<'d> EndStatement<'d> {
+    fn new(statement: &'d NeighbourStatement<'_>, by: RecognizedBy) -> EndStatement<'d> {
+        EndStatement {
+            at: statement.device,
+            port: statement.port.clone(),
+            row: &statement.row,
+            by,
+            protocol: statement.protocol,
+            down: statement.down,
+        }
+    }
+
     /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), CDP's do. A row on a port that is
     /// down contradicts itself.
     fn grade(&self) -> LinkGrade {
         match self.protocol {
             _ if self.down => LinkGrade::Ambiguous,
-            Protocol::Lldp => LinkGrade::Certain,
-            Protocol::Cdp => LinkGrade::Inferred,
+            DiscoveryProtocol::Lldp => LinkGrade::Certain,
+            DiscoveryProtocol::Cdp => LinkGrade::Inferred,
         }
     }
 
@@ -82,82 +94,12 @@ pub(super) fn trunks(
     suspects: &mut Vec<SuspectSegment>,
     found: &mut InferredNetwork,
 ) -> Vec<TrunkLink> {
-    let mut halves = Vec::new();
-    let mut trunks = Vec::new();
-    let mut met = BTreeSet::new();
-    let mut hosts = HostsByPort::new();
-    let number: HashMap<&str, usize> = devices
-        .iter()
-        .enumerate()
-        .map(|(i, d)| (d.name, i))
-        .collect();
-    for statement in statements {
-        let device = &devices[statement.device];
-        let row = statement.row.as_ref();
-        let NeighbourStatement {
-            device: at,
-            protocol,
-            down,
-            ..
-        } = *statement;
-        let said = |by| EndStatement {
-            at,
-            port: statement.port.clone(),
-            row,
-            by,
-            protocol,
-            down,
-        };
-        let place = DevicePort::new(device.name, &statement.port.name);
-        match directory.identify(row) {
-            NeighbourIdentity::Known {
-                node: ListedNode::Switch(name),
-                by,
-            } if name != device.name => match number.get(name) {
-                Some(&to) => {
-                    let far = devices[to].remote_port(row.port.as_ref(), &row.port_descr);
-                    halves.push(TrunkHalf {
-                        said: said(by),
-                        to,
-                        far,
-                    });
-                }
-                // A switch that was never heard itself is a node all the same, but it cannot deny
-                // what is said of it.
-                None => {
-                    let said = said(by);
-                    let grade = said.grade().max(LinkGrade::Inferred);
-                    let mut trunk = mute(device, &said, name, grade);
-                    trunk
-                        .link
-                        .evidence
-                        .push(Evidence::Unanswering(name.to_owned()));
-                    trunks.push(trunk);
-                }
-            },
-            NeighbourIdentity::Stranger(name) => {
-                if let Some(name) = unlisted::add_unlisted(&name, &place, row, strangers, found) {
-                    met.insert(name.clone());
-                    let said = said(RecognizedBy::OwnName);
-                    trunks.push(mute(device, &said, &name, said.grade()));
-                }
-            }
-            NeighbourIdentity::Known {
-                node: ListedNode::Host(host),
-                ..
-            } => {
-                hosts
-                    .entry((device.name.to_owned(), statement.port.name.clone()))
-                    .or_default()
-                    .insert(host.to_owned());
-                continue;
-            }
-            NeighbourIdentity::Known { .. } | NeighbourIdentity::Nobody => continue,
-        }
-        if statement.down {
-            found.alarm(device.name, AlarmKind::DownPortNames(place));
-        }
-    }
+    let NeighbourCables {
+        mut halves,
+        mut trunks,
+        strangers_met,
+        hosts,
+    } = neighbour_cables(devices, directory, statements, strangers, found);
     let key = |h: &TrunkHalf<'_>| (h.said.at, h.said.port.clone(), h.to, h.far.clone());
     halves.sort_by_key(key);
     halves.dedup_by_key(|h| key(h));
@@ -172,16 +114,96 @@ pub(super) fn trunks(
         found,
     );
     shared_segments::report_isolated_ports(devices, denied, &trunks, (&hosts, suspects), found);
-    // Whose every cable turned out to be another's is nobody.
+    // A stranger all of whose cables turned out to be another's does not exist.
     let ends = trunks
         .iter()
         .flat_map(|t| [&t.link.a, &t.link.b])
         .chain(suspects.iter().flat_map(SuspectSegment::names));
     let ends: BTreeSet<&String> = ends.collect();
-    met.iter()
+    strangers_met
+        .iter()
         .filter(|name| !ends.contains(name))
         .for_each(|name| drop(found.nodes.remove(name)));
     trunks
+}
+
+/// The statements of devices about their neighbours, sorted by the neighbour.
+#[derive(Default)]
+struct NeighbourCables<'d> {
+    /// Statements about devices that can be asked, too.
+    halves: Vec<TrunkHalf<'d>>,
+    /// Cables to devices that cannot be asked.
+    trunks: Vec<TrunkLink>,
+    /// The names of those that are not in the inventory.
+    strangers_met: BTreeSet<String>,
+    hosts: HostsByPort,
+}
+
+fn neighbour_cables<'s>(
+    devices: &[DeviceTables<'_>],
+    directory: &NodeDirectory<'_>,
+    statements: &'s [NeighbourStatement<'_>],
+    strangers: UnlistedPolicy,
+    found: &mut InferredNetwork,
+) -> NeighbourCables<'s> {
+    let mut cables = NeighbourCables::default();
+    let number: HashMap<&str, usize> = devices
+        .iter()
+        .enumerate()
+        .map(|(i, d)| (d.name, i))
+        .collect();
+    for statement in statements {
+        let device = &devices[statement.device];
+        let row = statement.row.as_ref();
+        let place = DevicePort::new(device.name, &statement.port.name);
+        match directory.identify(row) {
+            NeighbourIdentity::Known {
+                node: ListedNode::Switch(name),
+                by,
+            } if name != device.name => {
+                let said = EndStatement::new(statement, by);
+                match number.get(name) {
+                    Some(&to) => {
+                        let far = devices[to].remote_port(row.port.as_ref(), &row.port_descr);
+                        cables.halves.push(TrunkHalf { said, to, far });
+                    }
+                    None => cables.trunks.push(unanswered(device, &said, name)),
+                }
+            }
+            NeighbourIdentity::Stranger(name) => {
+                if let Some(name) = unlisted::add_unlisted(&name, &place, row, strangers, found) {
+                    let said = EndStatement::new(statement, RecognizedBy::OwnName);
+                    cables.trunks.push(mute(device, &said, &name, said.grade()));
+                    cables.strangers_met.insert(name);
+                }
+            }
+            NeighbourIdentity::Known {
+                node: ListedNode::Host(host),
+                ..
+            } => {
+                let at = (device.name.to_owned(), statement.port.name.clone());
+                cables.hosts.entry(at).or_default().insert(host.to_owned());
+                continue;
+            }
+            NeighbourIdentity::Known { .. } | NeighbourIdentity::Nobody => continue,
+        }
+        if statement.down {
+            found.alarm(device.name, AlarmKind::DownPortNames(place));
+        }
+    }
+    cables
+}
+
+/// A cable to a switch that was never heard itself: it is a node all the same, but it cannot deny
+/// what is said of it.
+fn unanswered(device: &DeviceTables<'_>, said: &EndStatement<'_>, name: &str) -> TrunkLink {
+    let grade = said.grade().max(LinkGrade::Inferred);
+    let mut trunk = mute(device, said, name, grade);
+    trunk
+        .link
+        .evidence
+        .push(Evidence::Unanswering(name.to_owned()));
+    trunk
 }
 
 /// Joins what both ends say: first where the ports agree on both sides, then where one side cannot
@@ -308,7 +330,7 @@ fn joined(
     let sure = [Some(said), back.map(|b| &b.said)]
         .into_iter()
         .flatten()
-        .any(|s| s.protocol == Protocol::Lldp);
+        .any(|s| s.protocol == DiscoveryProtocol::Lldp);
     let grade = if sure && grade == LinkGrade::Inferred {
         LinkGrade::Certain
     } else {

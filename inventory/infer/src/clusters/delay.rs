@@ -117,43 +117,48 @@ fn explained(
             }
         });
     }
-    let mut long: Vec<(usize, ClusterReason)> = Vec::new();
     let most = near.last().map_or(0, |t| t.us);
-    let mut unexplained = far.len();
-    // Of links in a row that the same pairs cross, one explains them all; which of them nobody can
-    // tell.
+    let (cuts, unexplained) = cuts(seen, forest, across, (far.len(), most));
+    if unexplained * UNEXPLAINED > far.len() {
+        return Vec::new();
+    }
+    cuts
+}
+
+/// Cuts at the edges that most far pairs cross, until too few pairs are left. Returns the number of
+/// far pairs that no cut explains, too. `most`: the longest round trip of a near pair.
+fn cuts(
+    seen: &ClusterInput<'_>,
+    forest: &SpanningForest,
+    mut across: BTreeMap<usize, Vec<&PairDelay>>,
+    (mut unexplained, most): (usize, u32),
+) -> (Vec<ForestCut>, usize) {
+    let mut cuts = Vec::new();
+    // Of links in a row that the same pairs cross, one explains them all; nothing tells which.
     while let Some((&edge, trips)) = across
         .iter()
         .max_by_key(|(edge, trips)| (trips.len(), Reverse(**edge)))
         && trips.len() >= PAIRS
         && two_disjoint(trips)
     {
-        let told: BTreeSet<[usize; 2]> = trips.iter().map(|t| t.ends).collect();
-        unexplained -= told.len();
+        let explained: BTreeSet<[usize; 2]> = trips.iter().map(|t| t.ends).collect();
+        unexplained -= explained.len();
         let least = trips.iter().map(|t| t.us).min().unwrap_or_default();
-        let same = across
-            .values()
-            .zip(across.keys())
-            .filter(|(t, _)| t.len() == told.len() && t.iter().all(|t| told.contains(&t.ends)));
-        let links = same.map(|(_, edge)| link(seen, forest, *edge)).collect();
-        long.push((
-            edge,
-            ClusterReason::LongLinks {
-                links,
-                least_us: at_least(least),
-                most_us: at_most(most),
-            },
-        ));
-        across
-            .values_mut()
-            .for_each(|trips| trips.retain(|t| !told.contains(&t.ends)));
+        let same = across.iter().filter(|(_, trips)| {
+            trips.len() == explained.len() && trips.iter().all(|t| explained.contains(&t.ends))
+        });
+        let links = same.map(|(edge, _)| link(seen, forest, *edge)).collect();
+        let why = ClusterReason::LongLinks {
+            links,
+            least_us: at_least(least),
+            most_us: at_most(most),
+        };
+        cuts.push(ForestCut { edge, why });
+        for trips in across.values_mut() {
+            trips.retain(|t| !explained.contains(&t.ends));
+        }
     }
-    if unexplained * UNEXPLAINED > far.len() {
-        return Vec::new();
-    }
-    long.into_iter()
-        .map(|(edge, why)| ForestCut { edge, why })
-        .collect()
+    (cuts, unexplained)
 }
 
 /// Whether two of the pairs have no host in common.

@@ -27,18 +27,7 @@ pub(crate) struct UnseenRouter {
 /// A router for every set of parts that packets pass between. `roots`: the root bridges.
 pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<UnseenRouter> {
     let probes = ProbedPairs::new(seen);
-    let mut parts = UnionFind::new(seen.nodes.len());
-    let number: HashMap<&str, usize> = seen
-        .nodes
-        .iter()
-        .enumerate()
-        .map(|(i, n)| (n.name.as_str(), i))
-        .collect();
-    for link in seen.links.iter().filter(|l| l.carries_frames()) {
-        if let (Some(&a), Some(&b)) = (number.get(link.a.as_str()), number.get(link.b.as_str())) {
-            parts.union(a, b);
-        }
-    }
+    let parts = bridged_parts(seen);
     let mut joined = UnionFind::new(seen.nodes.len());
     let mut ways: Vec<(usize, Evidence)> = Vec::new();
     for ([a, b], hops) in probes.arrived() {
@@ -85,6 +74,23 @@ pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<U
             )
         })
         .collect()
+}
+
+/// The parts of the network that links which carry frames join.
+fn bridged_parts(seen: &ClusterInput<'_>) -> UnionFind<usize> {
+    let mut parts = UnionFind::new(seen.nodes.len());
+    let number: HashMap<&str, usize> = seen
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(i, n)| (n.name.as_str(), i))
+        .collect();
+    for link in seen.links.iter().filter(|l| l.carries_frames()) {
+        if let (Some(&a), Some(&b)) = (number.get(link.a.as_str()), number.get(link.b.as_str())) {
+            parts.union(a, b);
+        }
+    }
+    parts
 }
 
 /// Where a part is taken to be cabled to the router: at a router of its own, at its root bridge, or

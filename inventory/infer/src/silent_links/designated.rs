@@ -38,52 +38,19 @@ pub(super) fn pairs(context: &SilentLinkContext<'_, '_>) -> Vec<SegmentPair> {
     with_neighbours(pairs)
 }
 
-/// Ports on whose segment somebody who does not answer is designated: known by an address that
-/// others name, or by no more than the identifier. The only switch that is missing is the only
-/// stranger.
+/// Ports on whose segment a bridge that does not answer is designated. The bridge is known by an
+/// address that others name, or by no more than the identifier. Where one switch is missing and one
+/// address is unknown, the address is that switch's.
 pub(super) fn silent_designated(
     context: &SilentLinkContext<'_, '_>,
     missing: &[&str],
     found: &mut InferredNetwork,
 ) -> Vec<SegmentPair> {
-    let own: HashSet<Mac> = context
-        .devices
-        .iter()
-        .flat_map(|d| {
-            d.view
-                .bridge
-                .iter()
-                .filter_map(|b| b.address)
-                .chain(d.macs())
-        })
-        .collect();
     let all_told = context
         .devices
         .iter()
         .all(|d| d.view.bridge.as_ref().is_none_or(|b| b.address.is_some()));
-    let mut named: Vec<(usize, Port, Mac)> = Vec::new();
-    for (number, device) in context.devices.iter().enumerate() {
-        for port in device
-            .view
-            .bridge
-            .iter()
-            .flat_map(|b| &b.ports)
-            .filter(|p| takes_part(p))
-        {
-            let address = port
-                .designated_bridge
-                .map(|b| b.address)
-                .filter(|a| !own.contains(a) && a.is_station());
-            let near = device.base_port(port.number).filter(|p| {
-                context.open(&[SegmentEnd::At(number, p.clone()), SegmentEnd::Dark(vec![])])
-            });
-            named.extend(
-                address
-                    .zip(near)
-                    .map(|(address, near)| (number, near, address)),
-            );
-        }
-    }
+    let named = foreign_designated(context);
     let strange: BTreeSet<Mac> = named
         .iter()
         .map(|n| n.2)
@@ -109,15 +76,44 @@ pub(super) fn silent_designated(
             _ => continue,
         };
         let at = DevicePort::new(context.devices[number].name, &near.name);
-        let evidence = vec![Evidence::DesignatedBridge { at, bridge }];
         pairs.push(SegmentPair {
             ends: [SegmentEnd::At(number, near), SegmentEnd::Dark(vec![name])],
-            evidence,
+            evidence: vec![Evidence::DesignatedBridge { at, bridge }],
             sure: true,
             parted: false,
         });
     }
     pairs
+}
+
+/// Open ports on whose segment a bridge is designated that is none of the devices: the device's
+/// number, the port and the bridge's address.
+fn foreign_designated(context: &SilentLinkContext<'_, '_>) -> Vec<(usize, Port, Mac)> {
+    let own: HashSet<Mac> = context
+        .devices
+        .iter()
+        .flat_map(|d| {
+            let bridge = d.view.bridge.iter().filter_map(|b| b.address);
+            bridge.chain(d.macs())
+        })
+        .collect();
+    let mut named = Vec::new();
+    for (number, device) in context.devices.iter().enumerate() {
+        let ports = device.view.bridge.iter().flat_map(|b| &b.ports);
+        for port in ports.filter(|p| takes_part(p)) {
+            let address = port
+                .designated_bridge
+                .map(|b| b.address)
+                .filter(|a| !own.contains(a) && a.is_station());
+            let near = device.base_port(port.number).filter(|p| {
+                context.open(&[SegmentEnd::At(number, p.clone()), SegmentEnd::Dark(vec![])])
+            });
+            if let (Some(address), Some(near)) = (address, near) {
+                named.push((number, near, address));
+            }
+        }
+    }
+    named
 }
 
 fn takes_part(port: &BridgePort) -> bool {

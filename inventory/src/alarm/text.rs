@@ -1,0 +1,487 @@
+//! The texts of alarms.
+use super::{Alarm, AlarmKind, AlarmSubject, HostElsewhere, HostNotFound, HostPlace, NamedNode};
+use crate::evidence::{DevicePort, Evidence, STATED};
+use crate::topology::NodeKind;
+use crate::wording::{routed_hops, short_list};
+use std::fmt;
+
+impl fmt::Display for AlarmSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AlarmSubject::Node(name)
+            | AlarmSubject::Cluster(name)
+            | AlarmSubject::ReadBack(name) => f.write_str(name),
+            AlarmSubject::Between(a, b) => write!(f, "{a}-{b}"),
+            AlarmSubject::Segment => f.write_str("segment"),
+            AlarmSubject::RootBridge => f.write_str("root bridge"),
+            AlarmSubject::Network => f.write_str("network"),
+        }
+    }
+}
+
+impl fmt::Display for NamedNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NamedNode::Switch(name) => write!(f, "switch \"{name}\""),
+            NamedNode::Host(name) => write!(f, "host \"{name}\""),
+        }
+    }
+}
+
+impl fmt::Display for HostElsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostElsewhere::Taken(others) => {
+                write!(f, "that switch hears {} there", joined(others, " and "))
+            }
+            HostElsewhere::Seen(places) => {
+                write!(f, "switches see it on {}", joined(places, " and "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for HostPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostPlace::At(port) => write!(f, "{port}"),
+            HostPlace::Behind(switch) => write!(f, "{switch}, which does not answer,"),
+        }
+    }
+}
+
+impl fmt::Display for HostNotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostNotFound::NoName => f.write_str(
+                "no LLDP under this name; check host and cable, or state its mac so \
+                             that forwarding tables can tell",
+            ),
+            HostNotFound::Unlearned => f.write_str(
+                "neither LLDP nor any forwarding table knows \
+                it; check host and cable",
+            ),
+            HostNotFound::TrunksOnly(ports) => {
+                let ports: Vec<String> = ports.iter().map(DevicePort::short).collect();
+                write!(
+                    f,
+                    "learned only on trunk ports ({}); its own switch says nothing of it",
+                    ports.join(", ")
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            AlarmKind::ReadBack(text) => f.write_str(text),
+            AlarmKind::SwitchStale { .. }
+            | AlarmKind::SwitchUnheard { .. }
+            | AlarmKind::TableFailed { .. } => self.silence(f),
+            AlarmKind::BridgeUnknown(_)
+            | AlarmKind::RoutedTwice
+            | AlarmKind::Loop
+            | AlarmKind::RootUnwatched(_) => self.spanning_tree(f),
+            AlarmKind::StationUnlisted(_) | AlarmKind::DeviceUnlisted(..) => self.unlisted(f),
+            AlarmKind::ChassisTwice(_)
+            | AlarmKind::AddressTwice(_)
+            | AlarmKind::ForeignMac(..)
+            | AlarmKind::MacTwice(..)
+            | AlarmKind::MacAnnounced(..)
+            | AlarmKind::MacClaimed(..) => self.identity(f),
+            AlarmKind::HostContradicted { .. }
+            | AlarmKind::HostHidden(_)
+            | AlarmKind::HostUnfound(_)
+            | AlarmKind::HostAmbiguous(_)
+            | AlarmKind::HostsOnPort(..) => self.host(f),
+            AlarmKind::DownPortNames(_)
+            | AlarmKind::NamedPortDown { .. }
+            | AlarmKind::Impostor { .. }
+            | AlarmKind::NamedByOther { .. } => self.neighbour(f),
+            AlarmKind::UnmanagedBridge(_)
+            | AlarmKind::SegmentUnclear(_)
+            | AlarmKind::SeveralOnCable(..)
+            | AlarmKind::CableDoubted { .. } => self.segment(f),
+            AlarmKind::StatedState { .. }
+            | AlarmKind::StatedDown(_)
+            | AlarmKind::StatedRate { .. }
+            | AlarmKind::StatedElsewhere { .. } => self.stated(f),
+            AlarmKind::ProbesDiffer(_)
+            | AlarmKind::RouterUnmet
+            | AlarmKind::VirtualLans(_)
+            | AlarmKind::StatedTogether(..)
+            | AlarmKind::RouterUnseen { .. } => self.routed(f),
+        }
+    }
+}
+
+impl Alarm {
+    /// Alarms about a switch that does not answer, or not fully.
+    fn silence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = &self.subject;
+        match &self.kind {
+            AlarmKind::SwitchStale { problem } => write!(
+                f,
+                "switch \"{about}\" is stale: {problem}; its links stay as last seen"
+            ),
+            AlarmKind::SwitchUnheard { problem } => {
+                write!(
+                    f,
+                    "switch \"{about}\" never answered: {problem}; nothing is known of its ports"
+                )
+            }
+            AlarmKind::TableFailed { table, problem } => {
+                write!(
+                    f,
+                    "switch \"{about}\", table {table}: {problem}; its former content stays in use"
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Alarms about bridges and the loops that they must break.
+    fn spanning_tree(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = &self.subject;
+        match &self.kind {
+            AlarmKind::BridgeUnknown(address) => write!(
+                f,
+                "bridge {address}: spanning tree names it, but no switch that answers has this \
+                 address; what is behind it stays unknown: see that it is asked"
+            ),
+            AlarmKind::RoutedTwice => write!(
+                f,
+                "link {about}: routers join both ends by another way, too; schedules count that \
+                 one: state the link that packets do not take as blocked, under links in the \
+                 inventory"
+            ),
+            AlarmKind::Loop => {
+                write!(
+                    f,
+                    "link {about}: closes a loop among forwarding links; frames may circle and \
+                     nothing is planned: check STP on "
+                )?;
+                if let AlarmSubject::Between(a, b) = about {
+                    write!(f, "{a} and {b}")
+                } else {
+                    write!(f, "{about}")
+                }
+            }
+            AlarmKind::RootUnwatched(root) => write!(
+                f,
+                "root bridge {:04x}.{}: no switch of the inventory has this address; the tree \
+                 hangs from a switch that is not watched",
+                root.priority, root.address
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Alarms about devices that the inventory does not list.
+    fn unlisted(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = &self.subject;
+        match &self.kind {
+            AlarmKind::StationUnlisted(at) => {
+                write!(
+                    f,
+                    "station \"{about}\" on {at}: not among the inventory's hosts; left out, list \
+                     it under hosts if it runs ranks"
+                )
+            }
+            AlarmKind::DeviceUnlisted(kind, at) => {
+                let what = if *kind == NodeKind::Router {
+                    "router"
+                } else {
+                    "switch"
+                };
+                write!(
+                    f,
+                    "{what} \"{about}\" on {at}: not in the inventory; shown but not asked, what \
+                     is behind it stays unknown: list it under switches"
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Alarms about identifiers that several devices claim.
+    fn identity(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = &self.subject;
+        let quoted = |names: &[String]| {
+            names
+                .iter()
+                .map(|n| format!("\"{n}\""))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let owner = |owner: &Option<NamedNode>, several: &str| {
+            owner
+                .as_ref()
+                .map_or_else(|| several.to_owned(), NamedNode::to_string)
+        };
+        match &self.kind {
+            AlarmKind::ChassisTwice(id) => {
+                write!(
+                    f,
+                    "switch \"{about}\": another switch announces its LLDP chassis id {id}; \
+                     neither is recognized by it"
+                )
+            }
+            AlarmKind::AddressTwice(macs) => write!(
+                f,
+                "host \"{about}\": its address is claimed by {}; ARP tables contradict each \
+                 other, state its mac",
+                joined(macs, ", ")
+            ),
+            AlarmKind::ForeignMac(mac, other) => write!(
+                f,
+                "host \"{about}\": its agent claims MAC address {mac}, which is that of {}; the \
+                 claim is not believed",
+                owner(other, "several others")
+            ),
+            AlarmKind::MacTwice(mac, other) => write!(
+                f,
+                "host \"{about}\": its MAC address {mac} is claimed by {} too; neither is \
+                 recognized by it",
+                owner(other, "others")
+            ),
+            AlarmKind::MacAnnounced(mac, others) => {
+                write!(
+                    f,
+                    "host \"{about}\": its MAC address {mac} is claimed by host {} too; give each \
+                     its own address",
+                    quoted(others)
+                )
+            }
+            AlarmKind::MacClaimed(mac, hosts) => {
+                write!(
+                    f,
+                    "MAC address {mac}: the agents of hosts {} each claim it; none is recognized \
+                     by it",
+                    quoted(hosts)
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Alarms about the place of a host.
+    fn host(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const AMBIGUOUS: &str =
+            "its place is ambiguous, nothing is planned on it until one remains";
+        let about = &self.subject;
+        match &self.kind {
+            AlarmKind::HostContradicted { at, against } => {
+                write!(
+                    f,
+                    "host \"{about}\": says it is on {at}, but {against}; the switches' word \
+                     stands: check host and cable"
+                )
+            }
+            AlarmKind::HostHidden(places) => {
+                write!(
+                    f,
+                    "host \"{about}\": somewhere behind {}, who does not answer; {AMBIGUOUS}",
+                    places.join(" or ")
+                )
+            }
+            AlarmKind::HostUnfound(why) => write!(
+                f,
+                "host \"{about}\": seen nowhere: {why}; left out of every schedule"
+            ),
+            AlarmKind::HostAmbiguous(places) => match &places[..] {
+                [one] => write!(
+                    f,
+                    "host \"{about}\": seen behind {one}, which leads to another switch; \
+                     {AMBIGUOUS}"
+                ),
+                several => write!(
+                    f,
+                    "host \"{about}\": seen on {}; {AMBIGUOUS}",
+                    joined(several, " and ")
+                ),
+            },
+            AlarmKind::HostsOnPort(DevicePort { device, port }, hosts) => write!(
+                f,
+                "switch \"{device}\" port {port}: {} are all behind it; an unmanaged bridge \
+                 stands between, its rates are not known",
+                hosts.join(", ")
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Alarms about a neighbour that a port names.
+    fn neighbour(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            AlarmKind::DownPortNames(at) => {
+                write!(
+                    f,
+                    "{at}: names a neighbour, but is down; the link is ambiguous, one of the two \
+                     is old"
+                )
+            }
+            AlarmKind::NamedPortDown {
+                at,
+                named,
+                protocol,
+            } => write!(
+                f,
+                "{}: names {} by {protocol}, but that port is down; no link is shown there: check \
+                 the cable; the row may be an old one",
+                at.short(),
+                named.short()
+            ),
+            AlarmKind::Impostor {
+                at,
+                called,
+                by,
+                protocol,
+                owner,
+            } => write!(
+                f,
+                "{}: \"{called}\" there announces {by} by {protocol}, which is switch \
+                 \"{owner}\"'s, and that one does not name {} back; no link is shown there: check \
+                 who is plugged in there and what announces for it",
+                at.short(),
+                at.device
+            ),
+            AlarmKind::NamedByOther {
+                at,
+                named,
+                cable: [a, b],
+            } => write!(
+                f,
+                "{0}: names {1}, but {2} and {3} name each other; no link {4}-{5} is shown: check \
+                 the cable at {0}; the row may be an old one, or something between passes LLDP on",
+                at.short(),
+                named.short(),
+                a.short(),
+                b.short(),
+                at.device,
+                named.device
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Alarms about the devices of one segment.
+    fn segment(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            AlarmKind::UnmanagedBridge(places) => {
+                write!(
+                    f,
+                    "{}: all on one segment; an unmanaged bridge stands between, its rates are \
+                     not known",
+                    places.join(", ")
+                )
+            }
+            AlarmKind::SegmentUnclear(places) => write!(
+                f,
+                "{}: they see each other, but not all of them all others; which are next to each \
+                 other is ambiguous, let LLDP or CDP run there",
+                places.join(", ")
+            ),
+            AlarmKind::SeveralOnCable(DevicePort { device, port }, names) => write!(
+                f,
+                "switch \"{device}\" port {port}: sees {} on one cable; the links are ambiguous, \
+                 something between them forwards LLDP",
+                names.join(" and ")
+            ),
+            AlarmKind::CableDoubted { ends: [a, b], why } => write!(
+                f,
+                "{} and {} name each other by LLDP, but {why}; LLDP's word stands as inferred: \
+                 look for a bridge between them that passes LLDP on",
+                a.short(),
+                b.short()
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Alarms about links that are stated in one way and found in another.
+    fn stated(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "link {}: {STATED}", self.subject)?;
+        match &self.kind {
+            AlarmKind::StatedState { stated, found } => write!(
+                f,
+                " to be {stated}, but found {found}; what is stated counts"
+            ),
+            AlarmKind::StatedDown(at) => write!(
+                f,
+                ", but port {} of \"{}\" is down: check the cable",
+                at.port, at.device
+            ),
+            AlarmKind::StatedRate { stated, found } => write!(
+                f,
+                " with {stated}, but found with {found}; what is stated counts"
+            ),
+            AlarmKind::StatedElsewhere { found, why } => {
+                let end = |at: &DevicePort| {
+                    if at.port.is_empty() {
+                        at.device.clone()
+                    } else {
+                        format!("{} ({})", at.device, at.port)
+                    }
+                };
+                let why = why.as_ref().map(Evidence::to_string).unwrap_or_default();
+                let [a, b] = found.each_ref().map(end);
+                write!(
+                    f,
+                    ", but found {a} - {b}, {why}; what is stated counts: check the cable or the \
+                     inventory"
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Alarms about the routers between hosts.
+    fn routed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = &self.subject;
+        match (&self.kind, about) {
+            (AlarmKind::ProbesDiffer(hops), AlarmSubject::Between(a, b)) => write!(
+                f,
+                "hosts \"{a}\" and \"{b}\": {} between them by one probe and none by others; the \
+                 probe with hops counts for nothing: check the routes of both",
+                routed_hops(hops)
+            ),
+            (AlarmKind::RouterUnmet, AlarmSubject::Between(prober, target)) => write!(
+                f,
+                "host \"{prober}\": its probe met no routed hop on the way to \"{target}\", but \
+                 cables lead there only through a router; the probe joins nothing: check its \
+                 routes, and that both are probed on this network"
+            ),
+            (AlarmKind::VirtualLans(hops), AlarmSubject::Between(a, b)) => write!(
+                f,
+                "hosts \"{a}\" and \"{b}\": {} between them though switches join them; they are \
+                 taken for two clusters: two virtual LANs, or a wrong route on one of them",
+                routed_hops(hops)
+            ),
+            (AlarmKind::StatedTogether([a, b], hops), _) => write!(
+                f,
+                "cluster \"{about}\": \"{a}\" and \"{b}\" are in it as {STATED}, but there is {} \
+                 between them; what is stated counts",
+                routed_hops(hops)
+            ),
+            (AlarmKind::RouterUnseen { way, at, rate }, _) => write!(
+                f,
+                "router \"{about}\": packets pass it ({way}) and nothing tells where it is; it is \
+                 taken to be cabled to {} with {rate} each: list it under switches, or state it \
+                 under routers and its cables under links",
+                short_list(at.iter().map(String::as_str))
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn joined<T: ToString>(items: &[T], between: &str) -> String {
+    items
+        .iter()
+        .map(T::to_string)
+        .collect::<Vec<_>>()
+        .join(between)
+}
