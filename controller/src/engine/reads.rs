@@ -30,7 +30,7 @@ struct SwitchReads {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PendingReads {
     switches: BTreeMap<String, SwitchReads>,
-    /// The begin of the search for missing hosts, and the time of the next try.
+    /// The start of the search for missing hosts, and the time of the next try.
     search: Option<(Millis, Millis)>,
 }
 
