@@ -212,7 +212,7 @@ fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes()
     assert!(
         daemon
             .stop()
-            .contains("takes the place of the one that has waited longest")
+            .contains("replaces the one that has waited longest")
     );
 }
 

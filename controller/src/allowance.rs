@@ -1,5 +1,5 @@
-//! Shares of a bounded resource: users may write any amount of records, only a bounded amount is
-//! kept, and no user's records displace those of another user.
+//! Shares of a bounded resource: users may write any amount of records, but only a bounded amount
+//! is kept, and no user's records displace those of another user.
 use std::collections::HashMap;
 use std::hash::Hash;
 

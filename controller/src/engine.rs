@@ -174,8 +174,9 @@ impl ControllerEngine {
         self.public.log(now, EventLevel::Info, text, fx);
         self.note_trouble(
             TroubleArea::Current,
-            problem
-                .map(|p| format!("{p}; a new epoch follows the first whole look at the network")),
+            problem.map(|p| {
+                format!("{p}; a new epoch follows the first complete read of the network")
+            }),
         );
         self.observed.read_all(now, &self.inventory, fx);
         self.observed.agents.stirred = true;

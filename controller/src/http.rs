@@ -10,7 +10,7 @@
 //! | `/healthz` | `ok`, without a token |
 //! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`], for a [`HostReport`] |
 //!
-//! A client cannot harm the controller's own work: [`connection_limiter`] bounds connections in
+//! A client cannot harm the controller's own work: `connection_limiter` bounds connections in
 //! number and time, each answer is made once for all viewers, and a viewer that does not read is
 //! disconnected.
 //!
@@ -97,7 +97,7 @@ impl ServedSnapshot {
 /// The reason why the API cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// It would be open to the network.
+    /// The API would be open to the network.
     #[error(
         "--listen {0}: this address is reachable from other machines, so viewers need a token; \
          nothing was started: add --token-file FILE (the agents' token is not for viewing)"
@@ -211,7 +211,7 @@ async fn events(
         )
             .into_response();
     };
-    shown.mark_changed(); // The first one comes at once.
+    shown.mark_changed(); // The first snapshot comes at once.
     let events = stream::unfold((shown, viewing), |(mut shown, viewing)| async {
         let event = next(&mut shown, &viewing).await?;
         Some((Ok::<_, Infallible>(event), (shown, viewing)))

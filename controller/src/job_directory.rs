@@ -99,8 +99,8 @@ impl JobFile {
         }
     }
 
-    /// Takes a new stamp. A changed file has an unknown content, unless its job was running: that
-    /// job still runs.
+    /// Takes a new stamp. The content of a changed file is unknown. But a job that was running
+    /// counts as still running.
     fn see(&mut self, stat: JobFileStat, at: Instant, listing: u64) {
         if self.stat != stat {
             (self.stat, self.changed) = (stat, at);
@@ -123,7 +123,7 @@ impl JobFile {
     }
 
     /// The smaller, the more wanted: first the followed files that change, then the newest. The
-    /// time is one that only the file system sets.
+    /// sort uses the change time, which only the file system sets.
     fn rank(&self, at: Instant) -> (u8, Reverse<(i64, i64)>) {
         let class = match self.content {
             RecordContent::Record { finished: false } if self.is_lively(at) => 0,

@@ -208,7 +208,7 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
         let line: JournalLine = match serde_json::from_slice(&line.map_err(io)?) {
             Ok(line) => line,
             Err(e) if lines.peek().is_none() => {
-                say(&format!("line {}: torn, passed over: {e}", n + 1))?;
+                say(&format!("line {}: torn, skipped: {e}", n + 1))?;
                 break;
             }
             Err(e) => return Err(bad(n + 1, e.to_string())),

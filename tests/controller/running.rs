@@ -28,7 +28,7 @@ fn a_torn_last_line_of_a_journal_is_passed_over() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(
         output.status.success()
-            && said.contains("torn, passed over")
+            && said.contains("torn, skipped")
             && said.contains("publish plan 2"),
         "{said}"
     );

@@ -1,4 +1,4 @@
-//! Notices that `heddle tune` has left new measurements in the shared directory.
+//! Watches the shared directory for new measurements of `heddle tune`.
 use super::stall::StallNotice;
 use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
 use directory::layout::TUNING;

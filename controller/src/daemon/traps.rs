@@ -171,7 +171,7 @@ mod tests {
     use std::process::Command;
     use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
-    /// Nothing is waited for longer, even on a busy machine.
+    /// The longest wait, even on a busy machine.
     const LIMIT: Duration = Duration::from_secs(60);
 
     /// A free port for each test, outside the range of ephemeral ports of Linux.
@@ -211,7 +211,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Sends a real trap and waits until it is heard.
+    /// Sends a real trap and waits until it is received.
     async fn assert_hears(port: u16, queue: &mut mpsc::Receiver<ControllerEvent>) {
         let to = format!("127.0.0.1:{port}");
         let sent = Command::new("snmptrap")
@@ -238,8 +238,8 @@ mod tests {
     async fn an_inventory_read_again_goes_on_hearing_wherever_it_says() {
         let (events, mut queue) = mpsc::channel(16);
         let (port, mut listener) = (port(), TrapListener::default());
-        // The same address again; the same port at another one, which cannot be had before the
-        // first is closed.
+        // The same address comes again, and the same port at another address, which cannot be bound
+        // before the first socket is closed.
         for address in ["127.0.0.1", "127.0.0.1", "0.0.0.0", "0.0.0.0", "127.0.0.1"] {
             let inventory = at(Some(format!("{address}:{port}")));
             let changed = listener.listen != inventory.traps.as_ref().map(|t| t.listen);

@@ -16,9 +16,9 @@ use std::time::Duration;
 
 /// Two machines under one name are believed again after only one of them reported for this time.
 const PEACE: Duration = Duration::from_secs(600);
-/// The time of one round of probes. A round may cover a part of the segments only.
+/// The time of one round of probes. One round may cover only a part of the segments.
 const ROUND: Duration = Duration::from_secs(300);
-/// Different refusals that are announced: any client with a token can make up names.
+/// The most different refusals that are announced: any client with a token can make up names.
 const REFUSALS: usize = 64;
 
 /// The state of the hosts' agents, beyond their last reports.

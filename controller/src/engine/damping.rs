@@ -49,7 +49,7 @@ enum DampedPart {
     Cluster(String),
 }
 
-/// One part that was lost lately.
+/// The losses of one part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct FlapRecord {
     part: DampedPart,

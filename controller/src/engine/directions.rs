@@ -89,7 +89,7 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
         if let Some(near) = segment.near() {
             direct(near.0, near.1);
         }
-        // One of its probes may be for a neighbour.
+        // One probe of each host is left for a neighbour.
         let room = (segment.probers.len() * (MOST - 1)).min(others.len());
         for i in 0..room {
             let other = others[(window(round, room, others.len()) + i) % others.len()];
@@ -180,7 +180,7 @@ mod tests {
         (0..count).map(|i| format!("n{i:04}")).collect()
     }
 
-    /// Ordered pairs of segments a rota covers, `each` hosts on a segment.
+    /// The ordered pairs of segments that a rota covers, with `each` hosts on a segment.
     fn covered(rota: &DirectionsByHost, each: usize) -> BTreeSet<(usize, usize)> {
         let number = |name: &str| name[1..].parse::<usize>().unwrap() / each;
         rota.iter()

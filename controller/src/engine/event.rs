@@ -180,7 +180,7 @@ impl fmt::Display for ControllerEvent {
         match self {
             ControllerEvent::Started { .. } => f.write_str("started"),
             ControllerEvent::Tick => f.write_str("tick"),
-            ControllerEvent::Observed(o) => write!(f, "{}: {}", o.reporter, word(&o.fact)),
+            ControllerEvent::Observed(o) => write!(f, "{}: {}", o.reporter, fact_name(&o.fact)),
             ControllerEvent::ReportRefused { from, problem } => {
                 write!(f, "report of {from} refused: {problem}")
             }
@@ -209,7 +209,7 @@ impl fmt::Display for ControllerEvent {
     }
 }
 
-fn word(fact: &DeviceFact) -> String {
+fn fact_name(fact: &DeviceFact) -> String {
     match fact {
         DeviceFact::System(_) => "system".to_owned(),
         DeviceFact::Interfaces(_) => "interfaces".to_owned(),

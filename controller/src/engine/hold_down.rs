@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A change that keeps changing is believed after this many hold-downs, in its state at that time.
 const MOST_HOLDS: u32 = 10;
-/// Changes closer than this belong to one story.
+/// Changes closer together than this belong to one story: the events from a first sign to an epoch.
 const STORY: Duration = Duration::from_secs(5);
 /// The same while the network is as published: echoes of the last change must not become the start
 /// of the next one. A hint, too, belongs to a change that follows within this time. A hint that no

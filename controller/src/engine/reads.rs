@@ -30,7 +30,7 @@ struct SwitchReads {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PendingReads {
     switches: BTreeMap<String, SwitchReads>,
-    /// The begin of the search for missing hosts, and the time of the next try.
+    /// The start of the search for missing hosts, and the time of the next try.
     search: Option<(Millis, Millis)>,
 }
 
@@ -113,7 +113,7 @@ impl PendingReads {
         asked.map(|(name, s)| (name.as_str(), s.since.after(PROMPT)))
     }
 
-    /// Switches due for a full look.
+    /// The switches that are due for a full read.
     pub(crate) fn due(&self, now: Millis) -> Vec<String> {
         self.switches
             .iter()
@@ -160,8 +160,7 @@ impl PendingReads {
     }
 }
 
-/// The table whose content or failure a fact is; `None` for a pulse, a host agent's report or a
-/// silent device.
+/// The table that a fact is about; `None` for a pulse, a host agent's report or a silent device.
 fn table(fact: &DeviceFact) -> Option<DeviceTable> {
     match fact {
         DeviceFact::System(_) => Some(DeviceTable::System),

@@ -18,7 +18,7 @@ fn two_switches() -> SimulatedCluster {
     w
 }
 
-/// The same, with epoch 1 published.
+/// The same tree, with epoch 1 published.
 fn running() -> SimulatedCluster {
     let mut w = two_switches();
     w.start(None);
@@ -197,7 +197,7 @@ fn no_moment_is_beyond_the_last_one() {
 #[test]
 fn clocks_that_jump_fire_nothing() {
     let mut w = running();
-    // A device's clock goes back: its agent restarted, or lost count.
+    // A device's uptime goes back: its SNMP agent restarted, or the counter wrapped.
     w.set_uptime_back("s1", 400_000);
     w.run(5_000);
     assert_eq!(
@@ -225,7 +225,7 @@ fn clocks_that_jump_fire_nothing() {
         "{:?}",
         snapshot.jobs
     );
-    // A change is believed as ever.
+    // A change is believed as before.
     w.unplug("s1", 2);
     w.host("n2", "s0", 2);
     w.run(2_000);
@@ -293,7 +293,7 @@ fn a_slow_a_lying_and_a_dead_switch_delay_nobody() {
         } else {
             ("s0", "s1")
         };
-        let port = 20 + n; // Each time another one: a cable that moves on, none that flaps.
+        let port = 20 + n; // A new port each time: a cable that moves on does not flap.
         w.unplug(from, if n == 0 { 2 } else { 19 + n });
         w.host("n2", to, port);
         let moved = w.now;
@@ -387,7 +387,7 @@ fn a_host_unplugged_for_good_is_dropped_later_and_one_that_comes_back_is_not() {
 #[test]
 fn a_host_in_two_places_keeps_its_place_and_raises_an_alarm() {
     let mut w = running();
-    w.host("n2", "s0", 2); // and still on s1
+    w.host("n2", "s0", 2); // It is still on s1, too.
     w.run(60_000);
     assert_eq!((w.published.len(), w.place("n2")), (1, "s1"));
     assert!(
@@ -435,7 +435,7 @@ fn an_inventory_that_changed_is_looked_at_anew() {
 #[test]
 fn loads_are_measured_and_planned() {
     let mut w = running();
-    w.traffic("s1", 1, 125_000); // a megabit per second out of s1 to n1
+    w.traffic("s1", 1, 125_000); // One megabit per second, from s1 to n1.
     w.run(10_000);
     let snapshot = w.engine.snapshot(w.now);
     assert_eq!(snapshot.loads.len(), snapshot.topology.links.len());

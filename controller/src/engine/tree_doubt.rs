@@ -51,7 +51,8 @@ impl fmt::Display for TreeDoubt {
                 let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
                 write!(
                     f,
-                    "a link between switches flaps, and also with the links of epoch {epoch}: {}",
+                    "a link between switches flaps; with the links of epoch {epoch} there is no \
+                     tree either: {}",
                     doubts.join("; ")
                 )
             }

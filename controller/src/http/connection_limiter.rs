@@ -19,10 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WORK: Duration = Duration::from_secs(15);
 /// The most connections at once, with any limit of open files.
 const MOST: usize = 2_048;
-/// One address may have this fraction of the connections, and half of those may follow events.
+/// One address may have one in this many of all connections, and half of those may follow events.
 const SHARE: usize = 8;
-/// Messages that all connections are taken: one a minute.
-const TOLD: RateLimiter = RateLimiter::new(Duration::from_secs(60), 1);
+/// Warnings that all connections are taken: one a minute.
+const WARNINGS: RateLimiter = RateLimiter::new(Duration::from_secs(60), 1);
 
 /// Every connection of the API.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ struct ConnectionTable {
     room: usize,
     connections: HashMap<u64, OpenConnection>,
     next: u64,
-    told: RateLimiter,
+    warnings: RateLimiter,
 }
 
 struct OpenConnection {
@@ -80,7 +80,7 @@ impl ConnectionLimiter {
             room,
             connections: HashMap::new(),
             next: 0,
-            told: TOLD,
+            warnings: WARNINGS,
         })))
     }
 
@@ -125,7 +125,7 @@ impl ConnectionTable {
     fn admit(&mut self, connection: OpenConnection) -> Option<u64> {
         let has_share = self.of(connection.client).count() >= self.share();
         if has_share || self.connections.len() >= self.room {
-            if self.told.take(connection.since).is_ok() {
+            if self.warnings.take(connection.since).is_ok() {
                 let (client, share, room) = (connection.client, self.share(), self.room);
                 let full = if has_share {
                     format!("{client} has {share}, the most for one address")

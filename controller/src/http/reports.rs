@@ -68,7 +68,7 @@ struct HostReportLimit {
 }
 
 impl ReportIntake {
-    /// Reports become `events`. `directions` has each host of the inventory.
+    /// Reports become `events`. `rota` has the directions for each host of the inventory.
     pub(crate) fn new(
         clock: SteadyClock,
         events: mpsc::Sender<ControllerEvent>,

@@ -93,7 +93,7 @@ async fn send(address: SocketAddr, request: &str, headers: &str, body: &str) -> 
 
 async fn rest(mut stream: TcpStream) -> String {
     let mut answer = String::new();
-    let _ = stream.read_to_string(&mut answer).await; // What comes before a reset counts.
+    let _ = stream.read_to_string(&mut answer).await; // The text before a reset counts.
     answer
 }
 

@@ -123,7 +123,7 @@ fn finished_files_go_after_minutes_and_unwritten_ones_after_a_day() {
     let scan = spool.scan(tomorrow);
     assert_eq!((scan.gone, scan.refused), (vec!["silent".to_owned()], None));
     assert_eq!(names(dir.path()), ["notes.txt", "written.json"]);
-    // A file that has ended, but was written just before it is looked at again, stays.
+    // A finished file stays if it was written just before the next look at it.
     write(dir.path(), "written.json", &finished("written"));
     assert_eq!(ids(&spool.scan(tomorrow)), ["written"]);
     write(

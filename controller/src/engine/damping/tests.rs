@@ -10,7 +10,7 @@ fn both() -> (Topology, Topology) {
     (there, gone)
 }
 
-/// n2's link is lost `times` times, every `period` ms from 0 on.
+/// Loses n2's link `times` times, every `period` ms from 0 on.
 fn flapped(times: u64, period: u64) -> FlapDamping {
     let (there, gone) = both();
     let mut d = FlapDamping::default();
@@ -48,7 +48,7 @@ fn an_alarm_has_count_time_and_end() {
             .map(|a| a.to_string())
             .collect::<Vec<_>>()
     };
-    // From 4000 less a little to 1500 takes 1.4 half-lives.
+    // From almost 4000 to 1500 takes 1.4 half-lives.
     let told = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until \
                 it is calm, at the earliest at 00:02:52 UTC; check cable and ports";
     assert_eq!(text(&d), [told]);
@@ -160,7 +160,7 @@ fn a_cluster_that_is_another_again_and_again_is_held() {
 fn clocks_that_jump_free_or_hold_but_never_break() {
     let mut d = flapped(4, 2_000);
     let (there, gone) = both();
-    d.compare(Millis(0), &there, &gone); // An hour back would be the same: nothing passed.
+    d.compare(Millis(0), &there, &gone); // A clock that goes back counts as no time.
     d.release_calm(Millis(0));
     assert!(!d.hosts().is_empty());
     d.release_calm(Millis(u64::MAX));

@@ -13,7 +13,7 @@ fn a_flapping_cable_publishes_nothing() {
     assert_eq!(w.published.len(), 1);
 }
 
-/// n2 moves between its two ports every `period` ms, `times` times.
+/// Moves n2 between its two ports every `period` ms, `times` times.
 fn restless(w: &mut SimulatedCluster, times: u64, period: u64) {
     for n in 0..times {
         let (from, to) = if n % 2 == 0 {

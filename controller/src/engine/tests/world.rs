@@ -7,7 +7,7 @@ use inventory::observation::*;
 use selection::tuning::TuningRuns;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-/// One port of a switch.
+/// A port of a switch.
 struct SimulatedPort {
     up: bool,
     state: StpState,
