@@ -93,7 +93,7 @@ pub(crate) struct Args {
     /// Leave out the launches in which the library is forced to one of its own algorithms
     #[arg(long)]
     no_algorithms: bool,
-    /// Kill a launch that takes longer, in seconds
+    /// The time after which a launch is killed, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1800.0, value_parser = positive)]
     limit: f64,
     /// Print the measurements and change nothing
