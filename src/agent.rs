@@ -206,8 +206,8 @@ fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
 }
 
 /// A frame that was heard, as text for a terminal.
-fn words(said: &HeardContent) -> String {
-    let text = match said {
+fn words(content: &HeardContent) -> String {
+    let text = match content {
         HeardContent::Neighbour {
             protocol,
             chassis,

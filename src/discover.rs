@@ -137,9 +137,9 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
         .enable_all()
         .build()
         .context("no threads to ask from")?;
-    let said = reports.map(reported).transpose()?.unwrap_or_default();
+    let reported_facts = reports.map(reported).transpose()?.unwrap_or_default();
     let (mut views, answered) = taken(&runtime.block_on(agent::read_all_switches(&inventory))?);
-    for observation in &said {
+    for observation in &reported_facts {
         apply(&mut views, observation);
     }
     let topology = infer(&inventory, &views);

@@ -87,11 +87,11 @@ fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Resul
 
 /// A line for each finding, and the decision tables in the form of `heddle tune`.
 fn text(findings: &JobFindings) -> String {
-    let told = |finding: &JobFinding| match finding {
+    let line = |finding: &JobFinding| match finding {
         JobFinding::Line(what, value) => format!("{}\n", format!("{what:<10} {value}").trim_end()),
         JobFinding::Table(entries) => decided(entries),
     };
-    findings.list.iter().map(told).collect()
+    findings.list.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ struct Cli {
     command: HeddleCommand,
 }
 
-/// Each command is described at its `Args`.
+/// The commands. Each is described at its `Args`, which its help shows in full.
 #[derive(Subcommand)]
 enum HeddleCommand {
     Schedule(schedule::Args),

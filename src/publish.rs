@@ -12,8 +12,8 @@ use std::path::PathBuf;
 /// Publish one epoch from a topology file, without a controller
 ///
 /// This plans and verifies the schedules, for clusters that never change and for tests. It prints
-/// the content of the file `current` afterwards. If the current epoch has this topology
-/// already, nothing is published, unless `heddle tune` has measured since.
+/// the content of the file `current` afterwards. If the current epoch has this topology already,
+/// nothing is published, unless `heddle tune` has measured since.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The topology file

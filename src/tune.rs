@@ -93,7 +93,7 @@ pub(crate) struct Args {
     /// Leave out the launches in which the library is forced to one of its own algorithms
     #[arg(long)]
     no_algorithms: bool,
-    /// Kill a launch that takes longer, in seconds
+    /// The time after which a launch is killed, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1800.0, value_parser = positive)]
     limit: f64,
     /// Print the measurements and change nothing
@@ -160,14 +160,14 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
             args.launches,
             session.turns().len()
         );
-        let said = launcher.run_in_turns(session.turns())?;
+        let output = launcher.run_in_turns(session.turns())?;
         session.launched(LaunchedJob {
-            library: &said.library,
-            hosts: &said.hosts,
-            epoch: said.epoch,
-            gone: &said.gone,
+            library: &output.library,
+            hosts: &output.hosts,
+            epoch: output.epoch,
+            gone: &output.gone,
         })?;
-        for series in &said.series {
+        for series in &output.series {
             match job::collective(&series.collective) {
                 Some(collective) => session.add(collective, series.block, &series.seconds),
                 None => session.add_pings(series.block, &series.seconds),
@@ -235,22 +235,22 @@ fn compare(
     let mut heading = String::new();
     for launch in 1..=launches {
         eprintln!("launch {launch} of {launches}: every other row of calls bypasses heddle");
-        let said = launcher.compare(dir, sizes, rounds + pairs::FIRST as u64)?;
+        let output = launcher.compare(dir, sizes, rounds + pairs::FIRST as u64)?;
         ensure!(
-            said.epoch == epoch,
+            output.epoch == epoch,
             "epoch {} was published while epoch {epoch} was checked; run this again",
-            said.epoch
+            output.epoch
         );
-        for series in &said.series {
+        for series in &output.series {
             if let Some(collective) = job::collective(&series.collective) {
                 pairs.add(collective, series.block, &series.own, &series.seconds);
             }
         }
         heading = format!(
             "{}, {} ranks, epoch {}",
-            said.library,
-            said.hosts.len(),
-            said.epoch
+            output.library,
+            output.hosts.len(),
+            output.epoch
         );
     }
     Ok((heading, pairs.compared()))

@@ -14,10 +14,10 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Announces a node at each of its ports. It does so seldom, and often after a change of its cable:
-/// then the bridges have forgotten the node, and nobody knows when its new port starts to forward.
+/// Announces a node at each of its ports. It does so more often after a change of its cables: the
+/// bridges have forgotten the node then, and nobody knows when its new port starts to forward.
 pub(crate) struct ArpAnnouncer {
-    /// By interface.
+    /// The announcement of each interface.
     frames: Vec<(libc::c_int, [u8; 42])>,
     packets: OwnedFd,
     /// Reports every interface that appears, changes or disappears.

@@ -1,6 +1,6 @@
 //! An emulated switched-Ethernet cluster out of kernel namespaces.
 //!
-//! A host is a set of namespaces. A switch is a host with a Linux bridge that runs STP, snmpd and
+//! Each node is a set of namespaces. A switch has a Linux bridge that runs STP, and snmpd and
 //! lldpd. A cable is a veth pair that a token bucket filter with a shallow queue shapes to its
 //! rate. One more node, [`plan::CONTROL`], is the head node. Routers divide the network into
 //! segments, each with a spanning tree and a subnet of its own. Nothing of a lab is in the root

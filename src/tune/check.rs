@@ -65,7 +65,7 @@ fn report(compared: &[TunedComparison], table: &DecisionTable) -> String {
         );
     }
     let percent = (MARGIN - 1.0) * 100.0;
-    let told = match PromiseCheck::of(compared) {
+    let sum = match PromiseCheck::of(compared) {
         PromiseCheck::Kept => {
             format!("no call is more than {percent:.0} % slower than the library's own")
         }
@@ -80,7 +80,7 @@ fn report(compared: &[TunedComparison], table: &DecisionTable) -> String {
             )
         }
     };
-    text + &told + "\n"
+    text + &sum + "\n"
 }
 
 fn word(verdict: ComparisonVerdict) -> &'static str {

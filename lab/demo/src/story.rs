@@ -291,9 +291,9 @@ fn timeline(epoch: &EpochInfo) -> String {
         .filter_map(|(name, after)| after.map(|after| (after, *name)))
         .collect();
     stages.sort();
-    let told: Vec<String> = stages
+    let shown: Vec<String> = stages
         .iter()
         .map(|(after, name)| format!("{name} +{} ms", after.as_millis()))
         .collect();
-    format!("change seen, {}", told.join(", "))
+    format!("change seen, {}", shown.join(", "))
 }

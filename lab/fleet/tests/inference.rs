@@ -1,7 +1,7 @@
 //! The errors of inference: the topologies inferred on many generated networks, compared with the
 //! true cabling.
 //!
-//! A fifth of the switches is silent, a seventh of all speaks no LLDP, a quarter of the cables
+//! A fifth of the switches is silent, a seventh of all does not speak LLDP, a quarter of the cables
 //! between switches are aggregates, some hosts moved and left rows behind, and some bridges are
 //! unmanaged.
 //!

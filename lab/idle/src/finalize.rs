@@ -18,7 +18,7 @@ thread_local! {
 /// `ucp_worker_progress` of UCX.
 ///
 /// # Safety
-/// As there: `worker` lives.
+/// As for UCX's function: `worker` lives.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_progress(worker: *mut c_void) -> c_uint {
     static REAL: OnceLock<usize> = OnceLock::new();
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn ucp_worker_progress(worker: *mut c_void) -> c_uint {
 /// `ucp_worker_destroy` of UCX.
 ///
 /// # Safety
-/// As there: `worker` lives and is not used afterwards.
+/// As for UCX's function: `worker` lives and is not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ucp_worker_destroy(worker: *mut c_void) {
     static REAL: OnceLock<usize> = OnceLock::new();
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn ucp_worker_destroy(worker: *mut c_void) {
 /// `read(2)`.
 ///
 /// # Safety
-/// As there: `buffer` has room for `length` octets.
+/// As for read(2): `buffer` has room for `length` octets.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn read(file: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
     let worker = WORKER.get();

@@ -24,7 +24,7 @@ thread_local! {
 /// `epoll_wait(2)`.
 ///
 /// # Safety
-/// As there: `events` has room for `room` events.
+/// As for epoll_wait(2): `events` has room for `room` events.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn epoll_wait(
     epoll: c_int,

@@ -212,7 +212,7 @@ fn interfaces(wiring: &NetworkWiring, number: usize) -> Vec<InterfaceRow> {
         .collect();
     for socket in &node.sockets {
         let cable = &wiring.cables[socket.cable];
-        let told = socket
+        let aggregate = socket
             .aggregate
             .filter(|_| !habit.keeps_members_secret)
             .map(|a| habit.aggregate_index(a));
@@ -220,7 +220,7 @@ fn interfaces(wiring: &NetworkWiring, number: usize) -> Vec<InterfaceRow> {
             socket
                 .ports
                 .iter()
-                .map(|&n| port(n, true, Some(cable.rate), told)),
+                .map(|&n| port(n, true, Some(cable.rate), aggregate)),
         );
         all.extend(socket.aggregate.map(|a| InterfaceRow {
             index: habit.aggregate_index(a),
@@ -276,7 +276,7 @@ fn neighbours(
                 let ports = &hearer.sockets[at].ports;
                 let rows = heard.entry(to).or_default();
                 for (i, &sent) in plug.ports.iter().enumerate() {
-                    let row = |at: u32| said(hearer, at, sender, sent);
+                    let row = |at: u32| neighbour_row(hearer, at, sender, sent);
                     match hearer.habit.pooled {
                         true => rows.extend(ports.iter().map(|&at| row(at))),
                         false => rows.push(row(ports[i.min(ports.len() - 1)])),
@@ -289,7 +289,7 @@ fn neighbours(
 }
 
 /// The row that a receiver keeps about a sender.
-fn said(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeighbour {
+fn neighbour_row(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeighbour {
     let full = !hearer.habit.sparse;
     let station = sender.role == NodeRole::Host;
     let address = sender.port_address(if station { 0 } else { from });

@@ -206,8 +206,8 @@ impl<'n> NetworkTruth<'n> {
                     }
                 });
             // If one end does not report its aggregates, that end of an aggregate has no name.
-            let open = |said: &String, named: &String| {
-                said.is_empty() && !found.members.is_empty() || said == named
+            let open = |found_port: &String, named: &String| {
+                found_port.is_empty() && !found.members.is_empty() || found_port == named
             };
             let whole = (!at_a || open(a, &link.a_port)) && (!at_b || open(b, &link.b_port));
             members && (whole || found.members.is_empty() && member(a, b))
