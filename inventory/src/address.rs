@@ -23,7 +23,7 @@ pub enum AddressFault {
 }
 
 impl AddressFault {
-    /// What is wrong with an address by itself.
+    /// The fault of an address by itself.
     pub(crate) fn of(address: IpAddr) -> Option<AddressFault> {
         let address = address.to_canonical();
         match address {

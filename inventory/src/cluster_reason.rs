@@ -1,4 +1,4 @@
-//! Why hosts are one cluster, and why no others are in it. The words exist in `Display` only.
+//! Reasons why hosts are one cluster and others are not in it. The texts exist in `Display` only.
 use crate::BitsPerSec;
 use crate::evidence::STATED;
 use crate::observation::BridgeId;
@@ -22,9 +22,9 @@ pub enum ClusterReason {
     OneRootBridge([String; 2], BridgeId),
     /// A probe met no routed hop.
     NoHop {
-        /// Who probed.
+        /// The host that probed.
         from: String,
-        /// Whom.
+        /// The host that was probed.
         to: String,
     },
     /// A link that is slow beside the hosts.
@@ -33,7 +33,7 @@ pub enum ClusterReason {
         link: ForestEdge,
         /// Its rate.
         rate: BitsPerSec,
-        /// What hosts have.
+        /// The rate of the hosts.
         hosts: BitsPerSec,
     },
     /// Links that round trips take long across.
@@ -62,11 +62,11 @@ pub enum ClusterReason {
     },
     /// So many more like the one before.
     More(usize),
-    /// As a file says it.
+    /// The text read from a file.
     ReadBack(String),
 }
 
-/// What joins two nodes in one spanning tree.
+/// The link or way that joins two nodes in one spanning tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForestEdge {
     /// The link between them.
@@ -170,7 +170,7 @@ impl Serialize for ClusterReason {
 }
 
 impl<'de> Deserialize<'de> for ClusterReason {
-    /// What a file says. Only what something is decided on is told apart.
+    /// Reads a text from a file. Only texts that decide something become facts again.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ClusterReason, D::Error> {
         let text = String::deserialize(deserializer)?;
         Ok(if text == STATED {

@@ -25,9 +25,9 @@ pub enum NetworkChange {
     Moved {
         /// The host.
         host: String,
-        /// Where it was.
+        /// The former place.
         from: SwitchPort,
-        /// Where it is.
+        /// The new place.
         to: SwitchPort,
     },
     /// More than one place fits a host.
@@ -194,7 +194,7 @@ fn members(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     }
 }
 
-/// Where each host hangs, by its name in natural order.
+/// The place of each host, by host name in natural order.
 fn places(t: &Topology) -> BTreeMap<NaturalKey, (String, BTreeSet<SwitchPort>)> {
     let mut places: BTreeMap<_, (String, BTreeSet<SwitchPort>)> = BTreeMap::new();
     for link in host_links(t) {

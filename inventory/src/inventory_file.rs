@@ -52,9 +52,9 @@ pub struct Inventory {
     pub snmp: IndexMap<String, Credential>,
     /// Hosts by name, in rank order.
     pub hosts: IndexMap<String, InventoryHost>,
-    /// How often and how patiently the network is asked.
+    /// The intervals and timeouts of requests to the network.
     pub timing: InventoryTiming,
-    /// Where to hear what devices send unasked; `None`: nowhere.
+    /// The settings for traps; `None`: traps are not received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traps: Option<TrapSettings>,
     /// Hosts by cluster, as the operator groups them; those of no cluster are left to what is
@@ -89,7 +89,7 @@ pub struct InventoryCable {
     /// Its port there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub b_port: String,
-    /// What it carries; `None`: as found.
+    /// The rate; `None`: as found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitsPerSec>,
     /// Whether it carries frames; `None`: as found.
@@ -108,7 +108,7 @@ impl InventoryCable {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {address: 10.0.0.1}")]
 pub struct InventorySwitch {
-    /// Where its SNMP agent listens; written without port where that is 161.
+    /// The address of its SNMP agent; port 161 is not written.
     #[serde(serialize_with = "write_address", deserialize_with = "read_address")]
     pub address: SocketAddr,
     /// The name of its credential.
@@ -116,7 +116,7 @@ pub struct InventorySwitch {
     pub snmp: String,
 }
 
-/// What is known of a host beforehand; nothing is needed where it speaks LLDP under its name.
+/// The facts about a host; none is needed where it speaks LLDP under its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -129,12 +129,12 @@ pub struct InventoryHost {
     /// Its address there; some device's ARP table then gives the MAC address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
-    /// How many ranks it runs; where not stated, as many as its agent offers, else one.
+    /// The number of ranks; where not stated, as many as its agent offers, or one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
 }
 
-/// How often and how patiently the network is asked.
+/// The intervals and timeouts of requests to the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -158,7 +158,7 @@ pub struct InventoryTiming {
     pub retries: u32,
 }
 
-/// Where to hear what devices send unasked.
+/// The settings for traps, which devices send unasked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,

@@ -1,4 +1,4 @@
-//! What there is: the model. Pure, without I/O. Time is an argument.
+//! The model of a network, as pure code: no I/O, and time is an argument.
 //!
 //! ```text
 //! Observation --views--> View per switch --infer--> Topology --tree--> Tree (what schedules plan on)

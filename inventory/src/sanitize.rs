@@ -23,7 +23,7 @@ pub fn is_label(text: &str) -> bool {
     text.chars().count() <= LONGEST && !text.contains(is_hidden)
 }
 
-/// What is expected of a text that [`is_label`] refuses.
+/// The expectation that [`is_label`] checks, for messages.
 pub const LABEL: &str = "at most 255 characters, all of which can be seen";
 
 /// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words.

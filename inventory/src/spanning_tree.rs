@@ -1,4 +1,4 @@
-//! Which links of a topology file spanning tree would let through.
+//! The links of a topology file that spanning tree would let forward.
 //!
 //! Source: IEEE 802.1D-2004, 17.5 (priority vectors: root bridge, cost of the way to it, designated
 //! bridge, its port), 17.14 and Table 17-3 (port path costs). Input: a topology file and the root

@@ -36,7 +36,7 @@ pub struct Topology {
 pub struct Node {
     /// The inventory's name, else sysName, else the chassis id.
     pub name: String,
-    /// What it is.
+    /// The kind of node.
     pub kind: NodeKind,
     /// The MAC address that names it, where one is known.
     pub chassis: Option<Mac>,
@@ -45,7 +45,7 @@ pub struct Node {
     pub stale: bool,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
@@ -77,7 +77,7 @@ pub struct Link {
     pub rate_bps: BitsPerSec,
     /// Whether STP lets it carry frames.
     pub state: LinkState,
-    /// How sure.
+    /// The grade.
     pub grade: LinkGrade,
     /// Why it is believed, one short line each.
     pub evidence: Vec<Evidence>,
@@ -107,7 +107,7 @@ pub enum LinkState {
     Unknown,
 }
 
-/// How sure a link is.
+/// The certainty of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkGrade {
@@ -326,7 +326,7 @@ impl Topology {
             .any(|r| r == name)
     }
 
-    /// What a node is; `None` for a name the topology does not have.
+    /// The kind of a node; `None` for a name that the topology does not have.
     pub fn kind(&self, name: &str) -> Option<NodeKind> {
         self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
     }

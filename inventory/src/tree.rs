@@ -28,10 +28,10 @@ pub struct Tree {
     root: u32,
 }
 
-/// Why a set of cables is no tree.
+/// The reason that a set of cables is not a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// There is nobody to plan for.
+    /// There is no host to plan for.
     #[error("topology has no host; nothing can be planned")]
     NoHost,
     /// A name that is neither a host nor a switch of the topology.
@@ -69,7 +69,7 @@ pub struct TreeCable<'a> {
     pub a: &'a str,
     /// The other.
     pub b: &'a str,
-    /// What it carries.
+    /// The rate.
     pub rate: BitsPerSec,
 }
 
@@ -194,7 +194,7 @@ impl Tree {
         &self.names[..self.hosts as usize]
     }
 
-    /// How many ranks a host offers.
+    /// The number of ranks that a host offers.
     pub fn ranks(&self, host: NodeNumber) -> u32 {
         self.ranks[host as usize]
     }

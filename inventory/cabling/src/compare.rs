@@ -197,13 +197,13 @@ fn state_finding(
     Some((weight, kind, text.to_owned()))
 }
 
-/// Planned cables that are not there, and found ones that nobody planned.
+/// Planned cables that are missing, and found cables that are not planned.
 struct UnmatchedCables<'a> {
     topology: &'a Topology,
     hosts: HashSet<&'a str>,
     planned: Vec<&'a Cable>,
     found: Vec<&'a FoundCable>,
-    /// Which of either are told already.
+    /// Whether each of them is reported already.
     told_planned: Vec<bool>,
     told_found: Vec<bool>,
     planned_at: HashMap<&'a str, Vec<usize>>,

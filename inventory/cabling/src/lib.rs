@@ -48,7 +48,7 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt;
 
-/// How things are meant to be connected.
+/// A plan of the cables of a network.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CablingPlan {
     /// In the order of the file. No port is in two of them.
@@ -70,7 +70,7 @@ pub struct Cable {
     pub b: String,
     /// Port name at `b`.
     pub b_port: String,
-    /// What it carries; `None` where a plan leaves that open, or nothing says it.
+    /// The rate; `None` where a plan leaves it open, or nothing states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<BitsPerSec>,
     /// Whether it carries frames; `None` where a plan leaves that to the spanning tree.

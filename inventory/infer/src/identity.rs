@@ -275,7 +275,7 @@ impl<'a> NodeDirectory<'a> {
         }
     }
 
-    /// Who a neighbour row speaks of.
+    /// The node that a neighbour row names.
     pub(super) fn identify(&self, row: &LldpNeighbour) -> NeighbourIdentity<'a> {
         let by = |node, by| NeighbourIdentity::Known { node, by };
         if let Some((id, node)) = row

@@ -1,4 +1,4 @@
-//! What an inventory must not say.
+//! Contradictions in an inventory.
 use super::{Inventory, InventoryCable, InventoryTiming};
 use crate::address::AddressFault;
 use crate::sanitize::{LABEL, is_label};

@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(crate) use unseen_routers::unseen_routers;
 
-/// What clusters are told from.
+/// The facts from which clusters are inferred.
 pub(crate) struct ClusterInput<'a> {
     /// Every node, and no name twice.
     pub(crate) nodes: &'a [Node],
@@ -44,7 +44,7 @@ pub(crate) struct ClusterInput<'a> {
     /// What switches say of their root bridge, and hosts of their ways to others; by the nodes'
     /// names.
     pub(crate) views: &'a DeviceViews,
-    /// What the operator states: hosts by cluster.
+    /// The operator's clusters: hosts by cluster.
     pub(crate) stated: &'a IndexMap<String, Vec<String>>,
 }
 

@@ -17,7 +17,7 @@ struct BridgeTruth {
     seats: Vec<usize>,
 }
 
-/// What hangs on a port.
+/// The node on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PortOccupant {
     Bridge(usize),
@@ -74,7 +74,7 @@ impl BridgeTruth {
             })
     }
 
-    /// What a managed bridge says with everything learned.
+    /// The tables of a managed bridge with every station learned.
     fn view(&self, bridge: usize, learns_bridges: bool) -> DeviceView {
         let count = self.ports(bridge).len() as u32;
         let port = |number| BridgePort {
@@ -414,7 +414,7 @@ proptest! {
     }
 }
 
-/// How much of the networks incomplete databases still give.
+/// The share of the networks that incomplete databases still give.
 #[test]
 fn half_the_rows_give_most_of_the_tree() {
     let mut hits: HashMap<bool, usize> = HashMap::new();
