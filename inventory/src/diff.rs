@@ -1,4 +1,4 @@
-//! What changed between two topologies, in words for operators. Evidence, alarms and order are no
+//! The changes between two topologies, in words for operators. Evidence, alarms and order are no
 //! change: they differ from look to look while the network is the same.
 use crate::BitsPerSec;
 use crate::natural_order::{NaturalKey, natural};

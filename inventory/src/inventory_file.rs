@@ -1,5 +1,4 @@
-//! The operator's inventory: which switches to ask, with which credentials, and which hosts to
-//! expect.
+//! The operator's inventory: the switches to ask, with their credentials, and the hosts to expect.
 //!
 //! ```yaml
 //! switches:
@@ -10,12 +9,16 @@
 //!   secure:
 //!     version: 3
 //!     user: monitor
-//!     auth: {protocol: sha256, key: {env: SNMP_AUTH}}   # a secret: text, {env: NAME}, {file: PATH}, {credential: NAME}
+//!     # a secret: text, {env: NAME}, {file: PATH}, {credential: NAME}
+//!     auth: {protocol: sha256, key: {env: SNMP_AUTH}}
 //!     priv: {protocol: aes, key: {file: /etc/heddle/priv.key}}
-//! hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}   # or a list: [n0, n1]
-//! timing: {hold_down: 500ms, poll: 500ms, full: 60s, timeout: 500ms, retries: 2}  # these are the defaults
+//! # or a list: [n0, n1]
+//! hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}
+//! # these are the defaults
+//! timing: {hold_down: 500ms, poll: 500ms, full: 60s, timeout: 500ms, retries: 2}
 //! traps: {listen: "0.0.0.0:162"}                  # optional
-//! # optional, and before what is found: clusters, devices that cannot be asked, cables with as much as is known of them
+//! # optional; stated facts go before found ones: clusters, devices that cannot be asked, cables
+//! # with as many facts as are known
 //! clusters: {west: [n0], east: [n1]}
 //! routers: [r0]
 //! unmanaged: [u0]

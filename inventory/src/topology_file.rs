@@ -415,8 +415,9 @@ mod tests {
         assert!(err("switches: [\"s\\e[31m\"]\nhosts: {}").contains("letters"));
     }
 
-    const SITES: &str = "switches: [s0, s1]\nrouters: [r0, r1]\nhosts: {n0: {switch: s0, delay: 100us}, n1: {switch: s1}, n2: {switch: r1}}
-links: [{a: s0, b: r0}, {a: r0, b: r1, rate: 10M, delay: 10ms}, {a: r1, b: s1}]\nclusters: {west: [n0], east: [n1, n2]}\n";
+    const SITES: &str = "switches: [s0, s1]\nrouters: [r0, r1]\nhosts: \
+        {n0: {switch: s0, delay: 100us}, n1: {switch: s1}, n2: {switch: r1}}\nlinks: \
+        [{a: s0, b: r0}, {a: r0, b: r1, rate: 10M, delay: 10ms}, {a: r1, b: s1}]\nclusters: {west: [n0], east: [n1, n2]}\n";
 
     #[test]
     fn routers_are_inner_nodes_and_cables_have_a_delay() {

@@ -2,8 +2,8 @@
 //! of links by spanning tree (STP), and contradictions.
 //!
 //! LLDP is taken as true where a device speaks it; forwarding databases fill in the rest.
-//! Contradictions become alarms and links of grade [`Ambiguous`](inventory::topology::LinkGrade::Ambiguous), never a
-//! silent pick. The same views give the same topology, in the same order.
+//! Contradictions become alarms and links of grade
+//! [`Ambiguous`](inventory::topology::LinkGrade::Ambiguous), never a silent pick. The same views give the same topology, in the same order.
 //!
 //! ```text
 //! views  --device-->                ports and their states

@@ -1,4 +1,5 @@
-//! Clusters that the operator states. They go before found clusters; an alarm tells where both differ.
+//! Clusters that the operator states. They go before found clusters; an alarm tells where the two
+//! differ.
 use super::probes::ProbedPairs;
 use super::{ClusterInput, unique};
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};

@@ -382,12 +382,18 @@ fn a_port_faces_the_designated_one_it_names() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 64 } else { 20_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(
+        if cfg!(debug_assertions) { 64 } else { 20_000 }
+    ))]
 
     /// Complete databases: exactly the tree, with silent bridges where several managed ones meet at
     /// one.
     #[test]
-    fn complete_databases_give_every_neighbour(parents in prop::collection::vec(0usize..100, 1..8), silent in 0usize..12, learns in any::<bool>()) {
+    fn complete_databases_give_every_neighbour(
+        parents in prop::collection::vec(0usize..100, 1..8),
+        silent in 0usize..12,
+        learns in any::<bool>(),
+    ) {
         let bridges = parents.len() + 1;
         let silent: &[usize] = if silent < bridges { &[silent] } else { &[] };
         let truth = BridgeTruth::new(&parents, silent, &everywhere(bridges));
@@ -397,8 +403,13 @@ proptest! {
 
     /// Incomplete databases: whatever is lost, nothing false is said.
     #[test]
-    fn incomplete_databases_give_nothing_false(parents in prop::collection::vec(0usize..100, 1..8), silent in 0usize..12, learns in any::<bool>(),
-                                               lost in prop::collection::vec(0usize..100, 64), much in 5usize..95) {
+    fn incomplete_databases_give_nothing_false(
+        parents in prop::collection::vec(0usize..100, 1..8),
+        silent in 0usize..12,
+        learns in any::<bool>(),
+        lost in prop::collection::vec(0usize..100, 64),
+        much in 5usize..95,
+    ) {
         let bridges = parents.len() + 1;
         let silent: &[usize] = if silent < bridges { &[silent] } else { &[] };
         let truth = BridgeTruth::new(&parents, silent, &everywhere(bridges));
