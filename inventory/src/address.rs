@@ -1,5 +1,5 @@
-//! Where a host is reached on the cluster network, by its agent's word: at the card on its cable,
-//! or at one that switches learned where no cable names a card. Another card's address would lead
+//! The address of a host on the cluster network, as its agent reports it: that of the card on its
+//! cable or, where no cable names a card, that of a card that switches learned. Another card's address would lead
 //! over another network, past this one's switches and routers.
 use crate::Mac;
 use crate::device_view::{DeviceView, DeviceViews};
@@ -23,7 +23,7 @@ pub enum AddressFault {
 }
 
 impl AddressFault {
-    /// What is wrong with an address by itself.
+    /// The fault of an address by itself.
     pub(crate) fn of(address: IpAddr) -> Option<AddressFault> {
         let address = address.to_canonical();
         match address {

@@ -1,4 +1,4 @@
-//! What an operator should look at: about whom, and what. The words exist in `Display` only.
+//! Alarms: what an operator should look at. Their texts exist in `Display` only.
 //!
 //! In files and in the API an alarm is `{"about": …, "text": …}`; what is read back from there is
 //! [`AlarmKind::ReadBack`].
@@ -15,13 +15,13 @@ use std::net::IpAddr;
 /// Something an operator should look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alarm {
-    /// What it is about.
+    /// The subject.
     pub subject: AlarmSubject,
-    /// What is wrong with it.
+    /// The problem.
     pub kind: AlarmKind,
 }
 
-/// What an alarm is about.
+/// The subject of an alarm.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AlarmSubject {
     /// A switch, host, router or bridge.
@@ -36,7 +36,7 @@ pub enum AlarmSubject {
     RootBridge,
     /// The whole network.
     Network,
-    /// As a file says it.
+    /// The text read from a file.
     ReadBack(String),
 }
 
@@ -67,10 +67,10 @@ pub enum HostPlace {
     Behind(String),
 }
 
-/// What is missing to find a host.
+/// The reason that a host is not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostNotFound {
-    /// Nobody announces its name, and no address of it is known.
+    /// No device announces its name, and none of its addresses is known.
     NoName,
     /// Its addresses are in no table.
     Unlearned,
@@ -78,24 +78,24 @@ pub enum HostNotFound {
     TrunksOnly(Vec<DevicePort>),
 }
 
-/// What is wrong.
+/// The problem that an alarm reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AlarmKind {
     /// The switch stopped answering.
     SwitchStale {
-        /// How its silence shows.
+        /// The error of the last request.
         problem: String,
     },
     /// The switch never answered.
     SwitchUnheard {
-        /// How its silence shows.
+        /// The error of the last request.
         problem: String,
     },
     /// One of the switch's tables could not be read.
     TableFailed {
         /// The table's name.
         table: String,
-        /// Why.
+        /// The error.
         problem: String,
     },
     /// Another switch announces the same chassis ID.
@@ -112,9 +112,9 @@ pub enum AlarmKind {
     MacClaimed(Mac, Vec<String>),
     /// The host says it is at this port, and switches say otherwise.
     HostContradicted {
-        /// Where it says it is.
+        /// The port that the host claims.
         at: DevicePort,
-        /// What speaks against it.
+        /// The evidence against it.
         against: HostElsewhere,
     },
     /// The host is behind one of these, which do not answer.
@@ -137,20 +137,20 @@ pub enum AlarmKind {
         at: DevicePort,
         /// The port that is named.
         named: DevicePort,
-        /// By which protocol.
+        /// The protocol.
         protocol: NeighbourProtocol,
     },
     /// Somebody announces what is another's.
     Impostor {
-        /// Where it is plugged in.
+        /// The port it is plugged into.
         at: DevicePort,
-        /// What it calls itself.
+        /// The name it announces.
         called: String,
-        /// What it announces.
+        /// The identifier it announces.
         by: RecognizedBy,
-        /// By which protocol.
+        /// The protocol.
         protocol: NeighbourProtocol,
-        /// Whose that is.
+        /// The owner of the identifier.
         owner: String,
     },
     /// A port names one that names another.
@@ -168,7 +168,7 @@ pub enum AlarmKind {
     CableDoubted {
         /// The ports.
         ends: [DevicePort; 2],
-        /// What speaks against it.
+        /// The evidence against it.
         why: Evidence,
     },
     /// Spanning tree names a bridge that nobody who answers is.
@@ -185,25 +185,25 @@ pub enum AlarmKind {
     DeviceUnlisted(NodeKind, DevicePort),
     /// The link's state is stated otherwise.
     StatedState {
-        /// As stated.
+        /// The stated value.
         stated: LinkState,
-        /// As found.
+        /// The found value.
         found: LinkState,
     },
     /// The link is stated, and a port of it is down.
     StatedDown(DevicePort),
     /// The link's rate is stated otherwise.
     StatedRate {
-        /// As stated.
+        /// The stated value.
         stated: BitsPerSec,
-        /// As found.
+        /// The found value.
         found: BitsPerSec,
     },
     /// Another link is found where this one is stated.
     StatedElsewhere {
         /// The ends of the other: port names may be empty.
         found: [DevicePort; 2],
-        /// What speaks for it.
+        /// The evidence for it.
         why: Option<Evidence>,
     },
     /// Routed hops between two hosts by one probe, and none by others.
@@ -218,12 +218,12 @@ pub enum AlarmKind {
     RouterUnseen {
         /// The packets.
         way: Evidence,
-        /// Where it is taken to be cabled.
+        /// The devices it is assumed to be cabled to.
         at: Vec<String>,
-        /// With which rate.
+        /// The assumed rate.
         rate: BitsPerSec,
     },
-    /// As a file says it.
+    /// The text read from a file.
     ReadBack(String),
 }
 
@@ -233,7 +233,7 @@ impl AlarmSubject {
         AlarmSubject::Node(name.into())
     }
 
-    /// What is between two nodes.
+    /// The link or path between two nodes.
     pub fn between(a: impl Into<String>, b: impl Into<String>) -> AlarmSubject {
         AlarmSubject::Between(a.into(), b.into())
     }

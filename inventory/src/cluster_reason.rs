@@ -1,4 +1,4 @@
-//! Why hosts are one cluster, and why no others are in it. The words exist in `Display` only.
+//! Reasons why hosts are one cluster and others are not in it. The texts exist in `Display` only.
 use crate::BitsPerSec;
 use crate::evidence::STATED;
 use crate::observation::BridgeId;
@@ -22,9 +22,9 @@ pub enum ClusterReason {
     OneRootBridge([String; 2], BridgeId),
     /// A probe met no routed hop.
     NoHop {
-        /// Who probed.
+        /// The host that probed.
         from: String,
-        /// Whom.
+        /// The host that was probed.
         to: String,
     },
     /// A link that is slow beside the hosts.
@@ -33,7 +33,7 @@ pub enum ClusterReason {
         link: ForestEdge,
         /// Its rate.
         rate: BitsPerSec,
-        /// What hosts have.
+        /// The rate of the hosts.
         hosts: BitsPerSec,
     },
     /// Links that round trips take long across.
@@ -62,11 +62,11 @@ pub enum ClusterReason {
     },
     /// So many more like the one before.
     More(usize),
-    /// As a file says it.
+    /// The text read from a file.
     ReadBack(String),
 }
 
-/// What joins two nodes in one spanning tree.
+/// The link or way that joins two nodes in one spanning tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForestEdge {
     /// The link between them.
@@ -95,42 +95,49 @@ impl fmt::Display for ClusterReason {
             ClusterReason::OneSwitch(switch) => write!(f, "hosts on {switch}"),
             ClusterReason::NoRouter(switches) => write!(f, "no router between {}", names(switches)),
             ClusterReason::OneRootBridge([a, b], root) => {
+                let BridgeId { priority, address } = root;
                 write!(
                     f,
-                    "{a} and {b} name one root bridge, {:04x}.{}",
-                    root.priority, root.address
+                    "{a} and {b} name one root bridge, {priority:04x}.{address}"
                 )
             }
             ClusterReason::NoHop { from, to } => write!(f, "no routed hop from {from} to {to}"),
             ClusterReason::SlowLink { link, rate, hosts } => {
                 write!(f, "{link} carries {rate}, hosts have {hosts}")
             }
+            ClusterReason::Routers(routers) => {
+                let verb = match routers.len() {
+                    1 => "is a router",
+                    _ => "are routers",
+                };
+                let names = names(routers);
+                write!(
+                    f,
+                    "{names} {verb}: what is beyond has another spanning tree"
+                )
+            }
+            ClusterReason::More(more) => write!(f, "and {more} more such"),
+            ClusterReason::ReadBack(text) => f.write_str(text),
+            ClusterReason::LongLinks { .. } | ClusterReason::Routed { .. } => self.measured(f),
+        }
+    }
+}
+
+impl ClusterReason {
+    /// Reasons that the probes of hosts give.
+    fn measured(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             ClusterReason::LongLinks {
                 links,
                 least_us,
                 most_us,
             } => {
-                let links = links
-                    .iter()
-                    .map(ForestEdge::to_string)
-                    .collect::<Vec<_>>()
-                    .join(" or ");
+                let links: Vec<String> = links.iter().map(ForestEdge::to_string).collect();
                 let (least, most) = (milliseconds(*least_us), milliseconds(*most_us));
                 write!(
                     f,
-                    "{links}: round trips across take {least} or more, others {most} at most"
-                )
-            }
-            ClusterReason::Routers(routers) => {
-                let verb = if routers.len() == 1 {
-                    "is a router"
-                } else {
-                    "are routers"
-                };
-                write!(
-                    f,
-                    "{} {verb}: what is beyond has another spanning tree",
-                    names(routers)
+                    "{}: round trips across take {least} or more, others {most} at most",
+                    links.join(" or ")
                 )
             }
             ClusterReason::Routed {
@@ -140,13 +147,10 @@ impl fmt::Display for ClusterReason {
                 cluster,
                 inward,
             } => {
-                let other = format!(
-                    "{other}{}",
-                    cluster
-                        .as_ref()
-                        .map(|name| format!(" in {name}"))
-                        .unwrap_or_default()
-                );
+                let other = match cluster {
+                    Some(cluster) => format!("{other} in {cluster}"),
+                    None => other.clone(),
+                };
                 let (from, to) = if *inward {
                     (&other, own)
                 } else {
@@ -154,8 +158,7 @@ impl fmt::Display for ClusterReason {
                 };
                 write!(f, "{} from {from} to {to}", routed_hops(hops))
             }
-            ClusterReason::More(more) => write!(f, "and {more} more such"),
-            ClusterReason::ReadBack(text) => f.write_str(text),
+            _ => Ok(()),
         }
     }
 }
@@ -167,7 +170,7 @@ impl Serialize for ClusterReason {
 }
 
 impl<'de> Deserialize<'de> for ClusterReason {
-    /// What a file says. Only what something is decided on is told apart.
+    /// Reads a text from a file. Only texts that decide something become facts again.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ClusterReason, D::Error> {
         let text = String::deserialize(deserializer)?;
         Ok(if text == STATED {

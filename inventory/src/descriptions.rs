@@ -1,4 +1,4 @@
-//! How a network's ports are described.
+//! The descriptions of a network's ports.
 use std::collections::BTreeMap;
 
 /// Ports by node and description; `None` where several of a node are described alike.

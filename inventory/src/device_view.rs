@@ -1,4 +1,4 @@
-//! The newest word of each device on each table.
+//! The newest statement of each device on each table.
 use crate::Millis;
 use crate::host_report::{HostReport, RoundTrip};
 use crate::observation::{

@@ -1,4 +1,4 @@
-//! What changed between two topologies, in words for operators. Evidence, alarms and order are no
+//! The changes between two topologies, in words for operators. Evidence, alarms and order are no
 //! change: they differ from look to look while the network is the same.
 use crate::BitsPerSec;
 use crate::natural_order::{NaturalKey, natural};
@@ -25,9 +25,9 @@ pub enum NetworkChange {
     Moved {
         /// The host.
         host: String,
-        /// Where it was.
+        /// The former place.
         from: SwitchPort,
-        /// Where it is.
+        /// The new place.
         to: SwitchPort,
     },
     /// More than one place fits a host.
@@ -194,7 +194,7 @@ fn members(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     }
 }
 
-/// Where each host hangs, by its name in natural order.
+/// The place of each host, by host name in natural order.
 fn places(t: &Topology) -> BTreeMap<NaturalKey, (String, BTreeSet<SwitchPort>)> {
     let mut places: BTreeMap<_, (String, BTreeSet<SwitchPort>)> = BTreeMap::new();
     for link in host_links(t) {

@@ -1,4 +1,4 @@
-//! Why a link is believed: facts that can be asked for. Their words exist in `Display` only.
+//! Evidence for links: facts as types. Their texts exist in `Display` only.
 //!
 //! In files a piece of evidence is its text. What is read back from one is [`Evidence::ReadBack`],
 //! but for the few facts that something is decided on.
@@ -11,10 +11,10 @@ use crate::{BitsPerSec, Mac};
 use serde::{Deserialize, Serialize, Serializer};
 use std::net::IpAddr;
 
-/// How the text of what the operator said ends or begins.
+/// The phrase that begins or ends the text of an operator's statement.
 pub(crate) const STATED: &str = "stated in the inventory";
 
-/// How the text begins that says a rate is only assumed.
+/// The beginning of the text that states an assumed rate.
 const RATE: &str = "rate: ";
 
 /// A port and the device it is on.
@@ -26,7 +26,7 @@ pub struct DevicePort {
     pub port: String,
 }
 
-/// Where a statement about a neighbour comes from.
+/// The source of a statement about a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeighbourProtocol {
     /// IEEE 802.1AB.
@@ -37,7 +37,7 @@ pub enum NeighbourProtocol {
     Stp,
 }
 
-/// What a neighbour was recognized by.
+/// The identifier by which a neighbour was recognized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecognizedBy {
     /// Its chassis ID.
@@ -55,15 +55,15 @@ pub enum RecognizedBy {
 pub enum AssumedRate {
     /// A gigabit.
     Gigabit,
-    /// That of the port before this bridge.
+    /// The rate of the port before this bridge.
     AsBefore(String),
-    /// That of the slowest host.
+    /// The rate of the slowest host.
     AsSlowestHost(BitsPerSec),
-    /// As a file says it.
+    /// The text read from a file.
     ReadBack(String),
 }
 
-/// How two ports are known to face each other by what was learned on them.
+/// The proof, from learned addresses, that two ports face each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FacingProof {
     /// Each device learned the other's own address there.
@@ -74,7 +74,7 @@ pub enum FacingProof {
     Stations,
 }
 
-/// How a designated bridge that does not answer was named.
+/// The name of a designated bridge that does not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SilentBridge {
     /// It is known by this address.
@@ -111,13 +111,13 @@ pub enum Evidence {
     PortDown(DevicePort),
     /// A device names its neighbour.
     Names {
-        /// By which protocol.
+        /// The protocol.
         protocol: NeighbourProtocol,
-        /// Who names, and where.
+        /// The device that names, and its port.
         at: DevicePort,
         /// The neighbour.
         neighbour: String,
-        /// What the neighbour was recognized by.
+        /// The identifier by which the neighbour was recognized.
         by: RecognizedBy,
         /// Whether the device does not answer any more.
         stale: bool,
@@ -126,22 +126,22 @@ pub enum Evidence {
     },
     /// A host hears a switch.
     Hears {
-        /// By which protocol.
+        /// The protocol.
         protocol: NeighbourProtocol,
         /// The host and its card.
         at: DevicePort,
         /// The switch and its port.
         from: DevicePort,
-        /// What the switch was recognized by, where the frame does not carry its address.
+        /// The identifier of the switch, where the frame does not carry its address.
         by: Option<RecognizedBy>,
         /// Whether the host is silent by now.
         old: bool,
     },
     /// A device does not name another that names it.
     NotNamedBack {
-        /// Who could.
+        /// The device that could name the other.
         device: String,
-        /// Whom.
+        /// The other device.
         other: String,
     },
     /// A device does not answer, so it neither confirms nor denies.
@@ -157,7 +157,7 @@ pub enum Evidence {
     AlsoNames {
         /// The port.
         at: DevicePort,
-        /// Who is named.
+        /// The device that is named.
         named: String,
     },
     /// A port names this one, too, which the other does not confirm.
@@ -191,7 +191,7 @@ pub enum Evidence {
     HostsOnPort(usize),
     /// Cables of a host that are one.
     HostBond {
-        /// How many.
+        /// The number of cables.
         cables: usize,
         /// The host's name for it.
         bond: Option<String>,
@@ -200,7 +200,7 @@ pub enum Evidence {
     },
     /// Cables between two aggregates.
     Aggregate {
-        /// How many.
+        /// The number of cables.
         cables: usize,
         /// One end, and the aggregate's name there, where it is said.
         a: (String, Option<String>),
@@ -209,7 +209,7 @@ pub enum Evidence {
     },
     /// Nothing says which member of an aggregate is joined to which.
     MembersGuessed,
-    /// What spanning tree says at the ends.
+    /// The spanning tree states at the ends.
     PortStates(Vec<(DevicePort, StpState)>),
     /// There is no other way, so it forwards.
     OnlyWay,
@@ -235,7 +235,7 @@ pub enum Evidence {
     Facing {
         /// The ports, or who is there instead of one.
         ends: [String; 2],
-        /// How that is known.
+        /// The proof.
         proof: FacingProof,
         /// Stations on either side.
         sides: (usize, usize),
@@ -267,16 +267,16 @@ pub enum Evidence {
         /// The host that was probed.
         to: String,
     },
-    /// Where a router is cabled is assumed.
+    /// The place of a router is assumed.
     PlaceAssumed,
     /// It stays as an epoch has it.
     Kept {
         /// The epoch.
         epoch: u64,
-        /// Why.
+        /// The reason.
         because: KeptReason,
     },
-    /// As a file says it.
+    /// The text read from a file.
     ReadBack(String),
 }
 
@@ -319,7 +319,7 @@ impl From<DiscoveryProtocol> for NeighbourProtocol {
 }
 
 impl From<String> for Evidence {
-    /// What a file says. Only what something is decided on is told apart.
+    /// Reads a text from a file. Only texts that decide something become facts again.
     fn from(text: String) -> Evidence {
         let known = [Evidence::Stated, Evidence::Rate(AssumedRate::Gigabit)];
         match known.into_iter().find(|e| e.to_string() == text) {

@@ -1,4 +1,4 @@
-//! What a host agent says: its network cards, what it heard on them, and how far other hosts are.
+//! Reports of host agents: network cards, frames heard on them, and paths to other hosts.
 //!
 //! A host speaks for itself only. It reports whole states, not changes: a report replaces the one
 //! before, and a lost one costs nothing.
@@ -28,7 +28,7 @@ pub struct HostReport {
     pub slots: u32,
     /// Its Ethernet cards.
     pub nics: Vec<Nic>,
-    /// What its cards heard and what has not aged out since.
+    /// The frames that its cards heard and that have not aged out since.
     pub heard: Vec<HeardFrame>,
     /// Ways to other hosts, as probed.
     pub paths: Vec<ProbedPath>,
@@ -65,18 +65,18 @@ pub struct HeardFrame {
     pub nic: String,
     /// When it was heard last, by the host's clock.
     pub at: Millis,
-    /// What it said.
+    /// The content.
     pub said: HeardContent,
 }
 
-/// What a heard frame said.
+/// The content of a heard frame.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum HeardContent {
     /// LLDP (IEEE 802.1AB) or CDP: no bridge passes on the first, those that do not speak CDP pass
     /// on the second.
     Neighbour {
-        /// Which of the two.
+        /// The protocol.
         protocol: DiscoveryProtocol,
         /// Chassis ID, or CDP's device ID.
         chassis: NeighbourId,
@@ -102,7 +102,7 @@ pub enum HeardContent {
     },
 }
 
-/// Which neighbour protocol.
+/// A neighbour discovery protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiscoveryProtocol {
@@ -137,11 +137,11 @@ pub struct RoundTrip {
     pub min_us: u32,
     /// The median.
     pub median_us: u32,
-    /// How many probes were answered.
+    /// The number of probes that were answered.
     pub samples: u32,
 }
 
-/// What the controller wants of an agent, in answer to a report.
+/// The controller's requests to an agent, in answer to a report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeDirections {
@@ -157,7 +157,7 @@ pub struct ProbeDirections {
 pub struct ProbeTarget {
     /// Its name.
     pub host: String,
-    /// Where it answers.
+    /// The address at which it answers.
     pub address: IpAddr,
 }
 

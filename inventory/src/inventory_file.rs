@@ -1,5 +1,4 @@
-//! The operator's inventory: which switches to ask, with which credentials, and which hosts to
-//! expect.
+//! The operator's inventory: the switches to ask, with their credentials, and the hosts to expect.
 //!
 //! ```yaml
 //! switches:
@@ -10,12 +9,16 @@
 //!   secure:
 //!     version: 3
 //!     user: monitor
-//!     auth: {protocol: sha256, key: {env: SNMP_AUTH}}   # a secret: text, {env: NAME}, {file: PATH}, {credential: NAME}
+//!     # a secret: text, {env: NAME}, {file: PATH}, {credential: NAME}
+//!     auth: {protocol: sha256, key: {env: SNMP_AUTH}}
 //!     priv: {protocol: aes, key: {file: /etc/heddle/priv.key}}
-//! hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}   # or a list: [n0, n1]
-//! timing: {hold_down: 500ms, poll: 500ms, full: 60s, timeout: 500ms, retries: 2}  # these are the defaults
+//! # or a list: [n0, n1]
+//! hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}
+//! # these are the defaults
+//! timing: {hold_down: 500ms, poll: 500ms, full: 60s, timeout: 500ms, retries: 2}
 //! traps: {listen: "0.0.0.0:162"}                  # optional
-//! # optional, and before what is found: clusters, devices that cannot be asked, cables with as much as is known of them
+//! # optional; stated facts go before found ones: clusters, devices that cannot be asked, cables
+//! # with as many facts as are known
 //! clusters: {west: [n0], east: [n1]}
 //! routers: [r0]
 //! unmanaged: [u0]
@@ -52,9 +55,9 @@ pub struct Inventory {
     pub snmp: IndexMap<String, Credential>,
     /// Hosts by name, in rank order.
     pub hosts: IndexMap<String, InventoryHost>,
-    /// How often and how patiently the network is asked.
+    /// The intervals and timeouts of requests to the network.
     pub timing: InventoryTiming,
-    /// Where to hear what devices send unasked; `None`: nowhere.
+    /// The settings for traps; `None`: traps are not received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traps: Option<TrapSettings>,
     /// Hosts by cluster, as the operator groups them; those of no cluster are left to what is
@@ -89,7 +92,7 @@ pub struct InventoryCable {
     /// Its port there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub b_port: String,
-    /// What it carries; `None`: as found.
+    /// The rate; `None`: as found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitsPerSec>,
     /// Whether it carries frames; `None`: as found.
@@ -108,7 +111,7 @@ impl InventoryCable {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {address: 10.0.0.1}")]
 pub struct InventorySwitch {
-    /// Where its SNMP agent listens; written without port where that is 161.
+    /// The address of its SNMP agent; port 161 is not written.
     #[serde(serialize_with = "write_address", deserialize_with = "read_address")]
     pub address: SocketAddr,
     /// The name of its credential.
@@ -116,7 +119,7 @@ pub struct InventorySwitch {
     pub snmp: String,
 }
 
-/// What is known of a host beforehand; nothing is needed where it speaks LLDP under its name.
+/// The facts about a host; none is needed where it speaks LLDP under its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -129,12 +132,12 @@ pub struct InventoryHost {
     /// Its address there; some device's ARP table then gives the MAC address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
-    /// How many ranks it runs; where not stated, as many as its agent offers, else one.
+    /// The number of ranks; where not stated, as many as its agent offers, or one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
 }
 
-/// How often and how patiently the network is asked.
+/// The intervals and timeouts of requests to the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -158,7 +161,7 @@ pub struct InventoryTiming {
     pub retries: u32,
 }
 
-/// Where to hear what devices send unasked.
+/// The settings for traps, which devices send unasked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,

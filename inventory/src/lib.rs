@@ -1,11 +1,12 @@
-//! What there is: the model. Pure, without I/O. Time is an argument.
+//! The model of a network, as pure code: no I/O, and time is an argument.
 //!
 //! ```text
-//! Observation --views--> View per switch --infer--> Topology --tree--> Tree (what schedules plan on)
+//! observation --device_view--> a view of each switch --infer--> topology --tree--> tree that
+//! schedules are planned on
 //! ```
 //!
-//! The step `infer` is a crate of its own, and so is `cabling`: what is told of a topology to
-//! people and other tools.
+//! The step `infer` is a crate of its own. The crate `cabling` writes a topology for people and
+//! other tools.
 //!
 //! | module | one idea |
 //! |---|---|
@@ -16,17 +17,17 @@
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
 //! | [`secret`] | texts that are never shown |
 //! | [`sanitize`] | foreign text made harmless |
-//! | [`observation`] | what one look at one device said |
-//! | [`host_report`] | what a host agent says |
-//! | [`device_view`] | the newest word of each device on each table |
-//! | [`address`] | where a host is reached on the cluster network |
-//! | [`evidence`] | why a link is believed |
-//! | [`alarm`] | what an operator should look at |
+//! | [`observation`] | the result of one look at one device |
+//! | [`host_report`] | the report of a host agent |
+//! | [`device_view`] | the newest statement of each device on each table |
+//! | [`address`] | the address of a host on the cluster network |
+//! | [`evidence`] | the evidence for a link |
+//! | [`alarm`] | alarms: what an operator should look at |
 //! | [`topology`] | nodes and links with evidence and grade |
-//! | [`cluster_reason`] | why hosts are a cluster |
-//! | [`descriptions`] | how ports are described |
-//! | [`diff`] | what changed between two topologies |
-//! | [`spanning_tree`] | which links of a topology file spanning tree would let through |
+//! | [`cluster_reason`] | the reasons for a cluster |
+//! | [`descriptions`] | descriptions of ports |
+//! | [`diff`] | the changes between two topologies |
+//! | [`spanning_tree`] | the links of a topology file that spanning tree would let forward |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
 //! | [`natural_order`] | the order names are shown in |

@@ -1,4 +1,4 @@
-//! What one look at one device said, before anybody believes it.
+//! The result of one look at one device, before any judgement.
 //!
 //! An observation is also a line of the controller's journal, so everything here is plain data that
 //! serializes, and nothing here decides.
@@ -15,13 +15,13 @@ pub struct Observation {
     pub at: Millis,
     /// The device's name in the inventory.
     pub reporter: String,
-    /// How it was learned.
+    /// The source.
     pub source: ObservationSource,
-    /// What was said.
+    /// The content.
     pub fact: DeviceFact,
 }
 
-/// How an observation was learned.
+/// The source of an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ObservationSource {
@@ -90,7 +90,7 @@ pub enum DeviceFact {
     /// The device did not answer, or answered nonsense: its former facts turn stale, they are not
     /// dropped.
     Failed {
-        /// What was asked; `None` when nothing could be asked at all.
+        /// The table that was asked for; `None` when nothing could be asked at all.
         table: Option<DeviceTable>,
         /// Why, for an operator: "no answer from 10.0.0.1:161 after 3 tries of 500 ms".
         problem: String,
@@ -331,7 +331,7 @@ pub struct ArpEntry {
     pub mac: Mac,
 }
 
-/// What a cheap poll asks: a handful of scalars and the interface states.
+/// The answer to a cheap poll: a handful of scalars and the interface states.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DevicePulse {
     /// sysUpTime in hundredths of a second: going back means the agent restarted.

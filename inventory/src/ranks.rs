@@ -17,7 +17,7 @@ pub fn names(tree: &Tree) -> Vec<String> {
     (0..tree.hosts()).flat_map(of).collect()
 }
 
-/// How many ranks the tree's hosts offer, without naming them.
+/// The number of ranks that the tree's hosts offer, without naming them.
 pub fn count(tree: &Tree) -> u64 {
     (0..tree.hosts())
         .map(|host| u64::from(tree.ranks(host)))

@@ -13,8 +13,12 @@ pub const LONGEST: usize = 255;
 /// 23.9).
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
 /// Whether a text can name a port or, in Graphviz files, a node: whatever a name from the network
@@ -23,7 +27,7 @@ pub fn is_label(text: &str) -> bool {
     text.chars().count() <= LONGEST && !text.contains(is_hidden)
 }
 
-/// What is expected of a text that [`is_label`] refuses.
+/// The expectation that [`is_label`] checks, for messages.
 pub const LABEL: &str = "at most 255 characters, all of which can be seen";
 
 /// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words.

@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(SecretSource);
 
-/// Where a secret comes from.
+/// The source of a secret.
 #[derive(Clone, PartialEq, Eq)]
 enum SecretSource {
     Text(String),
@@ -26,7 +26,7 @@ pub enum SecretLocation<'a> {
     Env(&'a str),
     /// A file; its content without trailing line ends is the secret.
     File(&'a str),
-    /// What the system hands the service under this name (systemd's credentials).
+    /// The credential that systemd hands the service under this name.
     Credential(&'a str),
 }
 

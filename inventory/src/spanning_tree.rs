@@ -1,4 +1,4 @@
-//! Which links of a topology file spanning tree would let through.
+//! The links of a topology file that spanning tree would let forward.
 //!
 //! Source: IEEE 802.1D-2004, 17.5 (priority vectors: root bridge, cost of the way to it, designated
 //! bridge, its port), 17.14 and Table 17-3 (port path costs). Input: a topology file and the root
@@ -35,20 +35,35 @@ pub fn with_spanning_tree(file: &TopologyFile, root_bridge: &str) -> Option<Topo
         .iter()
         .map(|l| Some([number(&l.a)?, number(&l.b)?]))
         .collect();
+    let forwards = forwarding_links(file, root, &ends);
+    let mut file = file.clone();
+    let bridged = file
+        .links
+        .iter_mut()
+        .zip(ends)
+        .zip(forwards)
+        .filter(|((_, ends), _)| ends.is_some());
+    for ((link, _), forwards) in bridged {
+        link.state = (!forwards).then_some(LinkState::Blocked);
+    }
+    Some(file)
+}
+
+/// For each link, whether it is in the spanning tree of its part. `ends`: the numbers of its
+/// switches, where both ends are switches.
+fn forwarding_links(file: &TopologyFile, root: usize, ends: &[Option<[usize; 2]>]) -> Vec<bool> {
     let mut links_of = vec![Vec::new(); file.switches.len()];
-    for (link, [a, b]) in ends
-        .iter()
-        .enumerate()
-        .filter_map(|(link, ends)| Some((link, (*ends)?)))
-    {
-        links_of[a].push((link, b));
-        links_of[b].push((link, a));
+    for (link, ends) in ends.iter().enumerate() {
+        if let Some([a, b]) = *ends {
+            links_of[a].push((link, b));
+            links_of[b].push((link, a));
+        }
     }
     let mut reached = vec![false; file.switches.len()];
     let mut forwards = vec![false; file.links.len()];
     for start in std::iter::once(root).chain(0..file.switches.len()) {
-        // The way a switch takes is the least by (cost, designated bridge, link): a heap hands them
-        // out in this order.
+        // A switch takes the least offer by (cost, designated bridge, link): a heap hands them out
+        // in this order.
         let mut offers = BinaryHeap::from([Reverse((0, 0, 0, start, None))]);
         while let Some(Reverse((cost, _, _, switch, over))) = offers.pop() {
             if std::mem::replace(&mut reached[switch], true) {
@@ -62,27 +77,12 @@ pub fn with_spanning_tree(file: &TopologyFile, root_bridge: &str) -> Option<Topo
                 .filter(|(_, other)| !reached[*other])
             {
                 let cost = cost + path_cost(file.links[link].rate);
-                offers.push(Reverse((
-                    cost,
-                    if switch == root { 0 } else { switch + 1 },
-                    link,
-                    other,
-                    Some(link),
-                )));
+                let bridge = if switch == root { 0 } else { switch + 1 };
+                offers.push(Reverse((cost, bridge, link, other, Some(link))));
             }
         }
     }
-    let mut file = file.clone();
-    let bridged = file
-        .links
-        .iter_mut()
-        .zip(ends)
-        .zip(forwards)
-        .filter(|((_, ends), _)| ends.is_some());
-    for ((link, _), forwards) in bridged {
-        link.state = (!forwards).then_some(LinkState::Blocked);
-    }
-    Some(file)
+    forwards
 }
 
 #[cfg(test)]
@@ -154,12 +154,18 @@ links: [{a: s0, b: r0}, {a: r0, b: s1}, {a: s1, b: s2}, {a: s1, b: s2}]";
 
     proptest! {
         #[test]
-        fn what_forwards_is_a_tree_of_everything(links in prop::collection::vec((0usize..4, 0usize..4, 1u64..4), 3..12), root in 0usize..4) {
-            let texts = links.iter().filter(|(a, b, _)| a != b).map(|(a, b, rate)| format!("{{a: s{a}, b: s{b}, rate: {rate}G}}"));
-            let mesh = file(&(["{a: s0, b: s1}", "{a: s1, b: s2}", "{a: s2, b: s3}"].map(str::to_owned).into_iter().chain(texts)).collect::<Vec<_>>().join(", "));
+        fn what_forwards_is_a_tree_of_everything(
+            links in prop::collection::vec((0usize..4, 0usize..4, 1u64..4), 3..12),
+            root in 0usize..4,
+        ) {
+            let chain = ["{a: s0, b: s1}", "{a: s1, b: s2}", "{a: s2, b: s3}"].map(str::to_owned);
+            let drawn = links.iter().filter(|(a, b, _)| a != b);
+            let drawn = drawn.map(|(a, b, rate)| format!("{{a: s{a}, b: s{b}, rate: {rate}G}}"));
+            let mesh = file(&chain.into_iter().chain(drawn).collect::<Vec<_>>().join(", "));
             let settled = with_spanning_tree(&mesh, &format!("s{root}")).unwrap();
             prop_assert!(settled.tree().is_ok());
-            prop_assert_eq!(settled.links.iter().filter(|l| l.state.is_none()).count(), 3);
+            let forwarding = settled.links.iter().filter(|l| l.state.is_none());
+            prop_assert_eq!(forwarding.count(), 3);
         }
     }
 }

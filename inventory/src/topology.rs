@@ -36,7 +36,7 @@ pub struct Topology {
 pub struct Node {
     /// The inventory's name, else sysName, else the chassis id.
     pub name: String,
-    /// What it is.
+    /// The kind of node.
     pub kind: NodeKind,
     /// The MAC address that names it, where one is known.
     pub chassis: Option<Mac>,
@@ -45,7 +45,7 @@ pub struct Node {
     pub stale: bool,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
@@ -77,7 +77,7 @@ pub struct Link {
     pub rate_bps: BitsPerSec,
     /// Whether STP lets it carry frames.
     pub state: LinkState,
-    /// How sure.
+    /// The grade.
     pub grade: LinkGrade,
     /// Why it is believed, one short line each.
     pub evidence: Vec<Evidence>,
@@ -107,7 +107,7 @@ pub enum LinkState {
     Unknown,
 }
 
-/// How sure a link is.
+/// The certainty of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkGrade {
@@ -233,85 +233,40 @@ impl Topology {
                 !self.further_root_bridges.contains(s),
             )
         });
-        // A file has no router that joins nothing.
         let kinds = self.kinds();
-        let kind = |name: &str| kinds.get(name).copied();
-        let linked = |name: &&str| {
-            self.links
-                .iter()
-                .any(|l| (l.a == *name || l.b == *name) && kind(&l.b) != Some(NodeKind::Host))
-        };
-        let routers = self
-            .of(NodeKind::Router)
-            .filter(linked)
-            .map(str::to_owned)
-            .collect();
-        let mut hosts = IndexMap::new();
-        let mut links = Vec::new();
-        let mut places: HashMap<&str, HashSet<&str>> = HashMap::new();
-        for link in &self.links {
-            places.entry(&link.b).or_default().insert(&link.a);
+        let (to_hosts, trunks): (Vec<&Link>, Vec<&Link>) = self
+            .links
+            .iter()
+            .filter(|l| kinds.contains_key(l.b.as_str()))
+            .partition(|l| kinds[l.b.as_str()] == NodeKind::Host);
+        // A file has no router that joins nothing.
+        let linked = |name: &&str| trunks.iter().any(|l| l.a == *name || l.b == *name);
+        let routers = self.of(NodeKind::Router).filter(linked);
+        let hosts = hosts_in_file(&to_hosts);
+        TopologyFile {
+            switches,
+            routers: routers.map(str::to_owned).collect(),
+            links: trunks.into_iter().map(cable_in_file).collect(),
+            clusters: self.clusters_in_file(&hosts),
+            hosts,
         }
-        for link in &self.links {
-            match kind(&link.b) {
-                Some(NodeKind::Host) if places[link.b.as_str()].len() > 1 => {}
-                Some(NodeKind::Host)
-                    if link.grade == LinkGrade::Ambiguous || link.state == LinkState::Blocked => {}
-                Some(NodeKind::Host) => {
-                    hosts.insert(
-                        link.b.clone(),
-                        topology_file::TopologyHost {
-                            switch: link.a.clone(),
-                            rate: link.rate_bps,
-                            delay: Duration::ZERO,
-                            ranks: 1,
-                            address: None,
-                        },
-                    );
-                }
-                Some(_) => {
-                    let state = if link.grade == LinkGrade::Ambiguous {
-                        LinkState::Unknown
-                    } else {
-                        link.state
-                    };
-                    let state = Some(state).filter(|s| *s != LinkState::Forwarding);
-                    let (a, b, rate) = (link.a.clone(), link.b.clone(), link.rate_bps);
-                    links.push(topology_file::TopologyCable {
-                        a,
-                        b,
-                        rate,
-                        delay: Duration::ZERO,
-                        state,
-                    });
-                }
-                None => {}
-            }
-        }
-        hosts.sort_by_cached_key(|name, _| natural(name));
-        let clusters = match &self.clusters[..] {
+    }
+
+    /// The clusters, where there are several or the operator states the only one.
+    fn clusters_in_file(
+        &self,
+        hosts: &IndexMap<String, topology_file::TopologyHost>,
+    ) -> IndexMap<String, Vec<String>> {
+        match &self.clusters[..] {
             [] => IndexMap::new(),
             [one] if !one.reasons.contains(&ClusterReason::Stated) => IndexMap::new(),
             several => several
                 .iter()
                 .map(|c| {
-                    (
-                        c.name.clone(),
-                        c.hosts
-                            .iter()
-                            .filter(|h| hosts.contains_key(*h))
-                            .cloned()
-                            .collect(),
-                    )
+                    let placed = c.hosts.iter().filter(|h| hosts.contains_key(*h));
+                    (c.name.clone(), placed.cloned().collect())
                 })
                 .collect(),
-        };
-        TopologyFile {
-            switches,
-            routers,
-            hosts,
-            links,
-            clusters,
         }
     }
 
@@ -371,7 +326,7 @@ impl Topology {
             .any(|r| r == name)
     }
 
-    /// What a node is; `None` for a name the topology does not have.
+    /// The kind of a node; `None` for a name that the topology does not have.
     pub fn kind(&self, name: &str) -> Option<NodeKind> {
         self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
     }
@@ -390,6 +345,46 @@ impl Topology {
             .iter()
             .filter(move |n| n.kind == kind)
             .map(|n| n.name.as_str())
+    }
+}
+
+/// The hosts with one certain place whose link is not blocked.
+fn hosts_in_file(links: &[&Link]) -> IndexMap<String, topology_file::TopologyHost> {
+    let mut places: HashMap<&str, HashSet<&str>> = HashMap::new();
+    for link in links {
+        places.entry(&link.b).or_default().insert(&link.a);
+    }
+    let mut hosts: IndexMap<String, topology_file::TopologyHost> = links
+        .iter()
+        .filter(|l| places[l.b.as_str()].len() == 1)
+        .filter(|l| l.grade != LinkGrade::Ambiguous && l.state != LinkState::Blocked)
+        .map(|link| {
+            let host = topology_file::TopologyHost {
+                switch: link.a.clone(),
+                rate: link.rate_bps,
+                delay: Duration::ZERO,
+                ranks: 1,
+                address: None,
+            };
+            (link.b.clone(), host)
+        })
+        .collect();
+    hosts.sort_by_cached_key(|name, _| natural(name));
+    hosts
+}
+
+fn cable_in_file(link: &Link) -> topology_file::TopologyCable {
+    let state = if link.grade == LinkGrade::Ambiguous {
+        LinkState::Unknown
+    } else {
+        link.state
+    };
+    topology_file::TopologyCable {
+        a: link.a.clone(),
+        b: link.b.clone(),
+        rate: link.rate_bps,
+        delay: Duration::ZERO,
+        state: Some(state).filter(|s| *s != LinkState::Forwarding),
     }
 }
 

@@ -46,14 +46,14 @@ pub struct TopologyHost {
     /// Its cable's rate.
     #[serde(default = "gigabit")]
     pub rate: BitsPerSec,
-    /// How long a bit is on its way through the cable.
+    /// The time that a bit takes through the cable.
     #[serde(
         default,
         skip_serializing_if = "Duration::is_zero",
         with = "units::duration"
     )]
     pub delay: Duration,
-    /// How many ranks it runs.
+    /// The number of ranks.
     #[serde(default = "one")]
     pub ranks: u32,
     /// Its address on this network, by which other ranks reach it.
@@ -69,7 +69,7 @@ pub struct TopologyCable {
     pub a: String,
     /// The other.
     pub b: String,
-    /// What it carries.
+    /// The rate.
     #[serde(default = "gigabit")]
     pub rate: BitsPerSec,
     /// How long a bit is on its way, in each direction: about 5 us a kilometre of fibre.
@@ -107,7 +107,7 @@ pub enum InputFileError {
         file: String,
         /// Line, from 1, where the parser names one.
         line: Option<usize>,
-        /// What was found and what was expected.
+        /// The found text and the expected form.
         problem: String,
     },
     /// Well-formed, but it contradicts itself.
@@ -224,7 +224,7 @@ impl TopologyFile {
         None
     }
 
-    /// What to say of an end that is neither switch nor router.
+    /// The message about an end that is neither switch nor router.
     fn unknown(&self, end: &str) -> String {
         let switches = self.switches.join(", ");
         if self.routers.is_empty() {
@@ -415,8 +415,9 @@ mod tests {
         assert!(err("switches: [\"s\\e[31m\"]\nhosts: {}").contains("letters"));
     }
 
-    const SITES: &str = "switches: [s0, s1]\nrouters: [r0, r1]\nhosts: {n0: {switch: s0, delay: 100us}, n1: {switch: s1}, n2: {switch: r1}}
-links: [{a: s0, b: r0}, {a: r0, b: r1, rate: 10M, delay: 10ms}, {a: r1, b: s1}]\nclusters: {west: [n0], east: [n1, n2]}\n";
+    const SITES: &str = "switches: [s0, s1]\nrouters: [r0, r1]\nhosts: \
+        {n0: {switch: s0, delay: 100us}, n1: {switch: s1}, n2: {switch: r1}}\nlinks: \
+        [{a: s0, b: r0}, {a: r0, b: r1, rate: 10M, delay: 10ms}, {a: r1, b: s1}]\nclusters: {west: [n0], east: [n1, n2]}\n";
 
     #[test]
     fn routers_are_inner_nodes_and_cables_have_a_delay() {

@@ -28,10 +28,10 @@ pub struct Tree {
     root: u32,
 }
 
-/// Why a set of cables is no tree.
+/// The reason that a set of cables is not a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// There is nobody to plan for.
+    /// There is no host to plan for.
     #[error("topology has no host; nothing can be planned")]
     NoHost,
     /// A name that is neither a host nor a switch of the topology.
@@ -69,7 +69,7 @@ pub struct TreeCable<'a> {
     pub a: &'a str,
     /// The other.
     pub b: &'a str,
-    /// What it carries.
+    /// The rate.
     pub rate: BitsPerSec,
 }
 
@@ -194,7 +194,7 @@ impl Tree {
         &self.names[..self.hosts as usize]
     }
 
-    /// How many ranks a host offers.
+    /// The number of ranks that a host offers.
     pub fn ranks(&self, host: NodeNumber) -> u32 {
         self.ranks[host as usize]
     }
@@ -264,8 +264,15 @@ impl Tree {
 
     /// Hosts below each node, a host counting itself.
     pub fn hosts_below(&self) -> Vec<u32> {
+        self.count_below(&(0..self.hosts).collect::<Vec<_>>())
+    }
+
+    /// The number of these hosts below each node, a host counting itself.
+    fn count_below(&self, hosts: &[NodeNumber]) -> Vec<u32> {
         let mut below = vec![0; self.names.len()];
-        below[..self.hosts as usize].fill(1);
+        for &h in hosts {
+            below[h as usize] = 1;
+        }
         for &v in self.order.iter().rev() {
             if let Some(p) = self.parent(v) {
                 below[p as usize] += below[v as usize];
@@ -394,15 +401,7 @@ impl Tree {
     /// [`Tree::restrict`] by number; `hosts` holds each host once.
     fn keep(&self, hosts: &[NodeNumber]) -> Tree {
         let total = hosts.len() as u32;
-        let mut below = vec![0u32; self.names.len()];
-        for &h in hosts {
-            below[h as usize] = 1;
-        }
-        for &v in self.order.iter().rev() {
-            if let Some(p) = self.parent(v) {
-                below[p as usize] += below[v as usize];
-            }
-        }
+        let below = self.count_below(hosts);
         // The lowest node that has all of them below becomes the root; what is above it carries
         // nothing.
         let top = self
@@ -429,15 +428,10 @@ impl Tree {
             }
             order.push(new[v as usize]);
         }
+        let above = |v: NodeNumber| new[self.parent[v as usize] as usize];
         let parent = old
             .iter()
-            .map(|&v| {
-                if v == top {
-                    NONE
-                } else {
-                    new[self.parent[v as usize] as usize]
-                }
-            })
+            .map(|&v| if v == top { NONE } else { above(v) })
             .collect();
         Tree {
             names: old

@@ -4,8 +4,10 @@ use super::found_cables::{CabledNetwork, FoundCable, network};
 use super::pairing::pair;
 use super::report::{CablingFinding, CablingReport, FindingKind, counted};
 use super::{Cable, CableEnd, CablingPlan, fits};
+use inventory::BitsPerSec;
 use inventory::topology::{LinkGrade, LinkState, NodeKind, Topology};
 use petgraph::unionfind::UnionFind;
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 /// How the network differs from the plan. Of a plan that names no host of the network only the
@@ -108,10 +110,10 @@ fn spare(planned: &[Cable], found: &[FoundCable], pairs: &[Option<usize>]) -> Ha
         .collect()
 }
 
-/// What is to say of a planned cable that is there.
+/// Adds the findings about a planned cable that is there.
 fn judge(planned: &Cable, found: &FoundCable, spare: bool, report: &mut CablingReport) {
     let cable = &found.cable;
-    let finding = |kind, text: String| CablingFinding {
+    let finding = |(kind, text): (FindingKind, String)| CablingFinding {
         kind,
         grade: found.grade,
         planned: vec![planned.clone()],
@@ -119,79 +121,89 @@ fn judge(planned: &Cable, found: &FoundCable, spare: bool, report: &mut CablingR
         text: format!("{cable}: {text}"),
     };
     if found.grade == LinkGrade::Ambiguous {
-        report.notes.push(finding(
-            FindingKind::Unconfirmed,
-            "planned, and one of several readings of what is found".to_owned(),
-        ));
+        let text = "planned, and one of several readings of what is found".to_owned();
+        report.notes.push(finding((FindingKind::Unconfirmed, text)));
         return;
     }
     for (end, there) in planned.ends().into_iter().zip(cable.ends()) {
         if !end.1.is_empty() && there.1.is_empty() {
-            report.notes.push(finding(
-                FindingKind::Unconfirmed,
-                format!(
-                    "planned at {} ({}), found at a port nobody names",
-                    end.0, end.1
-                ),
-            ));
+            let (node, port) = end;
+            let text = format!("planned at {node} ({port}), found at a port nobody names");
+            report.notes.push(finding((FindingKind::Unconfirmed, text)));
         }
     }
-    match (planned.rate_bps, cable.rate_bps) {
-        (Some(wanted), Some(rate)) if rate < wanted => {
-            report.differences.push(finding(
-                FindingKind::Slower,
-                format!("planned {wanted}, found {rate}"),
-            ));
-        }
-        (Some(wanted), Some(rate)) if rate > wanted => {
-            report.notes.push(finding(
-                FindingKind::Faster,
-                format!("planned {wanted}, found {rate}"),
-            ));
-        }
-        (Some(wanted), None) => report.notes.push(finding(
-            FindingKind::Unconfirmed,
-            format!("planned {wanted}, found at a rate neither end says"),
-        )),
-        _ => {}
-    }
-    match (planned.state, cable.state) {
-        (Some(LinkState::Forwarding), Some(LinkState::Blocked)) => {
-            report.differences.push(finding(
-                FindingKind::Blocked,
-                "planned forwarding, found blocked".to_owned(),
-            ));
-        }
-        (None, Some(LinkState::Blocked)) if spare => {
-            report.notes.push(finding(
-                FindingKind::Blocked,
-                "planned in a loop, found blocked by spanning tree".to_owned(),
-            ));
-        }
-        (None, Some(LinkState::Blocked)) => {
-            let text =
-                "planned forwarding, as no other planned cable takes its place, found blocked";
-            report
-                .differences
-                .push(finding(FindingKind::Blocked, text.to_owned()));
-        }
-        (Some(LinkState::Blocked), Some(LinkState::Forwarding)) => {
-            report.differences.push(finding(
-                FindingKind::Forwarding,
-                "planned blocked, found forwarding".to_owned(),
-            ));
-        }
-        _ => {}
+    let state = state_finding(planned.state, cable.state, spare);
+    let rate = planned
+        .rate_bps
+        .and_then(|wanted| rate_finding(wanted, cable.rate_bps));
+    for (weight, kind, text) in rate.into_iter().chain(state) {
+        let list = match weight {
+            FindingWeight::Difference => &mut report.differences,
+            FindingWeight::Note => &mut report.notes,
+        };
+        list.push(finding((kind, text)));
     }
 }
 
-/// Planned cables that are not there, and found ones that nobody planned.
+/// The list of a report that a finding goes to.
+enum FindingWeight {
+    Difference,
+    Note,
+}
+
+type WeighedFinding = (FindingWeight, FindingKind, String);
+
+fn rate_finding(wanted: BitsPerSec, found: Option<BitsPerSec>) -> Option<WeighedFinding> {
+    let Some(rate) = found else {
+        let text = format!("planned {wanted}, found at a rate neither end says");
+        return Some((FindingWeight::Note, FindingKind::Unconfirmed, text));
+    };
+    let text = format!("planned {wanted}, found {rate}");
+    match rate.cmp(&wanted) {
+        Ordering::Less => Some((FindingWeight::Difference, FindingKind::Slower, text)),
+        Ordering::Greater => Some((FindingWeight::Note, FindingKind::Faster, text)),
+        Ordering::Equal => None,
+    }
+}
+
+fn state_finding(
+    planned: Option<LinkState>,
+    found: Option<LinkState>,
+    spare: bool,
+) -> Option<WeighedFinding> {
+    let (weight, kind, text) = match (planned, found?) {
+        (Some(LinkState::Forwarding), LinkState::Blocked) => (
+            FindingWeight::Difference,
+            FindingKind::Blocked,
+            "planned forwarding, found blocked",
+        ),
+        (None, LinkState::Blocked) if spare => (
+            FindingWeight::Note,
+            FindingKind::Blocked,
+            "planned in a loop, found blocked by spanning tree",
+        ),
+        (None, LinkState::Blocked) => (
+            FindingWeight::Difference,
+            FindingKind::Blocked,
+            "planned forwarding, as no other planned cable takes its place, found blocked",
+        ),
+        (Some(LinkState::Blocked), LinkState::Forwarding) => (
+            FindingWeight::Difference,
+            FindingKind::Forwarding,
+            "planned blocked, found forwarding",
+        ),
+        _ => return None,
+    };
+    Some((weight, kind, text.to_owned()))
+}
+
+/// Planned cables that are missing, and found cables that are not planned.
 struct UnmatchedCables<'a> {
     topology: &'a Topology,
     hosts: HashSet<&'a str>,
     planned: Vec<&'a Cable>,
     found: Vec<&'a FoundCable>,
-    /// Which of either are told already.
+    /// Whether each of them is reported already.
     told_planned: Vec<bool>,
     told_found: Vec<bool>,
     planned_at: HashMap<&'a str, Vec<usize>>,

@@ -308,7 +308,7 @@ struct DotLexer<'a> {
     rest: &'a str,
     /// Where `rest` begins, from 1.
     line: usize,
-    /// Where the last word began.
+    /// The position at which the last word began.
     start: usize,
 }
 

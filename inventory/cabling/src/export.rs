@@ -47,7 +47,21 @@ pub fn text(topology: &Topology) -> String {
         .filter(|(i, _)| !used.contains(i))
         .map(|(_, l)| l)
         .collect();
-    for (i, link) in others.iter().enumerate() {
+    write_others(&mut out, &others);
+    write_clusters(&mut out, topology);
+    let lost: Vec<&str> = topology
+        .of(NodeKind::Host)
+        .filter(|h| !drawn.contains(h) && !others.iter().any(|l| l.b == **h))
+        .collect();
+    if !lost.is_empty() {
+        let _ = writeln!(out, "\nseen nowhere\n   {}", lost.join(", "));
+    }
+    out
+}
+
+/// The links that are not in the tree.
+fn write_others(out: &mut String, links: &[&Link]) {
+    for (i, link) in links.iter().enumerate() {
         let head = if i == 0 { "\nnot in the tree\n" } else { "" };
         let _ = writeln!(
             out,
@@ -58,30 +72,21 @@ pub fn text(topology: &Topology) -> String {
             why_not(link)
         );
     }
-    let several = topology
-        .clusters
-        .iter()
-        .filter(|_| topology.clusters.len() > 1);
-    for (i, cluster) in several.enumerate() {
-        let head = if i == 0 { "\nclusters\n" } else { "" };
-        let _ = writeln!(
-            out,
-            "{head}   {}: {}",
-            cluster.name,
-            hostlist(cluster.hosts.clone())
-        );
+}
+
+/// The clusters with their reasons, where there are several.
+fn write_clusters(out: &mut String, topology: &Topology) {
+    if topology.clusters.len() < 2 {
+        return;
+    }
+    out.push_str("\nclusters\n");
+    for cluster in &topology.clusters {
+        let hosts = hostlist(cluster.hosts.clone());
+        let _ = writeln!(out, "   {}: {hosts}", cluster.name);
         for reason in &cluster.reasons {
             let _ = writeln!(out, "      {reason}");
         }
     }
-    let lost: Vec<&str> = topology
-        .of(NodeKind::Host)
-        .filter(|h| !drawn.contains(h) && !others.iter().any(|l| l.b == **h))
-        .collect();
-    if !lost.is_empty() {
-        let _ = writeln!(out, "\nseen nowhere\n   {}", lost.join(", "));
-    }
-    out
 }
 
 /// A tree drawing under way.

@@ -10,7 +10,7 @@ pub(super) struct FoundCable {
     pub(super) grade: LinkGrade,
 }
 
-/// What of the network is compared.
+/// The part of the network that is compared.
 pub(super) struct CabledNetwork {
     pub(super) cables: Vec<FoundCable>,
     /// How many hosts' cables are left out: the plan names none of them, it is one of trunks.
@@ -58,7 +58,7 @@ pub(super) fn network(plan: &CablingPlan, topology: &Topology) -> CabledNetwork 
     }
 }
 
-/// How many links there are between each two nodes.
+/// The number of links between each two nodes.
 fn between<'a>(ends: impl Iterator<Item = [&'a str; 2]>) -> HashMap<[&'a str; 2], usize> {
     let mut count = HashMap::new();
     for pair in ends {

@@ -1,14 +1,15 @@
-//! Cabling as planned, and how what is found differs from it; and a found network in the forms
-//! other tools read. Pure.
+//! Compares a plan of the cabling with the network as found, and writes a network in the forms that
+//! other tools read. All of it is pure.
 //!
 //! | item | one idea |
 //! |---|---|
-//! | [`CablingPlan`] | how things are meant to be connected, as read from a file |
+//! | [`CablingPlan`] | the planned cables, as read from a file |
 //! | [`compare()`] | the differences between a plan and a topology: a [`CablingReport`] |
 //! | [`export`] | a topology as a drawing, for Graphviz, for Slurm |
 //!
 //! ```text
-//! text --yaml | dot--> Plan --ptm: in the network's names--> Plan --found: its cables, pairing: which is which, compare--> Report
+//! text --yaml | dot--> plan --ptm--> plan in the network's names --pairing--> pairs of planned
+//! and found cables --compare--> report
 //! ```
 //!
 //! A plan is a topology file that may name ports (a host then has one cable), or a Graphviz file as
@@ -48,7 +49,7 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt;
 
-/// How things are meant to be connected.
+/// A plan of the cables of a network.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CablingPlan {
     /// In the order of the file. No port is in two of them.
@@ -70,7 +71,7 @@ pub struct Cable {
     pub b: String,
     /// Port name at `b`.
     pub b_port: String,
-    /// What it carries; `None` where a plan leaves that open, or nothing says it.
+    /// The rate; `None` where a plan leaves it open, or nothing states it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<BitsPerSec>,
     /// Whether it carries frames; `None` where a plan leaves that to the spanning tree.

@@ -1,4 +1,4 @@
-//! Which found cable is which planned one.
+//! Pairs planned cables with found cables.
 use super::found_cables::FoundCable;
 use super::{Cable, CableEnd, fits};
 use inventory::BitsPerSec;

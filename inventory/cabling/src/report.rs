@@ -1,4 +1,4 @@
-//! What a comparison of plan and network says.
+//! The report of a comparison of plan and network.
 use super::Cable;
 use inventory::topology::LinkGrade;
 use serde::Serialize;
@@ -7,22 +7,22 @@ use std::fmt;
 /// The outcome of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct CablingReport {
-    /// How many cables are planned.
+    /// The number of planned cables.
     pub planned: usize,
-    /// How many of them are there and as planned.
+    /// The number of planned cables that are found as planned.
     pub as_planned: usize,
-    /// Where network and plan differ, by kind, then in the order of the plan.
+    /// The differences between network and plan, by kind, then in the order of the plan.
     pub differences: Vec<CablingFinding>,
-    /// What is no difference but worth knowing.
+    /// Findings that are not differences, but worth knowing.
     pub notes: Vec<CablingFinding>,
 }
 
 /// One thing found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CablingFinding {
-    /// What it is.
+    /// The kind of finding.
     pub kind: FindingKind,
-    /// How sure the network's side of it is.
+    /// The grade of the network's side.
     pub grade: LinkGrade,
     /// The planned cables it is about.
     pub planned: Vec<Cable>,

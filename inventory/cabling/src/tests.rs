@@ -1,8 +1,9 @@
+mod any_network;
+
 use super::*;
 use crate::export;
 use inventory::evidence::{AssumedRate, Evidence};
 use inventory::topology::{AggregateMember, Link, LinkGrade, Node, NodeKind, Topology};
-use proptest::prelude::*;
 
 /// A network from lines of the form `s0 swp1 s1 swp1`, `-` for a port nobody knows, all certain,
 /// forwarding and at 1G. Names with `n` are hosts.
@@ -451,57 +452,60 @@ graph G {
     );
 }
 
+/// Texts that are no plan, each with the message that refuses it.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "graph {\n s0:1 -- s1:1\n s0:1 -- s2:1\n}",
+        "p:3: port 1 of \"s0\" is planned for two cables; a port holds one; file ignored",
+    ),
+    ("graph {\n\n leaf-1:swp1 -- s1", "p:3: \"leaf\" goes on"),
+    ("graph {\n leaf.1 -- s1", "p:2: \"leaf\" goes on"),
+    (
+        "graph {\n a -- {b c}\n}",
+        "p:2: a group is no end of a cable",
+    ),
+    (
+        "graph {\n {b c} -- a\n}",
+        "p:2: a group is no end of a cable",
+    ),
+    ("graph {\n a -- b\n", "p:3: expected a cable like"),
+    ("graph {\n a -- \"b\n", "p:2: text without closing quote"),
+    ("graph {\n /* a\n b", "p:2: comment without end"),
+    ("graph {\n a [label=<b", "p:2: \"<\" without"),
+    (
+        "graph {} graph {}",
+        "p:1: expected nothing behind the graph",
+    ),
+    (
+        "graph {\n \"a\u{1b}[31m\" -- b\n}",
+        "p:2: end \"a\\u{1b}[31m\"",
+    ),
+    ("graph {\n \"\" -- b\n}", "p:2: end \"\""),
+    (
+        "graph {\n \"a\u{202e}b\" -- c\n}",
+        "p:2: end \"a\\u{202e}b\"",
+    ),
+    ("strict tree {}", "p:1: expected \"graph\", found \"tree\""),
+    ("switches: [s0]\nhosts: {n0: {swtch: s0}}\n", "p:2: "),
+    (
+        "switches: [s0]\nhosts: {n0: {switch: s1}}\n",
+        "p: host \"n0\": unknown switch \"s1\"",
+    ),
+    (
+        "switches: [s0]\nhosts: {n0: {switch: s0, port: a}, n1: {switch: s0, port: a}}\n",
+        "p: port a of \"s0\" is planned for two",
+    ),
+    (
+        "switches: [s0]\nhosts: {n0: {switch: s0, port: \"\\e[31m\"}}\n",
+        "p: port \"\\u{1b}[31m\": expected",
+    ),
+    ("", "p:"),
+];
+
 #[test]
 fn refuses_with_the_line() {
     let refused = |text: &str| CablingPlan::parse("p", text).unwrap_err().to_string();
-    for (text, expected) in [
-        (
-            "graph {\n s0:1 -- s1:1\n s0:1 -- s2:1\n}",
-            "p:3: port 1 of \"s0\" is planned for two cables; a port holds one; file ignored",
-        ),
-        ("graph {\n\n leaf-1:swp1 -- s1", "p:3: \"leaf\" goes on"),
-        ("graph {\n leaf.1 -- s1", "p:2: \"leaf\" goes on"),
-        (
-            "graph {\n a -- {b c}\n}",
-            "p:2: a group is no end of a cable",
-        ),
-        (
-            "graph {\n {b c} -- a\n}",
-            "p:2: a group is no end of a cable",
-        ),
-        ("graph {\n a -- b\n", "p:3: expected a cable like"),
-        ("graph {\n a -- \"b\n", "p:2: text without closing quote"),
-        ("graph {\n /* a\n b", "p:2: comment without end"),
-        ("graph {\n a [label=<b", "p:2: \"<\" without"),
-        (
-            "graph {} graph {}",
-            "p:1: expected nothing behind the graph",
-        ),
-        (
-            "graph {\n \"a\u{1b}[31m\" -- b\n}",
-            "p:2: end \"a\\u{1b}[31m\"",
-        ),
-        ("graph {\n \"\" -- b\n}", "p:2: end \"\""),
-        (
-            "graph {\n \"a\u{202e}b\" -- c\n}",
-            "p:2: end \"a\\u{202e}b\"",
-        ),
-        ("strict tree {}", "p:1: expected \"graph\", found \"tree\""),
-        ("switches: [s0]\nhosts: {n0: {swtch: s0}}\n", "p:2: "),
-        (
-            "switches: [s0]\nhosts: {n0: {switch: s1}}\n",
-            "p: host \"n0\": unknown switch \"s1\"",
-        ),
-        (
-            "switches: [s0]\nhosts: {n0: {switch: s0, port: a}, n1: {switch: s0, port: a}}\n",
-            "p: port a of \"s0\" is planned for two",
-        ),
-        (
-            "switches: [s0]\nhosts: {n0: {switch: s0, port: \"\\e[31m\"}}\n",
-            "p: port \"\\u{1b}[31m\": expected",
-        ),
-        ("", "p:"),
-    ] {
+    for (text, expected) in REFUSED {
         assert!(
             refused(text).starts_with(expected),
             "{text:?}: {}",
@@ -511,107 +515,5 @@ fn refuses_with_the_line() {
             !refused(text).contains(inventory::sanitize::is_hidden),
             "{text:?}"
         );
-    }
-}
-
-/// Networks without contradictions: each port in one link.
-fn networks() -> impl Strategy<Value = Topology> {
-    let rates = [
-        BitsPerSec::mega(100),
-        BitsPerSec::GIGABIT,
-        BitsPerSec::mega(25_000),
-    ];
-    let states = [
-        LinkState::Forwarding,
-        LinkState::Blocked,
-        LinkState::Unknown,
-    ];
-    let link = (
-        0..4_usize,
-        0..4_usize,
-        0..3_usize,
-        0..3_usize,
-        1..3_usize,
-        any::<bool>(),
-    );
-    let hosts = prop::collection::vec((0..4_usize, 0..3_usize, any::<bool>()), 0..8);
-    (prop::collection::vec(link, 0..12), hosts).prop_map(move |(links, hosts)| {
-        let trunks = links.iter().enumerate().filter(|(_, l)| l.0 != l.1);
-        let trunks = trunks.map(|(i, l)| {
-            format!(
-                "s{} swp{i} s{} {}{i}",
-                l.0,
-                l.1,
-                if l.5 { "swp" } else { "sfp" }
-            )
-        });
-        let uplinks = hosts
-            .iter()
-            .enumerate()
-            .map(|(i, h)| format!("s{} host{i} n{i} {}", h.0, if h.2 { "eth0" } else { "-" }));
-        let lines: Vec<String> = trunks.chain(uplinks).collect();
-        let mut topology = network(&lines.iter().map(String::as_str).collect::<Vec<_>>());
-        let of_trunks: Vec<_> = links.iter().filter(|l| l.0 != l.1).collect();
-        for (link, drawn) in topology.links.iter_mut().zip(&of_trunks) {
-            link.rate_bps = rates[drawn.2];
-            link.state = states[drawn.3];
-            if drawn.4 > 1 {
-                let member = |i: usize| AggregateMember {
-                    a_port: format!("{}.{i}", link.a_port),
-                    b_port: format!("{}.{i}", link.b_port),
-                };
-                link.members = (0..drawn.4).map(member).collect();
-            }
-        }
-        for (link, drawn) in topology.links.iter_mut().skip(of_trunks.len()).zip(&hosts) {
-            link.rate_bps = rates[drawn.1];
-        }
-        topology
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 256 } else { 10_000 }))]
-
-    #[test]
-    fn a_network_is_as_its_own_topology_file_plans(network in networks()) {
-        let report = compare(&yaml_plan(&network.to_file().to_yaml()), &network);
-        prop_assert!(report.is_as_planned() && report.as_planned == network.links.len(), "{report}");
-    }
-
-    #[test]
-    fn a_network_is_as_its_own_drawing_plans(mut network in networks()) {
-        // A drawing states nothing of what STP should do: whatever is in no loop has to forward.
-        network.links.iter_mut().for_each(|l| l.state = LinkState::Forwarding);
-        let plan = CablingPlan::parse("drawing.dot", &export::dot(&network)).unwrap();
-        let report = compare(&plan, &network);
-        prop_assert!(report.is_as_planned() && report.notes.is_empty() && report.as_planned == network.links.len(), "{report}");
-    }
-
-    #[test]
-    fn one_cable_taken_away_is_one_difference(network in networks(), which in any::<prop::sample::Index>()) {
-        prop_assume!(!network.links.is_empty());
-        let plan = CablingPlan::parse("drawing.dot", &export::dot(&network)).unwrap();
-        let mut less = network.clone();
-        let gone = less.links.remove(which.index(network.links.len()));
-        less.links.iter_mut().for_each(|l| l.state = LinkState::Forwarding);
-        let report = compare(&plan, &less);
-        prop_assert_eq!(report.differences.iter().map(|d| d.kind).collect::<Vec<_>>(), [FindingKind::Missing], "{}", report);
-        prop_assert_eq!(&report.differences[0].planned[0].a_port, &gone.a_port);
-    }
-
-    #[test]
-    fn any_text_is_read_or_refused(text in any::<String>()) {
-        let _ = CablingPlan::parse("any", &text);
-        let _ = CablingPlan::parse("any", &format!("graph {{{text}"));
-    }
-
-    #[test]
-    fn any_words_are_read_or_refused(words in prop::collection::vec(0..20_usize, 0..40)) {
-        let known = ["{", "}", "[", "]", "--", "->", ":", "=", ";", "+", "\"", "a", "\"b\"", "<", ">", "subgraph", "node", "\\", "\n", "1.5"];
-        let text: String = words.iter().map(|&w| format!("{} ", known[w])).collect();
-        if let Err(e) = CablingPlan::parse("any", &format!("graph {{ {text}}}")) {
-            prop_assert!(e.to_string().starts_with("any:"), "{}", e);
-        }
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFil
 }
 
 impl PlanFile {
-    /// What the plan has in common with a topology file, and is checked as one.
+    /// The part that a plan shares with a topology file. It is checked as a topology file.
     fn without_ports(&self) -> TopologyFile {
         let host = |h: &PlanFileHost| topology_file::TopologyHost {
             switch: h.switch.clone(),

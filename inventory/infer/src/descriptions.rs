@@ -1,4 +1,4 @@
-//! How ports are described, for those who know them by that.
+//! Descriptions of ports, for operators who know ports by their description.
 use super::device::DeviceTables;
 use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceView, DeviceViews};

@@ -12,7 +12,7 @@ pub(super) struct DeviceTables<'a> {
     pub(super) name: &'a str,
     pub(super) view: &'a DeviceView,
     interfaces: &'a [InterfaceRow],
-    /// Where each ifIndex is among them.
+    /// The position of each ifIndex among them.
     places: HashMap<u32, usize>,
     /// Base port to ifIndex: the two numberings differ (RFC 4188, dot1dBasePortIfIndex).
     base: HashMap<u32, u32>,
@@ -311,7 +311,7 @@ impl<'a> DeviceTables<'a> {
             .copied()
     }
 
-    /// What a port is called, and the members of it where it is an aggregate.
+    /// The name of a port and, for an aggregate, the names of its members.
     pub(super) fn names_of(&self, index: u32) -> impl Iterator<Item = String> + '_ {
         let own = self
             .interfaces
@@ -343,7 +343,7 @@ impl<'a> DeviceTables<'a> {
         self.bases.contains(&index)
     }
 
-    /// What the switch learned, by MAC address.
+    /// The learned rows of the switch, by MAC address.
     pub(super) fn learned(&self) -> &'a [FdbEntry] {
         self.view.fdb.as_deref().unwrap_or_default()
     }

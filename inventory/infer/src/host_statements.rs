@@ -9,7 +9,7 @@ use inventory::inventory_file::InventoryHost;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// One host's word.
+/// The statements of one host.
 pub(super) struct HostStatement<'a> {
     pub(super) report: &'a HostReport,
     /// Its cards on the cluster network: those the inventory means, else all.
@@ -18,10 +18,10 @@ pub(super) struct HostStatement<'a> {
     pub(super) old: bool,
 }
 
-/// Words by host.
+/// Statements by host.
 pub(super) type StatementsByHost<'a> = BTreeMap<&'a str, HostStatement<'a>>;
 
-/// The words of the hosts that are looked for.
+/// The statements of the hosts that are looked for.
 pub(super) fn host_statements<'a>(
     scope: &InferenceScope<'a>,
     views: &'a DeviceViews,
@@ -119,7 +119,7 @@ pub(super) fn own_addresses<'a>(words: &StatementsByHost<'a>) -> Vec<(&'a str, I
         .collect()
 }
 
-/// Who claims what, each host once.
+/// The claims, each host once.
 fn claimed<'a, T: Ord>(
     words: &StatementsByHost<'a>,
     of: impl Fn(&HostStatement<'a>) -> BTreeSet<T>,

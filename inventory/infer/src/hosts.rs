@@ -27,7 +27,7 @@ pub(super) struct SilentSwitchPort {
     pub(super) evidence: Evidence,
 }
 
-/// What a host says of its place.
+/// The places that a host claims.
 #[derive(Default)]
 pub(super) struct HostClaims<'d, 'a> {
     /// By LLDP.

@@ -275,7 +275,7 @@ impl<'a> NodeDirectory<'a> {
         }
     }
 
-    /// Who a neighbour row speaks of.
+    /// The node that a neighbour row names.
     pub(super) fn identify(&self, row: &LldpNeighbour) -> NeighbourIdentity<'a> {
         let by = |node, by| NeighbourIdentity::Known { node, by };
         if let Some((id, node)) = row
@@ -308,7 +308,11 @@ impl<'a> NodeDirectory<'a> {
         &'s self,
         host: &'s str,
     ) -> impl Iterator<Item = Mac> + use<'s, 'a> {
-        let own = move |mac: &Mac| matches!(self.macs.get(mac), Some(ListedNode::Host(owner)) if owner == host);
+        let own = move |mac: &Mac| {
+            self.macs
+                .get(mac)
+                .is_some_and(|o| o == ListedNode::Host(host))
+        };
         self.host_macs
             .get(host)
             .into_iter()

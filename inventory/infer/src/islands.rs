@@ -17,7 +17,7 @@ use inventory::topology::LinkGrade;
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Where what is known ends.
+/// An end of an island.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum IslandExit {
     /// At a port of a device, by ifIndex.
@@ -26,7 +26,7 @@ pub(super) enum IslandExit {
     Dark(usize),
 }
 
-/// Whom a port leads to.
+/// The node that a port leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PortLead {
     Device(usize),
@@ -35,7 +35,7 @@ pub(super) enum PortLead {
     Unclear,
 }
 
-/// Which port of a device each station is behind, by ifIndex, in the order of their addresses.
+/// The port (ifIndex) that each station is behind, in the order of addresses.
 pub(super) struct LearnedStations(Vec<(Mac, u32)>);
 
 /// The stations behind each port, by ifIndex.
@@ -186,7 +186,7 @@ impl<'l> DeviceIslands<'l> {
         self.island[device]
     }
 
-    /// Who is in a part that does not answer.
+    /// The names in a part that does not answer.
     pub(super) fn names(&self, part: usize) -> &[String] {
         &self.dark[part]
     }
@@ -195,7 +195,7 @@ impl<'l> DeviceIslands<'l> {
         &self.learned[device]
     }
 
-    /// Whom a port leads to; nobody known where it is an edge, or new.
+    /// The node that a port leads to; `None` for an edge port or a new one.
     pub(super) fn lead(&self, device: usize, index: u32) -> Option<PortLead> {
         self.leads[device].get(&index).copied()
     }

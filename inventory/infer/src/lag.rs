@@ -102,8 +102,8 @@ pub(super) fn match_members(
 
 /// Not every device reports the aggregate of a port. Where the ends of known cables take no part in
 /// bridging, an aggregate does in their place: it is the base port that LLDP does not know. Where
-/// there are several, its rate tells. Gives the device, the ifIndex of the aggregate, and the device
-/// at the other end, where that can be told.
+/// there are several, its rate tells. Gives the device, the ifIndex of the aggregate, and the
+/// device at the other end, where that can be told.
 pub(super) fn unreported_members(
     devices: &[DeviceTables<'_>],
     trunks: &[TrunkLink],

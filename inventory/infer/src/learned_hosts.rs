@@ -15,7 +15,7 @@ const FEW: usize = 3;
 /// More candidates than so many tell nothing.
 const MOST: usize = 4;
 
-/// What rows say of hosts.
+/// The rows about hosts.
 pub(super) struct LearnedHosts<'i> {
     islands: &'i DeviceIslands<'i>,
     /// The devices that learned each address.
@@ -63,7 +63,7 @@ impl<'i> LearnedHosts<'i> {
         for (number, _) in devices.iter().enumerate().filter(|(_, d)| !d.speaks()) {
             edges.alone(number);
         }
-        // Where everybody answers and speaks, rows tell nothing new of hosts that are named.
+        // If all switches answer and speak LLDP, rows add nothing about hosts that are named.
         if wanted.is_empty()
             && devices.len() == scope.switches.len()
             && devices.iter().all(DeviceTables::speaks)
@@ -157,7 +157,7 @@ impl<'i> LearnedHosts<'i> {
             .collect()
     }
 
-    /// Where the rows for these addresses lead, ports that lead on to other switches left out.
+    /// The exits to which the rows for these addresses lead, without ports to other switches.
     pub(super) fn ends(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
         let ends = macs.iter().flat_map(|mac| {
             self.islands

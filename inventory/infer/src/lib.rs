@@ -2,8 +2,8 @@
 //! of links by spanning tree (STP), and contradictions.
 //!
 //! LLDP is taken as true where a device speaks it; forwarding databases fill in the rest.
-//! Contradictions become alarms and links of grade [`Ambiguous`](inventory::topology::LinkGrade::Ambiguous), never a
-//! silent pick. The same views give the same topology, in the same order.
+//! Contradictions become alarms and links of grade
+//! [`Ambiguous`](inventory::topology::LinkGrade::Ambiguous), never a silent pick. The same views give the same topology, in the same order.
 //!
 //! ```text
 //! views  --device-->                ports and their states
@@ -94,18 +94,18 @@ pub fn infer_recorded(views: &DeviceViews) -> Topology {
     )
 }
 
-/// What to look for.
+/// The devices and hosts to look for.
 struct InferenceScope<'a> {
     /// The devices that are asked, and where.
     switches: Vec<(&'a str, String)>,
     /// The hosts to find a place for.
     hosts: &'a IndexMap<String, InventoryHost>,
-    /// What the operator states of links and clusters.
+    /// The operator's statements about links and clusters.
     stated: Option<&'a Inventory>,
     strangers: UnlistedPolicy,
 }
 
-/// What becomes of those who are named but not asked for.
+/// The treatment of devices that are named but not listed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnlistedPolicy {
     /// Bridges and routers are nodes, with an alarm: somebody forgot them. Stations are only told
@@ -212,7 +212,7 @@ impl CableInputs<'_, '_> {
     }
 }
 
-/// What is found on the way.
+/// The network as found so far.
 #[derive(Default)]
 struct InferredNetwork {
     nodes: BTreeMap<String, Node>,
@@ -223,7 +223,7 @@ struct InferredNetwork {
 }
 
 impl InferredNetwork {
-    /// What is wrong with a node.
+    /// Adds an alarm about a node.
     fn alarm(&mut self, node: &str, kind: AlarmKind) {
         self.alarms.push(Alarm::node(node, kind));
     }

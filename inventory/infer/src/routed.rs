@@ -29,7 +29,7 @@ pub(super) fn settle_router_links(found: &mut InferredNetwork, open: &[usize]) {
     for link in found.links.iter().filter(|l| l.carries_frames()) {
         ends(link).map(|(a, b)| joined.union(a, b));
     }
-    // Whom each router reaches without another router's help.
+    // The nodes that each router reaches without another router.
     let bridged = joined.clone();
     let mut beside = Vec::new();
     let mut routed: Vec<usize> = open

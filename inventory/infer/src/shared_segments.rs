@@ -18,7 +18,7 @@ pub(super) type HostsByPort = BTreeMap<PortKey, BTreeSet<String>>;
 /// A switch and its port's name.
 type PortKey = (String, String);
 
-/// What is said at a port of a cable that cannot be there, and why.
+/// The statement of a port about a cable that cannot be there, and the reason.
 pub(super) type DeniedCables = Vec<(PortKey, AlarmKind)>;
 
 /// Ends that hear each other though something stands between; what it is, weaker words may tell.
@@ -95,7 +95,7 @@ pub(super) fn resolve_shared_ports(
     kept
 }
 
-/// Where a cable's ends are, those left out that are not known to be one port.
+/// The ends of a cable that are known to be one port.
 fn spots_of(trunk: &TrunkLink) -> impl Iterator<Item = PortKey> {
     trunk
         .ends

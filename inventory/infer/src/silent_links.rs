@@ -24,7 +24,7 @@ use inventory::topology::{LinkGrade, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Where something is plugged in that nobody speaks of.
+/// An end of a segment that no device names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum SegmentEnd {
     /// At a port of a device, by number.
@@ -62,7 +62,7 @@ impl SegmentEnd {
     }
 }
 
-/// What both ways ask.
+/// The facts that both methods use.
 struct SilentLinkContext<'d, 'a> {
     devices: &'d [DeviceTables<'a>],
     directory: &'d NodeDirectory<'a>,
@@ -151,7 +151,7 @@ pub(super) fn unspoken(
     trunks.extend(segments(&context, facing::pairs(&context, &islands), found));
 }
 
-/// Who takes part in LLDP.
+/// The devices that take part in LLDP.
 fn speaking(
     numbers: &HashMap<&str, usize>,
     directory: &NodeDirectory<'_>,
@@ -214,7 +214,7 @@ fn segments(
     trunks
 }
 
-/// What joins the ends of one segment.
+/// The node that joins the ends of one segment.
 fn segment(
     context: &SilentLinkContext<'_, '_>,
     ends: &BTreeSet<&SegmentEnd>,
@@ -234,7 +234,7 @@ fn segment(
             vec![joined_by(context, pair, LinkGrade::Inferred)]
         }
         (true, [], several) => unmanaged(context, ends, several, found),
-        // Whoever does not answer is what joins the others.
+        // A device that does not answer joins the others.
         (true, [SegmentEnd::Dark(names)], several) if names.len() == 1 => several
             .iter()
             .filter(|p| p.ends.contains(dark[0]))

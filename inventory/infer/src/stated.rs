@@ -216,7 +216,7 @@ impl<'a> StatedCable<'a> {
         ]
     }
 
-    /// How many ports agree, where the found link may be this one.
+    /// The number of ports that agree; `None` where the found link is not this one.
     fn fits(&self, link: &Link) -> Option<usize> {
         let agree = |(node, port): (&str, &str), (n, p): (&str, &str)| match () {
             () if node != n => None,

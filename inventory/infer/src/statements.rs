@@ -1,4 +1,4 @@
-//! What devices say of their neighbours, by LLDP and, on ports where LLDP says nothing, by CDP.
+//! Statements of devices about neighbours: by LLDP and, on ports without LLDP rows, by CDP.
 use super::UnlistedPolicy;
 use super::device::{DeviceTables, Port, show};
 use inventory::host_report::DiscoveryProtocol;

@@ -20,7 +20,7 @@ pub(super) struct TrunkLink {
     both: bool,
 }
 
-/// What one end says: at my port there is somebody, and how I know.
+/// The statement of one end: the neighbour at a port and how it is recognized.
 struct EndStatement<'d> {
     at: usize,
     port: Port,
@@ -30,7 +30,7 @@ struct EndStatement<'d> {
     down: bool,
 }
 
-/// What one end says of another that can be asked, too.
+/// The statement of one end about a device that can be asked, too.
 struct TrunkHalf<'d> {
     said: EndStatement<'d>,
     to: usize,
@@ -59,7 +59,7 @@ impl<'d> EndStatement<'d> {
         }
     }
 
-    /// What this says for a cable from this device to that neighbour.
+    /// The evidence for a cable from this device to that neighbour.
     fn evidence(&self, device: &DeviceTables<'_>, neighbour: &str) -> Evidence {
         Evidence::Names {
             protocol: self.protocol.into(),

@@ -43,7 +43,7 @@ impl UnlistedNames {
         called
     }
 
-    /// What to call the stranger of a row; `None` where it names nobody.
+    /// The name for the stranger of a row; `None` where the row names nobody.
     pub(super) fn name(&self, row: &LldpNeighbour) -> Option<String> {
         match (row.name.as_str(), &row.chassis) {
             ("", None) => None,

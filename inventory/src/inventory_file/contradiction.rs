@@ -1,5 +1,5 @@
-//! What an inventory must not say.
-use super::{Inventory, InventoryTiming};
+//! Contradictions in an inventory.
+use super::{Inventory, InventoryCable, InventoryTiming};
 use crate::address::AddressFault;
 use crate::sanitize::{LABEL, is_label};
 use crate::topology::LinkState;
@@ -18,135 +18,126 @@ pub(super) struct InventoryContradiction {
     pub(super) problem: String,
 }
 
+impl InventoryContradiction {
+    fn new(section: &'static str, name: &str, problem: String) -> InventoryContradiction {
+        InventoryContradiction {
+            section,
+            name: name.to_owned(),
+            problem,
+        }
+    }
+
+    /// A name that is no name.
+    fn of_name(section: &'static str, name: &str) -> Option<InventoryContradiction> {
+        (!is_name(name)).then(|| {
+            let problem =
+                format!("name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\"");
+            InventoryContradiction::new(section, name, problem)
+        })
+    }
+}
+
 impl Inventory {
     pub(super) fn contradiction(&self) -> Option<InventoryContradiction> {
-        let at = |section, name: &str, problem| {
-            Some(InventoryContradiction {
-                section,
-                name: name.to_owned(),
-                problem,
+        self.name_contradiction()
+            .or_else(|| self.address_contradiction())
+            .or_else(|| self.credential_contradiction())
+            .or_else(|| self.duplicate_contradiction())
+            .or_else(|| self.host_contradiction())
+            .or_else(|| self.cluster_contradiction())
+            .or_else(|| self.box_contradiction())
+            .or_else(|| self.link_contradiction())
+            .or_else(|| {
+                let (name, problem) = self.timing.contradiction()?;
+                Some(InventoryContradiction::new("timing", name, problem))
             })
-        };
+    }
+
+    /// There is a switch, and every switch and host has a name of its own.
+    fn name_contradiction(&self) -> Option<InventoryContradiction> {
         if self.switches.is_empty() {
-            return at(
+            return Some(InventoryContradiction::new(
                 "switches",
                 "switches",
                 "switches: none stated; expected at least one like s0: {address: 10.0.0.1}"
                     .to_owned(),
-            );
+            ));
         }
-        for (section, name) in self
-            .switches
-            .keys()
-            .map(|n| ("switches", n))
-            .chain(self.hosts.keys().map(|n| ("hosts", n)))
-        {
-            if !is_name(name) {
-                return at(
-                    section,
-                    name,
-                    format!(
-                        "name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""
-                    ),
-                );
-            }
-        }
-        if let Some(name) = self.hosts.keys().find(|n| self.switches.contains_key(*n)) {
-            return at(
-                "hosts",
-                name,
-                format!(
-                    "host \"{name}\": a switch has this name; every switch and host needs its own"
-                ),
-            );
-        }
-        for (name, host) in &self.hosts {
-            if let Some((address, wrong)) = host
-                .address
-                .and_then(|a| Some((a, AddressFault::of_stated(a)?)))
-            {
-                return at(
-                    "hosts",
-                    name,
-                    format!(
-                        "host \"{name}\": address {address}: {wrong}; expected the host's own on \
-                         the cluster network"
-                    ),
-                );
-            }
-        }
-        for (name, switch) in &self.switches {
-            if !self.snmp.contains_key(&switch.snmp) {
-                let known = self
-                    .snmp
-                    .keys()
-                    .map(String::as_str)
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                let known = if known.is_empty() {
-                    "none, expected one like snmp: {default: {version: 2c, community: NAME}}"
-                } else {
-                    &known
-                };
-                return at(
-                    "switches",
-                    name,
-                    format!(
-                        "switch \"{name}\": unknown credential \"{}\"; known under snmp: {known}",
-                        switch.snmp
-                    ),
-                );
-            }
-        }
-        if let Some((a, b, address)) =
-            shared(self.switches.iter().map(|(n, s)| (n, Some(s.address))))
-        {
-            return at(
-                "switches",
-                b,
-                format!("switch \"{b}\": address {address} is that of switch \"{a}\" already"),
-            );
-        }
-        if let Some((a, b, mac)) = shared(self.hosts.iter().map(|(n, h)| (n, h.mac))) {
-            return at(
-                "hosts",
-                b,
-                format!("host \"{b}\": MAC address {mac} is claimed by host \"{a}\" already"),
-            );
-        }
-        if let Some((a, b, address)) = shared(self.hosts.iter().map(|(n, h)| (n, h.address))) {
-            return at(
-                "hosts",
-                b,
-                format!("host \"{b}\": address {address} is that of host \"{a}\" already"),
-            );
-        }
-        for (name, host) in &self.hosts {
-            if let Some(mac) = host.mac.filter(|m| !m.is_station()) {
-                return at(
-                    "hosts",
-                    name,
-                    format!("host \"{name}\": MAC address {mac} is none of a station"),
-                );
-            }
-            if let Some(ranks) = host.ranks.filter(|r| !(1..=65_536).contains(r)) {
-                return at(
-                    "hosts",
-                    name,
-                    format!("host \"{name}\": ranks {ranks}: expected 1 to 65536"),
-                );
-            }
-        }
-        if let Some(contradiction) = self
-            .cluster_contradiction()
-            .or_else(|| self.box_contradiction())
-            .or_else(|| self.link_contradiction())
+        let switches = self.switches.keys().map(|n| ("switches", n));
+        let hosts = self.hosts.keys().map(|n| ("hosts", n));
+        if let Some(contradiction) = switches
+            .chain(hosts)
+            .find_map(|(section, name)| InventoryContradiction::of_name(section, name))
         {
             return Some(contradiction);
         }
-        self.timing
-            .contradiction()
-            .and_then(|(name, problem)| at("timing", name, problem))
+        let name = self.hosts.keys().find(|n| self.switches.contains_key(*n))?;
+        let problem =
+            format!("host \"{name}\": a switch has this name; every switch and host needs its own");
+        Some(InventoryContradiction::new("hosts", name, problem))
+    }
+
+    /// The address of a host is one that a host can have.
+    fn address_contradiction(&self) -> Option<InventoryContradiction> {
+        self.hosts.iter().find_map(|(name, host)| {
+            let address = host.address?;
+            let wrong = AddressFault::of_stated(address)?;
+            let problem = format!(
+                "host \"{name}\": address {address}: {wrong}; expected the host's own on the \
+                 cluster network"
+            );
+            Some(InventoryContradiction::new("hosts", name, problem))
+        })
+    }
+
+    /// A switch names a credential that is stated.
+    fn credential_contradiction(&self) -> Option<InventoryContradiction> {
+        let (name, switch) = self
+            .switches
+            .iter()
+            .find(|(_, switch)| !self.snmp.contains_key(&switch.snmp))?;
+        let known: Vec<&str> = self.snmp.keys().map(String::as_str).collect();
+        let known = if known.is_empty() {
+            "none, expected one like snmp: {default: {version: 2c, community: NAME}}".to_owned()
+        } else {
+            known.join(", ")
+        };
+        let problem = format!(
+            "switch \"{name}\": unknown credential \"{}\"; known under snmp: {known}",
+            switch.snmp
+        );
+        Some(InventoryContradiction::new("switches", name, problem))
+    }
+
+    /// No address is stated twice.
+    fn duplicate_contradiction(&self) -> Option<InventoryContradiction> {
+        let switches = self.switches.iter().map(|(n, s)| (n, Some(s.address)));
+        if let Some((a, b, address)) = shared(switches) {
+            let problem =
+                format!("switch \"{b}\": address {address} is that of switch \"{a}\" already");
+            return Some(InventoryContradiction::new("switches", b, problem));
+        }
+        if let Some((a, b, mac)) = shared(self.hosts.iter().map(|(n, h)| (n, h.mac))) {
+            let problem =
+                format!("host \"{b}\": MAC address {mac} is claimed by host \"{a}\" already");
+            return Some(InventoryContradiction::new("hosts", b, problem));
+        }
+        let (a, b, address) = shared(self.hosts.iter().map(|(n, h)| (n, h.address)))?;
+        let problem = format!("host \"{b}\": address {address} is that of host \"{a}\" already");
+        Some(InventoryContradiction::new("hosts", b, problem))
+    }
+
+    /// The MAC address of a host is that of a station, and its ranks are in bounds.
+    fn host_contradiction(&self) -> Option<InventoryContradiction> {
+        self.hosts.iter().find_map(|(name, host)| {
+            let problem = if let Some(mac) = host.mac.filter(|m| !m.is_station()) {
+                format!("host \"{name}\": MAC address {mac} is none of a station")
+            } else {
+                let ranks = host.ranks.filter(|r| !(1..=65_536).contains(r))?;
+                format!("host \"{name}\": ranks {ranks}: expected 1 to 65536")
+            };
+            Some(InventoryContradiction::new("hosts", name, problem))
+        })
     }
 
     /// Devices that cannot be asked have names of their own.
@@ -158,66 +149,28 @@ impl Inventory {
             .map(|n| ("routers", n))
             .chain(self.unmanaged.iter().map(|n| ("unmanaged", n)))
         {
-            let at = |problem| {
-                Some(InventoryContradiction {
-                    section,
-                    name: name.clone(),
-                    problem,
-                })
-            };
-            if !is_name(name) {
-                return at(format!(
-                    "name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""
-                ));
+            if let Some(contradiction) = InventoryContradiction::of_name(section, name) {
+                return Some(contradiction);
             }
             if !seen.insert(name) {
-                return at(format!(
-                    "{section}: name \"{name}\" is taken; every device needs its own"
-                ));
+                let problem =
+                    format!("{section}: name \"{name}\" is taken; every device needs its own");
+                return Some(InventoryContradiction::new(section, name, problem));
             }
         }
         None
     }
 
-    /// A link has two ends among what is listed, and a port holds one cable.
+    /// A link has two ends among the listed devices, and a port holds one cable.
     fn link_contradiction(&self) -> Option<InventoryContradiction> {
-        let inner = |n: &str| {
-            self.switches.contains_key(n)
-                || [&self.routers, &self.unmanaged]
-                    .iter()
-                    .any(|l| l.iter().any(|x| x == n))
-        };
         let mut taken = HashSet::new();
         for link in &self.links {
-            let name = format!("link {}-{}", link.a, link.b);
             let at = |end: &str, problem: String| {
-                Some(InventoryContradiction {
-                    section: "links",
-                    name: end.to_owned(),
-                    problem: format!("{name}: {problem}"),
-                })
+                let problem = format!("link {}-{}: {problem}", link.a, link.b);
+                Some(InventoryContradiction::new("links", end, problem))
             };
-            if !inner(&link.a) {
-                return at(
-                    &link.a,
-                    format!(
-                        "\"{}\" is none of switches, routers and unmanaged; a host comes second, \
-                         as b",
-                        link.a
-                    ),
-                );
-            }
-            if !inner(&link.b) && !self.hosts.contains_key(&link.b) {
-                return at(
-                    &link.b,
-                    format!(
-                        "\"{}\" is none of switches, routers, unmanaged and hosts",
-                        link.b
-                    ),
-                );
-            }
-            if link.a == link.b {
-                return at(&link.a, "both ends are the same device".to_owned());
+            if let Some((end, problem)) = self.misplaced_end(link) {
+                return at(end, problem);
             }
             if link.state == Some(LinkState::Unknown) {
                 return at(
@@ -242,6 +195,26 @@ impl Inventory {
             }
         }
         None
+    }
+
+    /// An end of a link that cannot be there, and why.
+    fn misplaced_end<'l>(&self, link: &'l InventoryCable) -> Option<(&'l str, String)> {
+        let (a, b) = (link.a.as_str(), link.b.as_str());
+        let inner = |n: &str| {
+            self.switches.contains_key(n)
+                || self.routers.iter().chain(&self.unmanaged).any(|x| x == n)
+        };
+        if !inner(a) {
+            let problem = format!(
+                "\"{a}\" is none of switches, routers and unmanaged; a host comes second, as b"
+            );
+            return Some((a, problem));
+        }
+        if !inner(b) && !self.hosts.contains_key(b) {
+            let problem = format!("\"{b}\" is none of switches, routers, unmanaged and hosts");
+            return Some((b, problem));
+        }
+        (a == b).then(|| (a, "both ends are the same device".to_owned()))
     }
 
     /// A cluster is of hosts, and a host is in one.

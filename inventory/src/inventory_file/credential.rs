@@ -1,9 +1,9 @@
-//! How to be let in by SNMP agents, and how that is written.
+//! Credentials for SNMP agents, and their form in a file.
 use crate::secret::Secret;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// How to be let in by an SNMP agent.
+/// A credential for an SNMP agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(into = "CredentialFields")]
 pub enum Credential {
@@ -19,9 +19,9 @@ pub enum Credential {
 pub struct SnmpUser {
     /// Its security name.
     pub name: String,
-    /// How messages are signed.
+    /// The authentication of messages.
     pub auth: Option<AuthSettings>,
-    /// How they are encrypted; only together with `auth`.
+    /// The encryption of messages; only together with `auth`.
     pub privacy: Option<PrivacySettings>,
 }
 
@@ -171,7 +171,7 @@ pub(super) fn unquoted(problem: &str) -> Option<String> {
     ))
 }
 
-/// How a secret is written.
+/// The form of a secret in a file.
 const SECRET: &str = "a text, digits in quotes, or {env: NAME}, {file: PATH}, {credential: NAME}";
 
 impl Credential {

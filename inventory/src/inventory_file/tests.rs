@@ -72,120 +72,123 @@ fn writes_itself_without_secrets() {
     );
 }
 
+/// A text in [`GOOD`], a wrong one in its place, the line of the message and a part of it.
+const WRONG: &[(&str, &str, u32, &str)] = &[
+    (
+        "s0: {address: 10.78.1.1}",
+        "s0: {adress: 10.78.1.1}",
+        3,
+        "address",
+    ),
+    ("10.78.1.1}", "switch-one}", 3, "expected an IP address"),
+    ("10.78.1.2:1161", "10.78.1.1", 4, "is that of switch \"s0\""),
+    ("s1: {address", "s0: {address", 4, "\"s0\" declared twice"),
+    (
+        "snmp: secure",
+        "snmp: secret",
+        4,
+        "unknown credential \"secret\"; known under snmp: default, secure",
+    ),
+    ("community: public", "comunity: public", 6, "community"),
+    ("version: 2c", "version: 1", 6, "expected 2c or 3"),
+    ("community: public", "community: 815", 6, "quotes"),
+    ("sha256", "sha257", 7, "sha256"),
+    ("authpass12", "short", 7, "at least 8"),
+    (
+        "auth: {protocol: sha256, key: authpass12}, ",
+        "",
+        7,
+        "priv needs auth",
+    ),
+    (
+        "n0: {}",
+        "n0: {mac: \"02:00:00:00:00:01\"}",
+        8,
+        "host \"n1\": MAC address 02:00:00:00:00:01 is claimed by host \"n0\"",
+    ),
+    (
+        "n0: {}",
+        "n0: {mac: \"02:00:00:00:00\"}",
+        8,
+        "six hexadecimal octets",
+    ),
+    ("n0: {}", "n1: {}", 8, "\"n1\" declared twice"),
+    ("n0: {}", "s1: {}", 8, "a switch has this name"),
+    ("n0: {}", "n0: {ranks: 0}", 8, "expected 1 to 65536"),
+    (
+        "n0: {}",
+        "n0: {address: 224.0.0.5}",
+        8,
+        "host \"n0\": address 224.0.0.5: a multicast address; expected the host's own",
+    ),
+    (
+        "n0: {}",
+        "n0: {address: 255.255.255.255}",
+        8,
+        "a broadcast address",
+    ),
+    (
+        "n0: {}",
+        "n0: {address: \"::\"}",
+        8,
+        "a network's own address",
+    ),
+    ("250ms", "250", 9, "500ms"),
+    ("250ms", "0s", 9, "timing poll"),
+    ("0.0.0.0:162", "everywhere", 10, "socket address"),
+    (
+        "east: [n1]",
+        "east: [n7]",
+        11,
+        "cluster \"east\": unknown host \"n7\"",
+    ),
+    (
+        "east: [n1]",
+        "east: [n0]",
+        11,
+        "host \"n0\" is in cluster \"west\" already",
+    ),
+    ("east: [n1]", "west: [n1]", 11, "\"west\" declared twice"),
+    ("east: [n1]", "e/st: [n1]", 11, "1 to 64 letters"),
+    ("[r0]", "[n0]", 12, "routers: name \"n0\" is taken"),
+    ("[u0]", "[r0]", 13, "unmanaged: name \"r0\" is taken"),
+    (
+        "a: s0, a_port",
+        "a: n0, a_port",
+        14,
+        "link n0-s1: \"n0\" is none of switches, routers and unmanaged; a host comes second",
+    ),
+    ("b: n1}", "b: n7}", 14, "link u0-n7: \"n7\" is none of"),
+    ("b: n1}", "b: u0}", 14, "both ends are the same"),
+    (
+        "a_port: swp2, b: u0",
+        "a_port: swp1, b: u0",
+        14,
+        "link s1-u0: \"s1\" swp1 is an end of another link",
+    ),
+    (
+        "{a: r0, b: s0}",
+        "{a: r0, b: n1}",
+        14,
+        "\"n1\"  is an end of another link",
+    ),
+    (
+        "state: blocked",
+        "state: unknown",
+        14,
+        "expected forwarding or blocked",
+    ),
+    (
+        "a_port: swp2",
+        "a_port: \"\\e\"",
+        14,
+        "all of which can be seen",
+    ),
+];
+
 #[test]
 fn names_file_line_and_expectation() {
-    for (from, to, line, hint) in [
-        (
-            "s0: {address: 10.78.1.1}",
-            "s0: {adress: 10.78.1.1}",
-            3,
-            "address",
-        ),
-        ("10.78.1.1}", "switch-one}", 3, "expected an IP address"),
-        ("10.78.1.2:1161", "10.78.1.1", 4, "is that of switch \"s0\""),
-        ("s1: {address", "s0: {address", 4, "\"s0\" declared twice"),
-        (
-            "snmp: secure",
-            "snmp: secret",
-            4,
-            "unknown credential \"secret\"; known under snmp: default, secure",
-        ),
-        ("community: public", "comunity: public", 6, "community"),
-        ("version: 2c", "version: 1", 6, "expected 2c or 3"),
-        ("community: public", "community: 815", 6, "quotes"),
-        ("sha256", "sha257", 7, "sha256"),
-        ("authpass12", "short", 7, "at least 8"),
-        (
-            "auth: {protocol: sha256, key: authpass12}, ",
-            "",
-            7,
-            "priv needs auth",
-        ),
-        (
-            "n0: {}",
-            "n0: {mac: \"02:00:00:00:00:01\"}",
-            8,
-            "host \"n1\": MAC address 02:00:00:00:00:01 is claimed by host \"n0\"",
-        ),
-        (
-            "n0: {}",
-            "n0: {mac: \"02:00:00:00:00\"}",
-            8,
-            "six hexadecimal octets",
-        ),
-        ("n0: {}", "n1: {}", 8, "\"n1\" declared twice"),
-        ("n0: {}", "s1: {}", 8, "a switch has this name"),
-        ("n0: {}", "n0: {ranks: 0}", 8, "expected 1 to 65536"),
-        (
-            "n0: {}",
-            "n0: {address: 224.0.0.5}",
-            8,
-            "host \"n0\": address 224.0.0.5: a multicast address; expected the host's own",
-        ),
-        (
-            "n0: {}",
-            "n0: {address: 255.255.255.255}",
-            8,
-            "a broadcast address",
-        ),
-        (
-            "n0: {}",
-            "n0: {address: \"::\"}",
-            8,
-            "a network's own address",
-        ),
-        ("250ms", "250", 9, "500ms"),
-        ("250ms", "0s", 9, "timing poll"),
-        ("0.0.0.0:162", "everywhere", 10, "socket address"),
-        (
-            "east: [n1]",
-            "east: [n7]",
-            11,
-            "cluster \"east\": unknown host \"n7\"",
-        ),
-        (
-            "east: [n1]",
-            "east: [n0]",
-            11,
-            "host \"n0\" is in cluster \"west\" already",
-        ),
-        ("east: [n1]", "west: [n1]", 11, "\"west\" declared twice"),
-        ("east: [n1]", "e/st: [n1]", 11, "1 to 64 letters"),
-        ("[r0]", "[n0]", 12, "routers: name \"n0\" is taken"),
-        ("[u0]", "[r0]", 13, "unmanaged: name \"r0\" is taken"),
-        (
-            "a: s0, a_port",
-            "a: n0, a_port",
-            14,
-            "link n0-s1: \"n0\" is none of switches, routers and unmanaged; a host comes second",
-        ),
-        ("b: n1}", "b: n7}", 14, "link u0-n7: \"n7\" is none of"),
-        ("b: n1}", "b: u0}", 14, "both ends are the same"),
-        (
-            "a_port: swp2, b: u0",
-            "a_port: swp1, b: u0",
-            14,
-            "link s1-u0: \"s1\" swp1 is an end of another link",
-        ),
-        (
-            "{a: r0, b: s0}",
-            "{a: r0, b: n1}",
-            14,
-            "\"n1\"  is an end of another link",
-        ),
-        (
-            "state: blocked",
-            "state: unknown",
-            14,
-            "expected forwarding or blocked",
-        ),
-        (
-            "a_port: swp2",
-            "a_port: \"\\e\"",
-            14,
-            "all of which can be seen",
-        ),
-    ] {
+    for (from, to, line, hint) in WRONG {
         assert!(GOOD.contains(from), "{from}");
         let message = error(&GOOD.replace(from, to));
         assert!(
@@ -205,64 +208,68 @@ fn names_file_line_and_expectation() {
     assert!(error("hosts: [n0, n0]\nswitches: {}").contains("\"n0\" declared twice"));
 }
 
+const WHOLE: &str = "a map of names, like default: {version: 2c, community: NAME}";
+const CREDENTIAL: &str = "a map like {version: 2c, community: NAME}";
+const SECRET: &str = "a text, digits in quotes, or {env: NAME}";
+
+/// Wrong credentials, each with the text that is expected instead.
+const WRONG_CREDENTIALS: &[(&str, &str)] = &[
+    ("MySecret", WHOLE),
+    ("[MySecret]", WHOLE),
+    ("{default: MySecret}", CREDENTIAL),
+    ("{default: [MySecret]}", CREDENTIAL),
+    ("{default: {MySecret: {}}}", CREDENTIAL),
+    ("{default: {version: 2c, MySecret}}", CREDENTIAL),
+    (
+        "{default: {version: 2c, community: a, MySecret: 1}}",
+        CREDENTIAL,
+    ),
+    (
+        "{default: {version: 2c, community: a}, default: MySecret}",
+        WHOLE,
+    ),
+    ("{default: {community: MySecret}}", CREDENTIAL),
+    ("{default: {version: MySecret}}", "2c or 3"),
+    ("{default: {version: 2c, community: {MySecret: a}}}", SECRET),
+    (
+        "{default: {version: 2c, community: {env: {MySecret: a}}}}",
+        SECRET,
+    ),
+    ("{default: {version: 2c, community: 4711}}", SECRET),
+    ("{default: {version: 3, user: [MySecret]}}", "a name"),
+    (
+        "{default: {version: 3, user: u, auth: MySecret}}",
+        "a map like {protocol: sha256, key: {env: NAME}}",
+    ),
+    (
+        "{default: {version: 3, user: u, auth: {protocol: MySecret}}}",
+        "one of md5, sha, sha224, sha256, sha384, sha512",
+    ),
+    (
+        "{default: {version: 3, user: u, auth: {protocol: sha, key: [MySecret]}}}",
+        SECRET,
+    ),
+    (
+        "{default: {version: 3, user: u, priv: MySecret}}",
+        "a map like {protocol: aes, key: {env: NAME}}",
+    ),
+    (
+        "{default: {version: 3, user: u, priv: {MySecret: a}}}",
+        "a map like {protocol: aes, key: {env: NAME}}",
+    ),
+    (
+        "{default: {version: 3, user: u, priv: {protocol: MySecret}}}",
+        "one of aes, aes192, aes256, aes192-cisco, aes256-cisco",
+    ),
+    (
+        "{default: {version: 3, user: u, priv: {protocol: aes, key: {env: [}}}}",
+        SECRET,
+    ),
+];
+
 #[test]
 fn what_stands_where_secrets_do_is_never_shown() {
-    let whole = "a map of names, like default: {version: 2c, community: NAME}";
-    let credential = "a map like {version: 2c, community: NAME}";
-    let secret = "a text, digits in quotes, or {env: NAME}";
-    for (snmp, expected) in [
-        ("MySecret", whole),
-        ("[MySecret]", whole),
-        ("{default: MySecret}", credential),
-        ("{default: [MySecret]}", credential),
-        ("{default: {MySecret: {}}}", credential),
-        ("{default: {version: 2c, MySecret}}", credential),
-        (
-            "{default: {version: 2c, community: a, MySecret: 1}}",
-            credential,
-        ),
-        (
-            "{default: {version: 2c, community: a}, default: MySecret}",
-            whole,
-        ),
-        ("{default: {community: MySecret}}", credential),
-        ("{default: {version: MySecret}}", "2c or 3"),
-        ("{default: {version: 2c, community: {MySecret: a}}}", secret),
-        (
-            "{default: {version: 2c, community: {env: {MySecret: a}}}}",
-            secret,
-        ),
-        ("{default: {version: 2c, community: 4711}}", secret),
-        ("{default: {version: 3, user: [MySecret]}}", "a name"),
-        (
-            "{default: {version: 3, user: u, auth: MySecret}}",
-            "a map like {protocol: sha256, key: {env: NAME}}",
-        ),
-        (
-            "{default: {version: 3, user: u, auth: {protocol: MySecret}}}",
-            "one of md5, sha, sha224, sha256, sha384, sha512",
-        ),
-        (
-            "{default: {version: 3, user: u, auth: {protocol: sha, key: [MySecret]}}}",
-            secret,
-        ),
-        (
-            "{default: {version: 3, user: u, priv: MySecret}}",
-            "a map like {protocol: aes, key: {env: NAME}}",
-        ),
-        (
-            "{default: {version: 3, user: u, priv: {MySecret: a}}}",
-            "a map like {protocol: aes, key: {env: NAME}}",
-        ),
-        (
-            "{default: {version: 3, user: u, priv: {protocol: MySecret}}}",
-            "one of aes, aes192, aes256, aes192-cisco, aes256-cisco",
-        ),
-        (
-            "{default: {version: 3, user: u, priv: {protocol: aes, key: {env: [}}}}",
-            secret,
-        ),
-    ] {
+    for (snmp, expected) in WRONG_CREDENTIALS {
         let message = error(&format!(
             "switches: {{s0: {{address: 10.0.0.1}}}}\nsnmp: {snmp}\n"
         ));

@@ -40,7 +40,7 @@ struct BracketScanner<'a> {
     depth: usize,
     /// The columns of the lists and maps without brackets that are open, ascending.
     blocks: Vec<usize>,
-    /// Where a key may have begun.
+    /// The position at which a key may have begun.
     key: Option<usize>,
 }
 
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(line_nested_deeper("a:\r\n- b\n- [\n[\n[", 2), Some(5));
     }
 
-    /// How deep lists and maps are nested.
+    /// The depth to which lists and maps are nested.
     fn levels(value: &Value) -> usize {
         match value {
             Value::Sequence(list) => 1 + list.iter().map(levels).max().unwrap_or(0),

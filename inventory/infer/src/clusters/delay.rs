@@ -176,7 +176,7 @@ fn two_disjoint(trips: &[&PairDelay]) -> bool {
     without(a).any(|x| without(b).any(|y| x.ends.iter().all(|h| !y.ends.contains(h))))
 }
 
-/// What a forest's edge is.
+/// The link or way that an edge of the forest stands for.
 pub(super) fn link(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize) -> ForestEdge {
     match forest.edges[edge].cause {
         JoinCause::Cable(i) => ForestEdge::Link(seen.links[i].a.clone(), seen.links[i].b.clone()),

@@ -1,4 +1,4 @@
-//! What shares a spanning tree, as trees: cables, and what tells of cables that nobody sees.
+//! Trees of the nodes that share a spanning tree: joined by cables, or by signs of unseen cables.
 use super::ClusterInput;
 use super::probes::{HostsBetween, ProbedPairs};
 use inventory::cluster_reason::ClusterReason;
@@ -26,11 +26,11 @@ pub(super) struct NodeJoin {
     pub(super) a: usize,
     /// The other.
     pub(super) b: usize,
-    /// How that is known.
+    /// The reason to believe it.
     pub(super) cause: JoinCause,
 }
 
-/// How it is known that two nodes share a spanning tree.
+/// The reason to believe that two nodes share a spanning tree.
 pub(super) enum JoinCause {
     /// A cable, by its number among the links.
     Cable(usize),
@@ -187,7 +187,7 @@ impl SpanningForest {
     }
 }
 
-/// Which links are taken first.
+/// The order in which links are taken.
 fn standing(state: LinkState) -> u8 {
     match state {
         LinkState::Forwarding => 0,
@@ -199,7 +199,7 @@ fn standing(state: LinkState) -> u8 {
 /// A forest under way.
 struct GrowingForest {
     parts: UnionFind<usize>,
-    /// What cables join, through routers too.
+    /// The nodes that cables join, through routers too.
     wired: UnionFind<usize>,
     edges: Vec<NodeJoin>,
 }

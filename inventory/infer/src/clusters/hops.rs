@@ -66,7 +66,7 @@ pub(super) fn groups(
     of
 }
 
-/// What the probes between two hosts show.
+/// The result of the probes between two hosts.
 fn between(seen: &ClusterInput<'_>, [a, b]: [usize; 2], kind: AlarmKind) -> Alarm {
     Alarm::between(&seen.nodes[a].name, &seen.nodes[b].name, kind)
 }

@@ -1,5 +1,5 @@
-//! Which hosts form a cluster: those that share a spanning tree without a routed hop or a slow or
-//! long link between them.
+//! Finds clusters: hosts that share a spanning tree without a routed hop, a slow link or a long link
+//! between them.
 //!
 //! Source: lg-2008 section 2: clusters whose own networks are faster, and nearer, than the backbone
 //! between them; thresholds are this project's, and stand where they are used. Input: the links
@@ -10,7 +10,11 @@
 //! probes, times the links of a path.
 //!
 //! ```text
-//! forest: what shares a spanning tree --hops: routers between--> --delay: long links--> --slow: slow links--> --stated--> clusters
+//! forest  nodes that share a spanning tree
+//! hops    parted by routers between them
+//! delay   parted by long links
+//! slow    parted by slow links
+//! stated  joined and parted by the operator: the clusters
 //! ```
 mod delay;
 mod forest;
@@ -35,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(crate) use unseen_routers::unseen_routers;
 
-/// What clusters are told from.
+/// The facts from which clusters are inferred.
 pub(crate) struct ClusterInput<'a> {
     /// Every node, and no name twice.
     pub(crate) nodes: &'a [Node],
@@ -44,7 +48,7 @@ pub(crate) struct ClusterInput<'a> {
     /// What switches say of their root bridge, and hosts of their ways to others; by the nodes'
     /// names.
     pub(crate) views: &'a DeviceViews,
-    /// What the operator states: hosts by cluster.
+    /// The operator's clusters: hosts by cluster.
     pub(crate) stated: &'a IndexMap<String, Vec<String>>,
 }
 

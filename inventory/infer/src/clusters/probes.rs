@@ -1,4 +1,4 @@
-//! What host agents say of the ways between them, a pair of hosts each.
+//! The paths between hosts that host agents report, by pair of hosts.
 use super::ClusterInput;
 use inventory::host_report::{HostReport, ProbedPath};
 use inventory::topology::NodeKind;
@@ -10,10 +10,10 @@ pub(super) struct ProbedPairs {
     pairs: BTreeMap<(usize, usize), ProbedPair>,
 }
 
-/// What both ends say together.
+/// The statements of both ends together.
 #[derive(Default)]
 pub(super) struct ProbedPair {
-    /// What each of the two said: the smaller number's word first.
+    /// The statement of each of the two: that of the smaller number first.
     said: [Option<ProbeStatement>; 2],
     /// The shortest round trip either measured, in microseconds.
     pub(super) trip: Option<u32>,
@@ -33,7 +33,7 @@ enum ProbedRoute {
     Routed(Vec<Option<IpAddr>>),
 }
 
-/// What lies between two hosts.
+/// The routers between two hosts.
 pub(super) enum HostsBetween<'a> {
     /// No router.
     Nothing,
@@ -219,7 +219,7 @@ fn on_cards(report: &HostReport, port: &str) -> Option<Vec<IpAddr>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// What a path tells; `None` where nothing answered on it.
+/// The result of a probed path; `None` where nothing answered on it.
 fn way(path: &ProbedPath) -> Option<ProbedRoute> {
     match path.hops.is_empty() {
         true => path.reached.then_some(ProbedRoute::Direct),

@@ -52,7 +52,7 @@ fn switches(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
         .collect()
 }
 
-/// What joins a group where no cable is seen.
+/// The reason that joins a group without visible cables.
 fn joins(forest: &SpanningForest, groups: &NodeGroups) -> ReasonsByGroup {
     let mut joins = ReasonsByGroup::new();
     for edge in &forest.edges {

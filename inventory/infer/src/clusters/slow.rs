@@ -15,7 +15,7 @@ use inventory::cluster_reason::ClusterReason;
 use inventory::topology::NodeKind;
 use std::collections::BTreeMap;
 
-/// How many times as long as LG's own exchange the link must need.
+/// The link must need at least this many times as long as LG's own exchange.
 const PAYS: u64 = 4;
 /// At most this part of a host's rate.
 const PART: u64 = 2;

@@ -1,4 +1,5 @@
-//! What the operator states goes before what is found, and is told where both differ.
+//! Clusters that the operator states. They go before found clusters; an alarm tells where the two
+//! differ.
 use super::probes::ProbedPairs;
 use super::{ClusterInput, unique};
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};

@@ -5,7 +5,7 @@ use inventory::device_view::DeviceView;
 use inventory::evidence::{AssumedRate, Evidence};
 use inventory::host_report::{HostReport, ProbedPath, RoundTrip};
 use inventory::observation::{BridgeId, BridgeTable};
-use inventory::topology::{LinkGrade, LinkState};
+use inventory::topology::{Cluster, LinkGrade, LinkState};
 use proptest::prelude::*;
 
 /// A network under a test's hands.
@@ -497,7 +497,8 @@ proptest! {
         asked in 2usize..9,
         long in proptest::option::of(0usize..5),
     ) {
-        let site: Vec<usize> = hosts.iter().enumerate().flat_map(|(s, n)| std::iter::repeat_n(s, *n)).collect();
+        let sites = hosts.iter().enumerate();
+        let site: Vec<usize> = sites.flat_map(|(s, n)| std::iter::repeat_n(s, *n)).collect();
         let mut net = ClusterFixture::chain(&hosts);
         let names = net.hosts();
         let n = names.len();
@@ -505,7 +506,8 @@ proptest! {
         for a in 0..n {
             for b in (a + 1..n).filter(|b| (b - a) % n < asked || (a + n - b) % n < asked) {
                 let slowness = 3_000 * u32::from(a == slow || b == slow);
-                let us = noisy(base + slowness + 20_000 * u32::from(across(a, b)), &draws, a * n + b);
+                let far = 20_000 * u32::from(across(a, b));
+                let us = noisy(base + slowness + far, &draws, a * n + b);
                 net.probe(&names[a], &names[b], &[], us);
             }
         }
@@ -513,7 +515,8 @@ proptest! {
         for cluster in &found {
             let numbers = cluster.hosts.iter().map(|h| names.iter().position(|n| n == h).unwrap());
             // A slow host that is alone on its switch tells not where that belongs.
-            let sides: BTreeSet<bool> = numbers.filter(|n| *n != slow).map(|n| site[n] <= long.unwrap_or(99)).collect();
+            let fast = numbers.filter(|n| *n != slow);
+            let sides: BTreeSet<bool> = fast.map(|n| site[n] <= long.unwrap_or(99)).collect();
             prop_assert!(sides.len() == 1 || found.len() == 1, "{found:?}");
         }
         prop_assert!(found.len() <= 1 + usize::from(long.is_some()), "{found:?}");
@@ -528,16 +531,28 @@ proptest! {
     /// A host that moves renames no cluster, and the order in which things are listed decides
     /// nothing.
     #[test]
-    fn names_stay(hosts in proptest::collection::vec(1usize..4, 2..6), cut in 0usize..5, moved in 0usize..20, to in 0usize..5, turn in 0usize..20) {
+    fn names_stay(
+        hosts in proptest::collection::vec(1usize..4, 2..6),
+        cut in 0usize..5,
+        moved in 0usize..20,
+        to in 0usize..5,
+        turn in 0usize..20,
+    ) {
         let mut net = ClusterFixture::chain(&hosts);
         let cut = format!("s{}", 1 + cut % (hosts.len() - 1));
         net.links.retain(|l| l.b != cut);
-        let before: BTreeMap<String, Vec<ClusterReason>> = net.found().0.into_iter().map(|c| (c.name, c.reasons)).collect();
+        let reasons = |clusters: Vec<Cluster>| -> BTreeMap<String, Vec<ClusterReason>> {
+            clusters.into_iter().map(|c| (c.name, c.reasons)).collect()
+        };
+        let before = reasons(net.found().0);
         let names = net.hosts();
         let host = &names[moved % names.len()];
-        net.links.iter_mut().filter(|l| l.b == *host).for_each(|l| l.a = format!("s{}", to % hosts.len()));
-        let after: BTreeMap<String, Vec<ClusterReason>> = net.found().0.into_iter().map(|c| (c.name, c.reasons)).collect();
-        prop_assert!(after.iter().all(|(name, reasons)| before.get(name) == Some(reasons)), "{before:?} {after:?}");
+        for link in net.links.iter_mut().filter(|l| l.b == *host) {
+            link.a = format!("s{}", to % hosts.len());
+        }
+        let after = reasons(net.found().0);
+        let same = after.iter().all(|(name, reasons)| before.get(name) == Some(reasons));
+        prop_assert!(same, "{before:?} {after:?}");
         let mut turned = net.clone();
         let (links, nodes) = (turned.links.len(), turned.nodes.len());
         turned.links.rotate_left(turn % links);

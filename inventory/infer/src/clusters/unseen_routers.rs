@@ -14,13 +14,13 @@ use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A router to add, and what to tell of it.
+/// A router to add, with its alarm.
 pub(crate) struct UnseenRouter {
     /// The router.
     pub(crate) node: Node,
     /// Its cables.
     pub(crate) links: Vec<Link>,
-    /// What is assumed.
+    /// The alarm that states the assumption.
     pub(crate) alarm: Alarm,
 }
 

@@ -33,11 +33,11 @@ const RICH: usize = 10;
 /// At which of its exits an island learned each station, by the exit's number.
 type ExitByStation = HashMap<Mac, usize>;
 
-/// What two islands' rows say of each other.
+/// The proof in the rows of two islands that they face each other.
 struct IslandRelation {
     /// The exit of the one with the smaller number, and of the other.
     exits: (usize, usize),
-    /// How it is known.
+    /// The kind of proof.
     how: FacingProof,
     /// The stations on the side of each.
     sides: (usize, usize),
@@ -57,7 +57,7 @@ impl IslandRelation {
     }
 }
 
-/// What all rows say.
+/// The facts from all rows.
 struct IslandRows {
     /// The devices of each island.
     lands: Vec<Vec<usize>>,
@@ -132,7 +132,7 @@ fn lands(context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands<'_>) -> Ve
     lands
 }
 
-/// Where a third device is, seen from two that face each other.
+/// The place of a third device, seen from two that face each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RelativePlace {
     Between,
@@ -239,7 +239,7 @@ impl IslandRows {
         Some(doubtful)
     }
 
-    /// What an exit is.
+    /// The segment end at an exit.
     fn plug(
         &self,
         context: &SilentLinkContext<'_, '_>,

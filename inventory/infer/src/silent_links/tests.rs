@@ -17,7 +17,7 @@ struct BridgeTruth {
     seats: Vec<usize>,
 }
 
-/// What hangs on a port.
+/// The node on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PortOccupant {
     Bridge(usize),
@@ -74,7 +74,7 @@ impl BridgeTruth {
             })
     }
 
-    /// What a managed bridge says with everything learned.
+    /// The tables of a managed bridge with every station learned.
     fn view(&self, bridge: usize, learns_bridges: bool) -> DeviceView {
         let count = self.ports(bridge).len() as u32;
         let port = |number| BridgePort {
@@ -382,12 +382,18 @@ fn a_port_faces_the_designated_one_it_names() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 64 } else { 20_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(
+        if cfg!(debug_assertions) { 64 } else { 20_000 }
+    ))]
 
     /// Complete databases: exactly the tree, with silent bridges where several managed ones meet at
     /// one.
     #[test]
-    fn complete_databases_give_every_neighbour(parents in prop::collection::vec(0usize..100, 1..8), silent in 0usize..12, learns in any::<bool>()) {
+    fn complete_databases_give_every_neighbour(
+        parents in prop::collection::vec(0usize..100, 1..8),
+        silent in 0usize..12,
+        learns in any::<bool>(),
+    ) {
         let bridges = parents.len() + 1;
         let silent: &[usize] = if silent < bridges { &[silent] } else { &[] };
         let truth = BridgeTruth::new(&parents, silent, &everywhere(bridges));
@@ -397,8 +403,13 @@ proptest! {
 
     /// Incomplete databases: whatever is lost, nothing false is said.
     #[test]
-    fn incomplete_databases_give_nothing_false(parents in prop::collection::vec(0usize..100, 1..8), silent in 0usize..12, learns in any::<bool>(),
-                                               lost in prop::collection::vec(0usize..100, 64), much in 5usize..95) {
+    fn incomplete_databases_give_nothing_false(
+        parents in prop::collection::vec(0usize..100, 1..8),
+        silent in 0usize..12,
+        learns in any::<bool>(),
+        lost in prop::collection::vec(0usize..100, 64),
+        much in 5usize..95,
+    ) {
         let bridges = parents.len() + 1;
         let silent: &[usize] = if silent < bridges { &[silent] } else { &[] };
         let truth = BridgeTruth::new(&parents, silent, &everywhere(bridges));
@@ -414,7 +425,7 @@ proptest! {
     }
 }
 
-/// How much of the networks incomplete databases still give.
+/// The share of the networks that incomplete databases still give.
 #[test]
 fn half_the_rows_give_most_of_the_tree() {
     let mut hits: HashMap<bool, usize> = HashMap::new();

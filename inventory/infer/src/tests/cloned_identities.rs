@@ -11,7 +11,7 @@ fn certain(t: &Topology) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// What is cabled in [`ring`].
+/// The cables of [`ring`].
 const CABLED: [(&str, &str); 8] = [
     ("s0", "s1"),
     ("s0", "s3"),

@@ -1,4 +1,4 @@
-//! What hosts' agents add, and what they cannot take away.
+//! The statements of host agents: they add facts and cannot take any away.
 use super::*;
 use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame, HostReport, Nic};
 use inventory::topology::AggregateMember;
