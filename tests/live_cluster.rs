@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::net::Ipv4Addr;
 use std::time::Instant;
 
-/// Where a controller listens that is not told where.
+/// The default address of a controller.
 const API: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 7171);
 
 /// A ring, so that one link is blocked until it is needed.
@@ -85,32 +85,34 @@ fn state<'s>(snapshot: &'s Value, a: &str, b: &str) -> &'s str {
         .map_or("none", |l| l["state"].as_str().unwrap())
 }
 
+/// Whether the current epoch has the whole ring, and nothing is pending or wrong.
+fn is_everything(s: &Value) -> bool {
+    let hosts = s["epochs"]
+        .as_array()
+        .unwrap()
+        .last()
+        .is_some_and(|e| e["hosts"] == 3);
+    let tree = [
+        ("s0", "s1"),
+        ("s0", "s2"),
+        ("s0", "n0"),
+        ("s1", "n1"),
+        ("s2", "n2"),
+    ]
+    .iter()
+    .all(|(a, b)| state(s, a, b) == "forwarding");
+    hosts
+        && tree
+        && state(s, "s1", "s2") == "blocked"
+        && s["pending"].is_null()
+        && s["alarms"].as_array().unwrap().is_empty()
+}
+
 #[test]
 fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
     let live = LiveCluster::up("live");
     // An epoch with less than everything may come before, where a switch answers late.
-    let first = live.wait("epoch with everything", |s| {
-        let hosts = s["epochs"]
-            .as_array()
-            .unwrap()
-            .last()
-            .is_some_and(|e| e["hosts"] == 3);
-        let tree = [
-            ("s0", "s1"),
-            ("s0", "s2"),
-            ("s0", "n0"),
-            ("s1", "n1"),
-            ("s2", "n2"),
-        ]
-        .iter()
-        .all(|(a, b)| state(s, a, b) == "forwarding");
-        hosts
-            && tree
-            && state(s, "s1", "s2") == "blocked"
-            && s["pending"].is_null()
-            && s["alarms"].as_array().unwrap().is_empty()
-    });
-    let base = epoch(&first);
+    let base = epoch(&live.wait("epoch with everything", is_everything));
 
     // An agent that hangs: its switch is stale, its links and hosts stay.
     live.signal("s1", "STOP");

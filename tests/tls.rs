@@ -1,9 +1,12 @@
-//! HTTPS between controller, viewer and whoever else comes, with authorities made here.
+//! HTTPS between controllers, viewers, agents and strangers, with authorities made here.
 use crate::common::HEDDLE;
 use crate::common::daemon::{ControllerProcess, wait};
+use crate::common::killed::KilledAtEnd;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -44,7 +47,19 @@ impl TestAuthority {
     }
 }
 
-/// What a viewer sees first; that it had to wait is no answer.
+/// An inventory of one switch, which never answers.
+fn inventory(dir: &Path) -> PathBuf {
+    let path = dir.join("inventory.yaml");
+    fs::write(
+        &path,
+        "switches: {s0: {address: \"127.0.0.1:9\"}}\n\
+         snmp: {default: {version: 2c, community: x}}\nhosts: [n0]\n",
+    )
+    .unwrap();
+    path
+}
+
+/// The first thing that a viewer sees; that it had to wait does not count.
 fn view(url: &str, ca: Option<&Path>) -> AppMessage {
     let (tell, seen) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
@@ -82,13 +97,7 @@ fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
     let [ours, theirs] =
         ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
     ours.hand(dir.path());
-    let inventory = dir.path().join("inventory.yaml");
-    fs::write(
-        &inventory,
-        "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
-                           {default: {version: 2c, community: x}}\nhosts: [n0]\n",
-    )
-    .unwrap();
+    let inventory = inventory(dir.path());
     let [cert, key] = ["cert.pem", "key.pem"].map(|f| dir.path().join(f).display().to_string());
     let daemon = ControllerProcess::start(
         &inventory,
@@ -133,13 +142,7 @@ fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
 fn a_viewer_that_wants_tls_of_a_controller_without_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let ours = TestAuthority::new(dir.path(), "ours.pem");
-    let inventory = dir.path().join("inventory.yaml");
-    fs::write(
-        &inventory,
-        "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
-                           {default: {version: 2c, community: x}}\nhosts: [n0]\n",
-    )
-    .unwrap();
+    let inventory = inventory(dir.path());
     let daemon = ControllerProcess::start(&inventory, &dir.path().join("shared"), &[]);
     let why = lost(view(&format!("https://{}", daemon.api), Some(&ours.ca)));
     assert!(
@@ -154,13 +157,7 @@ fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
     let dir = tempfile::tempdir().unwrap();
     let [ours, theirs] =
         ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
-    let inventory = dir.path().join("inventory.yaml");
-    fs::write(
-        &inventory,
-        "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
-                           {default: {version: 2c, community: x}}\n",
-    )
-    .unwrap();
+    let inventory = inventory(dir.path());
     for (cert, key, problem) in [
         (ours.cert.as_str(), theirs.key.as_str(), "key.pem: "),
         ("", &ours.key, "cert.pem: no certificate in it"),
@@ -173,7 +170,7 @@ fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
     ] {
         fs::write(dir.path().join("cert.pem"), cert).unwrap();
         fs::write(dir.path().join("key.pem"), key).unwrap();
-        let mut command = std::process::Command::new(HEDDLE);
+        let mut command = Command::new(HEDDLE);
         command
             .args(["controller", "--listen", "127.0.0.1:0", "--inventory"])
             .arg(&inventory)
@@ -196,20 +193,36 @@ fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
     }
 }
 
+/// An agent that asks nothing of its host.
+fn agent(api: SocketAddr, token: &str, ca: &Path, log: &Path) -> KilledAtEnd {
+    let mut command = Command::new(HEDDLE);
+    command.args([
+        "agent",
+        "--name",
+        "n0",
+        "--interface",
+        "none0",
+        "--no-announce",
+        "--no-probe",
+        "--token-file",
+        token,
+    ]);
+    command
+        .args(["--controller", &format!("https://{api}"), "--ca"])
+        .arg(ca)
+        .stderr(fs::File::create(log).unwrap());
+    KilledAtEnd(command.spawn().expect("a program that was built"))
+}
+
 #[test]
 fn an_agent_trusts_the_authority_it_is_given_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let [ours, theirs] =
         ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));
     ours.hand(dir.path());
+    let inventory = inventory(dir.path());
     let file = |name: &str| dir.path().join(name).display().to_string();
-    let [inventory, journal, token] = ["inventory.yaml", "journal", "token"].map(file);
-    fs::write(
-        &inventory,
-        "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
-                           {default: {version: 2c, community: x}}\nhosts: [n0]\n",
-    )
-    .unwrap();
+    let [journal, token] = ["journal", "token"].map(file);
     fs::write(&token, "0123456789abcdef").unwrap();
     let [cert, key] = ["cert.pem", "key.pem"].map(file);
     let more = [
@@ -222,47 +235,17 @@ fn an_agent_trusts_the_authority_it_is_given_and_no_other() {
         "--agent-token-file",
         &token,
     ];
-    let daemon = ControllerProcess::start(Path::new(&inventory), &dir.path().join("shared"), &more);
-    let agent = |ca: &Path| {
-        let log = dir.path().join("agent.log");
-        let mut command = std::process::Command::new(HEDDLE);
-        command.args([
-            "agent",
-            "--name",
-            "n0",
-            "--interface",
-            "none0",
-            "--no-announce",
-            "--no-probe",
-            "--token-file",
-            &token,
-        ]);
-        command
-            .args(["--controller", &format!("https://{}", daemon.api), "--ca"])
-            .arg(ca);
-        (
-            command
-                .stderr(fs::File::create(&log).unwrap())
-                .spawn()
-                .expect("a program that was built"),
-            log,
-        )
-    };
-    let (mut stranger, log) = agent(&theirs.ca);
+    let daemon = ControllerProcess::start(&inventory, &dir.path().join("shared"), &more);
+    let log = dir.path().join("agent.log");
+    let stranger = agent(daemon.api, &token, &theirs.ca, &log);
     wait(
         "not by an authority of --ca FILE; the newest report waits",
         || fs::read_to_string(&log).unwrap(),
     );
-    stranger.kill().and_then(|()| stranger.wait()).unwrap();
-    assert!(
-        !fs::read_to_string(&journal)
-            .unwrap()
-            .contains("\"reporter\":\"n0\"")
-    );
-    let (mut trusting, _) = agent(&ours.ca);
-    wait("\"reporter\":\"n0\"", || {
-        fs::read_to_string(&journal).unwrap()
-    });
-    trusting.kill().and_then(|()| trusting.wait()).unwrap();
+    drop(stranger);
+    let journal = || fs::read_to_string(&journal).unwrap();
+    assert!(!journal().contains("\"reporter\":\"n0\""));
+    let _trusting = agent(daemon.api, &token, &ours.ca, &log);
+    wait("\"reporter\":\"n0\"", journal);
     daemon.stop();
 }

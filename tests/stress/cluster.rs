@@ -7,7 +7,7 @@ use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
 use crate::common::runtime::lib;
 use crate::common::stalled_storage::{StallableFolder, StalledStorage};
-use directory::job_record::JobRecord;
+use directory::job_record::{JobRecord, reading};
 use directory::reading::current_epoch;
 use lab::plan::CONTROL;
 use std::fs::{self, Permissions};
@@ -223,24 +223,13 @@ impl StressCluster {
     /// Whether the communicators of so many lasting jobs all follow the current epoch.
     pub(crate) fn is_followed(&self, jobs: usize) -> bool {
         let epoch = self.epoch();
-        let records = records(&self.jobs());
-        let lasting: Vec<&JobRecord> = records
-            .iter()
+        // Other files of the folder are passed over.
+        let records = reading::beginning_with(self.shared.path(), "").unwrap();
+        let lasting: Vec<JobRecord> = records
             .filter(|record| record.program.starts_with(jobs::LASTING))
             .collect();
         lasting.len() == COMMUNICATORS * jobs && lasting.iter().all(|record| record.epoch == epoch)
     }
-}
-
-/// What jobs have written; whatever else is there is passed over.
-fn records(folder: &Path) -> Vec<JobRecord> {
-    let files = fs::read_dir(folder)
-        .unwrap()
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    files
-        .filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok())
-        .collect()
 }
 
 impl StressCluster {

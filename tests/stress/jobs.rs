@@ -8,8 +8,8 @@ use inventory::Mpi;
 use lab::mpi::MpiJob;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -85,42 +85,9 @@ impl RunningJob {
         ordered: &RequestedJob,
         program: &str,
     ) -> RunningJob {
-        let (mpi, ways) = ordered.kind;
-        let built = cluster
-            .up
-            .path(&format!("{program}-{}-{mpi}", ordered.source));
-        if !built.exists() {
-            fs::copy(compiled(ordered.source, mpi, &[]), &built).unwrap();
-        }
         let alive = cluster.up.path(&format!("{} lives", ordered.name));
-        let library = if mpi == "openmpi" {
-            Mpi::OpenMpi
-        } else {
-            Mpi::Mpich
-        };
-        let job = MpiJob {
-            timeout: Some(Duration::from_secs(LIMIT)),
-            ..MpiJob::new(library)
-        };
-        let mut command = cluster.up.lab.mpirun(&job, ["env"]);
-        command
-            .args(&ordered.settings)
-            .arg(cluster.in_view())
-            .arg(&built)
-            .args(&ordered.arguments);
-        if ordered.arguments.is_empty() {
-            command.arg(LIMIT.to_string()).arg(&alive).arg(REST);
-        }
-        command
-            .env_remove("HEDDLE_FORCE")
-            .env_remove("HEDDLE")
-            .envs(ways.map(|ways| ("HEDDLE_FORCE", ways)));
-        command
-            .env("HEDDLE_AFTER", "0")
-            .env("HEDDLE_VERBOSE", "1")
-            .env("HEDDLE_WATCHDOG", "2");
         let mut child = KilledAtEnd(
-            command
+            command(cluster, ordered, program, &alive)
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
@@ -203,6 +170,48 @@ impl RunningJob {
             said,
         }
     }
+}
+
+/// The launcher of a job, whose program is copied to a name that its job records show.
+fn command(
+    cluster: &StressCluster,
+    ordered: &RequestedJob,
+    program: &str,
+    alive: &Path,
+) -> Command {
+    let (mpi, ways) = ordered.kind;
+    let built = cluster
+        .up
+        .path(&format!("{program}-{}-{mpi}", ordered.source));
+    if !built.exists() {
+        fs::copy(compiled(ordered.source, mpi, &[]), &built).unwrap();
+    }
+    let library = if mpi == "openmpi" {
+        Mpi::OpenMpi
+    } else {
+        Mpi::Mpich
+    };
+    let job = MpiJob {
+        timeout: Some(Duration::from_secs(LIMIT)),
+        ..MpiJob::new(library)
+    };
+    let mut command = cluster.up.lab.mpirun(&job, ["env"]);
+    command
+        .args(&ordered.settings)
+        .arg(cluster.in_view())
+        .arg(&built)
+        .args(&ordered.arguments);
+    if ordered.arguments.is_empty() {
+        command.arg(LIMIT.to_string()).arg(alive).arg(REST);
+    }
+    command
+        .env_remove("HEDDLE_FORCE")
+        .env_remove("HEDDLE")
+        .envs(ways.map(|ways| ("HEDDLE_FORCE", ways)))
+        .env("HEDDLE_AFTER", "0")
+        .env("HEDDLE_VERBOSE", "1")
+        .env("HEDDLE_WATCHDOG", "2");
+    command
 }
 
 /// Takes what a job says, to its end.

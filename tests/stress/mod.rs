@@ -187,92 +187,131 @@ impl StressRound {
     }
 }
 
+/// Waits until the jobs follow the current epoch.
+fn all_follow(cluster: &StressCluster, running: &[RunningJob]) {
+    wait("all communicators on the current epoch", running, || {
+        cluster.is_followed(running.len())
+    });
+}
+
+/// The rounds of a stress test, and what they have had so far.
+struct StressRun {
+    cluster: StressCluster,
+    running: Vec<RunningJob>,
+    programs: RunningPrograms,
+    began: Instant,
+    counts: BTreeMap<&'static str, u32>,
+    /// Troubles.
+    done: u64,
+}
+
+impl StressRun {
+    /// Brings up the lab, and jobs that all follow its first epoch.
+    fn begin(cluster: StressCluster, kinds: &[JobKind]) -> StressRun {
+        let running: Vec<RunningJob> = kinds
+            .iter()
+            .map(|kind| RunningJob::lasting(&cluster, *kind))
+            .collect();
+        wait("the first calls", &running, || {
+            running.iter().all(|job| job.calls() > 0)
+        });
+        all_follow(&cluster, &running);
+        StressRun {
+            cluster,
+            running,
+            programs: RunningPrograms::default(),
+            began: Instant::now(),
+            counts: BTreeMap::new(),
+            done: 0,
+        }
+    }
+
+    /// Goes through a round, of which some is left out if there are not so many troubles left.
+    fn go_through(&mut self, round: u64, seed: u64, troubles: u64) {
+        // A round's own numbers, whatever the ones before it took.
+        let mut random = SplitMix64::new(seed.wrapping_add(round << 32));
+        let together = StressRound::of(round, &mut random, troubles - self.done);
+        let what = format!("round {round} of seed {seed}: {together:?}");
+        let before = self.began.elapsed();
+        println!("{what}");
+        together.go_through(
+            &what,
+            &mut self.cluster,
+            &self.running,
+            &mut self.programs,
+            &mut random,
+        );
+        self.programs.end_some();
+        for name in together.counted_as() {
+            *self.counts.entry(name).or_default() += 1;
+            self.done += 1;
+        }
+        if round % 5 == 4 || self.done == troubles {
+            all_follow(&self.cluster, &self.running);
+        }
+        println!(
+            "    {:.1} s, epoch {}, {} troubles in {:.0} s",
+            (self.began.elapsed() - before).as_secs_f64(),
+            self.cluster.epoch(),
+            self.done,
+            self.began.elapsed().as_secs_f64()
+        );
+    }
+
+    /// Ends the jobs, and insists that all is well.
+    fn end(mut self, watcher: EpochWatcher) {
+        self.programs.end_all();
+        let lasted = self.began.elapsed();
+        let calls: u64 = self.running.into_iter().map(end_lasting).sum();
+        lineage::check(&self.cluster, watcher);
+        self.counts
+            .iter()
+            .for_each(|(name, count)| println!("{count:5} {name}"));
+        println!(
+            "{} troubles in {:.0} s: {} epochs, {calls} calls of the lasting jobs, {} \
+             communicators beside",
+            self.done,
+            lasted.as_secs_f64(),
+            self.cluster.epoch(),
+            self.programs.communicators
+        );
+    }
+}
+
+/// Ends a job that has met troubles and followed several epochs; gives its calls.
+fn end_lasting(job: RunningJob) -> u64 {
+    job.tell_to_end();
+    let ended = job.end();
+    println!("{}", ended.line);
+    assert!(
+        ended.said.contains(" without progress: rank "),
+        "the watchdog said nothing: {}",
+        ended.said
+    );
+    let follows = |line: &&str| {
+        line.contains("heddle: follows epoch ") && line.contains(", 4 ranks on 4 hosts")
+    };
+    assert!(
+        ended.said.lines().filter(follows).count() > 1,
+        "{} followed no second epoch: {}",
+        ended.line,
+        ended.said
+    );
+    ended.calls
+}
+
 #[test]
 fn jobs_epochs_and_bytes_outlive_whatever_fails_floods_freezes_or_lies() {
     let (troubles, seed) = (number("STRESS_TROUBLES", FEW), number("STRESS_SEED", 1));
-    let mut cluster = StressCluster::up(RING);
+    let cluster = StressCluster::up(RING);
     let watcher = EpochWatcher::new(cluster.shared.path());
     let kinds: &[JobKind] = if troubles > FEW { &ALL } else { &SHORT };
-    let running: Vec<RunningJob> = kinds
-        .iter()
-        .map(|kind| RunningJob::lasting(&cluster, *kind))
-        .collect();
-    wait("the first calls", &running, || {
-        running.iter().all(|job| job.calls() > 0)
-    });
-    let settled = |cluster: &StressCluster| {
-        wait("all communicators on the current epoch", &running, || {
-            cluster.is_followed(running.len())
-        })
-    };
-    settled(&cluster);
-
-    let (began, mut programs, mut counts, mut done) = (
-        Instant::now(),
-        RunningPrograms::default(),
-        BTreeMap::<&str, u32>::new(),
-        0,
-    );
+    let mut run = StressRun::begin(cluster, kinds);
     for round in 0.. {
-        // A round's own numbers, whatever the ones before it took.
-        let mut random = SplitMix64::new(seed.wrapping_add(round << 32));
-        let together = StressRound::of(round, &mut random, troubles - done);
-        let (what, before) = (
-            format!("round {round} of seed {seed}: {together:?}"),
-            began.elapsed(),
-        );
-        println!("{what}");
-        together.go_through(&what, &mut cluster, &running, &mut programs, &mut random);
-        programs.end_some();
-        together
-            .counted_as()
-            .into_iter()
-            .for_each(|name| *counts.entry(name).or_default() += 1);
-        done += together.counted_as().len() as u64;
-        if round % 5 == 4 || done == troubles {
-            settled(&cluster);
-        }
-        println!(
-            "    {:.1} s, epoch {}, {done} troubles in {:.0} s",
-            (began.elapsed() - before).as_secs_f64(),
-            cluster.epoch(),
-            began.elapsed().as_secs_f64()
-        );
-        if done == troubles {
+        run.go_through(round, seed, troubles);
+        if run.done == troubles {
             break;
         }
     }
-    programs.end_all();
-    let lasted = began.elapsed();
-    let mut calls = 0;
-    for job in running {
-        job.tell_to_end();
-        let ended = job.end();
-        println!("{}", ended.line);
-        calls += ended.calls;
-        assert!(
-            ended.said.contains(" without progress: rank "),
-            "the watchdog said nothing: {}",
-            ended.said
-        );
-        let follows = |line: &&str| {
-            line.contains("heddle: follows epoch ") && line.contains(", 4 ranks on 4 hosts")
-        };
-        assert!(
-            ended.said.lines().filter(follows).count() > 1,
-            "{} followed no second epoch: {}",
-            ended.line,
-            ended.said
-        );
-    }
-    lineage::check(&cluster, watcher);
-    counts
-        .iter()
-        .for_each(|(name, count)| println!("{count:5} {name}"));
-    let (epochs, communicators) = (cluster.epoch(), programs.communicators);
-    println!(
-        "{done} troubles in {:.0} s: {epochs} epochs, {calls} calls of the lasting jobs, \
-         {communicators} communicators beside",
-        lasted.as_secs_f64()
-    );
+    run.end(watcher);
 }

@@ -139,74 +139,90 @@ fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
     (0..HALVES).filter_map(begin).collect()
 }
 
-/// Lies that are refused, then some that only who has the token can tell, then the truth.
+/// An agent's lies that are refused, then some that only an agent with the token can tell, then the
+/// truth.
 fn lie(cluster: &StressCluster, host: &'static str, random: &mut SplitMix64) {
     let look = [
         HEDDLE, "agent", "--once", "--listen", "0s", "--slots", "1", "--format", "json",
     ];
-    let truth = cluster.up.exec(host, &look);
-    let honest: HostReport = serde_json::from_str(&truth).unwrap();
-    let tell = |name: &str, token: &str, report: &HostReport| {
-        cluster.answer(
-            host,
-            &format!("POST /v1/hosts/{name}/report"),
-            token,
-            &serde_json::to_string(report).unwrap(),
-        )
+    let agent = LyingAgent {
+        cluster,
+        host,
+        honest: serde_json::from_str(&cluster.up.exec(host, &look)).unwrap(),
     };
-    let insist = |what: &str, status: &str, answer: &str| {
-        assert!(answer.starts_with(status), "{what} of {host}: {answer:?}")
-    };
-
-    insist(
-        "a wrong token",
-        "HTTP/1.1 401",
-        &tell(host, "agents-show-something-else-here", &honest),
-    );
-    let mut broadcast = honest.clone();
-    broadcast
-        .nics
-        .iter_mut()
-        .for_each(|nic| nic.addresses = vec![("10.77.255.255".parse().unwrap(), 16)]);
-    insist(
-        "a broadcast address",
-        "HTTP/1.1 422",
-        &tell(host, AGENTS, &broadcast),
-    );
-    let other = HOSTS[(HOSTS.iter().position(|name| *name == host).unwrap() + 1 + random.below(3))
-        % HOSTS.len()];
-    insist(
-        "another host's name",
-        "HTTP/1.1 403",
-        &tell(other, AGENTS, &honest),
-    );
-
+    let own = HOSTS.iter().position(|name| *name == host).unwrap();
+    let other = HOSTS[(own + 1 + random.below(3)) % HOSTS.len()];
+    agent.tell_refused_lies(other);
+    agent.flap(other, random);
     // The last word is the truth, and it is heard: a host may report twice a second.
-    let spares = cluster.up.lab.plan().unwrap().node(other).unwrap().mac;
-    for flap in 0..FLAPS {
-        let mut lie = honest.clone();
-        lie.slots = [64, 1][flap % 2];
-        lie.nics
-            .iter_mut()
-            .filter(|_| flap % 3 == 1)
-            .for_each(|nic| nic.mac = Some(spares));
-        lie.heard = honest
-            .nics
-            .iter()
-            .map(|nic| claimed(&nic.name, SWITCHES[random.below(SWITCHES.len())]))
-            .collect();
-        let answer = tell(host, AGENTS, &lie);
-        assert!(
-            answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 429"),
-            "lies of {host}: {answer:?}"
-        );
-    }
     super::wait("the truth is heard", &[], || {
-        tell(host, AGENTS, &honest).starts_with("HTTP/1.1 200")
+        let answer = agent.tell(host, AGENTS, &agent.honest);
+        answer.starts_with("HTTP/1.1 200")
     });
 }
 
-/// A card's word that its cable goes to a switch.
+/// An agent on a host of the cluster, and its true report.
+struct LyingAgent<'a> {
+    cluster: &'a StressCluster,
+    host: &'static str,
+    honest: HostReport,
+}
+
+impl LyingAgent<'_> {
+    /// The answer to a report for a host.
+    fn tell(&self, name: &str, token: &str, report: &HostReport) -> String {
+        let request = format!("POST /v1/hosts/{name}/report");
+        let body = serde_json::to_string(report).unwrap();
+        self.cluster.answer(self.host, &request, token, &body)
+    }
+
+    fn tell_refused_lies(&self, other: &str) {
+        let (host, honest) = (self.host, &self.honest);
+        let mut broadcast = honest.clone();
+        broadcast
+            .nics
+            .iter_mut()
+            .for_each(|nic| nic.addresses = vec![("10.77.255.255".parse().unwrap(), 16)]);
+        let wrong_token = "agents-show-something-else-here";
+        for (what, status, name, token, report) in [
+            ("a wrong token", "401", host, wrong_token, honest),
+            ("a broadcast address", "422", host, AGENTS, &broadcast),
+            ("another host's name", "403", other, AGENTS, honest),
+        ] {
+            let answer = self.tell(name, token, report);
+            assert!(
+                answer.starts_with(&format!("HTTP/1.1 {status}")),
+                "{what} of {host}: {answer:?}"
+            );
+        }
+    }
+
+    /// Reports other slots, other switches and, at times, the address of another host's card.
+    fn flap(&self, other: &str, random: &mut SplitMix64) {
+        let spares = self.cluster.up.lab.plan().unwrap();
+        let spares = spares.node(other).unwrap().mac;
+        for flap in 0..FLAPS {
+            let mut lie = self.honest.clone();
+            lie.slots = [64, 1][flap % 2];
+            lie.nics
+                .iter_mut()
+                .filter(|_| flap % 3 == 1)
+                .for_each(|nic| nic.mac = Some(spares));
+            let heard = self.honest.nics.iter();
+            lie.heard = heard
+                .map(|nic| claimed(&nic.name, SWITCHES[random.below(SWITCHES.len())]))
+                .collect();
+            let answer = self.tell(self.host, AGENTS, &lie);
+            assert!(
+                answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 429"),
+                "lies of {}: {answer:?}",
+                self.host
+            );
+        }
+    }
+}
+
+/// A card's claim that its cable goes to a switch.
 fn claimed(nic: &str, switch: &str) -> HeardFrame {
     let text = |text: &str| NeighbourId::Text(text.to_owned());
     let (chassis, port) = (text(switch), text("eth1"));
