@@ -16,14 +16,14 @@ use std::time::Duration;
 
 mod lab_actions;
 
-/// How long a message line stays, in milliseconds.
+/// The time for which a message line stays, in milliseconds.
 const NOTE_STAYS: u64 = 8_000;
-/// Silence of a live source, in milliseconds, that is worth saying.
+/// A live source that is silent for longer than this is reported as silent.
 const SILENCE: Duration = Duration::from_secs(5);
-/// How often something that counts down or up is drawn, in milliseconds.
+/// The interval, in milliseconds, at which a counting time is drawn anew.
 const TICK: u64 = 1_000;
 
-/// Something that happened.
+/// An input of the state machine.
 #[derive(Debug, Clone)]
 pub enum AppMessage {
     /// A key.
@@ -36,31 +36,31 @@ pub enum AppMessage {
     Tick,
     /// A picture of the cluster, [cleaned](crate::sanitize::snapshot).
     Picture(Box<Snapshot>),
-    /// The controller cannot be reached; why.
+    /// The controller cannot be reached, with the reason.
     Lost(String),
-    /// A lab action ended: what was done, or why not.
+    /// A lab action ended: the text of its success, or of its failure.
     Lab(LabAction, Result<String, String>),
-    /// Whoever started this wants it to end.
+    /// A signal asks the program to end.
     Terminate,
 }
 
-/// Something to do outside.
+/// An action that the state machine asks of the outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppEffect {
-    /// Leave.
+    /// End the program.
     Quit,
     /// Act on the lab; the answer comes back as [`AppMessage::Lab`].
     Lab(LabAction),
 }
 
-/// What the lab can be asked for.
+/// An action on the lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LabAction {
     /// Plug `host`'s cable into `switch`.
     Move {
-        /// Whose cable.
+        /// The host.
         host: String,
-        /// Where to.
+        /// The switch.
         switch: String,
     },
     /// Cut the link between two nodes.
@@ -69,10 +69,10 @@ pub enum LabAction {
     Join(String, String),
 }
 
-/// How it looks and what it may do; fixed for its life.
+/// The appearance and the abilities of the interface; fixed for its life.
 #[derive(Debug, Clone)]
 pub struct AppSettings {
-    /// Where pictures come from, for the header.
+    /// The source of the pictures, for the header.
     pub address: String,
     /// Colours.
     pub theme: Theme,
@@ -80,9 +80,9 @@ pub struct AppSettings {
     pub ascii: bool,
     /// The time zone of times of day.
     pub zone: TimeZone,
-    /// Whether there is a lab to act on.
+    /// Whether a lab is present.
     pub lab: bool,
-    /// Whether pictures keep coming; a recorded one stands still.
+    /// Whether pictures keep coming; a recorded picture stands still.
     pub live: bool,
 }
 
@@ -99,17 +99,17 @@ impl Default for AppSettings {
     }
 }
 
-/// Everything on the screen.
+/// The state of everything on the screen.
 #[derive(Debug)]
 pub struct App {
     pub(crate) look: AppSettings,
     pub(crate) palette: Palette,
     pub(crate) now: Millis,
-    /// The newest picture and when it came.
+    /// The newest picture and the time of its arrival.
     live: Option<(Box<Snapshot>, Millis)>,
-    /// The picture that stands still, when it came and since when it stands.
+    /// The picture that stands still, the time of its arrival and the time since which it stands.
     pub(crate) frozen: Option<FrozenPicture>,
-    /// Since when, and why, the controller cannot be reached.
+    /// The time since which the controller cannot be reached, and the reason.
     pub(crate) lost: Option<(Millis, String)>,
     pub(crate) mode: InputMode,
     pub(crate) focus: usize,
@@ -119,7 +119,7 @@ pub struct App {
     pub(crate) in_detail: bool,
     pub(crate) detail_scroll: usize,
     pub(crate) note: Option<AppNote>,
-    /// Where the last frame drew what can be clicked.
+    /// The places of everything in the last frame that can be clicked.
     pub(crate) hits: Vec<(Rect, ClickTarget)>,
     cuts: Vec<(String, String)>,
     turn: usize,
@@ -139,16 +139,16 @@ pub(crate) struct AppNote {
     until: Millis,
 }
 
-/// Where one looks in a panel.
+/// The position of the user in a panel.
 #[derive(Debug, Default)]
 pub(crate) struct PanelPosition {
     pub(crate) selected: Option<RowKey>,
-    /// Where the selected row was, for when it is gone.
+    /// The place of the selected row; it stays when the row is gone.
     pub(crate) index: usize,
     pub(crate) offset: usize,
-    /// Rows the last frame had room for.
+    /// The number of rows that the last frame had room for.
     pub(crate) page: usize,
-    /// Rows there were.
+    /// The number of rows in the last frame.
     pub(crate) rows: usize,
     pub(crate) sort: usize,
     pub(crate) filter: String,
@@ -174,7 +174,7 @@ impl PanelPosition {
     }
 }
 
-/// Who gets the keys.
+/// The part of the interface that receives the keys.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum InputMode {
     Browse,
@@ -189,7 +189,7 @@ pub(crate) enum InputMode {
     },
 }
 
-/// What a click hits.
+/// The target of a click.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClickTarget {
     Panel(usize),
@@ -199,7 +199,7 @@ pub(crate) enum ClickTarget {
 }
 
 impl App {
-    /// Nothing seen yet.
+    /// The state before the first picture.
     pub fn new(look: AppSettings) -> App {
         App {
             palette: look.theme.palette(),
@@ -221,7 +221,7 @@ impl App {
         }
     }
 
-    /// Takes in what happened at `now` (any clock, as long as it is always the same).
+    /// Handles an input that came at `now`; any clock will do, if it is always the same one.
     pub fn update(&mut self, now: Millis, message: AppMessage) -> Option<AppEffect> {
         self.now = now;
         self.note.take_if(|n| n.until <= now);
@@ -253,7 +253,7 @@ impl App {
         None
     }
 
-    /// When the screen changes next although nothing happens; `None` if it does not.
+    /// The time of the next change of the screen without an input; `None` if it does not change.
     pub fn next_change_at(&self) -> Option<Millis> {
         let soon = Millis(self.now.0 + TICK);
         let note = self.note.as_ref().map(|n| n.until);
@@ -292,13 +292,13 @@ impl App {
             .map_or(now, |(s, received)| s.at.after(passed(*received)))
     }
 
-    /// How long a live source has been silent, where that is worth saying.
+    /// The time for which a live source has been silent, where it is long enough to report.
     pub(crate) fn silence(&self) -> Option<Duration> {
         let (_, received) = self.live.as_ref().filter(|_| self.look.live)?;
         Some(self.now.since(*received)).filter(|silence| *silence >= SILENCE)
     }
 
-    /// What panel `index` shows with its sort order and filter.
+    /// The table of panel `index` with its sort order and filter.
     pub(crate) fn table(&self, index: usize, width: u16) -> PanelTable {
         let empty = Snapshot::default();
         let place = &self.panels[index];
@@ -307,7 +307,7 @@ impl App {
         table
     }
 
-    /// What panels draw from; `empty` stands in while there is no picture.
+    /// The input of the panels; `empty` stands in while there is no picture.
     pub(crate) fn view<'a>(
         &'a self,
         empty: &'a Snapshot,
@@ -325,7 +325,7 @@ impl App {
         }
     }
 
-    /// The contexts whose keys count now.
+    /// The contexts whose keys are valid now.
     pub(crate) fn contexts(&self) -> &'static [KeyContext] {
         match (&self.mode, self.look.lab) {
             (InputMode::Browse, false) => &[KeyContext::Browse],
@@ -401,7 +401,8 @@ impl App {
         self.panels[self.focus].page.saturating_sub(1).max(1) as isize
     }
 
-    /// Moves whatever the keys point at; draw clamps scrolled text to its end.
+    /// Moves the selection, or scrolls the text, that has the keys; the drawing stops scrolled text
+    /// at its end.
     fn step(&mut self, by: isize) {
         match &mut self.mode {
             InputMode::Help { scroll } => *scroll = scroll.saturating_add_signed(by),
@@ -439,7 +440,7 @@ impl App {
         self.detail_scroll = 0;
     }
 
-    /// Selects the first row the filter itself found, unless it found the selected one.
+    /// Selects the first row that the filter itself found, unless the selected row is one of those.
     fn select_found(&mut self) {
         let rows = self.table(self.focus, 80).rows;
         let selected = &self.panels[self.focus].selected;

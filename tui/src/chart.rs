@@ -1,5 +1,5 @@
-//! Throughput over time as columns, the bound as a line above them, epoch changes as marks through
-//! both.
+//! Throughput over time as columns, the bound as a line above them, and epoch changes as marks
+//! through both.
 use crate::format;
 use crate::panels::PanelView;
 use crate::table::put;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Cells left of the columns, for the scale.
 const SCALE: u16 = 11;
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
-/// Steps in milliseconds a column may stand for.
+/// The time that a column may stand for, in milliseconds.
 const STEPS: [u64; 12] = [
     100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 1_800_000, 7_200_000,
 ];
@@ -24,9 +24,9 @@ const STEPS: [u64; 12] = [
 struct ChartBin {
     speed: Option<f64>,
     bound: Option<f64>,
-    /// The epoch followed at its end.
+    /// The epoch that the job followed at the end of the column.
     epoch: u64,
-    /// Whether the epoch changed in it.
+    /// Whether the epoch changed within the column.
     changed: bool,
 }
 
@@ -54,8 +54,8 @@ pub(crate) fn draw(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buff
         height: area.height - 2,
     };
     let (bins, step) = bins(history, plot.width.into());
-    // One line of room above the highest bound, so that its line is never hidden by what reaches
-    // it.
+    // One line of room above the highest bound, so that a column that reaches the bound never hides
+    // its line.
     let highest = bins
         .iter()
         .flat_map(|b| [b.speed, b.bound])
@@ -123,8 +123,8 @@ fn bound(point: &JobPoint) -> Option<f64> {
         .map(|s| point.bytes_per_sec / s)
 }
 
-/// The newest points, each column the mean of what falls into its step of time; an empty step stays
-/// empty.
+/// The newest points. Each column is the mean of the points within its step of time; a step without
+/// points stays empty.
 fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
     let (first, last) = (
         history.first().map_or(0, |p| p.at.0),
@@ -149,7 +149,8 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
     let mut bins = vec![ChartBin::default(); count];
     let mut epoch = history.first().map_or(0, |p| p.epoch);
     for point in history {
-        // A step owns its end, not its begin: the newest point falls into the last column.
+        // The end of a step belongs to it, its begin does not: the newest point falls into the last
+        // column.
         let place = (point.at.0 > start)
             .then(|| ((point.at.0 - start - 1) / step) as usize)
             .filter(|&i| i < count);
@@ -174,7 +175,7 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
             .then(|| bounds / f64::from(m))
             .filter(|b| b.is_finite());
     }
-    // Readings come a little late now and then: one empty step between two full ones is no gap.
+    // Some readings come a little late: one empty step between two full ones is not a gap.
     for i in 1..count.max(1) - 1 {
         if bins[i].speed.is_none() && bins[i + 1].speed.is_some() && bins[i - 1].speed.is_some() {
             bins[i] = ChartBin {
@@ -188,7 +189,7 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
 
 fn scale(view: &PanelView<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
     let x = plot.x - SCALE;
-    // A label stands on the line whose lower edge has its value.
+    // A label stands on the line at whose lower edge its value lies.
     let mut label = |above: u16| {
         let value = top * f64::from(above) / f64::from(plot.height);
         put(
@@ -229,7 +230,7 @@ fn column(view: &PanelView<'_>, bin: &ChartBin, top: f64, buffer: &mut Buffer, a
     }
 }
 
-/// How far back the chart goes, and which epochs begin where.
+/// The time that the chart covers, and the begin of each epoch in it.
 fn time(view: &PanelView<'_>, bins: &[ChartBin], step: u64, buffer: &mut Buffer, area: Rect) {
     let dim: Style = view.palette.dim;
     let back = format!(

@@ -1,4 +1,4 @@
-//! Puts the application on a frame: which regions there are at this size, and what is in each.
+//! Puts the application on a frame: the regions at this size, and the content of each.
 use crate::app::{App, ClickTarget, InputMode};
 use crate::keys::TABLE;
 use crate::panels::{PANELS, PanelView};
@@ -19,7 +19,7 @@ mod regions;
 use regions::SMALLEST;
 
 impl App {
-    /// Draws everything, and remembers what is where for the mouse.
+    /// Draws everything, and remembers all places that the mouse can click.
     pub fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
         self.hits.clear();
@@ -52,7 +52,7 @@ impl App {
         }
     }
 
-    /// What is watched and how it stands; the least important parts give way first.
+    /// The source and its state; the least important parts give way first.
     fn header(&self, buffer: &mut Buffer, area: Rect) {
         let p = self.palette;
         let state = self.state();
@@ -199,7 +199,8 @@ impl App {
         );
     }
 
-    /// The panel's filter, sort order and place, at the right end of its title line.
+    /// The filter, the sort order and the position in the panel, at the right end of its title
+    /// line.
     fn corner(&self, buffer: &mut Buffer, area: Rect, panel: usize) {
         let (p, place) = (self.palette, &self.panels[panel]);
         let mut spans = vec![Span::styled(
@@ -330,7 +331,8 @@ impl App {
         }
     }
 
-    /// Key hints, or what is being typed, or a message. Gives the cursor's place while one types.
+    /// Draws the key hints, the text that the user types, or a message. Gives the place of the
+    /// cursor while the user types.
     fn footer(&self, buffer: &mut Buffer, area: Rect) -> Option<Position> {
         let p = self.palette;
         let mut x = area.x + 1;

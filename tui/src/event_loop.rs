@@ -1,5 +1,5 @@
-//! The loop around the state machine: threads bring messages, effects go out, frames are drawn at
-//! most ten times a second.
+//! The loop around the state machine: threads bring messages, effects go out, and a frame is drawn
+//! at most ten times a second.
 use crate::app::{App, AppEffect, AppMessage, AppSettings, LabAction};
 use crate::sanitize;
 use crate::screen::TerminalScreen;
@@ -25,45 +25,46 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// At most ten frames a second.
 const FRAME: Duration = Duration::from_millis(100);
-/// How often the key thread looks whether it should end.
+/// The interval at which the key thread checks whether it should end.
 const KEY_POLL: Duration = Duration::from_millis(100);
 
 const SIGNALS: [i32; 3] = [SIGTERM, SIGHUP, SIGINT];
 
-/// A lab whose cables can be moved. The calls may take seconds; they run on a thread of their own.
+/// A lab with cables that can be moved. The calls may take seconds; they run on a thread of their
+/// own.
 pub trait LabControl: Send {
     /// Plugs the host's cable into another switch.
     ///
     /// # Errors
-    /// One line for the operator.
+    /// A line for the operator.
     fn move_host(&mut self, host: &str, switch: &str) -> Result<String, String>;
     /// Cuts the link between two nodes.
     ///
     /// # Errors
-    /// One line for the operator.
+    /// A line for the operator.
     fn cut(&mut self, a: &str, b: &str) -> Result<String, String>;
     /// Joins two nodes whose link was cut.
     ///
     /// # Errors
-    /// One line for the operator.
+    /// A line for the operator.
     fn join(&mut self, a: &str, b: &str) -> Result<String, String>;
 }
 
-/// How it looks and what it may do.
+/// The appearance and the abilities of the interface.
 #[derive(Default)]
 pub struct TuiOptions {
     /// Colours.
     pub theme: Theme,
     /// Only printable ASCII on the screen.
     pub ascii: bool,
-    /// A lab to act on.
+    /// The lab, where there is one.
     pub lab: Option<Box<dyn LabControl>>,
 }
 
-/// Why there is no interface.
+/// The reason for which there is no interface.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
-    /// Nobody could see it.
+    /// Standard output is not a terminal.
     #[error("standard output is no terminal; use --print WIDTHxHEIGHT for one picture as text")]
     NoTerminal,
     /// The recorded snapshot cannot be read.
@@ -72,12 +73,12 @@ pub enum TuiError {
         file.display()
     )]
     Snapshot {
-        /// Its file.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         problem: String,
     },
-    /// The terminal refuses.
+    /// The terminal refused a command.
     #[error("terminal: {0}")]
     Terminal(#[from] io::Error),
 }
@@ -111,7 +112,7 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
         app.update(now(), AppMessage::Picture(Box::new(snapshot)));
     }
     let (sender, messages) = mpsc::channel();
-    // Once this is over, signals end the program again as they would have before.
+    // After the loop, signals end the program again as they did before.
     let over = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
         register_conditional_default(signal, over.clone())?;
@@ -129,12 +130,12 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
         }
     });
     let result = turn(app, &mut screen, &messages, orders);
-    // The terminal goes back only when nobody here reads from it any more: what is typed then is
-    // the shell's.
+    // The terminal is given back only when no thread here reads from it any more: keys typed after
+    // that belong to the shell.
     stop.store(true, Ordering::Relaxed);
     let last_key = Instant::now() + 3 * KEY_POLL;
-    // A terminal that was closed may keep crossterm's reader for ever; the end of the program ends
-    // it.
+    // A closed terminal may keep crossterm's reader for ever; the end of the program ends the
+    // reader.
     while !keys.is_finished() && Instant::now() < last_key {
         thread::sleep(KEY_POLL / 10);
     }
@@ -144,10 +145,10 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
     result
 }
 
-/// One picture of a recorded snapshot as plain text, `size` columns and lines.
+/// One picture of a recorded snapshot as plain text of `size` columns and lines.
 ///
 /// # Errors
-/// [`TuiError::Snapshot`] if the file holds none.
+/// [`TuiError::Snapshot`] if the file does not hold a snapshot.
 pub fn print(
     file: &std::path::Path,
     size: (u16, u16),
@@ -206,7 +207,7 @@ fn load(file: &std::path::Path) -> Result<Snapshot, TuiError> {
 
 fn address(source: &SnapshotSource) -> String {
     let raw = match source {
-        // What is encrypted may say so.
+        // Only `https://` stays in the address.
         SnapshotSource::Http { url, .. } => url.trim_start_matches("http://").to_owned(),
         SnapshotSource::File(file) => file
             .file_name()
@@ -248,7 +249,7 @@ fn turn(
     }
 }
 
-/// The next thing that happens; a tick when the clock alone changes the screen.
+/// The next message; a tick when only the clock changes the screen.
 fn next(app: &App, messages: &Receiver<AppMessage>) -> AppMessage {
     let received = match app.next_change_at() {
         Some(at) => messages.recv_timeout(at.since(now()).max(Duration::from_millis(1))),
@@ -263,8 +264,8 @@ fn next(app: &App, messages: &Receiver<AppMessage>) -> AppMessage {
     })
 }
 
-/// The wall clock at the start, and on from there: one that is set meanwhile must not make the
-/// screen wait.
+/// The wall clock at the start, and from there on the time since: setting the wall clock in between
+/// must not make the screen wait.
 fn now() -> Millis {
     static START: OnceLock<(Instant, u64)> = OnceLock::new();
     let wall = || {

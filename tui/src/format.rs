@@ -1,4 +1,4 @@
-//! How numbers are written: short, aligned, with their unit.
+//! The writing of numbers: short, aligned, with their unit.
 use inventory::{BitsPerSec, Bytes, Millis};
 use jiff::{Timestamp, tz::TimeZone};
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) fn span(span: Duration) -> String {
     }
 }
 
-/// A span of whole seconds, for what grows while one looks: `7 s`, `3 min`, `2 h`, `4 d`.
+/// A span in whole seconds, for a time that grows on the screen: `7 s`, `3 min`, `2 h`, `4 d`.
 pub(crate) fn age(span: Duration) -> String {
     match span.as_secs() {
         s @ 0..120 => format!("{s} s"),
@@ -79,7 +79,7 @@ pub(crate) fn percent(ratio: f64) -> String {
     }
 }
 
-/// Which share of `rate` is used; `None` where nothing was measured.
+/// The share of `rate` that is in use; `None` without a measurement.
 pub(crate) fn share(measured: Option<BitsPerSec>, rate: BitsPerSec) -> Option<f64> {
     measured
         .filter(|_| rate.0 > 0)

@@ -1,8 +1,7 @@
-//! The one table of keys. Dispatch, footer and help all read it, so none can say what the others do
-//! not.
+//! The one table of keys. Dispatch, footer and help read it, so that they always agree.
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key does.
+/// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyAction {
     Quit,
@@ -30,30 +29,30 @@ pub(crate) enum KeyAction {
     Erase,
 }
 
-/// Where a key means something.
+/// The context in which a key has its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyContext {
-    /// Looking at panels.
+    /// Browsing the panels.
     Browse,
-    /// Looking at panels, with a lab to act on.
+    /// Browsing the panels, with a lab.
     Lab,
     /// Typing a filter; every other character is text.
     Filter,
-    /// Choosing from a list.
+    /// Choosing in a list.
     Choose,
     /// Reading the help.
     Help,
 }
 
-/// A key or two, what they do, and how help and footer say it.
+/// A few keys, their action, and their texts in the help and in the footer.
 pub(crate) struct KeyBinding {
     keys: &'static [(KeyModifiers, KeyCode)],
     pub(crate) action: KeyAction,
     pub(crate) context: KeyContext,
-    /// The keys as written in help.
+    /// The keys as the help writes them.
     pub(crate) label: &'static str,
     pub(crate) help: &'static str,
-    /// The word in the footer; `None` leaves it to the help.
+    /// The word in the footer; `None` for a key that only the help names.
     pub(crate) hint: Option<&'static str>,
 }
 
@@ -85,7 +84,7 @@ macro_rules! bindings {
     (@) => { None };
 }
 
-/// Every key there is. The first match wins.
+/// All keys. The first match wins.
 #[rustfmt::skip]
 pub(crate) const TABLE: &[KeyBinding] = bindings![
     Browse "?"          [key('?'), plain(KeyCode::F(1))] KeyAction::Help, "this help", "help";
@@ -135,7 +134,7 @@ pub(crate) const TABLE: &[KeyBinding] = bindings![
     Help   "ctrl-c"     [CTRL_C] KeyAction::Quit, "quit";
 ];
 
-/// What `event` does in one of `contexts`.
+/// The action of `event` in one of `contexts`.
 pub(crate) fn action(event: KeyEvent, contexts: &[KeyContext]) -> Option<KeyAction> {
     // A shifted letter comes with or without SHIFT, depending on the terminal.
     let shift = if matches!(event.code, KeyCode::Char(_)) {

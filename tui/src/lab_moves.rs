@@ -1,7 +1,8 @@
-//! Which cable could move where: what the lab keys offer, from the topology alone.
+//! The moves that the lab keys offer: a host's cable and its possible targets, from the topology
+//! alone.
 use inventory::topology::{LinkState, NodeKind, Topology};
 
-/// The switch a host hangs on, and the host's neighbours by kind.
+/// The switch that a host hangs on.
 pub(crate) fn switch_of<'a>(topology: &'a Topology, host: &str) -> Option<&'a str> {
     let ends = topology
         .links
@@ -26,12 +27,13 @@ pub(crate) fn targets(topology: &Topology, host: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether the name is a host's.
+/// Whether the name belongs to a host.
 pub(crate) fn is_host(topology: &Topology, name: &str) -> bool {
     names(topology, NodeKind::Host).any(|h| h == name)
 }
 
-/// The `turn`-th move of a tour that takes each host in turn one switch further: host, switch.
+/// The move number `turn` of a tour that takes each host in turn one switch further: host and
+/// switch.
 pub(crate) fn next(topology: &Topology, turn: usize) -> Option<(String, String)> {
     let hosts: Vec<&str> = names(topology, NodeKind::Host).collect();
     let switches: Vec<&str> = names(topology, NodeKind::Switch).collect();

@@ -9,11 +9,11 @@
 //! |---|---|
 //! | [`app`] | the state machine: messages in, effects out; time is an argument |
 //! | [`source`] | where snapshots come from: the controller's event stream or a recorded file |
-//! | [`sanitize`] | what the controller says, made harmless |
-//! | [`theme`] | colours and symbols; state is never told by hue alone |
-//! | `keys` | the one table of keys that dispatch, footer and help read |
+//! | [`sanitize`] | every text of the controller, made harmless |
+//! | [`theme`] | colours and symbols; a state never shows by its hue alone |
+//! | `keys` | the one table of keys, read by dispatch, footer and help |
 //! | `panels` | one file a panel |
-//! | `screen` | the real terminal: entered, left again whatever happens |
+//! | `screen` | the real terminal: taken over, and given back on every way out |
 pub mod app;
 mod ascii;
 mod chart;

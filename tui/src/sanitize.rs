@@ -1,15 +1,15 @@
-//! Whatever comes from the controller is made harmless ([`inventory::sanitize`]) before it can
-//! reach the terminal.
+//! Every text of the controller becomes harmless ([`inventory::sanitize`]) before it can reach the
+//! terminal.
 use api::Snapshot;
 use inventory::sanitize;
 use serde_json::Value;
 
 pub use sanitize::visible as text;
 
-/// Reads a snapshot and cleans every string in it, also of fields that do not exist yet.
+/// Reads a snapshot and cleans every string in it, those of unknown fields included.
 ///
 /// # Errors
-/// Whatever makes `json` no [`Snapshot`].
+/// The error of a `json` that is not a [`Snapshot`].
 pub fn snapshot(json: &str) -> Result<Snapshot, serde_json::Error> {
     let mut value: Value = serde_json::from_str(json)?;
     walk(&mut value);

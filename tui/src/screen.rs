@@ -1,4 +1,4 @@
-//! The real terminal: entered once, and left again whatever happens.
+//! The real terminal: taken over once, and given back on every way out.
 use crossterm::cursor::Show;
 use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use crossterm::execute;
@@ -12,14 +12,14 @@ use std::io::{self, BufWriter, Stdout};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// The thread that draws, while the terminal is taken over.
+/// The thread that draws, while the interface has the terminal.
 static OWNER: Mutex<Option<ThreadId>> = Mutex::new(None);
 
-/// Bytes of a large frame with all its colours. Standard output alone would pass a frame on by the
-/// kilobyte.
+/// The size of a large frame with all its colours, in bytes. Standard output alone would pass a
+/// frame on in pieces of a kilobyte.
 const FRAME: usize = 1 << 18;
 
-/// The terminal in raw mode on its alternate screen; dropping it restores what was there.
+/// The terminal in raw mode on its alternate screen; dropping it restores the former screen.
 pub(crate) struct TerminalScreen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
 }
@@ -33,11 +33,11 @@ impl TerminalScreen {
             std::panic::set_hook(Box::new(move |panic| {
                 let owner = *owner();
                 if owner == Some(thread::current().id()) {
-                    // Whoever drew is gone; a message on the alternate screen would be gone with
-                    // it.
+                    // The drawing thread panicked: without this, its message would vanish with the
+                    // alternate screen.
                     leave();
                 } else if owner.is_some() {
-                    // The interface goes on; it says itself which of its threads failed.
+                    // The interface goes on and names the failed thread itself.
                     return;
                 }
                 report(panic);
@@ -61,9 +61,9 @@ impl TerminalScreen {
         }
     }
 
-    /// Draws a frame. A terminal that can shows it whole or not at all.
+    /// Draws a frame. A terminal with synchronized updates shows it whole or not at all.
     pub(crate) fn draw(&mut self, picture: impl FnOnce(&mut Frame)) -> io::Result<()> {
-        // At once, so that nothing waits to be written should the picture panic.
+        // Written at once, so that nothing is left in a buffer if the drawing panics.
         execute!(io::stdout(), BeginSynchronizedUpdate)?;
         self.terminal.draw(picture)?;
         execute!(io::stdout(), EndSynchronizedUpdate)
@@ -80,8 +80,8 @@ fn owner() -> MutexGuard<'static, Option<ThreadId>> {
     OWNER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives the terminal back, once: a second time would put the cursor onto what was written since.
-/// Nothing can be done about an error here, the terminal may be gone already.
+/// Gives the terminal back, once: a second time would put the cursor onto newer output. An error
+/// here is ignored, because the terminal may be gone already.
 fn leave() {
     if owner().take().is_some() {
         let _ = execute!(

@@ -1,4 +1,4 @@
-//! Where snapshots come from: the controller's event stream, or a file recorded from it.
+//! The sources of snapshots: the controller's event stream, or a recorded file.
 use crate::app::AppMessage;
 use crate::sanitize;
 use rustls::{CertificateError, InvalidMessage};
@@ -9,29 +9,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
-/// Where snapshots come from.
+/// A source of snapshots.
 #[derive(Debug, Clone)]
 pub enum SnapshotSource {
-    /// `GET url/v1/events`: server-sent events, one `snapshot` a change or second.
+    /// `GET url/v1/events`: server-sent events, one `snapshot` for each change and at least one a
+    /// second.
     Http {
         /// Like `http://127.0.0.1:7171`.
         url: String,
-        /// Sent as `Authorization: Bearer`.
+        /// The token, sent as `Authorization: Bearer`.
         token: Option<String>,
         /// The authorities that certify an `https://` controller; empty: the public ones.
         authorities: Vec<Certificate<'static>>,
     },
-    /// One recorded snapshot; it stands still.
+    /// One recorded snapshot, which stands still.
     File(PathBuf),
 }
 
-/// How long a connection may take, and how long it may be silent before it counts as dead.
+/// The limit of the time to connect, and of the silence after which a connection counts as dead.
 const PATIENCE: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(15);
-/// Waiting times between attempts: doubled from the first to the last.
+/// The pauses between attempts: doubled from the first to the last.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LAST_WAIT: Duration = Duration::from_secs(4);
-/// A snapshot of thousands of hosts stays far below this; more is no snapshot.
+/// The limit of an event, in bytes. A snapshot of thousands of hosts stays far below it.
 const LONGEST: usize = 64 << 20;
 
 /// Reads the authorities of a PEM file.
@@ -113,8 +114,8 @@ fn explained(url: &str, error: &ureq::Error) -> String {
     format!("{url}: {error}{hint}")
 }
 
-/// Follows the event stream until `stop` is set or nobody listens: pictures while it lasts,
-/// [`AppMessage::Lost`] when it does not.
+/// Follows the event stream until `stop` is set or `send` refuses a message. It sends a picture for
+/// each snapshot, and [`AppMessage::Lost`] when the connection is lost.
 pub fn follow(
     url: &str,
     token: Option<&str>,
@@ -143,7 +144,8 @@ pub fn follow(
     }
 }
 
-/// Reads one connection to its end. `Ok` when nobody listens any more, else why it ended.
+/// Reads one connection to its end. Gives `Ok` when `send` refuses a message, and the reason of the
+/// end otherwise.
 fn listen(
     client: &ureq::Agent,
     url: &str,
@@ -205,7 +207,7 @@ fn listen(
     Err(format!("{url}: the controller closed the connection"))
 }
 
-/// The next line without its end; `None` at the end of the stream.
+/// The next line without its line end; `None` at the end of the stream.
 fn line(stream: &mut impl BufRead) -> Result<Option<String>, String> {
     let mut bytes = Vec::new();
     let read = std::io::Read::take(stream, LONGEST as u64)
@@ -230,7 +232,7 @@ struct ServerSentEvent {
 }
 
 impl ServerSentEvent {
-    /// Takes a line in; gives the data of a finished `snapshot` event.
+    /// Takes in a line; gives the data of a `snapshot` event at its end.
     fn line(&mut self, line: &str) -> Result<Option<String>, String> {
         if line.is_empty() {
             let done = std::mem::take(self);

@@ -1,4 +1,4 @@
-//! A panel's lines: columns, rows, which of them are shown, and how they get onto the screen.
+//! The lines of a panel: its columns and rows, the filter, and the drawing of all of them.
 use crate::theme::Palette;
 use inventory::Millis;
 use ratatui::buffer::Buffer;
@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-/// What a row is about; a selection follows it when rows come, go or are sorted anew.
+/// The subject of a row; a selection follows it when rows come, go or are sorted anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RowKey {
     Node(String),
@@ -23,7 +23,7 @@ pub(crate) enum RowKey {
     Pending(String),
 }
 
-/// A column; `width` 0 takes what the others leave.
+/// A column; a `width` of 0 takes the room that the others leave.
 pub(crate) struct TableColumn {
     pub(crate) title: &'static str,
     pub(crate) width: u16,
@@ -48,20 +48,20 @@ pub(crate) const fn right(title: &'static str, width: u16) -> TableColumn {
     }
 }
 
-/// One line.
+/// One line of a table.
 pub(crate) struct TableRow {
     pub(crate) key: RowKey,
     pub(crate) cells: Vec<Line<'static>>,
-    /// What a filter looks in.
+    /// The text that a filter searches.
     pub(crate) words: String,
-    /// How it hangs on an earlier row; a filter keeps what a match hangs on.
+    /// The place of the row below an earlier one; a filter keeps the earlier rows of each match.
     pub(crate) hang: RowIndent,
-    /// Whether the filter found it, not only something below it.
+    /// Whether the filter found the row itself, not only a row below it.
     pub(crate) found: bool,
 }
 
 impl TableRow {
-    /// A row that hangs on nothing.
+    /// A row at the top level.
     pub(crate) fn new(key: RowKey, words: String, cells: Vec<Line<'static>>) -> TableRow {
         TableRow {
             key,
@@ -73,12 +73,12 @@ impl TableRow {
     }
 }
 
-/// How a row hangs on the last one before it that is a level higher.
+/// The place of a row below the last row before it that is a level higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct RowIndent {
     /// Levels below the root; 0 draws no lines.
     pub(crate) depth: usize,
-    /// Whether the line to it is dotted.
+    /// Whether the line to the higher row is dotted.
     pub(crate) dotted: bool,
 }
 
@@ -86,12 +86,13 @@ pub(crate) struct RowIndent {
 pub(crate) struct PanelTable {
     pub(crate) columns: Vec<TableColumn>,
     pub(crate) rows: Vec<TableRow>,
-    /// What to say when there is no row.
+    /// The text of a table without rows.
     pub(crate) empty: &'static str,
 }
 
 impl PanelTable {
-    /// Keeps rows that contain `needle`, whatever its case, and the rows those hang on.
+    /// Keeps the rows that contain `needle`, in any case of its letters, and the rows above those
+    /// in the tree.
     pub(crate) fn filter(&mut self, needle: &str) {
         if needle.is_empty() {
             return;
@@ -113,7 +114,7 @@ impl PanelTable {
         self.empty = "no line matches the filter; esc clears it";
     }
 
-    /// Draws title line and rows from `offset`; `selected` is a row's place.
+    /// Draws the title line and the rows from `offset`; `selected` is the place of a row.
     pub(crate) fn draw(
         &self,
         buffer: &mut Buffer,
@@ -170,9 +171,9 @@ impl PanelTable {
         }
     }
 
-    /// Per row the lines that join it to what it hangs on, like `│  ├─ `.
+    /// For each row the lines that join it to the row above it in the tree, like `│  ├─ `.
     fn rails(&self) -> Vec<String> {
-        // Which levels still go on below the row looked at, from the last row up.
+        // Whether each level goes on below the present row; the loop begins at the last row.
         let mut on: Vec<bool> = Vec::new();
         let mut rails = Vec::with_capacity(self.rows.len());
         for row in self.rows.iter().rev() {
@@ -193,8 +194,8 @@ impl PanelTable {
         rails
     }
 
-    /// Where each column starts and how wide it is; two cells on the left mark the selection, one
-    /// parts columns.
+    /// The begin and the width of each column. Two cells on the left mark the selection, and one
+    /// cell separates columns.
     fn spans(&self, area: Rect) -> Vec<(u16, u16)> {
         let gaps = self.columns.len().saturating_sub(1) as u16;
         let fixed: u16 = self.columns.iter().map(|c| c.width).sum();
@@ -215,7 +216,7 @@ impl PanelTable {
     }
 }
 
-/// Writes `line` into `width` cells; what does not fit ends in `…`.
+/// Writes `line` into `width` cells; a line that is cut ends in `…`.
 pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, right: bool, line: &Line<'_>) {
     let area = buffer.area;
     if width == 0 || y >= area.bottom() || x >= area.right() {
@@ -228,7 +229,7 @@ pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, right: bool, 
         buffer.set_line(x + indent, y, line, width - indent);
     } else {
         let (end, _) = buffer.set_line(x, y, line, width - 1);
-        // A wide character that would be halved leaves its cell to the dots.
+        // A wide character that the edge would cut in half gives its cell to the dots.
         let style = buffer[(x + width - 2.min(width), y)].style();
         buffer.set_string(end.min(x + width - 1), y, "…", style);
     }
@@ -237,7 +238,7 @@ pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, right: bool, 
 /// A bar of thin lines: the heavy part is `ratio` of `width` cells.
 pub(crate) fn bar(ratio: f64, width: usize, fill: Style, rest: Style) -> [Span<'static>; 2] {
     let halves = (ratio.clamp(0.0, 1.0) * width as f64 * 2.0).round() as usize;
-    // One percent is not nothing.
+    // A share of one percent is visible.
     let halves = if ratio >= 0.005 {
         halves.max(1)
     } else {
@@ -251,7 +252,7 @@ pub(crate) fn bar(ratio: f64, width: usize, fill: Style, rest: Style) -> [Span<'
     ]
 }
 
-/// A bar with its percentage, `width` cells in all; a dash where nothing was measured.
+/// A bar with its percentage, `width` cells in all; a dash without a measurement.
 pub(crate) fn gauge(share: Option<f64>, width: usize, palette: &Palette) -> Line<'static> {
     let Some(share) = share.filter(|s| s.is_finite()) else {
         return Line::styled(format!("{:>width$}", "–"), palette.dim);

@@ -1,5 +1,5 @@
-//! Colours. State is told by a word, a letter or a shape first; colour only repeats it, so every
-//! theme shows the same text.
+//! Colours. A word, a letter or a shape shows each state; colour only repeats it, so every theme
+//! shows the same text.
 use ratatui::style::{Color, Modifier, Style};
 use std::str::FromStr;
 
@@ -11,10 +11,10 @@ pub enum Theme {
     Default,
     /// For a light background.
     Light,
-    /// The palette of Okabe and Ito, "Color Universal Design" (2008): told apart with any colour
+    /// The palette of Okabe and Ito, "Color Universal Design" (2008), for every kind of colour
     /// vision.
     ColourBlind,
-    /// No colour, only bold, dim, underlined and reversed; also what `NO_COLOR` gives.
+    /// No colour, only bold, dim, underlined and reversed text; `NO_COLOR` selects it, too.
     Mono,
 }
 
@@ -37,13 +37,13 @@ impl FromStr for Theme {
     }
 }
 
-/// What each kind of text looks like.
+/// The style of each kind of text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Palette {
     pub(crate) text: Style,
     pub(crate) strong: Style,
     pub(crate) dim: Style,
-    /// What has the focus.
+    /// The part that has the focus.
     pub(crate) accent: Style,
     pub(crate) good: Style,
     pub(crate) warn: Style,
@@ -52,7 +52,7 @@ pub(crate) struct Palette {
     pub(crate) banner: Style,
     pub(crate) selected: Style,
     pub(crate) bar: Style,
-    /// The bound in the chart.
+    /// The line of the bound in the chart.
     pub(crate) bound: Style,
 }
 

@@ -1,4 +1,5 @@
-//! The topology as lines of a tree: the root bridge first, below each node what hangs on it.
+//! The topology as lines of a tree: the root bridge first, and below each node the nodes that hang
+//! on it.
 use inventory::topology::{Link, LinkState, Node, Topology};
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
@@ -6,15 +7,15 @@ use std::collections::{HashMap, VecDeque};
 /// One line of the tree.
 #[derive(Debug, Clone)]
 pub(crate) struct TreeBranch<'a> {
-    /// The node this line is about, or, on a line of a link outside the tree, that link's far end.
+    /// The node of this line; on the line of a link outside the tree, the far end of that link.
     pub(crate) name: &'a str,
-    /// The same as the topology describes it; `None` where it knows only the name.
+    /// The node in the topology; `None` where the topology knows only its name.
     pub(crate) node: Option<&'a Node>,
     /// The node one level up.
     pub(crate) parent: Option<&'a str>,
     /// The link to `parent`, by its place in the topology.
     pub(crate) link: Option<usize>,
-    /// Whether the link is no part of the tree: blocked, or closing a loop.
+    /// Whether the link is outside the tree: it is blocked, or it closes a loop.
     pub(crate) outside: bool,
     /// Levels below the root.
     pub(crate) depth: usize,
@@ -32,9 +33,9 @@ struct TreeWalk<'a> {
     topology: &'a Topology,
     names: Vec<&'a str>,
     nodes: Vec<Option<&'a Node>>,
-    /// Per link its two ends.
+    /// The two ends of each link.
     ends: Vec<(usize, usize)>,
-    /// Per node its tree links downwards, and the links outside the tree it shows.
+    /// For each node its tree links downwards, and the links outside the tree that it shows.
     below: Vec<Vec<(usize, bool)>>,
     roots: Vec<usize>,
 }
@@ -76,8 +77,8 @@ impl<'a> TreeWalk<'a> {
         walk
     }
 
-    /// Hangs every node below the nearest root: over forwarding links first, over links of unknown
-    /// state where nothing else leads.
+    /// Hangs every node below the nearest root. Forwarding links come first; a link of unknown
+    /// state counts where no other link leads to the node.
     fn grow(&mut self) {
         let mut near = vec![Vec::new(); self.names.len()];
         for (link, &(a, b)) in self.ends.iter().enumerate() {
@@ -152,7 +153,7 @@ impl<'a> TreeWalk<'a> {
                 outside: false,
                 depth: 0,
             });
-            // What is still to come below each node of the path down to here.
+            // The remaining links of each node on the path down to the present one.
             let mut stack = vec![(root, self.below[root].iter())];
             while let Some((node, below)) = stack.last_mut() {
                 let Some(&(link, outside)) = below.next() else {
@@ -178,7 +179,7 @@ impl<'a> TreeWalk<'a> {
     }
 }
 
-/// The ports of `link` seen from `from`: its own, the other end's.
+/// The ports of `link` as seen from `from`: its own port and the port at the other end.
 pub(crate) fn ports<'a>(link: &'a Link, from: &str) -> (&'a str, &'a str) {
     if link.a == from {
         (&link.a_port, &link.b_port)

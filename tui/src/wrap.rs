@@ -1,8 +1,8 @@
-//! Breaks long lines at blanks; a labelled line goes on below its value, not below its label.
+//! Breaks long lines at blanks. A labelled line goes on below its value, not below its label.
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-/// `line` in lines of at most `width` cells.
+/// Breaks `line` into lines of at most `width` cells.
 pub(crate) fn wrap(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
     if line.width() <= width || width == 0 {
         return vec![line];
@@ -22,7 +22,8 @@ pub(crate) fn wrap(line: Line<'static>, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// Puts a word where there is room: on this line, else on the next, else cut at the edge.
+/// Puts a word on this line if there is room, else on the next line; a word longer than a line is
+/// cut.
 fn push(
     lines: &mut Vec<Line<'static>>,
     used: &mut usize,

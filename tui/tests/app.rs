@@ -1,4 +1,4 @@
-//! What keys, mouse and messages do, and what of it leaves the state machine.
+//! The state machine: the effects of keys, mouse and messages.
 #[allow(
     dead_code,
     reason = "each test file needs its own part of the pictures"

@@ -1,5 +1,5 @@
-//! Whole screens as text. `UPDATE_GOLDEN=1` writes them anew; look at the difference before
-//! committing it.
+//! Whole screens as text. `UPDATE_GOLDEN=1` writes them anew; look at the difference before you
+//! commit it.
 #[allow(
     dead_code,
     reason = "each test file needs its own part of the pictures"
@@ -34,7 +34,7 @@ impl GoldenSession {
         }
     }
 
-    /// Every picture takes the way of a real one: through JSON and the cleaning.
+    /// Every picture goes through JSON and the cleaning, like a real one.
     fn with(look: AppSettings, snapshot: &Snapshot) -> GoldenSession {
         let mut session = GoldenSession::new(look);
         session.picture(snapshot);
@@ -52,7 +52,7 @@ impl GoldenSession {
         self.app.update(self.now, message);
     }
 
-    /// Each character a key; `\n` is enter, `\t` tab.
+    /// Each character is a key; `\n` is enter, `\t` tab.
     fn keys(&mut self, keys: &str) {
         for c in keys.chars() {
             let code = match c {

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tui::{AppMessage, source};
 
-/// A server that gives each connection one of `answers` and keeps what it was asked.
+/// A server that gives each connection one of `answers` and keeps the requests.
 fn serve(answers: Vec<String>) -> (String, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -36,7 +36,7 @@ fn request(stream: &TcpStream) -> String {
         .join("\n")
 }
 
-/// The first `count` messages of `url`; that the viewer had to wait is none.
+/// The first `count` messages of `url`, except those that report the wait for the server.
 fn follow(url: &str, token: Option<&str>, count: usize) -> Vec<AppMessage> {
     let (sender, messages) = mpsc::channel();
     let (url, token, stop) = (
@@ -142,7 +142,7 @@ fn refusals_and_nonsense_say_what_to_do() {
 
 #[test]
 fn nobody_there_is_lost_not_an_end() {
-    // The near end of a connection: nobody listens there, and nobody else can have it.
+    // The near end of a connection: nobody listens there, and no other program can take the port.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let held = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let seen: Vec<String> = follow(&format!("http://{}", held.local_addr().unwrap()), None, 2)

@@ -40,7 +40,8 @@ impl App {
         scroll
     }
 
-    /// Draws the list of switches that the cable of `host` can move to; gives what a click hits.
+    /// Draws the list of switches that the cable of `host` can move to; gives the places that the
+    /// mouse can click.
     fn draw_choices(
         &self,
         buffer: &mut Buffer,

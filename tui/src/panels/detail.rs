@@ -1,5 +1,5 @@
-//! The building blocks of the detail pane: facts with a label, and what links and nodes have in
-//! common.
+//! The building blocks of the detail pane: labelled facts, and the parts that links and nodes
+//! share.
 use super::PanelView;
 use crate::format;
 use crate::table::gauge;
@@ -15,7 +15,7 @@ pub(super) fn fact(view: &PanelView<'_>, label: &str, value: impl Into<String>) 
     styled(view, label, value, view.palette.text)
 }
 
-/// A labelled fact in a style of its own.
+/// A labelled fact in the given style.
 pub(super) fn styled(
     view: &PanelView<'_>,
     label: &str,
@@ -28,7 +28,7 @@ pub(super) fn styled(
     ])
 }
 
-/// The name of what the pane is about, and what it is.
+/// The heading of the pane: a name and a description.
 pub(super) fn heading(view: &PanelView<'_>, name: &str, what: impl Into<String>) -> Line<'static> {
     Line::from(vec![
         Span::styled(name.to_owned(), view.palette.strong),
@@ -49,7 +49,7 @@ pub(super) fn alarms(view: &PanelView<'_>, names: &[&str]) -> Vec<Line<'static>>
         .collect()
 }
 
-/// How STP sees a link, in a word; how sure it is follows as a mark.
+/// The spanning tree's state of a link, in a word; the mark of its grade follows.
 pub(super) fn state(link: &Link) -> &'static str {
     match link.state {
         LinkState::Forwarding => "forward",
@@ -83,7 +83,7 @@ pub(super) fn ends(link: &Link) -> String {
     )
 }
 
-/// Everything about a link: state, load, measured traffic both ways, evidence.
+/// All facts about a link: state, load, measured traffic in both directions, evidence.
 pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
     let Some(link) = view.snapshot.topology.links.get(index) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Published versions: why each came, what it plans, how long every stage took.
+//! The published epochs: the reasons for each, its plan, and the duration of every stage.
 use super::{Panel, PanelView, detail};
 use crate::format;
 use crate::table::{PanelTable, RowKey, TableRow, left, right};
@@ -133,7 +133,7 @@ fn edge(epoch: &EpochInfo) -> String {
     }
 }
 
-/// The stages in the order they ended, each bar beginning where the former one ended.
+/// The stages in the order of their ends; each bar begins where the one before it ends.
 fn stages(view: &PanelView<'_>, stages: &StageTimes) -> Vec<Line<'static>> {
     let mut all = [
         ("inferred", stages.inferred),
@@ -182,7 +182,7 @@ fn stages(view: &PanelView<'_>, stages: &StageTimes) -> Vec<Line<'static>> {
         lines.push(line);
         begin = end;
     }
-    // Where nothing has happened yet, bars of no length say nothing.
+    // Before the first stage has ended, there are no bars to draw.
     if all.iter().all(|s| s.1.is_none()) {
         lines.truncate(1);
         lines.push(Line::from(Span::styled(

@@ -1,4 +1,4 @@
-//! What happened, newest first, below what still needs a look.
+//! The alarms that still stand, and below them the events, newest first.
 use super::{Panel, PanelView, detail};
 use crate::format;
 use crate::table::{PanelTable, RowKey, TableRow, left};
@@ -114,7 +114,7 @@ impl Panel for EventsPanel {
     }
 }
 
-/// Symbol and word first: the level is never told by colour alone.
+/// Symbol and word come first: the level never shows by its colour alone.
 fn level(view: &PanelView<'_>, level: EventLevel) -> (&'static str, Style) {
     match level {
         EventLevel::Info => ("· info", view.palette.dim),

@@ -1,4 +1,4 @@
-//! Jobs, and how fast the selected one's collectives run against the bound.
+//! The jobs, and the throughput of the selected job's collectives against the bound.
 use super::{Panel, PanelView, detail};
 use crate::table::{PanelTable, RowKey, TableRow, left, right};
 use crate::{chart, format};
@@ -180,7 +180,7 @@ fn speed(job: &JobStatus) -> f64 {
     job.history.last().map_or(0.0, |p| p.bytes_per_sec)
 }
 
-/// What the job spends most of its time in.
+/// The collective on which the job spends most of its time.
 fn main_call(record: &directory::job_record::JobRecord) -> Option<&CallTotal> {
     record
         .calls
@@ -188,7 +188,7 @@ fn main_call(record: &directory::job_record::JobRecord) -> Option<&CallTotal> {
         .max_by(|a, b| a.seconds.partial_cmp(&b.seconds).unwrap_or(Ordering::Equal))
 }
 
-/// Per collective, way and block size: how often, how long, how near to the bound.
+/// For each collective, way and block size: the calls, their time, and the share of the bound.
 fn calls(view: &PanelView<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
     if calls.is_empty() {
         return Vec::new();

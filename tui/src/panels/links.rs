@@ -1,4 +1,4 @@
-//! Links by the phases each alone forces: the first ones bound every all-to-all.
+//! The links, ordered by the phases that each alone forces: the first ones bound every all-to-all.
 use super::{Panel, PanelView, detail, find_link, link_key};
 use crate::format;
 use crate::table::{PanelTable, RowKey, TableRow, gauge, left, right};

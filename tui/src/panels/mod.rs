@@ -1,4 +1,4 @@
-//! One file a panel. A panel turns a snapshot into a table and a selected line into its detail.
+//! One file a panel. A panel turns a snapshot into a table, and a selected line into its detail.
 mod detail;
 mod epochs;
 mod events;
@@ -16,38 +16,38 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-/// What a panel draws from.
+/// The input of a panel.
 pub(crate) struct PanelView<'a> {
     pub(crate) snapshot: &'a Snapshot,
-    /// The controller's clock, now.
+    /// The present time of the controller's clock.
     pub(crate) clock: Millis,
     pub(crate) zone: &'a TimeZone,
     pub(crate) palette: &'a Palette,
-    /// Cells a line has.
+    /// The width of a line, in cells.
     pub(crate) width: u16,
-    /// Which of the panel's sort orders.
+    /// The index of the sort order.
     pub(crate) sort: usize,
 }
 
 /// A panel.
 pub(crate) trait Panel: Sync {
-    /// Its name in tabs and titles.
+    /// The name in tabs and titles.
     fn title(&self) -> &'static str;
-    /// What it can be sorted by; the first is the default.
+    /// The sort orders; the first is the default.
     fn sorts(&self) -> &'static [&'static str];
-    /// Its lines.
+    /// The lines.
     fn table(&self, view: &PanelView<'_>) -> PanelTable;
-    /// Everything about the selected line.
+    /// All facts about the selected line.
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>>;
-    /// Lines its detail is worth where the two share a small window.
+    /// The height of the detail where it shares a small window with the table.
     fn detail_height(&self) -> u16 {
         7
     }
-    /// Lines it keeps free below the table, of `height`, for [`Panel::below`].
+    /// The number of lines, of `height`, that stay free below the table for [`Panel::below`].
     fn reserve(&self, _height: u16) -> u16 {
         0
     }
-    /// Draws something about the selected line below the table.
+    /// Draws a picture about the selected line below the table.
     fn below(
         &self,
         _view: &PanelView<'_>,
@@ -67,7 +67,7 @@ pub(crate) const PANELS: [&dyn Panel; 5] = [
     &events::EventsPanel,
 ];
 
-/// A link's place in the topology; its ends and ports name it.
+/// The place of a link in the topology; its ends and ports name it.
 pub(crate) fn find_link(view: &PanelView<'_>, key: &RowKey) -> Option<usize> {
     view.snapshot
         .topology

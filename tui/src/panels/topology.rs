@@ -1,4 +1,4 @@
-//! The topology as a tree: root bridge first, each line with the link to what it hangs on.
+//! The topology as a tree: the root bridge first, each line with the link to the node above it.
 use super::{Panel, PanelView, detail, find_link, link_key};
 use crate::format;
 use crate::table::{PanelTable, RowIndent, RowKey, TableRow, gauge, left, right};
@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// Ways shown of a host.
+/// The number of a host's paths that the detail shows.
 const WAYS: usize = 4;
 
 pub(super) struct TopologyPanel;
@@ -46,7 +46,7 @@ impl Panel for TopologyPanel {
             .iter()
             .map(|l| hosts.contains(l.b.as_str()))
             .collect();
-        // Hosts before switches, so that what hangs on a switch stays beside it.
+        // Hosts come before switches, so that the hosts of a switch stay beside it.
         let branches = walk(topology, &|a, b| {
             to_host[b].cmp(&to_host[a]).then_with(|| order(view, a, b))
         });
@@ -232,7 +232,7 @@ fn stale(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> bool {
         && (branch.node.is_some_and(|n| n.stale) || trouble(view, branch.name).is_some())
 }
 
-/// Why a switch is stale.
+/// The reason for which a switch is stale.
 fn trouble<'a>(view: &PanelView<'a>, name: &str) -> Option<&'a str> {
     view.snapshot
         .switches
@@ -317,7 +317,7 @@ fn switch_lines(view: &PanelView<'_>, switch: &SwitchStatus) -> Vec<Line<'static
     lines
 }
 
-/// How a host's agent does, and the ways it knows to others: two lines.
+/// The state of a host's agent, and the paths to others that it probes: two lines.
 fn agent_lines(view: &PanelView<'_>, agent: &AgentStatus) -> Vec<Line<'static>> {
     let age = agent.seen.map_or_else(
         || "never".to_owned(),
