@@ -1,9 +1,9 @@
-//! How long an epoch takes, from the tree to its files and back. Target, one thread: one host moved
+//! The time of an epoch, from the tree to its files and back. Target, one thread: one host moved
 //! among 1,024, planned again, 400 ms.
 //!
-//! *One host moved* is what the controller does between the moment it believes a change and the
-//! moment an epoch may be written: tree, both collectives as they are published, the verifier, the
-//! bytes of all files with their digests.
+//! *One host moved* is the work of the controller between accepting a change and writing the epoch:
+//! tree, both collectives as they are published, the verifier, the bytes of all files with their
+//! digests.
 use criterion::{Criterion, criterion_group, criterion_main};
 use directory::epoch::Epoch;
 use directory::pointer::EpochPointer;

@@ -1,5 +1,5 @@
-//! Valid inputs that fuzzing starts from: `cargo run -p directory --example seeds -- fuzz/corpus`
-//! writes one folder a target.
+//! Valid inputs for fuzzing to start from: `cargo run -p directory --example seeds -- fuzz/corpus`
+//! writes one folder for each target.
 #![allow(clippy::disallowed_methods)] // An example may write files; the crate itself may not.
 
 #[allow(dead_code, unreachable_pub, reason = "elsewhere it is a crate")]

@@ -1,12 +1,12 @@
-//! Reading files that may be anything. They are read, never mapped: a mapped file that another host
-//! replaces or cuts kills the reader.
+//! Reading files of any content. They are read, never mapped: when another host replaces or cuts a
+//! mapped file, the reader is killed.
 use nix::fcntl::OFlag;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a regular file. Opened without blocking: a pipe would have the reader wait for a writer
+/// Opens a regular file without blocking. Otherwise a pipe would make the reader wait for a writer
 /// that may never come.
 pub(crate) fn open(path: &Path, flags: OFlag) -> io::Result<(File, Metadata)> {
     let file = OpenOptions::new()
@@ -23,7 +23,7 @@ pub(crate) fn open(path: &Path, flags: OFlag) -> io::Result<(File, Metadata)> {
     Ok((file, meta))
 }
 
-/// What a file holds, up to one octet beyond the limit.
+/// The content of a file, up to one octet beyond the limit.
 pub(crate) fn take(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     file.take(limit.saturating_add(1))
@@ -31,7 +31,7 @@ pub(crate) fn take(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(octets)
 }
 
-/// A file, up to one octet beyond the limit.
+/// The content of the file at a path, up to one octet beyond the limit.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     take(open(path, OFlag::empty())?.0, limit)
 }

@@ -1,5 +1,5 @@
-//! Following the published epochs, as the helper of a rank does. It only ever reads whole files,
-//! checks every digest, and when anything is wrong it says so and keeps nothing.
+//! Following the published epochs, as the helper of a rank does. It reads whole files only and
+//! checks every digest. When anything is wrong it reports that and keeps nothing.
 use crate::bounded;
 use crate::epoch::LeanEpoch;
 use crate::layout::{CURRENT, limit};
@@ -16,19 +16,19 @@ pub struct EpochFollower {
     seen: Option<String>,
 }
 
-/// What a look gave.
+/// The result of a look.
 #[derive(Debug)]
 pub enum ReaderOutcome {
     /// The same epoch as before.
     Same,
     /// Another epoch.
     New(Box<LeanEpoch>),
-    /// No epoch that could be used, and why.
+    /// There is no usable epoch, for this reason.
     Unusable(String),
 }
 
 impl EpochFollower {
-    /// Looks at nothing yet.
+    /// A follower that has not looked yet.
     pub fn new(dir: &Path) -> EpochFollower {
         EpochFollower {
             dir: dir.to_owned(),
@@ -36,8 +36,8 @@ impl EpochFollower {
         }
     }
 
-    /// Reads the pointer, and the epoch if it is another one than last time. An epoch that could
-    /// not be opened is tried again at the next look: a file may still be on its way to this host.
+    /// Reads the pointer, and the epoch if it differs from the last one. An epoch that could not be
+    /// opened is tried again at the next look, because a file may still be on its way to this host.
     /// After that it is new again.
     pub fn look(&mut self) -> ReaderOutcome {
         match self.open() {
@@ -47,7 +47,7 @@ impl EpochFollower {
                 ReaderOutcome::New(Box::new(lean))
             }
             Err(problem) => {
-                // Whoever heard of this hears of the epoch again once it is back.
+                // A caller that heard of this failure hears of the epoch again once it is back.
                 self.seen = None;
                 ReaderOutcome::Unusable(problem)
             }

@@ -1,4 +1,4 @@
-//! Names of files and folders in the shared directory, and how long a file of each name may be.
+//! The names of files and folders in the shared directory, and the longest length of each file.
 use selection::tuning::MOST_BYTES;
 
 /// The lock of the one publisher.
@@ -25,8 +25,9 @@ pub const TABLE: &str = "table.json";
 /// In an epoch and beside all of them: the measurements from which a decision table follows.
 pub const TUNING: &str = "tuning.json";
 
-/// Longest file of each name that is read; the plan's has room for sixteen octets a message of the
-/// most hosts there may be, the pointer's for 20 digits, a blank and a digest.
+/// The longest file of each name that is read. The limit of the plan has room for sixteen octets
+/// for each message of the most hosts; that of the pointer has room for 20 digits, a blank and a
+/// digest.
 const LIMITS: [(&str, u64); 8] = [
     (CURRENT, 128),
     (MANIFEST, 64 << 10),
@@ -38,7 +39,7 @@ const LIMITS: [(&str, u64); 8] = [
     (TUNING, MOST_BYTES),
 ];
 
-/// Longest job record that is read: some thousand host names.
+/// The longest job record that is read: some thousand host names.
 pub const JOB_RECORD_LIMIT: u64 = 256 << 10;
 
 /// The file of a job record in [`JOBS`].
@@ -46,7 +47,7 @@ pub fn record_file(id: &str) -> String {
     format!("{id}.json")
 }
 
-/// The id of a job record by the name of its file; `None` for any other file.
+/// The id of a job record from the name of its file; `None` for any other file.
 pub fn record_id(name: &str) -> Option<&str> {
     name.strip_suffix(".json")
 }
@@ -56,7 +57,7 @@ pub fn is_unfinished_record(name: &str) -> bool {
     name.ends_with(".new")
 }
 
-/// How many octets a file of this name may have; none if it has no place here.
+/// The most octets of a file of this name; none if it has no place here.
 pub fn limit(file: &str) -> u64 {
     LIMITS
         .iter()

@@ -1,4 +1,4 @@
-//! The pointer to the current epoch: what stands in the file `current`.
+//! The pointer to the current epoch: the content of the file `current`.
 use crate::layout;
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -50,7 +50,7 @@ impl FromStr for Sha256Digest {
     }
 }
 
-/// What `current` holds: which epoch is the current one, and the digest of its manifest.
+/// The content of `current`: the number of the current epoch, and the digest of its manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EpochPointer {
     /// The epoch's number, from 1.
@@ -59,7 +59,7 @@ pub struct EpochPointer {
     pub digest: Sha256Digest,
 }
 
-/// A text that is no pointer, shortened.
+/// A text that is not a pointer, shortened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("pointer {0:?}: expected an epoch number and \"sha256:\" with 64 hexadecimal digits")]
 pub struct PointerError(pub String);

@@ -1,4 +1,4 @@
-//! Reading what is published: the pointer, the current epoch, which epochs there are, and the
+//! Reading published files: the pointer, the current epoch, the numbers of all epochs, and the
 //! measurements.
 use crate::bounded;
 use crate::epoch::{Epoch, EpochError};
@@ -9,10 +9,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Reads which epoch is current; `None` where none was published yet.
+/// Reads the pointer to the current epoch; `None` where none was published yet.
 ///
 /// # Errors
-/// The system's refusal, or `InvalidData` where `current` holds something else.
+/// The system's refusal, or `InvalidData` where `current` is not a pointer.
 pub fn current(dir: &Path) -> io::Result<Option<EpochPointer>> {
     let path = dir.join(CURRENT);
     let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
@@ -33,7 +33,7 @@ pub enum CurrentEpochError {
     /// The pointer cannot be read.
     #[error("{0}")]
     Pointer(#[from] io::Error),
-    /// What it points to cannot be used.
+    /// The epoch it points to cannot be used.
     #[error(transparent)]
     Epoch(#[from] EpochError),
 }
@@ -41,7 +41,7 @@ pub enum CurrentEpochError {
 /// Reads the current epoch whole; `None` where none was published yet.
 ///
 /// # Errors
-/// [`CurrentEpochError`] naming what is missing or altered.
+/// [`CurrentEpochError`] that names the missing or altered file.
 pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentEpochError> {
     let Some(pointer) = current(dir)? else {
         return Ok(None);
@@ -52,8 +52,8 @@ pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentEpochError> {
     )?))
 }
 
-/// What was measured on this cluster, as `heddle tune` left it in the shared directory; nothing
-/// where nobody measured.
+/// The measurements of this cluster, as `heddle tune` left them in the shared directory; empty
+/// where none were made.
 ///
 /// # Errors
 /// The system's refusal, or `InvalidData` where the file holds something else.

@@ -8,8 +8,8 @@ pub(crate) fn topology(text: &str) -> Tree {
     TopologyFile::parse("test", text).unwrap().tree().unwrap()
 }
 
-/// Hosts n0.. spread over switches s0.. as counted; every switch after the first is cabled to the
-/// first.
+/// Hosts n0.. on switches s0..; `hosts` counts them for each switch. Every switch after the first
+/// is cabled to the first.
 pub(crate) fn star_text(hosts: &[u32]) -> String {
     let at: Vec<usize> = hosts
         .iter()

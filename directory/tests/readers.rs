@@ -1,5 +1,5 @@
-//! Everything read that somebody else may have written, with valid inputs mutated a little: the
-//! fuzz targets' functions on stable Rust.
+//! Readers of every input that somebody else may have written, on slightly mutated valid inputs:
+//! the functions of the fuzz targets on stable Rust.
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

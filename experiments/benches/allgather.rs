@@ -1,4 +1,4 @@
-//! How long allgathers take to plan: LR1 and LR3 for 1,000 switches, lanes for 1,024 hosts behind
+//! The planning time of allgathers: LR1 and LR3 for 1,000 switches, lanes for 1,024 hosts behind
 //! slow trunks.
 //!
 //! Target: LR3, 1,000 switches, 20 ms.
@@ -23,8 +23,8 @@ fn spanning(construction: TreeConstruction) -> Tree {
         .unwrap()
 }
 
-/// Every switch below one of up to `back` before it, `hosts` at random switches; few hosts make
-/// rings hard to find.
+/// Every switch hangs from one of the `back` switches before it, and `hosts` are at random
+/// switches. With few hosts rings are hard to find.
 fn grown(back: usize, hosts: usize) -> Tree {
     let mut random = SplitMix64::new(11);
     let mut cluster = random_cluster(SWITCHES, hosts, &mut random);

@@ -3,38 +3,38 @@ use std::fmt::Write;
 
 /// One line of a panel.
 pub struct ChartLine {
-    /// As the legend has it.
+    /// Its name in the legend.
     pub name: &'static str,
-    /// From left to right.
+    /// The points, from left to right.
     pub points: Vec<(f64, f64)>,
 }
 
 /// One pair of axes.
 pub struct ChartPanel {
-    /// Above it.
+    /// The title above the panel.
     pub title: &'static str,
-    /// The name of the axis, and how it runs.
+    /// The name and the scale of the horizontal axis.
     pub x: (&'static str, AxisScale),
-    /// The same upwards.
+    /// The name and the scale of the vertical axis.
     pub y: (&'static str, AxisScale),
-    /// What is drawn.
+    /// The lines of the panel.
     pub lines: Vec<ChartLine>,
 }
 
-/// How an axis runs.
+/// The scale of an axis.
 #[derive(Clone, Copy)]
 pub enum AxisScale {
-    /// From 0.
+    /// Linear, from 0.
     Linear,
-    /// From one power of this base to another.
+    /// Logarithmic, from one power of this base to another.
     Powers(f64),
 }
 
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 300.0;
-/// Left, right, above, below the plotted area.
+/// The margins left, right, above and below the plotted area.
 const MARGIN: (f64, f64, f64, f64) = (60.0, 20.0, 40.0, 50.0);
-/// Told apart with any colour vision (Okabe, Ito), and by their marks.
+/// People with any colour vision can tell the colours apart (Okabe, Ito); marks help, too.
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
 /// The panels as an SVG document.
@@ -124,7 +124,7 @@ impl ChartPanel {
     }
 }
 
-/// Where values stand along an axis.
+/// The places of values along an axis.
 struct ChartAxis {
     scale: AxisScale,
     ticks: Vec<f64>,
@@ -151,7 +151,7 @@ impl ChartAxis {
         ChartAxis { scale, ticks }
     }
 
-    /// 0 at the first tick, 1 at the last one.
+    /// The place of a value: 0 at the first tick, 1 at the last one.
     fn share(&self, value: f64) -> f64 {
         let (first, last) = (self.ticks[0], self.ticks[self.ticks.len() - 1]);
         match self.scale {
@@ -161,7 +161,7 @@ impl ChartAxis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten: four to ten ticks.
+/// The distance of ticks: 1, 2 or 5 times a power of ten, for four to ten ticks.
 fn step(most: f64) -> f64 {
     let power = 10f64.powf((most.max(1.0) / 4.0).log10().floor());
     [5.0, 2.0, 1.0]
@@ -171,7 +171,7 @@ fn step(most: f64) -> f64 {
         .unwrap_or(power)
 }
 
-/// A disc, a square, a triangle or a diamond.
+/// The mark of a line: a disc, a square, a triangle or a diamond.
 fn mark(i: usize, x: f64, y: f64) -> String {
     let colour = COLOURS[i % COLOURS.len()];
     let shape = [

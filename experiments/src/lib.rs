@@ -1,8 +1,8 @@
-//! What the experiments share; their programs are in `src/bin/`.
+//! The common parts of the experiments; their programs are in `src/bin/`.
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`graph`] | networks with redundant links: spanning trees of them, and random ones |
+//! | [`graph`] | networks with redundant links: their spanning trees, and random networks |
 //! | [`chart`] | line charts as SVG |
 pub mod chart;
 pub mod graph;

@@ -1,5 +1,5 @@
-//! Answers to SNMP walks, in the octets of their datagrams, to tables and what is made of them. The
-//! first octet says which table; each datagram follows its length.
+//! Answers to SNMP walks as the octets of their datagrams, read as tables and evaluated. The first
+//! octet selects the table; each datagram follows its length.
 #![no_main]
 use agent::datagrams;
 use infer::infer_recorded;

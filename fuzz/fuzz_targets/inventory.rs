@@ -1,4 +1,4 @@
-//! The operator's inventory, and what is inferred where nothing was seen yet.
+//! The operator's inventory, and inference from it where nothing has been seen yet.
 #![no_main]
 use infer::infer;
 use inventory::device_view::DeviceViews;

@@ -1,4 +1,4 @@
-//! Plans of cabling in either form, compared with a network that has none of it.
+//! Plans of cabling in either form, compared with a network that has none of the cables.
 #![no_main]
 use cabling::{CablingPlan, compare};
 use inventory::Topology;

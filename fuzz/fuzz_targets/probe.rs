@@ -1,4 +1,5 @@
-//! Packets that sockets for ICMP receive: read or refused, and what follows them changes nothing.
+//! Packets that ICMP sockets receive: they are read or refused, and octets after them change
+//! nothing.
 #![no_main]
 use agent::host::probe::icmp::{read_v4, read_v6};
 

@@ -1,4 +1,5 @@
-//! Reports of two hosts, parted by a zero: refused, or believed beside what two switches say.
+//! Reports of two hosts, separated by a zero: refused, or evaluated together with the walks of two
+//! switches.
 #![no_main]
 mod written;
 
@@ -14,7 +15,7 @@ use std::sync::LazyLock;
 const INVENTORY: &str = "switches: {s0: {address: 10.0.0.1}, s1: {address: 10.0.0.2}}\nsnmp: \
                          {default: {version: 2c, community: c}}\nhosts: \
                          {n0: {}, n1: {mac: \"02:00:00:00:01:01\"}, n2: {address: 10.0.1.2}}\n";
-/// Each switch hears the other, and s0 has learned n1.
+/// Each switch hears the other one, and s0 has learned n1.
 const WALKS: [&[u8]; 2] = [
     b"1.3.6.1.2.1.1.5.0|4|s0\n1.3.6.1.2.1.2.2.1.2.1|4|swp1\n1.3.6.1.2.1.2.2.1.2.2|4|swp2\n\
      1.3.6.1.2.1.2.2.1.2.3|4|swp3\n1.0.8802.1.1.2.1.3.1.0|2|4\n\
@@ -56,7 +57,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             serde_json::from_slice::<HostReport>(&again).ok().as_ref(),
             Some(&report)
         );
-        // The controller takes a host's word under that host's name only.
+        // The controller accepts a host's report only under the name of that host.
         let fact = DeviceFact::Host(HostReport {
             host: host.to_owned(),
             ..report

@@ -1,5 +1,5 @@
-//! Datagrams on the port where traps are heard, of every version: none may end the hearing. After
-//! each comes a trap that is one.
+//! Datagrams of every version on the port for traps: none may end the receiver. After each of them
+//! comes a valid trap.
 #![no_main]
 use agent::TrapReceiver;
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! Recorded walks: what they say is read, believed and written down, however strange.
+//! Recorded walks: their statements are read, evaluated and written, however strange they are.
 #![no_main]
 mod written;
 
@@ -8,7 +8,7 @@ use inventory::Millis;
 use inventory::device_view::{DeviceViews, apply};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    // Two devices, parted by a zero: what one says of the other matters, too.
+    // Two devices, separated by a zero, because the statements of one also matter for the other.
     let mut views = DeviceViews::new();
     for (name, text) in ["s0", "s1"].into_iter().zip(bytes.split(|&b| b == 0)) {
         for observation in DeviceRecording::parse(name, text)

@@ -1,10 +1,10 @@
-//! A topology in every form it is written in: in characters that can be seen, and read back as what
-//! it was.
+//! A topology in every written form: it consists of visible characters, and reads back as the same
+//! topology.
 use cabling::{CablingPlan, FindingKind, compare, export};
 use inventory::topology::LinkGrade;
 use inventory::{Topology, TopologyFile, sanitize};
 
-/// Writes it everywhere.
+/// Writes it in every form.
 pub fn everywhere(topology: &Topology) {
     let json = serde_json::to_string_pretty(topology).expect("plain data serializes");
     assert_eq!(

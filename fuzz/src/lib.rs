@@ -1,8 +1,8 @@
-//! Readers of bytes that somebody else may have written, each with what must hold of whatever it
-//! accepts.
+//! Readers of bytes that somebody else may have written, each with the properties of every accepted
+//! input.
 //!
-//! The fuzz targets call these functions, and so do the tests of `directory`
-//! (directory/tests/readers.rs) with valid inputs mutated a little.
+//! The fuzz targets call these functions. The tests of `directory` (directory/tests/readers.rs)
+//! call them, too, with slightly mutated valid inputs.
 use directory::epoch::{Epoch, LeanEpoch};
 use directory::pointer::EpochPointer;
 use flate2::Compression;
@@ -42,9 +42,9 @@ static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
 
 static FILES: LazyLock<FuzzFiles> = LazyLock::new(|| EPOCH.files().into_iter().collect());
 
-/// An epoch's pointer, each of its files, and what ranks broadcast of it. The first octet says
-/// which: a file comes with a manifest that lists it as it is, and the plan, compressed and checked
-/// by a sum as it is, also as the numbers inside.
+/// An epoch's pointer, each of its files, and the broadcast of ranks. The first octet selects one.
+/// A file comes with a manifest that lists it unchanged. The plan, which is compressed and has a
+/// checksum, is also tested by the numbers inside.
 pub fn epoch(bytes: &[u8]) {
     let Some((which, bytes)) = bytes.split_first() else {
         return;
@@ -192,7 +192,7 @@ fn tree() -> Tree {
     EPOCH.topology.tree().expect("a tree")
 }
 
-/// A decision table, or the measurements one follows from.
+/// A decision table, or the measurements from which one follows.
 pub fn table(bytes: &[u8]) {
     if let Ok(tuning) = TuningRuns::from_json(bytes) {
         assert_eq!(tuning.table(&tree()).check(), Ok(()));
@@ -209,7 +209,7 @@ pub fn table(bytes: &[u8]) {
     }
 }
 
-/// A topology file; what is a small tree is planned for, too.
+/// A topology file; a small tree is also planned for.
 pub fn topology(bytes: &[u8]) {
     let Ok(file) = TopologyFile::parse("fuzz", &String::from_utf8_lossy(bytes)) else {
         return;
@@ -264,7 +264,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         .iter()
         .filter(|(name, _)| **name != MANIFEST)
         .map(|(_, bytes)| bytes);
-    // Any five numbers in a row say each of the five files once.
+    // Any five numbers in a row select each of the five files once.
     seeds.extend((5..10u8).map(|which| {
         with(
             which,

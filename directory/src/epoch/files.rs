@@ -11,11 +11,11 @@ use std::io;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("epoch {epoch}, {file}: {problem}; epoch not used")]
 pub struct EpochError {
-    /// The epoch's number by its pointer; 0 where there was none.
+    /// The epoch's number according to its pointer; 0 where there was none.
     pub epoch: u64,
     /// The file's name.
     pub file: String,
-    /// What is wrong with it.
+    /// The problem with the file.
     pub problem: String,
 }
 
@@ -30,13 +30,13 @@ struct Manifest {
     omitted: Vec<OmittedFile>,
 }
 
-/// A file that an epoch does not have, though others do.
+/// A file that other epochs have and this one does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OmittedFile {
     /// The file's name.
     pub name: String,
-    /// Why, and what to do without it.
+    /// The reason, and what to do without the file.
     pub reason: String,
 }
 
@@ -48,7 +48,7 @@ struct ManifestEntry {
     digest: String,
 }
 
-/// Puts the manifest of `files` behind them.
+/// Appends the manifest of `files` to them.
 pub(super) fn with_manifest(
     epoch: u64,
     at: Millis,
@@ -92,7 +92,7 @@ fn manifest(
     }
 }
 
-/// An epoch's folder with a manifest that matches its pointer, if there is one.
+/// An epoch's folder, with a manifest that matches its pointer if there is one.
 pub(super) struct EpochFolder<R> {
     manifest: Manifest,
     read: R,
@@ -117,7 +117,8 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         EpochFolder::of(pointer.number, &bytes, read)
     }
 
-    /// A folder to which `current` does not point: its manifest is taken at its word.
+    /// A folder to which `current` does not point. Its manifest is trusted, because no digest is at
+    /// hand.
     pub(super) fn open_former(number: u64, mut read: R) -> Result<Self, EpochError> {
         let bytes = manifest(number, &mut read)?;
         EpochFolder::of(number, &bytes, read)
@@ -224,7 +225,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         })
     }
 
-    /// What was measured; epochs before anybody did have no such file.
+    /// The measurements. Epochs older than any measurement have no such file.
     pub(super) fn tuning(&mut self) -> Result<TuningRuns, EpochError> {
         if !self.manifest.files.iter().any(|entry| entry.name == TUNING) {
             return Ok(TuningRuns::default());

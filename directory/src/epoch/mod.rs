@@ -1,21 +1,22 @@
-//! Epoch files: what the controller publishes and the runtime loads. Bytes in, bytes out.
+//! Epoch files: the controller publishes them and the runtime loads them. Bytes in, bytes out.
 //!
 //! ```text
 //! epochs/00000041/
-//!     manifest.json            number, time, heddle's version, length and digest of each file below
-//!     topology.yaml            the tree as a topology file of the contract, blocked links marked
-//!     network.json             the topology as discovered, with evidence (`discover --format json`)
-//!     alltoall.plan            the schedule of all hosts, compressed: less than an octet a message in most networks;
-//!                              not there beyond [`MOST_PLANNED`] hosts, which the manifest then says under `omitted`
-//!     allgather.json           the ring of all hosts, the contract's JSON
-//!     table.json               the decision table
-//!     tuning.json              the measurements it follows from, if any were made
+//!     manifest.json    number, time, heddle's version, length and digest of each file below
+//!     topology.yaml    the tree as a topology file of the contract, blocked links marked
+//!     network.json     the topology as discovered, with evidence (`discover --format json`)
+//!     alltoall.plan    the schedule of all hosts, compressed: in most networks less than an
+//!                      octet a message. Beyond [`MOST_PLANNED`] hosts there is none; the
+//!                      manifest then says so under `omitted`
+//!     allgather.json   the ring of all hosts, the contract's JSON
+//!     table.json       the decision table
+//!     tuning.json      the measurements from which it follows, if any were made
 //! ```
 //!
-//! A reader is given by the caller: `read(name, limit)` returns a file of the epoch's folder
-//! ([`EpochPointer::folder`]). It must not return more than `limit + 1` octets and may stop there:
-//! whatever exceeds the limit is refused. Nothing read is trusted before its digest matches, and
-//! nothing is trusted because it does.
+//! The caller gives a reader: `read(name, limit)` returns a file of the epoch's folder
+//! ([`EpochPointer::folder`]). It must not return more than `limit + 1` octets and may stop there,
+//! because a file that exceeds the limit is refused. A file is not trusted before its digest
+//! matches. A matching digest alone does not make it trusted.
 mod files;
 mod outline;
 mod plan_file;
@@ -43,13 +44,13 @@ use serde::Deserialize;
 use std::io;
 pub use verified::VerifiedEpoch;
 
-/// More hosts get no all-to-all of all of them. Its messages grow with the square of the hosts, and
-/// a change of the tree would wait for it: at this size 0.4 s to 1.6 s to plan and verify, at 2,048
-/// hosts up to 10 s (docs/scaling.md). Ranks plan for their own communicator and never read it;
-/// `heddle schedule` plans more where somebody asks.
+/// With more hosts there is no all-to-all among all of them. Its messages grow with the square of
+/// the hosts, and a change of the tree would wait for it: at this size 0.4 s to 1.6 s to plan and
+/// verify, at 2,048 hosts up to 10 s (docs/scaling.md). Ranks plan for their own communicator and
+/// never read it; `heddle schedule` plans more on request.
 pub const MOST_PLANNED: u32 = 1_024;
 
-/// A published version: what was found, and what to do on it.
+/// A published version: the network as found, and the schedules for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Epoch {
     /// Its number, from 1.
@@ -60,22 +61,22 @@ pub struct Epoch {
     pub topology: TopologyFile,
     /// The network as discovered.
     pub network: Topology,
-    /// What no all-to-all of all hosts can stay below.
+    /// The lower bound of any all-to-all of all hosts.
     pub bound: PhaseBound,
     /// The all-to-all of all hosts; `None` beyond [`MOST_PLANNED`].
     pub alltoall: Option<AlltoallSchedule>,
     /// The allgather of all hosts.
     pub allgather: AllgatherSchedule,
-    /// Which way at which size.
+    /// The way of a call at each block size.
     pub table: DecisionTable,
-    /// What it follows from.
+    /// The measurements from which the table follows.
     pub tuning: TuningRuns,
 }
 
-/// Why there is no epoch for a topology.
+/// The reason why there is no epoch for a topology.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// It is no tree.
+    /// The topology is not a tree.
     #[error(transparent)]
     NoTree(#[from] TreeError),
     /// It is too large to publish.
@@ -93,8 +94,8 @@ pub enum PlanError {
 
 impl Epoch {
     /// Plans and verifies both collectives on `topology`, the all-to-all up to [`MOST_PLANNED`]
-    /// hosts; it is synchronized as the decision table that follows from `tuning` says first, by
-    /// receivers if it never says.
+    /// hosts. The all-to-all has the first synchronization in the decision table that follows from
+    /// `tuning`; if the table has none, receivers give tokens.
     ///
     /// # Errors
     /// [`PlanError`].
@@ -129,8 +130,8 @@ impl Epoch {
         })
     }
 
-    /// Names and contents of the files, the manifest last: [`EpochPointer::new`] of its content is
-    /// what `current` will hold.
+    /// Names and contents of the files, the manifest last. `current` will hold
+    /// [`EpochPointer::new`] of the manifest.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
         let network = serde_json::to_vec_pretty(&self.network)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
@@ -154,7 +155,7 @@ impl Epoch {
         with_manifest(self.number, self.at, files, self.omitted())
     }
 
-    /// What a reader may look for and not find, and why.
+    /// The files that a reader may miss, and the reason for each.
     fn omitted(&self) -> Vec<OmittedFile> {
         let hosts = self.allgather.hosts.len();
         let reason = format!(
@@ -176,8 +177,8 @@ impl Epoch {
     /// Reads a whole epoch. `read` is described at the top of this module.
     ///
     /// # Errors
-    /// [`EpochError`] naming the file that is missing, cut, altered, too long, or does not fit the
-    /// others.
+    /// [`EpochError`] that names the file that is missing, cut, altered, too long, or does not fit
+    /// the others.
     pub fn open(
         pointer: &EpochPointer,
         read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>,
@@ -241,14 +242,14 @@ fn whole(tree: &Tree, table: &DecisionTable) -> Result<AlltoallSchedule, Schedul
     Ok(plan)
 }
 
-/// What a rank needs of an epoch: it plans for its own communicator.
+/// The parts of an epoch that a rank needs to plan for its own communicator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeanEpoch {
     /// The epoch's number.
     pub number: u64,
     /// The tree, blocked links marked.
     pub topology: TopologyFile,
-    /// Which way at which size.
+    /// The way of a call at each block size.
     pub table: DecisionTable,
 }
 
@@ -269,17 +270,17 @@ impl LeanEpoch {
         })
     }
 
-    /// For a broadcast among ranks of one heddle version.
+    /// The bytes for a broadcast among ranks of one heddle version.
     pub fn to_bytes(&self) -> Vec<u8> {
         let parts = (self.number, self.topology.to_yaml(), self.table.to_json());
         postcard::to_stdvec(&parts)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"))
     }
 
-    /// Reads what [`LeanEpoch::to_bytes`] wrote.
+    /// Reads the bytes of [`LeanEpoch::to_bytes`].
     ///
     /// # Errors
-    /// [`EpochError`] if it is anything else.
+    /// [`EpochError`] if they are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<LeanEpoch, EpochError> {
         let error = |problem: String| EpochError {
             epoch: 0,

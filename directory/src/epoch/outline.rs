@@ -1,22 +1,22 @@
-//! An epoch without its plans: those of a thousand hosts take megabytes.
+//! An epoch without its plans, which take megabytes for a thousand hosts.
 use super::files::EpochFolder;
 use super::{EpochError, OmittedFile};
 use inventory::{Millis, Topology, TopologyFile};
 use selection::decision_table::DecisionTable;
 use std::io;
 
-/// What the history shows of an epoch.
+/// The parts of an epoch that the history shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpochOutline {
     /// When it was made.
     pub at: Millis,
-    /// The files that it does not have, though others do.
+    /// The files that other epochs have and this one does not.
     pub omitted: Vec<OmittedFile>,
     /// The network as discovered.
     pub network: Topology,
     /// The tree, blocked links marked.
     pub topology: TopologyFile,
-    /// Which way at which size.
+    /// The way of a call at each block size.
     pub table: DecisionTable,
 }
 

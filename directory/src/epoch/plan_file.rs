@@ -48,11 +48,11 @@ use std::io::Write;
 
 const MARK: &[u8] = b"heddle alltoall plan, version 2\n";
 
-/// Names of [`MAX_HOSTS`] hosts fit twice.
+/// The names of [`MAX_HOSTS`] hosts fit twice.
 const MAX_HEAD: u64 = 1 << 20;
 
-/// More tokens are refused: eight for each message of [`MAX_HOSTS`] hosts. A chain over 1,024
-/// switches in a row has three a message.
+/// A plan with more tokens is refused: eight for each message of [`MAX_HOSTS`] hosts. A chain over
+/// 1,024 switches in a row has three for each message.
 const MAX_TOKENS: u64 = 1 << 27;
 
 #[derive(Serialize, Deserialize)]
@@ -66,7 +66,7 @@ struct PlanHeader {
     tokens: u64,
 }
 
-/// A plan that the verifier passes, as a file. Another one may come out unreadable.
+/// Writes a plan that the verifier passes. The file of another plan may be unreadable.
 ///
 /// # Panics
 /// If a message names a host number beyond `hosts`; planners and readers never make such a plan.
@@ -136,13 +136,13 @@ pub(super) fn in_file_order(plan: AlltoallSchedule) -> AlltoallSchedule {
     }
 }
 
-/// What one host sends and awaits.
+/// The messages that one host sends, and the tokens that it awaits.
 struct HostMessages {
     number: u32,
     /// Phase and destination, in its order.
     sends: Vec<(u32, u32)>,
-    /// How many messages it sends before the one that waits, and the token's place in the plan, in
-    /// that order.
+    /// For each token, in this order: the number of messages that the host sends before the waiting
+    /// one, and the token's place in the plan.
     awaits: Vec<(u32, u32)>,
 }
 
@@ -211,12 +211,12 @@ fn difference(a: u32, b: u32) -> i64 {
     i64::from(a) - i64::from(b)
 }
 
-/// Reads what [`write`] wrote; whether the schedule is right is for [`schedules::verify`]. What it
-/// takes of memory is bounded by the messages and tokens that are there, those by [`MAX_HOSTS`] and
+/// Reads a file of [`write`]. Whether the schedule is right is a matter for [`schedules::verify`].
+/// Its memory is bounded by the messages and tokens in the file, and these by [`MAX_HOSTS`] and
 /// [`MAX_TOKENS`].
 ///
 /// # Errors
-/// What is wrong with the file.
+/// The problem with the file.
 pub(super) fn read(bytes: &[u8]) -> Result<AlltoallSchedule, String> {
     let Some(stream) = bytes.strip_prefix(MARK) else {
         return Err(format!(
@@ -365,7 +365,7 @@ fn read_awaits(
     Ok(())
 }
 
-/// What belongs to each phase, in the order found.
+/// The items of each phase, in the order found.
 fn by_phase<T: Copy>(phases: usize, found: &[(u32, T)]) -> Vec<Vec<T>> {
     let mut sizes = vec![0; phases];
     found

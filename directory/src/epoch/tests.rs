@@ -33,7 +33,7 @@ fn published(epoch: &Epoch) -> (EpochPointer, EpochFiles) {
     )
 }
 
-/// A reader as the module asks for: it stops one octet after the limit.
+/// A reader as the module requires: it stops one octet after the limit.
 fn reader(files: &EpochFiles) -> impl FnMut(&str, u64) -> io::Result<Vec<u8>> + '_ {
     |name, limit| match files.get(name) {
         Some(bytes) => Ok(bytes[..bytes.len().min(limit as usize + 1)].to_vec()),
@@ -268,7 +268,7 @@ proptest! {
     ) {
         let _ = LeanEpoch::from_bytes(&bytes);
         let _ = text.parse::<EpochPointer>();
-        // As a manifest and as every file it could name.
+        // The bytes as a manifest, and as every file that it could name.
         let pointer = EpochPointer::new(1, &bytes);
         let _ = Epoch::open(&pointer, |_, _| Ok(bytes.clone()));
     }

@@ -3,17 +3,17 @@ use super::{Epoch, PlanError};
 use inventory::{Millis, Topology, TopologyFile};
 use selection::tuning::TuningRuns;
 
-/// An epoch whose schedules the verifier has passed. There is no other way to make one, so nothing
-/// else can be published.
+/// An epoch whose schedules the verifier has passed. There is no other way to make one, so no other
+/// epoch can be published.
 #[derive(Debug, Clone)]
 pub struct VerifiedEpoch(Epoch);
 
 impl VerifiedEpoch {
-    /// Plans and verifies the collectives of all hosts; what was measured decides which way is
-    /// taken at which size.
+    /// Plans and verifies the collectives of all hosts. The measurements decide the way at each
+    /// block size.
     ///
     /// # Errors
-    /// [`PlanError`] where the file is no tree, or the verifier refuses the plan.
+    /// [`PlanError`] where the file does not describe a tree, or the verifier refuses the plan.
     pub fn plan(
         number: u64,
         at: Millis,

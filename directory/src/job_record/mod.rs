@@ -1,5 +1,5 @@
-//! What a running job says of itself: a small file a communicator's rank 0 replaces now and then in
-//! the shared directory's `jobs/`, and the controller reads.
+//! The record of a running job: a small file in `jobs/` of the shared directory. Rank 0 of a
+//! communicator replaces it now and then, and the controller reads it.
 //!
 //! Counters are cumulative, so a lost or repeated reading costs nothing.
 pub mod reading;
@@ -12,13 +12,13 @@ use std::fmt;
 use std::mem::size_of;
 use std::str::FromStr;
 
-/// What a record names: a thing that this version of heddle knows, or the name of one that only
-/// another version does. In the file it is its name.
+/// A value named in a record: known to this version of heddle, or a name that only another version
+/// knows. The file holds the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedName<T> {
-    /// A thing with its name.
+    /// A known value.
     Known(T),
-    /// A name.
+    /// An unknown name.
     Unknown(String),
 }
 
@@ -37,15 +37,15 @@ pub struct JobRecord {
     pub updated: Millis,
     /// The communicator's hosts in rank order, each once.
     pub hosts: Vec<String>,
-    /// Its size.
+    /// The number of its ranks.
     pub ranks: u32,
-    /// The library.
+    /// The MPI library.
     pub mpi: RecordedName<Mpi>,
     /// The epoch it follows; 0 while it follows none.
     pub epoch: u64,
-    /// When it took that epoch up.
+    /// When it began to follow that epoch.
     pub epoch_since: Millis,
-    /// Why it stands aside, if it does.
+    /// The reason why it stands aside, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,
     /// Set by the last write, when the communicator is freed.
@@ -58,26 +58,26 @@ pub struct JobRecord {
 /// Totals of one kind of call since the start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallTotal {
-    /// What was called.
+    /// The collective.
     pub collective: RecordedName<Collective>,
-    /// Which way it went.
+    /// The way of the calls.
     pub way: RecordedName<Way>,
     /// Bytes a rank sends to each other rank in one call; the mean where they differ.
     pub block: u64,
     /// Number of calls.
     pub calls: u64,
-    /// Seconds rank 0 spent in them.
+    /// Seconds that rank 0 spent in them.
     pub seconds: f64,
     /// Seconds they would have taken at the payload bound of the bottleneck edge; 0 where no tree
     /// is known.
     pub bound_seconds: f64,
 }
 
-/// Bytes that are counted for a text beyond its characters.
+/// Bytes counted for a text in addition to its characters.
 const TEXT: usize = 48;
 
 impl JobRecord {
-    /// Bytes of memory that it takes, about.
+    /// The approximate number of bytes of memory that it takes.
     pub fn memory(&self) -> usize {
         let texts = [&self.id, &self.program, &self.user]
             .into_iter()
@@ -91,7 +91,7 @@ impl JobRecord {
         texts + self.calls.len() * size_of::<CallTotal>()
     }
 
-    /// What it names that this version of heddle does not know: foreign text.
+    /// The names in it that this version of heddle does not know: foreign text.
     pub fn unknown_names(&self) -> impl Iterator<Item = &str> {
         let calls = self
             .calls
@@ -102,7 +102,7 @@ impl JobRecord {
 }
 
 impl<T> RecordedName<T> {
-    /// What this version knows.
+    /// The value, if this version knows it.
     pub fn known(&self) -> Option<&T> {
         match self {
             RecordedName::Known(thing) => Some(thing),
@@ -141,7 +141,7 @@ impl<T: fmt::Display> Serialize for RecordedName<T> {
 }
 
 impl<'de, T: FromStr + fmt::Display> Deserialize<'de> for RecordedName<T> {
-    /// A name that stands for a thing, but not as this version writes it, stays as it is.
+    /// A name of a known value that this version would write differently stays as it is.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RecordedName<T>, D::Error> {
         let name = String::deserialize(deserializer)?;
         let known = name

@@ -1,5 +1,5 @@
 //! Reading job records. Anybody may write to their folder, so nothing in it is trusted: no link is
-//! followed, nothing is opened that could block, and what is read is bounded.
+//! followed, no file is opened that could block, and every reading is bounded.
 use super::JobRecord;
 use crate::bounded;
 use crate::layout::{JOB_RECORD_LIMIT, JOBS, record_id};
@@ -10,19 +10,19 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Bytes that a record may take in memory: a list of empty names takes more than its text.
+/// Bytes that a record may take in memory. A list of empty names takes more than its text.
 const MAX_MEMORY: usize = 1 << 20;
 /// Characters of a name.
 const MAX_NAME: usize = 256;
 /// Kinds of calls in a record.
 const MAX_CALLS: usize = 1024;
 
-/// What tells a file from the one read before.
+/// The mark by which a file differs from the one read before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobFileStamp {
     inode: u64,
-    /// Seconds and nanoseconds. Its owner can set the time of its last writing to anything, but not
-    /// this one.
+    /// Seconds and nanoseconds of the last change of status. The owner of a file can set the time
+    /// of its last writing to anything, but not this one.
     pub changed: (i64, i64),
     /// Its length.
     pub bytes: u64,
@@ -31,9 +31,9 @@ pub struct JobFileStamp {
 /// A file's stamp and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobFileStat {
-    /// Tells it from the one read before.
+    /// Its stamp.
     pub stamp: JobFileStamp,
-    /// The number of the user it belongs to.
+    /// The number of the user who owns it.
     pub owner: u32,
 }
 
@@ -59,21 +59,21 @@ impl JobFileStat {
             .map(|meta| JobFileStat::from(&meta))
     }
 
-    /// Bytes of it that are read at most.
+    /// The most bytes of it that are read.
     pub fn readable(&self) -> usize {
         self.stamp.bytes.min(JOB_RECORD_LIMIT) as usize
     }
 }
 
-/// Reads the record `id` from its file, which must still belong to the owner it was seen to have.
+/// Reads the record `id` from its file. The owner must still be the same as in `seen`.
 ///
 /// # Errors
-/// Why there is no job record of this id in it.
+/// The reason why the file does not hold a job record of this id.
 pub fn read(path: &Path, id: &str, seen: &JobFileStat) -> Result<JobRecord, String> {
-    // A link may lead to somewhere else.
+    // A link may lead to another place.
     let (file, meta) = bounded::open(path, OFlag::O_NOFOLLOW).map_err(|e| e.to_string())?;
     if meta.nlink() > 1 {
-        // Perhaps a file of somebody else.
+        // It may be a file of another user.
         return Err("a hard link to a file that has another name, too".to_owned());
     }
     if meta.uid() != seen.owner {
@@ -86,8 +86,8 @@ pub fn read(path: &Path, id: &str, seen: &JobFileStat) -> Result<JobRecord, Stri
     parse(&bytes, id)
 }
 
-/// The records in a shared directory whose ids begin with a text. Files that hold no job record are
-/// passed over.
+/// The records in a shared directory whose ids begin with `begin`. Files that hold no job record
+/// are passed over.
 ///
 /// # Errors
 /// The system's refusal to list them.
@@ -105,7 +105,7 @@ pub fn beginning_with(dir: &Path, begin: &str) -> io::Result<impl Iterator<Item 
 /// The record `id` in the bytes of its file, which anybody may have written.
 ///
 /// # Errors
-/// Why it is none.
+/// The reason why it is not a job record.
 pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
     let record: JobRecord = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
     if record.id != id {

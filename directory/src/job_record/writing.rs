@@ -1,18 +1,18 @@
-//! Writing a job record. Everybody may write to its folder.
+//! Writing a job record. Anybody may write to its folder.
 use nix::fcntl::OFlag;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Replaces the file. A reader sees the old one or the new one, never half of one. What somebody
-/// left under the new file's name, a link perhaps, is removed and never written through.
+/// Replaces the file. A reader sees the old file or the new one, never half of one. A file or link
+/// that somebody left under the new file's name is removed and never written through.
 ///
 /// # Errors
 /// The system's refusal; the old file then stays.
 pub fn replace(file: &Path, octets: &[u8]) -> io::Result<()> {
     let new = file.with_extension("new");
-    // Mostly it is not there. If it stays, the next line says so.
+    // Usually there is no such file. If it cannot be removed, the next line reports it.
     let _ = fs::remove_file(&new);
     let mut out = OpenOptions::new()
         .write(true)

@@ -7,7 +7,7 @@ use std::path::Path;
 
 pub(super) fn make_dir(dir: &Path, mode: u32) -> Result<(), PublishError> {
     match DirBuilder::new().mode(mode).create(dir) {
-        // A mode given to mkdir is cut by the umask, and readers are other users.
+        // The umask cuts a mode given to mkdir, and readers are other users.
         Ok(()) => fs::set_permissions(dir, Permissions::from_mode(mode))
             .map_err(io("set permissions", dir)),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
@@ -36,7 +36,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), PublishError> {
     file.sync_all().map_err(io("write to disk", path))
 }
 
-/// Under which name a file of the shared directory is written.
+/// The name under which a file of the shared directory is written before it is renamed.
 pub(super) fn unfinished(name: &str) -> String {
     format!("{name}.new")
 }

@@ -1,5 +1,5 @@
-//! The lock of the one publisher. Whoever can open the file can lock it, so nobody but its owner
-//! can.
+//! The lock of the one publisher. A user who can open the file can lock it, so only its owner can
+//! open it.
 use super::{PublishError, io};
 use crate::layout::LOCK;
 use nix::errno::Errno;
@@ -12,12 +12,13 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Who holds the lock of a shared directory, as far as can be told.
+/// The holder of the lock of a shared directory, as far as it can be found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockHolder {
     /// The process that wrote its number into the file runs on this machine.
     Here(i32),
-    /// The process that wrote its number into the file has ended: another one holds the lock.
+    /// The process that wrote its number into the file has ended, so another process holds the
+    /// lock.
     Ended(i32),
     /// The process that wrote its number into the file is on another machine.
     Elsewhere {
@@ -26,12 +27,12 @@ pub enum LockHolder {
         /// The process.
         pid: i32,
     },
-    /// Nobody wrote anything of use into the file.
+    /// The file says nothing useful.
     Unknown,
 }
 
 impl LockHolder {
-    /// The holder by what is in the file, which is `host pid`, or a process number alone.
+    /// The holder according to the file, which holds `host pid`, or a process number alone.
     fn read(text: &str) -> LockHolder {
         let (host, pid) = text
             .trim()
@@ -45,7 +46,7 @@ impl LockHolder {
                 host: host.to_owned(),
                 pid,
             },
-            // A process of another user is one, too.
+            // A process of another user counts as running, too.
             None if kill(Pid::from_raw(pid), None) != Err(Errno::ESRCH) => LockHolder::Here(pid),
             None => LockHolder::Ended(pid),
         }
@@ -91,7 +92,7 @@ fn this_host() -> String {
     )
 }
 
-/// Takes the lock, or says who has it.
+/// Takes the lock, or returns its holder as an error.
 pub(super) fn take(dir: &Path) -> Result<Flock<File>, PublishError> {
     let path = dir.join(LOCK);
     let open = OpenOptions::new()
@@ -102,8 +103,8 @@ pub(super) fn take(dir: &Path) -> Result<Flock<File>, PublishError> {
         .mode(0o600)
         .open(&path);
     let file = open.map_err(io("open", &path))?;
-    // Older releases let everybody open it. A file of another user stays as it is: he is a
-    // publisher.
+    // In older releases anybody could open it. A file of another user stays as it is, because that
+    // user is a publisher.
     let _ = file.set_permissions(Permissions::from_mode(0o600));
     let mut file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
         Ok(locked) => locked,
@@ -117,7 +118,8 @@ pub(super) fn take(dir: &Path) -> Result<Flock<File>, PublishError> {
         }
         Err((_, errno)) => return Err(io("lock", &path)(errno.into())),
     };
-    // The name only helps the person who meets the lock: a full disk must not keep a publisher out.
+    // The name only helps a person who finds the directory locked. A full disk must not keep a
+    // publisher out.
     let _ = file
         .set_len(0)
         .and_then(|()| writeln!(file, "{} {}", this_host(), std::process::id()));

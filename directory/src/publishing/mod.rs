@@ -1,14 +1,14 @@
-//! Publishing: epochs go in whole or not at all.
+//! Publishing: an epoch is published as a whole or not at all.
 //!
 //! ```text
 //! .lock                   held by the one publisher
-//! epochs/.new-00000042/   being written; whatever a crash leaves of it is removed by the next publisher
+//! epochs/.new-00000042/   being written; after a crash the next publisher removes it
 //! epochs/.old-00000001/   being removed
 //! current.new             the next pointer
 //! ```
-//! The order is what makes a crash harmless: files, their fsync, the folder's fsync, rename to its
-//! number, fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch
-//! or the new one.
+//! The order makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
+//! fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch or the
+//! new one.
 mod durable;
 mod lock;
 
@@ -26,18 +26,18 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why nothing was published. Whatever was published before stays as it is.
+/// The reason why nothing was published. Epochs published before stay as they are.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    /// Somebody else publishes there.
+    /// Another process publishes there.
     #[error("{dir}: {holder}; nothing was changed: {} or choose another --dir", holder.hint())]
     Locked {
         /// The shared directory.
         dir: PathBuf,
-        /// Whose it is.
+        /// The holder of the lock.
         holder: LockHolder,
     },
-    /// The number is in use for another content.
+    /// The number is used for another content.
     #[error(
         "{folder}: exists with other content; epoch numbers are never used twice: publish under a \
          number above {highest}"
@@ -48,7 +48,7 @@ pub enum PublishError {
         /// The highest number in use.
         highest: u64,
     },
-    /// There is no number for a further epoch.
+    /// There is no number for another epoch.
     #[error(
         "{dir}: epoch {highest} has the highest number there can be, so none can follow it; what \
          is published stays: choose another --dir, or remove that epoch if heddle did not make it"
@@ -65,11 +65,11 @@ pub enum PublishError {
         hint(.cause)
     )]
     Io {
-        /// What was tried.
+        /// The action that was tried.
         action: &'static str,
-        /// On what.
+        /// Its file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The system's refusal.
         cause: io::Error,
     },
 }
@@ -88,7 +88,7 @@ fn hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Attaches what was tried and where.
+/// Attaches the action and its path to an error.
 fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> PublishError + 'a {
     move |cause| PublishError::Io {
         action,
@@ -97,7 +97,7 @@ fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Pub
     }
 }
 
-/// The one publisher of a shared directory; dropping it lets the next one in.
+/// The one publisher of a shared directory. Dropping it lets the next one in.
 #[derive(Debug)]
 pub struct EpochStore {
     dir: PathBuf,
@@ -106,7 +106,8 @@ pub struct EpochStore {
 }
 
 impl EpochStore {
-    /// Takes the directory for publishing: makes what is missing of it, removes what a crash left.
+    /// Takes the directory for publishing: creates missing folders, and removes the remains of a
+    /// crash.
     ///
     /// # Errors
     /// [`PublishError::Locked`] while another process has it, [`PublishError::Io`] where the system
@@ -197,7 +198,7 @@ impl EpochStore {
             let written = write_folder(&new, files)
                 .and_then(|()| fs::rename(&new, &folder).map_err(io("rename into place", &new)));
             if written.is_err() {
-                // The error that matters is the first one; the next open sweeps.
+                // The first error matters; the next open removes the folder.
                 let _ = fs::remove_dir_all(&new);
             }
             written?;
@@ -208,13 +209,13 @@ impl EpochStore {
         Ok(())
     }
 
-    /// Removes epochs far behind `number`. A failure costs space, not safety, so it is left to the
-    /// next time.
+    /// Removes epochs far behind `number`. A failure costs space but not safety, so the removal is
+    /// left to the next time.
     fn prune(&self, number: u64) {
         let epochs = self.dir.join(EPOCHS);
         let old = |n: &u64| number.saturating_sub(*n) >= self.keep;
         for n in numbers(&epochs).unwrap_or_default().into_iter().filter(old) {
-            // Renamed first: a folder under its number is always whole.
+            // The folder is renamed first, so that a folder under its number is always whole.
             let gone = epochs.join(format!(".old-{}", folder_name(n)));
             if fs::rename(epochs.join(folder_name(n)), &gone).is_ok() {
                 let _ = fs::remove_dir_all(&gone);
@@ -222,7 +223,7 @@ impl EpochStore {
         }
     }
 
-    /// Removes what a killed publisher left half-done.
+    /// Removes the remains of a killed publisher.
     fn sweep(&self) -> Result<(), PublishError> {
         let epochs = self.dir.join(EPOCHS);
         for entry in fs::read_dir(&epochs)
@@ -241,7 +242,7 @@ impl EpochStore {
     }
 }
 
-/// Leaves measurements in the shared directory; the next epoch has them.
+/// Writes measurements to the shared directory; the next epoch has them.
 ///
 /// # Errors
 /// [`PublishError::Io`] where the system refuses.
@@ -374,7 +375,7 @@ mod tests {
         put(&store, 3, "c").unwrap();
     }
 
-    /// Whatever number stands there, the next one is higher or there is none.
+    /// Whatever the highest number is, the next one is higher or does not exist.
     #[test]
     fn the_highest_number_has_no_next() {
         let dir = dir();

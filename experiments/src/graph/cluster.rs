@@ -1,12 +1,12 @@
 //! Random clusters like those the allgather paper simulates.
 //!
-//! Source: allgather-switched-clusters, section 5: five machines a switch on the average, each at a
-//! random switch; switches connected at random with mean degree four by GT-ITM (Zegura, Calvert,
-//! Bhattacharjee, INFOCOM 1996), whose flat random graphs go back to Waxman, "Routing of multipoint
-//! connections", IEEE JSAC 6(9), 1988: switches are points in the unit square, and two of them at
-//! distance d are linked with a probability that falls like exp(-d / (beta * L)), L being the
-//! longest distance. Guarantee: connected, no two links between the same switches, and as many
-//! links as the mean degree asks for. Cost: O(switches + hosts), times the tries a link takes,
+//! Source: allgather-switched-clusters, section 5: five machines for each switch on average, each
+//! at a random switch; switches connected at random with mean degree four by GT-ITM (Zegura,
+//! Calvert, Bhattacharjee, INFOCOM 1996), whose flat random graphs go back to Waxman, "Routing of
+//! multipoint connections", IEEE JSAC 6(9), 1988: switches are points in the unit square, and two
+//! of them at distance d are linked with a probability that falls like exp(-d / (beta * L)), L
+//! being the longest distance. Guarantee: connected, no two links between the same switches, and as
+//! many links as the mean degree asks for. Cost: O(switches + hosts) times the tries for a link,
 //! about ten. Deviations: the paper gives neither GT-ITM's method nor its parameters. A graph of a
 //! thousand switches with independent links and mean degree four has about twenty switches without
 //! any; here each switch is linked to an earlier one first, and the other links follow until the
@@ -17,11 +17,11 @@ use inventory::{BitsPerSec, TopologyFile};
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// Machines per switch on the average.
+/// Machines for each switch on average.
 pub const HOSTS_PER_SWITCH: usize = 5;
-/// Links per switch on the average, each counted at both ends.
+/// Links for each switch on average, each counted at both ends.
 pub const MEAN_DEGREE: usize = 4;
-/// Waxman's beta: how far links reach, as a part of the longest distance.
+/// Waxman's beta: the reach of links, as a part of the longest distance.
 pub const REACH: f64 = 0.2;
 
 /// A cluster of `switches` s0, s1, ... and `hosts` n0, n1, ..., all links of one rate. It has
@@ -138,7 +138,7 @@ mod tests {
         let distance =
             |&(a, b): &(usize, usize)| (place[a].0 - place[b].0).hypot(place[a].1 - place[b].1);
         let mean = links.iter().map(distance).sum::<f64>() / links.len() as f64;
-        // Two random points of the unit square are 0.52 apart on the average.
+        // Two random points of the unit square are 0.52 apart on average.
         assert!(mean < 0.4, "{mean}");
     }
 }

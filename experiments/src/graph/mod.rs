@@ -1,9 +1,9 @@
-//! Networks with redundant links: spanning trees of them, and random ones to try schedules on.
+//! Networks with redundant links: their spanning trees, and random networks to try schedules on.
 //!
 //! Source: allgather-switched-clusters, section 5 (the three ways to construct a tree). Input: a
 //! topology file whose links may close loops. Guarantee: exactly the links of one spanning tree of
 //! every connected part keep forwarding. Cost: O(links log links). Deviations: a part without
-//! connection gets a tree of its own, and [`TopologyFile::tree`] reports it.
+//! connection gets a separate tree, and [`TopologyFile::tree`] reports it.
 mod cluster;
 
 use inventory::TopologyFile;
@@ -13,20 +13,20 @@ use std::collections::{HashMap, VecDeque};
 pub use cluster::{HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, random_cluster};
 pub use schedules::random::SplitMix64;
 
-/// How a spanning tree is found.
+/// The construction of a spanning tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TreeConstruction {
-    /// From a random switch to the nearest first: low trees.
+    /// From a random switch, the nearest switches first: low trees.
     BreadthFirst,
-    /// From a random switch always onwards from the last one found: tall trees.
+    /// From a random switch, always onwards from the switch found last: tall trees.
     DepthFirst,
-    /// Links in random order, those that would close a loop left out.
+    /// Links in random order, without those that would close a loop.
     Random,
 }
 
-/// The same network with every forwarding link that is not in the tree set to `blocked`. Links that
-/// are blocked already stay so and take no part. The switch that the tree was grown from comes
-/// first, so [`TopologyFile::tree`] hangs it from there.
+/// The same network with every forwarding link outside the tree set to `blocked`. Links that are
+/// blocked already stay so and take no part. The switch from which the tree was grown comes first,
+/// so that [`TopologyFile::tree`] makes it the root.
 pub fn spanning_tree(
     network: &TopologyFile,
     construction: TreeConstruction,
@@ -57,9 +57,9 @@ pub fn spanning_tree(
 
 /// Switches and forwarding links by number.
 struct SwitchGraph {
-    /// Place in the file, and the two ends.
+    /// For each link its place in the file, and its two ends.
     links: Vec<(usize, usize, usize)>,
-    /// By switch: the switch next to it, and the link's number here.
+    /// For each switch its neighbours, each with the number of the link here.
     near: Vec<Vec<(usize, usize)>>,
 }
 
@@ -88,7 +88,8 @@ impl SwitchGraph {
         SwitchGraph { links, near }
     }
 
-    /// The root, then the other switches, which matter only where they are not connected to it.
+    /// The root, then the other switches. Those matter only where they are not connected to the
+    /// root.
     fn starts(&self, root: usize) -> impl Iterator<Item = usize> {
         let all = self.near.len();
         (0..all).map(move |s| (root + s) % all)
@@ -116,7 +117,7 @@ impl SwitchGraph {
         let (mut in_tree, mut found) =
             (vec![false; self.links.len()], vec![false; self.near.len()]);
         for start in self.starts(root) {
-            // Each switch on the way with the neighbours it has not looked at.
+            // Each switch on the path with the neighbours that are still to be looked at.
             let mut way = Vec::from_iter(
                 (!std::mem::replace(&mut found[start], true)).then(|| self.near[start].iter()),
             );
@@ -138,7 +139,8 @@ impl SwitchGraph {
     fn at_random(&self, random: &mut SplitMix64) -> Vec<bool> {
         let mut order: Vec<usize> = (0..self.links.len()).collect();
         random.shuffle(&mut order);
-        // Each switch with the next one towards the first of its part; that one with itself.
+        // Each switch with the next one towards the first switch of its part; the first one with
+        // itself.
         let (mut in_tree, mut towards) = (
             vec![false; self.links.len()],
             Vec::from_iter(0..self.near.len()),
@@ -153,7 +155,7 @@ impl SwitchGraph {
     }
 }
 
-/// The first switch of a switch's part. The way to it is halved for the next time.
+/// The first switch of a switch's part. The path to it is halved for the next time.
 fn first_of_part(towards: &mut [usize], mut switch: usize) -> usize {
     while towards[switch] != switch {
         towards[switch] = towards[towards[switch]];
@@ -181,7 +183,7 @@ mod tests {
         links.map(|link| format!("{}-{}", link.a, link.b)).collect()
     }
 
-    /// By switch: those on the way to it from the root of a tree, the root first.
+    /// For each switch the path to it from the root of a tree, the root first.
     fn ways(tree: &SwitchGraph, root: usize) -> Vec<Vec<usize>> {
         let mut ways = vec![Vec::new(); tree.near.len()];
         let mut ahead = vec![(root, root)];
@@ -282,11 +284,11 @@ mod tests {
                 );
                 for &(_, a, b) in &graph.links {
                     match construction {
-                        // No link leads more than one level on.
+                        // No link leads down more than one level.
                         TreeConstruction::BreadthFirst => {
                             prop_assert!(ways[a].len().abs_diff(ways[b].len()) <= 1)
                         }
-                        // Every link leads to a switch further up the same way.
+                        // Every link leads to a switch further up the same path.
                         TreeConstruction::DepthFirst => {
                             prop_assert!(ways[a].contains(&b) || ways[b].contains(&a))
                         }

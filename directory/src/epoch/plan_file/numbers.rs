@@ -15,7 +15,7 @@ pub(super) fn put_signed(out: &mut Vec<u8>, number: i64) {
     put(out, (number << 1 ^ number >> 63) as u64);
 }
 
-/// The numbers of a compressed stream, one after the other: nothing is decompressed before it is
+/// The numbers of a compressed stream, one after the other. Nothing is decompressed before it is
 /// asked for.
 pub(super) struct NumberStream<'a> {
     compressed: &'a [u8],
@@ -65,7 +65,7 @@ impl<'a> NumberStream<'a> {
         }
     }
 
-    /// Nothing may follow, and the checksum must be right.
+    /// Checks that nothing follows and that the checksum is right.
     pub(super) fn end(mut self) -> Result<(), String> {
         while !self.ended && self.at == self.plain.len() {
             self.decompress()?;
@@ -98,7 +98,7 @@ impl<'a> NumberStream<'a> {
         self.after(0, end, what)
     }
 
-    /// A number that stands as its distance from a smaller or equal one.
+    /// A number stored as its distance from a smaller or equal one.
     pub(super) fn after(
         &mut self,
         former: u64,
@@ -113,7 +113,7 @@ impl<'a> NumberStream<'a> {
         }
     }
 
-    /// A number that stands as its signed distance from another one.
+    /// A number stored as its signed distance from another one.
     pub(super) fn beside(
         &mut self,
         former: u64,

@@ -31,7 +31,7 @@ fn packed(plain: &[u8]) -> Vec<u8> {
     file.finish().unwrap()
 }
 
-/// What follows the head of [`small`]: 0 -> 1, 1 -> 2, 2 -> 0 in phase 0 and 0 -> 2, 1 -> 0, 2
+/// The octets after the head of [`small`]: 0 -> 1, 1 -> 2, 2 -> 0 in phase 0 and 0 -> 2, 1 -> 0, 2
 /// -> 1 in phase 1; three tokens.
 const SMALL: [u8; 27] = [
     2, 0, 2, 1, 2, 2, 0, 4, 1, 3, 2, 0, 0, 1, 2, 1, 3, 2, 0, 1, 3, 2, 0, 1, 3, 3, 0,
@@ -186,7 +186,7 @@ fn refuses_heads_that_promise_too_much() {
     );
 }
 
-/// The table at the top. The largest size takes too long without optimization.
+/// Checks the table at the top of the module. The largest size takes too long without optimization.
 #[test]
 fn takes_the_octets_its_description_says() {
     let row = |hosts: u32| {
@@ -263,8 +263,8 @@ proptest! {
         prop_assert_eq!(read, in_file_order(plan));
     }
 
-    /// What a host of several messages a phase sends keeps its order, and so does what it waits
-    /// for.
+    /// A host with several messages in a phase keeps their order, and the order of the messages
+    /// that it waits for.
     #[test]
     fn any_order_of_senders_and_several_messages_a_phase(
         hosts in 2..9u32,
@@ -323,8 +323,8 @@ proptest! {
         if let Ok(found) = read(&packed(&bad))
             && found != in_file_order(plan)
         {
-            // Names may have changed, or who gives a token: then it is right for another
-            // network, or still right.
+            // The names or the giver of a token may have changed: then the plan is right for
+            // another network, or still right.
             let _ = verify::alltoall(&tree, &found);
         }
     }

@@ -1,5 +1,5 @@
 //! Figure 11 of the allgather paper as a table and a picture: `cargo run --release --bin figure11
-//! -- DIR` writes `figure11.md` and `figure11.svg` to DIR. The same on every run.
+//! -- DIR` writes `figure11.md` and `figure11.svg` to DIR. Every run gives the same result.
 use experiments::chart::{self, AxisScale, ChartLine, ChartPanel};
 use experiments::graph::{
     HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, SplitMix64, TreeConstruction, random_cluster,
@@ -9,9 +9,9 @@ use schedules::allgather::{AllgatherAlgorithm, plan_as};
 use schedules::verify;
 use std::path::Path;
 
-/// Random clusters per point, as in the paper.
+/// Random clusters for each point, as in the paper.
 const CLUSTERS: u64 = 50;
-/// The paper's text does not name the sizes of its figure.
+/// The sizes. The paper's text does not name those of its figure.
 const SWITCHES: [usize; 8] = [20, 50, 100, 200, 400, 600, 800, 1000];
 const CONSTRUCTIONS: [(TreeConstruction, &str); 3] = [
     (TreeConstruction::BreadthFirst, "BFS tree"),
@@ -37,7 +37,7 @@ impl PathSample {
     }
 }
 
-/// By algorithm, then by construction.
+/// The samples by algorithm, then by construction.
 type SampleRow = [[PathSample; 3]; 2];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

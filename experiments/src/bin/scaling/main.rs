@@ -1,6 +1,6 @@
-//! Time and memory of planning against hosts: `cargo run --release --bin scaling -- DIR` writes
-//! `scaling.md` and `scaling.svg` to DIR. Each plan is made in a process of its own, so that the
-//! memory is its own, too.
+//! Time and memory of planning against the number of hosts: `cargo run --release --bin scaling --
+//! DIR` writes `scaling.md` and `scaling.svg` to DIR. Each plan is made in a separate process, so
+//! that the memory is measured separately, too.
 #[path = "../../../../schedules/benches/networks/mod.rs"]
 mod networks;
 
@@ -15,11 +15,11 @@ use std::time::Instant;
 type AnyError = Box<dyn std::error::Error>;
 
 const HOSTS: [usize; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
-/// A switch has this many.
+/// The number of hosts on a switch.
 const ON_A_SWITCH: usize = 32;
-/// Minimal synchronizations grow with the third power of the hosts; nobody asks for them beyond.
+/// Minimal synchronizations grow with the third power of the hosts; more hosts are not measured.
 const MOST_MINIMAL: usize = 1024;
-/// A median is taken of as many runs as fit this many seconds, one to nine.
+/// The seconds for the runs of a median: as many runs as fit, one to nine.
 const PATIENCE: f64 = 3.0;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -41,7 +41,7 @@ const CASES: [(PlanningCase, &str); 4] = [
 struct PlanningFigures {
     planned: f64,
     verified: f64,
-    /// MiB of the process when it had planned once.
+    /// MiB of the process after it had planned once.
     memory: f64,
 }
 
@@ -101,7 +101,7 @@ fn figures<Plan>(
     })
 }
 
-/// Seconds.
+/// The median time of a run, in seconds.
 fn median<T>(run: impl Fn() -> T) -> f64 {
     let mut seconds: Vec<f64> = Vec::new();
     while seconds.is_empty() || seconds.len() < 9 && seconds.iter().sum::<f64>() < PATIENCE {
@@ -114,7 +114,7 @@ fn median<T>(run: impl Fn() -> T) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// MiB this process has had resident at most.
+/// The most MiB that this process has had resident.
 fn peak() -> Result<f64, AnyError> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status
