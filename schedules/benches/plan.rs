@@ -6,11 +6,13 @@
 //! 64) 5 s; a subset of 64 among 1,024 hosts 2 ms.
 //!
 //! *A subset* is what a rank does for a communicator: restrict the tree, plan with minimal
-//! synchronizations, take its own steps.
+//! synchronizations, take its own part.
 use criterion::{Criterion, criterion_group, criterion_main};
-use schedules::alltoall::{plan, plan_reduced};
+use schedules::alltoall::{AlltoallSchedule, plan, plan_reduced};
 use schedules::synchronization::{SyncKind, SyncReduction};
-use schedules::{aapc, slice, verify};
+use schedules::transfers::TransferSchedule;
+use schedules::transfers::part::{self, RankPart};
+use schedules::{aapc, verify};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -56,19 +58,23 @@ fn alltoall(c: &mut Criterion) {
     group.finish();
 }
 
+fn own_part(plan: &AlltoallSchedule) -> RankPart {
+    part::of(&TransferSchedule::try_from(plan).expect("known waits"), 7)
+}
+
 fn one_host(c: &mut Criterion) {
     let mut group = c.benchmark_group("one host");
     let tree = two_levels(32, 32, "1G").tree().unwrap();
     let whole = plan(&tree, SyncKind::Receiver);
-    group.bench_function("its slice of 1,024", |b| {
-        b.iter(|| slice::of(black_box(&whole), 7))
+    group.bench_function("its part of 1,024", |b| {
+        b.iter(|| own_part(black_box(&whole)))
     });
     // Two hosts of each switch, in an order of their own.
     let subset: Vec<&str> = (0..64).map(|i| tree.name(i * 37 % 64 * 16)).collect();
     group.bench_function("a subset of 64 among 1,024", |b| {
         b.iter(|| {
             let tree = black_box(&tree).restrict(&subset).unwrap();
-            slice::of(&plan(&tree, SyncKind::Receiver), 7)
+            own_part(&plan(&tree, SyncKind::Receiver))
         })
     });
     group.finish();

@@ -12,7 +12,6 @@
 //! no rank handles more than its share, and collected blocks go directly to the rank that sends
 //! them on.
 use crate::lg::Transfer;
-use crate::lg::slice::{self, TransferSlice};
 use crate::message::Message;
 use crate::transfers::TransferSchedule;
 use crate::transfers::part::{self, RankPart};
@@ -37,13 +36,6 @@ pub fn part(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> RankPart {
         &TransferSchedule::passed_on(host_of.len() as u32, &steps),
         rank,
     )
-}
-
-/// [`part`] in the form of [`crate::lg`].
-pub fn slice(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> TransferSlice {
-    steps(host_of, phases, rank).map_or_else(TransferSlice::default, |steps| {
-        slice::of_steps(&steps, rank)
-    })
 }
 
 /// The steps as far as they touch the rank or its host.
@@ -153,99 +145,45 @@ fn within(ranks: &[u32], blocks: impl Fn(u32, u32) -> Vec<Message>) -> Vec<Trans
 mod tests {
     use super::*;
     use crate::alltoall;
-    use crate::lg::slice::BlockSource;
     use crate::synchronization::SyncKind;
     use crate::test_trees::star;
+    use crate::transfers::part::tests::carried_out;
     use proptest::prelude::*;
-    use std::collections::HashMap;
 
-    fn slices(host_of: &[u32]) -> Vec<TransferSlice> {
+    fn parts(host_of: &[u32]) -> Vec<RankPart> {
         let hosts = host_of.iter().max().unwrap() + 1;
         let phases = alltoall::plan(&star(&[hosts.div_ceil(2), hosts / 2]), SyncKind::None).phases;
         (0..host_of.len() as u32)
-            .map(|rank| slice(host_of, &phases, rank))
+            .map(|rank| part(host_of, &phases, rank))
             .collect()
     }
 
     /// How many messages each rank sends in a step.
-    fn sends(slices: &[TransferSlice], step: u32) -> Vec<usize> {
-        slices
-            .iter()
-            .map(|slice| {
-                slice
-                    .sends
-                    .iter()
-                    .filter(|sent| sent.parcel.step == step)
-                    .count()
-            })
-            .collect()
-    }
-
-    /// Carries all slices out, step by step, and gives what each rank received of whom.
-    fn carried_out(slices: &[TransferSlice]) -> Vec<HashMap<u32, Message>> {
-        let mut came: Vec<Vec<Vec<Message>>> = vec![Vec::new(); slices.len()];
-        let mut received = vec![HashMap::new(); slices.len()];
-        for step in 0..3 {
-            let mut network = HashMap::new();
-            for (rank, slice) in (0..).zip(slices) {
-                for sent in slice.sends.iter().filter(|sent| sent.parcel.step == step) {
-                    let block = |(source, said): (&BlockSource, &Message)| match *source {
-                        BlockSource::Own => Message { src: rank, ..*said },
-                        BlockSource::Received { parcel, block } => {
-                            came[rank as usize][parcel][block]
-                        }
-                    };
-                    let blocks: Vec<Message> = sent
-                        .sources
-                        .iter()
-                        .zip(&sent.parcel.blocks)
-                        .map(block)
-                        .collect();
-                    assert_eq!(blocks, sent.parcel.blocks, "it has what it says");
-                    assert_eq!(network.insert((rank, sent.parcel.peer), blocks), None);
-                }
-            }
-            for (rank, slice) in (0..).zip(slices) {
-                for message in slice.receives.iter().filter(|message| message.step == step) {
-                    let blocks = network.remove(&(message.peer, rank)).expect("it was sent");
-                    assert_eq!(blocks, message.blocks);
-                    for &block in blocks.iter().filter(|block| block.dst == rank) {
-                        assert_eq!(
-                            received[rank as usize].insert(block.src, block),
-                            None,
-                            "twice"
-                        );
-                    }
-                    came[rank as usize].push(blocks);
-                }
-            }
-            assert_eq!(network, HashMap::new(), "nobody receives it");
-        }
-        received
+    fn sends(parts: &[RankPart], step: u32) -> Vec<usize> {
+        let count = |part: &RankPart| part.sends.iter().filter(|s| s.phase == step).count();
+        parts.iter().map(count).collect()
     }
 
     #[test]
     fn four_hosts_of_four_ranks_exchange_one_message_a_pair() {
-        let slices = slices(&(0..16).map(|rank| rank / 4).collect::<Vec<u32>>());
-        let spread: usize = sends(&slices, 2).iter().sum();
-        assert_eq!((sends(&slices, 0), spread), (vec![3; 16], 4 * 3 * 3));
-        let between = sends(&slices, 1);
+        let parts = parts(&(0..16).map(|rank| rank / 4).collect::<Vec<u32>>());
+        let spread: usize = sends(&parts, 2).iter().sum();
+        assert_eq!((sends(&parts, 0), spread), (vec![3; 16], 4 * 3 * 3));
+        let between = sends(&parts, 1);
         assert_eq!(
             (between.iter().sum::<usize>(), between.iter().max()),
             (12, Some(&1))
         );
-        let mut bundles = slices
-            .iter()
-            .flat_map(|slice| &slice.sends)
-            .filter(|sent| sent.parcel.step == 1);
-        assert!(bundles.all(|sent| sent.sources.len() == 16));
+        let all = parts.iter().flat_map(|part| &part.sends);
+        let mut bundles = all.filter(|send| send.phase == 1);
+        assert!(bundles.all(|send| send.blocks.len() == 16));
     }
 
     #[test]
     fn with_one_rank_a_host_only_hosts_exchange() {
-        let slices = slices(&[0, 1, 2]);
+        let parts = parts(&[0, 1, 2]);
         assert_eq!(
-            [0, 1, 2].map(|step| sends(&slices, step)),
+            [0, 1, 2].map(|step| sends(&parts, step)),
             [vec![0; 3], vec![2; 3], vec![0; 3]]
         );
     }
@@ -254,23 +192,24 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn every_block_arrives_once_whatever_ranks_hosts_have(
-            (hosts, mut host_of) in (2u32..9).prop_flat_map(|hosts| (Just(hosts), prop::collection::vec(0..hosts, 0..24))),
+            (hosts, mut host_of) in (2u32..9).prop_flat_map(|hosts| {
+                (Just(hosts), prop::collection::vec(0..hosts, 0..24))
+            }),
             seed in any::<u64>(),
         ) {
             host_of.extend(0..hosts);
             crate::random::SplitMix64::new(seed).shuffle(&mut host_of);
-            let slices = slices(&host_of);
-            for (me, received) in (0..).zip(carried_out(&slices)) {
-                prop_assert_eq!(received.len(), host_of.len() - 1);
-                for (src, block) in received {
-                    prop_assert_eq!(block, Message { src, dst: me });
-                }
-            }
-            let most = slices.iter().flat_map(|slice| &slice.sends).map(|sent| sent.sources.len()).max();
+            let parts = parts(&host_of);
+            prop_assert!(carried_out(&parts).is_everything(host_of.len() as u32));
+            let sent = parts.iter().flat_map(|part| &part.sends);
+            let most = sent.map(|send| send.blocks.len()).max();
             prop_assert!(most.unwrap() as u64 <= most_blocks(&host_of));
-            let led = sends(&slices, 1);
+            let led = sends(&parts, 1);
             for host in 0..hosts {
-                let counts: Vec<usize> = (0..host_of.len()).filter(|&rank| host_of[rank] == host).map(|rank| led[rank]).collect();
+                let counts: Vec<usize> = (0..host_of.len())
+                    .filter(|&rank| host_of[rank] == host)
+                    .map(|rank| led[rank])
+                    .collect();
                 prop_assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1);
                 prop_assert_eq!(counts.iter().sum::<usize>(), hosts as usize - 1);
             }

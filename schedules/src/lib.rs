@@ -15,7 +15,6 @@
 //! | [`synchronization`] | which messages wait for which |
 //! | [`phase_order`] | phases in the order that needs fewer of these |
 //! | [`alltoall`] | both together: the all-to-all as planned |
-//! | [`mod@slice`] | one host's own steps of it |
 //! | [`transfers`] | one shape for every schedule, and one rank's part of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
@@ -38,7 +37,6 @@ pub mod phase_order;
 pub mod program;
 pub mod random;
 pub mod root;
-pub mod slice;
 pub mod synchronization;
 pub mod transfers;
 pub mod verify;

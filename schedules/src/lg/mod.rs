@@ -14,7 +14,6 @@
 mod backbone;
 mod clusters;
 mod proxies;
-pub mod slice;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -185,6 +185,11 @@ impl TransferSchedule {
         self.contents == TransferContents::Around
     }
 
+    /// Whether transfers carry blocks of several hosts, which their receivers may pass on.
+    pub fn passes_on(&self) -> bool {
+        matches!(self.contents, TransferContents::Listed { .. })
+    }
+
     /// What waits for what.
     pub fn waits(&self) -> &[TransferWait] {
         &self.waits

@@ -9,9 +9,17 @@
 //! order at both ends ([`crate::synchronization::syncs`]).
 use super::TransferSchedule;
 use crate::message::Message;
-use crate::slice::SyncToken;
 use inventory::tree::NodeNumber;
 use std::collections::HashMap;
+
+/// A few octets that say "go on".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SyncToken {
+    /// The rank at the other end.
+    pub peer: NodeNumber,
+    /// The number of this token among those from its giver to its taker, from 0.
+    pub id: u32,
+}
 
 /// What a rank does. It sends in the given order, each transfer as soon as its tokens and its
 /// blocks have come, and receives whatever comes.
@@ -30,6 +38,8 @@ pub struct RankPart {
     pub receives: Vec<IncomingTransfer>,
     /// Whether blocks of a transfer go one by one, each as soon as it is there.
     pub streams: bool,
+    /// Whether transfers carry blocks of several ranks, which their receivers may pass on.
+    pub passes_on: bool,
 }
 
 /// A transfer that a rank sends.
@@ -83,73 +93,69 @@ pub struct IncomingTransfer {
     pub give: Vec<SyncToken>,
 }
 
-/// The part of `rank`. A number that no host has gives an empty part. A block that its sender never
+/// The part of `rank`. A number that no host has gives an empty one. A block that its sender never
 /// gets, which the verifier refuses, is taken for the sender's own.
 pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
-    let own = |ends: &Message| ends.src == rank || ends.dst == rank;
     let numbers: Vec<u32> = schedule
         .ends()
         .iter()
         .zip(0..)
-        .filter(|(ends, _)| own(ends))
+        .filter(|(ends, _)| ends.src == rank || ends.dst == rank)
         .map(|(_, number)| number)
         .collect();
-    let mut transfers = OwnTransfers {
+    let mut builder = RankPartBuilder {
         schedule,
-        places: vec![0; numbers.len()],
-        numbers: &numbers,
-        held: HashMap::new(),
         part: RankPart {
             rank,
             phases: schedule.phases(),
             streams: schedule.goes_around(),
+            passes_on: schedule.passes_on(),
             ..RankPart::default()
         },
+        held: HashMap::new(),
+        places: Vec::with_capacity(numbers.len()),
     };
     let phase = |number: u32| schedule.phase_of()[number as usize];
     for in_phase in numbers.chunk_by(|&a, &b| phase(a) == phase(b)) {
-        let sends = |number: &u32| schedule.ends()[*number as usize].src == rank;
         // A rank sends what it held when the phase began, so sends come first.
-        for &number in in_phase.iter().filter(|&number| sends(number)) {
-            transfers.add_send(number);
-        }
-        for &number in in_phase.iter().filter(|&number| !sends(number)) {
-            transfers.add_receive(number);
-        }
+        let (sends, receives): (Vec<u32>, Vec<u32>) = in_phase
+            .iter()
+            .partition(|&&number| schedule.ends()[number as usize].src == rank);
+        sends.iter().for_each(|&number| builder.add_send(number));
+        receives
+            .iter()
+            .for_each(|&number| builder.add_receive(number));
     }
-    let OwnTransfers {
-        places, mut part, ..
-    } = transfers;
+    builder.places.sort_unstable();
     if schedule.goes_around() {
-        list_around(schedule, &mut part);
+        list_around(schedule, &mut builder.part);
     }
-    add_tokens(schedule, &numbers, &places, &mut part);
-    part
+    builder.add_tokens();
+    builder.part
 }
 
-/// The transfers of one rank while its part is made.
-struct OwnTransfers<'a> {
+/// A part as far as it is made.
+struct RankPartBuilder<'a> {
     schedule: &'a TransferSchedule,
-    /// The numbers of the transfers, ascending.
-    numbers: &'a [u32],
-    /// For each transfer its place among the sends, or among the receives.
-    places: Vec<usize>,
-    /// Blocks for others, and where they were received.
-    held: HashMap<Message, BlockOrigin>,
     part: RankPart,
+    /// Blocks for other ranks, and where they were received.
+    held: HashMap<Message, BlockOrigin>,
+    /// The number of each transfer, and its place among the sends or among the receives.
+    places: Vec<(u32, usize)>,
 }
 
-impl OwnTransfers<'_> {
+impl RankPartBuilder<'_> {
     fn add_send(&mut self, number: u32) {
-        self.places[place(self.numbers, number).unwrap_or_default()] = self.part.sends.len();
         let outgoing = |&block: &Message| OutgoingBlock {
             block,
             origin: self.held.get(&block).copied().unwrap_or(BlockOrigin::Own),
         };
+        let blocks = self.schedule.blocks(number).iter().map(outgoing).collect();
+        self.places.push((number, self.part.sends.len()));
         self.part.sends.push(OutgoingTransfer {
             phase: self.schedule.phase_of()[number as usize],
             peer: self.schedule.ends()[number as usize].dst,
-            blocks: self.schedule.blocks(number).iter().map(outgoing).collect(),
+            blocks,
             wait: Vec::new(),
             give: Vec::new(),
         });
@@ -157,14 +163,15 @@ impl OwnTransfers<'_> {
 
     fn add_receive(&mut self, number: u32) {
         let transfer = self.part.receives.len();
-        self.places[place(self.numbers, number).unwrap_or_default()] = transfer;
         let blocks = self.schedule.blocks(number);
-        for (block, &message) in blocks.iter().enumerate() {
-            if message.dst != self.part.rank {
-                let origin = BlockOrigin::Received { transfer, block };
-                self.held.insert(message, origin);
-            }
-        }
+        let origin = |block| BlockOrigin::Received { transfer, block };
+        let passed_on = blocks
+            .iter()
+            .enumerate()
+            .filter(|(_, block)| block.dst != self.part.rank);
+        self.held
+            .extend(passed_on.map(|(at, &block)| (block, origin(at))));
+        self.places.push((number, transfer));
         self.part.receives.push(IncomingTransfer {
             phase: self.schedule.phase_of()[number as usize],
             peer: self.schedule.ends()[number as usize].src,
@@ -172,10 +179,49 @@ impl OwnTransfers<'_> {
             give: Vec::new(),
         });
     }
+
+    fn place(&self, number: u32) -> Option<usize> {
+        let at = self.places.binary_search_by_key(&number, |place| place.0);
+        at.ok().map(|at| self.places[at].1)
+    }
+
+    fn add_tokens(&mut self) {
+        let ends = self.schedule.ends();
+        let [mut taken, mut given] = [(); 2].map(|()| TokenCounts::default());
+        for wait in self.schedule.waits() {
+            let (after, before) = (ends[wait.after as usize], ends[wait.before as usize]);
+            if before.src == self.part.rank
+                && let Some(at) = self.place(wait.before)
+            {
+                self.part.sends[at].wait.push(taken.next(wait.from));
+            }
+            if wait.from == self.part.rank
+                && let Some(at) = self.place(wait.after)
+            {
+                let give = if after.src == self.part.rank {
+                    &mut self.part.sends[at].give
+                } else {
+                    &mut self.part.receives[at].give
+                };
+                give.push(given.next(before.src));
+            }
+        }
+    }
 }
 
-fn place(numbers: &[u32], number: u32) -> Option<usize> {
-    numbers.binary_search(&number).ok()
+/// How many tokens a rank has had with each other one, in one direction.
+#[derive(Default)]
+struct TokenCounts(HashMap<NodeNumber, u32>);
+
+impl TokenCounts {
+    fn next(&mut self, peer: NodeNumber) -> SyncToken {
+        let count = self.0.entry(peer).or_insert(0);
+        *count += 1;
+        SyncToken {
+            peer,
+            id: *count - 1,
+        }
+    }
 }
 
 /// Names the blocks that go around the ring past a rank: its own, then that of the host before it,
@@ -227,39 +273,6 @@ fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
     }
 }
 
-fn add_tokens(schedule: &TransferSchedule, numbers: &[u32], places: &[usize], part: &mut RankPart) {
-    let mut counts: [HashMap<NodeNumber, u32>; 2] = Default::default();
-    let mut next = |side: usize, peer: NodeNumber| {
-        let count = counts[side].entry(peer).or_insert(0);
-        *count += 1;
-        SyncToken {
-            peer,
-            id: *count - 1,
-        }
-    };
-    for wait in schedule.waits() {
-        let (after, before) = (
-            schedule.ends()[wait.after as usize],
-            schedule.ends()[wait.before as usize],
-        );
-        if before.src == part.rank
-            && let Some(at) = place(numbers, wait.before)
-        {
-            part.sends[places[at]].wait.push(next(0, wait.from));
-        }
-        if wait.from == part.rank
-            && let Some(at) = place(numbers, wait.after)
-        {
-            let give = if after.src == part.rank {
-                &mut part.sends[places[at]].give
-            } else {
-                &mut part.receives[places[at]].give
-            };
-            give.push(next(1, before.src));
-        }
-    }
-}
-
 impl RankPart {
     /// As many parts on every rank, by the phases before which all meet. No block is passed on from
     /// one part to another: schedules with barriers are direct.
@@ -268,6 +281,7 @@ impl RankPart {
             rank,
             phases,
             streams,
+            passes_on,
             ..
         } = self;
         let (mut sends, mut receives) = (
@@ -283,6 +297,7 @@ impl RankPart {
                 rank,
                 phases,
                 streams,
+                passes_on,
                 ..RankPart::default()
             }
         };
@@ -291,4 +306,4 @@ impl RankPart {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

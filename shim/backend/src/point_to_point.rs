@@ -12,7 +12,7 @@ use crate::octets::{self, room};
 use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
 use runtime::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
-use schedules::slice::SyncToken;
+use schedules::transfers::part::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
 use std::ffi::c_int;
 

@@ -4,8 +4,9 @@
 //! come, and receives ahead. What a piece is on the wire, and where its octets lie, the carrier
 //! knows.
 use crate::watchdog;
-use schedules::slice::SyncToken;
-use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
+use schedules::transfers::part::{
+    BlockOrigin, IncomingTransfer, OutgoingTransfer, RankPart, SyncToken,
+};
 use std::fmt;
 
 /// What a carrier sends or receives at once: a whole transfer, or a block of one that streams.
@@ -92,37 +93,7 @@ pub fn carry_out<C: TransferCarrier>(
     window: ExchangeWindow,
     call: &dyn fmt::Display,
 ) -> Result<(), C::Failure> {
-    let first = TransferPiece {
-        transfer: 0,
-        block: 0,
-    };
-    let mut pieces = vec![0];
-    for receive in &part.receives {
-        pieces.push(
-            pieces[pieces.len() - 1]
-                + if part.streams {
-                    receive.blocks.len()
-                } else {
-                    1
-                },
-        );
-    }
-    let came = vec![false; pieces[part.receives.len()]];
-    let missing = came.len();
-    let mut exchange = TransferExchange {
-        part,
-        carrier,
-        window,
-        pieces,
-        came,
-        missing,
-        asked: first,
-        coming: 0,
-        next: first,
-        going: 0,
-        turned: false,
-        tokens: Vec::new(),
-    };
+    let mut exchange = TransferExchange::new(part, carrier, window);
     exchange.receive_on()?;
     exchange.send_on()?;
     let mut events = Vec::new();
@@ -160,7 +131,38 @@ struct TransferExchange<'a, C> {
     tokens: Vec<SyncToken>,
 }
 
-impl<C: TransferCarrier> TransferExchange<'_, C> {
+impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
+    fn new(part: &'a RankPart, carrier: &'a mut C, window: ExchangeWindow) -> Self {
+        let first = TransferPiece {
+            transfer: 0,
+            block: 0,
+        };
+        let mut pieces = vec![0];
+        let mut missing = 0;
+        for receive in &part.receives {
+            missing += if part.streams {
+                receive.blocks.len()
+            } else {
+                1
+            };
+            pieces.push(missing);
+        }
+        TransferExchange {
+            part,
+            carrier,
+            window,
+            pieces,
+            came: vec![false; missing],
+            missing,
+            asked: first,
+            coming: 0,
+            next: first,
+            going: 0,
+            turned: false,
+            tokens: Vec::new(),
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.missing == 0
             && self.going == 0
@@ -269,55 +271,69 @@ impl<C: TransferCarrier> TransferExchange<'_, C> {
         }
     }
 
+    /// The first piece that has not come: its receive, and which of its blocks it is.
+    fn missing_piece(&self) -> Option<(&'a IncomingTransfer, usize)> {
+        let number = self.came.iter().position(|came| !came)?;
+        let transfer = self.pieces.partition_point(|&first| first <= number) - 1;
+        let receive = self.part.receives.get(transfer)?;
+        Some((receive, number - self.pieces[transfer]))
+    }
+
     /// For the watchdog.
     fn waits_for(&self, call: &dyn fmt::Display) -> String {
         let part = self.part;
         let call = format!("rank {} in {call}", part.rank);
-        // The first piece that has not come.
-        let missing = self.came.iter().position(|came| !came);
-        let missing = missing.map(|number| {
-            (
-                self.pieces.partition_point(|&first| first <= number) - 1,
-                number,
-            )
-        });
         if part.streams {
-            let receive = missing.map(|(transfer, number)| {
-                (&part.receives[transfer], number - self.pieces[transfer])
-            });
-            let what = receive.map(|(receive, at)| {
-                format!(
-                    "the block of rank {} from rank {}",
-                    receive.blocks[at].src, receive.peer
-                )
-            });
             let blocks = part.sends.first().map_or(0, |send| send.blocks.len() + 1);
-            let at = receive.map_or(blocks, |(_, at)| at + 1);
-            return format!(
-                "{call}: {} (block {at} of {blocks})",
-                what.unwrap_or_else(|| "its blocks to go".to_owned())
-            );
+            return match self.missing_piece() {
+                Some((
+                    IncomingTransfer {
+                        blocks: all, peer, ..
+                    },
+                    at,
+                )) => {
+                    let (src, number) = (all[at].src, at + 1);
+                    format!(
+                        "{call}: the block of rank {src} from rank {peer} (block {number} of {blocks})"
+                    )
+                }
+                None => format!("{call}: its blocks to go (block {blocks} of {blocks})"),
+            };
         }
-        let next = part.sends.get(self.next.transfer);
+        if part.passes_on {
+            let call = format!("{call}, blocks passed on");
+            return watchdog::describe_wait(&call, &self.awaited("blocks"), "step", part.phases);
+        }
+        watchdog::describe_wait(&call, &self.awaited("block"), "phase", part.phases)
+    }
+
+    /// What it waits for where blocks do not stream, each with its phase. A transfer carries
+    /// `contents`: a block, or blocks.
+    fn awaited(&self, contents: &str) -> Vec<(u32, String)> {
+        let part = self.part;
         let mut awaited = Vec::new();
-        if let Some(last) = self
-            .next
-            .transfer
-            .checked_sub(1)
-            .filter(|_| self.going > 0)
-            .and_then(|last| part.sends.get(last))
-        {
-            awaited.push((last.phase, format!("its block to rank {} to go", last.peer)));
+        let last = self.next.transfer.checked_sub(1).filter(|_| self.going > 0);
+        if let Some(last) = last.and_then(|last| part.sends.get(last)) {
+            awaited.push((
+                last.phase,
+                format!("its {contents} to rank {} to go", last.peer),
+            ));
         }
-        let tokens = self
-            .tokens
-            .iter()
-            .filter_map(|token| Some((next?.phase, format!("the token of rank {}", token.peer))));
-        awaited.extend(tokens);
-        let receive = missing.and_then(|(transfer, _)| part.receives.get(transfer));
-        awaited.extend(
-            receive.map(|receive| (receive.phase, format!("the block of rank {}", receive.peer))),
-        );
-        watchdog::describe_wait(&call, &awaited, part.phases)
+        if let Some(next) = part.sends.get(self.next.transfer) {
+            let token =
+                |token: &SyncToken| (next.phase, format!("the token of rank {}", token.peer));
+            awaited.extend(self.tokens.iter().map(token));
+        }
+        if let Some((receive, _)) = self.missing_piece() {
+            let by = if part.passes_on { "by way of" } else { "of" };
+            awaited.push((
+                receive.phase,
+                format!("the {contents} {by} rank {}", receive.peer),
+            ));
+        }
+        awaited
     }
 }
+
+#[cfg(test)]
+mod tests;

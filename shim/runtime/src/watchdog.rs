@@ -103,12 +103,12 @@ pub fn end_wait() {
     }
 }
 
-/// What a call of `phases` phases waits for, in the words of both data paths: each thing with its
-/// phase, the first being 0.
-pub fn describe_wait(call: &str, awaited: &[(u32, String)], phases: u32) -> String {
+/// What a call waits for: each thing with its phase, the first being 0, of so many. Schedules call
+/// a phase as `unit` says.
+pub fn describe_wait(call: &str, awaited: &[(u32, String)], unit: &str, phases: u32) -> String {
     let parts: Vec<String> = awaited
         .iter()
-        .map(|(phase, what)| format!("{what} (phase {} of {phases})", phase + 1))
+        .map(|(phase, what)| format!("{what} ({unit} {} of {phases})", phase + 1))
         .collect();
     format!(
         "{call}: {}",

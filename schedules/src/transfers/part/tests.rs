@@ -1,11 +1,17 @@
+mod carried;
+
+pub(crate) use carried::carried_out;
+
 use super::*;
-use crate::lg::slice as passed_on;
+use crate::alltoall::AlltoallSchedule;
 use crate::lg::tests::{any_sites, runs};
-use crate::slice;
+use crate::lg::{LgSchedule, Transfer};
+use crate::message::Synchronization;
 use crate::synchronization::SyncKind;
 use crate::synchronization::scheme::SyncScheme;
 use crate::test_trees::{any_tree, star, topology};
-use crate::{allgather, alltoall, lg};
+use crate::{allgather, alltoall, lg, verify};
+use inventory::Tree;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
@@ -15,120 +21,75 @@ fn parts(schedule: &TransferSchedule) -> Vec<RankPart> {
         .collect()
 }
 
-/// The blocks that each receiver has when no part can go on.
-fn run(parts: &[RankPart]) -> HashSet<(NodeNumber, Message)> {
-    let mut running = RunningParts {
-        parts,
-        came: parts
-            .iter()
-            .map(|part| vec![0; part.receives.len()])
-            .collect(),
-        sent: vec![(0, 0); parts.len()],
-        tokens: HashSet::new(),
-    };
-    while parts
-        .iter()
-        .fold(false, |any, part| running.step(part) | any)
-    {}
-    let mut arrived = HashSet::new();
+/// Which host waits for which transfer of which other one, as the tokens of all parts tell it.
+fn synchronizations(parts: &[RankPart]) -> Vec<Synchronization> {
+    let mut given = HashMap::new();
     for part in parts {
-        for (receive, &count) in part.receives.iter().zip(&running.came[part.rank as usize]) {
-            arrived.extend(
-                receive.blocks[..count]
-                    .iter()
-                    .map(|&block| (part.rank, block)),
-            );
+        let sends = part.sends.iter().map(|send| {
+            let after = Message {
+                src: part.rank,
+                dst: send.peer,
+            };
+            (after, &send.give)
+        });
+        let receives = part.receives.iter().map(|receive| {
+            let after = Message {
+                src: receive.peer,
+                dst: part.rank,
+            };
+            (after, &receive.give)
+        });
+        for (after, tokens) in sends.chain(receives) {
+            for token in tokens {
+                let twice = given.insert((part.rank, token.peer, token.id), after);
+                assert_eq!(twice, None, "the same token twice");
+            }
         }
     }
-    arrived
-}
-
-/// All parts, and how far each has come. A transfer goes when its tokens and blocks have come, a
-/// streamed block when it has come.
-struct RunningParts<'a> {
-    parts: &'a [RankPart],
-    /// For each rank and each of its receives, the number of blocks that came.
-    came: Vec<Vec<usize>>,
-    /// For each rank, the number of transfers sent, and of blocks of the next one.
-    sent: Vec<(usize, usize)>,
-    /// Giver, taker and number of each token given.
-    tokens: HashSet<(NodeNumber, NodeNumber, u32)>,
-}
-
-impl<'a> RunningParts<'a> {
-    /// Sends the next transfer or streamed block of a rank, if it can go.
-    fn step(&mut self, part: &RankPart) -> bool {
-        let (rank, (transfer, first)) = (part.rank, self.sent[part.rank as usize]);
-        let Some(send) = part.sends.get(transfer) else {
-            return false;
-        };
-        let count = if part.streams { 1 } else { send.blocks.len() };
-        let blocks = &send.blocks[first..][..count];
-        let token = |token: &SyncToken| self.tokens.contains(&(token.peer, rank, token.id));
-        if !blocks.iter().all(|block| self.is_here(rank, block)) || !send.wait.iter().all(token) {
-            return false;
-        }
-        let give = self.receive(part, send, blocks);
-        self.sent[rank as usize] = if first + count == send.blocks.len() {
-            (transfer + 1, 0)
-        } else {
-            (transfer, first + count)
-        };
-        let given = |from, give: &[SyncToken]| -> Vec<_> {
-            give.iter()
-                .map(|token| (from, token.peer, token.id))
-                .collect()
-        };
-        self.tokens.extend(given(rank, &send.give));
-        self.tokens.extend(given(send.peer, give));
-        true
-    }
-
-    fn is_here(&self, rank: NodeNumber, block: &OutgoingBlock) -> bool {
-        match block.origin {
-            BlockOrigin::Own => true,
-            BlockOrigin::Received { transfer, block } => self.came[rank as usize][transfer] > block,
+    let mut syncs = Vec::new();
+    for part in parts {
+        for send in &part.sends {
+            syncs.extend(send.wait.iter().map(|token| Synchronization {
+                after: given[&(token.peer, part.rank, token.id)],
+                before: Message {
+                    src: part.rank,
+                    dst: send.peer,
+                },
+                from: token.peer,
+                to: part.rank,
+            }));
         }
     }
-
-    /// Hands the blocks to the receiver, which must expect them. Returns the tokens that it gives.
-    fn receive(
-        &mut self,
-        part: &RankPart,
-        send: &OutgoingTransfer,
-        blocks: &[OutgoingBlock],
-    ) -> &'a [SyncToken] {
-        let came = &mut self.came[send.peer as usize];
-        let parts = self.parts;
-        let mut receives = parts[send.peer as usize].receives.iter().enumerate();
-        let (at, receive) = receives
-            .find(|(at, receive)| receive.peer == part.rank && came[*at] < receive.blocks.len())
-            .unwrap();
-        let expected = receive.blocks[came[at]..][..blocks.len()].iter();
-        let carried = blocks.iter().map(|block| block.block);
-        // Around a ring only the source of a block is stated by both ends.
-        assert!(
-            part.streams
-                && carried
-                    .clone()
-                    .map(|b| b.src)
-                    .eq(expected.clone().map(|b| b.src))
-                || carried.eq(expected.copied())
-        );
-        came[at] += blocks.len();
-        &receive.give
-    }
+    syncs.sort_unstable();
+    syncs
 }
 
-fn delivered(hosts: u32, arrived: &HashSet<(NodeNumber, Message)>) -> bool {
-    let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }));
-    pairs
-        .filter(|pair| pair.src != pair.dst)
-        .all(|pair| arrived.contains(&(pair.dst, pair)))
+/// The ends of all transfers with their phases, as senders have them and as receivers have them.
+fn by_phase(parts: &[RankPart]) -> [HashSet<(u32, Message)>; 2] {
+    let sends = parts.iter().flat_map(|part| {
+        part.sends.iter().map(|send| {
+            let (src, dst) = (part.rank, send.peer);
+            (send.phase, Message { src, dst })
+        })
+    });
+    let receives = parts.iter().flat_map(|part| {
+        part.receives.iter().map(|receive| {
+            let (src, dst) = (receive.peer, part.rank);
+            (receive.phase, Message { src, dst })
+        })
+    });
+    [sends.collect(), receives.collect()]
+}
+
+fn planned(plan: &AlltoallSchedule) -> HashSet<(u32, Message)> {
+    (0..)
+        .zip(&plan.phases)
+        .flat_map(|(phase, messages)| messages.iter().map(move |&message| (phase, message)))
+        .collect()
 }
 
 #[test]
-fn a_number_that_is_no_host_has_an_empty_part() {
+fn a_number_that_no_host_has_gives_an_empty_part() {
     let schedule =
         TransferSchedule::try_from(&alltoall::plan(&star(&[2, 1]), SyncKind::Receiver)).unwrap();
     let part = of(&schedule, 7);
@@ -156,105 +117,123 @@ fn around_a_ring_each_block_comes_from_the_host_before() {
     assert_eq!((part.sends[0].peer, sources(&sent)), (3, vec![1, 2, 0]));
 }
 
+/// All parts are the schedule again, and bring every block to its receiver once.
+fn check_lg(tree: &Tree, plan: &LgSchedule) {
+    let schedule = TransferSchedule::from(plan);
+    let parts = parts(&schedule);
+    let mut steps: Vec<Vec<Transfer>> = vec![Vec::new(); plan.steps.len()];
+    for part in &parts {
+        for send in &part.sends {
+            steps[send.phase as usize].push(Transfer {
+                from: part.rank,
+                to: send.peer,
+                blocks: send.blocks.iter().map(|block| block.block).collect(),
+            });
+        }
+    }
+    let together = LgSchedule {
+        steps,
+        ..plan.clone()
+    };
+    verify::lg(tree, &together).unwrap();
+    assert!(carried_out(&parts).is_everything(tree.hosts()));
+}
+
+#[test]
+fn three_and_seven_hosts_one_cluster_and_nobody_by_lg() {
+    for sizes in [vec![3, 7], vec![7, 3], vec![4], vec![1], vec![2, 2, 2]] {
+        let tree = star(&sizes);
+        check_lg(&tree, &lg::plan(&tree, &runs(&tree, &sizes), None));
+    }
+    let tree = star(&[2, 2]);
+    let plan = lg::plan(&tree, &runs(&tree, &[2, 2]), None);
+    let schedule = TransferSchedule::from(&plan);
+    let nobody = of(&schedule, 7);
+    assert_eq!(nobody.phases, plan.steps.len() as u32);
+    assert!(nobody.sends.is_empty() && nobody.receives.is_empty());
+    let proxy = of(&schedule, 0);
+    let sends = proxy
+        .sends
+        .iter()
+        .map(|send| (send.peer, send.blocks.len()));
+    assert_eq!(sends.collect::<Vec<_>>(), [(1, 2), (2, 2)]);
+    let origins = proxy.sends[1].blocks.iter().map(|block| block.origin);
+    let received = BlockOrigin::Received {
+        transfer: 0,
+        block: 1,
+    };
+    assert_eq!(origins.collect::<Vec<_>>(), [BlockOrigin::Own, received]);
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 1_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 48 } else { 2_000 }))]
     #[test]
-    fn parts_of_an_alltoall_are_its_slices(
+    fn parts_together_are_the_alltoall_and_never_hang(
         tree in any_tree(1..=24),
         scheme in prop::sample::select(SyncScheme::table_5(&[2, 3])),
     ) {
         let plan = alltoall::plan(&tree, scheme);
         let schedule = TransferSchedule::try_from(&plan).unwrap();
-        for part in parts(&schedule) {
-            let steps = slice::of(&plan, part.rank);
-            let sends = steps.iter().filter_map(|step| {
-                Some((step.phase, step.send_to?, &step.wait, &step.give_after_send))
-            });
-            prop_assert!(
-                part.sends
-                    .iter()
-                    .map(|send| (send.phase, send.peer, &send.wait, &send.give))
-                    .eq(sends)
-            );
-            let receives = steps.iter().filter_map(|step| {
-                Some((step.phase, step.receive_from?, &step.give_after_receive))
-            });
-            prop_assert!(
-                part.receives
-                    .iter()
-                    .map(|receive| (receive.phase, receive.peer, &receive.give))
-                    .eq(receives)
-            );
+        let parts = parts(&schedule);
+        prop_assert_eq!(by_phase(&parts), [planned(&plan), planned(&plan)]);
+        let mut syncs = plan.syncs.clone();
+        syncs.sort_unstable();
+        prop_assert_eq!(synchronizations(&parts), syncs);
+        for part in &parts {
+            prop_assert!(part.sends.is_sorted_by_key(|send| send.phase));
+            prop_assert!(part.receives.is_sorted_by_key(|receive| receive.phase));
             let between = part.clone().between(schedule.meetings());
             prop_assert_eq!(between.len(), schedule.meetings().len() + 1);
-            prop_assert_eq!(
-                between
-                    .iter()
-                    .flat_map(|part| &part.sends)
-                    .collect::<Vec<_>>(),
-                part.sends.iter().collect::<Vec<_>>()
-            );
+            let sends: Vec<_> = between.iter().flat_map(|part| &part.sends).collect();
+            prop_assert_eq!(sends, part.sends.iter().collect::<Vec<_>>());
         }
-        prop_assert!(delivered(tree.hosts(), &run(&parts(&schedule))));
+        prop_assert!(carried_out(&parts).is_everything(tree.hosts()));
+    }
+
+    /// Transfers that share an edge follow each other as planned, whatever the pace of the hosts.
+    #[test]
+    fn tokens_keep_the_order_on_every_edge(tree in any_tree(1..=24), kind in 0..2usize) {
+        let plan = alltoall::plan(&tree, [SyncKind::Sender, SyncKind::Receiver][kind]);
+        let parts = parts(&TransferSchedule::try_from(&plan).unwrap());
+        let phase: HashMap<Message, u32> =
+            planned(&plan).into_iter().map(|(phase, message)| (message, phase)).collect();
+        let mut last = vec![None; tree.edges() as usize];
+        for m in carried_out(&parts).order {
+            let mut in_order = true;
+            tree.path(m.src, m.dst, |edge| {
+                in_order &= last[edge as usize].replace(phase[&m]) < Some(phase[&m]);
+            });
+            prop_assert!(in_order);
+        }
+        let tokens = parts.iter().flat_map(|part| &part.sends).flat_map(|send| &send.wait);
+        prop_assert!(tokens.map(|token| token.id).max().unwrap_or(0) < tree.hosts());
+    }
+
+    /// Phases put together stand for hosts whose cables carry several messages at once.
+    #[test]
+    fn several_messages_of_a_phase_are_several_transfers(
+        tree in any_tree(1..=24),
+        width in 2..5usize,
+    ) {
+        let mut plan = alltoall::plan(&tree, SyncKind::None);
+        plan.phases = plan.phases.chunks(width).map(<[_]>::concat).collect();
+        let parts = parts(&TransferSchedule::try_from(&plan).unwrap());
+        prop_assert_eq!(by_phase(&parts), [planned(&plan), planned(&plan)]);
+        prop_assert!(carried_out(&parts).is_everything(tree.hosts()));
     }
 
     #[test]
-    fn parts_of_lg_are_its_slices((text, sizes) in any_sites()) {
+    fn parts_of_lg_bring_every_block_once(
+        (text, sizes) in any_sites(),
+        at_once in prop::option::of(1u64..5),
+    ) {
         let tree = topology(&text);
-        let plan = lg::plan(&tree, &runs(&tree, &sizes), None);
-        let schedule = TransferSchedule::from(&plan);
-        for part in parts(&schedule) {
-            let slice = passed_on::of(&plan, part.rank);
-            let sends = slice.sends.iter().map(|send| {
-                (
-                    send.parcel.step,
-                    send.parcel.peer,
-                    send.parcel.blocks.clone(),
-                )
-            });
-            let own = |send: &OutgoingTransfer| {
-                (
-                    send.phase,
-                    send.peer,
-                    send.blocks.iter().map(|b| b.block).collect::<Vec<_>>(),
-                )
-            };
-            prop_assert!(part.sends.iter().map(own).eq(sends));
-            let source = |origin| match origin {
-                BlockOrigin::Own => passed_on::BlockSource::Own,
-                BlockOrigin::Received { transfer, block } => passed_on::BlockSource::Received {
-                    parcel: transfer,
-                    block,
-                },
-            };
-            let sources = part
-                .sends
-                .iter()
-                .flat_map(|send| &send.blocks)
-                .map(|block| source(block.origin));
-            prop_assert!(
-                sources.eq(slice
-                    .sends
-                    .iter()
-                    .flat_map(|send| send.sources.iter().copied()))
-            );
-            let receives = slice
-                .receives
-                .iter()
-                .map(|parcel| (parcel.step, parcel.peer, &parcel.blocks));
-            prop_assert!(
-                part.receives
-                    .iter()
-                    .map(|receive| (receive.phase, receive.peer, &receive.blocks))
-                    .eq(receives)
-            );
-        }
-        prop_assert!(delivered(tree.hosts(), &run(&parts(&schedule))));
+        check_lg(&tree, &lg::plan(&tree, &runs(&tree, &sizes), at_once));
     }
 
     #[test]
     fn around_a_ring_everybody_gets_everything(tree in any_tree(2..=24)) {
         let schedule = TransferSchedule::from(&allgather::plan(&tree));
-        prop_assert!(delivered(tree.hosts(), &run(&parts(&schedule))));
+        prop_assert!(carried_out(&parts(&schedule)).is_everything(tree.hosts()));
     }
 }

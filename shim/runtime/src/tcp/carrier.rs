@@ -5,7 +5,7 @@ use super::MeshError;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
 use schedules::message::Message;
-use schedules::slice::SyncToken;
+use schedules::transfers::part::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingBlock, RankPart};
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -271,7 +271,6 @@ impl MeshSetup {
             peers.push(Some(MeshPeer::new(out, back)?));
         }
         Ok(TcpMesh {
-            me: self.me,
             peers,
             epoll,
             calls: 0,
@@ -325,7 +324,6 @@ fn wait<'e>(
 /// Every connection of a rank.
 #[derive(Debug)]
 pub struct TcpMesh {
-    pub(super) me: u32,
     peers: Vec<Option<MeshPeer>>,
     epoll: Epoll,
     /// Calls made over these connections: the same number on every rank within a call.

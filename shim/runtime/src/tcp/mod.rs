@@ -1,13 +1,13 @@
 //! The runtime's own data path for large blocks: TCP connections between the ranks of a
 //! communicator, without MPI.
 //!
-//! MPI point-to-point holds a schedule loosely: replies of its rendezvous queue behind bulk data,
-//! and busy polling takes the processor from who could send. Here each block goes at the link's own
-//! pace, tokens overtake data, and a rank that waits sleeps.
+//! MPI point-to-point follows a schedule loosely: replies of its rendezvous queue behind bulk data,
+//! and busy polling takes the processor from ranks that could send. Here each block goes at the
+//! link's own pace, tokens overtake data, and a rank that waits sleeps.
 //!
 //! ```text
-//! Door (a listening socket) --addresses and a secret through MPI--> Mesh (two connections a pair of ranks)
-//! Mesh --alltoall--> blocks in the order of the steps, tokens against the stream      Mesh --ring--> chunks from rank to rank
+//! MeshListener --addresses and a secret through MPI--> TcpMesh (two connections a pair of ranks)
+//! TcpMesh --a rank's part of a schedule--> blocks in the part's order, tokens ahead of them
 //! ```
 //!
 //! | module | one idea |
@@ -16,17 +16,13 @@
 //! | [`mesh`] | connections between all ranks |
 //! | `peer` | the two connections with one rank, and when the kernel wakes this one |
 //! | [`descriptors`] | whether the process may open as many sockets |
-//! | [`alltoall`] | blocks and tokens |
-//! | `carrier` | any part of a schedule |
-//! | [`ring`] | the allgather |
+//! | `carrier` | a rank's part of any schedule: blocks, and tokens |
 //! | `socket` | options of a socket |
-pub mod alltoall;
 mod carrier;
 pub mod descriptors;
 pub mod greeting;
 pub mod mesh;
 mod peer;
-pub mod ring;
 mod socket;
 
 pub use mesh::{MeshListener, TcpMesh};

@@ -1,11 +1,7 @@
 //! Ranks are threads, connected over loopback.
 use super::greeting::{self, MeshSecret};
-use super::{MeshError, MeshListener, TcpMesh};
-use inventory::{BitsPerSec, TopologyFile};
+use super::{MeshListener, TcpMesh};
 use nix::sys::socket::{Backlog, listen};
-use schedules::alltoall;
-use schedules::slice;
-use schedules::synchronization::SyncKind;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -14,9 +10,6 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(120);
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const SECRET: MeshSecret = MeshSecret([9; 32]);
-const TREE: &str = "switches: [s0, s1]
-hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}}
-links: [{a: s0, b: s1}]";
 
 /// Runs `work` on each of `n` ranks of a mesh.
 pub(super) fn ranks<T: Send>(n: u32, work: impl Fn(u32, TcpMesh) -> T + Sync) -> Vec<T> {
@@ -49,93 +42,6 @@ fn octet(call: usize, from: u32, to: u32, at: usize) -> u8 {
 
 pub(super) fn block(call: usize, from: u32, to: u32, length: usize) -> Vec<u8> {
     (0..length).map(|at| octet(call, from, to, at)).collect()
-}
-
-fn alltoall_of(mesh: &mut TcpMesh, steps: &[slice::HostStep], call: usize, length: usize) {
-    let (me, n) = (mesh.me, mesh.ranks());
-    let outgoing: Vec<Vec<u8>> = (0..n).map(|to| block(call, me, to, length)).collect();
-    let mut incoming = vec![vec![0; length]; n as usize];
-    let mut places: Vec<&mut [u8]> = incoming.iter_mut().map(Vec::as_mut_slice).collect();
-    mesh.alltoall(
-        steps,
-        &outgoing.iter().map(Vec::as_slice).collect::<Vec<_>>(),
-        &mut places,
-        &mut || true,
-    )
-    .unwrap();
-    for from in (0..n).filter(|from| *from != me) {
-        assert!(
-            incoming[from as usize] == block(call, from, me, length),
-            "call {call}: from {from} to {me}"
-        );
-    }
-}
-
-fn allgather_of(mesh: &mut TcpMesh, ring: &[u32], call: usize, length: usize) {
-    let (me, n) = (mesh.me, mesh.ranks());
-    let mut blocks: Vec<Vec<u8>> = (0..n)
-        .map(|rank| {
-            if rank == me {
-                block(call, me, me, length)
-            } else {
-                vec![0; length]
-            }
-        })
-        .collect();
-    let mut places: Vec<&mut [u8]> = blocks.iter_mut().map(Vec::as_mut_slice).collect();
-    mesh.ring(ring, &mut places, &mut || true).unwrap();
-    for from in 0..n {
-        assert!(
-            blocks[from as usize] == block(call, from, from, length),
-            "call {call}: from {from} at {me}"
-        );
-    }
-}
-
-#[test]
-fn calls_of_every_length_follow_each_other_without_a_pause() {
-    let tree = TopologyFile::parse("test", TREE).unwrap().tree().unwrap();
-    for sync in [SyncKind::Receiver, SyncKind::Sender, SyncKind::None] {
-        let plan = alltoall::plan(&tree, sync);
-        ranks(5, |me, mut mesh| {
-            let steps = slice::of(&plan, me);
-            mesh.pace(|rank| (rank % 2 == 0).then_some(BitsPerSec::GIGABIT))
-                .unwrap();
-            for (call, length) in [1, 100_000, 3, 65_536, 1, 1, 300_001, 16_384]
-                .into_iter()
-                .enumerate()
-            {
-                alltoall_of(&mut mesh, &steps, call, length);
-                if call % 2 == 0 {
-                    allgather_of(&mut mesh, &[3, 0, 4, 2, 1], call, length);
-                }
-            }
-        });
-    }
-}
-
-#[test]
-fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
-    let tree = TopologyFile::parse("test", TREE).unwrap().tree().unwrap();
-    let plan = alltoall::plan(&tree, SyncKind::Receiver);
-    let outcomes = ranks(5, |me, mut mesh| {
-        if me == 2 {
-            return None;
-        }
-        let mut incoming = vec![vec![0; 50_000]; 5];
-        let mut places: Vec<&mut [u8]> = incoming.iter_mut().map(Vec::as_mut_slice).collect();
-        let outgoing = vec![&[1u8; 50_000][..]; 5];
-        let mut call =
-            || mesh.alltoall(&slice::of(&plan, me), &outgoing, &mut places, &mut || true);
-        Some([call(), call()])
-    });
-    for [first, second] in outcomes.iter().flatten() {
-        assert!(
-            matches!(first, Err(MeshError::Lost { .. }))
-                && matches!(second, Err(MeshError::Closed)),
-            "{outcomes:?}"
-        );
-    }
 }
 
 #[test]

@@ -1,17 +1,19 @@
 use super::super::tests::{block, ranks};
 use super::*;
-use inventory::TopologyFile;
 use inventory::tree::Tree;
+use inventory::{BitsPerSec, TopologyFile};
 use schedules::lg::{self, ClusterPartition, HostCluster};
 use schedules::synchronization::SyncKind;
 use schedules::transfers::{TransferSchedule, part};
 use schedules::{allgather, alltoall};
 
+const TREE: &str = "switches: [s0, s1]
+hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}}
+links: [{a: s0, b: s1}]";
 const LENGTHS: [usize; 8] = [1, 100_000, 3, 65_536, 1, 1, 300_001, 16_384];
 
 fn tree() -> Tree {
-    let text = "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}, n3: {switch: s1}, n4: {switch: s1}}\nlinks: [{a: s0, b: s1}]";
-    TopologyFile::parse("test", text).unwrap().tree().unwrap()
+    TopologyFile::parse("test", TREE).unwrap().tree().unwrap()
 }
 
 fn exchange(
@@ -20,7 +22,7 @@ fn exchange(
     call: usize,
     length: usize,
 ) -> Result<(), MeshError> {
-    let (me, n) = (mesh.me, mesh.ranks());
+    let (me, n) = (part.rank, mesh.ranks());
     let of = |from: u32, to: u32| block(call, from, if part.streams { from } else { to }, length);
     let outgoing: Vec<Vec<u8>> = (0..n).map(|to| of(me, to)).collect();
     let mut incoming: Vec<Vec<u8>> = (0..n)
@@ -64,11 +66,14 @@ fn schedules_of_every_shape_follow_each_other_without_a_pause() {
     let shapes = [
         planned(SyncKind::Receiver),
         TransferSchedule::from(&allgather::plan(&tree)),
+        TransferSchedule::around(&[3, 0, 4, 2, 1]),
         planned(SyncKind::Sender),
         TransferSchedule::from(&lg::plan(&tree, &clusters, None)),
         planned(SyncKind::None),
     ];
     ranks(5, |me, mut mesh| {
+        mesh.pace(|rank| (rank % 2 == 0).then_some(BitsPerSec::GIGABIT))
+            .unwrap();
         let parts: Vec<RankPart> = shapes.iter().map(|shape| part::of(shape, me)).collect();
         for (call, length) in LENGTHS.into_iter().enumerate() {
             for part in &parts {
