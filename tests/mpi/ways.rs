@@ -34,15 +34,8 @@ fn the_table_decides_by_block_size() {
     for mpi in BOTH {
         let dir = shared(TREE);
         let bench = lib().join(format!("bench-{mpi}"));
-        let flags = [
-            "--collective",
-            "both",
-            "--size",
-            "1000,300000",
-            "--iterations",
-            "5",
-            "--check",
-        ];
+        let flags = "--collective both --size 1000,300000 --iterations 5 --check";
+        let flags: Vec<&str> = flags.split(' ').collect();
         let said = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)

@@ -130,19 +130,7 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
         history.first().map_or(0, |p| p.at.0),
         history.last().map_or(0, |p| p.at.0),
     );
-    let mut gaps: Vec<u64> = history
-        .windows(2)
-        .map(|w| milliseconds::of(w[1].at.since(w[0].at)))
-        .collect();
-    gaps.sort_unstable();
-    let usual = gaps.get(gaps.len() * 3 / 4).copied().unwrap_or(1_000);
-    let wanted = usual
-        .max(last.saturating_sub(first) / (4 * width as u64).max(1))
-        .max(1);
-    let step = STEPS
-        .into_iter()
-        .find(|s| s * 5 >= wanted * 4)
-        .unwrap_or(wanted);
+    let step = step(history, last.saturating_sub(first), width);
     let count = ((last.saturating_sub(first) / step) as usize + 1).min(width);
     let start = last.saturating_sub(step * count as u64);
     let mut sums = vec![(0.0, 0.0, 0u32, 0u32); count];
@@ -185,6 +173,22 @@ fn bins(history: &[JobPoint], width: usize) -> (Vec<ChartBin>, u64) {
         }
     }
     (bins, step)
+}
+
+/// The time that a column stands for, in milliseconds: wide enough for the usual reading, and for the
+/// whole history in at most four widths.
+fn step(history: &[JobPoint], span: u64, width: usize) -> u64 {
+    let mut gaps: Vec<u64> = history
+        .windows(2)
+        .map(|w| milliseconds::of(w[1].at.since(w[0].at)))
+        .collect();
+    gaps.sort_unstable();
+    let usual = gaps.get(gaps.len() * 3 / 4).copied().unwrap_or(1_000);
+    let wanted = usual.max(span / (4 * width as u64).max(1)).max(1);
+    STEPS
+        .into_iter()
+        .find(|s| s * 5 >= wanted * 4)
+        .unwrap_or(wanted)
 }
 
 fn scale(view: &PanelView<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
