@@ -8,7 +8,7 @@ use inventory::host_report::{DiscoveryProtocol, HeardContent, HostReport, Nic};
 use inventory::observation::NeighbourId;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -172,24 +172,19 @@ fn seat(report: &HostReport, card: &str) -> Option<(String, String)> {
         })
 }
 
+/// The switch port at the other end of a host's cable: switch and port.
+fn planned_seat(plan: &lab::plan::LabPlan, host: &str) -> (String, String) {
+    let cable = plan.cables.iter().find(|c| c.a.node == host).unwrap();
+    (cable.b.node.clone(), cable.b.port.clone())
+}
+
 #[test]
 fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
     let cluster = cluster("agent", include_str!("../lab/topologies/two.yaml"));
     let controller = cluster.guarded_controller();
     let agent = cluster.agent("n3", &["--slots", "7"]);
     let plan = cluster.lab.plan().unwrap();
-    let node = plan.node("n3").unwrap();
-    let port = |plan: &lab::plan::LabPlan| {
-        let end = plan
-            .cables
-            .iter()
-            .find(|c| c.a.node == "n3")
-            .unwrap()
-            .b
-            .clone();
-        (end.node, end.port)
-    };
-    let there = port(&plan);
+    let there = planned_seat(&plan, "n3");
     let report = until("the switch port is reported", || {
         let report = cluster.reported("n3")?;
         let bridge = report
@@ -198,7 +193,37 @@ fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
             .any(|h| h.nic == "eth0" && matches!(h.said, HeardContent::Bpdu { .. }));
         (bridge && seat(&report, "eth0").as_ref() == Some(&there)).then_some(report)
     });
-    let eth0 = card(&report, "eth0");
+    assert_report_of_the_node(&report, plan.node("n3").unwrap());
+    let process = agent.process();
+    assert_without_privileges(&process);
+
+    let (_, to) = cluster.lab.move_host("n3", "s0").unwrap();
+    let there = Some((to.node, to.port));
+    until("the new port is reported", || {
+        cluster.reported("n3").filter(|r| seat(r, "eth0") == there)
+    });
+    until("one look hears it, too", || {
+        (seat(&cluster.once("n3", &["--listen", "2s"]), "eth0") == there).then_some(())
+    });
+
+    let all = [
+        controller.said(),
+        agent.said(),
+        fs::read_to_string(cluster.path("journal")).unwrap(),
+    ]
+    .concat();
+    let shown = fs::read_to_string(process.join("cmdline")).unwrap()
+        + &fs::read_to_string(process.join("environ")).unwrap_or_default();
+    assert!(
+        !all.contains(TOKEN) && !shown.contains(TOKEN),
+        "the token shows"
+    );
+}
+
+/// The report describes the card, the slots and the counters of a host that runs an agent with
+/// seven slots.
+fn assert_report_of_the_node(report: &HostReport, node: &lab::plan::LabNode) {
+    let eth0 = card(report, "eth0");
     assert_eq!((report.slots, eth0.mac, eth0.up), (7, Some(node.mac), true));
     assert_eq!(
         (eth0.addresses[0].0, eth0.rate.map(|r| r.0)),
@@ -209,8 +234,10 @@ fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
         eth0.in_octets > 0 && eth0.out_octets > 0 && report.paths.is_empty(),
         "{report:?}"
     );
+}
 
-    let process = agent.process();
+/// No thread of the process has a capability, and the process cannot get one.
+fn assert_without_privileges(process: &Path) {
     let status = fs::read_to_string(process.join("status")).unwrap();
     for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
         assert_eq!(
@@ -238,30 +265,6 @@ fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
             .into_iter()
             .all(|s| u64::from_str_radix(field(&s, "CapPrm"), 16) == Ok(0)),
         "every thread"
-    );
-
-    let (_, to) = cluster.lab.move_host("n3", "s0").unwrap();
-    until("the new port is reported", || {
-        cluster
-            .reported("n3")
-            .filter(|r| seat(r, "eth0") == Some((to.node.clone(), to.port.clone())))
-    });
-    let there = Some((to.node, to.port));
-    until("one look hears it, too", || {
-        (seat(&cluster.once("n3", &["--listen", "2s"]), "eth0") == there).then_some(())
-    });
-
-    let all = [
-        controller.said(),
-        agent.said(),
-        fs::read_to_string(cluster.path("journal")).unwrap(),
-    ]
-    .concat();
-    let shown = fs::read_to_string(process.join("cmdline")).unwrap()
-        + &fs::read_to_string(process.join("environ")).unwrap_or_default();
-    assert!(
-        !all.contains(TOKEN) && !shown.contains(TOKEN),
-        "the token shows"
     );
 }
 
@@ -300,7 +303,15 @@ fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
         since(&agent).contains("takes reports again").then_some(())
     });
     until("a report to the new controller", || cluster.reported("n0"));
-    let told = since(&agent);
+    assert_each_reason_is_told_once(&since(&agent));
+
+    agent.signal("-9");
+    agent.child.wait().unwrap();
+    assert_farewell_is_heard(&cluster);
+}
+
+/// An agent that missed its controller told every reason for it once.
+fn assert_each_reason_is_told_once(told: &str) {
     let (away, _) = told.split_once("takes reports again").unwrap();
     let reasons: Vec<&str> = away
         .lines()
@@ -313,12 +324,12 @@ fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
         different.len(),
         "each reason is told once: {told}"
     );
+}
 
-    // With the host's lldpd gone the agent speaks for it, until it is stopped. It watches others
-    // for a minute after its start.
-    agent.signal("-9");
-    agent.child.wait().unwrap();
-    agent = cluster.agent("n0", &[]);
+/// With the host's lldpd gone a new agent speaks for it, until it is stopped. The agent watches
+/// others for a minute after its start.
+fn assert_farewell_is_heard(cluster: &RunningLab) {
+    let mut agent = cluster.agent("n0", &[]);
     agent.await_word("heddle stands aside there");
     assert!(
         cluster

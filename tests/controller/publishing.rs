@@ -8,7 +8,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[test]
 fn publishes_once_and_tells_the_history() {
@@ -107,23 +107,8 @@ fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
     let mut whole = began.elapsed();
     let (mut last, mut killed) = (1, 0);
     for round in 1..=60 {
-        let mut child = heddle();
-        child
-            .arg("publish")
-            .arg("--topology")
-            .arg(&files[round % 2])
-            .arg("--dir")
-            .arg(&shared);
-        let began = Instant::now();
-        let mut child = child
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(whole.mul_f64(round as f64 / 45.0));
-        child.kill().unwrap();
-        let lasted = began.elapsed();
-        let ended = child.wait().unwrap().code().is_some();
+        let moment = whole.mul_f64(round as f64 / 45.0);
+        let (ended, lasted) = publish_killed_after(moment, &files[round % 2], &shared);
         killed += usize::from(!ended);
         let epoch = current_epoch(&shared)
             .expect("what current points to is whole")
@@ -138,12 +123,7 @@ fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
             whole = whole.min(lasted);
         }
         last = epoch.number;
-        for number in numbers(&shared.join("epochs")).unwrap() {
-            let files = fs::read_dir(shared.join(format!("epochs/{number:08}")))
-                .unwrap()
-                .count();
-            assert_eq!(files, 6, "epoch {number} is not whole");
-        }
+        assert_epochs_are_whole(&shared);
     }
     assert!(killed > 10, "only {killed} of 60 runs were killed in time");
     let odd = dir.path().join("last.yaml");
@@ -157,6 +137,36 @@ fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
         left.iter().all(|n| !n.to_string_lossy().starts_with('.')),
         "{left:?}"
     );
+}
+
+/// Publishes and kills the program at a moment. Tells whether the program ended before, and the
+/// time it ran.
+fn publish_killed_after(moment: Duration, topology: &Path, shared: &Path) -> (bool, Duration) {
+    let mut command = heddle();
+    command
+        .arg("publish")
+        .arg("--topology")
+        .arg(topology)
+        .arg("--dir")
+        .arg(shared)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let began = Instant::now();
+    let mut child = command.spawn().unwrap();
+    std::thread::sleep(moment);
+    child.kill().unwrap();
+    let lasted = began.elapsed();
+    (child.wait().unwrap().code().is_some(), lasted)
+}
+
+/// Every published epoch has all its files.
+fn assert_epochs_are_whole(shared: &Path) {
+    for number in numbers(&shared.join("epochs")).unwrap() {
+        let files = fs::read_dir(shared.join(format!("epochs/{number:08}")))
+            .unwrap()
+            .count();
+        assert_eq!(files, 6, "epoch {number} is not whole");
+    }
 }
 
 /// A file system of its own, gone when dropped.

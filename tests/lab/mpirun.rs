@@ -55,16 +55,38 @@ fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
     let lab = LabCommands::up("mpi", TWO);
     for mpi in ["openmpi", "mpich"] {
         let program = hello(directory.path(), mpi);
-        let mut lines: Vec<String> = lab.hello(mpi, &[], &[&program]);
+        lab.assert_ranks_in_order(mpi, &program);
+        lab.assert_job_ends_with_its_launcher(mpi, &program);
+    }
+    for (flags, told) in [
+        (["-n", "9"], "--per-host"),
+        (["--hosts", "s0"], "not a host"),
+    ] {
+        let command = [
+            &["mpirun", "--mpi", "mpich"][..],
+            &flags,
+            &["--no-shim", "--", "true"],
+        ]
+        .concat();
+        assert!(lab.refused(&command).contains(told), "{flags:?}");
+    }
+    lab.down();
+}
+
+impl LabCommands {
+    /// The ranks fill the hosts in their order, and the named hosts in the order of their names on
+    /// the command line.
+    fn assert_ranks_in_order(&self, mpi: &str, program: &str) {
+        let mut lines: Vec<String> = self.hello(mpi, &[], &[program]);
         lines.sort();
         let expected: Vec<String> = (0..4)
             .map(|r| format!("rank {r} of 4 on n{r}, word 1"))
             .collect();
         assert_eq!(lines, expected, "{mpi}");
-        let mut lines = lab.hello(
+        let mut lines = self.hello(
             mpi,
             &["--per-host", "2", "-n", "3", "--hosts", "n2,n1"],
-            &[&program],
+            &[program],
         );
         lines.sort();
         let expected = [
@@ -73,8 +95,11 @@ fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
             "rank 2 of 3 on n1, word 1",
         ];
         assert_eq!(lines, expected, "{mpi}");
-        // The time limit ends everything, and so does the death of the launcher.
-        let late = lab.output(&[
+    }
+
+    /// The time limit ends everything, and so does the death of the launcher.
+    fn assert_job_ends_with_its_launcher(&self, mpi: &str, program: &str) {
+        let late = self.output(&[
             "mpirun",
             "--mpi",
             mpi,
@@ -82,7 +107,7 @@ fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
             "--timeout",
             "5",
             "--",
-            &program,
+            program,
             "600",
         ]);
         assert_eq!(
@@ -91,9 +116,9 @@ fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
             "{mpi}: {}",
             text(&late.stderr)
         );
-        lab.await_no_rank(&program);
+        self.await_no_rank(program);
         let mut command =
-            lab.command(&["mpirun", "--mpi", mpi, "--no-shim", "--", &program, "600"]);
+            self.command(&["mpirun", "--mpi", mpi, "--no-shim", "--", program, "600"]);
         let mut launcher = command
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -102,38 +127,9 @@ fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
         std::thread::sleep(Duration::from_secs(3));
         launcher.kill().unwrap();
         launcher.wait().unwrap();
-        lab.await_no_rank(&program);
+        self.await_no_rank(program);
     }
-    assert!(
-        lab.refused(&[
-            "mpirun",
-            "--mpi",
-            "mpich",
-            "-n",
-            "9",
-            "--no-shim",
-            "--",
-            "true"
-        ])
-        .contains("--per-host")
-    );
-    assert!(
-        lab.refused(&[
-            "mpirun",
-            "--mpi",
-            "mpich",
-            "--hosts",
-            "s0",
-            "--no-shim",
-            "--",
-            "true"
-        ])
-        .contains("not a host")
-    );
-    lab.down();
-}
 
-impl LabCommands {
     fn hello(&self, mpi: &str, flags: &[&str], program: &[&str]) -> Vec<String> {
         let arguments = [
             &["mpirun", "--mpi", mpi, "--no-shim", "--timeout", "100"],

@@ -47,29 +47,35 @@ fn agents_answer_with_the_real_network() {
             .count(),
         3
     );
-    // SNMPv3 authPriv.
-    let v3 = [
-        "-l",
-        "authPriv",
-        "-u",
-        "mon256",
-        "-a",
-        "SHA-256",
-        "-A",
-        "authpass12",
-        "-x",
-        "AES",
-        "-X",
-        "privpass12",
-    ];
-    let get = [
-        &["env", "MIBS=", "snmpget", "-v3"],
-        &v3[..],
-        &["-Oqvn", "10.78.1.2", ".1.3.6.1.2.1.1.5.0"],
-    ]
-    .concat();
-    assert_eq!(lab.exec("ctl", &get).trim().trim_matches('"'), "s1");
+    lab.assert_snmpv3_answers();
     lab.down();
+}
+
+impl LabCommands {
+    /// A switch answers SNMPv3 with authentication and privacy (authPriv).
+    fn assert_snmpv3_answers(&self) {
+        let v3 = [
+            "-l",
+            "authPriv",
+            "-u",
+            "mon256",
+            "-a",
+            "SHA-256",
+            "-A",
+            "authpass12",
+            "-x",
+            "AES",
+            "-X",
+            "privpass12",
+        ];
+        let get = [
+            &["env", "MIBS=", "snmpget", "-v3"],
+            &v3[..],
+            &["-Oqvn", "10.78.1.2", ".1.3.6.1.2.1.1.5.0"],
+        ]
+        .concat();
+        assert_eq!(self.exec("ctl", &get).trim().trim_matches('"'), "s1");
+    }
 }
 
 #[test]

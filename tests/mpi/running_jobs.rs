@@ -44,7 +44,6 @@ fn epochs_change_under_a_running_job() {
     let stress: Option<u64> = std::env::var("STRESS_SECONDS")
         .ok()
         .map(|text| text.parse().expect("STRESS_SECONDS: a number"));
-    let least = stress.unwrap_or(0);
     let jobs = [
         ("openmpi", OVER_TCP, " tcp"),
         ("mpich", FORCED, ""),
@@ -52,63 +51,62 @@ fn epochs_change_under_a_running_job() {
         ("mpich", OVER_TCP, " tcp"),
     ];
     for (mpi, forced, over) in jobs.into_iter().take(if stress.is_some() { 4 } else { 2 }) {
-        let dir = shared(TREE);
-        let program = compiled("steady.c", mpi, &[]);
-        let job = TestJob::new(mpi, 8)
-            .dir(dir.path())
-            .env(forced.0, forced.1)
-            .env("HEDDLE_VERBOSE", "1");
-        let often = |way: &str| {
-            calls(dir.path())
-                .get(&format!("{way}{over}"))
-                .copied()
-                .unwrap_or(0)
-                > 50
-        };
-        let (mut published, mut seen, mut began) = (0, BTreeSet::new(), None);
-        let output = until(&job, &program, &[&(least + 100).to_string()], || {
-            publish(dir.path(), if published % 2 == 0 { MOVED } else { TREE });
-            published += 1;
-            seen.extend(
-                records(dir.path())
-                    .iter()
-                    .filter(|record| record.ranks == 8)
-                    .map(|record| record.epoch),
-            );
-            let long =
-                began.get_or_insert_with(Instant::now).elapsed() >= Duration::from_secs(least);
-            long && published > 10
-                && seen.len() > 4
-                && often("alltoall aapc")
-                && often("allgather ring")
-        });
-        let said = TestJobOutput::new(&output, mpi);
-        println!(
-            "{mpi}{over}: {published} epochs published; {}",
-            said.out.trim()
-        );
-        assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
-        let epoch = |line: &String| {
-            Some(
-                line.split_once("follows epoch ")?
-                    .1
-                    .split_once(", 8 ranks on 8 hosts")?
-                    .0
-                    .to_owned(),
-            )
-        };
-        let mut followed: Vec<String> = said.heddle.iter().filter_map(epoch).collect();
-        followed.dedup();
-        assert!(
-            published > 10 && followed.len() > 4,
-            "{mpi}: {published} published, followed: {followed:?}"
-        );
-        let calls = calls(dir.path());
-        assert!(
-            often("alltoall aapc") && often("allgather ring") && calls.len() == 2,
-            "{mpi}: {calls:?}"
-        );
+        change_epochs_under(mpi, forced, over, stress.unwrap_or(0));
     }
+}
+
+/// One job over one data path, for this many seconds at least.
+fn change_epochs_under(mpi: &str, forced: (&str, &str), over: &str, least: u64) {
+    let dir = shared(TREE);
+    let program = compiled("steady.c", mpi, &[]);
+    let job = TestJob::new(mpi, 8)
+        .dir(dir.path())
+        .env(forced.0, forced.1)
+        .env("HEDDLE_VERBOSE", "1");
+    let often = || {
+        let calls = calls(dir.path());
+        ["alltoall aapc", "allgather ring"]
+            .iter()
+            .all(|way| calls.get(&format!("{way}{over}")).is_some_and(|n| *n > 50))
+    };
+    let (mut published, mut seen, mut began) = (0, BTreeSet::new(), None);
+    let output = until(&job, &program, &[&(least + 100).to_string()], || {
+        publish(dir.path(), if published % 2 == 0 { MOVED } else { TREE });
+        published += 1;
+        seen.extend(
+            records(dir.path())
+                .iter()
+                .filter(|record| record.ranks == 8)
+                .map(|record| record.epoch),
+        );
+        let long = began.get_or_insert_with(Instant::now).elapsed() >= Duration::from_secs(least);
+        long && published > 10 && seen.len() > 4 && often()
+    });
+    let said = TestJobOutput::new(&output, mpi);
+    println!(
+        "{mpi}{over}: {published} epochs published; {}",
+        said.out.trim()
+    );
+    assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
+    let followed = followed_epochs(&said);
+    assert!(
+        published > 10 && followed.len() > 4,
+        "{mpi}: {published} published, followed: {followed:?}"
+    );
+    let calls = calls(dir.path());
+    assert!(often() && calls.len() == 2, "{mpi}: {calls:?}");
+}
+
+/// The epochs that the job's eight ranks say they follow, one after the other.
+fn followed_epochs(said: &TestJobOutput) -> Vec<&str> {
+    let epoch = |line| -> Option<&str> {
+        let (_, rest) = str::split_once(line, "follows epoch ")?;
+        Some(rest.split_once(", 8 ranks on 8 hosts")?.0)
+    };
+    let lines = said.heddle.iter().map(String::as_str);
+    let mut followed: Vec<&str> = lines.filter_map(epoch).collect();
+    followed.dedup();
+    followed
 }
 
 /// By the launcher's hand or by an error of the call, but at once.

@@ -3,7 +3,8 @@ use super::SMALL;
 use crate::common::epochs::{FORCED, OVER_TCP, TREE, records, shared, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
-use std::fs::{self};
+use std::fs;
+use std::path::Path;
 use tempfile::TempDir;
 
 /// A rank without the runtime never says so: the others wait for it as for one that is late, and
@@ -14,24 +15,14 @@ fn loaded_on_some_ranks_only_it_stands_aside() {
     let idle = idle.to_str().expect("a plain path");
     for mpi in BOTH {
         let program = compiled("late.c", mpi, &[]);
-        let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]);
+        let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]).out;
         for (name, rank) in [("BARE", "2"), ("OFF_ON", "0")] {
             let dir = shared(TREE);
-            let job = TestJob::new(mpi, 4)
-                .dir(dir.path())
-                .env(FORCED.0, FORCED.1)
-                .env("HEDDLE_PATIENCE", "1");
-            let said = job
+            let said = patient(mpi, dir.path(), "1")
                 .env(name, rank)
                 .env("BARE_SHIM", idle)
                 .run(&program, &["0", "0"]);
-            // UCX warns of the barrier that never ends.
-            let out: String = said
-                .out
-                .split_inclusive('\n')
-                .filter(|line| !line.contains("UCX"))
-                .collect();
-            assert_eq!(out, bare.out, "{name} on {mpi}");
+            assert_eq!(without_ucx(&said.out), bare, "{name} on {mpi}");
             assert!(
                 said.heddle
                     .iter()
@@ -46,38 +37,48 @@ fn loaded_on_some_ranks_only_it_stands_aside() {
             );
         }
         // Late beyond their patience: the same. Within it, nothing is lost.
-        for (patience, late, seen) in [
-            ("1", "6", vec![]),
-            (
-                "60",
-                "2.5",
-                vec!["allgather ring".to_owned(), "alltoall aapc".to_owned()],
-            ),
-        ] {
-            let dir = shared(TREE);
-            let job = TestJob::new(mpi, 4)
-                .dir(dir.path())
-                .env(FORCED.0, FORCED.1)
-                .env("HEDDLE_PATIENCE", patience);
-            let said = job.run(&program, &["3", late]);
-            let out: String = said
-                .out
-                .split_inclusive('\n')
-                .filter(|line| !line.contains("UCX"))
-                .collect();
-            assert_eq!(out, bare.out, "patience {patience} on {mpi}");
-            let gone = if dir.path().join("jobs").exists() {
-                ways(dir.path())
-            } else {
-                Vec::new()
-            };
-            assert_eq!(
-                gone, seen,
-                "patience {patience} on {mpi}: {:?}",
-                said.heddle
-            );
-        }
+        assert_ways_of_a_late_rank(mpi, &program, &bare, ("1", "6"), &[]);
+        let both = ["allgather ring", "alltoall aapc"];
+        assert_ways_of_a_late_rank(mpi, &program, &bare, ("60", "2.5"), &both);
     }
+}
+
+/// A job of four ranks that wait for each other this long, in seconds.
+fn patient<'a>(mpi: &'a str, dir: &'a Path, patience: &'a str) -> TestJob<'a> {
+    TestJob::new(mpi, 4)
+        .dir(dir)
+        .env(FORCED.0, FORCED.1)
+        .env("HEDDLE_PATIENCE", patience)
+}
+
+/// UCX warns of the barrier that never ends.
+fn without_ucx(out: &str) -> String {
+    out.split_inclusive('\n')
+        .filter(|line| !line.contains("UCX"))
+        .collect()
+}
+
+/// The results and the ways of a job where rank 3 is late by some seconds.
+fn assert_ways_of_a_late_rank(
+    mpi: &str,
+    program: &Path,
+    bare: &str,
+    (patience, late): (&str, &str),
+    expected: &[&str],
+) {
+    let dir = shared(TREE);
+    let said = patient(mpi, dir.path(), patience).run(program, &["3", late]);
+    assert_eq!(without_ucx(&said.out), bare, "patience {patience} on {mpi}");
+    let gone = if dir.path().join("jobs").exists() {
+        ways(dir.path())
+    } else {
+        Vec::new()
+    };
+    assert_eq!(
+        gone, expected,
+        "patience {patience} on {mpi}: {:?}",
+        said.heddle
+    );
 }
 
 #[test]
