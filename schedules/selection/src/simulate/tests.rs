@@ -293,7 +293,6 @@ fn rotation(hosts: u32) -> SimulatedTraffic {
 /// down to 1 / 2.5 of it at "0.5". Here 0.5 means half at once, and 0.6 is that floor. So rotation
 /// on slow trunks takes 2 (2.5 at 0.6). On fast trunks, where only a few flows too many share an
 /// edge, it takes more than 1.79.
-/// edge, higher than 1.79.
 fn within(name: &str, found: f64, low: f64, high: f64) {
     assert!((low..=high).contains(&found), "{name}: {found}")
 }

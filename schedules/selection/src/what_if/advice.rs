@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// New cables are tried between this many switches, those with the most ranks: each pair is a
 /// candidate.
-/// candidate.
 const SWITCHES: usize = 100;
 /// A gain below this share does not count.
 const GAIN: f64 = 0.01;
