@@ -47,7 +47,8 @@ impl EpochFollower {
                 ReaderOutcome::New(Box::new(lean))
             }
             Err(problem) => {
-                // A caller that heard of this failure hears of the epoch again once it is back.
+                // A caller that was told of this failure must be told of the epoch again once it is
+                // back.
                 self.seen = None;
                 ReaderOutcome::Unusable(problem)
             }

@@ -25,9 +25,8 @@ pub const TABLE: &str = "table.json";
 /// In an epoch and beside all of them: the measurements from which a decision table follows.
 pub const TUNING: &str = "tuning.json";
 
-/// The longest file of each name that is read. The limit of the plan has room for sixteen octets
-/// for each message of the most hosts; that of the pointer has room for 20 digits, a blank and a
-/// digest.
+/// The longest file of each name that is read. The limit of the plan allows sixteen octets for each
+/// message of the most hosts. The limit of the pointer allows 20 digits, a blank and a digest.
 const LIMITS: [(&str, u64); 8] = [
     (CURRENT, 128),
     (MANIFEST, 64 << 10),
@@ -52,7 +51,7 @@ pub fn record_id(name: &str) -> Option<&str> {
     name.strip_suffix(".json")
 }
 
-/// Whether a file of this name in [`JOBS`] is a job record that is still being written.
+/// True if a file of this name in [`JOBS`] is a job record that is still being written.
 pub fn is_unfinished_record(name: &str) -> bool {
     name.ends_with(".new")
 }

@@ -14,7 +14,7 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`layout`] | names of files and folders, and how long a file may be |
+//! | [`layout`] | names of files and folders, and the longest length of each file |
 //! | [`pointer`] | the name of the current epoch |
 //! | [`epoch`] | the files of a published version |
 //! | [`publishing`] | epochs go in whole or not at all |

@@ -1,5 +1,5 @@
-//! Readers of every input that somebody else may have written, on slightly mutated valid inputs:
-//! the functions of the fuzz targets on stable Rust.
+//! Readers of every input that another program may have written, on slightly mutated valid inputs.
+//! The tests call the functions of the fuzz targets on stable Rust.
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

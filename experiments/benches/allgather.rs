@@ -23,8 +23,8 @@ fn spanning(construction: TreeConstruction) -> Tree {
         .unwrap()
 }
 
-/// Every switch hangs from one of the `back` switches before it, and `hosts` are at random
-/// switches. With few hosts rings are hard to find.
+/// Every switch is cabled to one of the `back` switches before it, and `hosts` are at random
+/// switches. With few hosts, rings are hard to find.
 fn grown(back: usize, hosts: usize) -> Tree {
     let mut random = SplitMix64::new(11);
     let mut cluster = random_cluster(SWITCHES, hosts, &mut random);

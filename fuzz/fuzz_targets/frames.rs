@@ -1,4 +1,4 @@
-//! Frames of neighbours: an accepted frame can be written again, and then means the same.
+//! Frames of neighbours: an accepted frame can be written again, and keeps its meaning.
 #![allow(dead_code, reason = "each target uses its part")]
 use agent::frames::ethernet::{EthernetFrame, EthernetPayload};
 use agent::frames::{NeighbourFrame, cdp, lldp};
@@ -11,7 +11,7 @@ pub fn lldp(content: &[u8]) {
     });
 }
 
-/// The checksum is made right; nothing would pass otherwise.
+/// Corrects the checksum, because otherwise no frame would be accepted.
 pub fn cdp(content: &[u8]) {
     again(EthernetPayload::Llc(
         &[
@@ -34,7 +34,7 @@ fn again(payload: EthernetPayload) {
     }
     .write();
     if let Ok(frame) = NeighbourFrame::read(&octets) {
-        // Texts of wrong encoding may be cut when they are written.
+        // Texts with a wrong encoding may be cut when they are written.
         let written = NeighbourFrame::read(&frame.write()).expect("what is read can be written");
         assert_eq!(NeighbourFrame::read(&written.write()), Ok(written));
     }

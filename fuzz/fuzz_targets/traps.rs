@@ -1,5 +1,5 @@
-//! Datagrams of every version on the port for traps: none may end the receiver. After each of them
-//! comes a valid trap.
+//! Datagrams of every version on the port for traps. None of them may end the receiver. A valid
+//! trap follows each of them.
 #![no_main]
 use agent::TrapReceiver;
 use std::cell::RefCell;

@@ -1,5 +1,5 @@
-//! Readers of bytes that somebody else may have written, each with the properties of every accepted
-//! input.
+//! Readers of bytes that another program may have written. Each reader has the properties of every
+//! accepted input.
 //!
 //! The fuzz targets call these functions. The tests of `directory` (directory/tests/readers.rs)
 //! call them, too, with slightly mutated valid inputs.
@@ -264,7 +264,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         .iter()
         .filter(|(name, _)| **name != MANIFEST)
         .map(|(_, bytes)| bytes);
-    // Any five numbers in a row select each of the five files once.
+    // Five numbers in a row select each of the five files once.
     seeds.extend((5..10u8).map(|which| {
         with(
             which,

@@ -1,4 +1,4 @@
-//! How long it takes to plan all-to-alls on links of different speed.
+//! Time to plan all-to-alls on links of different speeds.
 //!
 //! Targets: three tiers 4 x 8 x 32 (1,024 hosts) 400 ms, 64 x 64 (4,096 hosts) 5 s, 64 hosts of a
 //! job among 1,024 2 ms with the restriction of the tree to them.
@@ -10,8 +10,8 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Switches under a core, each tier as many under every switch of the one before and with that
-/// uplink; hosts under the last.
+/// Tiers of switches under a core. Each entry gives the number of switches under every switch of
+/// the tier before, and the rate of their uplinks. The switches of the last tier have the hosts.
 fn tiers(tiers: &[(usize, &str)], hosts: usize, rate: &str) -> Tree {
     let (mut names, mut links) = (vec!["s0".to_owned()], Vec::new());
     let mut last = 0..1;

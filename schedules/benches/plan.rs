@@ -1,12 +1,11 @@
-//! How long planning takes. What the controller publishes is measured in
-//! `directory/benches/epoch.rs`.
+//! Time to plan. `directory/benches/epoch.rs` measures the files that the controller publishes.
 //!
 //! Targets, one thread: 1,024 hosts with AAPC and chain 150 ms, with AAPC and minimal
 //! synchronizations 600 ms, with capacities (4 x 8 x 32) 400 ms; 4,096 hosts with capacities (64 x
 //! 64) 5 s; a subset of 64 among 1,024 hosts 2 ms.
 //!
-//! *A subset* is what a rank does for a communicator: restrict the tree, plan with minimal
-//! synchronizations, take its own part.
+//! *A subset* is the work of a rank for a communicator: restrict the tree, plan with minimal
+//! synchronizations, take the rank's own part.
 use criterion::{Criterion, criterion_group, criterion_main};
 use schedules::alltoall::{AlltoallSchedule, plan, plan_reduced};
 use schedules::synchronization::{SyncKind, SyncReduction};
@@ -69,7 +68,7 @@ fn one_host(c: &mut Criterion) {
     group.bench_function("its part of 1,024", |b| {
         b.iter(|| own_part(black_box(&whole)))
     });
-    // Two hosts of each switch, in an order of their own.
+    // Two hosts of each switch, in mixed order.
     let subset: Vec<&str> = (0..64).map(|i| tree.name(i * 37 % 64 * 16)).collect();
     group.bench_function("a subset of 64 among 1,024", |b| {
         b.iter(|| {

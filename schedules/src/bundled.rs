@@ -5,12 +5,12 @@
 //! communication", EuroMPI/ASIA 2014, for the three stages; the order among hosts is that of the
 //! phases of [`crate::alltoall`]. Input: the host of each rank, with any number of ranks on each
 //! host, and phases among the hosts. Guarantee: all blocks from one host to another cross in one
-//! message, from the leader of the pair on the sending host to its leader on the receiving host. No
-//! rank of a host leads two pairs more than another one in the same direction. Blocks within a host
-//! never leave it. Cost: O(hosts² + blocks the rank touches). Deviations: in the paper one leader
-//! of a host collects everything. Here the ranks of a host share the pairs of hosts among them, so
-//! no rank handles more than its share, and collected blocks go directly to the rank that sends
-//! them on.
+//! message, from the leader of the pair on the sending host to its leader on the receiving host. In
+//! each direction the numbers of pairs that two ranks of a host lead differ by at most one. Blocks
+//! within a host never leave it. Cost: O(hosts² + blocks the rank touches). Deviations: in the
+//! paper one leader of a host collects everything. Here the ranks of a host share the pairs of
+//! hosts among them. So no rank handles more than its share, and collected blocks go directly to
+//! the rank that sends them on.
 use crate::lg::Transfer;
 use crate::message::Message;
 use crate::transfers::TransferSchedule;
@@ -27,9 +27,9 @@ struct BundleRoute {
     receiver: u32,
 }
 
-/// The part of `rank`, whose host and each other one's `host_of` gives, by phases of an all-to-all
-/// among the hosts: first within each host to those who lead, then between hosts, then within each
-/// host to those they are for.
+/// The part of `rank`, by phases of an all-to-all among the hosts. `host_of` has the host of each
+/// rank. First the ranks of each host give blocks to the leaders, then leaders exchange them
+/// between hosts, then each leader gives blocks to their receivers on its host.
 pub fn part(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> RankPart {
     let steps = steps(host_of, phases, rank).unwrap_or_default();
     part::of(
@@ -38,7 +38,7 @@ pub fn part(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> RankPart {
     )
 }
 
-/// The steps as far as they touch the rank or its host.
+/// The steps, reduced to the transfers that touch the rank or its host.
 fn steps(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> Option<Vec<Vec<Transfer>>> {
     let mut ranks: Vec<Vec<u32>> =
         vec![Vec::new(); host_of.iter().max().map_or(0, |&host| host as usize + 1)];
@@ -81,7 +81,7 @@ fn routes(ranks: &[Vec<u32>], phases: &[Vec<Message>]) -> Vec<BundleRoute> {
         .collect()
 }
 
-/// Each rank of the host gives each other rank its block, and the blocks that the other rank has to
+/// Each rank of the host gives each other rank its block, and the blocks that the other rank will
 /// send on.
 fn collect(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
     within(&ranks[host as usize], |from, to| {
@@ -115,7 +115,7 @@ fn exchange(ranks: &[Vec<u32>], routes: &[BundleRoute], rank: u32) -> Vec<Transf
     .collect()
 }
 
-/// Each rank of the host gives each other rank the blocks that came for it.
+/// Each rank of the host gives each other rank the blocks that it received for it.
 fn spread(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
     within(&ranks[host as usize], |from, to| {
         let led = routes.iter().filter(|route| route.receiver == from);
@@ -125,7 +125,7 @@ fn spread(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer
     })
 }
 
-/// A message from each rank to each other one, unless it would carry nothing.
+/// A message from each rank to each other one, without empty messages.
 fn within(ranks: &[u32], blocks: impl Fn(u32, u32) -> Vec<Message>) -> Vec<Transfer> {
     let pairs = ranks
         .iter()
@@ -158,7 +158,7 @@ mod tests {
             .collect()
     }
 
-    /// How many messages each rank sends in a step.
+    /// The number of messages that each rank sends in a step.
     fn sends(parts: &[RankPart], step: u32) -> Vec<usize> {
         let count = |part: &RankPart| part.sends.iter().filter(|s| s.phase == step).count();
         parts.iter().map(count).collect()

@@ -72,7 +72,7 @@ impl EdgeCapacities {
         self.rate
     }
 
-    /// Whether no edge carries two messages at once.
+    /// True if no edge carries two messages at once.
     pub fn are_unit(&self) -> bool {
         self.widths.iter().all(|&width| width <= 1)
     }

@@ -1,8 +1,8 @@
 //! Schedules as the contract's JSON, written and read: `heddle schedule --format json`, `heddle
 //! verify`.
 //!
-//! Reading trusts nothing: names must resolve, sizes are limited, unknown fields are refused.
-//! Whether the schedule is right is a matter for [`crate::verify`].
+//! The reader trusts nothing: names must resolve, sizes are limited, unknown fields are refused.
+//! [`crate::verify`] checks whether the schedule is right.
 mod lg;
 
 pub use lg::{read_lg, write_lg};
@@ -55,7 +55,7 @@ struct AlltoallJson<Name> {
     hosts: Vec<Name>,
     bound: BoundJson<Name>,
     phases: Vec<Vec<(Name, Name)>>,
-    /// The scheme. The tokens alone would not show whether any were lost.
+    /// The scheme. The tokens alone would not show whether some of them were lost.
     #[serde(default)]
     sync: Option<String>,
     syncs: Vec<SyncJson<Name>>,
@@ -236,7 +236,7 @@ pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
     })
 }
 
-/// The scheme of a schedule that states none: tokens between any two phases, as its
+/// The scheme of a schedule that states none: tokens between any two phases, of the kind that its
 /// synchronizations show.
 fn told_by(syncs: &[Synchronization]) -> SyncScheme {
     match syncs.iter().find(|sync| sync.after.src != sync.after.dst) {

@@ -1,4 +1,5 @@
-//! What to send when: pure, without I/O. Host numbers are those of [`inventory::Tree`].
+//! Schedules: the messages of a collective and their order. Pure, without I/O. Host numbers are
+//! those of [`inventory::Tree`].
 //!
 //! ```text
 //! Tree --bound--> Bound        Tree --aapc--> phases --sync--> Alltoall --verify--> published
@@ -6,14 +7,14 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`message`] | messages, and which of them wait for which |
+//! | [`message`] | messages, and the waits between them |
 //! | [`capacities`] | the number of messages that each edge carries at once |
 //! | [`bound`] | lower bounds for every schedule |
 //! | [`root`] | the switch above all subtrees of a schedule |
 //! | [`aapc`] | an all-to-all in contention-free phases |
 //! | [`capacity`] | the same where links carry several messages at once |
-//! | [`synchronization`] | which messages wait for which |
-//! | [`phase_order`] | phases in the order that needs fewer of these |
+//! | [`synchronization`] | the synchronizations that keep phases apart |
+//! | [`phase_order`] | the order of phases that needs fewer synchronizations |
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`transfers`] | one shape for every schedule, and one rank's part of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |

@@ -1,4 +1,4 @@
-//! The parts of a schedule: messages, and which of them wait for which.
+//! The parts of a schedule: messages, and the waits between them.
 
 /// One message: host `src` sends its block for host `dst`. The host numbers are those of the tree
 /// it was planned on.
@@ -12,7 +12,8 @@ pub struct Message {
     pub dst: u32,
 }
 
-/// `before` must not start until `after` has left the network. A token from `from` to `to` says so.
+/// `before` must not start until `after` has left the network. A token from `from` to `to` tells
+/// the waiting host.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]

@@ -1,10 +1,10 @@
-//! Phases for tests that no planner made.
+//! Phases for tests, made without a planner.
 use crate::capacities::EdgeCapacities;
 use crate::message::Message;
 use inventory::Tree;
 
-/// Phases that no edge is too narrow for, in no clever way: each message in the first phase that
-/// has room for it.
+/// Phases that keep every edge within its width, made in the simplest way: each message goes into
+/// the first phase that has room for it.
 pub(crate) fn packed(tree: &Tree, capacities: &EdgeCapacities) -> Vec<Vec<Message>> {
     let mut phases: Vec<Vec<Message>> = Vec::new();
     let mut room: Vec<Vec<u64>> = Vec::new();

@@ -1,23 +1,23 @@
 //! The order of phases that needs fewer synchronizations.
 //!
-//! Source: none of the papers. Phases are free of contention each by itself, so they may come in
-//! any order, but who follows whom on an edge, hence who must tell whom, depends on it. Input:
-//! phases in which no edge carries more messages than it is wide. Guarantee: the same phases, and
-//! never more synchronizations than they need in the order given. The same result everywhere. Cost:
-//! O(messages * path length * [`WINDOWS`]) and the synchronizations of each order tried; beyond
-//! [`MOST_MESSAGES`] only the latter, of the order given. Deviations: not the best order, which is
-//! a travelling salesman's question. Phase by phase, the one is taken next, out of the few that
-//! have waited longest, whose messages follow other senders on the fewest edges. Small windows keep
-//! the order of AAPC, which on a star is hard to beat; larger ones part from it where that pays, as
-//! in a row of switches.
+//! Source: none of the papers. Each phase by itself is free of contention, so phases may come in
+//! any order. The order decides which messages follow each other on an edge, and so which hosts
+//! must send tokens. Input: phases in which no edge carries more messages than it is wide.
+//! Guarantee: the same phases, and never more synchronizations than in the given order. The result
+//! is the same on every machine. Cost: O(messages * path length * [`WINDOWS`]) and the
+//! synchronizations of each order tried; beyond [`MOST_MESSAGES`] only the synchronizations of the
+//! given order. Deviations: the order is not the best one, which would be a travelling salesman's
+//! problem. The next phase is chosen among the few that have waited longest: the one whose messages
+//! follow other senders on the fewest edges. Small windows nearly keep the order of AAPC, which is
+//! hard to beat on a star. Larger ones depart from it where that pays, as in a row of switches.
 //!
-//! Synchronizations a message, minimal, of AAPC's phases before and after:
+//! Synchronizations per message (minimal) of AAPC's phases, before and after:
 //!
 //! | switches, hosts each | before | after |
 //! |---|---|---|
 //! | 1 x 24 | 0.957 | 0.957 |
-//! | star 4 x 8, hosts on the hub, too | 0.682 | 0.659 |
-//! | star 8 x 16, hosts on the hub, too | 0.395 | 0.387 |
+//! | star 4 x 8, hosts also on the hub | 0.682 | 0.659 |
+//! | star 8 x 16, hosts also on the hub | 0.395 | 0.387 |
 //! | star 4 x 8 and an empty hub | 0.572 | 0.555 |
 //! | row 3 x 8 | 0.792 | 0.708 |
 //! | row 4 x 8 | 0.934 | 0.762 |
@@ -28,14 +28,14 @@ use crate::synchronization::{SyncKind, SyncReduction, syncs};
 use inventory::tree::{EdgeNumber, Tree};
 use std::collections::VecDeque;
 
-/// Out of how many waiting phases the next one is taken; all are tried.
+/// The numbers of waiting phases among which the next one is chosen; all of them are tried.
 pub const WINDOWS: [usize; 3] = [8, 16, 64];
 
-/// Schedules of more messages, those of more than 128 hosts, stay as they are: trying takes far
-/// longer than planning.
+/// Schedules with more messages, those of more than 128 hosts, stay as they are, because trying
+/// orders would take far longer than planning.
 pub const MOST_MESSAGES: usize = 128 * 127;
 
-/// The phases in the order that needs the fewest synchronizations of those tried, and these
+/// The order of the phases that needs the fewest synchronizations among the orders tried, and these
 /// synchronizations.
 pub fn with_fewer_syncs(
     tree: &Tree,
@@ -64,7 +64,7 @@ pub fn with_fewer_syncs(
     }
 }
 
-/// Which edges of width 1 the messages of every phase use.
+/// The edges of width 1 that the messages of every phase use.
 struct NarrowPaths {
     edges: usize,
     phases: Vec<Vec<MessagePath>>,
@@ -94,7 +94,7 @@ impl NarrowPaths {
         }
     }
 
-    /// The order in which phases are taken, each time out of the `window` first ones left.
+    /// The order in which phases are taken, each time from the first `window` phases that are left.
     fn order(&self, window: usize) -> Vec<usize> {
         let mut left: VecDeque<usize> = (0..self.phases.len()).collect();
         let mut order = Vec::with_capacity(left.len());
@@ -119,7 +119,7 @@ impl NarrowPaths {
     }
 }
 
-/// Who used each edge last.
+/// The latest user of each edge.
 struct LastUsers {
     /// Sender and number of the last message.
     last: Vec<Option<(u32, u32)>>,
@@ -127,8 +127,8 @@ struct LastUsers {
 }
 
 impl LastUsers {
-    /// How many messages of other senders those of a phase would follow, each as often as it is
-    /// followed, per message.
+    /// The number of messages of other senders that the messages of a phase would follow, divided
+    /// by the number of its messages. A message counts as often as it is followed.
     fn cost(&self, phase: &[MessagePath]) -> OrderCost {
         let mut others = Vec::new();
         let mut follows = 0;
@@ -160,7 +160,7 @@ impl LastUsers {
     }
 }
 
-/// A fraction, compared as such.
+/// A fraction. Two of them are compared by cross multiplication.
 struct OrderCost {
     follows: u64,
     messages: u64,

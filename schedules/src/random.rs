@@ -19,22 +19,22 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, each as likely as any other up to 1 in 2^64; 0 where `end` is 0.
+    /// A number below `end`; all are equally likely, up to 1 in 2^64. 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         self.below_wide(end as u64) as usize
     }
 
-    /// The same for 64 bits.
+    /// As [`SplitMix64::below`], with 64 bits.
     pub fn below_wide(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// A number from 0 to 1, 1 excluded.
+    /// A number from 0 up to, but not including, 1.
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Puts `items` in a random order, each as likely as any other (Fisher, Yates).
+    /// Puts `items` into a random order; all orders are equally likely (Fisher, Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
             items.swap(end, self.below(end + 1));

@@ -3,18 +3,18 @@
 //!
 //! Source: aapc-2007 section 4.1. Input: a tree of at least three hosts. Guarantee: the largest
 //! subtree's link is a bottleneck link (Lemma 1), so the AAPC needs `m0 * (n - m0)` phases. Cost:
-//! O(nodes log nodes). Deviations: branches without hosts are skipped everywhere; the paper lets
-//! only some of them occur. A host that others are cabled to counts as if it hung from a switch in
-//! its place; the paper knows hosts as leaves only.
+//! O(nodes log nodes). Deviations: branches without hosts are skipped everywhere; the paper allows
+//! only some of them. A host that others are cabled to counts as if it were cabled to a switch in
+//! its place; in the paper hosts are always leaves.
 use inventory::tree::{NodeNumber, Tree};
 
 /// The root and the hosts of its subtrees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleRoot {
-    /// The switch; or the host, where others are cabled to it.
+    /// A switch, or a host that others are cabled to.
     pub node: NodeNumber,
-    /// Hosts per subtree in ascending order; largest subtree first, of equal ones that of the
-    /// smallest host number.
+    /// Hosts of each subtree in ascending order. The largest subtree comes first; of equal ones,
+    /// that with the smallest host number.
     pub subtrees: Vec<Vec<NodeNumber>>,
 }
 
@@ -47,7 +47,8 @@ pub fn schedule_root(tree: &Tree) -> ScheduleRoot {
     ScheduleRoot { node, subtrees }
 }
 
-/// From a bottleneck link into its larger side, along links of the same load, until the hosts fork.
+/// Walks from a bottleneck link into its larger side, along links of the same load, until the hosts
+/// fork.
 fn walk_to_root(tree: &Tree) -> NodeNumber {
     let (n, below) = (tree.hosts(), tree.hosts_below());
     let load = |v: NodeNumber| u64::from(below[v as usize]) * u64::from(n - below[v as usize]);
@@ -92,7 +93,7 @@ mod tests {
 
     #[test]
     fn finds_the_root_of_the_papers_figure_1() {
-        // aapc-2007: Figure 1; s4 and s5 carry no hosts of their own branch or are passed through.
+        // aapc-2007, Figure 1: s4 has no hosts, and the way to the hosts of s5 has no fork.
         let tree = topology(
             "switches: [s0, s1, s2, s3, s4, s5]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, \
              n2: {switch: s3}, n3: {switch: s5}, n4: {switch: s5}}\nlinks: [{a: s0, b: s1}, \

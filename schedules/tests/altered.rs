@@ -1,5 +1,5 @@
-//! Schedule files that were cut off, altered, or made for another topology: each is refused, and
-//! the first thing wrong is named.
+//! Schedule files that were cut off, altered, or made for another topology. Each is refused, and
+//! the message names the first fault.
 use inventory::{TopologyFile, Tree};
 use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
 use schedules::json::{self, Schedule};
@@ -7,7 +7,7 @@ use schedules::message::Message;
 use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{allgather, verify};
 
-/// Three switches around a core, two hosts each. No name becomes another one by a flipped bit.
+/// Three switches around a core, two hosts each. A flipped bit never turns one name into another.
 const NETWORK: &str = "switches: [core, near, mid, far]
 hosts: {ann: {switch: near}, ben: {switch: near}, cleo: {switch: mid}, dora: {switch: mid},
   emil: {switch: far}, fritz: {switch: far}}
@@ -30,7 +30,7 @@ fn good() -> AlltoallSchedule {
     )
 }
 
-/// What `heddle verify` says of the file; nothing where it is right.
+/// The violation that `heddle verify` finds in the file; `None` if the file is right.
 fn verdict(tree: &Tree, text: &[u8]) -> Option<String> {
     match json::read(text) {
         Err(error) => Some(error.to_string()),
@@ -67,7 +67,7 @@ fn every_cut_is_refused_and_the_place_is_named() {
     ];
     for text in texts {
         assert_eq!(verdict(&tree, text.as_bytes()), None);
-        // The last octet ends the line and says nothing.
+        // The last octet ends the line; a file without it is still right.
         for length in 0..text.len() - 1 {
             let said = verdict(&tree, &text.as_bytes()[..length]).expect("refused");
             assert!(said.contains("line 1 column"), "cut to {length}: {said}");
@@ -79,7 +79,7 @@ fn every_cut_is_refused_and_the_place_is_named() {
 fn every_altered_octet_is_refused() {
     let tree = network(NETWORK);
     let ring = json::write_allgather(&allgather::plan(&tree));
-    // By which algorithm a ring was found is not for the verifier.
+    // The verifier does not check which algorithm found a ring.
     let behind_algorithm = ring.find("\"ring\"").unwrap();
     for (text, first) in [(json::write_alltoall(&good()), 0), (ring, behind_algorithm)] {
         for (at, bit) in (first..text.len() - 1).flat_map(|at| (0..8).map(move |bit| (at, bit))) {

@@ -147,7 +147,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         &self.manifest.omitted
     }
 
-    /// Whether the manifest says that this file is left out on purpose.
+    /// True if the manifest says that this file is left out on purpose.
     pub(super) fn omits(&self, name: &str) -> bool {
         self.omitted().iter().any(|o| o.name == name)
     }

@@ -6,7 +6,7 @@
 //!     topology.yaml    the tree as a topology file of the contract, blocked links marked
 //!     network.json     the topology as discovered, with evidence (`discover --format json`)
 //!     alltoall.plan    the schedule of all hosts, compressed: in most networks less than an
-//!                      octet a message. Beyond [`MOST_PLANNED`] hosts there is none; the
+//!                      octet per message. Beyond [`MOST_PLANNED`] hosts there is none; the
 //!                      manifest then says so under `omitted`
 //!     allgather.json   the ring of all hosts, the contract's JSON
 //!     table.json       the decision table
@@ -61,7 +61,7 @@ pub struct Epoch {
     pub topology: TopologyFile,
     /// The network as discovered.
     pub network: Topology,
-    /// The lower bound of any all-to-all of all hosts.
+    /// The lower bound of every all-to-all of all hosts.
     pub bound: PhaseBound,
     /// The all-to-all of all hosts; `None` beyond [`MOST_PLANNED`].
     pub alltoall: Option<AlltoallSchedule>,

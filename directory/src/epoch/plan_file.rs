@@ -1,9 +1,9 @@
-//! `alltoall.plan`: an all-to-all in few octets a message.
+//! `alltoall.plan`: an all-to-all in few octets per message.
 //!
 //! ```text
 //! "heddle alltoall plan, version 2\n"
 //! zlib stream (RFC 1950; its Adler-32 covers everything in it) of numbers,
-//! 7 bits an octet, lowest first:
+//! 7 bits per octet, lowest first:
 //!     length of the head
 //!     head (postcard): algorithm, scheme, host names, bound,
 //!                      numbers of phases, messages, tokens
@@ -22,8 +22,8 @@
 //! pattern of the phases, and the messages it waits for follow the same pattern. So differences
 //! repeat, and repetition costs next to nothing after compression.
 //!
-//! Octets a message, receiver-based tokens included, first on a star of √n switches with √n hosts
-//! each, then on eight switches in a row:
+//! Octets per message, including receiver-based tokens. The first figure is for a star of √n
+//! switches with √n hosts each, the second for eight switches in a row:
 //!
 //! | hosts | chain | minimal |
 //! |---|---|---|
@@ -32,8 +32,8 @@
 //! | 1,024 | 0.09, 0.55 | 0.06, 0.47 |
 //!
 //! A file brings back the messages of a phase in the order of their senders, the messages of one
-//! sender in its own order, and tokens in the order of the messages that wait. So one schedule has
-//! one file, in whatever order the planner found its parts.
+//! sender in its own order, and tokens in the order of the messages that wait. So a schedule always
+//! has the same file, whatever the order in which the planner found its parts.
 mod numbers;
 
 use flate2::Compression;
@@ -139,7 +139,7 @@ pub(super) fn in_file_order(plan: AlltoallSchedule) -> AlltoallSchedule {
 /// The messages that one host sends, and the tokens that it awaits.
 struct HostMessages {
     number: u32,
-    /// Phase and destination, in its order.
+    /// Phase and destination of each message, in the order in which the host sends them.
     sends: Vec<(u32, u32)>,
     /// For each token, in this order: the number of messages that the host sends before the waiting
     /// one, and the token's place in the plan.
@@ -211,8 +211,8 @@ fn difference(a: u32, b: u32) -> i64 {
     i64::from(a) - i64::from(b)
 }
 
-/// Reads a file of [`write`]. Whether the schedule is right is a matter for [`schedules::verify`].
-/// Its memory is bounded by the messages and tokens in the file, and these by [`MAX_HOSTS`] and
+/// Reads a file of [`write`]. [`schedules::verify`] checks whether the schedule is right. The
+/// memory is bounded by the messages and tokens in the file, and their numbers by [`MAX_HOSTS`] and
 /// [`MAX_TOKENS`].
 ///
 /// # Errors

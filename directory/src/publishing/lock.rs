@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// The holder of the lock of a shared directory, as far as it can be found out.
+/// The holder of the lock of a shared directory, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LockHolder {
     /// The process that wrote its number into the file runs on this machine.
@@ -27,7 +27,7 @@ pub enum LockHolder {
         /// The process.
         pid: i32,
     },
-    /// The file says nothing useful.
+    /// The file has no usable content.
     Unknown,
 }
 

@@ -375,7 +375,7 @@ mod tests {
         put(&store, 3, "c").unwrap();
     }
 
-    /// Whatever the highest number is, the next one is higher or does not exist.
+    /// The number after the highest one is always higher, or there is none.
     #[test]
     fn the_highest_number_has_no_next() {
         let dir = dir();

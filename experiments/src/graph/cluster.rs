@@ -1,16 +1,16 @@
-//! Random clusters like those the allgather paper simulates.
+//! Random clusters like those in the simulations of the allgather paper.
 //!
-//! Source: allgather-switched-clusters, section 5: five machines for each switch on average, each
-//! at a random switch; switches connected at random with mean degree four by GT-ITM (Zegura,
-//! Calvert, Bhattacharjee, INFOCOM 1996), whose flat random graphs go back to Waxman, "Routing of
-//! multipoint connections", IEEE JSAC 6(9), 1988: switches are points in the unit square, and two
-//! of them at distance d are linked with a probability that falls like exp(-d / (beta * L)), L
-//! being the longest distance. Guarantee: connected, no two links between the same switches, and as
-//! many links as the mean degree asks for. Cost: O(switches + hosts) times the tries for a link,
-//! about ten. Deviations: the paper gives neither GT-ITM's method nor its parameters. A graph of a
-//! thousand switches with independent links and mean degree four has about twenty switches without
-//! any; here each switch is linked to an earlier one first, and the other links follow until the
-//! number of links is right.
+//! Source: allgather-switched-clusters, section 5. On average there are five machines for each
+//! switch, each at a random switch. Switches are connected at random with mean degree four by
+//! GT-ITM (Zegura, Calvert, Bhattacharjee, INFOCOM 1996). Its flat random graphs go back to Waxman,
+//! "Routing of multipoint connections", IEEE JSAC 6(9), 1988: switches are points in the unit
+//! square, and two of them at distance d are linked with a probability that falls like exp(-d /
+//! (beta * L)), where L is the longest distance. Guarantee: the graph is connected, never has two
+//! links between the same switches, and has as many links as the mean degree requires. Cost:
+//! O(switches + hosts) times the tries for a link, about ten. Deviations: the paper gives neither
+//! GT-ITM's method nor its parameters. In a graph of a thousand switches with independent links and
+//! mean degree four, about twenty switches have no link. Here each switch is linked to an earlier
+//! one first, and the other links follow until the number of links is right.
 use super::SplitMix64;
 use inventory::topology_file::{TopologyCable, TopologyHost};
 use inventory::{BitsPerSec, TopologyFile};
@@ -25,7 +25,7 @@ pub const MEAN_DEGREE: usize = 4;
 pub const REACH: f64 = 0.2;
 
 /// A cluster of `switches` s0, s1, ... and `hosts` n0, n1, ..., all links of one rate. It has
-/// loops: see [`super::spanning_tree`]. Where the mean degree asks for more links than there are
+/// loops: see [`super::spanning_tree`]. If the mean degree requires more links than there are
 /// pairs, all pairs are linked.
 pub fn random_cluster(switches: usize, hosts: usize, random: &mut SplitMix64) -> TopologyFile {
     let name = |s: usize| format!("s{s}");

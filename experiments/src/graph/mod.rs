@@ -2,8 +2,8 @@
 //!
 //! Source: allgather-switched-clusters, section 5 (the three ways to construct a tree). Input: a
 //! topology file whose links may close loops. Guarantee: exactly the links of one spanning tree of
-//! every connected part keep forwarding. Cost: O(links log links). Deviations: a part without
-//! connection gets a separate tree, and [`TopologyFile::tree`] reports it.
+//! every connected part keep forwarding. Cost: O(links log links). Deviations: a part that is not
+//! connected to the others gets a separate tree, and [`TopologyFile::tree`] reports it.
 mod cluster;
 
 use inventory::TopologyFile;
@@ -25,8 +25,8 @@ pub enum TreeConstruction {
 }
 
 /// The same network with every forwarding link outside the tree set to `blocked`. Links that are
-/// blocked already stay so and take no part. The switch from which the tree was grown comes first,
-/// so that [`TopologyFile::tree`] makes it the root.
+/// already blocked stay blocked and are not used. The tree's first switch comes first, so that
+/// [`TopologyFile::tree`] makes it the root.
 pub fn spanning_tree(
     network: &TopologyFile,
     construction: TreeConstruction,
@@ -117,7 +117,7 @@ impl SwitchGraph {
         let (mut in_tree, mut found) =
             (vec![false; self.links.len()], vec![false; self.near.len()]);
         for start in self.starts(root) {
-            // Each switch on the path with the neighbours that are still to be looked at.
+            // Each switch on the path, with the neighbours that are not visited yet.
             let mut way = Vec::from_iter(
                 (!std::mem::replace(&mut found[start], true)).then(|| self.near[start].iter()),
             );
@@ -139,8 +139,8 @@ impl SwitchGraph {
     fn at_random(&self, random: &mut SplitMix64) -> Vec<bool> {
         let mut order: Vec<usize> = (0..self.links.len()).collect();
         random.shuffle(&mut order);
-        // Each switch with the next one towards the first switch of its part; the first one with
-        // itself.
+        // Each switch with the next switch towards the first switch of its part. The first switch
+        // has itself.
         let (mut in_tree, mut towards) = (
             vec![false; self.links.len()],
             Vec::from_iter(0..self.near.len()),

@@ -1,4 +1,4 @@
-//! The networks that figures are measured on; hosts of 1G.
+//! The networks of the published figures, with hosts of 1G.
 use inventory::TopologyFile;
 use std::fmt::Write;
 

@@ -1,7 +1,6 @@
-//! How long the simulator takes for an all-to-all: 256 and 1,024 hosts on 32 switches around a
-//! core.
+//! Time of the simulator for an all-to-all: 256 and 1,024 hosts on 32 switches around a core.
 //!
-//! Target: 1,024 hosts in seconds, whatever the algorithm.
+//! Target: 1,024 hosts in seconds, with every algorithm.
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{Bytes, TopologyFile, Tree};
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};

@@ -1,4 +1,4 @@
-//! The decision table: which way a collective goes at which block size.
+//! The decision table: the way of a collective at each block size.
 mod collective;
 mod way;
 
@@ -11,42 +11,43 @@ use schedules::synchronization::SyncKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// From this block size on, up to the next entry, this way.
+/// The way from one block size on, up to the next entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionEntry {
     /// Bytes a rank sends to each other rank (alltoall) or contributes (allgather).
     pub from: Bytes,
-    /// How.
+    /// The way.
     pub way: Way,
-    /// Under this MPI library only; `None`: under each.
+    /// The only MPI library that the entry holds under; `None`: it holds under each.
     #[serde(default)]
     pub mpi: Option<Mpi>,
-    /// What it rests on.
+    /// The evidence for the entry.
     #[serde(default)]
     pub grounds: DecisionGrounds,
 }
 
-/// What an entry of the table rests on.
+/// The evidence for an entry of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionGrounds {
     /// Measured on heddle's own emulated cluster, not on this one: [`DecisionTable::default`].
     #[default]
     Elsewhere,
-    /// Measured on these hosts and cables.
+    /// Measured on this cluster's hosts and cables.
     Measured,
-    /// Measured there, and faster than the library's own once more in a launch of its own.
+    /// Measured on this cluster, and faster than the library's own routine again in a launch of its
+    /// own.
     Confirmed,
-    /// The library's own, because the way measured to be faster was not shown to be so in that
-    /// launch.
+    /// The library's own routine: another way was measured to be faster, but a launch of its own
+    /// did not confirm it.
     Unconfirmed,
     /// Measured on these hosts before cables were moved in a way that changes no bound.
     Kept,
     /// Computed by the contention model, for sizes between measured ones.
     Modelled,
-    /// Computed by the contention model, because hosts or cables differ from those measured: to be
-    /// measured again.
+    /// Computed by the contention model, because hosts or cables differ from the measured ones.
+    /// Such sizes should be measured again.
     Stale,
 }
 
@@ -64,7 +65,8 @@ impl fmt::Display for DecisionGrounds {
     }
 }
 
-/// Entries per collective in ascending order for each MPI library; the first one begins at 0.
+/// The entries of each collective, in ascending order for each MPI library. The first one begins at
+/// 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionTable {
@@ -80,7 +82,7 @@ pub struct DecisionTable {
     pub allgatherv: Vec<DecisionEntry>,
 }
 
-/// The library's own routine at every size: where nothing else has been measured.
+/// The library's own routine at every size, for collectives that nobody has measured.
 fn native() -> Vec<DecisionEntry> {
     vec![DecisionEntry {
         from: Bytes(0),
@@ -94,10 +96,10 @@ fn is_native(entries: &Vec<DecisionEntry>) -> bool {
     *entries == native()
 }
 
-/// As measured on an emulated cluster of four switches and twelve hosts (docs/figures.md): a way is
+/// As measured on an emulated cluster of four switches and twelve hosts (docs/figures.md). A way is
 /// taken from the smallest measured block on from which it was faster than the library's own
-/// routine, and only under the library where it was. Phases are held apart by receiver tokens,
-/// because only those kept switch buffers from overflowing.
+/// routine, and only under the library under which it was faster. Receiver tokens keep the phases
+/// apart, because only they kept switch buffers from overflowing.
 impl Default for DecisionTable {
     fn default() -> Self {
         let entry = |from, way, mpi| DecisionEntry {
@@ -130,20 +132,20 @@ impl Default for DecisionTable {
 /// A table that contradicts itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecisionTableError {
-    /// No JSON, or not of the expected shape.
+    /// The text is not JSON, or does not have the expected shape.
     #[error("decision table: {0}")]
     Syntax(String),
-    /// Entries that say nothing, too much, or nonsense.
+    /// Entries are missing, contradict each other or make no sense.
     #[error("decision table, {collective}: {problem}")]
     Content {
-        /// Which list.
+        /// The collective of the entries.
         collective: &'static str,
-        /// What is wrong and what was expected.
+        /// The problem, and what was expected.
         problem: String,
     },
 }
 
-/// More entries than anybody measures.
+/// More entries than anybody measures: a limit on what is read.
 const MAX_ENTRIES: usize = 256;
 
 impl DecisionTable {
@@ -157,8 +159,8 @@ impl DecisionTable {
         self
     }
 
-    /// What its entries rest on, in a line: `decision table: 5 entries measured, 2 modelled between
-    /// measured sizes`.
+    /// The evidence for the entries, in a line: `decision table: 5 entries measured, 2 modelled
+    /// between measured sizes`.
     pub fn summary(&self) -> String {
         let all = || {
             self.alltoall
@@ -200,8 +202,7 @@ impl DecisionTable {
         }
     }
 
-    /// The entry that decides for blocks of this size, in a table that was reduced by
-    /// [`DecisionTable::for_mpi`].
+    /// The entry for blocks of this size, in a table that [`DecisionTable::for_mpi`] has reduced.
     pub fn entry(&self, collective: Collective, block: Bytes) -> Option<&DecisionEntry> {
         self.entries(collective)
             .iter()
@@ -209,12 +210,13 @@ impl DecisionTable {
             .find(|entry| entry.from <= block)
     }
 
-    /// Its way.
+    /// The way of [`DecisionTable::entry`].
     pub fn choose(&self, collective: Collective, block: Bytes) -> Way {
         self.choose_where(collective, block, |_| true)
     }
 
-    /// The way where not every one can be gone: that of the largest entry which can.
+    /// The way where some ways are impossible: the way of the entry from the largest size that is
+    /// possible.
     pub fn choose_where(
         &self,
         collective: Collective,
@@ -227,17 +229,17 @@ impl DecisionTable {
             .map_or(Way::Native, |entry| entry.way)
     }
 
-    /// The table as JSON, for people too.
+    /// The table as JSON, laid out for people to read.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self)
             .unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}"))
             + "\n"
     }
 
-    /// Reads what [`DecisionTable::to_json`] wrote, or an operator.
+    /// Reads a table that [`DecisionTable::to_json`] or an operator wrote.
     ///
     /// # Errors
-    /// [`DecisionTableError`] if it is no table or [`DecisionTable::check`] fails.
+    /// [`DecisionTableError`] if the text is not a table or [`DecisionTable::check`] fails.
     pub fn from_json(text: &[u8]) -> Result<DecisionTable, DecisionTableError> {
         let table: DecisionTable =
             serde_json::from_slice(text).map_err(|e| DecisionTableError::Syntax(e.to_string()))?;
@@ -245,7 +247,7 @@ impl DecisionTable {
         Ok(table)
     }
 
-    /// Whether every size has one way, and one its collective can go.
+    /// Checks that every size has exactly one way, and that its collective can go it.
     ///
     /// # Errors
     /// [`DecisionTableError::Content`].
@@ -294,7 +296,8 @@ fn check(
             .iter()
             .filter(|entry| entry.mpi.is_none_or(|only| only == mpi))
             .collect();
-        // Of two entries from one size, the first says what is gone where there are no connections.
+        // Of two entries from the same size, the first is the way to go if there are no
+        // connections.
         let instead = |pair: &[&DecisionEntry]| {
             pair[0].way.carrier() != Some(DataCarrier::Tcp)
                 && pair[1].way.carrier() == Some(DataCarrier::Tcp)

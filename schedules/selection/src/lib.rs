@@ -1,4 +1,4 @@
-//! Which way a call goes (algorithm selection): pure, without I/O.
+//! Algorithm selection: the choice of the way that a call goes. Pure, without I/O.
 //!
 //! ```text
 //! times --tuning--> Tuning --model, place--> Table --choose--> Way of a call
@@ -7,12 +7,12 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`decision_table`] | which way at which block size |
-//! | [`tuning`] | what was measured, and the table that follows from it |
-//! | [`signature`] | what contention does to the time of an all-to-all, fitted and predicted |
-//! | [`simulate`] | how long traffic takes on cables that are shared |
-//! | [`predict`] | which algorithm takes how long |
-//! | [`what_if`] | what recabling would gain |
+//! | [`decision_table`] | the way at each block size |
+//! | [`tuning`] | the measurements, and the table that follows from them |
+//! | [`signature`] | the effect of contention on the time of an all-to-all, fitted and predicted |
+//! | [`simulate`] | the time that traffic takes on shared cables |
+//! | [`predict`] | the time of each algorithm |
+//! | [`what_if`] | the gain from recabling |
 pub mod decision_table;
 pub mod predict;
 pub mod signature;

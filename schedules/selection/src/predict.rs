@@ -1,10 +1,10 @@
-//! Which algorithm takes how long on a topology: every one of them, played by [`crate::simulate`].
+//! The time of each algorithm on a topology: [`crate::simulate`] plays every one of them.
 //!
-//! Source: the simulator's; the bound is [`schedules::bound`]'s. Input: a tree, its clusters, a
-//! block size, a [`SimulationModel`]. Guarantee: no time is below the bound. Cost: the simulator's,
-//! once per algorithm; 1,024 hosts take seconds. Deviations: the simulator's. Tokens of senders and
-//! of receivers cost the same there, so only receivers' are listed. Every leaf of the tree is a
-//! rank.
+//! Source: as in the simulator; the bound is that of [`schedules::bound`]. Input: a tree, its
+//! clusters, a block size, a [`SimulationModel`]. Guarantee: no time is below the bound. Cost: one
+//! simulation per algorithm; 1,024 hosts take seconds. Deviations: those of the simulator. Tokens
+//! of senders and of receivers cost the same there, so only receivers' are listed. Every leaf of
+//! the tree is a rank.
 use crate::simulate::libraries::{self, LibraryAlgorithm};
 use crate::simulate::planned;
 use crate::simulate::{Deadlock, SimulatedTraffic, SimulationModel, run};
@@ -19,11 +19,11 @@ use std::fmt;
 /// One algorithm's time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimePrediction {
-    /// Its name, as on the command line, or that of a library's algorithm.
+    /// The algorithm's name, as on the command line, or the name of a library's algorithm.
     pub algorithm: String,
-    /// What keeps its phases apart; `None` for algorithms without phases.
+    /// The mechanism that keeps phases apart; `None` for algorithms without phases.
     pub sync: Option<SyncMechanism>,
-    /// Seconds until all is over.
+    /// Seconds until everything has ended.
     pub seconds: f64,
 }
 
@@ -43,26 +43,26 @@ impl fmt::Display for TimePrediction {
 pub struct AlgorithmComparison {
     /// `alltoall` or `allgather`.
     pub collective: &'static str,
-    /// Octets a rank sends to each other one, or contributes.
+    /// Octets that a rank sends to each other rank (all-to-all) or contributes (allgather).
     pub block: Bytes,
-    /// Seconds any algorithm takes at least that sends blocks directly, or every block over an edge
-    /// but once.
+    /// Lower bound in seconds for every algorithm that sends blocks directly, or every block over
+    /// an edge only once.
     pub bound: f64,
     /// Fastest first.
     pub predictions: Vec<TimePrediction>,
 }
 
 impl AlgorithmComparison {
-    /// Time over the bound; `None` where there is nothing to send.
+    /// The time divided by the bound; `None` where there is nothing to send.
     pub fn ratio(&self, prediction: &TimePrediction) -> Option<f64> {
         (self.bound > 0.0).then(|| prediction.seconds / self.bound)
     }
 }
 
-/// Compares the ways of an all-to-all. LG is among them where there are several clusters.
+/// Compares the algorithms of an all-to-all. LG is among them if there are several clusters.
 ///
 /// # Errors
-/// [`Deadlock`]: a schedule of ours would stop, which is a defect.
+/// [`Deadlock`]: one of our own schedules would stop, which is a defect.
 pub fn alltoall(
     tree: &Tree,
     clusters: &ClusterPartition,
@@ -75,7 +75,7 @@ pub fn alltoall(
         predictions: Vec::new(),
     };
     for algorithm in [AlltoallAlgorithm::Aapc, AlltoallAlgorithm::Capacity] {
-        // Where edges are one message wide, the two plan for the same phases.
+        // Where edges are one message wide, both planners build the same phases.
         if algorithm != AlltoallAlgorithm::Aapc && algorithm.capacities(tree).are_unit() {
             continue;
         }
@@ -109,7 +109,7 @@ pub fn alltoall(
     Ok(compared.sorted("alltoall", block, bound::payload_bound_seconds(tree, block)))
 }
 
-/// Compares the ways of an allgather.
+/// Compares the algorithms of an allgather.
 ///
 /// # Errors
 /// [`Deadlock`], as [`alltoall`].

@@ -99,7 +99,7 @@ impl LaneAllgather {
         }
     }
 
-    /// Whether it is the single ring.
+    /// True if it is the single ring.
     pub fn is_one_ring(&self) -> bool {
         self.circles.len() <= 1 && self.groups.iter().all(|group| group.len() == 1)
     }

@@ -114,7 +114,7 @@ pub struct AllgatherSchedule {
     /// Switches on the longest path between two neighbours of the ring (the paper's path length:
     /// one switch counts 1).
     pub longest_path: u32,
-    /// Whether no directed edge carries two of its messages.
+    /// True if no directed edge carries two of its messages.
     pub contention_free: bool,
 }
 

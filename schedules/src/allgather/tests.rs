@@ -6,7 +6,7 @@ use inventory::tree::TreeCable;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 
-/// Random trees per property; the release run takes as many as the issue wants.
+/// Random trees per property. The release run takes the number that the issue demands.
 const CASES: u32 = if cfg!(debug_assertions) { 128 } else { 10_000 };
 
 fn longest(tree: &Tree, algorithm: AllgatherAlgorithm) -> u32 {
@@ -42,7 +42,7 @@ fn hosts_of_a_switch_are_neighbours() {
 }
 
 /// Figure 5 of the paper shows a ring of four switches by Algorithm 1 and one of two by Algorithm
-/// 2, for eight machines. Its drawing is not in the text; this is a tree of which both are true.
+/// 2, for eight machines. Its drawing is not in the text; both are true of this tree.
 #[test]
 fn a_row_of_four_switches_is_four_apart_or_two() {
     let row = topology(
@@ -86,7 +86,7 @@ fn lr2_names_the_switch_that_has_too_few_hosts() {
 
 #[test]
 fn ranks_hang_on_their_host_as_on_a_switch() {
-    // Two hosts of three ranks and one of one, behind two switches.
+    // Two hosts of three ranks each and one host of one rank, behind two switches.
     let tree = topology(
         "switches: [s0, s1, x, y]\nhosts: {r0: {switch: x}, r1: {switch: y}, r2: {switch: x}, \
          r3: {switch: s1}, r4: {switch: x}, r5: {switch: y}, r6: {switch: y}}\n\
@@ -99,8 +99,8 @@ fn ranks_hang_on_their_host_as_on_a_switch() {
 
 #[test]
 fn lr3_gives_up_where_too_many_kinds_meet() {
-    // A row of k hostless switches with one host at its end looks like no row of another length: 22
-    // kinds, 3 of each.
+    // A row of k switches without hosts, and one host at its end, differs from rows of any other
+    // length: 22 kinds, 3 of each.
     let mut text = String::from("switches: [hub");
     let (mut links, mut hosts) = (String::from("links: ["), String::from("hosts: {"));
     for (kind, copy) in (0..22).flat_map(|kind| (0..3).map(move |copy| (kind, copy))) {
@@ -170,7 +170,7 @@ fn names_are_read_back() {
     );
 }
 
-/// The shortest longest path over all orders of the hosts in which no directed edge is used twice.
+/// The least longest path over all orders of the hosts in which no directed edge is used twice.
 fn least_of_all_orders(tree: &Tree) -> u32 {
     fn extend(
         tree: &Tree,
@@ -248,7 +248,7 @@ fn orders(so_far: Option<&LengthTable>, left: &mut Vec<&LengthTable>, best: &mut
 }
 
 /// The paper's Algorithm 3 as printed: for every switch the table of least longest paths by heights
-/// of the first and last machine, over all orders of its subtrees. Hosts are leaves. `None` where a
+/// of the first and last machine, over all orders of its subtrees. Hosts are leaves. `None` if a
 /// switch has more than `widest` subtrees.
 fn algorithm_3(tree: &Tree, widest: usize) -> Option<u32> {
     let mut tables: Vec<LengthTable> = vec![LengthTable::new(); tree.nodes() as usize];
@@ -280,7 +280,7 @@ fn algorithm_3(tree: &Tree, widest: usize) -> Option<u32> {
     Some(0)
 }
 
-/// Trees in which hosts are cabled to hosts, too.
+/// Trees in which hosts may be cabled to hosts.
 fn any_cabling(hosts: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Tree> {
     (0..4usize, hosts).prop_flat_map(|(switches, hosts)| {
         let above: Vec<_> = (1..switches + hosts).map(|node| 0..node).collect();

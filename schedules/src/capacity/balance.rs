@@ -8,7 +8,7 @@ use super::groups::{HostGroups, LimitNumber};
 pub(super) struct SplitBalance<'a> {
     groups: &'a HostGroups,
     beyond: Vec<i64>,
-    /// For each limit, how many more flows of the circle rise with it than fall.
+    /// For each limit, the number of the circle's flows that rise with it minus those that fall.
     rising: Vec<i64>,
     touched: Vec<LimitNumber>,
     way: Vec<LimitNumber>,
@@ -31,8 +31,8 @@ impl<'a> SplitBalance<'a> {
         self.beyond.fill(0);
     }
 
-    /// Whether to push a circle up by so many parts is the more even direction. `flows` are the
-    /// circle's pairs of groups, each with whether it rises when the circle is pushed up.
+    /// True if it is more even to push a circle up by so many parts. `flows` are the circle's pairs
+    /// of groups, each with true if it rises when the circle is pushed up.
     pub(super) fn is_up(
         &mut self,
         flows: impl Iterator<Item = (usize, bool)>,

@@ -23,7 +23,7 @@ pub(super) struct LaminarFamily {
     first: Vec<u32>,
     /// The next larger set, which has a larger number, or [`NONE`].
     pub(super) parent: Vec<u32>,
-    /// Whether an even share of every set keeps every limit.
+    /// True if an even share of every set keeps every limit.
     pub(super) safe: bool,
     bound: u64,
 }

@@ -10,7 +10,7 @@
 //! - wherever at most two limiting cables are between the switches of any two hosts (hosts - leaf
 //!   switches - core),
 //! - wherever each of these cables, and every host, carries one message at once ([`crate::aapc`]),
-//! - and wherever else an even share keeps within all widths, as in most regular networks of three
+//! - and wherever else an even share stays within all widths, as in most regular networks of three
 //!   tiers (`family.rs`).
 //!
 //! Elsewhere it is not known whether the bound can always be reached. `repair.rs` looks for such a

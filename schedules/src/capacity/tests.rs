@@ -1,4 +1,4 @@
-//! Whole plans on random trees, checked without the planner's own notions.
+//! Whole plans on random trees, checked without the planner's own code.
 use super::phases;
 use crate::bound::bound;
 use crate::capacities::EdgeCapacities;
@@ -7,10 +7,11 @@ use crate::test_trees::topology;
 use inventory::Tree;
 use std::fmt::Write;
 
-/// Trees a test makes: the release run is the thorough one.
+/// Number of random trees per test; the release run is the thorough one.
 const TREES: u64 = if cfg!(debug_assertions) { 80 } else { 10_000 };
 
-/// A switch: above which other, over how many messages' width, its hosts' widths.
+/// A switch: the switch above it, the width of the cable to it in messages, and the widths of its
+/// hosts.
 struct WidthSwitch {
     above: usize,
     width: u64,
@@ -38,7 +39,7 @@ fn tree(switches: &[WidthSwitch]) -> Tree {
     topology(&format!("{text}links: [{}]\n", links.join(", ")))
 }
 
-/// Number of phases, having seen every message once and no edge beyond its width.
+/// The number of phases, after a check that every message comes once and no edge exceeds its width.
 fn checked(tree: &Tree, capacities: &EdgeCapacities) -> u64 {
     let plan = phases(tree, capacities);
     let n = tree.hosts() as usize;
@@ -73,7 +74,7 @@ fn hosts(random: &mut SplitMix64, most: u64, widths: &[u64]) -> Vec<u64> {
         .collect()
 }
 
-/// Leaf switches under a core that may have hosts of its own.
+/// Leaf switches under a core; the core may have hosts, too.
 fn depth_two(random: &mut SplitMix64) -> Tree {
     let widths: &[u64] = [&[1][..], &[1, 10], &[5], &[2, 3]][random.below_wide(4) as usize];
     let uplinks: &[u64] =
@@ -94,7 +95,7 @@ fn depth_two(random: &mut SplitMix64) -> Tree {
     tree(&switches)
 }
 
-/// Switches below each other anyhow, in rows, or in three regular tiers.
+/// Switches in a random tree, in rows, or in three regular tiers.
 fn deep(random: &mut SplitMix64) -> Tree {
     let widths: &[u64] = [&[1][..], &[1, 10], &[5]][random.below_wide(3) as usize];
     let links: &[u64] =

@@ -45,7 +45,8 @@ struct TransferJson<Name> {
 /// An all-to-all by LG as one line of JSON.
 ///
 /// # Panics
-/// If anything names a host number beyond `hosts`; planners and readers never make such a schedule.
+/// If a step or a cluster names a host number beyond `hosts`; planners and readers never make such
+/// a schedule.
 pub fn write_lg(plan: &LgSchedule) -> String {
     let name = |h: u32| plan.hosts[h as usize].as_str();
     fn cluster<'a>(c: &'a HostCluster, name: impl Fn(u32) -> &'a str) -> ClusterJson<&'a str> {

@@ -111,7 +111,7 @@ impl StepLimits {
         StepLimits { width, load, of }
     }
 
-    /// Whether messages can be sent in these steps.
+    /// True if the messages can be sent in these steps.
     fn kept_by(&self, step: &[usize]) -> bool {
         let mut taken: HashMap<(usize, u32), u64> = HashMap::new();
         let mut uses = self

@@ -4,7 +4,7 @@ use crate::verify;
 use proptest::prelude::*;
 use std::fmt::Write;
 
-/// Clusters c0, c1, … of that many hosts each, in the order of their numbers.
+/// Clusters c0, c1, … with these numbers of hosts, in the order of the host numbers.
 pub(crate) fn runs(tree: &Tree, sizes: &[u32]) -> ClusterPartition {
     let mut next = 0;
     let cluster = |(number, size): (usize, &u32)| {
@@ -34,8 +34,8 @@ fn abroad(plan: &LgSchedule) -> Vec<Vec<(u32, u32)>> {
 }
 
 /// lg-2008 Figure 3: three and seven hosts. The printed algorithm stores M9,1 with node 10 and M9,2
-/// with node 11, which do not exist, and its loop from i = 1 never sends what host 0 gathered; the
-/// pairs in the text are right.
+/// with node 11, which do not exist. Its loop from i = 1 never sends the blocks that host 0
+/// gathered. The pairs in the text are right.
 #[test]
 fn the_papers_example() {
     let tree = star(&[3, 7]);
@@ -148,8 +148,8 @@ fn one_cluster_is_its_own_schedule_and_one_host_nothing() {
 
 #[test]
 fn switches_inside_a_cluster_widen_the_steps() {
-    // Two switches of four hosts west, one of eight east; only one message at once leaves the far
-    // western switch.
+    // Two switches of four hosts in the west, one of eight in the east. Only one message at a time
+    // can leave the western switch that is further away.
     let text = |rate: &str| {
         let mut text = "switches: [a, b, c]\nhosts:\n".to_owned();
         (0..16).for_each(|h| {
@@ -213,8 +213,8 @@ fn proxies_share_the_senders() {
     assert_eq!(carries(1), [(4, vec![3, 4, 5, 6]), (7, vec![7, 8, 9])]);
 }
 
-/// Two to six clusters, each a random tree of one to five switches hung from a random place, with
-/// uplinks of mixed rates.
+/// Two to six clusters, each a random tree of one to five switches that is cabled to a random
+/// place, with uplinks of mixed rates.
 pub(crate) fn any_sites() -> impl Strategy<Value = (String, Vec<u32>)> {
     let site = (
         prop::collection::vec(0usize..100, 1..=12),

@@ -1,17 +1,16 @@
-//! Schedules as programs: a C file with an MPI_Alltoall or MPI_Allgather customized for one
-//! topology, which needs MPI and nothing of heddle.
+//! Schedules as programs: a C file with an MPI_Alltoall or MPI_Allgather for one topology. It needs
+//! MPI, but nothing of heddle.
 //!
 //! Source: aapc-2007 section 6 (automatic routine generator) and Table 5 (its schemes). Input: a
-//! plan. Guarantee: the same phases, messages and tokens as the plan's, on communicators whose
-//! ranks are the plan's hosts, found by processor name; on all others the MPI library's own
-//! routine. Foreign names cannot leave their string or comment. Cost: O(messages + tokens) time and
-//! text. Deviations:
-//! - The paper's routines are unrolled, one branch a machine. Here each host has a table of steps,
-//!   6 bytes each in the running program, and one routine carries them out.
-//! - The paper does not say how long a dummy is. Here it is as long as a block, so that an idle
-//!   host takes as long as a busy one, and a host ends each phase, receiving included, before the
-//!   next. In all other schemes only sending keeps to the order of phases; receives are posted
-//!   ahead.
+//! plan. Guarantee: communicators whose ranks are the plan's hosts, found by processor name, have
+//! the phases, messages and tokens of the plan; all others use the MPI library's own routine.
+//! Foreign names cannot leave their string or comment. Cost: O(messages + tokens) time and text.
+//! Deviations:
+//! - The paper's routines are unrolled, with one branch per machine. Here each host has a table of
+//!   steps, 6 bytes each in the running program, and one routine carries them out.
+//! - The paper does not state the size of a dummy. Here it has the size of a block, so that an idle
+//!   host takes as long as a busy one. A host ends each phase, receiving included, before the next.
+//!   In all other schemes only the sends follow the order of phases; receives are posted ahead.
 mod c_text;
 mod steps;
 #[cfg(test)]
@@ -32,10 +31,10 @@ const PLACE: &str = include_str!("place.c");
 const ALLTOALL: &str = include_str!("alltoall.c");
 const ALLGATHER: &str = include_str!("allgather.c");
 
-/// A C file with MPI_Alltoall by `plan`; `tree` is what it was planned on.
+/// A C file with MPI_Alltoall by `plan`, which was planned on `tree`.
 ///
-/// On a star of 300 hosts it has 35 bytes of text a message and 20 a token; in the running program
-/// those are 23 and 12.
+/// On a star of 300 hosts the text has 35 bytes per message and 20 per token; the running program
+/// has 23 and 12.
 pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> String {
     let scheme = plan.scheme;
     let fillers = if scheme.mechanism() == SyncMechanism::Dummy {
@@ -160,8 +159,8 @@ fn head(collective: &str, hosts: &[String], facts: &[(&str, String)]) -> String 
     text
 }
 
-/// A host that runs several ranks is `name:0`, `name:1`, … in the plan ([`inventory::ranks`]), and
-/// its name in the table that many times.
+/// Hosts with several ranks are `name:0`, `name:1`, … in the plan ([`inventory::ranks`]); the table
+/// has such a host's name once for each rank.
 fn write_hosts(text: &mut String, hosts: &[String]) {
     put(
         text,
@@ -240,7 +239,7 @@ fn write_step(text: &mut String, step: &ProgramStep) {
     }
 }
 
-/// The most tokens, or blocks, of one phase.
+/// The largest number of tokens, or of blocks, in one phase.
 fn together(steps: &[ProgramStep]) -> usize {
     let (mut most, mut tokens, mut blocks) = (0, 0, 0);
     for step in steps {

@@ -1,12 +1,12 @@
-//! What every host does, in order: the rows of a program's tables.
+//! The steps of every host, in order: the rows of a program's tables.
 use crate::alltoall::AlltoallSchedule;
 use crate::message::Message;
 use crate::synchronization::dummy::DummyMessage;
 use crate::synchronization::scheme::SyncMechanism;
 use std::collections::HashMap;
 
-/// A row; `number` of a token is the host that the waiting message goes to: with giver and taker
-/// that names the message, so no other token between the two can be taken for it.
+/// A row. The `number` of a token is the receiver of the waiting message. Giver, taker and number
+/// identify that message, so no other token between the two hosts can be taken for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgramStep {
     Phase(usize),
@@ -22,16 +22,16 @@ pub(super) enum ProgramStep {
         to: u32,
         number: u32,
     },
-    /// After so many receives, so many barriers in a row.
+    /// A number of barriers in a row, after a number of receives.
     Barrier {
         times: usize,
         received: usize,
     },
 }
 
-/// By host. In a phase tokens are awaited first, then come blocks that are sent, then blocks that
-/// are received, each with the tokens that follow it. With fillers a host ends each phase before
-/// the next: what it receives holds it back, too.
+/// By host. In each phase a host first awaits tokens, then sends blocks, then receives blocks, each
+/// followed by its tokens. With fillers a host ends each phase before the next, so its receives
+/// hold it back, too.
 pub(super) fn of(plan: &AlltoallSchedule, fillers: &[DummyMessage]) -> Vec<Vec<ProgramStep>> {
     let tokens = PlanTokens::of(plan);
     let mut table = ProgramTable {
@@ -72,24 +72,24 @@ pub(super) fn of(plan: &AlltoallSchedule, fillers: &[DummyMessage]) -> Vec<Vec<P
     table.hosts.into_iter().map(|host| host.steps).collect()
 }
 
-/// In one step: what a table's number holds.
+/// The most barriers in one step: the largest number in a table.
 const MOST_BARRIERS: usize = u16::MAX as usize;
 
 #[derive(Debug, Clone, Default)]
 struct HostProgram {
     steps: Vec<ProgramStep>,
-    /// One more than the last phase it has steps in.
+    /// One more than the last phase with steps of this host.
     begun: usize,
     received: usize,
 }
 
 struct ProgramTable {
     hosts: Vec<HostProgram>,
-    /// Whether a phase begins when all that was received in the phases before is there.
+    /// True if a phase begins only when all receives of the phases before have ended.
     in_step: bool,
 }
 
-/// The fillers, which are in the order of phases, of one of them.
+/// The fillers of `phase`; `fillers` are in the order of phases.
 fn of_phase(fillers: &[DummyMessage], phase: usize) -> &[DummyMessage] {
     let from = fillers.partition_point(|filler| (filler.phase as usize) < phase);
     let to = fillers.partition_point(|filler| filler.phase as usize <= phase);
@@ -98,7 +98,7 @@ fn of_phase(fillers: &[DummyMessage], phase: usize) -> &[DummyMessage] {
 
 impl ProgramTable {
     fn put(&mut self, host: u32, phase: usize, step: ProgramStep) {
-        // A message of no host has no place here; the verifier names it.
+        // A message of an unknown host has no place here; the verifier names it.
         let Some(host) = self.hosts.get_mut(host as usize) else {
             return;
         };
@@ -132,7 +132,7 @@ impl ProgramTable {
     }
 }
 
-/// The plan's synchronizations by the messages they follow and hold back.
+/// The plan's synchronizations, by the messages that they follow and hold back.
 struct PlanTokens {
     awaited: HashMap<Message, Vec<u32>>,
     /// Giver, taker, number.

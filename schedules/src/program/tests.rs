@@ -10,8 +10,8 @@ use inventory::Tree;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-/// Hosts that do their steps as alltoall.c does, at whatever pace `turns` sets: who comes next to
-/// do what it can.
+/// Hosts that do their steps as alltoall.c does. `turns` sets their pace: it names the host that
+/// goes on next.
 struct SteppedNetwork<'a> {
     steps: &'a [Vec<ProgramStep>],
     hosts: Vec<SteppedHost>,
@@ -60,7 +60,8 @@ impl<'a> SteppedNetwork<'a> {
         }
     }
 
-    /// Takes in what has arrived, then goes one step on, if it can. Whether it did anything.
+    /// Takes in everything that has arrived, then goes one step on if it can. True if the host did
+    /// anything.
     fn turn(&mut self, host: u32) -> bool {
         let steps = &self.steps[host as usize];
         for (i, step) in steps.iter().enumerate() {
@@ -104,7 +105,7 @@ impl<'a> SteppedNetwork<'a> {
             ProgramStep::Barrier { times, received } => {
                 return self.enter_barrier(host, times, received);
             }
-            // What it sent before is on the wire first.
+            // The blocks that it sent before must be on the wire first.
             ProgramStep::Phase(_) if self.blocks.iter().any(|&(from, ..)| from == host) => {
                 return false;
             }
@@ -138,7 +139,7 @@ impl<'a> SteppedNetwork<'a> {
         true
     }
 
-    /// Until nobody can do anything; what is left undone.
+    /// Runs until no host can go on. An error names the steps that are left.
     fn run(&mut self, turns: &[u16]) -> Result<(), String> {
         let hosts = self.hosts.len();
         let mut turns = turns.iter().cycle();
@@ -163,7 +164,7 @@ impl<'a> SteppedNetwork<'a> {
     }
 }
 
-/// Whether blocks that share an edge came in the order of their phases.
+/// True if blocks that share an edge came in the order of their phases.
 fn in_order(tree: &Tree, phases: &[Vec<Message>], order: &[Message], block: usize) -> bool {
     let phase: HashMap<Message, usize> = phases
         .iter()
@@ -203,8 +204,8 @@ proptest! {
             network.order.len() as u32,
             tree.hosts() * (tree.hosts() - 1)
         );
-        // A sender's token may be early, and a token within a block that is left out may have stood
-        // for others.
+        // A sender's token may be early, and a token within a block that is left out may have
+        // implied others.
         let (barriers, tokens) = (
             scheme.barrier_before(scheme.block() as usize),
             scheme.tokens(),
@@ -235,8 +236,8 @@ fn planned(tree: &Tree, scheme: SyncScheme) -> AlltoallSchedule {
     )
 }
 
-/// What a C compiler sees: trigraphs and line splices undone, comments gone, string literals
-/// decoded and taken out of the code.
+/// The text as a C compiler sees it: trigraphs and line splices replaced, comments removed, string
+/// literals decoded and taken out of the code.
 fn compiled(text: &str) -> (String, Vec<Vec<u8>>) {
     let trigraphs = [
         ("=", "#"),
@@ -276,7 +277,7 @@ fn compiled(text: &str) -> (String, Vec<Vec<u8>>) {
     (code, strings)
 }
 
-/// The literal whose opening quote has been read, and what follows it.
+/// The literal whose opening quote has been read, and the text behind it.
 fn string(text: &str) -> (Vec<u8>, &str) {
     let (mut string, bytes) = (Vec::new(), text.as_bytes());
     let mut i = 0;
@@ -294,7 +295,7 @@ fn string(text: &str) -> (Vec<u8>, &str) {
     (string, &text[i + 1..])
 }
 
-/// Names that want out of their string or comment, put together from what that takes.
+/// Names that try to leave their string or comment, made of the characters that could do so.
 fn hostile() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec![
         "*/",

@@ -1,11 +1,11 @@
-//! Vector clocks: what is over when a message is.
+//! Vector clocks: the messages that are known to be over when a message is.
 //!
-//! By sender's slot, in how many phases its messages are known to be over.
+//! A clock holds, for each sender's slot, the number of phases whose messages are known to be over.
 use super::messages::NOBODY;
 
-/// A number of phases in which a sender is busy: at most its messages, less than hosts, and the
-/// messages of 65,536 hosts could not even be numbered. Clocks are all the memory traffic there is,
-/// so short numbers are worth it.
+/// A number of phases in which a sender is busy. It is at most the number of its messages, which is
+/// less than the number of hosts, and the messages of 65,536 hosts could not even be numbered.
+/// Clocks cause nearly all memory traffic, so short numbers pay off.
 pub(super) type PhaseCount = u16;
 
 /// Vector clocks of some messages, in rows that are used again.
@@ -14,7 +14,7 @@ pub(super) struct VectorClocks {
     /// Row of each message.
     row: Vec<u32>,
     values: Vec<PhaseCount>,
-    /// How many messages still ask each row.
+    /// By row: the number of messages that will still read it.
     holders: Vec<u32>,
     free: Vec<u32>,
 }
@@ -38,8 +38,8 @@ impl VectorClocks {
         &self.values[self.range(self.row[message as usize])]
     }
 
-    /// Gives `message` a clock that knows all that the `earlier` ones know: that of one which
-    /// nobody else asks, if there is one.
+    /// Gives `message` a clock with all the knowledge of the `earlier` ones. If no other message
+    /// reads the clock of one of them, its row is taken over.
     pub(super) fn join(&mut self, message: u32, earlier: &[u32]) -> &mut [PhaseCount] {
         let heir = earlier
             .iter()
@@ -69,7 +69,7 @@ impl VectorClocks {
         &mut self.values[own]
     }
 
-    /// A row with what `message` knows, or nothing.
+    /// A new row with the clock of `message`, or an empty clock.
     fn begin(&mut self, message: Option<u32>) -> u32 {
         let row = self.free.pop().unwrap_or_else(|| {
             self.holders.push(0);
@@ -87,7 +87,7 @@ impl VectorClocks {
         row
     }
 
-    /// Gives `message`, which so many will ask, this clock.
+    /// Gives `message` this clock; `holders` messages will read it.
     pub(super) fn put(&mut self, message: u32, clock: &[PhaseCount], holders: u32) {
         let row = self.begin(None);
         let own = self.range(row);
@@ -100,7 +100,7 @@ impl VectorClocks {
         self.holders[self.row[message as usize] as usize] = holders;
     }
 
-    /// One message less asks that of `message`.
+    /// One message fewer will read the clock of `message`.
     pub(super) fn release(&mut self, message: u32) {
         let row = self.row[message as usize];
         if row == NOBODY {
@@ -113,7 +113,7 @@ impl VectorClocks {
     }
 }
 
-/// Has `clock` know what `other` knows.
+/// Adds the knowledge of `other` to `clock`.
 pub(super) fn join(clock: &mut [PhaseCount], other: &[PhaseCount]) {
     clock
         .iter_mut()

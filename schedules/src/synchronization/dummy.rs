@@ -1,10 +1,11 @@
-//! Messages that carry nothing, so that no host runs ahead of the phases in which it is idle.
+//! Messages without content, so that no host runs ahead of the phases in which it is idle.
 //!
 //! Source: aapc-2007 section 5.1 (the *dummy* scheme). Input: phases of any kind. Guarantee: in
-//! every phase every host sends or receives, itself perhaps. No dummy uses a cable between
-//! switches, nor the way into, or out of, a host that a message of its phase uses. Cost: O(phases *
-//! hosts). Deviations: none. Of several partners the one of the smallest number is taken, one that
-//! does not receive before one that does not send; the paper leaves it open.
+//! every phase every host sends or receives a message, perhaps one of its own. No dummy uses a
+//! cable between switches. No dummy enters or leaves a host in the direction that a message of its
+//! phase uses. Cost: O(phases * hosts). Deviations: none. The paper does not define the choice
+//! among several partners. Here a host that does not receive comes before one that does not send,
+//! and then the smallest number is taken.
 use crate::message::Message;
 use inventory::Tree;
 use inventory::tree::NodeNumber;
@@ -12,16 +13,17 @@ use inventory::tree::NodeNumber;
 /// A message without content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DummyMessage {
-    /// The phase it belongs to.
+    /// The phase of the message.
     pub phase: u32,
-    /// The host that sends it.
+    /// The sending host.
     pub from: u32,
-    /// The host that receives it, on the same switch; `from` itself where there is no other.
+    /// The receiving host, on the same switch; `from` itself if there is no other.
     pub to: u32,
 }
 
-/// The dummies of `phases`, in their order: for each host that neither sends nor receives, one to a
-/// host of its switch that receives nothing, else from one that sends nothing, else to itself.
+/// The dummies of `phases`, in their order. Each host that neither sends nor receives sends one to
+/// a host of its switch that receives nothing. If there is none, it receives one from a host that
+/// sends nothing; if there is none either, it sends to itself.
 pub fn dummies(tree: &Tree, phases: &[Vec<Message>]) -> Vec<DummyMessage> {
     let hosts = tree.hosts() as usize;
     let neighbours = hosts_by_switch(tree);
@@ -57,12 +59,12 @@ pub fn dummies(tree: &Tree, phases: &[Vec<Message>]) -> Vec<DummyMessage> {
     dummies
 }
 
-/// What a host hangs from; itself where nothing is above it.
+/// The node above a host; the host itself if no node is above it.
 fn switch(tree: &Tree, host: NodeNumber) -> NodeNumber {
     tree.parent(host).unwrap_or(host)
 }
 
-/// By node: the hosts right below, in the order of their numbers.
+/// By node: the hosts right below it, in the order of their numbers.
 fn hosts_by_switch(tree: &Tree) -> Vec<Vec<NodeNumber>> {
     let mut below = vec![Vec::new(); tree.nodes() as usize];
     (0..tree.hosts()).for_each(|host| below[switch(tree, host) as usize].push(host));

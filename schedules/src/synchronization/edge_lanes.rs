@@ -1,37 +1,39 @@
-//! Who uses an edge after whom.
+//! The order of the messages that use an edge.
 //!
 //! An edge of width `c` has `c` lanes. Each message takes one lane of every edge on its path and
-//! follows that lane's former user; the users of a lane are in order, so never more than `c`
-//! messages are under way. By Dilworth's theorem any order that keeps an edge within its width is
-//! such lanes.
+//! follows that lane's former user. The users of a lane are in order, so never more than `c`
+//! messages are under way. By Dilworth's theorem every order that keeps an edge within its width
+//! consists of such lanes.
 //!
-//! A sender's own former lane costs nothing, nor does one nobody used, nor one whose former user is
-//! known to be over by then; only where there is none of these, the message follows the lane that
-//! was not used for longest. Knowing takes a clock per message asked, so beyond [`MOST_SLOTS`]
-//! nothing is known and the message follows that lane at once. Of the lanes that cost nothing the
-//! one that was not used for longest is taken: who comes later may know only of that. An edge whose
-//! senders together never send more at once than it carries needs no lanes.
+//! Three kinds of lanes cost nothing: the sender's own former lane, an unused lane, and a lane
+//! whose former user is known to be over by then. Only if there is none of these, the message
+//! follows the lane that was not used for longest. This knowledge takes a clock for each message,
+//! so beyond [`MOST_SLOTS`] there are no clocks, and the message follows that lane at once. Of the
+//! lanes that cost nothing, the one that was not used for longest is taken, because later messages
+//! may know only of its user. An edge needs no lanes if its senders together never send more
+//! messages at once than it carries.
 use super::clocks::{PhaseCount, VectorClocks, join};
 use super::messages::{NOBODY, PhaseMessages, SenderOrders};
 use crate::capacities::EdgeCapacities;
 use inventory::tree::{EdgeNumber, Tree};
 
-/// For every message those it follows directly, latest first: former users of its lanes that
-/// nothing else says to be over, and what its sender sent in the phase it was busy in before.
+/// For every message the messages that it follows directly, latest first: former users of its lanes
+/// that are not otherwise known to be over, and its sender's messages of the last phase in which
+/// the sender was busy before.
 pub(super) struct MessageOrder {
-    /// Where each message's entries begin; one more at the end.
+    /// First place of each message's entries; one more at the end.
     first: Vec<u32>,
     earlier: Vec<u32>,
 }
 
-/// What an edge needs.
+/// The bookkeeping that an edge needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EdgeTracking {
-    /// Nothing: its senders cannot fill it.
+    /// None: its senders cannot fill it.
     Free,
     /// One lane.
     Narrow,
-    /// Several, with this number among such edges.
+    /// Several lanes. The number is that of the edge among such edges.
     Wide(u32),
 }
 
@@ -69,7 +71,7 @@ impl MessageOrder {
         order
     }
 
-    /// Adds the next message with those it follows, which are left empty.
+    /// Adds the next message with the messages that it follows, and empties `follows`.
     fn push(&mut self, follows: &mut Vec<u32>) {
         follows.sort_unstable_by(|a, b| b.cmp(a));
         follows.dedup();
@@ -77,7 +79,8 @@ impl MessageOrder {
         self.first.push(self.earlier.len() as u32);
     }
 
-    /// Where no edge has lanes there is nothing to choose, hence nothing to know.
+    /// The order if no edge has several lanes: there is no choice of lanes, so no clocks are
+    /// needed.
     fn on_narrow_edges(
         tree: &Tree,
         messages: &PhaseMessages,
@@ -159,13 +162,13 @@ impl MessageOrder {
     }
 }
 
-/// Schedules of more slots know nothing: their clocks would take longer than all else.
+/// Schedules with more slots do without clocks, which would take longer than all the rest.
 const MOST_SLOTS: usize = 2048;
 
-/// What is over before the message at hand starts.
+/// The messages that are over before the current message starts.
 struct KnownFinished {
     clocks: Option<VectorClocks>,
-    /// Of the message at hand.
+    /// The clock of the current message.
     now: Vec<PhaseCount>,
     /// Slot and step of each message so far.
     place: Vec<(u32, PhaseCount)>,
@@ -207,8 +210,8 @@ impl KnownFinished {
             .is_some_and(|&(slot, step)| self.now[slot as usize] >= step)
     }
 
-    /// The message at hand will be asked until it has left so many `lanes`, its sender's own among
-    /// them.
+    /// Ends the current message. Its clock is read until the message has left so many `lanes`,
+    /// including that of its sender.
     fn end(&mut self, message: u32, slot: usize, steps: u32, lanes: u32) {
         if let Some(clocks) = &mut self.clocks {
             self.now[slot] = steps as PhaseCount;
@@ -264,12 +267,12 @@ fn kinds(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderOrders) -> Ve
         .collect()
 }
 
-/// The lanes of one edge that were used so far.
+/// The lanes of one edge that have been used so far.
 struct EdgeLanes {
     width: u64,
-    /// Last user of each.
+    /// By lane: its last user.
     user: Vec<u32>,
-    /// That one's sender.
+    /// By lane: the sender of its last user.
     sender: Vec<u32>,
 }
 
@@ -282,7 +285,7 @@ impl EdgeLanes {
         }
     }
 
-    /// Whom `message` has to follow for a lane to be free.
+    /// The message that `message` has to follow so that a lane becomes free.
     fn follow(
         &self,
         messages: &PhaseMessages,
@@ -296,7 +299,7 @@ impl EdgeLanes {
         oldest.filter(|&oldest| messages.phase(oldest) < messages.phase(message))
     }
 
-    /// Gives `message` a lane, and the lane's former user.
+    /// Gives `message` a lane, and returns the lane's former user.
     fn take(
         &mut self,
         messages: &PhaseMessages,

@@ -7,7 +7,7 @@ pub(super) const NOBODY: u32 = u32::MAX;
 /// Messages by number, in the order of phases.
 pub(super) struct PhaseMessages {
     pub(super) all: Vec<Message>,
-    /// Phase of each.
+    /// By message: its phase.
     pub(super) phase: Vec<u32>,
 }
 
@@ -53,19 +53,20 @@ impl PhaseMessages {
     }
 }
 
-/// Each sender's own order: it starts the messages of a phase, at once, when all it sent in earlier
-/// phases is over.
+/// Each sender's own order: it starts the messages of a phase together, when all its messages of
+/// earlier phases are over.
 ///
-/// A sender has as many *slots* as it sends messages at once; those of one slot follow each other.
-/// Read along with the messages.
+/// A sender has as many *slots* as it sends messages at once; the messages of one slot follow each
+/// other. The caller adds the messages one by one, in their order.
 pub(super) struct SenderOrders {
-    /// Where each host's slots begin; one more at the end.
+    /// First slot of each host; one more at the end.
     first: Vec<u32>,
-    /// By host: the latest phase it sends in, and how many messages so far.
+    /// By host: the latest phase in which it sends, and the number of its messages in it so far.
     busy: Vec<(u32, u32)>,
-    /// By host: how many phases it has sent in.
+    /// By host: the number of phases in which it has sent.
     steps: Vec<u32>,
-    /// By slot: the message of the latest phase its host sends in, and of the one before.
+    /// By slot: the message of the latest phase in which its host sends, and the message of the
+    /// phase before.
     now: Vec<u32>,
     before: Vec<u32>,
 }
@@ -91,17 +92,17 @@ impl SenderOrders {
         self.now.len()
     }
 
-    /// How many messages at once a host sends.
+    /// The number of messages that a host sends at once.
     pub(super) fn width(&self, host: u32) -> u32 {
         self.first[host as usize + 1] - self.first[host as usize]
     }
 
-    /// Whether a message of this phase would be the first one of `src` in it.
+    /// True if a message of this phase would be the first of `src` in it.
     pub(super) fn begins(&self, src: u32, phase: u32) -> bool {
         self.busy[src as usize].0 != phase
     }
 
-    /// Reads the next message and gives its slot.
+    /// Adds the next message and returns its slot.
     pub(super) fn send(&mut self, number: u32, src: u32, phase: u32) -> usize {
         let host = src as usize;
         let slots = self.first[host] as usize..self.first[host + 1] as usize;
@@ -118,7 +119,7 @@ impl SenderOrders {
         slot
     }
 
-    /// What the sender sent in the phase it was busy in before the one of its latest message.
+    /// The sender's messages of the busy phase before the phase of its latest message.
     pub(super) fn previous_messages(&self, src: u32) -> impl Iterator<Item = u32> + '_ {
         let slots = self.first[src as usize] as usize..self.first[src as usize + 1] as usize;
         self.before[slots]
@@ -127,7 +128,7 @@ impl SenderOrders {
             .filter(|&message| message != NOBODY)
     }
 
-    /// How many phases the sender has been busy in.
+    /// The number of phases in which the sender has been busy.
     pub(super) fn steps(&self, src: u32) -> u32 {
         self.steps[src as usize]
     }

@@ -1,19 +1,21 @@
-//! Which messages must wait for which, so that phases stay apart without barriers.
+//! The synchronizations that keep phases apart without barriers.
 //!
-//! Source: aapc-2007 section 5 (pair-wise synchronizations, sender-based and receiver-based;
-//! redundant ones removed). Input: phases on a tree, in none of which an edge carries more messages
-//! than it is wide. Guarantee: the synchronizations together with every sender's own order never
-//! let more messages be under way on an edge than it is wide: on an edge of width 1, any two in
-//! different phases are ordered. A sender starts the messages of a phase, several at once where it
-//! is wide, when all it sent in earlier phases is over. [`SyncReduction::Minimal`] is what no other
-//! order implies; where all widths are 1, it is the smallest such set. Cost: chain O(messages *
-//! path length), where edges are wider than a message O(messages * path length * hosts), as minimal
-//! everywhere; memory O(edges * hosts). Deviations:
+//! Source: aapc-2007 section 5 (pair-wise synchronizations, sender-based and receiver-based,
+//! without the redundant ones). Input: phases on a tree; in no phase an edge carries more messages
+//! than it is wide. Guarantee: the synchronizations, together with every sender's own order, never
+//! let more messages be under way on an edge than it is wide. On an edge of width 1 any two
+//! messages of different phases are ordered. A sender starts the messages of a phase (several at
+//! once where it is wide) when all its messages of earlier phases are over.
+//! [`SyncReduction::Minimal`] keeps only the orders that no others imply. If all widths are 1, it
+//! is the smallest such set. Cost: the chain takes O(messages * path length). Where edges are wider
+//! than a message, and for the minimal set, it is O(messages * path length * hosts). Memory O(edges
+//! * hosts). Deviations:
 //! - The paper builds the conflict graph of all message pairs, O(n⁴ switches²), and reduces it in
-//!   O(n⁶). The users of an edge of width 1 are totally ordered, so consecutive users say
-//!   everything: chaining them per edge has the same closure, and its transitive reduction is the
-//!   paper's (a DAG has only one).
-//! - The paper knows edges of width 1 only. Wider ones are as many lanes, each with its own chain.
+//!   O(n⁶). The users of an edge of width 1 are totally ordered, so consecutive users suffice: the
+//!   chains of all edges have the same closure, and their transitive reduction is the paper's (a
+//!   DAG has only one).
+//! - In the paper all edges have width 1. Here a wider edge has several lanes, each with its own
+//!   chain.
 mod clocks;
 pub mod dummy;
 mod edge_lanes;
@@ -32,28 +34,30 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How messages of different phases are kept apart: what the runtime knows of aapc-2007's Table 5.
-/// All of it is [`scheme::SyncScheme`].
+/// The mechanisms of aapc-2007's Table 5 that the runtime supports to keep messages of different
+/// phases apart. [`scheme::SyncScheme`] has the whole table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SyncKind {
-    /// Not at all: the order of phases only (`No-sync.`).
+    /// Only the order of phases (`No-sync.`).
     None,
-    /// The sender of the earlier message tells when it has sent (`Sender all`): may be early.
+    /// The sender of the earlier message gives a token when it has sent (`Sender all`). The token
+    /// may be early.
     Sender,
-    /// The receiver of the earlier message tells when it has it (`Receiver all`): never early.
+    /// The receiver of the earlier message gives a token when it has the message (`Receiver all`).
+    /// The token is never early.
     Receiver,
-    /// A barrier between phases (`Barrier all`): no tokens in the plan.
+    /// A barrier between phases (`Barrier all`). The plan has no tokens.
     Barrier,
 }
 
-/// Which of the orders that hold anyway are told.
+/// The orders that get tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncReduction {
-    /// Every pair of consecutive users of an edge, but what a later token between the same two
-    /// hosts says too.
+    /// Every pair of consecutive users of an edge, except the pairs that a later token between the
+    /// same two hosts implies.
     Chain,
-    /// Only what nothing else implies.
+    /// Only the pairs that no others imply.
     Minimal,
 }
 
@@ -68,7 +72,7 @@ impl fmt::Display for SyncKind {
     }
 }
 
-/// A name that is no [`SyncKind`].
+/// A name that does not name a [`SyncKind`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("synchronization \"{0}\": expected none, sender, receiver or barrier")]
 pub struct UnknownSync(pub String);
@@ -89,13 +93,13 @@ impl FromStr for SyncKind {
     }
 }
 
-/// The synchronizations of `phases`, in the order of the messages that wait; none for
-/// [`SyncKind::None`] and [`SyncKind::Barrier`].
+/// The synchronizations of `phases`, in the order of the messages that wait. [`SyncKind::None`] and
+/// [`SyncKind::Barrier`] have none.
 ///
-/// Where every host hangs by one cable that carries one message at once, tokens between two hosts
-/// never overtake: ordered by the message they follow or by the message that waits, the tokens from
-/// one host to another come in the same order, and no two of them follow, or hold back, the same
-/// message.
+/// If every host has one cable, which carries one message at a time, tokens between two hosts never
+/// overtake each other: in the order of the messages that they follow, and in the order of the
+/// messages that wait, the tokens from one host to another come in the same order. No two of them
+/// follow, or hold back, the same message.
 pub fn syncs(
     tree: &Tree,
     capacities: &EdgeCapacities,
@@ -106,8 +110,8 @@ pub fn syncs(
     between(tree, capacities, phases, kind, reduction, |_, _| true)
 }
 
-/// Those of [`syncs`] whose phases, of the message that is followed and of the one that waits, are
-/// `wanted`.
+/// The synchronizations of [`syncs`] for which `wanted` accepts the phases of the earlier and of
+/// the waiting message.
 fn between(
     tree: &Tree,
     capacities: &EdgeCapacities,
@@ -154,7 +158,7 @@ fn between(
         .collect()
 }
 
-/// By host: whether all it receives comes over one cable, one message after the other.
+/// By host: true if all its messages come over one cable, one after the other.
 fn receives_in_turn(tree: &Tree, capacities: &EdgeCapacities) -> Vec<bool> {
     let mut in_turn: Vec<bool> = (0..tree.hosts())
         .map(|host| capacities.width(2 * host + 1) == 1)

@@ -1,16 +1,18 @@
-//! Which of the orders that hold anyway are told by tokens.
+//! The choice of the orders that get tokens.
 use super::clocks::{PhaseCount, VectorClocks};
 use super::edge_lanes::MessageOrder;
 use super::messages::{NOBODY, PhaseMessages, SenderOrders};
 use inventory::tree::Tree;
 
-/// An order to be told: the earlier message and the one that waits, by number.
+/// An order that gets a token: the numbers of the earlier message and of the one that waits.
 pub(super) type TokenOrder = (u32, u32);
 
-/// The order without the senders' own and without tokens that another one between the same hosts
-/// makes needless: one that follows no earlier message and is awaited no later.
+/// The order without the senders' own. It leaves out each token that another token between the same
+/// hosts makes needless, because the other one follows a message that is no earlier, and is awaited
+/// no later.
 ///
-/// `in_turn` says of a teller whether it finds its messages to be over in the order of phases.
+/// `in_turn` tells whether the giver of a token finds its messages to be over in the order of
+/// phases.
 pub(super) fn chained(
     hosts: u32,
     messages: &PhaseMessages,
@@ -18,7 +20,7 @@ pub(super) fn chained(
     teller: impl Fn(u32) -> u32,
     in_turn: impl Fn(u32) -> bool,
 ) -> Vec<TokenOrder> {
-    // For each pair of hosts the latest order told of so far.
+    // For each pair of hosts the latest token so far.
     let mut told: Vec<TokenOrder> = vec![(NOBODY, NOBODY); hosts as usize * hosts as usize];
     let mut kept = Vec::with_capacity(messages.len());
     for before in 0..messages.len() as u32 {
@@ -29,7 +31,7 @@ pub(super) fn chained(
             }
             let by = teller(after);
             let told = &mut told[by as usize * hosts as usize + src as usize];
-            // Numbers ascend with the phases; mostly they say enough.
+            // Numbers ascend with the phases. They are mostly enough to decide.
             let says_it = told.0 != NOBODY
                 && told.0 >= after
                 && (told.0 == after
@@ -46,9 +48,10 @@ pub(super) fn chained(
 
 /// The transitive reduction of the order, without the senders' own.
 ///
-/// A vector clock holds, per sender's slot, in how many phases its messages are known to be over.
-/// An order is needless if a later one into the same message already knows of it. Only a lane's
-/// last user, or what a sender sent last, can be asked again, so only those clocks are kept.
+/// A vector clock holds, for each sender's slot, the number of phases whose messages are known to
+/// be over. An order is needless if a later one into the same message implies it. Only the clocks
+/// of a lane's last user and of a sender's latest messages can be read again, so only those are
+/// kept.
 pub(super) fn transitive_reduction(
     tree: &Tree,
     messages: &PhaseMessages,
@@ -56,7 +59,7 @@ pub(super) fn transitive_reduction(
 ) -> Vec<TokenOrder> {
     let mut senders = SenderOrders::new(tree.hosts(), messages);
     let mut clocks = VectorClocks::new(senders.slots(), messages.len());
-    // How often each message can still be asked is what its followers count down.
+    // The number of followers that may still read the clock of each message.
     let mut asked = vec![0u32; messages.len()];
     (0..messages.len() as u32)
         .flat_map(|message| order.of(message))

@@ -1,7 +1,7 @@
-//! The ways to keep phases apart, by the names of aapc-2007 Table 5.
+//! The schemes that keep phases apart, by the names of aapc-2007 Table 5.
 //!
-//! A *mechanism* and a block of phases make a scheme: within a block of 1 there is nothing to keep
-//! apart, so it is the paper's `all`; larger ones are its `partial (bs)`.
+//! A scheme is a *mechanism* and a block of phases. Within a block of 1 nothing needs to be kept
+//! apart, so such a scheme is the paper's `all`; larger blocks are its `partial (bs)`.
 use super::{SyncKind, SyncReduction, between};
 use crate::capacities::EdgeCapacities;
 use crate::message::{Message, Synchronization};
@@ -10,28 +10,27 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// What keeps messages of different phases apart.
+/// The mechanism that keeps messages of different phases apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SyncMechanism {
-    /// The order of phases only.
+    /// Only the order of phases.
     None,
-    /// As [`SyncMechanism::None`], with messages that carry nothing for idle hosts
-    /// ([`super::dummy::dummies`]).
+    /// As [`SyncMechanism::None`], with empty messages for idle hosts ([`super::dummy::dummies`]).
     Dummy,
-    /// Tokens of the sender of the earlier message.
+    /// Tokens from the sender of the earlier message.
     Sender,
-    /// Tokens of its receiver.
+    /// Tokens from the receiver of the earlier message.
     Receiver,
     /// Barriers between blocks.
     Barrier,
-    /// Barriers between blocks, sender's tokens within.
+    /// Barriers between blocks, senders' tokens within.
     BarrierSender,
-    /// Barriers between blocks, receiver's tokens within.
+    /// Barriers between blocks, receivers' tokens within.
     BarrierReceiver,
 }
 
 impl SyncMechanism {
-    /// All, in the order of Table 5.
+    /// All mechanisms, in the order of Table 5.
     pub const ALL: [SyncMechanism; 7] = [
         SyncMechanism::None,
         SyncMechanism::Dummy,
@@ -55,7 +54,7 @@ impl SyncMechanism {
         }
     }
 
-    /// Whether it can be confined to what is between blocks, or within them.
+    /// True if the mechanism can be confined to the boundaries between blocks, or to their inside.
     fn knows_blocks(self) -> bool {
         !matches!(self, SyncMechanism::None | SyncMechanism::Dummy)
     }
@@ -78,30 +77,31 @@ impl FromStr for SyncMechanism {
     }
 }
 
-/// What is no [`SyncScheme`].
+/// The reason why a text or a pair is not a [`SyncScheme`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyncSchemeError {
-    /// No mechanism's name, or a scheme written otherwise than `name` or `name(block)`.
+    /// The name of an unknown mechanism, or a scheme that is not written as `name` or
+    /// `name(block)`.
     #[error(
         "synchronization \"{0}\": expected none, dummy, sender, receiver, barrier, barrier+sender \
          or barrier+receiver, the last five with a block as in sender(4) if wanted"
     )]
     Unknown(String),
-    /// A block where nothing is synchronized.
+    /// A block for a mechanism that synchronizes nothing.
     #[error("synchronization {0}: takes no block of phases, it keeps none apart")]
     NoBlocks(SyncMechanism),
-    /// Blocks that leave tokens nothing to do.
+    /// Blocks so small that tokens have nothing to keep apart.
     #[error(
         "synchronization {0}: a block of {1} leaves its tokens nothing to keep apart; give one of \
          at least 2 phases"
     )]
     TooShort(SyncMechanism, u32),
-    /// A block of no phases.
+    /// A block of zero phases.
     #[error("synchronization {0}: a block of 0 phases is none; give at least 1")]
     Empty(SyncMechanism),
 }
 
-/// A line of aapc-2007's Table 5. In files it is its name.
+/// A line of aapc-2007's Table 5. Files contain its name.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -118,11 +118,12 @@ impl SyncScheme {
         block: NonZeroU32::MIN,
     };
 
-    /// `mechanism` with blocks of so many phases; without, each phase is a block of its own.
+    /// The scheme of a mechanism with blocks of so many phases. Without a number each phase is a
+    /// block of its own.
     ///
     /// # Errors
-    /// [`SyncSchemeError`] where the two do not go together: blocks of 0 phases; any for none and
-    /// dummy; of less than two phases, or not said, for barriers with tokens.
+    /// [`SyncSchemeError`] if the two do not go together: blocks of 0 phases; any block for none
+    /// and dummy; for barriers with tokens, no block or one of less than two phases.
     pub fn new(
         mechanism: SyncMechanism,
         block: Option<u32>,
@@ -145,7 +146,8 @@ impl SyncScheme {
         }
     }
 
-    /// Every scheme of Table 5, those with blocks for each of `blocks`; sizes below 2 add nothing.
+    /// Every scheme of Table 5. Schemes with blocks come once for each of `blocks`; sizes below 2
+    /// add nothing.
     pub fn table_5(blocks: &[u32]) -> Vec<SyncScheme> {
         let sized = |mechanism| {
             let all = SyncScheme::new(mechanism, None).ok();
@@ -158,17 +160,17 @@ impl SyncScheme {
         SyncMechanism::ALL.into_iter().flat_map(sized).collect()
     }
 
-    /// What it keeps phases apart with.
+    /// The mechanism.
     pub fn mechanism(self) -> SyncMechanism {
         self.mechanism
     }
 
-    /// Phases a block.
+    /// Phases per block.
     pub fn block(self) -> u32 {
         self.block.get()
     }
 
-    /// Whether messages that would collide are always kept apart (*fully synchronized*, section 5).
+    /// True if messages that would collide are always kept apart (*fully synchronized*, section 5).
     pub fn keeps_all_apart(self) -> bool {
         match self.mechanism {
             SyncMechanism::None | SyncMechanism::Dummy => false,
@@ -179,7 +181,7 @@ impl SyncScheme {
         }
     }
 
-    /// Who gives its tokens; [`SyncKind::None`] if it has none.
+    /// The giver of the scheme's tokens; [`SyncKind::None`] if it has no tokens.
     pub fn tokens(self) -> SyncKind {
         match self.mechanism {
             SyncMechanism::None | SyncMechanism::Dummy | SyncMechanism::Barrier => SyncKind::None,
@@ -188,7 +190,7 @@ impl SyncScheme {
         }
     }
 
-    /// Whether all hosts meet in a barrier before this phase, counted from 0.
+    /// True if all hosts meet in a barrier before this phase, counted from 0.
     pub fn barrier_before(self, phase: usize) -> bool {
         let barriers = matches!(
             self.mechanism,
@@ -197,8 +199,8 @@ impl SyncScheme {
         barriers && phase > 0 && phase.is_multiple_of(self.block.get() as usize)
     }
 
-    /// Its tokens, in the order of the messages that wait: those of the full scheme that are not
-    /// within a block; where there are barriers between blocks, those that are.
+    /// The tokens of the scheme, in the order of the messages that wait. They are the tokens of the
+    /// full scheme between blocks; or within blocks, if barriers are between the blocks.
     pub fn syncs(
         self,
         tree: &Tree,
@@ -231,7 +233,7 @@ impl From<SyncKind> for SyncMechanism {
 }
 
 impl From<SyncKind> for SyncScheme {
-    /// The scheme that says it for every phase.
+    /// The scheme that applies this kind to every phase.
     fn from(kind: SyncKind) -> SyncScheme {
         SyncScheme {
             mechanism: kind.into(),

@@ -16,8 +16,8 @@ fn pairs(syncs: &[Synchronization]) -> MessagePairs {
     syncs.iter().map(|s| (s.after, s.before)).collect()
 }
 
-/// The paper's way: a graph of all conflicts, from which every edge that a longer way implies is
-/// removed. Returns the conflicts, and what is left of them between different senders.
+/// The paper's method: a graph of all conflicts, from which every edge that a longer path implies
+/// is removed. Returns the conflicts, and the edges that remain between different senders.
 fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (MessagePairs, MessagePairs) {
     let messages: Vec<(usize, Message)> = phases
         .iter()
@@ -52,7 +52,8 @@ fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (MessagePairs, MessageP
     (all, left)
 }
 
-/// Figures of aapc-2005, Figure 5: a switch of 24, and 8 hosts on each of four switches.
+/// The figures are those of aapc-2005, Figure 5: a switch of 24 hosts, and 8 hosts on each of four
+/// switches.
 #[test]
 fn a_third_of_the_tokens_suffices_on_a_star() {
     let counts = |tree: &Tree| {
@@ -107,7 +108,8 @@ fn none_and_barrier_carry_no_tokens() {
     );
 }
 
-/// Which messages are over before each message starts, by the tokens and every sender's own order.
+/// For each message the messages that are over before it starts, by the tokens and by every
+/// sender's own order.
 fn closure(phases: &[Vec<Message>], syncs: &[Synchronization]) -> Vec<Vec<bool>> {
     let messages: Vec<(usize, Message)> = phases
         .iter()
@@ -138,8 +140,8 @@ fn closure(phases: &[Vec<Message>], syncs: &[Synchronization]) -> Vec<Vec<bool>>
     over
 }
 
-/// Hosts cabled to hosts: one that others hang from receives over several cables, which keep
-/// nothing in turn.
+/// Hosts cabled to hosts. A host with others below it receives over several cables, so its messages
+/// do not come one after the other.
 fn hosts_under_hosts(parents: &[usize]) -> Tree {
     let names: Vec<String> = (0..=parents.len()).map(|h| format!("n{h}")).collect();
     let hosts: Vec<(&str, u32)> = names.iter().map(|name| (name.as_str(), 1)).collect();

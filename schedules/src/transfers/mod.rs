@@ -1,5 +1,5 @@
-//! One shape for every schedule: transfers one after the other, with what each carries and what it
-//! waits for.
+//! One form for every schedule: a sequence of transfers, each with its blocks and with the
+//! transfers that it waits for.
 //!
 //! ```text
 //! Alltoall, Lg, Allgather, bundled --> TransferSchedule --verify--> sound
@@ -30,7 +30,7 @@ pub struct TransferSchedule {
     meetings: Vec<u32>,
 }
 
-/// What transfers carry.
+/// The contents of transfers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum TransferContents {
     /// The sender's block for the receiver. This costs no memory: an all-to-all of 1,024 hosts has
@@ -41,9 +41,9 @@ enum TransferContents {
         first: Vec<u32>,
         blocks: Vec<Message>,
     },
-    /// An allgather around a ring: the sender's own block, then each block that the sender gets, as
-    /// soon as it comes; not the receiver's own. The blocks are not listed, since there are as many
-    /// as pairs of hosts.
+    /// An allgather around a ring. Each host sends its own block, then each block that it receives,
+    /// as soon as it comes, except the receiver's own. The blocks are not listed, since there are
+    /// as many as pairs of hosts.
     Around,
 }
 
@@ -58,7 +58,8 @@ pub struct TransferWait {
     pub from: NodeNumber,
 }
 
-/// A synchronization names a message that no phase has. It is this one in the plan's list.
+/// A synchronization that names a message which is in no phase. The number is its place in the
+/// plan's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownWait(pub usize);
 
@@ -81,7 +82,8 @@ impl TransferSchedule {
         }
     }
 
-    /// Transfers of several blocks each. A host sends in a step what it holds when the step begins.
+    /// Transfers of several blocks each. A host sends only blocks that it holds when the step
+    /// begins.
     pub fn passed_on(hosts: u32, steps: &[Vec<Transfer>]) -> TransferSchedule {
         let transfers = || {
             (0..).zip(steps).flat_map(|(step, transfers)| {
@@ -138,22 +140,22 @@ impl TransferSchedule {
         }
     }
 
-    /// The same, and these waits.
+    /// The same schedule with these waits.
     pub fn waiting(self, waits: Vec<TransferWait>) -> TransferSchedule {
         TransferSchedule { waits, ..self }
     }
 
-    /// The same, and all hosts meet in a barrier before these phases, ascending.
+    /// The same schedule with a barrier of all hosts before each of these phases, ascending.
     pub fn meeting(self, meetings: Vec<u32>) -> TransferSchedule {
         TransferSchedule { meetings, ..self }
     }
 
-    /// How many hosts take part.
+    /// The number of hosts that take part.
     pub fn hosts(&self) -> u32 {
         self.hosts
     }
 
-    /// How many phases there are.
+    /// The number of phases.
     pub fn phases(&self) -> u32 {
         self.phases
     }
@@ -168,7 +170,7 @@ impl TransferSchedule {
         &self.phase
     }
 
-    /// The blocks of a transfer in their order; none are listed where they go around a ring.
+    /// The blocks of a transfer in their order. Blocks that go around a ring are not listed.
     pub fn blocks(&self, transfer: u32) -> &[Message] {
         let at = transfer as usize;
         match &self.contents {
@@ -180,17 +182,17 @@ impl TransferSchedule {
         }
     }
 
-    /// Whether blocks go around a ring, each as soon as it has come.
+    /// True if blocks go around a ring, each as soon as it has come.
     pub fn goes_around(&self) -> bool {
         self.contents == TransferContents::Around
     }
 
-    /// Whether transfers carry blocks of several hosts, which their receivers may pass on.
+    /// True if transfers carry blocks of several hosts, which their receivers may pass on.
     pub fn passes_on(&self) -> bool {
         matches!(self.contents, TransferContents::Listed { .. })
     }
 
-    /// What waits for what.
+    /// The waits between transfers.
     pub fn waits(&self) -> &[TransferWait] {
         &self.waits
     }
@@ -201,7 +203,7 @@ impl TransferSchedule {
     }
 }
 
-/// The number of each pair's transfer in an all-to-all of one block a transfer.
+/// The number of each pair's transfer, in an all-to-all with one block per transfer.
 struct PairNumbers {
     hosts: u32,
     numbers: Vec<u32>,

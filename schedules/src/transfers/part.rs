@@ -1,18 +1,18 @@
-//! One rank's own part of a schedule: what it sends and receives, where each block comes from,
-//! which tokens it awaits and gives.
+//! One rank's own part of a schedule: the transfers that it sends and receives, the origin of each
+//! block, and the tokens that it awaits and gives.
 //!
 //! Tokens are matched by the pair of hosts and a number: [`SyncToken::id`] counts, for each ordered
-//! pair of hosts, the waits between them in the schedule's order. Both ends come to the same
+//! pair of hosts, the waits between them in the schedule's order. Both ends compute the same
 //! numbers without a message. In a schedule of [`crate::alltoall::plan`] no two tokens of one pair
-//! follow the same message, so each number is below `hosts - 1`: it fits an MPI tag (at least
-//! 32,767; MPI-4.1 section 9.1.2) up to 32,768 hosts. There, too, tokens of a pair come in the same
-//! order at both ends ([`crate::synchronization::syncs`]).
+//! follow the same message, so each number is below `hosts - 1`. Up to 32,768 hosts it fits an MPI
+//! tag (at least 32,767; MPI-4.1 section 9.1.2). In such a schedule the tokens of a pair also come
+//! in the same order at both ends ([`crate::synchronization::syncs`]).
 use super::TransferSchedule;
 use crate::message::Message;
 use inventory::tree::NodeNumber;
 use std::collections::HashMap;
 
-/// A few octets that say "go on".
+/// A few octets that allow the receiver to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SyncToken {
     /// The rank at the other end.
@@ -21,8 +21,8 @@ pub struct SyncToken {
     pub id: u32,
 }
 
-/// What a rank does. It sends in the given order, each transfer as soon as its tokens and its
-/// blocks have come, and receives whatever comes.
+/// The work of a rank. It sends in the given order, each transfer as soon as its tokens and its
+/// blocks have come, and it receives in any order.
 ///
 /// It cannot hang: tokens point to later phases, and a block that a rank passes on comes from its
 /// owner or in an earlier phase.
@@ -30,15 +30,15 @@ pub struct SyncToken {
 pub struct RankPart {
     /// The rank.
     pub rank: NodeNumber,
-    /// How many phases all ranks together have.
+    /// The number of phases of the whole schedule.
     pub phases: u32,
-    /// What it sends, in the order of phases.
+    /// The transfers that it sends, in the order of phases.
     pub sends: Vec<OutgoingTransfer>,
-    /// What it receives, in the order of phases.
+    /// The transfers that it receives, in the order of phases.
     pub receives: Vec<IncomingTransfer>,
-    /// Whether blocks of a transfer go one by one, each as soon as it is there.
+    /// True if the blocks of a transfer go one by one, each as soon as the rank has it.
     pub streams: bool,
-    /// Whether transfers carry blocks of several ranks, which their receivers may pass on.
+    /// True if transfers carry blocks of several ranks, which their receivers may pass on.
     pub passes_on: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct OutgoingTransfer {
     pub phase: u32,
     /// The receiver.
     pub peer: NodeNumber,
-    /// What it carries, in this order.
+    /// Its blocks, in this order.
     pub blocks: Vec<OutgoingBlock>,
     /// Tokens to take before it starts.
     pub wait: Vec<SyncToken>,
@@ -60,22 +60,22 @@ pub struct OutgoingTransfer {
 /// A block of a transfer that a rank sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutgoingBlock {
-    /// Whose block for whom.
+    /// The sender and the receiver of the block.
     pub block: Message,
-    /// Where it is before it is sent.
+    /// The block's place before it is sent.
     pub origin: BlockOrigin,
 }
 
-/// Where a block is before it is sent.
+/// The place of a block before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockOrigin {
-    /// It is the rank's own.
+    /// The block is the rank's own.
     Own,
-    /// It came in one of [`RankPart::receives`].
+    /// The block came in one of [`RankPart::receives`].
     Received {
-        /// Which transfer.
+        /// The place of that transfer.
         transfer: usize,
-        /// Which of its blocks.
+        /// The place of the block in it.
         block: usize,
     },
 }
@@ -87,14 +87,14 @@ pub struct IncomingTransfer {
     pub phase: u32,
     /// The sender.
     pub peer: NodeNumber,
-    /// What it carries, in this order.
+    /// Its blocks, in this order.
     pub blocks: Vec<Message>,
     /// Tokens to give once it has come (receiver-based).
     pub give: Vec<SyncToken>,
 }
 
-/// The part of `rank`. A number that no host has gives an empty one. A block that its sender never
-/// gets, which the verifier refuses, is taken for the sender's own.
+/// The part of `rank`; empty if no host has that number. A block that its sender never gets counts
+/// as the sender's own; the verifier refuses such schedules.
 pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
     let numbers: Vec<u32> = schedule
         .ends()
@@ -117,7 +117,7 @@ pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
     };
     let phase = |number: u32| schedule.phase_of()[number as usize];
     for in_phase in numbers.chunk_by(|&a, &b| phase(a) == phase(b)) {
-        // A rank sends what it held when the phase began, so sends come first.
+        // A rank sends blocks that it held when the phase began, so sends come first.
         let (sends, receives): (Vec<u32>, Vec<u32>) = in_phase
             .iter()
             .partition(|&&number| schedule.ends()[number as usize].src == rank);
@@ -134,11 +134,11 @@ pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
     builder.part
 }
 
-/// A part as far as it is made.
+/// An unfinished part.
 struct RankPartBuilder<'a> {
     schedule: &'a TransferSchedule,
     part: RankPart,
-    /// Blocks for other ranks, and where they were received.
+    /// Blocks for other ranks, and the place where each was received.
     held: HashMap<Message, BlockOrigin>,
     /// The number of each transfer, and its place among the sends or among the receives.
     places: Vec<(u32, usize)>,
@@ -209,7 +209,7 @@ impl RankPartBuilder<'_> {
     }
 }
 
-/// How many tokens a rank has had with each other one, in one direction.
+/// The number of tokens so far between a rank and each other rank, in one direction.
 #[derive(Default)]
 struct TokenCounts(HashMap<NodeNumber, u32>);
 
@@ -224,8 +224,8 @@ impl TokenCounts {
     }
 }
 
-/// Names the blocks that go around the ring past a rank: its own, then that of the host before it,
-/// and so on.
+/// Lists the blocks that pass a rank on their way around the ring: first its own, then that of the
+/// host before it, and so on.
 fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
     let Some(at) = schedule
         .ends()
@@ -274,8 +274,9 @@ fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
 }
 
 impl RankPart {
-    /// As many parts on every rank, by the phases before which all meet. No block is passed on from
-    /// one part to another: schedules with barriers are direct.
+    /// Cuts the part at the phases before which all hosts meet; every rank gets the same number of
+    /// parts. No block is passed on from one part to another, because schedules with barriers are
+    /// direct.
     pub fn between(self, meetings: &[u32]) -> Vec<RankPart> {
         let RankPart {
             rank,

@@ -1,10 +1,10 @@
-//! Allgathers: every host once in the ring, no edge twice.
+//! Allgathers: every host comes once in the ring, and no edge is used twice.
 use super::{NodeNames, ScheduleViolation};
 use crate::allgather::AllgatherSchedule;
 use crate::message::Message;
 use inventory::tree::Tree;
 
-/// Checks a ring against the tree of its hosts, in its order of hosts.
+/// Checks a ring against the tree of its hosts. The plan has the hosts in the order of the tree.
 ///
 /// # Errors
 /// The first [`ScheduleViolation`].

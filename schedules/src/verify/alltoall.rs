@@ -1,5 +1,5 @@
-//! All-to-alls: every message once, no edge beyond its width, the certificate, the
-//! synchronizations.
+//! All-to-alls: every message comes once, no edge exceeds its width, the certificate and the
+//! synchronizations are right.
 use super::delivery::{Delivery, DeliveryFault};
 use super::room::{EdgeCollision, EdgeRoom, loads};
 use super::synchronization;
@@ -10,7 +10,8 @@ use crate::capacities::EdgeCapacities;
 use crate::transfers::TransferSchedule;
 use inventory::tree::{EdgeNumber, Tree};
 
-/// Checks an all-to-all against the tree of its hosts, in its order of hosts ([`Tree::restrict`]).
+/// Checks an all-to-all against the tree of its hosts ([`Tree::restrict`]). The plan has the hosts
+/// in the order of the tree.
 ///
 /// # Errors
 /// The first [`ScheduleViolation`].
@@ -92,7 +93,7 @@ fn no_contention(
     Ok(())
 }
 
-/// Counts from the messages themselves how much the edges have to carry, and compares.
+/// Counts the load of the edges from the messages themselves, and compares it with the schedule.
 fn as_short_as_can_be(
     names: &NodeNames<'_>,
     plan: &AlltoallSchedule,
@@ -107,8 +108,8 @@ fn as_short_as_can_be(
     let bottlenecks: Vec<EdgeNumber> = (0..tree.edges())
         .filter(|&edge| needs(edge) == most && tree.ends(edge).is_some())
         .collect();
-    // Where links are wider than a message it is not known whether the bound can always be reached;
-    // twice as many phases, though, come from no planner.
+    // Where links are wider than a message, it is not known whether the bound can always be
+    // reached. Yet no planner makes twice as many phases.
     let allowed = if plan.algorithm == AlltoallAlgorithm::Aapc {
         most..=most
     } else {
@@ -133,7 +134,8 @@ fn as_short_as_can_be(
     })
 }
 
-/// Checks the stated bound against the counted one: `most` phases, because of the `bottlenecks`.
+/// Checks the stated bound against the counted one, which is `most` phases because of the
+/// `bottlenecks`.
 fn certificate(
     names: &NodeNames<'_>,
     bound: &PhaseBound,

@@ -1,8 +1,8 @@
-//! Who holds which block, transfer by transfer.
+//! The host that holds each block, transfer by transfer.
 //!
-//! Input: any schedule whose blocks are listed. Guarantee: a host sends only what it holds when the
-//! phase begins, and then holds it no more; so each block goes one way, and is at one place at the
-//! end. Cost: O(hosts² + blocks carried).
+//! Input: any schedule whose blocks are listed. Guarantee: a host sends only blocks that it holds
+//! when the phase begins, and no longer holds them afterwards. So each block takes one path, and is
+//! at one place at the end. Cost: O(hosts² + blocks carried).
 use crate::message::Message;
 use crate::transfers::TransferSchedule;
 use inventory::tree::NodeNumber;
@@ -10,32 +10,32 @@ use inventory::tree::NodeNumber;
 /// No transfer.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// Why a transfer cannot be sent.
+/// The reason why a transfer cannot be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DeliveryFault {
-    /// The number of a host beyond the hosts.
+    /// A number that no host has.
     UnknownHost(u32),
-    /// Its sender is its receiver.
+    /// The sender is the receiver, too.
     ToItself,
-    /// It has no block.
+    /// The transfer has no block.
     CarriesNothing,
-    /// A host's block for itself.
+    /// The block is from a host for itself.
     StaysAtHome,
     /// The block is elsewhere.
     Elsewhere {
-        /// Where.
+        /// The host that has it.
         at: NodeNumber,
-        /// The transfer that took it there, if one did.
+        /// The transfer that took it there; `None` if it never moved.
         by: Option<u32>,
     },
     /// The block reaches the sender in the same phase.
     SamePhase,
 }
 
-/// Where every block is.
+/// The place of every block.
 pub(super) struct Delivery<'a> {
     schedule: &'a TransferSchedule,
-    /// By source and destination: the transfer that carried the block last.
+    /// By source and destination: the last transfer that carried the block.
     by: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Whether a transfer can be sent at all.
+    /// Checks that a transfer can be sent at all.
     pub(super) fn can_be_sent(&self, transfer: u32) -> Result<(), DeliveryFault> {
         let (ends, blocks) = (
             self.schedule.ends()[transfer as usize],
@@ -88,7 +88,7 @@ impl<'a> Delivery<'a> {
         Ok(())
     }
 
-    /// The transfer that carried a block last. A block of no host has none.
+    /// The last transfer that carried a block; `None` if no host has the block's numbers.
     pub(super) fn last(&self, block: Message) -> Option<u32> {
         let known = block.src < self.schedule.hosts() && block.dst < self.schedule.hosts();
         known
@@ -96,7 +96,7 @@ impl<'a> Delivery<'a> {
             .filter(|&by| by != NOWHERE)
     }
 
-    /// The first block that is not where it belongs, and where it is.
+    /// The first block that is not at its destination, and the host that has it.
     pub(super) fn undelivered(&self) -> Option<(Message, NodeNumber)> {
         let hosts = self.schedule.hosts();
         let pairs = (0..hosts)

@@ -1,10 +1,11 @@
-//! Allgathers by circles of groups: everything reaches everybody, and the edges carry what the plan
-//! says.
+//! Allgathers by circles of groups: all data reaches all hosts, and the edges carry the load that
+//! the plan states.
 use super::{NodeNames, ScheduleViolation};
 use crate::allgather::lanes::{LaneAllgather, LaneLoad, MOST_PARTS};
 use inventory::tree::{EdgeNumber, Tree};
 
-/// Checks circles of groups against the tree of their hosts, in its order of hosts.
+/// Checks circles of groups against the tree of their hosts. The plan has the hosts in the order of
+/// the tree.
 ///
 /// # Errors
 /// The first [`ScheduleViolation`].
@@ -53,9 +54,9 @@ fn every_host_in_one_group(tree: &Tree, plan: &LaneAllgather) -> Result<(), Sche
     }
 }
 
-/// A group's data lies in the order of its hosts; the lanes take it part by part. Then a lane that
-/// leads to all groups brings each gateway every group's parts, and the ring inside hands them to
-/// the rest.
+/// A group's data is in the order of its hosts, and the lanes take it part by part. So a lane that
+/// leads to all groups brings each gateway every group's parts, and the ring inside the group
+/// passes them on to the other hosts.
 fn every_lane_begins_with_its_gateways_data(
     tree: &Tree,
     plan: &LaneAllgather,
@@ -80,7 +81,8 @@ fn every_lane_begins_with_its_gateways_data(
                     "lane {number}: host number {gateway} is not in the group it stands for"
                 ));
             };
-            // In parts times the hosts of the group, where its block is `parts` long.
+            // The places are counted in parts times the hosts of the group; each host's block then
+            // has the length `parts`.
             let (size, place) = (group.len() as u128, place as u128);
             if start * size < place * parts || end * size > (place + 1) * parts {
                 return wrong(format!(
@@ -98,8 +100,8 @@ fn every_lane_begins_with_its_gateways_data(
     }
 }
 
-/// Circles join groups like links join switches: with one way from each to each other, nothing
-/// comes twice or never.
+/// Circles join groups as links join switches: if one path leads from each group to each other one,
+/// all data comes exactly once.
 fn circles_lead_everywhere_once(plan: &LaneAllgather) -> Result<(), ScheduleViolation> {
     let mut reached: Vec<usize> = (0..plan.groups.len()).collect();
     let mut parts = plan.groups.len();
@@ -136,8 +138,8 @@ fn circles_lead_everywhere_once(plan: &LaneAllgather) -> Result<(), ScheduleViol
     }
 }
 
-/// Hosts of the groups that are reached from the group at `place` of a circle, itself included,
-/// without that circle; `on` has the circles of each group.
+/// The hosts of the groups that can be reached from the group at `place` of a circle without using
+/// that circle, including its own hosts. `on` has the circles of each group.
 fn hosts_behind(plan: &LaneAllgather, on: &[Vec<usize>], circle: usize, place: usize) -> u128 {
     let mut ahead = vec![(plan.circles[circle][place], circle)];
     let mut hosts = 0;
@@ -155,13 +157,13 @@ fn hosts_behind(plan: &LaneAllgather, on: &[Vec<usize>], circle: usize, place: u
     hosts
 }
 
-/// By edge, in blocks times parts.
+/// The load of each edge, in blocks times parts.
 fn carried(tree: &Tree, plan: &LaneAllgather) -> Vec<u128> {
     let mut carried = vec![0u128; tree.edges() as usize];
     let mut send =
         |from: u32, to: u32, load: u128| tree.path(from, to, |edge| carried[edge as usize] += load);
     let all: u128 = plan.groups.iter().map(|group| group.len() as u128).sum();
-    // What a host puts on the ring of its group: its parts of all groups' data.
+    // The load that a host puts on the ring of its group: its parts of all groups' data.
     let mut put_on = vec![0u128; tree.hosts() as usize];
     for lane in &plan.lanes {
         lane.gateways
@@ -200,7 +202,7 @@ fn carried(tree: &Tree, plan: &LaneAllgather) -> Vec<u128> {
     carried
 }
 
-/// Whether `claim` is an edge that carries what it says, and no other takes longer.
+/// True if `claim` names an edge with its true load, and no other edge takes longer.
 fn is_slowest(
     tree: &Tree,
     what: &str,

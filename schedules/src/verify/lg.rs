@@ -1,5 +1,5 @@
-//! LG: who holds which block, what crosses between clusters, no edge inside a cluster beyond its
-//! rate, the certificate.
+//! LG: the host that holds each block, the messages between clusters, the load of edges inside
+//! clusters against their rate, and the certificate.
 use super::delivery::{Delivery, DeliveryFault};
 use super::room::{EdgeCollision, EdgeLoad, EdgeRoom, loads};
 use super::{NamedEdge, NamedMessage, NodeNames, ScheduleViolation};
@@ -10,50 +10,50 @@ use crate::message::Message;
 use crate::transfers::TransferSchedule;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 
-/// The first thing found wrong in an all-to-all by LG. Steps count from 0.
+/// The first fault of an all-to-all by LG. Steps count from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LgViolation {
-    /// The clusters are no partition of the hosts, or overlap.
+    /// The clusters overlap, or miss a host.
     #[error("clusters: {0}")]
     Clusters(String),
     /// A message that cannot be sent as stated.
     #[error("step {step}, message {message}: {problem}")]
     Message {
-        /// Where.
+        /// The step of the message.
         step: usize,
-        /// From and to.
+        /// The message.
         message: NamedMessage,
-        /// What is wrong.
+        /// The reason.
         problem: String,
     },
-    /// Messages of a step want more of an edge inside a cluster than it has.
+    /// Messages of a step need more of an edge inside a cluster than it has.
     #[error("edge {edge}, step {step}: {first} and {second} collide")]
     Contention {
         /// The edge.
         edge: NamedEdge,
-        /// Where.
+        /// The step.
         step: usize,
         /// One message.
         first: NamedMessage,
-        /// The one that is too much.
+        /// The message that exceeds the edge's rate.
         second: NamedMessage,
     },
     /// A host sends two messages, or receives two, between clusters in one step.
     #[error("step {step}: {first} and {second} between clusters at the same host")]
     Busy {
-        /// Where.
+        /// The step.
         step: usize,
         /// One message.
         first: NamedMessage,
-        /// The other.
+        /// The other message.
         second: NamedMessage,
     },
     /// A block is not where it belongs at the end.
     #[error("block {block}: still at {at} after the last step")]
     Undelivered {
-        /// Whose block for whom.
+        /// The sender and the receiver of the block.
         block: NamedMessage,
-        /// Where it stays.
+        /// The host that has it.
         at: Box<str>,
     },
     /// More or fewer messages between two clusters than the larger one has hosts.
@@ -63,38 +63,39 @@ pub enum LgViolation {
         from: Box<str>,
         /// Receiving cluster.
         to: Box<str>,
-        /// As scheduled.
+        /// The number of messages in the schedule.
         messages: u64,
-        /// Hosts of the larger one.
+        /// The number of hosts of the larger cluster.
         expected: u64,
     },
-    /// The certificate it carries is wrong.
+    /// The schedule's certificate is wrong.
     #[error(
         "bound: says {phases} phases by {load} blocks in {messages} messages, capacity \
          {capacity}, over edge {edge}; {truth}"
     )]
     Bound {
-        /// As stated.
+        /// The stated number of phases.
         phases: u64,
-        /// As stated.
+        /// The stated load.
         load: u64,
-        /// As stated.
+        /// The stated number of messages.
         messages: u64,
-        /// As stated.
+        /// The stated capacity.
         capacity: u64,
-        /// As stated.
+        /// The stated edge.
         edge: NamedEdge,
-        /// What is right.
+        /// The correct value.
         truth: String,
     },
 }
 
-/// Checks an all-to-all by LG against the tree of its hosts, in its order of hosts
-/// ([`Tree::restrict`]).
+/// Checks an all-to-all by LG against the tree of its hosts ([`Tree::restrict`]). The plan has the
+/// hosts in the order of the tree.
 ///
-/// Every host may send a block only if it holds it when the step begins, and then holds it no more.
-/// A message within a cluster takes of each edge what one message of that cluster's own schedule
-/// does, a message between clusters what one of the whole tree's does ([`EdgeCapacities::of`]).
+/// A host may send a block only if it holds the block when the step begins, and no longer holds it
+/// afterwards. A message within a cluster takes the same share of each edge as a message of that
+/// cluster's own schedule. A message between clusters takes the same share as a message of the
+/// whole tree's schedule ([`EdgeCapacities::of`]).
 ///
 /// # Errors
 /// The first [`ScheduleViolation`]: [`ScheduleViolation::Hosts`] or [`ScheduleViolation::Lg`].
@@ -127,15 +128,15 @@ pub fn lg(tree: &Tree, plan: &LgSchedule) -> Result<(), ScheduleViolation> {
     Ok(())
 }
 
-/// The clusters, and what is inside them.
+/// The clusters, and the edges inside them.
 struct ClusterSites<'a> {
     names: NodeNames<'a>,
     schedule: &'a TransferSchedule,
-    /// By host.
+    /// By host: its cluster.
     cluster: Vec<usize>,
-    /// By node: the cluster its edge upwards is inside of.
+    /// By node: the cluster that contains the edge upwards.
     inside: Vec<Option<usize>>,
-    /// By cluster: what a message of its own exchange takes of an edge, bit/s.
+    /// By cluster: the rate of a message of its own exchange, bit/s.
     own_rate: Vec<u64>,
     capacities: EdgeCapacities,
 }
@@ -201,7 +202,7 @@ impl<'a> ClusterSites<'a> {
     }
 }
 
-/// Puts a host into the cluster of that number, unless it is in one already.
+/// Puts a host into the cluster of that number. It must not be in a cluster yet.
 fn take_host(
     tree: &Tree,
     c: &HostCluster,
@@ -223,7 +224,7 @@ fn take_host(
     Err(LgViolation::Clusters(problem))
 }
 
-/// Puts the edges between two hosts inside the cluster of that number, unless they are inside
+/// Puts the edges between two hosts inside the cluster of that number. They must not be inside
 /// another one.
 fn take_edges(
     names: &NodeNames<'_>,
@@ -250,7 +251,8 @@ fn take_edges(
     )))
 }
 
-/// Moves the blocks of a transfer, each of which crosses only between its own clusters.
+/// Moves the blocks of a transfer. Each of them may cross only between the clusters of its own
+/// ends.
 fn carry(
     sites: &ClusterSites<'_>,
     delivery: &mut Delivery<'_>,
@@ -290,7 +292,7 @@ fn carry(
     Ok(())
 }
 
-/// Takes what a transfer needs of the edges inside clusters.
+/// Takes the rate of a transfer from the edges inside clusters.
 fn keep_apart(
     sites: &ClusterSites<'_>,
     room: &mut EdgeRoom<'_>,
@@ -321,9 +323,10 @@ fn keep_apart(
     )
 }
 
-/// A host sends one message between clusters in a step, and receives one.
+/// The check that a host sends at most one message between clusters in a step, and receives at most
+/// one.
 struct Busy {
-    /// By host, sending, then by host, receiving: the last message between clusters.
+    /// The last message between clusters of each host: first as a sender, then as a receiver.
     last: Vec<Option<u32>>,
 }
 
@@ -350,7 +353,8 @@ impl Busy {
     }
 }
 
-/// `crossed` counts the messages by sending and receiving cluster.
+/// Checks the number of messages between clusters. `crossed` has it by sending and receiving
+/// cluster.
 fn as_few_as_can_be(plan: &LgSchedule, crossed: &[u64]) -> Result<(), LgViolation> {
     let pairs = plan
         .clusters
@@ -374,7 +378,8 @@ fn as_few_as_can_be(plan: &LgSchedule, crossed: &[u64]) -> Result<(), LgViolatio
     Ok(())
 }
 
-/// Counts from the messages themselves what the backbone's edges carry, and compares.
+/// Counts the load of the backbone's edges from the messages themselves, and compares it with the
+/// certificate.
 fn certificate(sites: &ClusterSites<'_>, plan: &LgSchedule) -> Result<(), LgViolation> {
     let tree = sites.names.0;
     let carried = loads(tree, sites.schedule);

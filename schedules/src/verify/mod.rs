@@ -2,13 +2,13 @@
 //!
 //! Source: the three conditions of aapc-2005 section 4 (no contention within a phase, every message
 //! once, as many phases as the load); aapc-2007 section 5 for synchronizations. Input: any
-//! schedule, also a foreign one, and the tree it is meant for. Guarantee: `Ok` means that the
-//! conditions hold for every message and edge, and that synchronizations keep what the schedule's
-//! scheme promises: where it keeps all messages apart that would collide, no edge ever has more
-//! under way than it carries at once, whatever the pace of the hosts. A scheme that only limits
-//! contention (blocks of phases, dummies, none) promises no order, and no more is asked of its
-//! tokens than that they can be carried out. Cost: O(messages * (path length + hosts)), memory
-//! O(hosts²) and a clock per token under way. Deviations: none. Nothing here calls planning code.
+//! schedule, also a foreign one, and the tree of its hosts. Guarantee: `Ok` means that the
+//! conditions hold for every message and edge, and that the synchronizations keep the promise of
+//! the schedule's scheme. If the scheme keeps all messages apart that would collide, no edge ever
+//! has more messages under way than it carries at once, whatever the pace of the hosts. A scheme
+//! that only limits contention (blocks of phases, dummies, none) promises no order; its tokens only
+//! have to be possible. Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per
+//! token under way. Deviations: none. Nothing here calls planning code.
 mod allgather;
 mod alltoall;
 mod delivery;

@@ -1,13 +1,13 @@
-//! What the edges have to carry: in a phase, and in all.
+//! The load of the edges in each phase, and in all phases.
 use super::delivery::NOWHERE;
 use crate::transfers::TransferSchedule;
 use inventory::tree::{EdgeNumber, Tree};
 
-/// What the current phase has taken of each edge.
+/// The use of each edge in the current phase.
 pub(super) struct EdgeRoom<'a> {
     tree: &'a Tree,
     schedule: &'a TransferSchedule,
-    /// By edge: the phase of its latest use, what is taken in that phase, the latest user.
+    /// By edge: the phase of its latest use, its latest user, and the amount taken in that phase.
     taken: Vec<(u32, u32, u64)>,
 }
 
@@ -28,8 +28,8 @@ impl<'a> EdgeRoom<'a> {
         }
     }
 
-    /// Takes so much of each edge on a transfer's way; `room` is what an edge has in a phase, if
-    /// that counts.
+    /// Takes an amount of each edge on a transfer's path. `room` gives the amount that an edge has
+    /// in a phase, or `None` if its load is not limited.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -60,14 +60,14 @@ impl<'a> EdgeRoom<'a> {
     }
 }
 
-/// What an edge carries in all phases.
+/// The load of an edge in all phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct EdgeLoad {
     pub(super) blocks: u64,
     pub(super) transfers: u64,
 }
 
-/// By edge, counted from the transfers themselves.
+/// The load of each edge, counted from the transfers themselves.
 pub(super) fn loads(tree: &Tree, schedule: &TransferSchedule) -> Vec<EdgeLoad> {
     let mut loads = vec![EdgeLoad::default(); tree.edges() as usize];
     for (ends, transfer) in schedule.ends().iter().zip(0u32..) {

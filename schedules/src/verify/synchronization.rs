@@ -1,13 +1,13 @@
-//! Whether the synchronizations of an all-to-all keep every edge within its width.
+//! The check that the synchronizations of an all-to-all keep every edge within its width.
 //!
 //! Source: aapc-2007 section 5; for edges wider than one message Dilworth's theorem. Input: an
-//! all-to-all whose messages come once each and fit the edges phase by phase. Guarantee: on no edge
-//! can more messages be under way than it is wide, whatever the pace of the hosts, as far as
-//! synchronizations and the senders' own order tell: a sender starts the messages of a phase when
-//! all it sent in earlier phases is over. The check is exact: `Ok` if and only if that holds. Cost:
-//! O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under way, where
-//! hosts counts each one as often as it sends messages at once. On wide edges see [`wide_edges`].
-//! Deviations: none.
+//! all-to-all whose messages come once each and fit the edges phase by phase. Guarantee: no edge
+//! can have more messages under way than it is wide, whatever the pace of the hosts. This follows
+//! from the synchronizations and the senders' own order: a sender starts the messages of a phase
+//! when all its messages of earlier phases are over. The check is exact: `Ok` if and only if that
+//! holds. Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under
+//! way. Here a host counts as often as it sends messages at once. For wide edges see
+//! [`wide_edges`]. Deviations: none.
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -25,8 +25,8 @@ use inventory::tree::{EdgeNumber, Tree};
 use tokens::{TokenClocks, TokensByMessage};
 use wide_edges::{EdgeCrowd, MessageHistory};
 
-/// Checks the synchronizations of `plan`, which has the transfers of `schedule`. A scheme that only
-/// limits contention, or does nothing, promises no more than it has.
+/// Checks the synchronizations of `plan`, which has the transfers of `schedule`. For a scheme that
+/// only limits contention, or has no synchronization, it checks only that the tokens are possible.
 pub(super) fn kept(
     names: &NodeNames<'_>,
     plan: &AlltoallSchedule,
@@ -47,8 +47,8 @@ pub(super) fn kept(
     }
 }
 
-/// Told by an end of the earlier message, awaited by the sender of the later one, never backwards:
-/// so no cycle either.
+/// Checks that an end of the earlier message gives the token, that the sender of the later message
+/// awaits it, and that it points to a later phase. So there are no cycles either.
 fn can_be_carried_out(
     names: &NodeNames<'_>,
     schedule: &TransferSchedule,
@@ -92,16 +92,15 @@ fn can_be_carried_out(
     })
 }
 
-/// How many phases a sender is busy in; every pair comes once by now, so less than hosts, and
-/// positions end long before 65,536 hosts.
+/// The number of phases in which a sender is busy. Every pair is known to come once, so it is less
+/// than the number of hosts; and 32 bits cannot number the messages of 65,536 hosts.
 type SenderPhaseCount = u16;
 
-/// Clocks of more messages at once are not kept: they would take more than a gigabyte.
-/// [`crate::json::MAX_HOSTS`] hosts may send five each.
+/// Schedules that send more messages at once are refused: their clocks would take more than a
+/// gigabyte. [`crate::json::MAX_HOSTS`] hosts may send five each.
 const MOST_SLOTS: usize = 5 * 4_096;
 
-/// A message on an edge: its position, its sender, the slot and the number of the step it is sent
-/// in.
+/// A message on an edge: its position and sender, and the slot and the number of its step.
 #[derive(Debug, Clone, Copy)]
 struct EdgeUser {
     position: u32,
@@ -116,27 +115,28 @@ impl EdgeUser {
     }
 }
 
-/// What is over before a message starts.
+/// The messages that are over before a message starts.
 #[derive(Debug, Clone, Copy)]
 struct FinishedBefore<'a> {
-    /// By slot: so many steps.
+    /// By slot: the number of steps that are over.
     clock: &'a [SenderPhaseCount],
-    /// All before this position, where the last barrier was.
+    /// All messages before this position, the place of the last barrier, are over.
     met: u32,
 }
 
-/// What an edge must be watched for.
+/// The kind of check that an edge needs.
 enum EdgeWatch {
-    /// Nothing: its senders' own order keeps it within its width.
+    /// None: its senders' own order keeps it within its width.
     Nothing,
-    /// One user after the other.
+    /// Its users come one after the other.
     Last(Option<EdgeUser>),
-    /// Not too many at once.
+    /// It never has too many users at once.
     Crowd(Box<EdgeCrowd>),
 }
 
-/// Goes through the messages in order with each sender's clock: how many steps of every slot are
-/// over before its message starts. A token carries the clock of the message it follows.
+/// Goes through the messages in order with each sender's clock: the number of steps of every slot
+/// that are over before its message starts. A token carries the clock of the message that it
+/// follows.
 fn widths_are_kept(
     names: &NodeNames<'_>,
     schedule: &TransferSchedule,
@@ -259,14 +259,15 @@ fn watches(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderClocks) -> 
         .collect()
 }
 
-/// What senders know. A *step* of a sender is a phase in which it sends; the messages of a step
-/// take one *slot* each.
+/// The knowledge of the senders. A *step* of a sender is a phase in which it sends; the messages of
+/// a step take one *slot* each.
 struct SenderClocks {
-    /// Where each host's slots begin; one more at the end.
+    /// First slot of each host; one more at the end.
     first: Vec<u32>,
     /// By host: phase, number and messages so far of its latest step.
     latest: Vec<(u32, SenderPhaseCount, u32)>,
-    /// By slot: what is over before its message of the latest step starts, then that one too.
+    /// By slot: the messages that are over before its message of the latest step starts, then that
+    /// message, too.
     clocks: Vec<SenderPhaseCount>,
 }
 
@@ -309,7 +310,7 @@ impl SenderClocks {
         u64::from(self.first[host as usize + 1] - self.first[host as usize])
     }
 
-    /// The next message of `src`: its slot and step.
+    /// Starts the next message of `src`, and returns its slot and step.
     fn start(&mut self, src: u32, phase: u32) -> (usize, SenderPhaseCount) {
         let slots = self.first[src as usize] as usize..self.first[src as usize + 1] as usize;
         let (latest, step, messages) = &mut self.latest[src as usize];
@@ -333,7 +334,7 @@ impl SenderClocks {
     }
 }
 
-/// Has each of these clocks know what any of them knows.
+/// Gives all of these clocks their combined knowledge.
 fn share(clocks: &mut [SenderPhaseCount], width: usize) {
     let (all, others) = clocks.split_at_mut(width);
     others.chunks(width).for_each(|other| join(all, other));

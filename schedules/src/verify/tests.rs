@@ -11,7 +11,7 @@ fn refused(tree: &Tree, plan: &AlltoallSchedule) -> String {
     alltoall(tree, plan).unwrap_err().to_string()
 }
 
-/// What the verifier finds after a change of a right plan.
+/// The verifier's refusal of a plan that was right before the change.
 fn refusal(change: fn(&mut AlltoallSchedule)) -> String {
     let tree = star(&[2, 2]);
     let mut plan = planner::plan(&tree, SyncKind::Sender);
@@ -110,8 +110,8 @@ fn a_ring_that_lies_or_collides_is_refused() {
     );
 }
 
-/// A topology file with one slow host makes all others hundreds of messages wide: clocks for all of
-/// them would fill the machine.
+/// One slow host in a topology file makes all others hundreds of messages wide. Clocks for all of
+/// their messages would fill the memory.
 #[test]
 fn more_messages_at_once_than_clocks_can_follow_are_refused() {
     use crate::alltoall::AlltoallAlgorithm;
@@ -199,8 +199,8 @@ proptest! {
         prop_assert!(alltoall(&tree, &plan).is_err());
     }
 
-    /// Moving a message may by chance leave a right schedule; then its definition must hold,
-    /// checked the slow way.
+    /// A moved message may by chance leave a schedule that is right. Then the definition must hold,
+    /// checked by the slow method.
     #[test]
     fn a_moved_message_is_refused_unless_nothing_collides(
         tree in any_tree(3..=20),

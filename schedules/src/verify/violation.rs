@@ -1,4 +1,4 @@
-//! The first thing found wrong with a schedule, by names an operator knows.
+//! The first fault of a schedule, by names that an operator knows.
 use std::fmt;
 
 /// A message by the names of its ends.
@@ -19,9 +19,9 @@ impl fmt::Display for NamedMessage {
 /// A directed edge by the names of its ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedEdge {
-    /// Where frames enter it.
+    /// The node at which frames enter it.
     pub from: Box<str>,
-    /// Where they leave it.
+    /// The node at which they leave it.
     pub to: Box<str>,
 }
 
@@ -31,13 +31,13 @@ impl fmt::Display for NamedEdge {
     }
 }
 
-/// Where a message is scheduled, if it is.
+/// The phase of a message, if it is scheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScheduledPlace(Option<u32>);
 
 impl From<Option<usize>> for ScheduledPlace {
     fn from(phase: Option<usize>) -> ScheduledPlace {
-        // Phases are counted by messages, and these by less than 32 bits.
+        // There are at most as many phases as messages, and message numbers have 32 bits.
         ScheduledPlace(phase.map(|phase| phase as u32))
     }
 }
@@ -51,16 +51,16 @@ impl fmt::Display for ScheduledPlace {
     }
 }
 
-/// The first thing found wrong. Phases count from 0, as in the papers and the JSON.
+/// The first fault of a schedule. Phases count from 0, as in the papers and the JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleViolation {
-    /// It is for other hosts, or numbers them otherwise.
+    /// The schedule is for other hosts, or numbers them differently.
     #[error("hosts: the schedule's are not those of the topology in its order: {0}")]
     Hosts(String),
-    /// A number beyond the hosts.
+    /// A number that no host has.
     #[error("phase {phase}: host number {host} does not exist")]
     NoSuchHost {
-        /// Where.
+        /// The phase.
         phase: usize,
         /// The number.
         host: u32,
@@ -68,7 +68,7 @@ pub enum ScheduleViolation {
     /// A host sends to itself.
     #[error("phase {phase}: message {message} does not leave its host")]
     ToItself {
-        /// Where.
+        /// The phase.
         phase: usize,
         /// The message.
         message: NamedMessage,
@@ -78,9 +78,9 @@ pub enum ScheduleViolation {
     Twice {
         /// The message.
         message: NamedMessage,
-        /// Where first.
+        /// The first phase.
         first: usize,
-        /// Where again.
+        /// The second phase.
         second: usize,
     },
     /// A message never comes.
@@ -91,39 +91,39 @@ pub enum ScheduleViolation {
     Contention {
         /// The edge.
         edge: NamedEdge,
-        /// Where.
+        /// The phase.
         phase: usize,
-        /// Messages the edge carries at once.
+        /// The number of messages that the edge carries at once.
         width: u64,
         /// One message.
         first: NamedMessage,
-        /// The other one.
+        /// The other message.
         second: NamedMessage,
     },
-    /// It is free of collisions but too long.
+    /// The schedule is free of collisions but too long.
     #[error("{phases} phases: the load of the bottleneck edge {edge} asks for {bound}")]
     Phases {
-        /// As scheduled.
+        /// The number of phases in the schedule.
         phases: usize,
-        /// As many as the bottleneck edge needs.
+        /// The number of phases that the bottleneck edge needs.
         bound: u64,
-        /// That edge.
+        /// The bottleneck edge.
         edge: NamedEdge,
     },
-    /// The certificate it carries is wrong.
+    /// The schedule's certificate is wrong.
     #[error(
         "bound: says {phases} phases by load {load}, capacity {capacity} of edge {edge}; {truth}"
     )]
     Bound {
-        /// As stated.
+        /// The stated number of phases.
         phases: u64,
-        /// As stated.
+        /// The stated load.
         load: u64,
-        /// As stated.
+        /// The stated capacity.
         capacity: u64,
-        /// As stated.
+        /// The stated edge.
         edge: NamedEdge,
-        /// What is right.
+        /// The correct value.
         truth: String,
     },
     /// A synchronization that cannot be carried out.
@@ -131,31 +131,30 @@ pub enum ScheduleViolation {
     Sync {
         /// The earlier message.
         after: NamedMessage,
-        /// Where.
+        /// The phase of the earlier message.
         after_phase: ScheduledPlace,
         /// The message that waits.
         before: NamedMessage,
-        /// Where.
+        /// The phase of the waiting message.
         before_phase: ScheduledPlace,
-        /// What is wrong.
+        /// The reason.
         problem: String,
     },
-    /// So many messages at once that nobody plans so, and keeping their order in view would take
-    /// gigabytes.
+    /// More messages at once than any planner makes. The check of their order would take gigabytes.
     #[error(
         "hosts send {slots} messages at once in their busiest phases; synchronizations are \
          checked for up to {most}"
     )]
     AtOnce {
-        /// Of all hosts, each in its busiest phase.
+        /// The sum over all hosts, each in its busiest phase.
         slots: usize,
         /// The limit.
         most: usize,
     },
-    /// A phase in which nothing is sent.
+    /// A phase without messages.
     #[error("phase {0}: it has no message")]
     Empty(usize),
-    /// Two users of an edge in different phases that nothing keeps apart.
+    /// Two users of an edge in different phases that may be under way together.
     #[error(
         "edge {edge}: {first} (phase {first_phase}) and {second} (phase {second_phase}) are \
          ordered by no synchronization"
@@ -165,15 +164,15 @@ pub enum ScheduleViolation {
         edge: NamedEdge,
         /// The earlier message.
         first: NamedMessage,
-        /// Where.
+        /// The phase of the earlier message.
         first_phase: usize,
         /// The later message.
         second: NamedMessage,
-        /// Where.
+        /// The phase of the later message.
         second_phase: usize,
     },
-    /// More users of an edge in different phases than it carries at once, and nothing that keeps
-    /// them apart.
+    /// More users of an edge, in different phases, than it carries at once may be under way
+    /// together.
     #[error(
         "edge {edge}: {first} (phase {first_phase}) may still be under way when {second} (phase \
          {second_phase}) starts, with more others than its width of {width} leaves room for; no \
@@ -182,15 +181,15 @@ pub enum ScheduleViolation {
     Crowded {
         /// The edge.
         edge: NamedEdge,
-        /// Messages it carries at once; fewer than there are.
+        /// The number of messages that it carries at once; there are more.
         width: u32,
         /// The earliest message that may still be under way.
         first: NamedMessage,
-        /// Where.
+        /// The phase of that message.
         first_phase: usize,
         /// The message that starts.
         second: NamedMessage,
-        /// Where.
+        /// The phase of that message.
         second_phase: usize,
     },
     /// The ring does not hold every host once.
@@ -203,21 +202,21 @@ pub enum ScheduleViolation {
         edge: NamedEdge,
         /// One message.
         first: NamedMessage,
-        /// The other one.
+        /// The other message.
         second: NamedMessage,
     },
-    /// What the ring says of itself is wrong.
+    /// A statement of the ring about itself is wrong.
     #[error("ring: says {stated}; {truth}")]
     RingClaim {
-        /// As stated.
+        /// The statement.
         stated: String,
-        /// What is right.
+        /// The correct value.
         truth: String,
     },
-    /// Something in an allgather by circles of groups.
+    /// A fault of an allgather by circles of groups.
     #[error("lanes: {0}")]
     Lanes(String),
-    /// Something in an all-to-all by LG.
+    /// A fault of an all-to-all by LG.
     #[error(transparent)]
     Lg(#[from] super::LgViolation),
 }

@@ -1,7 +1,7 @@
 //! The numbers of a plan file: written as octets, and read from a compressed stream.
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// Appends a number, 7 bits an octet, lowest first.
+/// Appends a number, 7 bits per octet, lowest first.
 pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -15,8 +15,8 @@ pub(super) fn put_signed(out: &mut Vec<u8>, number: i64) {
     put(out, (number << 1 ^ number >> 63) as u64);
 }
 
-/// The numbers of a compressed stream, one after the other. Nothing is decompressed before it is
-/// asked for.
+/// The numbers of a compressed stream, one after the other. Octets are decompressed only when they
+/// are needed.
 pub(super) struct NumberStream<'a> {
     compressed: &'a [u8],
     stream: Decompress,

@@ -78,7 +78,7 @@ fn refuses_every_cut_and_every_flipped_bit() {
     for bit in 0..8 * good.len() {
         let mut bad = good.clone();
         bad[bit / 8] ^= 1 << (bit % 8);
-        // Up to seven bits before the checksum fill an octet and mean nothing.
+        // Up to seven bits before the checksum only fill an octet.
         let nobodys = bit / 8 + 5 == good.len();
         assert!(
             read(&bad).map_or(true, |plan| nobodys && plan == small()),
@@ -323,8 +323,8 @@ proptest! {
         if let Ok(found) = read(&packed(&bad))
             && found != in_file_order(plan)
         {
-            // The names or the giver of a token may have changed: then the plan is right for
-            // another network, or still right.
+            // The names or the giver of a token may have changed. Then the plan is right for
+            // another network, or it is still right.
             let _ = verify::alltoall(&tree, &found);
         }
     }

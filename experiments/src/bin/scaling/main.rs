@@ -17,9 +17,10 @@ type AnyError = Box<dyn std::error::Error>;
 const HOSTS: [usize; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
 /// The number of hosts on a switch.
 const ON_A_SWITCH: usize = 32;
-/// Minimal synchronizations grow with the third power of the hosts; more hosts are not measured.
+/// Minimal synchronizations grow with the third power of the hosts, so larger clusters are not
+/// measured.
 const MOST_MINIMAL: usize = 1024;
-/// The seconds for the runs of a median: as many runs as fit, one to nine.
+/// Time for the runs of a median, in seconds: as many runs as fit, one to nine.
 const PATIENCE: f64 = 3.0;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -114,7 +115,7 @@ fn median<T>(run: impl Fn() -> T) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// The most MiB that this process has had resident.
+/// The largest resident memory of this process so far, in MiB.
 fn peak() -> Result<f64, AnyError> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status

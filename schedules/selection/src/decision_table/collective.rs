@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A collective that heddle knows.
+/// A collective that heddle serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Collective {
@@ -44,7 +44,7 @@ impl FromStr for Collective {
     }
 }
 
-/// A name that is no [`Collective`].
+/// A name that does not name a [`Collective`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("collective \"{0}\": expected alltoall, allgather, alltoallv or allgatherv")]
 pub struct UnknownCollective(pub String);

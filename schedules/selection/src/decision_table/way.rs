@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How a call is carried out.
+/// The way of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -14,27 +14,27 @@ pub enum Way {
     Native,
     /// The phases of [`schedules::alltoall`].
     Aapc {
-        /// What keeps them apart. Not [`SyncMechanism::Dummy`]: no rank sends messages that carry
-        /// nothing.
+        /// The mechanism that keeps the phases apart. Never [`SyncMechanism::Dummy`]: ranks do not
+        /// send empty messages.
         sync: SyncScheme,
-        /// What carries the blocks.
+        /// The carrier of the blocks.
         #[serde(default)]
         over: DataCarrier,
     },
     /// The steps of [`schedules::lg`], over MPI: in communicators that span clusters.
     Lg,
-    /// One message for each pair of hosts, by [`schedules::bundled`]; over MPI.
+    /// One message for each pair of hosts, by [`schedules::bundled`], over MPI.
     Bundled,
     /// The ring of [`schedules::allgather`].
     Ring {
-        /// What carries the blocks.
+        /// The carrier of the blocks.
         #[serde(default)]
         over: DataCarrier,
     },
 }
 
 impl Way {
-    /// What carries its blocks; `None` where the library sees to that.
+    /// The carrier of the blocks; `None` where the library chooses it.
     pub fn carrier(self) -> Option<DataCarrier> {
         match self {
             Way::Native => None,
@@ -43,7 +43,7 @@ impl Way {
         }
     }
 
-    /// The same way over another carrier, where it has a choice.
+    /// The same way over another carrier, if the way has a choice of carriers.
     pub fn with_carrier(self, over: DataCarrier) -> Way {
         match self {
             Way::Native | Way::Lg | Way::Bundled => self,
@@ -52,7 +52,7 @@ impl Way {
         }
     }
 
-    /// Whether a collective can go it.
+    /// True if the collective can go this way.
     pub fn serves(self, collective: Collective) -> bool {
         match self {
             Way::Native => true,
@@ -60,7 +60,7 @@ impl Way {
                 sync.mechanism() != SyncMechanism::Dummy
                     && matches!(collective, Collective::Alltoall | Collective::Alltoallv)
             }
-            // Who passes on a block knows its size only where all have the same.
+            // A rank that passes on a block knows its size only if all blocks have the same size.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,
             Way::Ring { .. } => {
                 matches!(collective, Collective::Allgather | Collective::Allgatherv)
@@ -69,8 +69,8 @@ impl Way {
     }
 }
 
-/// Its name, as job records and `HEDDLE_TURNS` have it: `native`, `aapc`, `aapc sender tcp`, `lg`,
-/// `ring tcp`. What is not said is the usual: receiver tokens, over MPI.
+/// The way's name, as in job records and `HEDDLE_TURNS`: `native`, `aapc`, `aapc sender tcp`, `lg`,
+/// `ring tcp`. A name leaves out the usual choices: receiver tokens, and MPI as the carrier.
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut name = match self {
@@ -88,7 +88,7 @@ impl fmt::Display for Way {
     }
 }
 
-/// A name that is no [`Way`].
+/// A name that does not name a [`Way`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "way \"{0}\": expected native, aapc, lg, bundled or ring, with a synchronization after aapc \
@@ -130,7 +130,7 @@ impl FromStr for Way {
     }
 }
 
-/// What carries blocks and tokens.
+/// The carrier of blocks and tokens.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -139,7 +139,7 @@ pub enum DataCarrier {
     /// The MPI library's point-to-point messages: on every network that the library works on.
     #[default]
     Mpi,
-    /// The runtime's own TCP connections: for large blocks on Ethernet. Where they cannot be made,
-    /// [`DataCarrier::Mpi`].
+    /// The runtime's own TCP connections, for large blocks on Ethernet. Calls go over
+    /// [`DataCarrier::Mpi`] where connections cannot be made.
     Tcp,
 }

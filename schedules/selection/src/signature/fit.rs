@@ -1,11 +1,11 @@
-//! Measurements to a signature.
+//! The fit of a signature to measurements.
 //!
 //! Source: contention-signature-alltoall, section V: alpha and beta from a ping-pong; gamma and
-//! delta by least squares over at least four message sizes. Input: mean times with their standard
-//! errors, or without. Guarantee: least weighted squares over gamma, delta and every place of the
-//! threshold between two measured sizes. Standard errors include those of alpha and beta. Cost:
-//! O(samples²). Deviations: delta is kept only where its margin excludes zero, as Myrinet's is left
-//! out in the paper's section V.C.
+//! delta by least squares over at least four message sizes. Input: mean times, with or without
+//! their standard errors. Guarantee: least weighted squares over gamma, delta and every place of
+//! the threshold between two measured sizes. Standard errors include those of alpha and beta. Cost:
+//! O(samples²). Deviations: delta is kept only if its margin excludes zero; the paper's section V.C
+//! leaves out Myrinet's in the same way.
 use super::regression::{RegressionRow, RegressionSolution, solve, student};
 use super::{ContentionSignature, Hockney, peers};
 use inventory::Bytes;
@@ -14,27 +14,27 @@ use std::fmt;
 /// A series needs this many different message sizes, as in the paper.
 pub const MIN_SIZES: usize = 4;
 
-/// The largest message must be at least this many times the smallest, or start-up and bandwidth
-/// cannot be told apart.
+/// The largest message must be at least this many times the smallest. Otherwise start-up and
+/// bandwidth cannot be told apart.
 pub const MIN_SPREAD: u64 = 4;
 
-/// Two hosts do not contend.
+/// Fewer hosts do not contend.
 pub const MIN_HOSTS: u64 = 3;
 
-/// How long messages, or all-to-alls, of one size took.
+/// The time of messages, or of all-to-alls, of one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeSample {
     /// Size of a message.
     pub size: Bytes,
     /// Mean time in seconds.
     pub seconds: f64,
-    /// Standard error of that mean in seconds. Only the proportions among a series' errors matter:
-    /// they are its weights.
+    /// Standard error of that mean in seconds. Only the ratios between a series' errors matter:
+    /// they determine its weights.
     pub error: f64,
 }
 
 impl TimeSample {
-    /// A time of unknown error: it counts as uncertain in proportion to the time.
+    /// A time of unknown error. Its uncertainty counts as proportional to the time.
     pub fn new(size: Bytes, seconds: f64) -> TimeSample {
         TimeSample {
             size,
@@ -47,7 +47,7 @@ impl TimeSample {
 /// A parameter with its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ParameterEstimate {
-    /// What fits best.
+    /// The value that fits best.
     pub value: f64,
     /// Its standard error.
     pub error: f64,
@@ -58,7 +58,7 @@ pub struct ParameterEstimate {
 impl ParameterEstimate {
     fn new(value: f64, variance: f64, freedom: usize) -> ParameterEstimate {
         let error = variance.max(0.0).sqrt();
-        // No error times an infinite quantile is no margin, not NaN.
+        // An error of zero times an infinite quantile gives a margin of zero, not NaN.
         let margin = if error == 0.0 {
             0.0
         } else {
@@ -71,7 +71,7 @@ impl ParameterEstimate {
         }
     }
 
-    /// A parameter that is known.
+    /// A parameter that is known exactly.
     pub fn exact(value: f64) -> ParameterEstimate {
         ParameterEstimate {
             value,
@@ -81,12 +81,12 @@ impl ParameterEstimate {
     }
 }
 
-/// Which measurements a refusal is about.
+/// The measurements that a refusal is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SampleSeries {
-    /// Between two hosts.
+    /// Messages between two hosts.
     PingPong,
-    /// Among all.
+    /// All-to-alls among all hosts.
     Alltoall,
 }
 
@@ -99,49 +99,49 @@ impl fmt::Display for SampleSeries {
     }
 }
 
-/// Why measurements carry no signature.
+/// The reason why a signature cannot be fitted to measurements.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FitRefusal {
-    /// A measurement that is none.
+    /// A measurement whose numbers are invalid.
     #[error(
         "{series} of {size} octets: time {seconds} s, error {error} s: expected finite numbers \
          above zero; nothing is fitted"
     )]
     Sample {
-        /// Where.
+        /// The series of the measurement.
         series: SampleSeries,
         /// Message size, octets.
         size: u64,
-        /// As given.
+        /// The time as given, seconds.
         seconds: f64,
-        /// As given.
+        /// The error as given, seconds.
         error: f64,
     },
-    /// Fewer than [`MIN_SIZES`].
+    /// Fewer message sizes than [`MIN_SIZES`].
     #[error(
         "{series}: {sizes} message sizes; {MIN_SIZES} or more are needed to fit its parameters: \
          measure more sizes"
     )]
     TooFewSizes {
-        /// Where.
+        /// The series.
         series: SampleSeries,
-        /// How many different ones there are.
+        /// Number of different sizes.
         sizes: usize,
     },
-    /// All sizes are much the same.
+    /// The sizes differ too little: see [`MIN_SPREAD`].
     #[error(
         "{series}: message sizes from {smallest} to {largest} octets; the largest must be \
          {MIN_SPREAD} times the smallest to tell start-up from bandwidth: measure a wider range"
     )]
     NoSpread {
-        /// Where.
+        /// The series.
         series: SampleSeries,
-        /// Octets.
+        /// Smallest size, octets.
         smallest: u64,
-        /// Octets.
+        /// Largest size, octets.
         largest: u64,
     },
-    /// Fewer than [`MIN_HOSTS`].
+    /// Fewer hosts than [`MIN_HOSTS`].
     #[error(
         "all-to-all among {0} hosts: fewer than {MIN_HOSTS} do not contend; measure with as many \
          hosts as there are"
@@ -153,40 +153,40 @@ pub enum FitRefusal {
          disturbance and measure again"
     )]
     Slope {
-        /// Where.
+        /// The series.
         series: SampleSeries,
-        /// Fitted slope.
+        /// Fitted slope, seconds per octet.
         per_octet: f64,
     },
-    /// An empty message would take no time, or less.
+    /// According to the fit, an empty message would take no time, or less.
     #[error("ping-pong: start-up time {0} s; it must be above zero: measure smaller messages")]
     StartUp(f64),
-    /// The confidence interval includes zero.
+    /// The confidence interval of a parameter includes zero.
     #[error(
         "{series}: {parameter} = {value} ± {margin}; that is no value: repeat the measurements \
          more often, or at more sizes"
     )]
     Uncertain {
-        /// Where.
+        /// The series.
         series: SampleSeries,
         /// `alpha`, `beta` or `gamma`.
         parameter: &'static str,
-        /// What fits best.
+        /// The value that fits best.
         value: f64,
-        /// Half of its 95 % interval.
+        /// Half the width of its 95 % confidence interval.
         margin: f64,
     },
-    /// Messages pay a start-up time delta, but every threshold explains the data.
+    /// Messages pay a start-up time delta, but the data agree with every threshold.
     #[error(
         "all-to-all: delta = {delta} s, but its threshold may be any size from {smallest} to \
          {largest} octets: measure more sizes between them, or repeat more often"
     )]
     Threshold {
-        /// What fits best, seconds.
+        /// The value of delta that fits best, seconds.
         delta: f64,
-        /// Octets.
+        /// Smallest measured size, octets.
         smallest: u64,
-        /// Octets.
+        /// Largest measured size, octets.
         largest: u64,
     },
 }
@@ -198,12 +198,12 @@ pub struct PingPongFit {
     pub alpha: ParameterEstimate,
     /// Seconds per octet.
     pub beta: ParameterEstimate,
-    /// Covariance of the two.
+    /// Covariance of `alpha` and `beta`.
     pub covariance: f64,
 }
 
 impl PingPongFit {
-    /// A link whose parameters are known.
+    /// A link whose parameters are known exactly.
     pub fn known(link: Hockney) -> PingPongFit {
         PingPongFit {
             alpha: ParameterEstimate::exact(link.alpha),
@@ -212,7 +212,7 @@ impl PingPongFit {
         }
     }
 
-    /// The parameters alone.
+    /// The parameters without their errors.
     pub fn link(&self) -> Hockney {
         Hockney {
             alpha: self.alpha.value,
@@ -224,7 +224,7 @@ impl PingPongFit {
 /// Fits a link's parameters to the times of messages in one direction (half a ping-pong).
 ///
 /// # Errors
-/// [`FitRefusal`], whenever the data do not determine both parameters.
+/// [`FitRefusal`] if the data do not determine both parameters.
 pub fn ping_pong(samples: &[TimeSample]) -> Result<PingPongFit, FitRefusal> {
     let series = SampleSeries::PingPong;
     usable(series, samples)?;
@@ -260,28 +260,28 @@ pub fn ping_pong(samples: &[TimeSample]) -> Result<PingPongFit, FitRefusal> {
     })
 }
 
-/// What is known of `M`.
+/// The knowledge about the threshold `M`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeThreshold {
-    /// No message pays a start-up time delta that the data could show.
+    /// The data do not show that any message pays a start-up time delta.
     None,
-    /// Every measured size pays it; smaller messages may, too.
+    /// Every measured size pays delta; smaller messages may pay it, too.
     AtMost(Bytes),
-    /// More than the first size, at most the second.
+    /// The threshold is more than the first size and at most the second.
     Between(Bytes, Bytes),
 }
 
-/// A fitted signature and how far to trust it.
+/// A fitted signature and its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SignatureFit {
     /// The parameters that fit best.
     pub signature: ContentionSignature,
     /// Contention ratio.
     pub gamma: ParameterEstimate,
-    /// Start-up time of a message from the threshold on, seconds; exactly zero where
+    /// Start-up time of a message from the threshold on, in seconds; exactly zero with
     /// [`SizeThreshold::None`].
     pub delta: ParameterEstimate,
-    /// Where the threshold can be, at 95 %.
+    /// The possible places of the threshold, at 95 % confidence.
     pub threshold: SizeThreshold,
     /// Largest relative difference between a measured time and the fitted one.
     pub worst: f64,
@@ -290,7 +290,7 @@ pub struct SignatureFit {
 /// Fits gamma, delta and M to the times of all-to-alls among `n` hosts.
 ///
 /// # Errors
-/// [`FitRefusal`], whenever the data do not determine the parameters.
+/// [`FitRefusal`] if the data do not determine the parameters.
 pub fn fit(n: u64, link: &PingPongFit, samples: &[TimeSample]) -> Result<SignatureFit, FitRefusal> {
     let series = SampleSeries::Alltoall;
     usable(series, samples)?;
@@ -336,8 +336,8 @@ pub fn fit(n: u64, link: &PingPongFit, samples: &[TimeSample]) -> Result<Signatu
     })
 }
 
-/// All-to-all times as times of one message: `time / (n - 1) - alpha = size * beta * gamma +
-/// delta`.
+/// The times of all-to-alls, as times of one message: `time / (n - 1) - alpha = size * beta * gamma
+/// + delta`.
 struct MessageTimes<'a> {
     samples: &'a [TimeSample],
     peers: f64,
@@ -353,7 +353,7 @@ impl MessageTimes<'_> {
             .collect()
     }
 
-    /// Equation 4: gamma alone.
+    /// Fits equation 4, which has gamma only.
     fn without_start_up(&self) -> Result<ParameterEstimate, FitRefusal> {
         let rows = self.rows(|size| [size.0 as f64]);
         let solution = solve(&rows).ok_or_else(|| spread(SampleSeries::Alltoall, self.samples))?;
@@ -362,15 +362,15 @@ impl MessageTimes<'_> {
         Ok(self.gamma(solution.value[0], variance, alone(&rows)[0], freedom))
     }
 
-    /// Equation 5 with the threshold that fits best; `None` where delta is not certain to be above
-    /// zero.
+    /// Fits equation 5 with the threshold that fits best; `None` if delta is not certain to be
+    /// above zero.
     #[allow(clippy::type_complexity)]
     fn with_start_up(
         &self,
     ) -> Result<Option<(ParameterEstimate, ParameterEstimate, SizeThreshold, Bytes)>, FitRefusal>
     {
         let sizes = sizes(self.samples);
-        // At least two sizes pay delta: one alone could as well be an outlier.
+        // At least two sizes pay delta: a single one could be an outlier.
         let candidates: Vec<(usize, Vec<RegressionRow<2>>, RegressionSolution<2>)> =
             (0..sizes.len() - 1)
                 .filter_map(|first| {
@@ -386,7 +386,7 @@ impl MessageTimes<'_> {
         let Some((first, rows, solution)) = best else {
             return Ok(None);
         };
-        // Gamma, delta and M.
+        // Three parameters are fitted: gamma, delta and M.
         let freedom = self.samples.len() - 3;
         let variance = solution.residue / freedom as f64;
         let [gamma_by_alpha, delta_by_alpha] = alone(rows);
@@ -402,7 +402,7 @@ impl MessageTimes<'_> {
             gamma_by_alpha,
             freedom,
         );
-        // The thresholds that fit nearly as well: the likelihood ratio's 95 % region.
+        // The thresholds that fit nearly as well: the 95 % region of the likelihood ratio.
         let tolerated = solution.residue + variance * student(freedom).powi(2);
         let possible: Vec<usize> = candidates
             .iter()
@@ -424,8 +424,8 @@ impl MessageTimes<'_> {
         Ok(Some((gamma, delta, threshold, sizes[*first])))
     }
 
-    /// Gamma from a fitted slope `beta * gamma` that changes by `by_alpha` with every second taken
-    /// off each message.
+    /// Gamma from a fitted slope `beta * gamma`, which changes by `by_alpha` with every second that
+    /// is taken off each message.
     fn gamma(&self, slope: f64, variance: f64, by_alpha: f64, freedom: usize) -> ParameterEstimate {
         let PingPongFit {
             alpha,
@@ -440,7 +440,7 @@ impl MessageTimes<'_> {
     }
 }
 
-/// How the parameters change with a second more in every row.
+/// The change of the parameters if every row takes a second more.
 fn alone<const P: usize>(rows: &[RegressionRow<P>]) -> [f64; P] {
     let ones: Vec<RegressionRow<P>> = rows
         .iter()

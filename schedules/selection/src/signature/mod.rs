@@ -4,10 +4,10 @@
 //! (signature); the start-up time and bandwidth of a link are Hockney's. Input: ping-pong times
 //! between two hosts, all-to-all times among `n` of them at four message sizes or more. Guarantee:
 //! [`fit`] gives each parameter with its standard error and 95 % margin, or refuses and says what
-//! is missing. Cost: O(samples²). Deviations: the paper names no way to find `M`; here every
-//! measured size is tried, and the sizes between which `M` lies are part of the answer. Its errors
-//! stay below 10 % only where the fitted run saturated the network (its section V.C): fit with as
-//! many hosts as there are, or nearly.
+//! is missing. Cost: O(samples²). Deviations: the paper gives no method to find `M`. Here every
+//! measured size is tried, and the answer contains the two sizes between which `M` lies. The
+//! paper's errors stay below 10 % only if the fitted run saturated the network (its section V.C):
+//! fit with as many hosts as there are, or nearly.
 mod fit;
 mod regression;
 
@@ -18,8 +18,8 @@ pub use fit::{
 
 use inventory::Bytes;
 
-/// A link between two hosts that have it to themselves: a message of `m` octets takes `alpha + beta
-/// * m` seconds.
+/// A link that two hosts have to themselves: a message of `m` octets takes `alpha + beta * m`
+/// seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hockney {
     /// Start-up time, seconds.
@@ -28,24 +28,25 @@ pub struct Hockney {
     pub beta: f64,
 }
 
-/// What contention makes of a link's two parameters when all hosts of a network exchange at once.
+/// The effect of contention on a link's two parameters when all hosts of a network exchange at
+/// once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContentionSignature {
     /// Start-up time, seconds.
     pub alpha: f64,
     /// Seconds per octet.
     pub beta: f64,
-    /// Contention ratio: how many times the contention-free time an octet takes.
+    /// Contention ratio: the time of an octet divided by its time without contention.
     pub gamma: f64,
-    /// Seconds that each message costs on top, from `threshold` on.
+    /// Additional seconds of each message, from `threshold` on.
     pub delta: f64,
     /// `M`: the smallest message that pays `delta`.
     pub threshold: Bytes,
 }
 
 impl ContentionSignature {
-    /// Equation 5: seconds of an all-to-all among `n` hosts whose blocks are `block` large. Zero
-    /// for one host.
+    /// Equation 5: seconds of an all-to-all among `n` hosts with blocks of size `block`. Zero for
+    /// one host.
     pub fn alltoall(&self, n: u64, block: Bytes) -> f64 {
         let delta = if block >= self.threshold {
             self.delta

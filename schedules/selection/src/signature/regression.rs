@@ -1,11 +1,11 @@
 //! Weighted least squares for a handful of parameters, by the normal equations.
 
-/// One measurement: `y` is expected to be the product of `x` and the parameters.
+/// One measurement: `y` should be the product of `x` and the parameters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RegressionRow<const P: usize> {
     pub(super) x: [f64; P],
     pub(super) y: f64,
-    /// The inverse of the measurement's variance, up to a factor common to all.
+    /// The inverse of the measurement's variance, up to a factor that all rows share.
     pub(super) weight: f64,
 }
 
@@ -19,10 +19,11 @@ pub(super) struct RegressionSolution<const P: usize> {
     pub(super) residue: f64,
 }
 
-/// Below this, of 1, what a column has beyond the columns before it is rounding.
+/// A column of length 1 counts as dependent on the columns before it if less than this is left of
+/// it.
 const INDEPENDENT: f64 = 1e-12;
 
-/// Solves the normal equations; `None` where the rows do not determine every parameter.
+/// Solves the normal equations; `None` if the rows do not determine every parameter.
 pub(super) fn solve<const P: usize>(rows: &[RegressionRow<P>]) -> Option<RegressionSolution<P>> {
     // Columns are scaled to length 1: sizes in octets and a column of ones differ by many orders of
     // magnitude.
@@ -89,9 +90,9 @@ fn invert<const P: usize>(mut a: [[f64; P]; P]) -> Option<[[f64; P]; P]> {
     Some(inverse)
 }
 
-/// The 97.5 % quantile of Student's t distribution: a standard error times this is a 95 % margin.
+/// The 97.5 % quantile of Student's t distribution: the 95 % margin is a standard error times this.
 pub(super) fn student(freedom: usize) -> f64 {
-    /// For 1 to 10 degrees of freedom; the expansion below is exact to 0.001 beyond.
+    /// For 1 to 10 degrees of freedom. For more, the expansion below is exact to 0.001.
     const FEW: [f64; 10] = [
         12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
     ];

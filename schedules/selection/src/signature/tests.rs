@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 impl ContentionSignature {
-    /// The link it is about.
+    /// The link of the signature.
     fn link(&self) -> Hockney {
         Hockney {
             alpha: self.alpha,
@@ -17,8 +17,8 @@ impl Hockney {
     }
 }
 
-/// A network of the paper: its signature, the hosts it was fitted on, how well its section V found
-/// it to predict.
+/// A network of the paper: its signature, the number of hosts of the fit, and the error of the
+/// prediction according to its section V.
 struct PublishedSignature {
     signature: ContentionSignature,
     hosts: u64,
@@ -111,7 +111,7 @@ fn the_published_signatures_are_found_again() {
 
 #[test]
 fn with_noise_other_host_numbers_are_predicted_within_the_papers_ten_percent() {
-    // Three percent up and down, by a rule without pattern.
+    // Three percent up and down, without a visible pattern.
     let noise = |i: usize| {
         [
             0.03, -0.02, 0.01, -0.03, 0.02, 0.0, -0.01, 0.03, -0.03, 0.01, -0.02, 0.02, -0.01,
@@ -146,7 +146,8 @@ fn with_noise_other_host_numbers_are_predicted_within_the_papers_ten_percent() {
     }
 }
 
-/// Normally distributed numbers: the sum of twelve uniform ones, by a generator of its own.
+/// Normally distributed numbers: each is the sum of twelve uniform ones from a generator of its
+/// own.
 fn noise(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     let mut uniform = move || {
@@ -185,7 +186,7 @@ fn margins_hold_the_truth_as_often_as_they_promise() {
         threshold += u32::from(below < p.signature.threshold && p.signature.threshold <= most);
         fits += 1;
     }
-    // 95 %, less or more three standard deviations of a count of 400.
+    // 95 %, with a tolerance of three standard deviations of a count of 400.
     for (name, held) in [("gamma", gamma), ("delta", delta), ("threshold", threshold)] {
         assert!(held * 100 >= fits * 91, "{name}: {held} of {fits}");
     }
@@ -348,7 +349,7 @@ fn a_threshold_that_could_be_anywhere_is_refused_and_one_below_all_sizes_told() 
     };
     let clear = fit(16, &link, &samples([0.0; 4])).unwrap();
     assert_eq!(clear.threshold, SizeThreshold::AtMost(Bytes(1 << 18)));
-    // All sizes pay a millisecond, and noise hides from which one on.
+    // All sizes pay a millisecond, and noise hides the size from which on they pay it.
     let slight = ContentionSignature { delta: 1e-3, ..p };
     let blurred = (16..).zip([-0.06, 0.03, 0.1, -0.03, 0.02]).map(|(k, f)| {
         TimeSample::new(
@@ -368,8 +369,8 @@ fn a_threshold_that_could_be_anywhere_is_refused_and_one_below_all_sizes_told() 
         ),
         "{refused}"
     );
-    // A start-up time that is small against everything measured drowns: the signature goes without
-    // it.
+    // A start-up time that is small compared with all measurements is lost in the noise: the
+    // signature does without it.
     let drowned = fit(16, &link, &samples([0.05, -0.05, 0.05, -0.05])).unwrap();
     assert_eq!(
         (drowned.threshold, drowned.delta.value),

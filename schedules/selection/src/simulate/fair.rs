@@ -1,8 +1,9 @@
-//! Max-min fair rates: nobody can have more without somebody who has no more getting less.
+//! Max-min fair rates: no flow can be faster without making a flow slower that is no faster than
+//! itself.
 //!
-//! All flows grow alike until an edge is full; its flows stay as they are, the others grow on
-//! (progressive filling). An edge's fair share only rises as flows elsewhere are settled, so a heap
-//! with late corrections finds the next edge to fill.
+//! Progressive filling: all flows grow alike until an edge is full. Its flows then keep their rate,
+//! and the others grow on. An edge's fair share only rises as flows elsewhere are settled, so a
+//! heap with late corrections finds the next edge to fill.
 use super::StepNumber;
 use inventory::BitsPerSec;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
@@ -16,22 +17,22 @@ use std::collections::BinaryHeap;
 pub(super) struct ActiveFlow {
     pub(super) step: StepNumber,
     pub(super) src: NodeNumber,
-    /// Where [`FlowNetwork`] keeps its edges, and what the slowest of them carries.
+    /// The place of its edges in [`FlowNetwork`], and the rate of the slowest of them.
     path: u32,
     slowest: f64,
-    /// Octets of payload to go.
+    /// Octets of payload that are left to send.
     pub(super) left: f64,
-    /// Octets of payload a second.
+    /// Octets of payload per second.
     pub(super) rate: f64,
 }
 
 /// The tree's directed edges and the paths of the flows on them.
 pub(super) struct FlowNetwork {
-    /// Octets of payload a second, by edge.
+    /// Octets of payload per second, by edge.
     capacity: Vec<f64>,
-    /// How fast each host can send.
+    /// Sending rate of each host.
     sends: Vec<f64>,
-    /// How many flows each host has on the wire.
+    /// Number of flows on the wire, by host.
     sending: Vec<u32>,
     /// The rate of one message where links are as wide as [`EdgeCapacities::of`] says.
     orderly: f64,
@@ -46,18 +47,18 @@ pub(super) struct FlowNetwork {
 const NO_EDGE: EdgeNumber = EdgeNumber::MAX;
 const UNSETTLED: f64 = -1.0;
 
-/// What progressive filling knows of an edge.
+/// State of an edge during progressive filling.
 #[derive(Clone, Copy, Default)]
 struct EdgeUse {
-    /// Flows whose rate is not settled.
+    /// Number of flows whose rate is not settled.
     flows: u32,
-    /// Where its flows are listed, and how many.
+    /// First place in the list of its flows, and their number.
     first: u32,
     members: u32,
-    /// Whose flow came first, and whether there is another's.
+    /// Sender of its first flow, and whether another host sends over it, too.
     sender: NodeNumber,
     contended: bool,
-    /// What its flows could bring.
+    /// Sum of the rates at which its flows could arrive.
     offered: f64,
     /// Capacity that settled flows leave.
     spare: f64,
@@ -112,7 +113,7 @@ impl FlowNetwork {
         }
     }
 
-    /// A flow on the wire, whose path is kept until it leaves.
+    /// Puts a flow on the wire. Its path is kept until it leaves.
     pub(super) fn enter(
         &mut self,
         tree: &Tree,
@@ -148,9 +149,9 @@ impl FlowNetwork {
         self.free.push(flow.path);
     }
 
-    /// What a flow could bring where only its host and its path limit it. A host divides its rate
-    /// among its flows, but where it has more of them than messages fit side by side, each may come
-    /// at a message's rate at any moment.
+    /// The rate at which a flow could arrive if only its host and its path limit it. A host divides
+    /// its rate among its flows. Yet if it has more flows than messages fit side by side, each of
+    /// them may arrive at a message's rate at any moment.
     fn offer(&self, flow: &ActiveFlow) -> f64 {
         let share = self.sends[flow.src as usize] / f64::from(self.sending[flow.src as usize]);
         share.max(self.orderly).min(flow.slowest)
@@ -200,7 +201,7 @@ impl FlowNetwork {
         }
     }
 
-    /// Lists the flows of every edge and what the edge has to share out.
+    /// Lists the flows of every edge and the capacity that the edge shares out.
     fn enlist(&mut self, flows: &mut [ActiveFlow]) {
         let mut filling = std::mem::take(&mut self.filling);
         let (paths, longest) = (&self.paths, self.longest);
@@ -259,7 +260,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The definition: every flow has an edge that is full and on which nobody is faster.
+        /// The definition of max-min fairness: every flow has an edge that is full and on which no
+        /// flow is faster.
         #[test]
         fn every_flow_has_a_bottleneck(
             tree in any_tree(2..=24),

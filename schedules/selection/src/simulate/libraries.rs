@@ -1,5 +1,5 @@
-//! What MPI libraries do by themselves: the textbook algorithms, which know nothing of the cables.
-//! One rank a host, ranks in the order of the hosts.
+//! The algorithms that MPI libraries use by themselves: those of the textbooks, which ignore the
+//! cables. One rank per host, ranks in the order of the hosts.
 //!
 //! Source: Thakur, Rabenseifner, Gropp, Optimization of Collective Communication Operations in
 //! MPICH (2005), sections 4.1 (allgather) and 4.4 (all-to-all); Bruck et al., Efficient Algorithms
@@ -15,18 +15,20 @@ use std::fmt;
 pub enum LibraryAlgorithm {
     /// Everything at once, directly.
     Linear,
-    /// In step k with the rank whose number differs by exclusive or: a power of two of ranks.
+    /// In step k with the rank whose number differs by exclusive or with k; needs a power of two of
+    /// ranks.
     Pairwise,
-    /// In step k to the k-th rank after, from the k-th before; in the allgather always to the next.
+    /// In step k to the k-th rank after it, from the k-th before it; in the allgather always to the
+    /// next.
     Ring,
     /// log2 steps over distances that double, for any number of ranks.
     Bruck,
-    /// log2 steps between partners whose distance doubles: a power of two of ranks.
+    /// log2 steps between partners whose distance doubles; needs a power of two of ranks.
     RecursiveDoubling,
 }
 
 impl LibraryAlgorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [LibraryAlgorithm; 5] = [
         LibraryAlgorithm::Linear,
         LibraryAlgorithm::Pairwise,
@@ -48,8 +50,8 @@ impl fmt::Display for LibraryAlgorithm {
     }
 }
 
-/// The all-to-all of `hosts` ranks, `block` to every other one; `None` where the algorithm does not
-/// know that number of ranks.
+/// The all-to-all of `hosts` ranks with a `block` for every other rank; `None` if the algorithm
+/// does not work with that number of ranks.
 pub fn alltoall(library: LibraryAlgorithm, hosts: u32, block: Bytes) -> Option<SimulatedTraffic> {
     let rounds = 1..hosts;
     let halves = Bytes(block.0.saturating_mul(u64::from(hosts / 2)));
@@ -68,7 +70,7 @@ pub fn alltoall(library: LibraryAlgorithm, hosts: u32, block: Bytes) -> Option<S
                 doubling(hosts).map(|k| (RankPartner::Xor(k), halves)),
             )
         }),
-        // What still has to go a distance with bit k goes that far in step k.
+        // A block whose remaining distance has bit k set goes that far in step k.
         LibraryAlgorithm::Bruck => {
             let blocks = |k: u32| (1..hosts).filter(|distance| distance & k != 0).count() as u64;
             Some(exchanges(
@@ -84,10 +86,10 @@ pub fn alltoall(library: LibraryAlgorithm, hosts: u32, block: Bytes) -> Option<S
     }
 }
 
-/// The allgather of `hosts` ranks that contribute `block` each; `None` where the algorithm does not
-/// know that number of ranks, or does not exist: there is no pairwise allgather.
+/// The allgather of `hosts` ranks that contribute `block` each; `None` if the algorithm does not
+/// work with that number of ranks, or does not exist: there is no pairwise allgather.
 pub fn allgather(library: LibraryAlgorithm, hosts: u32, block: Bytes) -> Option<SimulatedTraffic> {
-    // After step k a rank has 2k blocks, but never more than there are.
+    // After step k a rank has 2k blocks, but at most all of them.
     let grown = |k: u32| Bytes(block.0.saturating_mul(u64::from(k.min(hosts - k))));
     match library {
         LibraryAlgorithm::Linear => Some(linear(hosts, block)),
@@ -114,7 +116,7 @@ fn doubling(hosts: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(1u32), |k| k.checked_mul(2)).take_while(move |&k| k < hosts)
 }
 
-/// Each rank starts with its next one, so that not all begin with rank 0.
+/// Each rank starts with the rank after it, so that not all begin with rank 0.
 fn linear(hosts: u32, block: Bytes) -> SimulatedTraffic {
     let mut traffic = SimulatedTraffic::new();
     for src in 0..hosts {
@@ -125,7 +127,7 @@ fn linear(hosts: u32, block: Bytes) -> SimulatedTraffic {
     traffic
 }
 
-/// Whom a rank sends to.
+/// The receiver of a rank's message.
 #[derive(Clone, Copy)]
 enum RankPartner {
     After(u32),
@@ -143,10 +145,10 @@ impl RankPartner {
     }
 }
 
-/// Every rank sends and receives in each step, and goes on when both are over.
+/// Every rank sends and receives in each step, and goes on when both have ended.
 fn exchanges(ranks: u32, steps: impl Iterator<Item = (RankPartner, Bytes)>) -> SimulatedTraffic {
     let mut traffic = SimulatedTraffic::new();
-    // What each rank sent and received in the step before.
+    // Each rank's messages of the step before: the one it sent and the one it received.
     let mut former: Vec<[StepNumber; 2]> = Vec::new();
     for (partner, bytes) in steps {
         let mut now = vec![[0; 2]; ranks as usize];

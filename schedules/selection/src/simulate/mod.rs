@@ -1,4 +1,4 @@
-//! How long traffic takes: messages as flows that share every cable fairly.
+//! The time that traffic takes: messages as flows that share every cable fairly.
 //!
 //! Source: max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks, section
 //! 6.5.2); alpha and beta as in contention-signature section 3; the contention penalty is this
@@ -6,11 +6,11 @@
 //! tree with its rates, [`SimulatedTraffic`] (messages and what each waits for), a
 //! [`SimulationModel`]. Guarantee: no edge ever carries more than its rate, so no run is faster
 //! than the bottleneck edge allows ([`schedules::bound::alltoall_seconds`]); equal input gives an
-//! equal result. Cost: O(batches * active messages * path length), a batch being the messages that
-//! end together. Memory O(messages + active messages * path length). Deviations: a network of
-//! packets and TCP is none of fluids: slow start, retransmission timeouts and the unfairness of
-//! short flows are left to the penalty. Messages that end within [`SimulationModel::tolerance`] of
-//! each other end together, the earlier ones late.
+//! Cost: O(batches * active messages * path length), where a batch is the messages that end
+//! together. Memory O(messages + active messages * path length). Deviations: a real network carries
+//! packets and TCP, not fluids. Slow start, retransmission timeouts and the unfairness of short
+//! flows are left to the penalty. Messages that end within [`SimulationModel::tolerance`] of each
+//! other end together, so the earlier ones end late.
 mod fair;
 pub mod libraries;
 pub mod planned;
@@ -24,26 +24,27 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use traffic::{StepSuccessors, TrafficStep};
 
-/// What the network and the hosts cost beside the cables' rates.
+/// The costs of the network and the hosts besides the cables' rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SimulationModel {
     /// Seconds from the start of a message to its first octet: the papers' alpha.
     pub latency: f64,
-    /// Seconds until a waiting host has a token. A barrier takes one per round of a dissemination
-    /// barrier.
+    /// Seconds until a waiting host has a token. Each round of a dissemination barrier takes as
+    /// long.
     pub token: f64,
-    /// Share of its capacity, 0 to 1, that an oversubscribed edge loses: one where the messages of
-    /// several hosts could together come faster than it carries, each as fast as its path and its
-    /// host allow. A host that sends no more at once than fits side by side
-    /// ([`schedules::capacities::EdgeCapacities::of`]) divides its rate among its messages.
+    /// Share of its capacity, 0 to 1, that an oversubscribed edge loses. An edge is oversubscribed
+    /// if the messages of several hosts together could arrive faster than it carries them, each
+    /// message as fast as its path and its host allow. A host that sends no more messages at once
+    /// than fit side by side ([`schedules::capacities::EdgeCapacities::of`]) divides its rate among
+    /// them.
     pub penalty: f64,
-    /// Messages end together if they are apart by no more than this share of the first one's time;
+    /// Messages end together if their ends differ by at most this share of the first one's time;
     /// the earlier ones wait. Zero is exact.
     pub tolerance: f64,
 }
 
 impl Default for SimulationModel {
-    /// An ideal network: only cables take time.
+    /// An ideal network, in which only cables take time.
     fn default() -> Self {
         SimulationModel {
             latency: 0.0,
@@ -57,10 +58,10 @@ impl Default for SimulationModel {
 impl SimulationModel {
     /// The penalty that a measured contention ratio gamma stands for: `1 - 1 / gamma`.
     ///
-    /// It assumes that gamma was measured where the bottleneck was oversubscribed all the time,
-    /// that what was measured would have kept it busy all the time (a direct exchange on one switch
-    /// does), and that the loss does not depend on how many flows share the edge. A gamma below 1,
-    /// or none, is no loss.
+    /// The formula assumes that the bottleneck was oversubscribed during the whole measurement,
+    /// that the measured exchange would have kept it busy all the time (a direct exchange on one
+    /// switch does), and that the loss does not depend on the number of flows that share the edge.
+    /// A gamma below 1, or none, stands for no loss.
     pub fn penalty_of_gamma(gamma: f64) -> f64 {
         if gamma > 1.0 { 1.0 - 1.0 / gamma } else { 0.0 }
     }
@@ -75,23 +76,23 @@ impl SimulationModel {
 pub struct Deadlock {
     /// Sender of the first message that never starts.
     pub src: String,
-    /// Its receiver.
+    /// Receiver of that message.
     pub dst: String,
-    /// How many messages and barriers never end.
+    /// Number of messages and barriers that never end.
     pub left: usize,
 }
 
-/// When everything happened, in seconds from the start.
+/// The times of all steps, in seconds from the start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
-    /// When each step had nothing left to wait for, by [`StepNumber`].
+    /// Time at which each step had nothing left to wait for, by [`StepNumber`].
     pub begun: Vec<f64>,
-    /// When it was over.
+    /// Time at which each step ended.
     pub ended: Vec<f64>,
 }
 
 impl Timeline {
-    /// Seconds until all was over.
+    /// Seconds until everything had ended.
     pub fn seconds(&self) -> f64 {
         self.ended.iter().copied().fold(0.0, f64::max)
     }
@@ -126,7 +127,7 @@ pub fn run(
     }
 }
 
-/// Ends closer than this share of a message's time are rounding errors.
+/// Ends that differ by less than this share of a message's time are rounding errors.
 const ROUNDING: f64 = 1e-9;
 
 struct SimulationRun<'a> {
@@ -135,19 +136,19 @@ struct SimulationRun<'a> {
     model: &'a SimulationModel,
     network: FlowNetwork,
     successors: StepSuccessors,
-    /// How many steps each one still waits for.
+    /// Number of steps that each step still waits for.
     waits_for: Vec<u32>,
     timeline: Timeline,
     now: f64,
-    /// Steps that put something on the wire, or end, at a time to come.
+    /// Steps that put a message on the wire, or end, at a later time.
     timers: BinaryHeap<Reverse<(SortableSeconds, StepNumber)>>,
     /// Steps that do so now.
     due: Vec<StepNumber>,
-    /// On the wire.
+    /// Flows on the wire.
     active: Vec<ActiveFlow>,
 }
 
-/// A time that can be sorted: never negative, never NaN.
+/// A time that can be sorted: it is never negative and never NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SortableSeconds(u64);
 
@@ -201,7 +202,7 @@ impl<'a> SimulationRun<'a> {
         }
     }
 
-    /// Nothing holds the step back any more.
+    /// Starts a step that waits for nothing any more.
     fn begin(&mut self, step: StepNumber) {
         let begun = self.timeline.begun[step as usize];
         let at = begun
@@ -219,7 +220,7 @@ impl<'a> SimulationRun<'a> {
         }
     }
 
-    /// Puts on the wire what is due.
+    /// Puts the due messages on the wire.
     fn fire(&mut self) {
         while let Some(&Reverse((at, step))) = self.timers.peek()
             && at.get() <= self.now * (1.0 + f64::EPSILON)
@@ -259,8 +260,8 @@ impl<'a> SimulationRun<'a> {
         }
     }
 
-    /// Shares the cables anew and tells how long until messages end, or until another one starts;
-    /// `None` with an idle network.
+    /// Shares the cables anew and returns the time until a message ends or another one starts;
+    /// `None` if the network is idle.
     fn until_an_end(&mut self) -> Option<f64> {
         self.network.share(&mut self.active);
         let ends = |flow: &ActiveFlow| flow.left / flow.rate;
@@ -286,7 +287,7 @@ impl<'a> SimulationRun<'a> {
         )
     }
 
-    /// Lets time pass; what has nothing left to send ends.
+    /// Lets time pass. Messages that have nothing left to send end.
     fn advance(&mut self, seconds: f64) {
         self.now += seconds;
         let (network, mut over) = (&mut self.network, Vec::new());

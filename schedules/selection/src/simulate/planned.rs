@@ -1,4 +1,4 @@
-//! What planned schedules put on the wire.
+//! The traffic of planned schedules.
 use super::{SimulatedTraffic, StepNumber, WaitKind};
 use inventory::Bytes;
 use schedules::alltoall::AlltoallSchedule;
@@ -6,15 +6,15 @@ use schedules::lg::LgSchedule;
 use schedules::message::Message;
 use schedules::synchronization::scheme::SyncScheme;
 
-/// An all-to-all as planned, `block` to every host, with the plan's tokens and the barriers of
-/// `scheme`. A host starts the messages of a phase when all it sent before is over; messages that
-/// carry nothing are left out.
+/// An all-to-all as planned, with a `block` for every host, the plan's tokens and the barriers of
+/// `scheme`. A host starts the messages of a phase when all its earlier messages have ended. Empty
+/// messages are left out.
 pub fn alltoall(plan: &AlltoallSchedule, block: Bytes, scheme: SyncScheme) -> SimulatedTraffic {
     let hosts = plan.hosts.len();
     let index = |m: &Message| m.src as usize * hosts + m.dst as usize;
     let mut traffic = SimulatedTraffic::new();
     let mut steps = vec![StepNumber::MAX; hosts * hosts];
-    // By host: the messages of the last phase it sent in.
+    // By host: the messages of the last phase in which it sent.
     let mut sent: Vec<Vec<StepNumber>> = vec![Vec::new(); hosts];
     let (mut barrier, mut since_barrier) = (None, 0);
     for (number, phase) in plan.phases.iter().enumerate() {
@@ -52,7 +52,8 @@ pub fn alltoall(plan: &AlltoallSchedule, block: Bytes, scheme: SyncScheme) -> Si
     traffic
 }
 
-/// An allgather along a ring of hosts: each sends its own block to the next, then what it got last.
+/// An allgather along a ring of hosts: each sends its own block to the next, then the block that it
+/// received last.
 pub fn ring(ring: &[u32], block: Bytes) -> SimulatedTraffic {
     let n = ring.len();
     let mut traffic = SimulatedTraffic::new();
@@ -70,7 +71,8 @@ pub fn ring(ring: &[u32], block: Bytes) -> SimulatedTraffic {
     traffic
 }
 
-/// An all-to-all among clusters, `block` to every host: a barrier before every step but the first.
+/// An all-to-all among clusters with a `block` for every host, and a barrier before every step but
+/// the first.
 pub fn lg(plan: &LgSchedule, block: Bytes) -> SimulatedTraffic {
     let mut traffic = SimulatedTraffic::new();
     let mut barrier = None;

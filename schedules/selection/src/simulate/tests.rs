@@ -9,7 +9,7 @@ use schedules::bound::{WIRE_PER_PAYLOAD, allgather_bound_seconds, payload_bound_
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
 use schedules::synchronization::{SyncKind, SyncReduction};
 
-/// One second of gigabit, before the frames' own octets.
+/// One second of gigabit, without the overhead of frames.
 const SECOND: Bytes = Bytes(125_000_000);
 const BLOCK: Bytes = Bytes(1 << 20);
 
@@ -31,7 +31,7 @@ fn seconds(tree: &Tree, traffic: &SimulatedTraffic, model: &SimulationModel) -> 
     run(tree, traffic, model).unwrap().seconds()
 }
 
-/// Time of the schedule over the bound.
+/// The time of the schedule divided by the bound.
 fn planned(
     tree: &Tree,
     algorithm: AlltoallAlgorithm,
@@ -54,7 +54,8 @@ fn planned(
 
 #[test]
 fn two_flows_share_and_one_goes_on_alone() {
-    // x and y both send to z: half of the last cable each, then the longer one all of it.
+    // x and y both send to z: each has half of the last cable, then the longer message has all of
+    // it.
     let tree = star(&[3]);
     let mut traffic = SimulatedTraffic::new();
     let short = traffic.send(0, 2, SECOND);
@@ -76,9 +77,9 @@ fn two_flows_share_and_one_goes_on_alone() {
         );
     };
     near(ended(&exact()), [2.0, 3.0]);
-    // While two hosts send over it, half of it is lost.
+    // While two hosts send over the edge, it loses half of its capacity.
     near(ended(&model(0.5)), [4.0, 5.0]);
-    // Both are late by the latency, once.
+    // Both are late by one latency.
     let late = run(
         &tree,
         &traffic,
@@ -93,7 +94,8 @@ fn two_flows_share_and_one_goes_on_alone() {
 
 #[test]
 fn who_is_held_elsewhere_leaves_the_rest_to_others() {
-    // w -> y crosses the slow cable; x -> z has the rest of nothing else: each its own bottleneck.
+    // w -> y crosses the slow cable and x -> z has the rest: each message has a bottleneck of its
+    // own.
     let tree = topology(
         "switches: [a, b]\nhosts: \
          {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: a}}\nlinks: \
@@ -270,7 +272,8 @@ fn groups(groups: usize, hosts: usize, trunk: &str) -> Tree {
     topology(&text)
 }
 
-/// Each host to the next one, the one after, and so on, without waiting for what it receives.
+/// Each host sends to the next one, then to the one after it, and so on, and does not wait for what
+/// it receives.
 fn rotation(hosts: u32) -> SimulatedTraffic {
     let mut traffic = SimulatedTraffic::new();
     for src in 0..hosts {
@@ -284,18 +287,17 @@ fn rotation(hosts: u32) -> SimulatedTraffic {
     traffic
 }
 
-/// The project's first estimates were rotation 1.01, with a penalty of 0.5 2.51, schedule with
-/// synchronization 1.00, without 1.14 for four switches of 8; rotation 1.15 and 1.79 for four
-/// switches of 16 with tenfold trunks. They let an edge lose the more capacity the more flows share
-/// it, down to 1 / 2.5 of it at "0.5"; here 0.5 is half at once, and 0.6 is that floor. So rotation
-/// on slow trunks comes out at 2 (2.5 at 0.6), and on fast ones, where few flows too many share an
-/// edge, higher than 1.79.
+/// The project's first estimates for four switches of 8: rotation 1.01, with a penalty of 0.5 2.51,
+/// schedule with synchronization 1.00, without 1.14. For four switches of 16 with tenfold trunks:
+/// rotation 1.15 and 1.79. They assumed that an edge loses more capacity the more flows share it,
+/// down to 1 / 2.5 of it at "0.5". Here 0.5 means half at once, and 0.6 is that floor. So rotation
+/// on slow trunks takes 2 (2.5 at 0.6). On fast trunks, where only a few flows too many share an
+/// edge, it takes more than 1.79.
 fn within(name: &str, found: f64, low: f64, high: f64) {
     assert!((low..=high).contains(&found), "{name}: {found}")
 }
 
-/// The time of a rotation as a multiple of the bound, by the share of the rate that congestion
-/// loses.
+/// The time of a rotation divided by the bound, for a share of the rate that congestion takes.
 fn rotated(tree: &Tree, penalty: f64) -> f64 {
     seconds(tree, &rotation(tree.hosts()), &model(penalty)) / payload_bound_seconds(tree, BLOCK)
 }
@@ -322,7 +324,7 @@ fn over_fast_trunks_rotation_loses_by_congestion_and_a_schedule_does_not() {
     within("rotation", rotated(&fast, 0.0), 1.1, 1.2);
     within("rotation, half lost", rotated(&fast, 0.5), 2.1, 2.2);
     let wide = |kind, penalty| planned(&fast, AlltoallAlgorithm::Capacity, kind, &model(penalty));
-    // 77 phases where 76.8 would do.
+    // The plan has 77 phases; 76.8 would be enough.
     let tokens = wide(SyncKind::Receiver, 0.5);
     within("schedule, half lost", tokens, 1.0, 1.003);
     let free = wide(SyncKind::None, 0.0);

@@ -1,15 +1,16 @@
-//! What is sent, and what each message waits for: a schedule without its reasons.
+//! Messages, and the messages that each waits for: a schedule without its reasons.
 use inventory::Bytes;
 
 /// Number of a message or barrier in its [`SimulatedTraffic`], in the order they were added.
 pub type StepNumber = u32;
 
-/// How a step learns that the one it waits for is over.
+/// The way in which a step learns that the step it waits for has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitKind {
-    /// At once: both are the same host's affair, or what was sent is what is sent on.
+    /// At once: both steps belong to the same host, or the block that was received is the one that
+    /// is sent on.
     Order,
-    /// Another host tells.
+    /// By a token from another host.
     Token,
 }
 
@@ -20,16 +21,16 @@ pub(super) enum TrafficStep {
 }
 
 /// Messages between hosts, barriers, and which of them wait for which. A message that waits for
-/// nothing starts at once; one from a host to itself, or without bytes, takes no more than its
+/// nothing starts at once. A message from a host to itself, or without bytes, takes only its
 /// latency.
 #[derive(Debug, Clone, Default)]
 pub struct SimulatedTraffic {
     pub(super) steps: Vec<TrafficStep>,
-    /// After, before, how.
+    /// The step that is waited for, the step that waits, and the kind of wait.
     waits: Vec<(StepNumber, StepNumber, WaitKind)>,
 }
 
-/// For every step those that wait for it.
+/// The steps that wait for each step.
 pub(super) struct StepSuccessors {
     first: Vec<u32>,
     pub(super) steps: Vec<(StepNumber, WaitKind)>,
@@ -42,7 +43,7 @@ impl StepSuccessors {
 }
 
 impl SimulatedTraffic {
-    /// Nothing yet.
+    /// No traffic yet.
     pub fn new() -> Self {
         SimulatedTraffic::default()
     }
@@ -57,14 +58,14 @@ impl SimulatedTraffic {
         self.steps.len() as StepNumber - 1
     }
 
-    /// Adds a barrier: it waits for what it is told to, and takes [`super::SimulationModel::token`]
-    /// for each of its log2(hosts) rounds.
+    /// Adds a barrier. It waits for the steps that [`SimulatedTraffic::wait`] names, and takes
+    /// [`super::SimulationModel::token`] for each of its log2(hosts) rounds.
     pub fn barrier(&mut self) -> StepNumber {
         self.steps.push(TrafficStep::Barrier);
         self.steps.len() as StepNumber - 1
     }
 
-    /// `before` does not start until `after` is over.
+    /// Has `before` start only when `after` has ended.
     pub fn wait(&mut self, after: StepNumber, before: StepNumber, how: WaitKind) {
         self.waits.push((after, before, how));
     }

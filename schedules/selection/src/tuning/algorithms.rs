@@ -1,16 +1,16 @@
-//! The algorithms that MPI libraries let one force, and how.
+//! The algorithms that MPI libraries can be forced to use, and the settings that force them.
 //!
-//! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1, the control variables that
-//! `mpichversion`'s MPICH 4.0 documents.
+//! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1; the control variables that
+//! `mpichversion` of MPICH 4.0 documents.
 use super::{CallTiming, LibraryTiming, TuningRun};
 use crate::decision_table::{Collective, Mpi};
 
-/// Algorithms that are forced in one launch: one of each collective.
+/// Algorithms that are forced in one launch: one for each collective.
 #[derive(Debug)]
 pub struct ForcedAlgorithms {
     alltoall: &'static str,
     allgather: &'static str,
-    /// Environment that forces them.
+    /// Environment variables that force them.
     environment: &'static [(&'static str, &'static str)],
 }
 
@@ -20,8 +20,8 @@ const OPEN_ALLGATHER: &str = "OMPI_MCA_coll_tuned_allgather_algorithm";
 const MPICH_ALLTOALL: &str = "MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM";
 const MPICH_ALLGATHER: &str = "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM";
 
-/// What the library takes by itself: without the runtime, too, so that the forced ones are compared
-/// with their like.
+/// The library's own choice. It is measured without the runtime, too, so that the comparison with
+/// forced algorithms is fair.
 pub const OWN: &str = "own choice";
 const UNFORCED: ForcedAlgorithms = ForcedAlgorithms {
     alltoall: OWN,
@@ -75,7 +75,7 @@ const MPICH: [ForcedAlgorithms; 4] = [
     },
 ];
 
-/// Those of a library.
+/// The algorithms of a library.
 pub fn of(mpi: Mpi) -> &'static [ForcedAlgorithms] {
     match mpi {
         Mpi::OpenMpi => &OPEN_MPI,
@@ -84,7 +84,7 @@ pub fn of(mpi: Mpi) -> &'static [ForcedAlgorithms] {
 }
 
 impl ForcedAlgorithms {
-    /// The algorithm of a collective, as the library calls it.
+    /// The library's name for the algorithm of a collective.
     pub fn name(&self, collective: Collective) -> &'static str {
         match collective {
             Collective::Alltoall | Collective::Alltoallv => self.alltoall,
@@ -92,7 +92,7 @@ impl ForcedAlgorithms {
         }
     }
 
-    /// For people.
+    /// The algorithms' names, for people to read.
     pub fn names(&self) -> String {
         format!(
             "{} (alltoall) and {} (allgather)",
@@ -100,7 +100,7 @@ impl ForcedAlgorithms {
         )
     }
 
-    /// The variables that force them.
+    /// The environment variables that force them.
     pub fn environment(&self) -> impl Iterator<Item = String> {
         self.environment
             .iter()
@@ -108,7 +108,7 @@ impl ForcedAlgorithms {
     }
 }
 
-/// What has a library use an algorithm, for a person to type.
+/// The setting that makes a library use an algorithm, for a person to type.
 pub fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
     let algorithms = of(mpi).iter().find(|a| a.name(collective) == name)?;
     let about = if collective == Collective::Alltoall {
@@ -130,9 +130,9 @@ pub fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
     )
 }
 
-/// At each size where another algorithm of the library beats the one it takes by itself by more
-/// than the noise, launched in the same way: the fastest such algorithm, and the time of the
-/// library's own choice.
+/// The sizes at which another algorithm of the library beats the library's own choice by more than
+/// the noise, when both are launched in the same way. For each such size: the fastest algorithm,
+/// and the time of the library's own choice.
 pub fn better(run: &TuningRun, collective: Collective) -> Vec<(&LibraryTiming, &CallTiming)> {
     let at = |block| {
         let here = || {

@@ -1,11 +1,11 @@
-//! From the times of calls that took turns to figures.
+//! Figures from the times of calls that took turns.
 use super::{CallTiming, WayTiming};
 use crate::decision_table::{Collective, Way};
 use inventory::Bytes;
 
-/// Whose turn it is, of so many, when so many rows of calls came before: each second round goes
-/// backwards, so that none follows always the same. The runtime takes turns by this, too. `None`
-/// where there is nobody.
+/// The next of `of` candidates to take its turn, after so many rows of calls. Each second round
+/// goes backwards, so that no candidate always follows the same one. The runtime takes turns by
+/// this function, too. `None` without candidates.
 pub fn turn(rows: u64, of: usize) -> Option<usize> {
     let (round, place) = (rows.checked_div(of as u64)?, (rows % of as u64) as usize);
     Some(if round % 2 == 0 {
@@ -15,16 +15,16 @@ pub fn turn(rows: u64, of: usize) -> Option<usize> {
     })
 }
 
-/// How many calls with blocks of this size are measured as one: they follow one another as in a
-/// program, so the ranks' uneven start counts once, and what the way before left behind (idle
-/// connections, cold caches) hardly counts. Large blocks hide both by themselves.
+/// The number of calls with blocks of this size that are measured as one row. They follow one
+/// another as in a program, so the ranks' uneven start counts once, and the traces of the way
+/// before (idle connections, cold caches) hardly count. Large blocks hide both by themselves.
 pub fn row(block: Bytes) -> u64 {
     const BYTES: u64 = 1 << 16;
     const MOST: u64 = 16;
     (BYTES / block.0.max(1)).clamp(1, MOST)
 }
 
-/// Times of rows of calls, gathered over several launches.
+/// The times of rows of calls, gathered over several launches.
 #[derive(Debug, Clone, Default)]
 pub struct TimedCalls(Vec<CallTimes>);
 
@@ -38,9 +38,9 @@ struct CallTimes {
 }
 
 impl TimedCalls {
-    /// Adds the seconds a call of successive rows that went `ways` in turn. The first round does
-    /// not count: connections are made then. Nor does a last round that is not whole, so that each
-    /// way was measured as often, beside each other one.
+    /// Adds the seconds per call of successive rows that went `ways` in turn. The first round does
+    /// not count, because connections are made in it. An incomplete last round does not count
+    /// either, so that each way is measured equally often beside each other way.
     pub fn add(&mut self, collective: Collective, block: Bytes, ways: &[Way], seconds: &[f64]) {
         let whole = seconds.len() - seconds.len() % ways.len().max(1);
         for (row, &seconds) in (0..).zip(&seconds[..whole]).skip(ways.len()) {
@@ -60,8 +60,8 @@ impl TimedCalls {
         }
     }
 
-    /// The figures, in the order they were first measured in; what was measured too rarely is left
-    /// out.
+    /// The figures, in the order of their first measurements. Ways that were measured too rarely
+    /// are left out.
     pub fn figures(&self) -> Vec<WayTiming> {
         let figure = |kind: &CallTimes| {
             Some(WayTiming {

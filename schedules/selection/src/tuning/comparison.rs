@@ -1,50 +1,51 @@
-//! Whether tuned calls keep their promise: nowhere slower than the library's own by more than a
-//! margin.
+//! The check that tuned calls keep their promise: they are never slower than the library's own by
+//! more than a margin.
 //!
-//! Source: the estimators of [`super::CallTiming`], of ratios of pairs: both calls of a pair follow
-//! each other, so what else the machine does falls on both, and a drift between pairs does not
-//! count as noise. Guarantee: [`ComparisonVerdict::Holds`] and [`ComparisonVerdict::Slower`] are
-//! said only where the ratio is on that side of the margin by twice its standard error.
+//! Source: the estimators of [`super::CallTiming`], applied to ratios of pairs. The calls of a pair
+//! follow each other, so other load of the machine affects both, and a drift between pairs does not
+//! count as noise. Guarantee: the verdict is [`ComparisonVerdict::Holds`] or
+//! [`ComparisonVerdict::Slower`] only if the ratio is on that side of the margin by twice its
+//! standard error.
 use super::{CallTiming, REPETITIONS, center};
 use crate::decision_table::Collective;
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// A tuned call may take this many times what the library's own takes.
+/// A tuned call may take this many times the time of the library's own.
 pub const MARGIN: f64 = 1.02;
 
-/// Calls with blocks of one size as they are tuned, against the library's own.
+/// Tuned calls with blocks of one size, compared with the library's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TunedComparison {
-    /// Which collective.
+    /// The collective.
     pub collective: Collective,
     /// The library's own routine.
     pub own: CallTiming,
     /// The call as the runtime serves it.
     pub tuned: CallTiming,
-    /// Median of how many times its partner each tuned call took, in millionths.
+    /// Median of the ratios of each tuned call's time to its partner's, in millionths.
     pub ratio_ppm: u64,
     /// Standard error of that median, in millionths.
     pub error_ppm: u64,
 }
 
-/// What a comparison shows.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ComparisonVerdict {
     /// The tuned call was faster, by more than the noise.
     Faster,
-    /// It is within the margin.
+    /// The tuned call is within the margin.
     Holds,
-    /// The noise is too large to tell.
+    /// The noise is too large for a result.
     Open,
-    /// It is beyond the margin.
+    /// The tuned call is beyond the margin.
     Slower,
 }
 
 impl TunedComparison {
-    /// Of pairs of seconds, the library's own first; `None` for fewer than [`REPETITIONS`] or times
-    /// that are none.
+    /// Compares pairs of seconds, the library's own first; `None` for fewer than [`REPETITIONS`]
+    /// pairs or for invalid times.
     pub fn of(
         collective: Collective,
         block: Bytes,
@@ -70,17 +71,17 @@ impl TunedComparison {
         })
     }
 
-    /// How many times its partner a tuned call took.
+    /// The time of a tuned call divided by its partner's.
     pub fn ratio(&self) -> f64 {
         self.ratio_ppm as f64 / 1e6
     }
 
-    /// How far the ratio may be off: twice its standard error.
+    /// The uncertainty of the ratio: twice its standard error.
     pub fn noise(&self) -> f64 {
         2.0 * self.error_ppm as f64 / 1e6
     }
 
-    /// What it shows.
+    /// The result.
     pub fn verdict(&self) -> ComparisonVerdict {
         let noise = self.noise();
         match self.ratio() {
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     fn verdict(ratios: &[f64]) -> ComparisonVerdict {
-        // The machine slows down meanwhile: both calls of a pair alike.
+        // The machine slows down meanwhile, which affects both calls of a pair alike.
         let pairs: Vec<(f64, f64)> = (1..)
             .zip(ratios)
             .map(|(i, ratio)| (f64::from(i), f64::from(i) * ratio))

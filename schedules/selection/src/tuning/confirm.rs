@@ -1,12 +1,12 @@
-//! Whether the ways a table takes are faster as jobs go them, too.
+//! The second trial of the ways of a table: whether they are faster in jobs, too.
 //!
-//! Input: the entries that follow from calls which went every way in turn, and what came out of a
-//! launch in which they decided, and every other call was the library's own. Guarantee: a way that
-//! was tried again stays only where that showed it to be faster than the library's own routine by
-//! more than the noise ([`ComparisonVerdict::Faster`]), and between two tried sizes only where it
-//! did at both. Elsewhere the library's own routine is back. Why: a way that takes turns with
-//! others follows other calls than in a job, and the fastest of many ways that are measured at once
-//! looks faster than it is.
+//! Input: the entries from a launch in which calls went every way in turn, and the times of a
+//! launch in which these entries decided and every other call was the library's own. Guarantee: a
+//! way that was tried again stays only if this launch showed it to be faster than the library's own
+//! routine by more than the noise ([`ComparisonVerdict::Faster`]). Between two tried sizes it stays
+//! only if it was faster at both. Elsewhere the library's own routine is back. Why: a way that
+//! takes turns with others follows other calls than in a job, and the fastest of many ways that are
+//! measured at once looks faster than it is.
 use super::TuningRun;
 use super::comparison::{ComparisonVerdict, TunedComparison};
 use super::ranges::DecisionRanges;
@@ -19,21 +19,21 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WayTrial {
-    /// What the table took there.
+    /// The way of the table at that size.
     pub way: Way,
-    /// How it did.
+    /// Its comparison with the library's own routine.
     pub comparison: TunedComparison,
 }
 
 impl WayTrial {
-    /// Whether the way may stay.
+    /// True if the way may stay.
     pub fn confirms(&self) -> bool {
         self.comparison.verdict() == ComparisonVerdict::Faster
     }
 }
 
 /// The sizes at which a table, reduced by [`DecisionTable::for_mpi`], goes another way than the
-/// library's own: those measured, and those from which on it says something new.
+/// library's own: the measured sizes, and the sizes at which its entries begin.
 pub fn sizes(run: &TuningRun, table: &DecisionTable) -> BTreeSet<Bytes> {
     let of = |collective: Collective| {
         let from = table.entries(collective).iter().map(|entry| entry.from);
@@ -46,7 +46,7 @@ pub fn sizes(run: &TuningRun, table: &DecisionTable) -> BTreeSet<Bytes> {
         .collect()
 }
 
-/// What was compared of a table's calls, without those that were the library's own anyway.
+/// The comparisons of a table's calls, without those that were the library's own anyway.
 pub fn trials(compared: &[TunedComparison], table: &DecisionTable) -> Vec<WayTrial> {
     let trial = |comparison: &TunedComparison| WayTrial {
         way: table.choose(comparison.collective, comparison.own.block),
@@ -59,7 +59,7 @@ pub fn trials(compared: &[TunedComparison], table: &DecisionTable) -> Vec<WayTri
         .collect()
 }
 
-/// A collective's entries as its trials leave them. What nobody tried stays as it is.
+/// The entries of a collective after its trials. Sizes without a trial stay as they are.
 pub(super) fn entries(
     entries: &[DecisionEntry],
     collective: Collective,

@@ -1,18 +1,18 @@
-//! Which ways are worth another launch.
+//! The choice of the ways that are worth another launch.
 //!
 //! Source: Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter
-//! optimization", AISTATS 2016: successive halving. Input: what has been measured so far of the
-//! ways that took turns. Guarantee: the library's own routine stays, and so does the fastest way at
-//! every size; besides, of each collective's ways the better half by how close they came to the
-//! fastest where they came closest, and at least [`LEAST`]. Cost: O(figures²). Deviations: there,
-//! one best arm is sought; here, one for each size, so more than half may stay.
+//! optimization", AISTATS 2016: successive halving. Input: the measurements so far of the ways that
+//! took turns. Guarantee: the library's own routine stays, and so does the fastest way at every
+//! size. Besides, the better half of each collective's ways stays, at least [`LEAST`]; they are
+//! ranked by the size at which they came closest to the fastest way. Cost: O(figures²). Deviations:
+//! the paper looks for one best arm. Here there is one for each size, so more than half may stay.
 use super::WayTiming;
 use crate::decision_table::{Collective, Way};
 
-/// Fewer ways of a collective are all measured on.
+/// If a collective has fewer ways, all of them stay.
 pub const LEAST: usize = 3;
 
-/// Those of `ways` that are measured on, in their order.
+/// Those of `ways` that stay, in their order.
 pub fn kept(figures: &[WayTiming], ways: &[Way]) -> Vec<Way> {
     let stay: Vec<Way> = [Collective::Alltoall, Collective::Allgather]
         .into_iter()
@@ -37,8 +37,8 @@ fn best(figures: &[WayTiming], ways: &[Way], collective: Collective) -> Vec<Way>
     shares.into_iter().map(|(way, _)| way).collect()
 }
 
-/// The least multiple of the fastest way's time that a way took, over all sizes; without limit
-/// where it was not measured.
+/// The smallest ratio, over all sizes, of a way's time to the time of the fastest way; infinite if
+/// the way was not measured.
 fn share(figures: &[WayTiming], ways: &[Way], collective: Collective, way: Way) -> f64 {
     let of = |f: &&WayTiming| {
         f.collective == collective && f.way != Way::Native && ways.contains(&f.way)

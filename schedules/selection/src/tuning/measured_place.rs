@@ -1,5 +1,4 @@
-//! The hosts and cables that something was measured on, so that it can be told whether they are the
-//! same still.
+//! The hosts and cables of a measurement, so that a later tree can be compared with them.
 use crate::decision_table::Collective;
 use inventory::Bytes;
 use inventory::tree::{Tree, TreeError};
@@ -10,34 +9,34 @@ use std::fmt::Write as _;
 
 /// More ranks than anybody plans for.
 const MOST_RANKS: usize = 1 << 16;
-/// The block that [`PayloadBounds`] are about: large enough that nanoseconds are exact.
+/// The block of [`PayloadBounds`]: large enough that nanoseconds are exact.
 const BLOCK: Bytes = Bytes(1 << 20);
 
 /// Hosts, and the part of the tree between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredPlace {
-    /// The host of each rank, as the topology names it.
+    /// The host of each rank, by its name in the topology.
     pub hosts: Vec<String>,
-    /// A digest of which hosts each cable separates from which, and at what rate: the same for two
-    /// trees that no schedule can tell apart, whatever their switches are called.
+    /// A digest of the hosts that each cable separates, and of its rate. It is the same for two
+    /// trees that schedules cannot tell apart, whatever the names of their switches.
     pub shape: String,
-    /// What no call can stay below.
+    /// Lower bounds of the calls' times.
     pub bounds: PayloadBounds,
 }
 
-/// Nanoseconds at the payload bound with blocks of 1 MiB.
+/// Nanoseconds of the payload bound with blocks of 1 MiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PayloadBounds {
-    /// Of an all-to-all.
+    /// The bound of an all-to-all.
     pub alltoall_ns: u64,
-    /// Of an allgather.
+    /// The bound of an allgather.
     pub allgather_ns: u64,
 }
 
 impl PayloadBounds {
-    /// Seconds at the bound that each octet of a block takes.
+    /// Seconds per octet of a block at the bound.
     pub fn seconds_per_octet(&self, collective: Collective) -> f64 {
         let ns = match collective {
             Collective::Alltoall | Collective::Alltoallv => self.alltoall_ns,
@@ -46,7 +45,7 @@ impl PayloadBounds {
         ns as f64 / 1e9 / BLOCK.0 as f64
     }
 
-    /// Whether both are the same but for rounding.
+    /// True if both are the same up to rounding.
     fn are(&self, other: &PayloadBounds) -> bool {
         let near = |a: u64, b: u64| a.abs_diff(b) <= a.max(b) / 1000;
         near(self.alltoall_ns, other.alltoall_ns) && near(self.allgather_ns, other.allgather_ns)
@@ -54,8 +53,8 @@ impl PayloadBounds {
 }
 
 impl MeasuredPlace {
-    /// Of ranks on these hosts of a tree; a domain after a host's name is left out, as MPI may say
-    /// one.
+    /// The place of ranks on these hosts of a tree. Domains after hosts' names are ignored, because
+    /// MPI may add one.
     ///
     /// # Errors
     /// [`TreeError::Unknown`] for a host that is not in the tree.
@@ -91,12 +90,12 @@ impl MeasuredPlace {
         })
     }
 
-    /// Whether a place has the same hosts, ranks and cables.
+    /// True if the other place has the same hosts, ranks and cables.
     pub fn is_same(&self, other: &MeasuredPlace) -> bool {
         self.shape == other.shape
     }
 
-    /// Whether it has the same hosts, and other cables that change no bound.
+    /// True if the other place has the same hosts, and other cables that change no bound.
     pub fn has_same_bounds(&self, other: &MeasuredPlace) -> bool {
         let sorted = |place: &MeasuredPlace| {
             let mut hosts = place.hosts.clone();
@@ -115,7 +114,8 @@ impl MeasuredPlace {
     }
 }
 
-/// Hosts of the tree are in alphabetical order.
+/// A digest of the shape, see [`MeasuredPlace::shape`]. Hosts of the tree are in alphabetical
+/// order.
 fn shape(tree: &Tree, ranks: &[u32]) -> String {
     let mut below: Vec<Vec<u32>> = (0..tree.nodes())
         .map(|node| {
@@ -134,7 +134,8 @@ fn shape(tree: &Tree, ranks: &[u32]) -> String {
         let mut hosts = below[node as usize].clone();
         hosts.sort_unstable();
         below[parent as usize].extend_from_slice(&hosts);
-        // The side without the first host, so that it does not matter which way the tree hangs.
+        // Take the side without the first host, so that the choice of the tree's root does not
+        // matter.
         let side = if hosts.first() == Some(&0) {
             (0..tree.hosts()).filter(|h| !hosts.contains(h)).collect()
         } else {
@@ -142,7 +143,7 @@ fn shape(tree: &Tree, ranks: &[u32]) -> String {
         };
         cables.push((side, tree.rate(node).0));
     }
-    // Of several cables in a row the slowest one counts.
+    // Of several cables in a row, only the slowest one counts.
     cables.sort_unstable();
     cables.dedup_by(|later, first| later.0 == first.0);
     let mut text = String::new();

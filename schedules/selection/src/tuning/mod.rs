@@ -1,16 +1,16 @@
-//! What was measured on a cluster, and the decision table that follows from it.
+//! The measurements on a cluster, and the decision table that follows from them.
 //!
-//! Source: aapc-2007 section 6 (*tuned scheduling based*: the best of all schemes, found by an
-//! automatic tuning system; of how it decides the paper says nothing); between measured sizes and
-//! on changed trees [`crate::signature`]. Input: times of calls that went every way in turn
-//! ([`TuningRun`]), and the tree that is to be published. Guarantee: a way is taken at a measured
-//! size only where its median is below that of the library's own routine by more than twice the
-//! standard error of the difference; of those as fast as the fastest one, the simplest. Between
-//! sizes a way is taken that gains at both ends, be it the best at neither, or what the model says;
-//! wherever nobody knows, the library's own routine runs. What a launch of its own did not confirm
-//! ([`confirm`]) is the library's own again. Cost: O(sizes * ways), and the model's fit.
-//! Deviations: the paper takes the best outright. Differences within the noise would then make the
-//! choice change from one size, or one measurement, to the next.
+//! Source: aapc-2007 section 6 (*tuned scheduling based*: an automatic tuning system finds the best
+//! of all schemes; the paper does not say how it decides). Between measured sizes and on changed
+//! trees [`crate::signature`]. Input: times of calls that went every way in turn ([`TuningRun`]),
+//! and the tree that will be published. Guarantee: a way is taken at a measured size only if its
+//! median is below that of the library's own routine by more than twice the standard error of the
+//! difference. Of the ways that are as fast as the fastest one, the simplest is taken. Between two
+//! sizes a way is taken that gains at both, even if it is the best at neither, or else the way that
+//! the model chooses. Where nothing is known, the library's own routine runs. A way that a launch
+//! of its own did not confirm ([`confirm`]) is replaced by the library's own. Cost: O(sizes *
+//! ways), and the model's fit. Deviations: the paper always takes the best scheme. Then differences
+//! within the noise would change the choice from one size, or one measurement, to the next.
 pub mod algorithms;
 mod collect;
 pub mod comparison;
@@ -32,14 +32,14 @@ use inventory::tree::Tree;
 use inventory::{Bytes, Millis};
 use serde::{Deserialize, Serialize};
 
-/// With fewer times of a way at a size its noise cannot be told.
+/// With fewer times of a way at a size, its noise is unknown.
 pub const REPETITIONS: usize = 3;
-/// Longest file that is read.
+/// Longest file that is read, in bytes.
 pub const MOST_BYTES: u64 = 1 << 20;
-/// More than anybody measures in one run.
+/// More figures than anybody measures in one run: a limit on what is read.
 const MOST_FIGURES: usize = 4096;
 
-/// What was measured, the last run for each MPI library. Empty where nobody has.
+/// The last run for each MPI library. Empty if nobody has measured.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TuningRuns {
@@ -51,46 +51,46 @@ pub struct TuningRuns {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TuningRun {
-    /// When it ended.
+    /// The time at which it ended.
     pub at: Millis,
-    /// Under which library.
+    /// The MPI library.
     pub mpi: Mpi,
-    /// Its version, as it says it itself.
+    /// The version, as the library states it.
     pub library: String,
     /// The epoch whose schedules were measured.
     pub epoch: u64,
-    /// Where.
+    /// The hosts and cables.
     pub place: MeasuredPlace,
     /// Messages between two hosts, one way.
     pub pingpong: Vec<CallTiming>,
-    /// Every way at every size.
+    /// The times of every way at every size.
     pub figures: Vec<WayTiming>,
-    /// What ways took that were left out of later launches, because others were faster at every
-    /// size. The table asks for none of them.
+    /// The times of ways that were left out of later launches, because other ways were faster at
+    /// every size. The table does not use them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub early: Vec<WayTiming>,
-    /// How the ways of the table did that follows from these figures, each call beside one of the
-    /// library's own; empty where it was not tried.
+    /// The comparisons, each with calls of the library's own, of the ways in the table that follows
+    /// from these figures. Empty if there was no second trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<confirm::WayTrial>,
-    /// What the library's own algorithms took, each forced. No table asks for them: an operator
-    /// may.
+    /// The times of the library's own algorithms, each forced. The table does not use them; an
+    /// operator may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub algorithms: Vec<LibraryTiming>,
 }
 
-/// How long calls with blocks of one size took.
+/// The time of calls with blocks of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallTiming {
-    /// Bytes a rank sends to each other one, or contributes.
+    /// Bytes that a rank sends to each other rank (all-to-all) or contributes (allgather).
     pub block: Bytes,
     /// Median, in nanoseconds.
     pub median_ns: u64,
     /// Standard error of that median, in nanoseconds: 1.2533 σ / sqrt(times), σ estimated by 1.4826
     /// times the median absolute deviation, as for normal noise.
     pub error_ns: u64,
-    /// How many times a call was timed, or a row of calls ([`row`]).
+    /// The number of timed calls, or of timed rows of calls ([`row`]).
     pub times: u32,
 }
 
@@ -98,11 +98,11 @@ pub struct CallTiming {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WayTiming {
-    /// Which collective.
+    /// The collective.
     pub collective: Collective,
-    /// How it went.
+    /// The way.
     pub way: Way,
-    /// How long it took.
+    /// The time.
     pub timing: CallTiming,
 }
 
@@ -110,21 +110,22 @@ pub struct WayTiming {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LibraryTiming {
-    /// Which collective.
+    /// The collective.
     pub collective: Collective,
-    /// The algorithm, as the library calls it.
+    /// The algorithm, by the library's name for it.
     pub name: String,
-    /// How long it took.
+    /// The time.
     pub timing: CallTiming,
 }
 
-/// A file that says nothing usable.
+/// The reason why a file is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no measurements of heddle tune: {0}; run it again")]
 pub struct TuningError(pub String);
 
 impl CallTiming {
-    /// Of the seconds of each call; `None` for fewer than [`REPETITIONS`] or a time that is none.
+    /// The timing of calls that took these seconds; `None` for fewer than [`REPETITIONS`] or an
+    /// invalid time.
     pub fn of(block: Bytes, seconds: &[f64]) -> Option<CallTiming> {
         if seconds.len() < REPETITIONS || seconds.iter().any(|s| !(s.is_finite() && *s > 0.0)) {
             return None;
@@ -144,15 +145,15 @@ impl CallTiming {
         self.median_ns as f64 / 1e9
     }
 
-    /// Whether this took less time than the other, by more than twice the standard error of the
-    /// difference.
+    /// True if these calls took less time than the others, by more than twice the standard error of
+    /// the difference.
     pub fn is_faster_than(&self, other: &CallTiming) -> bool {
         let noise = 2.0 * (self.error_ns as f64).hypot(other.error_ns as f64);
         other.median_ns as f64 - self.median_ns as f64 > noise
     }
 }
 
-/// The median, and its standard error as [`CallTiming::error_ns`] says.
+/// The median, and its standard error as described at [`CallTiming::error_ns`].
 fn center(values: &[f64]) -> (f64, f64) {
     let center = median(&mut values.to_vec());
     let mut deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
@@ -173,7 +174,7 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 impl TuningRuns {
-    /// The same with this run instead of the one under the same library.
+    /// The same runs, with this one in the place of the run under the same library.
     #[must_use]
     pub fn with(mut self, run: TuningRun) -> TuningRuns {
         self.runs.retain(|other| other.mpi != run.mpi);
@@ -181,9 +182,9 @@ impl TuningRuns {
         self
     }
 
-    /// The decision table for a tree: what was measured there, or before harmless recabling; what
-    /// the model says where the tree differs; [`DecisionTable::default`] under a library that was
-    /// not measured.
+    /// The decision table for a tree: the measurements on this tree, or on the tree before harmless
+    /// recabling; the predictions of the model if the tree differs; [`DecisionTable::default`]
+    /// under a library that was not measured.
     pub fn table(&self, tree: &Tree) -> DecisionTable {
         let mut table = DecisionTable::default();
         for run in &self.runs {
@@ -208,17 +209,17 @@ impl TuningRuns {
         table
     }
 
-    /// For people, too.
+    /// The runs as JSON, laid out for people to read.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self)
             .unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}"))
             + "\n"
     }
 
-    /// Reads what [`TuningRuns::to_json`] wrote.
+    /// Reads the output of [`TuningRuns::to_json`].
     ///
     /// # Errors
-    /// [`TuningError`] if it is anything else.
+    /// [`TuningError`] if the text is anything else.
     pub fn from_json(text: &[u8]) -> Result<TuningRuns, TuningError> {
         if text.len() as u64 > MOST_BYTES {
             return Err(TuningError(format!("more than {MOST_BYTES} octets")));
@@ -237,8 +238,8 @@ impl TuningRuns {
     }
 }
 
-/// The entries without those under one library: each that holds under both becomes one of the other
-/// library, but the first.
+/// The entries without those under one library. Each entry that holds under both becomes one of the
+/// other library; the first one is left out.
 fn leave_to_others(entries: &[DecisionEntry], mpi: Mpi) -> Vec<DecisionEntry> {
     let other = if mpi == Mpi::OpenMpi {
         Mpi::Mpich
@@ -301,7 +302,7 @@ impl TuningRun {
         self.figures.iter().find(of).map(|f| &f.timing)
     }
 
-    /// What applies to a tree: the measurements as they are, or what the model makes of them.
+    /// The grounds of entries for a tree: the measurements themselves, or the model's predictions.
     pub fn grounds(&self, tree: &Tree) -> DecisionGrounds {
         ranges::RunGrounds::of(self, tree).grounds
     }

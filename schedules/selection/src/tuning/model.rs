@@ -1,9 +1,9 @@
-//! The contention model of a run: what each way would have taken at sizes, or on trees, that nobody
-//! measured.
+//! The contention model of a run: the times that each way would have taken at sizes, or on trees,
+//! that nobody measured.
 //!
-//! Source: [`crate::signature`], with the bottleneck edge in the place of its link: an octet takes
-//! what it takes at the payload bound, and gamma says how many times that a way needs. So a
-//! signature can be carried to another tree, whose bound is known.
+//! Source: [`crate::signature`], with the bottleneck edge in the place of its link. The time of an
+//! octet is that of the payload bound, and gamma is the ratio of a way's time to it. So a signature
+//! can be carried to another tree, because that tree's bound is known.
 use super::{CallTiming, MeasuredPlace, TuningRun};
 use crate::decision_table::{Collective, Way};
 use crate::signature::{
@@ -11,18 +11,18 @@ use crate::signature::{
 };
 use inventory::Bytes;
 
-/// Every way's signature.
+/// The signature of every way.
 pub(super) struct ContentionModel {
     ranks: u64,
     ways: Vec<(Way, ContentionSignature, f64)>,
 }
 
 impl ContentionModel {
-    /// Fitted to a run, and carried to `place`.
+    /// Fits the model to a run, and carries it to `place`.
     ///
     /// # Errors
-    /// [`FitRefusal`] where the messages between two hosts, or the library's own routine, cannot be
-    /// fitted; a way that cannot is left out.
+    /// [`FitRefusal`] if the messages between two hosts, or the library's own routine, cannot be
+    /// fitted. Other ways that cannot be fitted are left out.
     pub(super) fn fit(
         run: &TuningRun,
         collective: Collective,
@@ -72,8 +72,8 @@ impl ContentionModel {
         })
     }
 
-    /// The fastest of these ways that beats the library's own by more than the model was wrong
-    /// where it could be checked.
+    /// The fastest of these ways that beats the library's own by more than the model's error at the
+    /// sizes where it could be checked.
     pub(super) fn best(&self, among: &[Way], block: Bytes) -> Way {
         let predicted = |wanted: Way| {
             let (_, signature, worst) = self.ways.iter().find(|(way, ..)| *way == wanted)?;
@@ -95,7 +95,7 @@ impl ContentionModel {
 }
 
 fn samples<'a>(timings: impl Iterator<Item = &'a CallTiming>) -> Vec<TimeSample> {
-    // Calls that agree to the clock's last digit are not certain without limit.
+    // Calls that agree to the clock's last digit still have some error.
     let error = |t: &CallTiming| (t.error_ns as f64 / 1e9).max(1e-3 * t.seconds());
     timings
         .map(|t| TimeSample {

@@ -1,13 +1,14 @@
-//! Calls beside the library's own: gathered over launches in which every other row of calls goes
-//! past the runtime.
+//! Calls beside the library's own, gathered over launches in which every other row of calls
+//! bypasses the runtime.
 use super::comparison::{ComparisonVerdict, TunedComparison};
 use crate::decision_table::{Collective, DecisionTable};
 use inventory::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Pairs at the beginning of a launch that do not count: plans and connections are made then.
+/// Pairs at the beginning of a launch that do not count, because plans and connections are made
+/// then.
 pub const FIRST: usize = 2;
-/// So small that what heddle adds to a call shows.
+/// A size so small that the time heddle adds to a call is visible.
 const SMALL: Bytes = Bytes(8);
 
 /// Pairs of times, the library's own first.
@@ -15,7 +16,7 @@ const SMALL: Bytes = Bytes(8);
 pub struct CallPairs(BTreeMap<(Collective, Bytes), Vec<(f64, f64)>>);
 
 impl CallPairs {
-    /// Adds the rows of one launch: those that went past the runtime, and each one's neighbour.
+    /// Adds the rows of one launch: those that bypassed the runtime, and each one's neighbour.
     pub fn add(&mut self, collective: Collective, block: Bytes, own: &[f64], tuned: &[f64]) {
         let new = own.iter().copied().zip(tuned.iter().copied()).skip(FIRST);
         self.0.entry((collective, block)).or_default().extend(new);
@@ -32,7 +33,7 @@ impl CallPairs {
     }
 }
 
-/// The sizes at which a table's promise is checked: those asked for, those from which on the table
+/// The sizes at which a table's promise is checked: the given ones, those from which on the table
 /// goes another way, and a small one.
 pub fn sizes(asked: &[Bytes], table: &DecisionTable) -> BTreeSet<Bytes> {
     let entries = [Collective::Alltoall, Collective::Allgather]
@@ -46,19 +47,19 @@ pub fn sizes(asked: &[Bytes], table: &DecisionTable) -> BTreeSet<Bytes> {
         .collect()
 }
 
-/// Whether calls keep the promise to be no slower than the library's own.
+/// The check of the promise that calls are never slower than the library's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromiseCheck {
     /// No call is slower.
     Kept,
-    /// No call is shown to be slower; the noise hides it at so many sizes.
+    /// The noise hides the result at so many sizes; at the others calls are not slower.
     Open(usize),
     /// Calls are slower at so many sizes.
     Broken(usize),
 }
 
 impl PromiseCheck {
-    /// What the comparisons come to.
+    /// The overall result of the comparisons.
     pub fn of(compared: &[TunedComparison]) -> PromiseCheck {
         let count = |verdict| {
             compared

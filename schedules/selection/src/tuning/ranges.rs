@@ -1,4 +1,4 @@
-//! From the figures of a run to the sizes at which each way is taken.
+//! The sizes at which each way is taken, from the figures of a run.
 use super::model::ContentionModel;
 use super::{CallTiming, MeasuredPlace, TuningRun};
 use crate::decision_table::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, Way};
@@ -6,13 +6,13 @@ use inventory::Bytes;
 use inventory::tree::Tree;
 use schedules::synchronization::scheme::SyncScheme;
 
-/// Into how many parts the model divides what lies between two sizes.
+/// Number of parts into which the model divides the range between two sizes.
 const STEPS: u32 = 8;
 
-/// What a run is worth on a tree.
+/// The value of a run on a tree.
 pub(super) struct RunGrounds {
     pub(super) grounds: DecisionGrounds,
-    /// The run's ranks there; `None` if fewer than two of their hosts are left.
+    /// The run's ranks on that tree; `None` if fewer than two of their hosts are left.
     place: Option<MeasuredPlace>,
 }
 
@@ -36,8 +36,8 @@ impl RunGrounds {
     }
 }
 
-/// A collective's entries, from the smallest measured size on; below it, and where there are none,
-/// the library's own routine runs.
+/// The entries of a collective, from the smallest measured size on. Below that size, and without
+/// entries, the library's own routine runs.
 pub(super) fn entries(
     run: &TuningRun,
     collective: Collective,
@@ -72,7 +72,7 @@ struct WayChoice<'a> {
 }
 
 impl WayChoice<'_> {
-    /// As measured at `size`, and from there to `next`.
+    /// The entries that the measurements give, at `size` and from there to `next`.
     fn measured(
         &self,
         size: Bytes,
@@ -117,7 +117,7 @@ impl WayChoice<'_> {
         }
     }
 
-    /// As the model says, from `size` to `next`.
+    /// The entries that the model gives, from `size` to `next`.
     fn predicted(&self, size: Bytes, next: Option<Bytes>, ranges: &mut DecisionRanges) {
         let ways = self.ways();
         let among = |ways: &[Way], block| {
@@ -156,7 +156,8 @@ impl WayChoice<'_> {
         self.run.timing(self.collective, way, block)
     }
 
-    /// Whether a way was measured faster than the library's own routine by more than the noise.
+    /// True if the way was measured to be faster than the library's own routine by more than the
+    /// noise.
     fn gains(&self, way: Way, block: Bytes) -> bool {
         let native = self.timing(Way::Native, block);
         self.timing(way, block)
@@ -164,8 +165,9 @@ impl WayChoice<'_> {
             .is_some_and(|(own, native)| own.is_faster_than(native))
     }
 
-    /// A way that gains at two sizes, and so is taken between them: the one that is taken at
-    /// either, if it does; else the one that gains most where it gains least.
+    /// A way that gains at both sizes, and so is taken between them. That is the way taken at one
+    /// of the sizes, if it gains at both; otherwise the way with the largest gain at its worse
+    /// size.
     fn at_both(&self, size: Bytes, next: Bytes) -> Option<Way> {
         let both = |way: &Way| [size, next].iter().all(|&block| self.gains(*way, block));
         let share = |way: Way, block| {
@@ -185,7 +187,7 @@ impl WayChoice<'_> {
         })
     }
 
-    /// Among the ways that gain, the simplest one that the fastest does not beat by more than the
+    /// The simplest of the ways that gain and that the fastest one does not beat by more than the
     /// noise.
     fn best(&self, block: Bytes) -> Way {
         let gaining: Vec<Way> = self
@@ -207,7 +209,7 @@ impl WayChoice<'_> {
     }
 }
 
-/// The best way at either end that gains at both; where none does, the library's own.
+/// The best way at either end that gains at both ends; otherwise the library's own.
 fn throughout<At: Copy>(
     ends: [At; 2],
     best: impl Fn(At) -> Way,
@@ -219,7 +221,7 @@ fn throughout<At: Copy>(
         .unwrap_or(Way::Native)
 }
 
-/// What needs the least: no connections of its own, then no copies on the way, then no tokens.
+/// The way's needs, for sorting: first its own connections, then copies on the way, then tokens.
 fn simplicity(way: Way) -> (Option<DataCarrier>, bool, Option<SyncScheme>) {
     let sync = if let Way::Aapc { sync, .. } = way {
         Some(sync)
@@ -242,7 +244,7 @@ fn between(size: Bytes, next: Bytes, point: u32) -> Bytes {
     }
 }
 
-/// Entries in ascending order of which each says something new.
+/// Entries in ascending order, each with another way or other grounds than the one before.
 pub(super) struct DecisionRanges(pub(super) Vec<DecisionEntry>);
 
 impl DecisionRanges {

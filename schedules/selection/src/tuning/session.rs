@@ -1,10 +1,10 @@
-//! One run of measurements, launch by launch: which ways take turns next, and the figures at the
+//! One run of measurements, launch by launch: the ways that take turns next, and the figures at the
 //! end.
 //!
-//! Input: what each launch of the benchmark program reports. Guarantee: all launches that are put
-//! together ran on the same hosts and followed the same epoch. A way that a launch asked for and no
-//! call went is neither asked for again nor part of the figures. After each launch the slower ways
-//! are left out ([`halving`]).
+//! Input: the reports of the benchmark program, one for each launch. Guarantee: all launches of a
+//! session ran on the same hosts and followed the same epoch. If a launch asked for a way and no
+//! call went it, the way is not asked for again and is not part of the figures. After each launch
+//! the slower ways are left out ([`halving`]).
 use super::algorithms::ForcedAlgorithms;
 use super::{CallTiming, LibraryTiming, MeasuredPlace, TimedCalls, TuningRun, halving};
 use crate::decision_table::{Collective, DataCarrier, Mpi, Way};
@@ -14,15 +14,15 @@ use schedules::lg::ClusterPartition;
 use schedules::synchronization::scheme::SyncScheme;
 use std::collections::BTreeMap;
 
-/// Phases a block of the synchronizations that take one (aapc-2007, Table 5), as far as there are
-/// more phases.
+/// Phases per block for the synchronizations that have blocks (aapc-2007, Table 5), if there are
+/// more phases than that.
 const BLOCKS: [u32; 2] = [4, 16];
 
-/// The ways that take turns first: the library's own, and those asked for; where none is asked for,
+/// The ways that take turns first: the library's own and the requested ones. If none is requested,
 /// all that may be the fastest on a tree whose schedule has so many phases.
 ///
 /// # Errors
-/// [`TreeError`] where the file is no tree.
+/// [`TreeError`] if the file's links are not a tree.
 pub fn contenders(
     asked: &[Way],
     topology: &TopologyFile,
@@ -59,24 +59,24 @@ pub fn contenders(
     Ok(ways)
 }
 
-/// Why launches cannot be put together.
+/// The reason why launches cannot be combined.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SessionError {
-    /// Another epoch was published on the way.
+    /// Another epoch was published during the session.
     #[error("epoch {found} came while epoch {measured} was measured; run heddle tune again")]
     OtherEpoch {
-        /// The epoch that the launch followed.
+        /// The epoch of the launch.
         found: u64,
-        /// The epoch that is measured.
+        /// The epoch of the session.
         measured: u64,
     },
-    /// The launcher took other hosts.
+    /// The launcher chose other hosts.
     #[error(
         "launch {launch} ran on other hosts than the first one; give the launcher a fixed list of \
          hosts"
     )]
     OtherHosts {
-        /// Which launch.
+        /// The number of the launch.
         launch: u32,
     },
     /// A host is not in the epoch's tree.
@@ -87,27 +87,27 @@ pub enum SessionError {
     NoLaunch,
 }
 
-/// What the job of a launch was.
+/// The job of a launch.
 #[derive(Debug, Clone, Copy)]
 pub struct LaunchedJob<'a> {
     /// The MPI library's version.
     pub library: &'a str,
     /// The host of each rank.
     pub hosts: &'a [String],
-    /// The epoch it followed.
+    /// The epoch that it followed.
     pub epoch: u64,
     /// The ways that its calls really went.
     pub gone: &'a [Way],
 }
 
-/// Measurements under way.
+/// Measurements in progress.
 #[derive(Debug)]
 pub struct TuningSession<'a> {
     tree: &'a Tree,
     epoch: u64,
     launch: u32,
     turns: Vec<Way>,
-    /// Ways that were asked for and no call went.
+    /// Ways that were asked for but that no call went.
     not_gone: Vec<Way>,
     place: Option<(String, MeasuredPlace)>,
     calls: TimedCalls,
@@ -137,11 +137,11 @@ impl<'a> TuningSession<'a> {
         &self.turns
     }
 
-    /// Takes the job of a launch; its times follow ([`TuningSession::add`],
+    /// Takes the job of a launch. Its times follow ([`TuningSession::add`],
     /// [`TuningSession::add_pings`]).
     ///
     /// # Errors
-    /// [`SessionError`] where it cannot be put together with those before.
+    /// [`SessionError`] if the launch cannot be combined with those before.
     pub fn launched(&mut self, job: LaunchedJob<'_>) -> Result<(), SessionError> {
         self.launch += 1;
         if job.epoch != self.epoch {
@@ -179,8 +179,8 @@ impl<'a> TuningSession<'a> {
         self.pings.entry(block).or_default().extend(seconds);
     }
 
-    /// Adds the times of calls that the library made by an algorithm it was forced to. The first
-    /// one does not count.
+    /// Adds the times of calls that the library made by a forced algorithm. The first call does not
+    /// count.
     pub fn add_forced(
         &mut self,
         algorithms: &ForcedAlgorithms,
@@ -201,15 +201,15 @@ impl<'a> TuningSession<'a> {
         self.turns = halving::kept(&self.calls.figures(), &self.turns);
     }
 
-    /// Ways that were asked for and no call went: the table leaves them out.
+    /// Ways that were asked for but that no call went. The table leaves them out.
     pub fn not_gone(&self) -> &[Way] {
         &self.not_gone
     }
 
-    /// All that was measured, without the trials that may follow.
+    /// All measurements, without the trials that may follow.
     ///
     /// # Errors
-    /// [`SessionError::NoLaunch`].
+    /// [`SessionError::NoLaunch`] without a launch.
     pub fn finish(self, at: Millis, mpi: Mpi) -> Result<TuningRun, SessionError> {
         let (library, place) = self.place.ok_or(SessionError::NoLaunch)?;
         let gone = self

@@ -21,8 +21,8 @@ fn timing(block: u64, seconds: f64, error: f64) -> CallTiming {
     }
 }
 
-/// A run of all-to-alls on the pair of switches: each way starts up in so many seconds and takes so
-/// many times the bound.
+/// A run of all-to-alls on the pair of switches. Each way has a start-up time in seconds and a
+/// factor over the bound.
 fn run(ways: &[(&str, f64, f64)], sizes: &[u64]) -> TuningRun {
     let tree = topology(PAIR);
     let place = MeasuredPlace::of(&tree, &["w", "x", "y", "z"]).unwrap();
@@ -57,7 +57,7 @@ fn run(ways: &[(&str, f64, f64)], sizes: &[u64]) -> TuningRun {
 
 const SIZES: [u64; 6] = [1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// The library starts fast and contends; tokens cost a start.
+/// The library starts fast and contends; tokens add to the start-up time.
 fn usual() -> TuningRun {
     run(
         &[
@@ -190,8 +190,8 @@ fn harmless_recabling_keeps_the_measurements_and_other_trees_get_the_models_word
         DecisionGrounds::Stale
     );
 
-    // Ten times the load: the schedule pays from a tenth of the size on, as the library loses as
-    // much as it did there.
+    // Ten times the load: the schedule pays from a tenth of the size on, where the library loses as
+    // much as it lost at ten times that size before.
     let slower = topology(&PAIR.replace("b: b, rate: 100M", "b: b, rate: 10M"));
     let from = |table: DecisionTable| {
         table

@@ -1,4 +1,4 @@
-//! Which single change would help most.
+//! The single changes that help most.
 use super::{CablingChange, outlook, ranks_of};
 use inventory::topology::LinkState;
 use inventory::tree::TreeError;
@@ -6,31 +6,31 @@ use inventory::{BitsPerSec, Bytes, TopologyFile};
 use schedules::bound::alltoall_seconds;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// New cables are tried between the switches with the most ranks, so many of them: each pair is a
+/// New cables are tried between this many switches, those with the most ranks: each pair is a
 /// candidate.
 const SWITCHES: usize = 100;
-/// A gain below this share is none.
+/// A gain below this share does not count.
 const GAIN: f64 = 0.01;
 
-/// A change and what it would come to.
+/// A change and its effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CablingAdvice {
-    /// What to do.
+    /// The change.
     pub change: CablingChange,
-    /// Seconds the all-to-all takes at least then.
+    /// Lower bound of the all-to-all after it, seconds.
     pub alltoall: f64,
-    /// Links that carry nothing then.
+    /// Links that are blocked after it.
     pub blocked: Vec<(String, String)>,
 }
 
-/// Every single change that lets the all-to-all be faster by a hundredth or more, best first, and
-/// of equals the one with less work. Tried are: every root bridge, every host on every other switch
-/// (one of hosts that are alike), a cable at the fastest trunk's rate between any two of the
-/// hundred switches with the most ranks, every link at the next rate there is. One bound a
-/// candidate, O(nodes): seconds for a hundred switches.
+/// Every single change that lets the all-to-all be faster by a hundredth or more, best first. Of
+/// equal changes the one with less work comes first. The candidates are: every root bridge, every
+/// host on every other switch (one of hosts that are alike), a cable at the fastest trunk's rate
+/// between any two of the hundred switches with the most ranks, and every link at the next higher
+/// rate. Each candidate takes one bound, O(nodes): seconds for a hundred switches.
 ///
 /// # Errors
-/// [`TreeError`] where the file's links are no tree now.
+/// [`TreeError`] if the file's links are not a tree before the change.
 pub fn advice(file: &TopologyFile, block: Bytes) -> Result<Vec<CablingAdvice>, TreeError> {
     let now = outlook(file, block)?.alltoall;
     let mut found: Vec<CablingAdvice> = candidates(file)
@@ -46,7 +46,7 @@ pub fn advice(file: &TopologyFile, block: Bytes) -> Result<Vec<CablingAdvice>, T
     Ok(found)
 }
 
-/// `None` where the change cannot be made, or leaves no tree.
+/// `None` if the change is impossible or does not leave a tree.
 fn weigh(file: &TopologyFile, change: CablingChange, block: Bytes) -> Option<CablingAdvice> {
     let after = change.apply(file).ok()?;
     let tree = after.tree().ok()?;
@@ -66,7 +66,7 @@ fn weigh(file: &TopologyFile, change: CablingChange, block: Bytes) -> Option<Cab
 
 fn candidates(file: &TopologyFile) -> BTreeSet<CablingChange> {
     let mut ranks: BTreeMap<&str, u64> = file.switches.iter().map(|s| (s.as_str(), 0)).collect();
-    // Hosts that differ in name only gain the same.
+    // Hosts that differ only in their name gain the same.
     let mut kinds = BTreeMap::new();
     for (name, host) in &file.hosts {
         *ranks.entry(&host.switch).or_default() += u64::from(host.ranks);
@@ -97,7 +97,7 @@ fn candidates(file: &TopologyFile) -> BTreeSet<CablingChange> {
     candidates
 }
 
-/// New cables between switches that have none, at the rate of the fastest trunk.
+/// New cables between switches without one, at the rate of the fastest trunk.
 fn cables(file: &TopologyFile, ranks: &BTreeMap<&str, u64>) -> Vec<CablingChange> {
     let Some(rate) = file.links.iter().map(|l| l.rate).max() else {
         return Vec::new();
@@ -124,8 +124,8 @@ fn cables(file: &TopologyFile, ranks: &BTreeMap<&str, u64>) -> Vec<CablingChange
         .collect()
 }
 
-/// The next faster rate that Ethernet is sold with (IEEE 802.3-2022, clause 1.1); beyond, and below
-/// its slowest, twice the rate.
+/// The next higher rate of Ethernet (IEEE 802.3-2022, clause 1.1); twice the rate above the highest
+/// and below the lowest of them.
 fn next_rate(rate: BitsPerSec) -> BitsPerSec {
     let sold = [
         100, 1_000, 2_500, 5_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000,

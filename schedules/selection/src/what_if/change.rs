@@ -1,11 +1,11 @@
-//! One change to the cables, and the network after it.
+//! One change to the cables, and the network after the change.
 use inventory::spanning_tree;
 use inventory::topology_file::TopologyCable;
 use inventory::{BitsPerSec, TopologyFile};
 use std::fmt;
 use std::time::Duration;
 
-/// What somebody might do.
+/// A change that an operator may make.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CablingChange {
     /// Give a switch the best bridge priority. No cable moves.
@@ -17,28 +17,29 @@ pub enum CablingChange {
         /// Its new switch.
         switch: String,
     },
-    /// Lay a cable between two switches, or make the one that is there faster; or give a host a
-    /// faster cable.
+    /// Lay a cable between two switches, or make the existing one faster; or give a host a faster
+    /// cable.
     Link {
-        /// One end.
+        /// One end of the link.
         a: String,
-        /// The other.
+        /// The other end.
         b: String,
-        /// What it carries then.
+        /// Its rate after the change.
         rate: BitsPerSec,
     },
 }
 
-/// A change that cannot be made.
+/// The reason why a change is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CablingChangeError {
-    /// A name that is none of the topology's hosts.
+    /// A name that is not among the topology's hosts.
     #[error("host \"{0}\" is not in the topology; nothing was computed")]
     Host(String),
-    /// A name that is none of its switches.
+    /// A name that is not among the topology's switches.
     #[error("switch \"{0}\" is not in the topology; nothing was computed")]
     Switch(String),
-    /// Names with a hyphen between them that do not name two nodes, or in more than one way.
+    /// Two names with a hyphen between them that do not name two nodes, or name them in more than
+    /// one way.
     #[error(
         "link \"{0}\": expected two nodes of the topology with a hyphen between them, like s0-s1; \
          nothing was computed"
@@ -52,18 +53,18 @@ pub enum CablingChangeError {
     SecondCable {
         /// The host.
         host: String,
-        /// Where the cable would lead.
+        /// The switch at the other end of the cable.
         switch: String,
-        /// Where it hangs.
+        /// The switch that the host is plugged into now.
         at: String,
     },
 }
 
 impl CablingChange {
-    /// `a-b` with a rate as a change of this topology's links. Names may hold hyphens.
+    /// A change of a link of this topology, from `a-b` and a rate. Names may contain hyphens.
     ///
     /// # Errors
-    /// [`CablingChangeError::Ends`] where `a-b` does not name two nodes.
+    /// [`CablingChangeError::Ends`] if `a-b` does not name two nodes.
     pub fn link(
         file: &TopologyFile,
         ends: &str,
@@ -84,11 +85,11 @@ impl CablingChange {
         }
     }
 
-    /// The network after the change, its links as spanning tree would leave them. The root bridge
+    /// The network after the change. Spanning tree decides which links are blocked. The root bridge
     /// is the file's first switch.
     ///
     /// # Errors
-    /// [`CablingChangeError`] for names the topology does not have and for what cannot be plugged.
+    /// [`CablingChangeError`] for names that the topology does not have and for impossible changes.
     pub fn apply(&self, file: &TopologyFile) -> Result<TopologyFile, CablingChangeError> {
         let mut file = file.clone();
         match self {

@@ -1,10 +1,10 @@
-//! What recabling would gain, before anybody touches a cable.
+//! The gain from recabling, before anybody touches a cable.
 //!
 //! Source: the bounds of [`schedules::bound`]; spanning tree as in [`inventory::spanning_tree`].
-//! Input: a topology file and changes to it. Guarantee: bounds, not predictions: no schedule is
-//! faster, and the ones planned here come close ([`schedules::alltoall`]). Cost: O(nodes) a
-//! candidate for the advice; see [`advice`]. Deviations: which links a network blocks depends on
-//! bridge priorities that no topology file holds.
+//! Input: a topology file and changes to it. Guarantee: the results are bounds, not predictions. No
+//! schedule is faster, and the schedules planned here come close ([`schedules::alltoall`]). Cost:
+//! O(nodes) per candidate of the advice; see [`advice`]. Deviations: the links that a network
+//! blocks depend on bridge priorities, and topology files do not contain them.
 mod advice;
 mod change;
 
@@ -17,23 +17,23 @@ use inventory::{Bytes, TopologyFile, Tree, ranks, spanning_tree};
 use schedules::bound::{self, PhaseBound};
 use schedules::capacities::EdgeCapacities;
 
-/// What a network can do at best.
+/// The best performance that a network allows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NetworkOutlook {
     /// Phases and bottleneck edge of the all-to-all among all ranks.
     pub bound: PhaseBound,
-    /// Seconds it takes at least.
+    /// Lower bound of the all-to-all, seconds.
     pub alltoall: f64,
-    /// Seconds the allgather takes at least.
+    /// Lower bound of the allgather, seconds.
     pub allgather: f64,
-    /// Links that carry nothing, by the names of their ends.
+    /// Blocked links, by the names of their ends.
     pub blocked: Vec<(String, String)>,
 }
 
-/// What the network of a file can do at best, with blocks of this size.
+/// The best performance that the network of a file allows, with blocks of this size.
 ///
 /// # Errors
-/// [`TreeError`] where its forwarding links are no tree.
+/// [`TreeError`] if its forwarding links are not a tree.
 pub fn outlook(file: &TopologyFile, block: Bytes) -> Result<NetworkOutlook, TreeError> {
     let tree = file.tree()?;
     let ranks_of = ranks_of(&tree);
@@ -55,8 +55,9 @@ pub fn outlook(file: &TopologyFile, block: Bytes) -> Result<NetworkOutlook, Tree
     })
 }
 
-/// Whether the file's own states are those that spanning tree would give: if not, its network knows
-/// priorities that the file does not say, and after a change it may block other links than shown.
+/// True if the file's states are those that spanning tree would give. Otherwise the network has
+/// priorities that the file does not contain, and after a change it may block other links than
+/// shown.
 pub fn matches_spanning_tree(file: &TopologyFile) -> bool {
     let forwards = |file: &TopologyFile| {
         file.links

@@ -1,8 +1,8 @@
 use super::*;
 use inventory::BitsPerSec;
 
-/// Four switches in a row with three hosts each: the cable in the middle carries half of
-/// everything.
+/// Four switches in a row with three hosts each: the cable in the middle carries half of all
+/// messages.
 const ROW: &str = "switches: [s0, s1, s2, s3]
 hosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0},
   n3: {switch: s1}, n4: {switch: s1}, n5: {switch: s1},

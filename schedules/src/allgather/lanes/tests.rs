@@ -27,7 +27,7 @@ fn at(hosts: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// Switch `s` hangs from `parent[s - 1]`, host `h` from `at[h]`.
+/// Switch `s` is cabled to `parent[s - 1]`, host `h` to `at[h]`.
 fn rated(
     switches: usize,
     parent: &[usize],
@@ -130,8 +130,8 @@ fn unequal_groups_share_the_work_equally() {
 
 #[test]
 fn a_group_between_passes_on_where_its_hosts_have_time() {
-    // The head node on the core switch: in one circle the trunk from the last leaf switch back to
-    // it would carry 20 blocks.
+    // The head node is on the core switch. In one circle, the trunk from the last leaf switch back
+    // to it would carry 20 blocks.
     let tree = star(&[1, 10, 10], "10G", "1G");
     let cut = TreeCut::new(
         &tree,
@@ -146,7 +146,8 @@ fn a_group_between_passes_on_where_its_hosts_have_time() {
     let plan = plan(&tree);
     assert_eq!(plan.circles, [vec![0, 1], vec![0, 2]]);
     assert_eq!((plan.busiest.load, plan.reached()), (110, 1.0));
-    // To send 22 blocks it takes twice as long as the trunks for their 11, were it as slow as they.
+    // If a host were as slow as the trunks, it would take twice as long to send 22 blocks as the
+    // trunks take for their 11.
     assert_eq!(cut.with_time(&tree), [true, true, true]);
     let slower = star(&[1, 10, 10], "1500M", "1G");
     assert!(
@@ -161,7 +162,7 @@ fn a_group_between_passes_on_where_its_hosts_have_time() {
 
 #[test]
 fn ranks_cross_their_hosts_cable_together() {
-    // Four hosts of 16 ranks: into a host must come 48 blocks; a ring of ranks sends it 63.
+    // Four hosts of 16 ranks: a host must receive 48 blocks; a ring of ranks sends it 63.
     let tree = star(&[0, 16, 16, 16, 16], "100G", "10G");
     assert_eq!(one_ring(&tree).reached(), 48.0 / 63.0);
     assert_eq!(plan(&tree).reached(), 1.0);
@@ -189,7 +190,7 @@ fn groups_without_a_common_measure_stay_one_ring() {
     );
 }
 
-/// What the verifier finds after a change of a right plan.
+/// The verifier's refusal of a plan that was right before the change.
 fn refusal(change: fn(&mut LaneAllgather)) -> String {
     let tree = star(&[0, 2, 3], "10G", "1G");
     let mut changed = plan(&tree);
@@ -270,9 +271,9 @@ fn the_verifier_names_a_wrong_certificate() {
     assert!(bound.starts_with("lanes: bound: says load 6"));
 }
 
-/// Plays the plan: who has which parts of whose data at the end. On each circle everybody passes on
-/// until all have the same, from circle to circle as often as there are circles; then the rings
-/// inside.
+/// Plays the plan and tells whether every host has every part of all data at the end. On each
+/// circle all groups pass data on until all have the same, once for every circle; then the rings
+/// inside the groups do.
 fn everybody_has_everything(plan: &LaneAllgather) -> bool {
     let all: usize = plan.groups.iter().map(Vec::len).sum();
     let mut has: Vec<HashSet<(usize, u64)>> = vec![HashSet::new(); all];
@@ -317,7 +318,7 @@ fn everybody_has_everything(plan: &LaneAllgather) -> bool {
         .all(|has| has.len() as u64 == plan.parts * plan.groups.len() as u64)
 }
 
-/// Trees whose hosts have one rate and whose trunks have each their own.
+/// Trees whose hosts share one rate; every trunk has a rate of its own.
 fn any_rated(
     hosts: &'static [&'static str],
     trunks: &'static [&'static str],

@@ -21,7 +21,7 @@ fn parts(schedule: &TransferSchedule) -> Vec<RankPart> {
         .collect()
 }
 
-/// Which host waits for which transfer of which other one, as the tokens of all parts tell it.
+/// The waits between transfers of different hosts, read from the tokens of all parts.
 fn synchronizations(parts: &[RankPart]) -> Vec<Synchronization> {
     let mut given = HashMap::new();
     for part in parts {
@@ -64,7 +64,8 @@ fn synchronizations(parts: &[RankPart]) -> Vec<Synchronization> {
     syncs
 }
 
-/// The ends of all transfers with their phases, as senders have them and as receivers have them.
+/// The ends of all transfers with their phases: first as the senders have them, then as the
+/// receivers.
 fn by_phase(parts: &[RankPart]) -> [HashSet<(u32, Message)>; 2] {
     let sends = parts.iter().flat_map(|part| {
         part.sends.iter().map(|send| {
@@ -117,7 +118,8 @@ fn around_a_ring_each_block_comes_from_the_host_before() {
     assert_eq!((part.sends[0].peer, sources(&sent)), (3, vec![1, 2, 0]));
 }
 
-/// All parts are the schedule again, and bring every block to its receiver once.
+/// Checks that all parts together are the schedule again, and bring every block to its receiver
+/// once.
 fn check_lg(tree: &Tree, plan: &LgSchedule) {
     let schedule = TransferSchedule::from(plan);
     let parts = parts(&schedule);
@@ -209,7 +211,8 @@ proptest! {
         prop_assert!(tokens.map(|token| token.id).max().unwrap_or(0) < tree.hosts());
     }
 
-    /// Phases put together stand for hosts whose cables carry several messages at once.
+    /// Several phases merged into one: such schedules have hosts whose cables carry several
+    /// messages at once.
     #[test]
     fn several_messages_of_a_phase_are_several_transfers(
         tree in any_tree(1..=24),

@@ -3,7 +3,7 @@ use crate::lg::tests::runs;
 use crate::lg::{HostCluster, Transfer, plan};
 use crate::test_trees::{star, topology};
 
-/// What is said of a plan for 2 + 3 hosts after a change to it.
+/// The violation in a plan for 2 + 3 hosts after a change to it.
 fn broken(change: impl FnOnce(&mut LgSchedule)) -> String {
     let tree = star(&[2, 3]);
     let mut plan = plan(&tree, &runs(&tree, &[2, 3]), None);
@@ -12,7 +12,7 @@ fn broken(change: impl FnOnce(&mut LgSchedule)) -> String {
     lg(&tree, &plan).unwrap_err().to_string()
 }
 
-/// The step and place of the message that carries a block as its first.
+/// The step and place of the message whose first block is this one.
 fn of(plan: &LgSchedule, from: u32, to: u32) -> (usize, usize) {
     let is = |t: &Transfer| (t.from, t.to) == (from, to);
     plan.steps
@@ -24,7 +24,7 @@ fn of(plan: &LgSchedule, from: u32, to: u32) -> (usize, usize) {
 
 #[test]
 fn blocks_are_followed_from_host_to_host() {
-    // n0 is proxy for n2: it gathers n1's block in step 0 and passes it on in a later one.
+    // n0 is the proxy for n2: it receives n1's block in step 0 and passes it on in a later step.
     let early = broken(|p| {
         let (s, t) = of(p, 0, 2);
         let message = p.steps[s].remove(t);
@@ -122,7 +122,7 @@ fn edges_inside_a_cluster_carry_what_they_can() {
         collision,
         "edge s1 -> n4, step 0: n3 -> n4 and n2 -> n4 collide"
     );
-    // The link from a to b is inside c0; both hosts of a send over it to c1 in one step.
+    // The link from a to b is inside c0. Both hosts send over it to c1 in one step.
     let text = |rate| {
         format!(
             "switches: [a, b, c]\nhosts: {{n0: {{switch: a}}, n1: {{switch: a}}, \

@@ -31,8 +31,8 @@ fn plan(
     }
 }
 
-/// By definition: the order's closure over all pairs, and on every edge the largest set of users no
-/// two of which are in order, found by trying all.
+/// The check by definition: it computes the order's closure over all pairs. For every edge it tries
+/// all sets of users, and finds the largest set without two users in order.
 fn widths_are_kept(tree: &Tree, plan: &AlltoallSchedule) -> bool {
     let messages: Vec<(usize, Message)> = plan
         .phases
@@ -77,7 +77,7 @@ fn widths_are_kept(tree: &Tree, plan: &AlltoallSchedule) -> bool {
     })
 }
 
-/// Whether `chosen` can be made an antichain of `size` out of `users`.
+/// True if `chosen` can be extended to an antichain of `size` by some of `users`.
 fn antichain(
     users: &[usize],
     apart: &impl Fn(usize, usize) -> bool,

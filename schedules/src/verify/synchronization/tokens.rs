@@ -5,7 +5,7 @@ use crate::transfers::TransferWait;
 
 /// The synchronizations by message.
 pub(super) struct TokensByMessage {
-    /// Where each message's entries in `awaited` begin; one more at the end.
+    /// First place of each message's entries in `awaited`; one more at the end.
     first: Vec<u32>,
     awaited: Vec<u32>,
     out: Vec<u32>,
@@ -39,7 +39,7 @@ impl TokensByMessage {
             [self.first[position as usize] as usize..self.first[position as usize + 1] as usize]
     }
 
-    /// How many tokens follow this message.
+    /// The number of tokens that follow this message.
     pub(super) fn after(&self, position: u32) -> u32 {
         self.out[position as usize]
     }

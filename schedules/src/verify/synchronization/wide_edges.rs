@@ -1,15 +1,17 @@
 //! Edges that carry several messages at once.
 //!
-//! Of a message's former users of the edge, those that are not known to be over when it starts may
-//! be under way with it. The most of them that can be so at once is an antichain of the order, and
-//! by Dilworth's theorem as many as the fewest chains that hold them all. The edge keeps its width
-//! if and only if, for every user, those are fewer than the width.
+//! A message may be under way together with those former users of the edge that are not known to be
+//! over when it starts. The largest number of them that can be under way together is an antichain
+//! of the order. By Dilworth's theorem it equals the smallest number of chains that contain them
+//! all. The edge keeps its width if and only if, for every user, this number is less than the
+//! width.
 //!
-//! To know it mostly at a glance, all users so far are kept in chains: each user continues one
-//! whose end is over, or begins a new one. What may be under way lies on the chains whose ends are
-//! not over; if they are fewer than the width, all is well, O(width). Only if not, which a good
-//! guess of the chain to continue makes rare, the fewest chains are found: the order among those in
-//! question by going through the messages since the first of them, then a maximum matching.
+//! A quick test settles most cases. All users so far are kept in chains: each user continues a
+//! chain whose end is over, or begins a new one. Users that may be under way lie on the chains
+//! whose ends are not over. If there are fewer such chains than the width, the edge keeps its
+//! width; this takes O(width). Otherwise the smallest number of chains is computed: the order of
+//! the users in question, by a walk through all messages since the first of them, then a maximum
+//! matching. A good choice of the chain to continue makes this rare.
 use super::super::delivery::NOWHERE;
 use super::tokens::TokensByMessage;
 use super::{EdgeUser, FinishedBefore};
@@ -39,8 +41,8 @@ impl EdgeCrowd {
         }
     }
 
-    /// Adds a user; gives the position of a former one if the edge may carry too many then. `known`
-    /// is what is over before it starts.
+    /// Adds a user. Returns the position of a former user if the edge may now carry too many.
+    /// `known` has the messages that are over before the user starts.
     pub(super) fn admit(
         &mut self,
         user: EdgeUser,
@@ -65,8 +67,8 @@ impl EdgeCrowd {
         None
     }
 
-    /// The chain that a user should continue, if one can be: its sender's own, else, if there are
-    /// as many as the width, the one that was not continued for longest.
+    /// The chain that the user should continue, if there is one: the chain of its sender, or else,
+    /// if there are as many chains as the width, the chain that was not continued for longest.
     fn best_to_continue(&self, user: EdgeUser, known: FinishedBefore<'_>) -> Option<usize> {
         let end = |chain: &usize| self.users[self.ends[*chain] as usize].user;
         let over = || (0..self.ends.len()).filter(|chain| end(chain).is_over(known));
@@ -99,11 +101,11 @@ impl EdgeCrowd {
     }
 }
 
-/// What follows what directly, for the questions that chains leave open.
+/// The direct predecessors of messages, for the cases that chains leave open.
 pub(super) struct MessageHistory<'a> {
     schedule: &'a TransferSchedule,
     tokens: &'a TokensByMessage,
-    /// By position: that of the sender's message before. Mostly nobody asks.
+    /// By position: the position of the sender's message before. It is rarely needed.
     former: OnceCell<Vec<u32>>,
 }
 
@@ -131,19 +133,20 @@ impl<'a> MessageHistory<'a> {
         all[position as usize]
     }
 
-    /// Of how many chains, at least, these messages consist: each other's order known, they are as
-    /// many as messages that follow none of the others on its chain.
+    /// The smallest number of chains that these messages form, given their order. Each chain has
+    /// exactly one message that follows no other of its chain.
     fn fewest_chains(&self, positions: &[u32]) -> usize {
         positions.len() - matching(&self.order_among(positions))
     }
 
-    /// By message: which ones of `positions`, ascending, are over when it starts.
+    /// By message: those of `positions`, ascending, that are over when it starts.
     fn order_among(&self, positions: &[u32]) -> Vec<Vec<u64>> {
         let mut order = vec![Vec::with_capacity(positions.len().div_ceil(64)); positions.len()];
         let last = positions.last().map_or(0, |&last| last);
         for some in positions.chunks(64) {
             let first = some[0];
-            // By position from the first: which of these messages are over when it is over.
+            // By position from the first: those of these messages that are over when the message is
+            // over.
             let mut over: Vec<u64> = Vec::with_capacity((last - first) as usize + 1);
             let begin = positions.partition_point(|&one| one < first);
             order[..begin].iter_mut().for_each(|bits| bits.push(0));
@@ -166,7 +169,7 @@ impl<'a> MessageHistory<'a> {
         order
     }
 
-    /// What a message follows by tokens and its sender's own order.
+    /// The messages that a message follows directly, by tokens and by its sender's own order.
     fn direct(&self, position: u32, mut visit: impl FnMut(u32)) {
         self.tokens
             .to(position)
@@ -185,8 +188,8 @@ impl<'a> MessageHistory<'a> {
     }
 }
 
-/// The most messages that can each be given one they follow, no two the same; `order[v]` has a bit
-/// for each that `v` follows.
+/// The largest number of messages that can each be assigned a message they follow, all different.
+/// `order[v]` has a bit for each message that `v` follows.
 fn matching(order: &[Vec<u64>]) -> usize {
     const NONE: usize = usize::MAX;
     let mut follower = vec![NONE; order.len()];

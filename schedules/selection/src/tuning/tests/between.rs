@@ -1,10 +1,9 @@
-//! Sizes that nobody measured, between two that somebody did.
+//! Sizes between two measured ones.
 use super::*;
 
 const WAYS: [&str; 5] = ["native", "aapc", "aapc tcp", "aapc none", "bundled"];
 
-/// A run of these medians, by way and size, none of which the noise hides where they differ by a
-/// tenth.
+/// A run with these medians, by way and size. Its noise hides no difference of a tenth or more.
 fn medians(of: &[(&str, &[u64])], sizes: &[u64]) -> TuningRun {
     let mut run = usual();
     let figure = |name: &str, block: u64, median: u64| {
@@ -43,7 +42,7 @@ fn ways_at(run: TuningRun, sizes: &[u64]) -> Vec<String> {
 #[test]
 fn a_way_that_was_faster_at_both_ends_is_taken_between_them_though_others_were_the_fastest_there() {
     for pingpong in [Vec::new(), usual().pingpong] {
-        // Each of the two fastest is slow at the other size; a third one is fast at both.
+        // Each of the two fastest ways is slow at the other size; a third one is fast at both.
         let of: [(&str, &[u64]); 4] = [
             ("native", &[100, 400]),
             ("aapc", &[50, 800]),

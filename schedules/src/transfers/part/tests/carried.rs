@@ -1,19 +1,19 @@
-//! Carries out the parts of all ranks, each by itself, as far as tokens and blocks allow. Blocks
-//! arrive when they are sent.
+//! Carries out the parts of all ranks as far as tokens and blocks allow, each part by itself.
+//! Blocks arrive when they are sent.
 use super::super::*;
 use std::collections::HashSet;
 
-/// What happened until no rank could go on.
+/// The events until no rank could go on.
 #[derive(Debug)]
 pub(crate) struct CarriedParts {
     /// The ends of the transfers in the order in which they began.
     pub(crate) order: Vec<Message>,
-    /// The blocks that came to the rank they are for, each as often as it came.
+    /// The blocks that reached their destination. A block is listed as often as it came.
     pub(crate) arrived: Vec<Message>,
 }
 
 impl CarriedParts {
-    /// Whether each pair's block has come, and has come once.
+    /// True if each pair's block has come exactly once.
     pub(crate) fn is_everything(&self, hosts: u32) -> bool {
         let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }));
         let mut arrived = self.arrived.clone();
@@ -69,7 +69,7 @@ struct PartsRun<'a> {
 }
 
 impl<'a> PartsRun<'a> {
-    /// The rank sends a transfer, or a block of one that streams, if it can.
+    /// Sends the rank's next transfer, or the next block of a transfer that streams, if possible.
     fn goes_on(&mut self, part: &RankPart) -> bool {
         let (transfer, first) = self.next[part.rank as usize];
         let Some(send) = part.sends.get(transfer) else {
@@ -105,7 +105,7 @@ impl<'a> PartsRun<'a> {
         true
     }
 
-    /// Whether a block is here, and is the one that it is said to be.
+    /// True if the rank holds a block, and the block is the expected one.
     fn holds(&self, part: &RankPart, block: &OutgoingBlock) -> bool {
         let BlockOrigin::Received {
             transfer,
@@ -116,7 +116,7 @@ impl<'a> PartsRun<'a> {
             return true;
         };
         let held = self.came[part.rank as usize][transfer].get(at);
-        // Around a ring one block is for everybody.
+        // Around a ring one block is for all hosts.
         assert!(
             held.is_none_or(
                 |held| part.streams && held.src == block.block.src || *held == block.block
@@ -125,7 +125,8 @@ impl<'a> PartsRun<'a> {
         held.is_some()
     }
 
-    /// The receiver has the blocks now. Gives the tokens that it gives once it has all of them.
+    /// Gives the receiver the blocks. Returns the tokens that the receiver gives once it has all of
+    /// them.
     fn deliver(
         &mut self,
         part: &RankPart,
