@@ -1,5 +1,5 @@
-//! One switch, asked by SNMP: a table at a time or the cheap pulse. Nothing here panics or waits
-//! without end; what goes wrong becomes [`DeviceFact::Failed`] in words for an operator.
+//! One switch, asked by SNMP: a table at a time, or the cheap pulse. Nothing here panics or waits
+//! for ever. An error becomes [`DeviceFact::Failed`] with a text for an operator.
 use crate::session_port;
 use crate::snmp_access::SnmpAccess;
 use crate::switch_socket::{ForeignSender, SwitchSocket};
@@ -15,8 +15,8 @@ use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// One table may take this many times the patience for one answer, however diligently the switch
-/// answers.
+/// The limit of the time for one table, as a multiple of the patience for one answer. It holds
+/// however steadily the switch answers.
 const TABLE_PATIENCE: u32 = 10;
 
 type SwitchSession = snmp::Client<SwitchSocket>;
@@ -29,19 +29,19 @@ pub struct SnmpClient {
     retries: u32,
     session: Mutex<Option<SwitchSession>>,
     elsewhere: ForeignSender,
-    /// Rows each column of a table had last time; the pulse counts as the table `None`.
+    /// The rows that each column of a table had last time. The key `None` stands for the pulse.
     rows: StdMutex<HashMap<Option<DeviceTable>, Vec<usize>>>,
-    /// Whether it was seen to count octets in 32 bits only.
+    /// True once the switch was seen to count octets in 32 bits only.
     narrow: AtomicBool,
 }
 
-/// Why a table could not be read.
+/// The reason why a table could not be read.
 enum TableReadFailure {
-    /// The agent lost the session, as after a restart: a new one may do.
+    /// The agent lost the session, for example by a restart. A new session may work.
     Session(String),
-    /// The agent does not talk to us at all, and what an operator may look at.
+    /// The agent does not answer at all. The hint names what an operator may check.
     Mute { problem: String, hint: String },
-    /// It does, but not about this.
+    /// The agent answers, but not for this table.
     Table(String),
 }
 
@@ -81,9 +81,9 @@ impl SnmpClient {
         }
     }
 
-    /// Reads one table. Tables the device does not serve come back empty. A failure names the
-    /// table, except for [`DeviceTable::System`], which every agent serves: where it gets no
-    /// answer, the whole device is mute.
+    /// Reads one table. A table that the device does not serve comes back empty. A failure names
+    /// the table, with one exception: every agent serves [`DeviceTable::System`], so if that gets
+    /// no answer, the whole device is mute.
     pub async fn read(&self, table: DeviceTable) -> DeviceFact {
         match self.walk(Some(table), tables::objects(table)).await {
             Ok(answers) => tables::fact(table, &answers),
@@ -100,8 +100,8 @@ impl SnmpClient {
         }
     }
 
-    /// Reads what moves first when something changes, in as few messages as possible. Its failure
-    /// means the whole device.
+    /// Reads what changes first when something changes, in as few messages as possible. A failure
+    /// of the pulse is a failure of the whole device.
     pub async fn pulse(&self) -> DeviceFact {
         match self
             .walk(None, pulse::objects(self.narrow.load(Relaxed)))
@@ -122,8 +122,8 @@ impl SnmpClient {
         }
     }
 
-    /// Reads the pulse's scalars only: one small message, for fleets too large to ask for every
-    /// port all the time.
+    /// Reads only the scalars of the pulse: one small message, for fleets that are too large to ask
+    /// for every port all the time.
     pub async fn brief_pulse(&self) -> DeviceFact {
         match self.walk(None, pulse::BRIEF).await {
             Ok(answers) => DeviceFact::Pulse(DevicePulse {
@@ -166,8 +166,8 @@ impl SnmpClient {
         let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
         match tokio::time::timeout(patience, self.run(&mut walk)).await {
             Ok(Ok(())) => {
-                // A brief pulse has no rows, and must not make the next whole one forget how many
-                // there are.
+                // A brief pulse has no rows. It must not make the next full pulse forget the number
+                // of rows.
                 if !objects.columns.is_empty() {
                     rows().insert(table, walk.rows());
                 }
@@ -197,8 +197,8 @@ impl SnmpClient {
                         TableReadFailure::Table(format!("{} answers nonsense: {e}", self.address))
                     })?;
                 }
-                // An answer to GETBULK that does not fit is to be cut short (RFC 3416, 4.2.3). Some
-                // agents say tooBig all the same, and net-snmp under SNMPv3 says genErr.
+                // An agent should cut an answer to GETBULK that does not fit (RFC 3416, 4.2.3).
+                // Some agents answer tooBig instead, and net-snmp answers genErr under SNMPv3.
                 Err(e) if too_much(&e) && repetitions > 1 => most = repetitions / 2,
                 Err(e) => return Err(self.failure(&e).await),
             }
@@ -231,15 +231,15 @@ impl SnmpClient {
         ClientBuilder::new(self.access.auth.clone())
             .request_timeout(self.timeout)
             .retry(retry)
-            // Refusals (wrong key, unknown user, forgotten engine) come unsigned: RFC 3414, 3.2.
-            // Heard, they end a request with their reason; unheard, all of them look like a switch
-            // that is down.
+            // Refusals (wrong key, unknown user, forgotten engine) come unsigned (RFC 3414, 3.2).
+            // If they are accepted, they end a request with their reason. If they are ignored, each
+            // of them looks like a switch that is down.
             .allow_unauthenticated_v3_time_correction(true)
             .build_with_transport(SwitchSocket::new(socket, self.elsewhere.clone()))
     }
 
-    /// Words for an error. An SNMPv3 session that failed is dropped: an agent that lost its engine
-    /// state on a restart (snmpd -C) never answers the old one again.
+    /// The text for an error. An SNMPv3 session that failed is dropped: an agent that lost its
+    /// engine state in a restart (snmpd -C) never answers the old session again.
     async fn failure(&self, error: &Error) -> TableReadFailure {
         let error = error.exchange_source();
         if matches!(self.access.auth, Auth::Usm(_)) && !matches!(error, Error::Snmp { .. }) {
@@ -304,7 +304,7 @@ fn tries(n: u32) -> String {
     }
 }
 
-/// Whether the agent forgot who it was; what it answers to a new session is worth asking.
+/// True if the agent forgot its engine or its time. A new session is then worth a try.
 fn forgot(status: &snmp::v3::ReportStatus) -> bool {
     matches!(
         status,

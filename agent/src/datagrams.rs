@@ -1,14 +1,14 @@
-//! A table out of SNMPv2c answers as they came from somewhere else than a session: from a capture,
-//! or from a fuzzer.
+//! A table read from SNMPv2c answers that do not come from a session but from a capture or a
+//! fuzzer.
 use crate::tables;
 use crate::walk::TableWalk;
 use inventory::observation::{DeviceFact, DeviceTable};
 use snmp::DecodeConfig;
 use snmp::message::CommunityMessage;
 
-/// What a switch says of a table, when these datagrams are its answers to the messages of one walk.
-/// Where an answer is no message, or cannot be an answer, it is a [`DeviceFact::Failed`] as from a
-/// living switch; answers that are missing end the table.
+/// The fact about a table if these datagrams are the switch's answers to the messages of one walk.
+/// An answer that is not a message, or that cannot be an answer, gives a [`DeviceFact::Failed`], as
+/// it would from a live switch. A missing answer ends the table.
 pub fn table<'d>(table: DeviceTable, datagrams: impl IntoIterator<Item = &'d [u8]>) -> DeviceFact {
     let failed = |problem: String| DeviceFact::Failed {
         table: Some(table),

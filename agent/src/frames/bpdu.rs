@@ -1,5 +1,5 @@
-//! Bridge protocol data units: of STP and RSTP (IEEE 802.1D-2004, 9.3) and what MSTP has in common
-//! with them (IEEE 802.1Q-2018, 14.2 to 14.4).
+//! Bridge protocol data units: those of STP and RSTP (IEEE 802.1D-2004, 9.3), and the part of
+//! MSTP's that is the same (IEEE 802.1Q-2018, 14.2 to 14.4).
 use super::FrameError;
 use inventory::Mac;
 use inventory::observation::BridgeId;
@@ -8,7 +8,8 @@ use std::time::Duration;
 /// The bridge group address (IEEE 802.1D-2004, Table 7-10).
 pub(crate) const GROUP: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 0]);
 
-/// LLC before it: spanning tree as destination and source, unnumbered information (9.2.1, 7.12.3).
+/// The LLC header before a BPDU: spanning tree as destination and source, unnumbered information
+/// (9.2.1, 7.12.3).
 pub(super) const LLC0: u8 = 0x42;
 pub(super) const LLC1: u8 = 0x42;
 pub(super) const LLC2: u8 = 0x03;
@@ -16,51 +17,52 @@ pub(super) const LLC2: u8 = 0x03;
 /// A bridge protocol data unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bpdu {
-    /// Configuration (9.3.1), RST (9.3.3) or MST BPDU: who is designated.
+    /// Configuration (9.3.1), RST (9.3.3) or MST BPDU: it names the designated bridge.
     Configuration(ConfigurationBpdu),
     /// Topology change notification (9.3.2), to the designated bridge.
     TopologyChange,
 }
 
-/// What a port says of its place in the spanning tree. Times are in 256ths of a second.
+/// The place of a port in the spanning tree, as its bridge states it. Times are in 256ths of a
+/// second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConfigurationBpdu {
-    /// Which protocol it is, with what only that says.
+    /// The protocol version, with the fields that only this version has.
     pub version: StpVersion,
     /// The whole octet (9.3.3).
     pub flags: u8,
     /// The root bridge.
     pub root_bridge: BridgeId,
-    /// Cost to it; among regions of MSTP the external one.
+    /// The cost of the path to the root bridge; in MSTP the external cost, between regions.
     pub root_path_cost: u32,
-    /// The bridge that sent this.
+    /// The bridge that sent this BPDU.
     pub bridge: BridgeId,
-    /// The port that sent this, the whole 16 bits.
+    /// The port that sent this BPDU, as the whole 16 bits.
     pub port: u16,
-    /// How old what it says is.
+    /// The age of this information.
     pub message_age: u16,
-    /// How old it may become.
+    /// The age at which this information expires.
     pub max_age: u16,
-    /// Time between two of them.
+    /// The time between two BPDUs.
     pub hello_time: u16,
-    /// Time to wait before forwarding.
+    /// The time to wait before forwarding.
     pub forward_delay: u16,
 }
 
-/// Which spanning tree protocol speaks.
+/// The version of the spanning tree protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StpVersion {
-    /// 802.1D before 2004.
+    /// STP, from 802.1D before 2004.
     Stp,
     /// RSTP.
     Rstp,
-    /// MSTP; trees of single VLANs are not read.
+    /// MSTP. The trees of single VLANs are not read.
     Mstp {
         /// The root of the region.
         regional_root: BridgeId,
-        /// Cost to it.
+        /// The cost of the path to the regional root.
         internal_path_cost: u32,
-        /// Bridges it may still pass.
+        /// The number of bridges that the BPDU may still pass.
         remaining_hops: u8,
     },
 }
@@ -72,27 +74,28 @@ mod kind {
     pub(super) const TOPOLOGY_CHANGE: u8 = 0x80;
 }
 
-/// Port role in the flags of RST and MST BPDUs, bits 3 and 4 (9.3.3): designated is 3.
+/// The port role in the flags of RST and MST BPDUs, bits 3 and 4 (9.3.3). Designated is 3.
 const ROLE: u8 = 0x0c;
 
-/// Octets of the part that all have, and up to where an MST BPDU names its bridge (802.1Q, Figure
-/// 14-1).
+/// The octets that all versions have, and those of an MST BPDU up to its bridge and remaining hops
+/// (802.1Q, Figure 14-1).
 const COMMON: usize = 35;
 const MST: usize = 102;
 
-/// Octets that an MST BPDU counts before its first tree of VLANs.
+/// The octets that an MST BPDU counts before its first tree of VLANs.
 const MST_FIXED: u16 = 64;
 
-/// Octets of one such tree, and how many there are at most (802.1Q, 14.4).
+/// The octets of one such tree, and the largest number of trees (802.1Q, 14.4).
 const MSTI: u16 = 16;
 const MOST_MSTI: u16 = 64;
 
 impl Bpdu {
-    /// Reads a BPDU after its LLC, by the rules of 9.3.4 and, for MSTP, of 802.1Q 14.4. Later
-    /// versions are read as far as they say the same.
+    /// Reads a BPDU that follows its LLC header, by the rules of 9.3.4 and, for MSTP, of 802.1Q
+    /// 14.4. Of later versions it reads the part that has not changed.
     ///
     /// # Errors
-    /// Where it is no BPDU, too short for its type, or as old as it may become.
+    /// If the octets are not a BPDU, are too short for their type, or have reached their maximum
+    /// age.
     pub fn read(octets: &[u8]) -> Result<Bpdu, FrameError> {
         let [0, 0, version, kind, ..] = *octets else {
             return Err(bad(0, "not the spanning tree protocol"));
@@ -119,7 +122,7 @@ impl Bpdu {
         }
     }
 
-    /// Writes it. An MST BPDU names no region and no trees of VLANs.
+    /// Writes the BPDU. An MST BPDU names no region and no trees of VLANs.
     pub fn write(&self) -> Vec<u8> {
         let Bpdu::Configuration(said) = self else {
             return vec![0, 0, 0, kind::TOPOLOGY_CHANGE];
@@ -167,9 +170,9 @@ impl ConfigurationBpdu {
         })
     }
 
-    /// What MSTP says beyond RSTP. Where RSTP has the bridge, MSTP has the root of the region, and
-    /// the bridge comes later. `None` where lengths are wrong: then it counts as RSTP (802.1Q,
-    /// 14.4).
+    /// Adds the fields that MSTP has beyond RSTP. MSTP puts the regional root where RSTP has the
+    /// bridge, and the bridge comes later. `None` if lengths are wrong: the BPDU then counts as
+    /// RSTP (802.1Q, 14.4).
     fn with_region(self, octets: &[u8]) -> Option<ConfigurationBpdu> {
         let octets = octets.first_chunk::<MST>()?;
         let version_1_length = octets[35];
@@ -189,13 +192,13 @@ impl ConfigurationBpdu {
         })
     }
 
-    /// Whether the port that sent it is the designated one: RSTP's other ports may speak, too.
+    /// True if the sending port is the designated one. In RSTP other ports may send as well.
     pub(crate) fn is_designated(&self) -> bool {
         self.version == StpVersion::Stp || self.flags & ROLE == ROLE
     }
 
-    /// How long it counts at most when nothing newer comes: what is left of its age, and never more
-    /// than the 40 s that a bridge may choose (IEEE 802.1D-2004, Table 7-5).
+    /// The longest time for which the BPDU holds if no newer one comes: its maximum age less its
+    /// age, but at most the 40 s that a bridge may choose (IEEE 802.1D-2004, Table 7-5).
     pub(crate) fn holds_for(&self) -> Duration {
         let left = self.max_age.saturating_sub(self.message_age);
         Duration::from_millis(u64::from(left) * 1000 / 256)

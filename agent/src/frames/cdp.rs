@@ -1,34 +1,35 @@
-//! Cisco Discovery Protocol, versions 1 and 2. Cisco published its format as "Cisco Discovery
-//! Protocol (CDP) packet format"; what it leaves out, the odd checksum, is as Cisco's devices send
-//! it.
+//! Cisco Discovery Protocol, versions 1 and 2. Cisco published the format as "Cisco Discovery
+//! Protocol (CDP) packet format". That text does not describe the odd checksum; it is implemented
+//! here as Cisco's devices send it.
 use super::id;
 use super::{FrameError, cut, text};
 use inventory::Mac;
 use inventory::observation::{NeighbourId, SystemCapabilities};
 use std::net::IpAddr;
 
-/// Where CDP goes: Cisco's group address.
+/// The destination of CDP frames: Cisco's group address.
 pub(crate) const GROUP: Mac = Mac([0x01, 0x00, 0x0c, 0xcc, 0xcc, 0xcc]);
 
-/// LLC and SNAP before it (IEEE 802-2014, 9.5): Cisco's identifier and protocol 0x2000.
+/// The LLC and SNAP headers before CDP (IEEE 802-2014, 9.5): Cisco's identifier and protocol
+/// 0x2000.
 pub(super) const SNAP: [u8; 8] = [0xaa, 0xaa, 0x03, 0x00, 0x00, 0x0c, 0x20, 0x00];
 
-/// What a neighbour says of itself.
+/// A CDP announcement of a neighbour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CdpAnnouncement {
-    /// 1 or 2.
+    /// The version, 1 or 2.
     pub version: u8,
-    /// Holdtime: seconds for which the rest holds.
+    /// Holdtime: the number of seconds for which the announcement holds.
     pub ttl: u8,
-    /// Device ID: mostly its name.
+    /// Device ID, usually the device's name.
     pub device: NeighbourId,
     /// Port ID.
     pub port: NeighbourId,
-    /// System name; empty where not sent, as by most.
+    /// System name; empty if not sent, which is usual.
     pub name: String,
-    /// Capabilities, where sent.
+    /// Capabilities, if sent.
     pub capabilities: Option<SystemCapabilities>,
-    /// Its addresses of IP, the first sixteen.
+    /// The first sixteen IP addresses.
     pub addresses: Vec<IpAddr>,
 }
 
@@ -41,18 +42,18 @@ mod tlv {
     pub(super) const SYSTEM_NAME: u16 = 0x14;
 }
 
-/// How an address says that it is of IPv4: an NLPID of one octet.
+/// The protocol field of an IPv4 address: an NLPID of one octet.
 const IPV4: [u8; 3] = [1, 1, 0xcc];
 
-/// How an address says that it is of IPv6: LLC and SNAP in eight octets.
+/// The protocol field of an IPv6 address: LLC and SNAP in eight octets.
 const IPV6: [u8; 10] = [2, 8, 0xaa, 0xaa, 3, 0, 0, 0, 0x86, 0xdd];
 
 impl CdpAnnouncement {
     /// Reads an announcement without padding.
     ///
     /// # Errors
-    /// Where version or checksum are wrong, a TLV runs past the end, or device or port ID are
-    /// missing. TLVs that are not understood are passed over; of repeated ones the first counts.
+    /// If the version or the checksum is wrong, a TLV runs past the end, or the device or port ID
+    /// is missing. Unknown TLVs are skipped; of repeated ones the first counts.
     pub fn read(octets: &[u8]) -> Result<CdpAnnouncement, FrameError> {
         let (head, mut rest) = octets
             .split_first_chunk::<4>()
@@ -94,7 +95,7 @@ impl CdpAnnouncement {
         })
     }
 
-    /// Writes it; texts are cut to 255 octets.
+    /// Writes the announcement; texts are cut to 255 octets.
     pub fn write(&self) -> Vec<u8> {
         let mut octets = vec![self.version, self.ttl, 0, 0];
         let mut put = |kind: u16, value: &[u8]| {
@@ -129,7 +130,8 @@ impl CdpAnnouncement {
     }
 }
 
-/// The same with a right checksum; what has no room for one stays as it is.
+/// The same octets with a correct checksum. Octets that are too short to hold one are returned
+/// unchanged.
 pub fn sealed(mut octets: Vec<u8>) -> Vec<u8> {
     if octets.len() >= 4 {
         octets[2..4].fill(0);
@@ -147,26 +149,27 @@ fn bad(at: usize, problem: &'static str) -> FrameError {
     }
 }
 
-/// Octets of a text or an identifier.
+/// The limit of a text or an identifier, in octets.
 const LONGEST_TEXT: usize = 255;
 
-/// Addresses kept and written: so many fit into one frame behind the longest texts.
+/// The number of addresses kept and written: as many as fit into one frame behind the longest
+/// texts.
 const MOST_ADDRESSES: usize = 16;
 
-/// A name or an address: nothing says which.
+/// A name or an address: CDP does not say which of the two an identifier is.
 fn identifier(octets: &[u8]) -> Option<NeighbourId> {
     id::read(octets, None).filter(|_| octets.len() <= LONGEST_TEXT)
 }
 
-/// Type and value of the first TLV and what follows: 16 bits of type, 16 of length, which counts
-/// both.
+/// The type and value of the first TLV, and the rest: 16 bits of type and 16 of length, which
+/// counts both.
 fn tlv(octets: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let ([a, b, c, d], _) = octets.split_first_chunk()?;
     let (tlv, rest) = octets.split_at_checked(usize::from(u16::from_be_bytes([*c, *d])))?;
     Some((u16::from_be_bytes([*a, *b]), tlv.get(4..)?, rest))
 }
 
-/// The checksum of RFC 1071. Cisco's devices add an odd last octet in a way of their own; others
+/// The checksum of RFC 1071. Cisco's devices add an odd last octet in their own way; other devices
 /// add it as the RFC says.
 fn sums_up(octets: &[u8]) -> bool {
     [odd_tail, |last| [last, 0]]
@@ -186,8 +189,8 @@ fn sum(octets: &[u8], tail: fn(u8) -> [u8; 2]) -> u16 {
     })
 }
 
-/// The low octet of a word, as if it were a signed number of a little-endian machine, and one too
-/// small where negative.
+/// The last octet as Cisco's devices add it: as the low octet of a word, sign-extended as on a
+/// little-endian machine, and one less where it is negative.
 fn odd_tail(last: u8) -> [u8; 2] {
     if last & 0x80 == 0 {
         [0, last]
@@ -202,8 +205,8 @@ const SWITCH: u8 = 0x08;
 /// Transparent bridge, source-route bridge, switch.
 const BRIDGES: u8 = 0x0e;
 
-/// Four octets, the lowest bit of the last one first: router, transparent bridge, source-route
-/// bridge, switch, host.
+/// The four octets of capabilities. From the lowest bit of the last octet upwards they are router,
+/// transparent bridge, source-route bridge, switch, host.
 pub(crate) fn capabilities(octets: &[u8]) -> Option<SystemCapabilities> {
     let last = octets.get(3)?;
     Some(SystemCapabilities {
@@ -220,7 +223,8 @@ fn written(id: &NeighbourId) -> Vec<u8> {
     }
 }
 
-/// A count, then addresses with their protocols; those of IP, as far as they are whole.
+/// The IP addresses of a list, as far as they are complete. The list is a count, then addresses
+/// with their protocols.
 fn addresses_of(value: &[u8]) -> Vec<IpAddr> {
     let mut rest = value.get(4..).unwrap_or_default();
     std::iter::from_fn(|| {
@@ -237,7 +241,7 @@ fn addresses_of(value: &[u8]) -> Vec<IpAddr> {
     .collect()
 }
 
-/// Protocol (type, length, value) and address of the first entry, and what follows.
+/// The protocol (type, length, value) and the address of the first entry, and the rest.
 fn address_entry(octets: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let protocol_length = usize::from(*octets.get(1)?);
     let (kind, rest) = octets.split_at_checked(2 + protocol_length)?;

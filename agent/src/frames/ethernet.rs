@@ -5,22 +5,22 @@ use inventory::Mac;
 /// A frame without its tags and its check sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EthernetFrame<'f> {
-    /// Where it goes.
+    /// The destination address.
     pub destination: Mac,
-    /// Where it comes from.
+    /// The source address.
     pub source: Mac,
-    /// What is inside.
+    /// The content.
     pub payload: EthernetPayload<'f>,
 }
 
-/// What is inside a frame.
+/// The content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EthernetPayload<'f> {
     /// A protocol with an EtherType; the content may end in padding.
     Typed {
-        /// Which.
+        /// The EtherType.
         ethertype: u16,
-        /// What it wrote.
+        /// The octets after the EtherType.
         content: &'f [u8],
     },
     /// Logical link control, without padding.
@@ -30,20 +30,20 @@ pub enum EthernetPayload<'f> {
 /// Tags of VLANs and of providers.
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
 
-/// Tags taken off at most: a provider's and a customer's.
+/// The number of tags removed at most: a provider's and a customer's.
 const MOST_TAGS: usize = 2;
 
-/// From here on the field is an EtherType, below it is a length.
+/// The lowest EtherType. A smaller value of the field is a length.
 const LEAST_ETHERTYPE: u16 = 0x600;
 
-/// Frames are padded to so many octets, without their check sequence.
+/// The octets that a frame is padded to, without its check sequence.
 const SHORTEST: usize = 60;
 
 impl<'f> EthernetFrame<'f> {
     /// Reads a frame.
     ///
     /// # Errors
-    /// Where it is too short for what it says it is.
+    /// If the frame is shorter than its type or length field requires.
     pub fn read(octets: &'f [u8]) -> Result<EthernetFrame<'f>, FrameError> {
         let bad = |at, problem| FrameError {
             protocol: "Ethernet",
@@ -79,8 +79,8 @@ impl<'f> EthernetFrame<'f> {
         })
     }
 
-    /// Writes it, untagged and padded. Content beyond 1,500 octets is cut off: no Ethernet takes
-    /// more.
+    /// Writes the frame, untagged and padded. Content beyond 1,500 octets is cut, because Ethernet
+    /// does not carry more.
     pub fn write(&self) -> Vec<u8> {
         let (field, content) = match self.payload {
             EthernetPayload::Typed { ethertype, content } => (Some(ethertype), content),
@@ -100,7 +100,7 @@ impl<'f> EthernetFrame<'f> {
     }
 }
 
-/// The first two octets as a number, and what follows.
+/// The first two octets as a number, and the rest.
 fn word(octets: &[u8]) -> Option<(u16, &[u8])> {
     octets
         .split_first_chunk()

@@ -3,7 +3,7 @@ use inventory::observation::NeighbourId;
 use inventory::{Mac, sanitize};
 use std::net::IpAddr;
 
-/// What a subtype says the octets are.
+/// The meaning that a subtype gives to the octets of an identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdSubtype {
     Mac,
@@ -11,8 +11,8 @@ pub(crate) enum IdSubtype {
     Text,
 }
 
-/// Chassis ID subtypes (IEEE 802.1AB-2016, Table 8-2; LldpChassisIdSubtype): MAC address (4),
-/// network address (5); the rest are texts.
+/// The meaning of a chassis ID's subtype (IEEE 802.1AB-2016, Table 8-2; LldpChassisIdSubtype): MAC
+/// address (4), network address (5), otherwise text.
 pub(crate) fn chassis_kind(subtype: u32) -> IdSubtype {
     match subtype {
         4 => IdSubtype::Mac,
@@ -21,8 +21,8 @@ pub(crate) fn chassis_kind(subtype: u32) -> IdSubtype {
     }
 }
 
-/// Port ID subtypes, which differ (Table 8-3; LldpPortIdSubtype): MAC address (3), network address
-/// (4); the rest are texts.
+/// The meaning of a port ID's subtype, which is numbered differently (Table 8-3;
+/// LldpPortIdSubtype): MAC address (3), network address (4), otherwise text.
 pub(crate) fn port_kind(subtype: u32) -> IdSubtype {
     match subtype {
         3 => IdSubtype::Mac,
@@ -31,8 +31,7 @@ pub(crate) fn port_kind(subtype: u32) -> IdSubtype {
     }
 }
 
-/// An identifier from its octets. Where the subtype is missing, six unprintable octets are a MAC
-/// address.
+/// Reads an identifier. If there is no subtype, six unprintable octets are a MAC address.
 pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId> {
     if octets.is_empty() {
         return None;
@@ -60,15 +59,15 @@ pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId
     Some(known.unwrap_or_else(|| NeighbourId::Text(printable.unwrap_or_else(hexadecimal))))
 }
 
-/// A text without control characters that shows something.
+/// A text without control characters that has at least one visible character.
 fn printable(octets: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(octets).ok()?.trim_end_matches('\0');
     Some(sanitize::clean_line(text))
         .filter(|shown| !text.chars().any(char::is_control) && !shown.is_empty())
 }
 
-/// A MAC address as agents write it that do not send octets: `e4:f0:04:e1:89:18`, parted by
-/// hyphens, dots or blanks too.
+/// A MAC address that an agent sends as text instead of octets: `e4:f0:04:e1:89:18`, also separated
+/// by hyphens, dots or blanks.
 fn written_mac(text: &str) -> Option<Mac> {
     let digits: String = text
         .trim()
@@ -85,8 +84,8 @@ fn written_mac(text: &str) -> Option<Mac> {
         .or_else(|| text.parse().ok())
 }
 
-/// A network address: one octet of IANA address family, then the address. Some agents leave the
-/// family out, or write the address as a text.
+/// A network address: one octet of IANA address family, then the address. Some agents omit the
+/// family, or send the address as text.
 fn address(octets: &[u8]) -> Option<IpAddr> {
     match octets {
         [a, b, c, d] => Some(IpAddr::from([*a, *b, *c, *d])),

@@ -5,31 +5,31 @@ use inventory::Mac;
 use inventory::observation::{NeighbourId, SystemCapabilities};
 use std::net::IpAddr;
 
-/// EtherType of LLDP (Table 7-3).
+/// The EtherType of LLDP (Table 7-3).
 pub const ETHERTYPE: u16 = 0x88cc;
 
-/// The nearest bridge's group address (Table 7-1): no bridge passes it on.
+/// The group address of the nearest bridge (Table 7-1). No bridge forwards it.
 pub const NEAREST_BRIDGE: Mac = Mac([0x01, 0x80, 0xc2, 0, 0, 0x0e]);
 
-/// What a neighbour, or this host, says of itself.
+/// An LLDP data unit, of a neighbour or of this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lldpdu {
     /// Chassis ID (8.5.2). A text is written as "locally assigned".
     pub chassis: NeighbourId,
     /// Port ID (8.5.3). A text is written as an interface name.
     pub port: NeighbourId,
-    /// Seconds for which the rest holds; 0 takes all of it back (8.5.4).
+    /// The seconds for which the unit holds. 0 withdraws all of it (8.5.4).
     pub ttl: u16,
-    /// Port description (8.5.5); empty where not sent.
+    /// Port description (8.5.5); empty if not sent.
     pub port_descr: String,
-    /// System name (8.5.6); empty where not sent.
+    /// System name (8.5.6); empty if not sent.
     pub name: String,
-    /// System description (8.5.7); empty where not sent.
+    /// System description (8.5.7); empty if not sent.
     pub descr: String,
-    /// Enabled system capabilities (8.5.8), where sent. Neither bridge nor router is written as
-    /// "station only".
+    /// Enabled system capabilities (8.5.8), if sent. A system that is neither a bridge nor a router
+    /// is written as "station only".
     pub capabilities: Option<SystemCapabilities>,
-    /// Management addresses (8.5.9) of IP, the first seven.
+    /// The first seven management addresses (8.5.9) that are IP addresses.
     pub management: Vec<IpAddr>,
 }
 
@@ -53,19 +53,20 @@ mod capability {
     pub(super) const STATION_ONLY: u16 = 1 << 7;
 }
 
-/// Octets of a text, or of an identifier after its subtype.
+/// The limit of a text, or of an identifier after its subtype, in octets.
 const LONGEST_TEXT: usize = 255;
 
-/// Management addresses kept and written: so many fit into one frame behind the longest texts.
+/// The number of management addresses kept and written: as many as fit into one frame behind the
+/// longest texts.
 const MOST_ADDRESSES: usize = 7;
 
 impl Lldpdu {
     /// Reads a data unit; padding may follow its end.
     ///
     /// # Errors
-    /// By the rules of 9.2.7.7: chassis ID, port ID and time to live come first, in this order and
-    /// once, each of a right length, and no TLV runs past the end. Other TLVs that are not
-    /// understood are passed over; of repeated ones the first counts.
+    /// If a rule of 9.2.7.7 is broken: chassis ID, port ID and time to live come first, in this
+    /// order and once, each with a correct length, and no TLV runs past the end. Unknown TLVs are
+    /// skipped; of other repeated ones the first counts.
     pub fn read(octets: &[u8]) -> Result<Lldpdu, FrameError> {
         let mut tlvs = TlvIterator { octets, at: 0 };
         let chassis =
@@ -120,7 +121,7 @@ impl Lldpdu {
         }
     }
 
-    /// Writes it; texts are cut to 255 octets.
+    /// Writes the unit; texts are cut to 255 octets.
     pub fn write(&self) -> Vec<u8> {
         let mut octets = Vec::new();
         let mut put = |kind: u8, value: &[u8]| {
@@ -139,7 +140,7 @@ impl Lldpdu {
             put(kind, cut(text, LONGEST_TEXT));
         }
         if let Some(capabilities) = self.capabilities {
-            // What it can do, and what of that is on.
+            // The supported capabilities, then the enabled ones.
             put(
                 tlv::SYSTEM_CAPABILITIES,
                 &[bits(capabilities).to_be_bytes(); 2].concat(),
@@ -147,7 +148,7 @@ impl Lldpdu {
         }
         for address in self.management.iter().take(MOST_ADDRESSES) {
             let address = family_and_address(*address);
-            // Numbering subtype "unknown", number 0, no object identifier.
+            // Interface numbering subtype "unknown", number 0, no object identifier.
             put(
                 tlv::MANAGEMENT_ADDRESS,
                 &[&[address.len() as u8], &address[..], &[1, 0, 0, 0, 0, 0]].concat(),
@@ -157,7 +158,8 @@ impl Lldpdu {
         octets
     }
 
-    /// The same chassis and port, taking back all that was said of them (9.1.2.2).
+    /// A unit with the same chassis and port that withdraws everything announced for them
+    /// (9.1.2.2).
     pub fn farewell(&self) -> Lldpdu {
         Lldpdu {
             chassis: self.chassis.clone(),
@@ -172,14 +174,14 @@ impl Lldpdu {
     }
 }
 
-/// TLVs one after another (8.4): 7 bits of type, 9 of length.
+/// An iterator over TLVs (8.4): 7 bits of type, 9 of length.
 struct TlvIterator<'f> {
     octets: &'f [u8],
     at: usize,
 }
 
 impl<'f> TlvIterator<'f> {
-    /// Type and value of the next one; `None` at the physical end.
+    /// The type and value of the next TLV; `None` at the end of the octets.
     fn next(&mut self) -> Result<Option<(u8, &'f [u8])>, FrameError> {
         let rest = &self.octets[self.at..];
         let Some((head, rest)) = rest.split_first_chunk() else {
@@ -221,7 +223,7 @@ fn bad(at: usize, problem: &'static str) -> FrameError {
     }
 }
 
-/// A subtype and 1 to 255 octets (8.5.2, 8.5.3).
+/// An identifier: a subtype and 1 to 255 octets (8.5.2, 8.5.3).
 fn identifier(value: &[u8], kind: fn(u32) -> IdSubtype) -> Option<NeighbourId> {
     let (subtype, octets) = value
         .split_first()
@@ -229,8 +231,8 @@ fn identifier(value: &[u8], kind: fn(u32) -> IdSubtype) -> Option<NeighbourId> {
     id::read(octets, Some(kind(u32::from(*subtype))))
 }
 
-/// An identifier with its subtype, which is the first, second or third for a MAC address, a network
-/// address or a text.
+/// An identifier with its subtype. The array holds the subtypes of a MAC address, a network address
+/// and a text.
 fn written(id: &NeighbourId, [mac, address, name]: [u8; 3]) -> Vec<u8> {
     match id {
         NeighbourId::Mac(m) => [&[mac], &m.0[..]].concat(),
@@ -239,7 +241,7 @@ fn written(id: &NeighbourId, [mac, address, name]: [u8; 3]) -> Vec<u8> {
     }
 }
 
-/// IANA address family numbers 1 and 2, each with an address.
+/// The IANA address family (1 or 2) and the address.
 fn family_and_address(address: IpAddr) -> Vec<u8> {
     match address {
         IpAddr::V4(a) => [&[1], &a.octets()[..]].concat(),
@@ -247,7 +249,8 @@ fn family_and_address(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// What it can do, then what of that is on.
+/// The enabled capabilities. The value holds the supported capabilities first, then the enabled
+/// ones.
 fn capabilities(value: &[u8]) -> Option<SystemCapabilities> {
     let enabled = u16::from_be_bytes(value.get(2..4)?.try_into().ok()?);
     Some(SystemCapabilities {
@@ -268,8 +271,8 @@ fn bits(capabilities: SystemCapabilities) -> u16 {
     }
 }
 
-/// A length, family and address; interface number and object identifier behind it are of no use
-/// here.
+/// A length, the family and the address. The interface number and the object identifier after them
+/// are not needed here.
 fn management_address(value: &[u8]) -> Option<IpAddr> {
     let (length, rest) = value.split_first()?;
     match rest.get(..usize::from(*length))? {

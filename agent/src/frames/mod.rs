@@ -1,15 +1,15 @@
-//! Frames that tell of neighbours, read and written. No I/O.
+//! Frames that describe neighbours, read and written. No I/O.
 //!
 //! | module | one idea |
 //! |---|---|
-//! | [`ethernet`] | addresses, tags, and whether a type or a length follows |
+//! | [`ethernet`] | addresses, tags, type or length |
 //! | [`lldp`] | LLDP, IEEE 802.1AB |
-//! | [`cdp`] | Cisco's protocol of the same purpose |
-//! | [`bpdu`] | what bridges say among themselves: STP, RSTP, MSTP |
+//! | [`cdp`] | CDP, Cisco's protocol for the same purpose |
+//! | [`bpdu`] | BPDUs, the messages between bridges: STP, RSTP, MSTP |
 //! | `id` | identifiers of chassis and ports |
 //!
-//! A frame comes from whoever is on the cable: it is read with checked arithmetic, keeps no more
-//! memory than it has octets, and what it says is a claim.
+//! Anyone on the cable can send any frame. So a frame is read with checked arithmetic, the memory
+//! kept for it never exceeds its size, and its content is a claim, not a fact.
 pub mod bpdu;
 pub mod cdp;
 pub mod ethernet;
@@ -19,43 +19,43 @@ pub mod lldp;
 use ethernet::{EthernetFrame, EthernetPayload};
 use inventory::{Mac, sanitize};
 
-/// A frame that tells of a neighbour.
+/// A frame that describes a neighbour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeighbourFrame {
     /// The sender's address on this cable.
     pub source: Mac,
-    /// What it says.
+    /// The message in the frame.
     pub message: NeighbourPdu,
 }
 
-/// What a frame says, by protocol.
+/// The message of a frame, by protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NeighbourPdu {
-    /// IEEE 802.1AB.
+    /// LLDP, IEEE 802.1AB.
     Lldp(lldp::Lldpdu),
-    /// Cisco's.
+    /// Cisco's protocol.
     Cdp(cdp::CdpAnnouncement),
-    /// IEEE 802.1D and 802.1Q.
+    /// Spanning tree, IEEE 802.1D and 802.1Q.
     Bpdu(bpdu::Bpdu),
 }
 
-/// Why a frame says nothing.
+/// The reason why a frame cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{protocol} frame: octet {at} of its content: {problem}; frame ignored")]
 pub struct FrameError {
-    /// Whose rule it breaks: "LLDP".
+    /// The protocol whose rule the frame breaks: "LLDP".
     pub protocol: &'static str,
-    /// Where: octets from the beginning of what the protocol wrote.
+    /// The place of the error, in octets from the beginning of the protocol's part.
     pub at: usize,
-    /// What is wrong.
+    /// The error.
     pub problem: &'static str,
 }
 
 impl NeighbourFrame {
-    /// Reads a frame from its destination address on, without its check sequence.
+    /// Reads a frame that begins with its destination address and has no check sequence.
     ///
     /// # Errors
-    /// Where it is of another protocol, or breaks a rule of its own.
+    /// If the frame belongs to another protocol, or breaks a rule of its own protocol.
     pub fn read(octets: &[u8]) -> Result<NeighbourFrame, FrameError> {
         let frame = EthernetFrame::read(octets)?;
         let message = match frame.payload {
@@ -78,7 +78,7 @@ impl NeighbourFrame {
         })
     }
 
-    /// Writes it to the group address of its protocol.
+    /// Writes a frame to the group address of its protocol.
     pub fn write(&self) -> Vec<u8> {
         let (destination, content, llc): (_, _, &[u8]) = match &self.message {
             NeighbourPdu::Lldp(lldpdu) => {
@@ -116,12 +116,12 @@ const OTHER: FrameError = FrameError {
     problem: "neither LLDP nor CDP nor a BPDU",
 };
 
-/// A text out of octets that somebody else wrote.
+/// The text in octets that come from outside.
 fn text(octets: &[u8]) -> String {
     sanitize::clean_line(&String::from_utf8_lossy(octets))
 }
 
-/// At most so many octets of a text, whole characters only.
+/// At most `most` octets of a text, in whole characters.
 fn cut(text: &str, most: usize) -> &[u8] {
     let end = (0..=text.len().min(most))
         .rev()

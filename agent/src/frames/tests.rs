@@ -1,4 +1,5 @@
-//! Each protocol four times: read, write, refuse, round trip; and all of them with damaged frames.
+//! Tests of each protocol in four groups (read, write, refuse, round trip), and of all protocols
+//! with damaged frames.
 use super::bpdu::{Bpdu, ConfigurationBpdu, StpVersion};
 use super::cdp::CdpAnnouncement;
 use super::lldp::Lldpdu;
@@ -11,9 +12,9 @@ mod cdp_tests;
 mod lldp_tests;
 mod random_frames;
 
-// Recorded by tcpdump from lldpd 1.0.16 on a port of a bridge in a namespace: `configure lldp
-// portidsubtype ifname`; its farewell when it ended; `portidsubtype macaddress` and `configure
-// system chassisid rack7-u3`; and CDP version 1 by `lldpd -cc`. The BPDUs are of the kernel's
+// Recorded by tcpdump from lldpd 1.0.16 on a port of a bridge in a namespace: with `configure lldp
+// portidsubtype ifname`; the farewell at its end; with `portidsubtype macaddress` and `configure
+// system chassisid rack7-u3`; and CDP version 1 by `lldpd -cc`. The BPDUs come from the kernel's
 // bridge: max_age 6 s, forward_delay 4 s.
 const LLDP: &str = "0180c200000e020000000a0388cc 0207 04 020000000a03 0405 05 73777033 0602 0008 \
                     0a02 7331 0c13 6120627269646765206f6620746865206c6162 0e04 009c0004 100c 05 01 \
@@ -99,7 +100,7 @@ fn read(hex: &str) -> Result<NeighbourPdu, &'static str> {
         .map_err(|e| e.problem)
 }
 
-/// The reason for which a frame is refused.
+/// The reason why a frame is refused.
 fn problem(hex: &str) -> &'static str {
     read(hex).expect_err("it is refused")
 }
@@ -116,7 +117,7 @@ fn refuses_other_protocols() {
     }
 }
 
-/// Whatever a frame says is kept within what a frame can say.
+/// The longest content that the reader keeps fits into one frame.
 #[test]
 fn the_longest_of_everything_fits_a_frame() {
     let long = "ß".repeat(300);

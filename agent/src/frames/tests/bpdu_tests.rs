@@ -13,7 +13,7 @@ fn reads_bpdus() {
     );
 }
 
-/// The layout of 802.1Q-2018, Figure 14-1, each field with octets of its own.
+/// The layout of 802.1Q-2018, Figure 14-1. Each field has different octets.
 #[test]
 fn reads_the_bridge_of_mstp_where_mstp_has_it() {
     let common =

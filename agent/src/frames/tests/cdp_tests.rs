@@ -14,7 +14,7 @@ fn reads_cdp() {
 
 #[test]
 fn writes_cdp() {
-    // What lldpd says but for its version and platform.
+    // The frame of lldpd without its version and platform.
     let expected = "01 08 0000 00010006 7331 00020011 00000001 0101cc0004 0a090001 00030008 \
                     73777033 00040008 00000008";
     let (written, expected) = (cdp().write(), octets(expected));
@@ -37,9 +37,9 @@ fn writes_cdp() {
     );
 }
 
-/// Recorded from a switch: 0x2893 above is over 75 octets, whose last is below 0x80. By Cisco's
-/// devices the last octet is the low one of a word, and one less and negative from 0x80 on; by RFC
-/// 1071 it is the high one.
+/// Recorded from a switch. 0x2893 above is the checksum over 75 octets, the last of which is below
+/// 0x80. Cisco's devices add the last octet as the low one of a word, and from 0x80 on as a
+/// negative number less one. RFC 1071 adds it as the high one.
 #[test]
 fn an_odd_last_octet_is_summed_in_either_way() {
     let with = |last: u8, sum: u16| {
@@ -48,7 +48,7 @@ fn an_odd_last_octet_is_summed_in_either_way() {
         *octets.last_mut().unwrap() = last;
         CdpAnnouncement::read(&octets).is_ok()
     };
-    // Words but for the last: 0200 0001 0005 6100 0300 0562 0005 0005.
+    // The words before the last octet: 0200 0001 0005 6100 0300 0562 0005 0005.
     let rest: u16 = 0x0200 + 0x0001 + 0x0005 + 0x6100 + 0x0300 + 0x0562 + 0x0005 + 0x0005;
     for (last, word) in [(0x41, 0x0041), (0x41, 0x4100), (0x90, 0x9000)] {
         assert!(with(last, !(rest + word)), "{last:02x} as {word:04x}");

@@ -80,8 +80,8 @@ fn reads_lldp_of_every_subtype() {
 #[test]
 fn writes_lldp() {
     let content = octets(LLDP);
-    // In another order than lldpd's, station-only bits where it says more, and none of its
-    // organizational TLVs.
+    // The order differs from lldpd's, the capabilities are station-only where lldpd sends more, and
+    // lldpd's organizational TLVs are missing.
     let expected = "0207 04 020000000a03 0405 05 73777033 0602 0008 0804 73777033 0a02 7331 0c13 \
                     6120627269646765206f6620746865206c6162 0e04 00040004 100c 05 01 0a090001 01 \
                     00000000 00 0000";
@@ -104,7 +104,7 @@ fn writes_lldp() {
     );
 }
 
-/// TLVs of a damaged unit, and the reason for which it is refused.
+/// The TLVs of a damaged unit, and the reason why it is refused.
 const REFUSED: &[(&str, &str)] = &[
     ("", "no chassis ID where it must stand"),
     ("0000", "no chassis ID where it must stand"),

@@ -1,9 +1,10 @@
-//! Random frames: what is written reads the same, and damage is read or refused.
+//! Random frames: a written frame reads back the same, and a damaged frame is read or refused
+//! without a panic.
 use super::*;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Texts that come back as they are: what hides or is nothing becomes something else.
+/// Texts that read back unchanged. Invisible and empty texts do not.
 fn word() -> impl Strategy<Value = String> {
     "[a-z0-9äß]([a-zA-Z0-9äß/. -]{0,40}[a-z0-9ß])?"
 }
@@ -58,7 +59,7 @@ fn any_lldp() -> impl Strategy<Value = NeighbourPdu> {
 }
 
 fn any_cdp() -> impl Strategy<Value = NeighbourPdu> {
-    // A name that reads as a MAC address is one in CDP, which has no subtypes; and addresses are
+    // CDP has no subtypes, so a name that looks like a MAC address reads as one; and addresses are
     // written as texts.
     let named = || "[a-z][a-z0-9./-]{0,30}[g-z]".prop_map(NeighbourId::Text);
     let rest = (
@@ -166,7 +167,7 @@ proptest! {
             let again = NeighbourFrame::read(&read.write());
             prop_assert_eq!(again, Ok(read), "what is read can be said again");
         }
-        // Past the checksum and the LLC, which damage seldom leaves right.
+        // Skips the checksum and the LLC, because damage seldom leaves them correct.
         for content in (0..octets.len().min(30)).map(|at| &octets[at..]) {
             let _ = (Lldpdu::read(content), Bpdu::read(content));
             let _ = CdpAnnouncement::read(&cdp::sealed(content.to_vec()));
