@@ -28,7 +28,13 @@ struct Args {
     collective: BenchSelection,
     /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather;
     /// ping-pongs have sizes of their own
-    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', default_value = "65536", value_parser = clap::value_parser!(u64).range(1..1 << 30))]
+    #[arg(
+        long,
+        value_name = "BYTES,...",
+        value_delimiter = ',',
+        default_value = "65536",
+        value_parser = clap::value_parser!(u64).range(1..1 << 30)
+    )]
     size: Vec<u64>,
     /// How many calls are timed as one, without a barrier between them, of each size
     #[arg(
@@ -75,6 +81,27 @@ struct Args {
     at_least: u64,
 }
 
+impl Args {
+    /// The block sizes of a collective.
+    fn sizes(&self, collective: BenchCollective) -> &[u64] {
+        if collective == BenchCollective::Pingpong {
+            &PINGS
+        } else {
+            &self.size
+        }
+    }
+
+    /// The number of calls timed as one.
+    fn calls_in_a_row(&self, collective: BenchCollective, size: u64) -> u64 {
+        let at = self
+            .size
+            .iter()
+            .position(|other| *other == size)
+            .filter(|_| collective != BenchCollective::Pingpong);
+        at.and_then(|at| self.rows.get(at).copied()).unwrap_or(1)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BenchSelection {
     Alltoall,
@@ -84,6 +111,23 @@ enum BenchSelection {
     Pingpong,
     /// All three
     All,
+}
+
+impl BenchSelection {
+    /// The collectives in the order in which they are timed.
+    fn collectives(self) -> &'static [BenchCollective] {
+        match self {
+            BenchSelection::Alltoall => &[BenchCollective::Alltoall],
+            BenchSelection::Allgather => &[BenchCollective::Allgather],
+            BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
+            BenchSelection::Pingpong => &[BenchCollective::Pingpong],
+            BenchSelection::All => &[
+                BenchCollective::Pingpong,
+                BenchCollective::Alltoall,
+                BenchCollective::Allgather,
+            ],
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,17 +154,7 @@ fn main() -> ExitCode {
         return ExitCode::from(64);
     };
     let world = universe.world();
-    let collectives: &[BenchCollective] = match args.collective {
-        BenchSelection::Alltoall => &[BenchCollective::Alltoall],
-        BenchSelection::Allgather => &[BenchCollective::Allgather],
-        BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
-        BenchSelection::Pingpong => &[BenchCollective::Pingpong],
-        BenchSelection::All => &[
-            BenchCollective::Pingpong,
-            BenchCollective::Alltoall,
-            BenchCollective::Allgather,
-        ],
-    };
+    let collectives = args.collective.collectives();
     if args.each {
         introduce(&world);
     }
@@ -133,25 +167,10 @@ fn main() -> ExitCode {
     } else {
         None
     };
-    let sizes = |collective| {
-        if collective == BenchCollective::Pingpong {
-            &PINGS[..]
-        } else {
-            &args.size[..]
-        }
-    };
     let wanted: Vec<(BenchCollective, u64)> = collectives
         .iter()
-        .flat_map(|&c| sizes(c).iter().map(move |&size| (c, size)))
+        .flat_map(|&c| args.sizes(c).iter().map(move |&size| (c, size)))
         .collect();
-    let row = |collective, size| {
-        let at = args
-            .size
-            .iter()
-            .position(|other| *other == size)
-            .filter(|_| collective != BenchCollective::Pingpong);
-        at.and_then(|at| args.rows.get(at).copied()).unwrap_or(1)
-    };
     if args.warm_up {
         collectives
             .iter()
@@ -163,7 +182,7 @@ fn main() -> ExitCode {
         for &(collective, block) in &wanted {
             let mut bench = CollectiveBench {
                 own,
-                row: row(collective, block),
+                row: args.calls_in_a_row(collective, block),
                 ..CollectiveBench::new(&world, collective, block, args.check)
             };
             match args.iterations {
@@ -431,27 +450,38 @@ impl<'a> CollectiveBench<'a> {
             return;
         }
         if args.each {
-            let (name, block) = (self.collective.name(), self.block);
-            let of = |past: bool| {
-                let calls = slowest
-                    .iter()
-                    .enumerate()
-                    .filter(|(row, _)| (self.own.is_some() && goes_past(*row)) == past);
-                calls
-                    .map(|(_, seconds)| format!("{seconds:e}"))
-                    .collect::<Vec<_>>()
-                    .join(",")
-            };
-            let own = if self.own.is_some() {
-                format!(",\"own\":[{}]", of(true))
-            } else {
-                String::new()
-            };
-            return println!(
-                "{{\"collective\":\"{name}\",\"block\":{block},\"seconds\":[{}]{own}}}",
-                of(false)
-            );
+            self.print_each(&slowest);
+        } else {
+            self.print_median(args, slowest, idle, retransmitted);
         }
+    }
+
+    /// The time of every call, in their order.
+    fn print_each(&self, slowest: &[f64]) {
+        let (name, block) = (self.collective.name(), self.block);
+        let of = |past: bool| {
+            let calls = slowest
+                .iter()
+                .enumerate()
+                .filter(|(row, _)| (self.own.is_some() && goes_past(*row)) == past);
+            calls
+                .map(|(_, seconds)| format!("{seconds:e}"))
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        let own = if self.own.is_some() {
+            format!(",\"own\":[{}]", of(true))
+        } else {
+            String::new()
+        };
+        println!(
+            "{{\"collective\":\"{name}\",\"block\":{block},\"seconds\":[{}]{own}}}",
+            of(false)
+        );
+    }
+
+    /// The median of the calls, and the state of the machine meanwhile.
+    fn print_median(&self, args: &Args, mut slowest: Vec<f64>, idle: f64, retransmitted: u64) {
         slowest.sort_by(f64::total_cmp);
         let median = slowest[slowest.len() / 2];
         let (name, block, ranks, calls) = (
@@ -463,8 +493,12 @@ impl<'a> CollectiveBench<'a> {
         let rate = block as f64 * f64::from(ranks - 1) / median / 1e6;
         if args.json {
             println!(
-                "{{\"collective\":\"{name}\",\"block\":{block},\"ranks\":{ranks},\"calls\":{calls},\"median_seconds\":{median:e},\"cpu_idle\":{idle:.3},\"retransmitted\":{retransmitted},\"checked\":{}}}",
-                args.check
+                concat!(
+                    "{{\"collective\":\"{}\",\"block\":{},\"ranks\":{},\"calls\":{},",
+                    "\"median_seconds\":{:e},\"cpu_idle\":{:.3},",
+                    "\"retransmitted\":{},\"checked\":{}}}"
+                ),
+                name, block, ranks, calls, median, idle, retransmitted, args.check
             );
         } else {
             let checked = if args.check {

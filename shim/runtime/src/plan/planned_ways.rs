@@ -1,0 +1,123 @@
+//! One rank's parts of the schedules of all ways that calls of a process set may go.
+//!
+//! Every schedule is verified before its parts are kept.
+use crate::clusters;
+use crate::process_set_view::{FollowError, ProcessSetView};
+use crate::settings::ForcedWays;
+use inventory::TopologyFile;
+use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncScheme;
+use schedules::transfers::TransferSchedule;
+use schedules::transfers::part::{self, RankPart};
+use schedules::verify::{self, ScheduleViolation};
+use schedules::{allgather, alltoall, bundled, lg};
+use selection::decision_table::{DataCarrier, DecisionTable, Way};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The ways planned so far, and a digest of their schedules.
+pub(super) struct PlannedWays<'a> {
+    view: &'a ProcessSetView,
+    rank: u32,
+    parts: Vec<(Way, Vec<RankPart>)>,
+    digest: DefaultHasher,
+}
+
+impl<'a> PlannedWays<'a> {
+    /// No way yet. The digest covers the epoch, the forced ways and the decision table.
+    pub(super) fn new(
+        view: &'a ProcessSetView,
+        rank: u32,
+        table: &DecisionTable,
+        force: &ForcedWays,
+    ) -> PlannedWays<'a> {
+        let mut digest = DefaultHasher::new();
+        (view.epoch, force).hash(&mut digest);
+        (&table.alltoall, &table.allgather).hash(&mut digest);
+        (&table.alltoallv, &table.allgatherv).hash(&mut digest);
+        PlannedWays {
+            view,
+            rank,
+            parts: Vec::new(),
+            digest,
+        }
+    }
+
+    /// Plans the ring of all-gathers.
+    pub(super) fn add_ring(&mut self) -> Result<(), FollowError> {
+        let plan = allgather::plan(&self.view.leaves);
+        self.verified(verify::allgather(&self.view.leaves, &plan))?;
+        plan.ring.hash(&mut self.digest);
+        let over = DataCarrier::Mpi;
+        self.add_whole(Way::Ring { over }, &TransferSchedule::from(&plan));
+        Ok(())
+    }
+
+    /// Plans the phases of an all-to-all with this synchronization, and returns their number.
+    pub(super) fn add_aapc(&mut self, sync: SyncScheme) -> Result<usize, FollowError> {
+        let plan = alltoall::plan(&self.view.leaves, sync);
+        self.verified(verify::alltoall(&self.view.leaves, &plan))?;
+        (&plan.phases, &plan.syncs).hash(&mut self.digest);
+        let schedule = TransferSchedule::try_from(&plan);
+        let schedule = schedule
+            .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
+        let over = DataCarrier::Mpi;
+        self.parts.push((
+            Way::Aapc { sync, over },
+            part::of(&schedule, self.rank).between(schedule.meetings()),
+        ));
+        Ok(plan.phases.len())
+    }
+
+    /// Plans the all-to-all that carries the blocks between two hosts in one message.
+    pub(super) fn add_bundled(&mut self) {
+        let phases = alltoall::plan(&self.view.hosts, SyncKind::None).phases;
+        phases.hash(&mut self.digest);
+        let part = bundled::part(&self.view.host_of, &phases, self.rank);
+        self.parts.push((Way::Bundled, vec![part]));
+    }
+
+    /// Plans LG where the ranks span clusters; the answer ends the summary, and says why there is
+    /// no such plan.
+    pub(super) fn add_lg(&mut self, topology: &TopologyFile) -> Result<String, FollowError> {
+        let ProcessSetView {
+            hosts,
+            leaves,
+            host_of,
+            ..
+        } = self.view;
+        let clusters = match clusters::of_ranks(topology, hosts, leaves, host_of) {
+            Ok(clusters) => clusters,
+            Err(reason) => return Ok(format!("; no lg: {reason}")),
+        };
+        let plan = lg::plan(leaves, &clusters, None);
+        self.verified(verify::lg(leaves, &plan))?;
+        // The digest covers the tree and the ring already: LG adds only the clusters.
+        for cluster in &plan.clusters {
+            cluster.hosts.hash(&mut self.digest);
+        }
+        self.add_whole(Way::Lg, &TransferSchedule::from(&plan));
+        Ok(format!(
+            "; lg among {} clusters, {} steps",
+            plan.clusters.len(),
+            plan.steps.len()
+        ))
+    }
+
+    /// The parts by way, and the digest, which is never 0.
+    pub(super) fn finish(self) -> (Vec<(Way, Vec<RankPart>)>, u64) {
+        (self.parts, self.digest.finish() | 1)
+    }
+
+    /// Adds a schedule that no barrier divides.
+    fn add_whole(&mut self, way: Way, schedule: &TransferSchedule) {
+        self.parts.push((way, vec![part::of(schedule, self.rank)]));
+    }
+
+    /// The verifier's result, with the number of the epoch.
+    fn verified(&self, result: Result<(), ScheduleViolation>) -> Result<(), FollowError> {
+        result.map_err(|violation| FollowError::Wrong {
+            epoch: self.view.epoch,
+            violation: Box::new(violation),
+        })
+    }
+}
