@@ -193,7 +193,7 @@ impl ConfigurationBpdu {
     }
 
     /// True if the sending port is the designated one. In RSTP other ports may send as well.
-    pub(crate) fn is_designated(&self) -> bool {
+    pub fn is_designated(&self) -> bool {
         self.version == StpVersion::Stp || self.flags & ROLE == ROLE
     }
 
