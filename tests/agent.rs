@@ -31,7 +31,7 @@ impl RunningLab {
         }
     }
 
-    /// A controller that wants a token of agents, and one of viewers.
+    /// A controller that asks agents for one token and viewers for another.
     fn guarded_controller(&self) -> AgentDaemon {
         let (token, viewers, journal) = (
             self.path("token"),
@@ -95,7 +95,7 @@ impl RunningLab {
 struct AgentDaemon {
     child: KilledAtEnd,
     log: PathBuf,
-    /// What its command line has and no other's.
+    /// A text that only this program's command line holds.
     mark: String,
 }
 
@@ -111,7 +111,7 @@ impl AgentDaemon {
         });
     }
 
-    /// The program itself, below the one that took it into the node.
+    /// The program itself: a child of the process that entered the node.
     fn process(&self) -> PathBuf {
         let parent = self.child.id().to_string();
         until("it runs", || {
@@ -268,7 +268,7 @@ fn assert_without_privileges(process: &Path) {
     );
 }
 
-/// What a line of a log says about a controller, without the time of day.
+/// The part of a log line about a controller, without the time of day.
 fn reason(line: &str) -> &str {
     line.split_once("controller http")
         .unwrap_or_else(|| panic!("no controller in {line}"))

@@ -1,4 +1,4 @@
-//! Floods of the API: whatever connects and says nothing, the controller's own work goes on, and
+//! Floods of the API: clients connect and say nothing. The controller's own work goes on, and
 //! nothing is lost.
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
@@ -23,7 +23,7 @@ const FLOOD: usize = 300;
 const INVENTORY: &str = "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
                          {default: {version: 2c, community: x}}\nhosts: [n0, n1]\n";
 
-/// A controller in a folder with few files to open, and agents' token.
+/// A controller that may open few files, its folder, and the agents' token.
 fn controller(dir: &Path, more: &[&str]) -> ControllerProcess {
     let file = |name: &str, text: &str| {
         fs::write(dir.join(name), text).unwrap();
@@ -53,11 +53,11 @@ fn controller(dir: &Path, more: &[&str]) -> ControllerProcess {
     ControllerProcess::run(command)
 }
 
-/// Connections that say a little and wait, and come again when they are sent away; they end when
-/// this is dropped.
+/// Connections that send a little and wait. They connect again when the controller closes them, and
+/// they end when this is dropped.
 struct ConnectionFlood {
     stop: Arc<AtomicBool>,
-    /// How often one was sent away.
+    /// The number of connections that the controller closed.
     sent_away: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
 }
@@ -96,7 +96,7 @@ impl ConnectionFlood {
         }
     }
 
-    /// Waits until it has filled the house.
+    /// Waits until the flood holds all connections it can get.
     fn rages(&self) {
         wait("true", || {
             (self.sent_away.load(Ordering::Relaxed) > 2 * FLOOD).to_string()
@@ -115,8 +115,8 @@ fn is_open(stream: &mut TcpStream) -> bool {
     matches!(stream.read(&mut [0; 64]), Err(e) if e.kind() == ErrorKind::WouldBlock)
 }
 
-/// The answer to a request. Who shares the flood's address may have to make room for it a time or
-/// two, and asks again.
+/// The answer to a request. A client at the flood's address may lose its connection once or twice,
+/// and asks again.
 fn asked(api: SocketAddr, request: &str, headers: &str, body: &str) -> String {
     let ask = || {
         let mut stream = TcpStream::connect(api)?;
@@ -159,7 +159,7 @@ fn files(daemon: &ControllerProcess) -> usize {
         .count()
 }
 
-/// Waits until no more files are open than that.
+/// Waits until at most this many files are open.
 fn recovers(daemon: &ControllerProcess, calm: usize) {
     wait("true", || (files(daemon) <= calm).to_string());
 }
@@ -248,7 +248,8 @@ fn silent_handshakes_keep_nobody_out() {
         ConnectionFlood::of(b"\x16", daemon.api),
     ];
     flood.iter().for_each(ConnectionFlood::rages);
-    // This client shares its address with the flood, so a handshake or two may have to make room.
+    // This client shares its address with the flood, so the controller may close a handshake or two
+    // of it.
     wait("ok", || healthz().unwrap_or_else(|e| e.to_string()));
     fs::write(
         dir.path().join("inventory.yaml"),

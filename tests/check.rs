@@ -1,4 +1,4 @@
-//! `heddle check` from the outside, against what the lab's `demo.yaml` once answered.
+//! `heddle check` from the outside, against the recorded answers of the lab's `demo.yaml`.
 use crate::common::HEDDLE;
 use crate::common::golden::{check, folder, transcript};
 use std::fs;

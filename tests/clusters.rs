@@ -18,7 +18,7 @@ hosts: {n0: {switch: s0, rate: 20M}, n1: {switch: s0, rate: 20M}, n2: {switch: s
 links: [{a: s0, b: s1, rate: 20M, delay: 20ms}]\n";
 
 impl RunningLab {
-    /// What is found once every host has its place and the tree is whole as `fits` wants it.
+    /// The network found once every host has its place and the tree fulfils `fits`.
     fn found(&self, inventory: &Path, more: &[&str], fits: impl Fn(&Topology) -> bool) -> Topology {
         until_or_why("every host has its place", LIMIT, || {
             let found: Topology =
@@ -33,8 +33,8 @@ impl RunningLab {
         })
     }
 
-    /// Lets every host's agent look at its ways to all others, all at once; gives the folder of
-    /// their reports.
+    /// Lets the agents of all hosts look at their paths to all other hosts at the same time.
+    /// Returns the folder of their reports.
     fn reports(&self) -> String {
         let folder = self.path("reports");
         fs::create_dir_all(&folder).unwrap();
@@ -63,7 +63,7 @@ impl RunningLab {
         folder.display().to_string()
     }
 
-    /// Plans and verifies LG on what is found; gives the plan.
+    /// Plans and verifies LG on the found network. Returns the plan.
     fn lg(&self, inventory: &Path, more: &[&str]) -> Value {
         let (topology, plan) = (self.path("found.yaml"), self.path("lg.json"));
         fs::write(&topology, self.discover(inventory, "topology", more)).unwrap();

@@ -1,13 +1,14 @@
-//! Communicators of every shape, by the thousand and in the hands of threads: each gives the same
-//! bytes with the runtime as without it, and each that the MPI library can make stays the
-//! application's. Needs what tests/mpi needs.
+//! Communicators of every shape, thousands of them, some used by threads. Each gives the same bytes
+//! with the runtime as without it. The application can still make as many as its MPI library
+//! allows. Needs what tests/mpi needs.
 use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, records, shared, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
 use crate::common::same_bytes::same_bytes;
 use selection::decision_table::Way;
 
-/// Ranks of a host far from each other, and one host with most of them.
+/// Placements of ranks: the ranks of a host far from each other, and one host with most of the
+/// ranks.
 #[test]
 fn ranks_scattered_over_hosts_give_the_same_bytes() {
     for mpi in BOTH {
@@ -77,8 +78,8 @@ fn connections_go_by_ipv6_too_and_with_their_communicator() {
     }
 }
 
-/// Duplicates share what is made for their members, which is given back with the last communicator
-/// of them: none is missing later.
+/// Duplicates share the communicators that the runtime makes for their members. These are freed
+/// with the last duplicate, so none is missing later.
 #[test]
 fn communicators_by_the_thousand() {
     for mpi in BOTH {
@@ -121,8 +122,8 @@ fn communicators_by_the_thousand() {
     }
 }
 
-/// Threads that may call at once share no plan, but the library's communicators stay the
-/// application's, and one record tells of all.
+/// Threads that may call at the same time share no plan. The library's communicators are still left
+/// to the application, and one record describes all calls.
 #[test]
 fn communicators_by_the_thousand_where_threads_may_call_at_once() {
     for mpi in BOTH {
@@ -140,7 +141,7 @@ fn communicators_by_the_thousand_where_threads_may_call_at_once() {
             said.heddle
         );
         let records = records(dir.path());
-        // One for all of them, and one for what is called when they are gone.
+        // One record for all of them, and one for the calls after they are gone.
         assert!(
             records.len() <= 2 && records.iter().all(|record| record.finished),
             "{mpi}: {records:?}"
@@ -160,8 +161,8 @@ fn communicators_by_the_thousand_where_threads_may_call_at_once() {
     }
 }
 
-/// As many as without heddle, and what heddle cannot have then it does without. Open MPI has more
-/// than anybody makes.
+/// The application gets as many communicators as without heddle, and heddle does without those it
+/// cannot get. Open MPI has more than any program makes.
 #[test]
 fn every_communicator_of_the_library_is_the_applications() {
     let program = compiled("comms.c", "mpich", &[]);
@@ -190,8 +191,8 @@ fn every_communicator_of_the_library_is_the_applications() {
     }
 }
 
-/// Until its calls are worth a look, a communicator is the library's alone: no agreement, no
-/// process beside it, no record.
+/// Until a communicator has made enough calls, only the library serves it: no agreement, no helper
+/// process, no record.
 #[test]
 fn few_calls_are_left_alone_and_many_are_looked_at() {
     for mpi in BOTH {

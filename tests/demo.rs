@@ -1,5 +1,5 @@
-//! The whole way: `heddle demo` as text, which emulates, discovers, plans, runs, recables, and
-//! checks each step itself.
+//! `heddle demo` as text, from its beginning to its end. It emulates, discovers, plans, runs and
+//! recables, and checks each step itself.
 use crate::common::HEDDLE;
 use crate::common::lab::TestLab;
 use crate::common::runtime::lib;

@@ -14,7 +14,7 @@ impl RunningLab {
         fs::read_to_string(self.lab.inventory_path()).unwrap()
     }
 
-    /// What is found with another inventory, and what is said about it.
+    /// The network found with another inventory, and the messages about it.
     fn look(&self, inventory: &str) -> (Value, String) {
         let file = self.path("inventory.yaml");
         fs::write(&file, inventory).unwrap();
@@ -34,7 +34,7 @@ impl RunningLab {
         )
     }
 
-    /// Looks until the network is as expected; links move, ports learn, STP settles.
+    /// Looks until the network is as expected: links move, ports learn and STP settles meanwhile.
     fn until(
         &self,
         inventory: &str,
@@ -76,7 +76,7 @@ fn of<'f>(found: &'f Value, host: &str) -> Option<&'f Value> {
         .find(|l| l["b"] == host)
 }
 
-/// Whether the found network is the demo topology with everything settled.
+/// True if the found network is the demo topology, with everything settled.
 fn is_demo(found: &Value, messages: &str) -> bool {
     let mut expected: Vec<String> = [
         "s0 s1 forwarding",
@@ -112,7 +112,7 @@ fn the_demo_network_is_found_as_it_was_built() {
     );
     assert_eq!(found["clusters"][0]["hosts"].as_array().unwrap().len(), 12);
 
-    // What is found is what the offline commands read: the same tree again.
+    // The offline commands read the found network and give the same tree.
     let (stated, path) = (up.inventory("", ""), up.path("found.yaml"));
     fs::write(&path, up.discover(&stated, "topology", &[])).unwrap();
     let schedule = Command::new(HEDDLE)
@@ -139,8 +139,8 @@ fn the_demo_network_is_found_as_it_was_built() {
     a_cable_moves(&up, &inventory);
 }
 
-/// SNMPv3 finds the same; a wrong community or key makes one switch stale and named, and its
-/// neighbours still tell of it.
+/// SNMPv3 finds the same; a wrong community or key makes one switch stale. The message names the
+/// switch, and its neighbours still report it.
 fn versions_and_wrong_keys(up: &RunningLab, inventory: &str) {
     let user = |name: &str, protocol: &str, key: &str| {
         format!(
@@ -204,11 +204,12 @@ fn a_cable_moves(up: &RunningLab, inventory: &str) {
     up.until(inventory, "the blocked link taking over", healed);
 }
 
-/// A station that speaks no LLDP hangs where forwarding tables say; a host nobody saw is an alarm.
+/// A station without LLDP is placed by the forwarding tables. A host that nobody saw raises an
+/// alarm.
 #[test]
 fn a_silent_station_is_found_by_forwarding_tables() {
     let up = RunningLab::new("fdb", include_str!("../lab/topologies/two.yaml"));
-    // A second station on n2's cable, with an address of its own and frames to show for it.
+    // A second station on n2's cable, with its own address and its own frames.
     up.exec(
         "n2",
         &[
@@ -234,8 +235,8 @@ fn a_silent_station_is_found_by_forwarding_tables() {
         &inventory,
         "x0 inferred on s1, n2 a station there, x1 seen nowhere",
         |f, messages| {
-            // A datagram to nobody: its ARP request is a frame from the station, which is all that
-            // bridges need.
+            // A datagram to nobody: its ARP request is a frame from the station, and bridges need
+            // no more.
             up.exec("n2", &["bash", "-c", "echo > /dev/udp/10.99.0.2/9"]);
             let told = messages.contains("host \"x1\": seen nowhere")
                 && messages.contains("station \"n2\" on s1 port");

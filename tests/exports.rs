@@ -1,4 +1,4 @@
-//! What `heddle discover` writes for other programs, read by them: Graphviz.
+//! The output of `heddle discover` for other programs, as those programs read it: Graphviz.
 use crate::common::HEDDLE;
 use crate::common::golden::folder;
 use crate::common::walks::demo_walks;
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 const HOST: &str = r#"n"3\N -- x; <b>{y}|#/*"#;
 const PORT: &str = r#"swp:"3\"#;
 
-/// The demo's walks, where n3 and the port it hangs on have got the names above.
+/// The demo's walks, where n3 and its switch port have the names above.
 fn hostile_walks() -> tempfile::TempDir {
     let renamed = |line: &str| {
         line.replace("|4|n3", &format!("|4|{HOST}"))
@@ -23,7 +23,7 @@ fn hostile_walks() -> tempfile::TempDir {
     demo_walks(|text| text.lines().map(renamed).collect())
 }
 
-/// What a program makes of a text, if it takes it.
+/// A program's output for a text, if the program accepts the text.
 fn taken(program: &mut Command, text: &str) -> String {
     let mut child = program
         .stdin(Stdio::piped())
@@ -56,10 +56,10 @@ fn discovered(walks: &Path, format: &str) -> String {
     )
 }
 
-/// Names of nodes, and ends of links.
+/// The names of nodes, and the ends of links.
 type DrawnNetwork = (BTreeSet<String>, BTreeSet<[String; 4]>);
 
-/// As `heddle` says them.
+/// The names and ends as `heddle` writes them.
 fn found(walks: &Path) -> DrawnNetwork {
     let network: Value = serde_json::from_str(&discovered(walks, "json")).unwrap();
     let word = |v: &Value, key: &str| v[key].as_str().unwrap().to_owned();
@@ -71,8 +71,8 @@ fn found(walks: &Path) -> DrawnNetwork {
     )
 }
 
-/// As Graphviz reads them. In names it leaves a doubled backslash as it is, and shows one (its
-/// manual, "The DOT Language").
+/// The names and ends as Graphviz reads them. In names it leaves a doubled backslash as it is, and
+/// shows one (its manual, "The DOT Language").
 fn drawn(file: &str) -> DrawnNetwork {
     let network: Value =
         serde_json::from_str(&taken(Command::new("dot").arg("-Tdot_json"), file)).unwrap();

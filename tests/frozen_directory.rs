@@ -1,6 +1,6 @@
-//! A shared directory that stops answering, before a job, in its middle and at its end: no call
-//! waits for it, nor MPI_Finalize, nor the end of the process, and each rank 0 of a communicator
-//! says so in one line.
+//! A shared directory that stops answering before a job, in its middle and at its end. No call
+//! waits for it, nor does MPI_Finalize, nor the end of the process. Each rank 0 of a communicator
+//! reports it in one line.
 //!
 //! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs
 //! mount
@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const STORAGES: [StalledStorage; 2] = [StalledStorage::Disk, StalledStorage::Server];
-/// Processes of the job that are rank 0 of a communicator, and of those each says it once: ranks 0
-/// and 1, which leads the odd half.
+/// The number of the job's processes that are rank 0 of a communicator: rank 0, and rank 1, which
+/// leads the odd half. Each of them reports it once.
 const ROOTS: usize = 1;
-/// What anything is waited for here before the test gives it up.
+/// The time limit of every wait in this test.
 const LONG: Duration = Duration::from_secs(60);
-/// No call may take this long, and no more of a job's end.
+/// Neither a call nor a job's end may take this long.
 const LONGEST_CALL: f64 = 5.0;
 
-/// Waits until something holds; false when it did not come.
+/// Waits until something holds; false if it did not within the limit.
 fn comes(mut holds: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
     while !holds() {
@@ -36,13 +36,13 @@ fn comes(mut holds: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// A job of checked calls on four hosts, under way. What it says goes into files, so nothing here
-/// waits for a process that cannot end.
+/// A job of checked calls on four hosts, under way. Its output goes into files, so that nothing
+/// here waits for a process that cannot end.
 struct FrozenJob<'a> {
     what: String,
     folder: &'a StallableFolder,
     child: Child,
-    /// What it says, and the file it lives as long as.
+    /// Its output, and the file whose removal ends it.
     beside: TempDir,
 }
 
@@ -78,7 +78,7 @@ impl<'a> FrozenJob<'a> {
             .into_owned()
     }
 
-    /// Lines that tell of the directory.
+    /// The lines about the directory.
     // For the lead: the one place that knows the words of that line.
     fn told(&self) -> usize {
         let path = self.folder.path().display().to_string();
@@ -106,7 +106,7 @@ impl<'a> FrozenJob<'a> {
         self.waits_for("the first calls", |job| job.lives().exists());
     }
 
-    /// All its communicators have written what they follow.
+    /// True if all its communicators have recorded the epoch they follow.
     fn follows(&mut self, epoch: u64) {
         let folder = self.folder.path();
         self.waits_for(&format!("three records of epoch {epoch}"), |_| {
@@ -127,14 +127,14 @@ impl<'a> FrozenJob<'a> {
         self.ends();
     }
 
-    /// It tells of its calls each second: it goes on for a few.
+    /// Waits while the job reports its calls a few more times; it does so each second.
     fn goes_on(&mut self) {
         let told = |job: &FrozenJob| job.said("out").matches(" calls so far").count();
         let before = told(self);
         self.waits_for("three more seconds of calls", |job| told(job) >= before + 3);
     }
 
-    /// Has it end, which it must do by itself, and while the directory still stalls, if it does.
+    /// Tells it to end. It must end by itself, even while the directory stalls.
     fn ends(mut self) {
         fs::remove_file(self.lives()).expect("nobody else removes it");
         let mut status = None;
@@ -163,7 +163,7 @@ impl<'a> FrozenJob<'a> {
 }
 
 impl Drop for FrozenJob<'_> {
-    /// Where it has not ended, its ranks may wait for the directory and could not even be killed.
+    /// If it has not ended, its ranks may wait for the directory, and then nobody can kill them.
     fn drop(&mut self) {
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
             self.folder.go_on();
@@ -176,8 +176,8 @@ impl Drop for FrozenJob<'_> {
     }
 }
 
-/// Each MPI library over each storage that stalls, with one epoch published. The job has the
-/// machine before anything stalls: a stall lasts only so long.
+/// Each MPI library over each storage that stalls, with one epoch published. The job gets the
+/// machine before anything stalls, because a stall is limited in time.
 fn each(check: impl Fn(&str, StalledStorage, &StallableFolder)) {
     for storage in STORAGES {
         for mpi in BOTH {
@@ -242,8 +242,8 @@ fn when_the_directory_answers_again_the_job_takes_up_a_new_epoch() {
     });
 }
 
-/// What the tests above rest on: who changes something waits, and who reads waits for a server;
-/// both until it goes on.
+/// The tests above rest on this: a writer waits for both storages and a reader only for a server,
+/// until the storage goes on.
 #[test]
 fn a_stalled_folder_keeps_everybody_waiting() {
     fn starts(program: &str, file: &Path) -> Child {

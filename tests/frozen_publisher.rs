@@ -1,5 +1,5 @@
-//! The controller over a shared directory whose file system is really frozen: it says so once, goes
-//! on with everything else, and publishes what is newest once the file system thaws. Needs root.
+//! The controller over a shared directory whose file system is frozen. The controller reports it
+//! once, goes on with everything else, and publishes the newest epoch after the thaw. Needs root.
 use crate::common::HEDDLE;
 use crate::common::alone::alone;
 use crate::common::daemon::{ControllerProcess, wait};
@@ -37,7 +37,7 @@ fn hosts_published(shared: &Path) -> String {
 fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_when_it_thaws() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
-    // It is dropped after the disk: while that is frozen, it could not end.
+    // It is dropped after the disk, because it cannot end while the disk is frozen.
     let daemon;
     let disk = StallableFolder::new(StalledStorage::Disk);
     let shared = disk.path();

@@ -1,5 +1,5 @@
 //! Generated routines (`heddle schedule … --format c`): compiled without a warning and run under
-//! both MPI libraries, every byte looked at.
+//! both MPI libraries, with every byte checked.
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace,
 //! which takes root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang
@@ -105,7 +105,7 @@ impl GeneratedRoutines {
         fs::write(self.folder.path().join(name).with_extension("c"), text).expect("written");
     }
 
-    /// The check program with all of them.
+    /// The check program, compiled with all generated files.
     fn compile(&self, mpi: &str, flags: &[&str]) -> PathBuf {
         let program = self.folder.path().join(format!("check-{mpi}"));
         let compiler = || {
@@ -162,7 +162,7 @@ impl GeneratedRoutines {
     }
 
     /// Runs the check program, one job at a time on this machine, and insists that it finds every
-    /// byte right and leaves nothing. Gives the number of tokens.
+    /// byte right and leaves nothing behind. Returns the number of tokens.
     fn run(
         &self,
         mpi: &str,
@@ -227,7 +227,7 @@ fn done(command: &mut Command, what: &str) -> Output {
     output
 }
 
-/// Programs of this folder that still run.
+/// The programs of this folder that still run.
 fn running(folder: &Path) -> Vec<PathBuf> {
     let processes = fs::read_dir("/proc").expect("/proc").flatten();
     processes

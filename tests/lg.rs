@@ -1,6 +1,6 @@
 //! Jobs that span clusters follow LG, under both MPI libraries: on this machine with many shapes of
-//! clusters, and in a lab whose clusters are a long way apart. Needs root and what tests/mpi and
-//! tests/lab need.
+//! clusters, and in a lab with a long delay between its clusters. Needs root and the programs of
+//! tests/mpi and tests/lab.
 use crate::common::HEDDLE;
 use crate::common::epochs::{publish, shared, ways};
 use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};

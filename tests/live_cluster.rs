@@ -1,5 +1,5 @@
-//! A living cluster of the lab under the controller: agents that stop, and a spanning tree that
-//! changes its mind. Needs root.
+//! A changing cluster of the lab under the controller: SNMP agents stop, and the spanning tree
+//! changes. Needs root.
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};
@@ -32,8 +32,8 @@ impl LiveCluster {
         }
     }
 
-    /// Sends a signal to the SNMP agent of a switch, and to nothing else: its process namespace is
-    /// its own.
+    /// Sends a signal to the SNMP agent of a switch and to nothing else, because each switch has
+    /// its own process namespace.
     fn signal(&self, switch: &str, signal: &str) {
         self.up.exec(
             switch,
@@ -48,7 +48,7 @@ impl LiveCluster {
         serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
     }
 
-    /// Waits until the snapshot is as wanted.
+    /// Waits until the snapshot fulfils the condition.
     fn wait(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         until_or_why(what, LIMIT, || {
             let snapshot = self.snapshot().ok_or("no answer")?;
@@ -85,7 +85,7 @@ fn state<'s>(snapshot: &'s Value, a: &str, b: &str) -> &'s str {
         .map_or("none", |l| l["state"].as_str().unwrap())
 }
 
-/// Whether the current epoch has the whole ring, and nothing is pending or wrong.
+/// True if the current epoch has the whole ring, and nothing is pending or wrong.
 fn is_everything(s: &Value) -> bool {
     let hosts = s["epochs"]
         .as_array()
@@ -111,7 +111,7 @@ fn is_everything(s: &Value) -> bool {
 #[test]
 fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
     let live = LiveCluster::up("live");
-    // An epoch with less than everything may come before, where a switch answers late.
+    // An incomplete epoch may come first if a switch answers late.
     let base = epoch(&live.wait("epoch with everything", is_everything));
 
     // An agent that hangs: its switch is stale, its links and hosts stay.
@@ -129,7 +129,8 @@ fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
     let back = live.wait("recovery", |s| s["alarms"].as_array().unwrap().is_empty());
     assert_eq!(epoch(&back), base);
 
-    // The way between s0 and s1 is cut: STP finds the other one, which becomes one epoch.
+    // The cable between s0 and s1 is cut. STP finds the other path, and the change becomes one
+    // epoch.
     assert_eq!(state(&back, "s1", "s2"), "blocked");
     let cut = Instant::now();
     live.up.lab.cut("s0", "s1").unwrap();
@@ -142,7 +143,7 @@ fn agents_that_hang_or_die_are_stale_and_a_reconvergence_is_one_epoch() {
     let stages = &other["epochs"].as_array().unwrap().last().unwrap()["stages"];
     eprintln!("from the first sign: {stages}");
 
-    // An agent that dies for good: what the others say goes on, and nothing is dropped.
+    // An agent that dies for good: the other switches' answers still count, and nothing is dropped.
     live.signal("s2", "KILL");
     let dead = live.wait("alarm", |s| alarmed(s, "switch \"s2\" is stale"));
     assert_eq!(

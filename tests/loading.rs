@@ -1,5 +1,5 @@
-//! The ways to load the runtime, each as docs/loading.md has it: under both launchers and Slurm, by
-//! the module file, by the task prolog, linked.
+//! The ways to load the runtime, each as docs/loading.md describes it: under both launchers and
+//! Slurm, by the module file, by the task prolog, linked.
 //!
 //! Slurm runs here, on four emulated hosts (network, process and UTS namespaces, which takes root).
 //! Needs: apt-get install slurmctld slurmd slurm-client slurm-wlm-basic-plugins environment-modules
@@ -16,10 +16,10 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const GUIDE: &str = include_str!("../docs/loading.md");
-/// What a job of the benchmark program leaves in the records where it was served.
+/// The ways in the job records of the benchmark program if the runtime served it.
 const SERVED: [&str; 2] = ["allgather ring", "alltoall aapc"];
 
-/// The commands the guide has under a name.
+/// The commands of the guide under a name.
 fn snippet(name: &str) -> &'static str {
     let (_, from) = GUIDE
         .split_once(&format!("```sh {name}\n"))
@@ -32,7 +32,7 @@ fn executable(path: &Path, text: &[u8]) {
     fs::set_permissions(path, Permissions::from_mode(0o755)).expect("its mode");
 }
 
-/// What a script wrote; Slurm's own lines are among the errors.
+/// The output of a script. Slurm's own lines are among the errors.
 struct ScriptOutput {
     out: String,
     err: String,
@@ -84,7 +84,7 @@ impl SlurmSite {
         self.folder.path().join("prefix")
     }
 
-    /// Puts this site's folders and program in the place of those the guide names.
+    /// Replaces the folders and the program of the guide with those of this site.
     fn filled(&self, text: &str, program: &Path) -> String {
         let show = |path: &Path| path.display().to_string();
         let small = format!(
@@ -96,7 +96,7 @@ impl SlurmSite {
             .replace("./program", &small)
     }
 
-    /// Runs a script in a Slurm cluster, one cluster at a time; gives what it wrote.
+    /// Runs a script in a Slurm cluster, one cluster at a time. Returns its output.
     fn slurm(&self, mpi: &str, configuration: &str, script: &str) -> ScriptOutput {
         let _alone = alone();
         let cluster = TempDir::new_in(self.folder.path()).expect("a temporary directory");
@@ -120,7 +120,7 @@ impl SlurmSite {
             .args(["-k", "1", "300", "shim/tests/slurm.sh"])
             .arg(cluster.path())
             .args(["bash", "-euc", &self.filled(script, &program)]);
-        // The loader would take a library of Cargo's folder before the one a program names.
+        // Otherwise the loader prefers a library of Cargo's folder to the one a program names.
         for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_VERBOSE", "LD_LIBRARY_PATH"] {
             command.env_remove(name);
         }
@@ -157,8 +157,8 @@ impl SlurmSite {
         said
     }
 
-    /// A script that names the library to preload, with the lab's beside it: without that, MPICH
-    /// over UCX may hang at its end where many ranks share a core.
+    /// A script that names the library to preload, and libheddle-idle.so beside it. Without the
+    /// latter, MPICH over UCX may hang at its end if many ranks share a core.
     fn with_idle(script: &str) -> String {
         script.replace(
             "libheddle.so",
@@ -166,7 +166,7 @@ impl SlurmSite {
         )
     }
 
-    /// What the jobs of this site went by.
+    /// The ways that the jobs of this site went.
     fn ways(&self) -> Vec<String> {
         if self.shared.path().join("jobs").exists() {
             ways(self.shared.path())
@@ -198,7 +198,7 @@ fn each_launcher_hands_it_to_all_ranks() {
 fn slurm_exports_it() {
     for mpi in BOTH {
         let site = SlurmSite::new();
-        // Slurm would keep the one that is set already.
+        // Slurm keeps a value that is set already.
         let said = site.slurm(
             mpi,
             "",
@@ -254,7 +254,7 @@ fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
         assert_eq!(site.ways(), [] as [&str; 0], "{mpi}: {said}");
         let said = site.slurm(mpi, configured, snippet("prolog"));
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
-        // Another shared directory of the user's own is kept, and heddle loaded once.
+        // The user's own choice of a shared directory is kept, and heddle is loaded once.
         let said = site.slurm(
             mpi,
             configured,
@@ -269,7 +269,8 @@ fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
     }
 }
 
-/// A node without the library, an empty environment: what Slurm reads is never broken.
+/// On a node without the library or in an empty environment, the prolog still prints what Slurm can
+/// read.
 #[test]
 fn the_task_prolog_says_only_what_slurm_reads() {
     let site = SlurmSite::new();
@@ -377,8 +378,8 @@ fn over_another(flags: &[&str]) -> Output {
         .expect("the program")
 }
 
-/// Its handles are not those of the library heddle's backend is compiled for, whatever its name
-/// says.
+/// The handles of this library are not those that heddle's backend is compiled for, although its
+/// name is the same.
 #[test]
 fn over_an_mpi_it_is_not_made_for_it_stands_aside_with_one_line() {
     for (flags, line) in [
@@ -394,8 +395,8 @@ fn over_an_mpi_it_is_not_made_for_it_stands_aside_with_one_line() {
             &["-DVERSION=\"Open MPI v6.0.0\"", "-DSTANDARD_ABI=1"],
             "the standard's own binary interface",
         ),
-        // One that knows of that interface but has its own: its backend is opened, and here lacks
-        // most of the library.
+        // A library that knows of that interface but has its own. Its backend is opened, and here
+        // most of the library's functions are missing.
         (
             &["-DVERSION=\"MPICH Version: 5.0.2\"", "-DSTANDARD_ABI=-1"],
             "the MPI library lacks a function heddle needs",

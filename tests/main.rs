@@ -1,6 +1,6 @@
 //! All end-to-end tests: one program, so that the crates under test are linked once, and one module
-//! for each subject. `cargo test --test all MODULE::` runs a module's tests. Needs root and what
-//! scripts/packages installs.
+//! for each subject. `cargo test --test all MODULE::` runs a module's tests. Needs root and the
+//! packages that scripts/packages installs.
 mod agent;
 mod api_flood;
 mod check;

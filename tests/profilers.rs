@@ -1,5 +1,5 @@
-//! A PMPI profiler beside the runtime, preloaded before it and after it: the profiler sees every
-//! call, and every call is served.
+//! A PMPI profiler beside the runtime, preloaded before the runtime or after it. The profiler sees
+//! every call, and the runtime serves every call.
 //!
 //! Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py
 //! eztrace otf2-tools
@@ -38,7 +38,7 @@ fn by_way<const N: usize>(expected: [(&str, u64); N]) -> BTreeMap<String, u64> {
     expected.map(|(way, calls)| (way.to_owned(), calls)).into()
 }
 
-/// What the profiler has counted.
+/// The profiler's counts.
 fn counted(said: &TestJobOutput) -> &str {
     said.out
         .lines()
@@ -50,8 +50,8 @@ fn has_large_counts(mpi: &str) -> bool {
     mpi == "mpich"
 }
 
-/// Each call once to the profiler and once to the runtime. What the library calls for itself, here
-/// to write a file, stays its own where the call comes out of the library's own file.
+/// Each call reaches the profiler once and the runtime once. The library's internal calls, here to
+/// write a file, stay the library's own if they come from the library's own file.
 #[test]
 fn in_both_orders_it_sees_every_call_and_every_call_is_served() {
     for mpi in BOTH {
@@ -64,8 +64,8 @@ fn in_both_orders_it_sees_every_call_and_every_call_is_served() {
         for order in ORDERS {
             let dir = shared(TREE);
             let file = dir.path().join("file");
-            // Where the pieces of a file are collected in other files of the library than its own,
-            // as in Open MPI's, the calls are served.
+            // Open MPI collects the pieces of a file in plugins, which are other files, so these
+            // calls are served.
             let arguments: &[&str] = if mpi == "mpich" {
                 &[file.to_str().expect("a plain path")]
             } else {
@@ -121,8 +121,8 @@ fn switched_off_it_still_sees_every_call() {
     }
 }
 
-/// A profiler for C sees Fortran's calls as it does without heddle: in MPICH, and not in Open MPI,
-/// whose Fortran calls the profiling names.
+/// A profiler for C sees Fortran's calls as it does without heddle. It sees them in MPICH but not
+/// in Open MPI, whose Fortran functions call the profiling names.
 #[test]
 fn fortran_is_served_in_both_orders() {
     for mpi in BOTH {
@@ -164,7 +164,7 @@ fn fortran_is_served_in_both_orders() {
     }
 }
 
-/// Python opens MPI privately. Debian's mpi4py is made for Open MPI.
+/// Python opens MPI privately. Debian's mpi4py is built for Open MPI.
 #[test]
 fn python_is_served_in_both_orders() {
     for order in ORDERS {
@@ -188,9 +188,9 @@ fn python_is_served_in_both_orders() {
     }
 }
 
-/// EZTrace does not call the profiling names, but what comes behind it. It is served where it comes
-/// first. Behind heddle it passes heddle by, and one line tells so, with what helps. In its trace
-/// are all calls either way.
+/// EZTrace does not call the profiling names but the next library's function. If EZTrace is loaded
+/// first, heddle serves its calls. If heddle is loaded first, EZTrace bypasses heddle, and one line
+/// says so and names the remedy. EZTrace's trace has all calls either way.
 #[test]
 fn one_that_calls_past_the_profiling_names_must_come_first() {
     for mpi in BOTH {

@@ -1,4 +1,4 @@
-//! Clusters apart, on the real kernel: segments between routers, and cables that take time. Needs
+//! Separate clusters on the real kernel: segments between routers, and cables with delay. Needs
 //! root, as tests/lab does.
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why, until_so};
@@ -19,12 +19,12 @@ const TWO: &str = include_str!("../lab/topologies/two-clusters.yaml");
 const THREE: &str = include_str!("../lab/topologies/three-clusters.yaml");
 
 const MS: Duration = Duration::from_millis(1);
-/// How long a packet that is to arrive is waited for, and one that is not.
+/// The times to wait for a packet that should arrive, and for a packet that should not.
 const PATIENCE: Duration = Duration::from_secs(30);
 const SILENCE: Duration = Duration::from_secs(3);
 
 impl RunningLab {
-    /// A socket of a node, at a port of its own choice.
+    /// A socket of a node, at a free port.
     fn socket(&self, node: &str, patience: Duration) -> UdpSocket {
         let open = || {
             let socket = UdpSocket::bind("0.0.0.0:0")?;
@@ -35,8 +35,8 @@ impl RunningLab {
         self.lab.within_network(node, open).unwrap()
     }
 
-    /// Round trips from one node to another, one after the other; they end where nothing arrives
-    /// for so long.
+    /// Round trips from one node to another, one after the other; they end when nothing arrives for
+    /// this time.
     fn round_trips(
         &self,
         from: &str,
@@ -60,8 +60,8 @@ impl RunningLab {
         })
     }
 
-    /// No round trip takes less than its cables, and one of many, whatever else the machine does,
-    /// little more.
+    /// No round trip is shorter than the delay of its cables. Even on a busy machine, one of many
+    /// is only a little longer.
     fn is_as_far(&self, from: &str, to: &str, expected: Duration) {
         let (end, most) = (Instant::now() + LIMIT, expected + expected / 2 + 10 * MS);
         let mut least = None;
@@ -81,8 +81,8 @@ impl RunningLab {
         panic!("{from} to {to}: {least:?}, expected {expected:?} and less than {most:?}");
     }
 
-    /// Who says that a packet's time to live ended after `ttl` routers on the way from a node to
-    /// another; `None` where the packet arrives (it finds its port closed there).
+    /// The router that reports the end of a packet's time to live, after `ttl` routers on the path
+    /// between two nodes. `None` if the packet arrives and finds its port closed.
     fn hop(&self, from: &str, to: &str, ttl: u32) -> Option<Ipv4Addr> {
         let to = self.address(to);
         let ask = || {
@@ -102,7 +102,7 @@ impl RunningLab {
             probe.send_to(b"who is there", (to, 33_434))?;
             let mut packet = [0; 1500];
             let (_, who) = recvfrom::<SockaddrIn>(icmp.as_raw_fd(), &mut packet)?;
-            // Behind an IP header without options: type and code (RFC 792).
+            // The type and the code follow an IP header without options (RFC 792).
             match (packet[20], packet[21]) {
                 (11, 0) => Ok(who.map(|w| w.ip())),
                 (3, 3) => Ok(None),
@@ -112,8 +112,8 @@ impl RunningLab {
         self.lab.within_network(from, ask).unwrap()
     }
 
-    /// The topology found once every neighbour has spoken, against the plan: every node, every
-    /// cable with its ports and rate, all of them one tree, and the clusters of the file.
+    /// Compares the topology, found once every neighbour has announced itself, with the plan: every
+    /// node, every cable with its ports and rate, one tree of all, and the clusters of the file.
     fn is_found_exactly(&self) {
         let plan = self.lab.plan().unwrap();
         let expected: BTreeSet<(String, u64)> = plan
@@ -187,7 +187,7 @@ fn two_clusters_are_joined_by_a_router_over_a_long_link() {
         router.ports,
         [("ge1", "10.77.0.241"), ("ge2", "10.77.1.241")].map(|(p, a)| (p.to_owned(), a.to_owned()))
     );
-    // A spanning tree each: a router is no bridge.
+    // Each side has a spanning tree, because a router is not a bridge.
     let root = |switch: &str| up.exec(switch, &["cat", "/sys/class/net/br0/bridge/root_id"]);
     assert_ne!(root("s0"), root("s1"));
     up.is_as_far("n0", "n2", Duration::ZERO);
@@ -232,7 +232,7 @@ fn cut_and_joined(up: &RunningLab) {
     up.lab.join("s1", "r0", None).unwrap();
     up.await_cable("r0", "s1", "forwarding");
     up.is_as_far("n0", "n4", 20 * MS);
-    // A host's cable, too: its routes and neighbours are back with it.
+    // The same for a host's cable: its routes and neighbours come back with it.
     up.lab.cut("n0", "s0").unwrap();
     up.lab.join("n0", "s0", None).unwrap();
     up.await_cable("n0", "s0", "forwarding");
@@ -374,7 +374,7 @@ links: [{a: s0, b: s1, rate: 100M, delay: 10ms}]";
     up.down();
 }
 
-/// One of all lengths up to a full frame, with octets that tell its number from others.
+/// A payload of every length up to a full frame. Its octets distinguish its number from others.
 fn datagram(number: u32) -> Vec<u8> {
     let mut random = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let length = 4 + (random >> 40) as usize % 1_469;
@@ -386,8 +386,8 @@ fn datagram(number: u32) -> Vec<u8> {
     octets
 }
 
-/// A switch takes its port down; the one at the far end of the cable sees no link, until it is
-/// back.
+/// A switch takes its port down. The port at the far end of the cable has no link until the first
+/// is up again.
 fn link_is_lost_at_both_ends(up: &RunningLab) {
     let carrier = || {
         up.exec("s1", &["sh", "-c", "cat /sys/class/net/swp1/carrier"])

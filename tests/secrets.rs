@@ -1,5 +1,5 @@
-//! No secret shows anywhere: a controller with every kind of them, working and failing, is searched
-//! for their texts.
+//! No secret shows anywhere. The output of a controller with every kind of secret, working and
+//! failing, is searched for the secrets' texts.
 use crate::common::HEDDLE;
 use crate::common::daemon::{ControllerProcess, lldp_report, wait};
 use crate::common::killed::KilledAtEnd;
@@ -21,7 +21,7 @@ const PRIV: &str = "priv-Phrase-0f-s1";
 const WRONG_AUTH: &str = "auth-Phrase-gu3ssed";
 const WHOLE: &str = "whole-T0ken-0123456789abcdef";
 const AGENTS: &str = "agents-T0ken-0123456789abcdef";
-/// All of them.
+/// All secrets.
 const SECRETS: [&str; 7] = [
     COMMUNITY,
     WRONG_COMMUNITY,
@@ -36,8 +36,8 @@ const SECRETS: [&str; 7] = [
 struct SecretsSnmpd(KilledAtEnd);
 
 impl SecretsSnmpd {
-    /// Starts it at a port that all four addresses have free. Somebody else may take it first,
-    /// which ends snmpd: then at another.
+    /// Starts it at a port that all four addresses have free. If another process takes the port
+    /// first, snmpd ends and is started at another port.
     fn start(folder: &Path) -> (SecretsSnmpd, u16) {
         let attempt = |_| {
             let port = UdpSocket::bind("127.0.0.1:0")
@@ -51,8 +51,8 @@ impl SecretsSnmpd {
         (0..5).find_map(attempt).expect("snmpd ended at five ports")
     }
 
-    /// Waits until it listens at the last of its addresses, 127.0.0.4 (proc(5), /proc/net/udp); not
-    /// so where it ends.
+    /// Waits until it listens at the last of its addresses, 127.0.0.4 (proc(5), /proc/net/udp).
+    /// False if it ends before.
     fn listens(&mut self, port: u16) -> bool {
         until("snmpd listens or ends", || {
             let has_ended = self.0.try_wait().unwrap().is_some();
@@ -101,7 +101,8 @@ fn secret_file(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
     path
 }
 
-/// s0 and s1 let in, s2 and s3 do not; every way to keep a secret is used.
+/// s0 and s1 accept the controller, s2 and s3 refuse it. The inventory uses every way to keep a
+/// secret.
 fn inventory(folder: &Path, port: u16) -> String {
     let community = secret_file(folder, "community", COMMUNITY, 0o644);
     format!(
@@ -193,7 +194,8 @@ impl SecretsController {
         command
     }
 
-    /// Two hosts report, two switches let it in and two do not, and an epoch is published.
+    /// Two hosts report, two switches accept the controller and two refuse it, and an epoch is
+    /// published.
     fn works(&self) {
         for (host, n) in [("n0", 1), ("n1", 2)] {
             let answer = self.daemon.ask(
@@ -218,7 +220,7 @@ impl SecretsController {
         });
     }
 
-    /// Tokens that are wrong, and reports that are none.
+    /// Sends wrong tokens and malformed reports.
     fn refuses_requests(&self) {
         for path in [
             "/v1/snapshot",
@@ -246,7 +248,7 @@ impl SecretsController {
         }
     }
 
-    /// The inventory is read again where its secrets cannot be read any more.
+    /// Has the inventory read again when its secrets cannot be read any more.
     fn refuses_inventories(&self) {
         fs::remove_file(self.dir.path().join("credentials/priv")).unwrap();
         self.daemon.signal("-HUP");
@@ -274,7 +276,7 @@ impl SecretsController {
         assert_silent("an alarm", &self.daemon.get("/v1/snapshot", &bearer(WHOLE)));
     }
 
-    /// Neither its command line nor its environment has more than the operator set.
+    /// Neither its command line nor its environment holds more than the operator set.
     fn process_is_silent(&self) {
         let of = |what: &str| {
             let bytes = fs::read(format!("/proc/{}/{what}", self.daemon.id())).unwrap();

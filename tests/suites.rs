@@ -1,10 +1,10 @@
-//! Test suites that others wrote, with the runtime and without: each of their tests must end alike.
-//! `make test-suites SUITES=FOLDER` builds them from sources in a folder (see scripts/build-suites)
-//! and runs these tests; without it they are not run at all.
+//! Test suites that others wrote, with the runtime and without it. Each of their tests must end in
+//! the same way. `make test-suites SUITES=FOLDER` builds them from sources in a folder (see
+//! scripts/build-suites) and runs these tests; without SUITES they do not run.
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace,
-//! which takes root). What a suite finds wrong with an MPI library it finds with the runtime too:
-//! only differences fail here.
+//! which takes root). A suite finds an MPI library's errors with the runtime, too: only differences
+//! fail here.
 use crate::common::epochs::{FORCED, OVER_TCP, TREE, calls, shared};
 use crate::common::job::{BOTH, TestJob};
 use crate::common::runtime::lib;
@@ -13,19 +13,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Names of the tests a run is narrowed to, with commas: `ONLY=alltoallv,icalltoall`.
+/// The names of the only tests to run, separated by commas: `ONLY=alltoallv,icalltoall`.
 const ONLY: &str = "ONLY";
-/// The MPI library a run is narrowed to: `ONLY_MPI=mpich`.
+/// The only MPI library to run: `ONLY_MPI=mpich`.
 const ONLY_MPI: &str = "ONLY_MPI";
 
 /// The name of a program's end beside those of the tests in it.
 const WHOLE: &str = "the program";
 
-/// How each test ended, by its name.
+/// The results of the tests, by their names.
 type SuiteOutcomes = BTreeMap<String, String>;
 
-/// One program of a suite on a number of ranks; what it writes says how each of the tests in it
-/// ended.
+/// One program of a suite on a number of ranks. Its output gives the result of each of its tests.
 struct SuiteProgram<'a> {
     name: String,
     mpi: &'a str,
@@ -36,10 +35,10 @@ struct SuiteProgram<'a> {
 }
 
 impl SuiteProgram<'_> {
-    /// With the runtime, `forced` to its ways, or without it. Gives how its tests ended, and the
-    /// calls the runtime served.
+    /// With the runtime, `forced` to its ways, or without it. Returns the results of its tests, and
+    /// the calls that the runtime served.
     fn run(&self, forced: Option<(&str, &str)>) -> (SuiteOutcomes, u64) {
-        // This machine's own name is where processes run that the program starts itself.
+        // Processes that the program starts itself run under this machine's own name.
         let here = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
         let dir = shared(&TREE.replace(
             "hosts: {",
@@ -48,7 +47,7 @@ impl SuiteProgram<'_> {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         // More ranks than hosts: some of these have two or three, the last one fewer.
         let per_host = self.ranks.div_ceil(8);
-        // Processes the program starts itself load what their launcher does.
+        // Processes that the program starts itself load the libraries of their launcher.
         let loaded = |names: &[&str]| {
             names
                 .iter()
@@ -88,8 +87,8 @@ impl SuiteProgram<'_> {
         )
     }
 
-    /// Whether the operator asked for it, and it was built: an MPI library may lack functions it
-    /// calls.
+    /// True if the operator asked for it, and it was built: an MPI library may lack functions that
+    /// it calls.
     fn is_wanted(&self) -> bool {
         let asked = |variable: &str, name: &str| {
             let only = std::env::var(variable).unwrap_or_default();
@@ -99,7 +98,7 @@ impl SuiteProgram<'_> {
     }
 }
 
-/// Where scripts/build-suites put a suite.
+/// The folder where scripts/build-suites put a suite.
 fn built(mpi: &str, suite: &str) -> PathBuf {
     let target = lib()
         .parent()
@@ -109,7 +108,7 @@ fn built(mpi: &str, suite: &str) -> PathBuf {
 }
 
 /// Runs each program without the runtime and with each of its data paths, and insists that every
-/// test ends alike.
+/// test ends in the same way.
 fn alike(suite: &str, programs: &[SuiteProgram]) {
     let (mut differences, mut served, mut ends) = (Vec::new(), 0, BTreeMap::<String, u32>::new());
     let wanted: Vec<&SuiteProgram> = programs
@@ -134,7 +133,7 @@ fn alike(suite: &str, programs: &[SuiteProgram]) {
             let names = bare
                 .keys()
                 .chain(with.keys().filter(|name| !bare.contains_key(*name)));
-            // What came behind a test that hangs was not run.
+            // The tests after a test that hangs did not run.
             let compared = names.filter(|name| *name == WHOLE || !(hangs(&bare) || hangs(&with)));
             for test in compared.filter(|test| bare.get(*test) != with.get(*test)) {
                 let told = |outcomes: &SuiteOutcomes| {
@@ -168,7 +167,7 @@ fn alike(suite: &str, programs: &[SuiteProgram]) {
     assert!(served > 0, "{suite}: nothing went through the runtime");
 }
 
-/// How a program ended that is one test.
+/// The result of a program that is one test.
 fn as_a_whole(output: &Output, passed: bool) -> SuiteOutcomes {
     let end = match output.status.code() {
         Some(124 | 137) => "hung",
@@ -178,8 +177,7 @@ fn as_a_whole(output: &Output, passed: bool) -> SuiteOutcomes {
     BTreeMap::from([(WHOLE.to_owned(), end.to_owned())])
 }
 
-/// MPICH's tests say so where they find nothing wrong, and each comes with the numbers of ranks it
-/// is made for.
+/// MPICH's tests say so if they find nothing wrong. Each names the numbers of ranks it is made for.
 fn mpich_tests(folder: &str) -> Vec<SuiteProgram<'static>> {
     let mut programs = Vec::new();
     for mpi in BOTH {
@@ -261,7 +259,7 @@ fn mpich_communicators_and_processes() {
     );
 }
 
-/// Python's unittest names each test and how it ended; rank 0 speaks for all.
+/// Python's unittest names each test and its result. Only rank 0's output counts.
 fn mpi4py_tests(suite: &str) -> Vec<SuiteProgram<'static>> {
     const MODULES: &str = "cco_buf cco_buf_inter cco_nb_buf cco_nb_vec cco_ngh_buf cco_ngh_obj \
                            cco_obj cco_obj_inter cco_pr_buf cco_pr_ngh_buf cco_pr_vec cco_vec \
@@ -315,8 +313,8 @@ fn mpi4py_3() {
     alike("mpi4py 3", &mpi4py_tests("mpi4py-3.1.6"));
 }
 
-/// Intel's benchmarks, compiled to check what they receive: a line for each size, whose last column
-/// counts what is wrong.
+/// Intel's benchmarks, compiled to check the received data: a line for each size, whose last column
+/// counts the errors.
 #[test]
 fn intel_mpi_benchmarks() {
     let mut programs = Vec::new();

@@ -1,4 +1,5 @@
-//! Traps at a real controller, about a real snmpd: what they cost, and whose are believed.
+//! Traps at a real controller about a real snmpd: their cost, and the senders that the controller
+//! believes.
 //!
 //! Needs: apt-get install snmp snmpd
 #[path = "../agent/tests/snmpd_process/mod.rs"]
@@ -15,11 +16,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What the inventory of these tests asks for is quiet in between: no polls, and no host that would
-/// be searched for.
+/// The inventory of these tests is quiet between traps: the controller does not poll and searches
+/// for no host.
 const QUIET: &str = "hosts: []\ntiming: {poll: 600s, full: 3600s, timeout: 10s}\n";
 const SECURE: &str = "{version: 3, user: monsha, auth: {protocol: sha, key: authpass12}, priv: {protocol: aes, key: privpass12}}";
-/// Its words for net-snmp's sender.
+/// Its credentials, as arguments of net-snmp's sender.
 const SIGNED: [&str; 15] = [
     "-v3",
     "-e",
@@ -38,7 +39,7 @@ const SIGNED: [&str; 15] = [
     "privpass12",
 ];
 
-/// A controller that asks this snmpd and hears traps where it is told to.
+/// A controller that asks this snmpd and receives traps at the given address.
 fn controller(
     folder: &Path,
     snmpd: &SnmpdProcess,
@@ -74,7 +75,7 @@ fn controller(
     (daemon, listen)
 }
 
-/// Counts what a snmpd is asked by others.
+/// Counts the requests of others at an snmpd.
 struct RequestCounter<'a> {
     snmpd: &'a SnmpdProcess,
     own: Cell<u64>,
@@ -88,8 +89,8 @@ impl RequestCounter<'_> {
         }
     }
 
-    /// How many messages others have sent it: snmpInPkts.0 (RFC 3418) without those that asked for
-    /// it.
+    /// The number of messages that others have sent: snmpInPkts.0 (RFC 3418) without the requests
+    /// for this number.
     fn messages(&self) -> u64 {
         let address = self.snmpd.address.to_string();
         let output = Command::new("snmpget")
@@ -116,7 +117,8 @@ impl RequestCounter<'_> {
         all - self.own.get()
     }
 
-    /// The same once nobody has asked for a while, longer than looks that traps ask for are apart.
+    /// The same after a pause without requests. The pause is longer than the interval between looks
+    /// that traps cause.
     fn at_rest(&self) -> u64 {
         let deadline = Instant::now() + LIMIT;
         loop {
@@ -130,7 +132,7 @@ impl RequestCounter<'_> {
     }
 }
 
-/// Sends it so many times, 50 a second; says how long that took.
+/// Sends it this many times, 50 a second. Returns the time it took.
 fn flood(datagram: &[u8], to: SocketAddr, times: u32) -> Duration {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let began = Instant::now();
@@ -157,8 +159,8 @@ fn a_flood_of_traps_costs_a_look_a_second() {
     let look = one - before;
     let lasted = flood(&link_down, listen, 150);
     let cost = counter.at_rest() - one;
-    // A look at once, one a second, one at the end; and now and then the controller searches for
-    // what it misses.
+    // One look at once, one a second, and one at the end. Sometimes the controller also searches
+    // for missing devices.
     let most = 4 * look * (lasted.as_secs() + 2);
     assert!(
         (2 * look..=most).contains(&cost),

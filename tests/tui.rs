@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A tmux server of its own with one shell in it; dropping it ends both.
+/// A separate tmux server with one shell in it. Dropping it ends both.
 struct TmuxServer {
     socket: String,
     folder: tempfile::TempDir,
@@ -77,12 +77,12 @@ impl TmuxServer {
         String::from_utf8(self.run(&["capture-pane", "-p", "-t", "t"]).stdout).unwrap()
     }
 
-    /// Waits until `text` is on the screen, and gives the screen.
+    /// Waits until `text` is on the screen. Returns the screen.
     fn wait(&self, text: &str) -> String {
         self.wait_for(text, |screen| screen.contains(text))
     }
 
-    /// The same of several texts: tmux shows a screen as far as it is drawn.
+    /// The same for several texts, because tmux also shows a partly drawn screen.
     fn wait_for_all(&self, texts: &[&str]) {
         self.wait_for(&texts.join(", "), |screen| {
             texts.iter().all(|text| screen.contains(text))
@@ -104,8 +104,8 @@ impl TmuxServer {
         }
     }
 
-    /// Waits until alternate screen, any mouse reporting and cursor are as they should be, in
-    /// tmux's view of the terminal.
+    /// Waits until the alternate screen, mouse reporting and the cursor are in the expected state,
+    /// in tmux's view of the terminal.
     fn wait_for_modes(&self, expected: &str) {
         let modes = || {
             self.run(&[
@@ -195,7 +195,7 @@ fn draws_follows_keys_and_size_and_leaves_no_trace() {
     t.is_restored();
 }
 
-/// A terminal that knows these marks shows no half of a frame.
+/// A terminal that knows these marks never shows half a frame.
 #[test]
 fn every_frame_is_marked_as_one() {
     const MARKS: (&str, &str) = ("\u{1b}[?2026h", "\u{1b}[?2026l");
@@ -260,7 +260,7 @@ fn a_closed_window_ends_it() {
     let pid = t.child();
     t.run(&["kill-server"]);
     let end = Instant::now() + PATIENCE;
-    // A process that ended but was not waited for yet has an empty command line.
+    // A process that has ended but was not waited for yet has an empty command line.
     while std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty()) {
         if Instant::now() > end {
             let _ = Command::new("kill").args(["-KILL", &pid]).status();

@@ -1,6 +1,6 @@
-//! `heddle tune` under both MPI libraries, and what follows from what it measures: the next epoch's
-//! table, what `--check` shows of it, what a job says of its decisions, what the doctor and the
-//! history tell.
+//! `heddle tune` under both MPI libraries, and the effects of its measurements: the next epoch's
+//! table, the output of `--check`, the decisions that a job reports, and the output of the doctor
+//! and the history.
 //!
 //! Ranks run on this machine, each under a host name of its own (a UTS namespace, which takes
 //! root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
@@ -94,7 +94,7 @@ fn every_way_is_measured_and_the_next_epoch_has_the_table() {
     assert_another_cable_makes_them_old(&dir);
 }
 
-/// Measures under an MPI library, of which an epoch of this number comes.
+/// Measures under an MPI library, which publishes an epoch of this number.
 fn assert_tuned(dir: &Path, number: u64, mpi: &str, more: &[&str]) {
     let (code, out, err) = tune(mpi, dir, more);
     assert_eq!(code, 0, "{mpi}: {out}\n{err}");
@@ -112,7 +112,7 @@ fn assert_tuned(dir: &Path, number: u64, mpi: &str, more: &[&str]) {
             && !err.contains("no call can go this way"),
         "{err}"
     );
-    // Whatever way the table takes has been tried.
+    // Every way in the table was measured.
     let taken = out.lines().filter(|line| {
         line.starts_with("  from ") && line.split_whitespace().nth(2) != Some("native")
     });
@@ -149,7 +149,7 @@ fn assert_epoch_has_the_measurements(dir: &Path) {
     }
 }
 
-/// A line tells what the check shows, and so does its exit status.
+/// A line tells the result of the check, and so does the exit status.
 fn assert_check_has_a_line_for_each_collective_and_size(dir: &Path) {
     let (code, out, err) = tune("mpich", dir, &["--check", "--rounds", "5"]);
     let shown = |word: &str| out.lines().filter(|line| line.ends_with(word)).count();
@@ -171,7 +171,7 @@ fn assert_check_has_a_line_for_each_collective_and_size(dir: &Path) {
     assert_eq!(code, i32::from(shown("SLOWER") > 0), "{out}\n{err}");
 }
 
-/// It says so once a size.
+/// The job reports its decision once for each size.
 fn assert_job_says_what_it_does_and_why(dir: &Path) {
     let (_, _, err) = said(
         &launcher("mpich")
@@ -213,7 +213,7 @@ fn assert_doctor_finds_the_measurements(dir: &Path) {
     }
 }
 
-/// A host moves to another switch: no measurement holds any more, and each command says so.
+/// A host moves to another switch. Then no measurement is valid any more, and each command says so.
 fn assert_another_cable_makes_them_old(dir: &Path) {
     publish(dir, &TREE.replace("n3: {switch: s1", "n3: {switch: s0"));
     let (_, out, _) = doctor(dir);
@@ -233,7 +233,7 @@ fn doctor(dir: &Path) -> (i32, String, String) {
     heddle(&["doctor", "--mpi", "--dir", dir.to_str().expect("a path")])
 }
 
-/// Where two neighbouring measured sizes go the same way, the sizes between them go it too.
+/// If two neighbouring measured sizes go the same way, the sizes between them go this way, too.
 fn assert_agreement_holds_between(dir: &Path, mpi: &str) {
     let of = if mpi == "mpich" {
         Mpi::Mpich

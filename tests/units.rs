@@ -1,4 +1,4 @@
-//! The systemd units in docs: systemd takes them, and heddle takes the flags in them.
+//! The systemd units in docs: systemd accepts them, and heddle accepts the flags in them.
 use crate::common::HEDDLE;
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn check(name: &str) {
             "{name}: {flag}: heddle has no such flag\n{help}"
         );
     }
-    // What opens the way to the network is never on a command line.
+    // Secrets that open the network are never on a command line.
     assert!(
         !start.contains("--token ") && unit.contains("LoadCredential="),
         "{start}"

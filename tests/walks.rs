@@ -1,5 +1,5 @@
-//! `heddle discover --walks` from the outside. `tests/golden/walks/demo` holds what the lab's
-//! `demo.yaml` once answered.
+//! `heddle discover --walks` from the outside. `tests/golden/walks/demo` holds the recorded answers
+//! of the lab's `demo.yaml`.
 use crate::common::HEDDLE;
 use crate::common::golden::{check, folder, transcript};
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn transcripts() {
     }
 }
 
-/// The switch cables found in the demo's walks with some subtrees cut out of them: ends, state and
+/// The switch cables found in the demo's walks after some subtrees were cut out: ends, state and
 /// grade.
 fn cables_without(subtrees: &[&str]) -> Vec<String> {
     let walks = tempfile::tempdir().unwrap();

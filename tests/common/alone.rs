@@ -1,6 +1,6 @@
-//! The machine for one test at a time. A lab, an MPI job or a flood takes all of two cores, and a
-//! test that looks at the clock needs them. All tests are threads of one process, so a lock of the
-//! process keeps such tests apart; light tests run beside them.
+//! The machine for one test at a time. A lab, an MPI job or a flood takes two cores, and so does a
+//! test that measures time. All tests are threads of one process, so a lock of the process keeps
+//! such tests apart; light tests run beside them.
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +15,7 @@ pub(crate) struct Alone(
     #[expect(dead_code, reason = "held until it is dropped")] MutexGuard<'static, ()>,
 );
 
-/// Waits for the machine. What has a time limit of its own begins after it.
+/// Waits for the machine. The time limits of a test begin after this.
 pub(crate) fn alone() -> Alone {
     assert!(
         !HAS_IT.get(),

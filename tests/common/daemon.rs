@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 /// Killed when dropped.
 pub(crate) struct ControllerProcess {
     child: KilledAtEnd,
-    /// Where its API listens.
+    /// The address of its API.
     pub(crate) api: SocketAddr,
     log: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
@@ -32,7 +32,7 @@ impl ControllerProcess {
         ControllerProcess::run(command)
     }
 
-    /// The same with a command of the test's own.
+    /// The same with a command that the test makes.
     pub(crate) fn run(mut command: Command) -> ControllerProcess {
         let mut child = KilledAtEnd(command.stderr(Stdio::piped()).spawn().unwrap());
         let mut lines = BufReader::new(child.stderr.take().unwrap());

@@ -14,9 +14,10 @@ hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.
 links: [{a: s0, b: s1}, {a: s1, b: s2}]
 ";
 
-/// Each way at every size, so that small programs take the runtime's own.
+/// Each way at every size, so that small programs go the runtime's ways, too.
 pub(crate) const FORCED: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring");
-/// The table decides from the first call on, which a program of few calls would not live to see.
+/// The table decides from the first call on, since a program of few calls ends before the table's
+/// usual first call.
 pub(crate) const AT_ONCE: (&str, &str) = ("HEDDLE_AFTER", "0");
 /// The same over the runtime's own connections.
 pub(crate) const OVER_TCP: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,tcp");
@@ -49,13 +50,13 @@ pub(crate) fn publish(dir: &Path, topology: &str) {
     );
 }
 
-/// The collectives and ways of those calls.
+/// The collectives and ways of the recorded calls.
 pub(crate) fn ways(dir: &Path) -> Vec<String> {
     calls(dir).into_keys().collect()
 }
 
-/// Calls per collective and way, of all communicators that wrote a job record; those of nothing
-/// left out.
+/// Calls per collective and way, of all communicators that wrote a job record; calls with empty
+/// blocks are left out.
 pub(crate) fn calls(dir: &Path) -> BTreeMap<String, u64> {
     let mut calls = BTreeMap::new();
     for total in records(dir)
@@ -70,8 +71,7 @@ pub(crate) fn calls(dir: &Path) -> BTreeMap<String, u64> {
     calls
 }
 
-/// All job records, also while jobs write them: each file comes whole, and has another name until
-/// then.
+/// All job records, also while jobs write them: a file has another name until it is complete.
 pub(crate) fn records(dir: &Path) -> Vec<JobRecord> {
     let files = fs::read_dir(dir.join("jobs"))
         .expect("jobs/")

@@ -1,5 +1,5 @@
-//! Golden files: what was printed once and looked right. `UPDATE_GOLDEN=1` writes them anew; look
-//! at the difference.
+//! Golden files: output that a person once found right. `UPDATE_GOLDEN=1` writes them anew; look at
+//! the difference.
 use super::HEDDLE;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Runs `heddle` in `folder` and tells what a person at a terminal would have seen.
+/// Runs `heddle` in `folder` and returns the text that a person at a terminal sees.
 pub(crate) fn transcript(folder: &Path, args: &[&str]) -> String {
     let output = Command::new(HEDDLE)
         .args(args)
@@ -37,7 +37,7 @@ pub(crate) fn transcript(folder: &Path, args: &[&str]) -> String {
     text + &format!("--- exit {status}\n")
 }
 
-/// Holds `actual` against the golden file at `path`.
+/// Compares `actual` with the golden file at `path`.
 pub(crate) fn check(path: &Path, actual: &str) {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(path, actual).expect("golden file is writable");

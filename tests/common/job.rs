@@ -51,7 +51,8 @@ pub(crate) struct TestJob<'a> {
     mpi: &'a str,
     ranks: usize,
     per_host: usize,
-    /// Preloaded in this order; with the front among them unless the job runs without heddle.
+    /// The libraries to preload, in this order. The front is one of them unless the job runs
+    /// without heddle.
     preloaded: Vec<PathBuf>,
     env: Vec<(&'a str, &'a str)>,
 }
@@ -71,7 +72,7 @@ impl<'a> TestJob<'a> {
         TestJob::new(mpi, ranks).preloaded([])
     }
 
-    /// With these libraries, in this order, in the place of the front that was built.
+    /// Preloads these libraries, in this order, instead of the front that was built.
     pub(crate) fn preloaded(self, libraries: impl Into<Vec<PathBuf>>) -> TestJob<'a> {
         TestJob {
             preloaded: libraries.into(),
@@ -108,7 +109,7 @@ impl<'a> TestJob<'a> {
             .expect("timeout, of coreutils")
     }
 
-    /// The command that runs it; whoever does has the machine.
+    /// The command that runs it. The caller must have the machine.
     pub(crate) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let idle = lib().join("libheddle-idle.so");
         let mut command = mpirun(self.mpi, self.ranks, &idle);
@@ -140,10 +141,10 @@ impl<'a> TestJob<'a> {
     }
 }
 
-/// What a job said.
+/// The output of a job.
 pub(crate) struct TestJobOutput {
     pub(crate) out: String,
-    /// The runtime's lines, without what launchers and libraries say.
+    /// The runtime's lines, without the lines of launchers and libraries.
     pub(crate) heddle: Vec<String>,
 }
 

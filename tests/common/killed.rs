@@ -2,7 +2,7 @@
 use std::ops::{Deref, DerefMut};
 use std::process::Child;
 
-/// Killed when dropped, and waited for.
+/// A process that is killed and waited for when this is dropped.
 pub(crate) struct KilledAtEnd(pub(crate) Child);
 
 impl Deref for KilledAtEnd {

@@ -14,8 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A lab's name that no other has, and the machine for it. What has come up under this name is
-/// taken down whatever happens.
+/// A unique name of a lab, and the machine for it. Everything with this name is taken down when
+/// this is dropped.
 pub(crate) struct TestLab {
     pub(crate) name: String,
     _alone: Option<Alone>,
@@ -26,7 +26,7 @@ impl TestLab {
         TestLab::of(test, Some(alone()))
     }
 
-    /// Another one for the same test, which has the machine for both.
+    /// Another name for the same test, which has the machine for both labs.
     pub(crate) fn beside(&self, test: &str) -> TestLab {
         TestLab::of(test, None)
     }
@@ -38,7 +38,7 @@ impl TestLab {
         }
     }
 
-    /// Where the lab has its state.
+    /// The folder of the lab's state.
     pub(crate) fn directory(&self) -> PathBuf {
         Path::new("/run/heddle-lab").join(&self.name)
     }
@@ -67,7 +67,7 @@ impl TestLab {
         left
     }
 
-    /// Whether a text has the name, and not as the beginning of a longer one.
+    /// True if a text holds the name, and not only as the beginning of a longer name.
     fn is_named_in(&self, text: &str) -> bool {
         let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         text.match_indices(&self.name)
@@ -102,7 +102,7 @@ impl Drop for TestLab {
     }
 }
 
-/// A lab, what it was built from, and a folder for what is written about it.
+/// A lab, the topology it was built from, and a folder for files about it.
 pub(crate) struct RunningLab {
     pub(crate) lab: Lab,
     pub(crate) file: TopologyFile,
@@ -125,13 +125,13 @@ impl RunningLab {
         }
     }
 
-    /// Where a file of this name goes in the folder.
+    /// The path of a file in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The lab's inventory without the lines that begin with `less`, and with more behind it. It
-    /// has patience: a single look is whole on a busy machine, too.
+    /// The lab's inventory without the lines that begin with `less`, and with `more` after it. Its
+    /// time limits are long, so that a single look is complete on a busy machine, too.
     pub(crate) fn inventory(&self, less: &str, more: &str) -> PathBuf {
         let written = fs::read_to_string(self.lab.inventory_path()).unwrap();
         let kept: String = written
@@ -149,7 +149,7 @@ impl RunningLab {
         path
     }
 
-    /// What a program prints on a node, where it must succeed.
+    /// The output of a program on a node. The program must succeed.
     pub(crate) fn exec(&self, node: &str, program: &[&str]) -> String {
         let output = self.lab.exec(node, program).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -161,7 +161,7 @@ impl RunningLab {
         said
     }
 
-    /// A controller on the head node, with the lab's inventory and shared directory. What it says
+    /// A controller on the head node, with the lab's inventory and shared directory. Its output
     /// goes into a file of the folder.
     pub(crate) fn start_controller(&self, log: &str, more: &[&str]) -> Child {
         let (inventory, shared) = (self.lab.inventory_path(), self.lab.shared_dir());
@@ -177,8 +177,8 @@ impl RunningLab {
         self.start(CONTROL, log, arguments)
     }
 
-    /// What a controller answers a node to a request, which begins with its method: head and body.
-    /// None where there is no answer.
+    /// A controller's answer to a node's request, head and body; `None` without an answer. The
+    /// request begins with its method.
     pub(crate) fn ask(
         &self,
         node: &str,
@@ -203,7 +203,7 @@ impl RunningLab {
         asked.ok()
     }
 
-    /// Starts a program on a node; what it says goes into a file of the folder.
+    /// Starts a program on a node. Its output goes into a file of the folder.
     pub(crate) fn start<'a>(
         &self,
         node: &str,
@@ -220,7 +220,7 @@ impl RunningLab {
             .unwrap()
     }
 
-    /// What `heddle discover` finds from the head node.
+    /// The network that `heddle discover` finds from the head node.
     pub(crate) fn discover(&self, inventory: &Path, format: &str, more: &[&str]) -> String {
         let look = [
             HEDDLE,
@@ -238,7 +238,7 @@ impl RunningLab {
         self.lab.plan().unwrap().node(node).unwrap().data.unwrap()
     }
 
-    /// State of the cable between two nodes.
+    /// The state of the cable between two nodes.
     fn cable(&self, a: &str, b: &str) -> String {
         let status = self.lab.status().unwrap();
         let joins =
@@ -260,7 +260,7 @@ impl RunningLab {
         });
     }
 
-    /// Takes it down and sees that nothing of its name is left.
+    /// Takes the lab down and checks that nothing with its name is left.
     pub(crate) fn down(self) {
         Lab::down(self.lab.name()).unwrap();
         assert_eq!(self.named.left(), Vec::<String>::new());

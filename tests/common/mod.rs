@@ -1,4 +1,4 @@
-//! What several tests share.
+//! Helpers that several tests share.
 pub(crate) mod alone;
 pub(crate) mod daemon;
 pub(crate) mod epochs;

@@ -2,8 +2,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// `mpirun` of an MPI library, ended after five minutes, when it hangs. Its first further argument
-/// is the program.
+/// `mpirun` of an MPI library. After five minutes it counts as hanging and is ended. Its first
+/// further argument is the program.
 ///
 /// Many ranks share few cores: with `idle` (libheddle-idle.so) preloaded, a rank that waits does
 /// not keep the one it waits for from running. It also keeps MPICH 4.0 over UCX from hanging in
@@ -29,8 +29,8 @@ pub(crate) fn mpirun(mpi: &str, ranks: usize, idle: &Path) -> Command {
                       opal_event_include epoll"
                 .split(' '),
         );
-        // Its way of small blocks on 12 ranks and more (Bruck) gives wrong bytes where the two
-        // datatypes differ: linear.
+        // Its algorithm for small blocks on 12 ranks and more (Bruck) gives wrong bytes where the
+        // two datatypes differ. So it uses the linear one.
         command.args(
             "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1".split(' '),
         );

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Where shim/build.sh puts the libraries; built once.
+/// The folder where shim/build.sh puts the libraries. They are built once.
 pub(crate) fn lib() -> &'static Path {
     static LIB: OnceLock<PathBuf> = OnceLock::new();
     LIB.get_or_init(|| {

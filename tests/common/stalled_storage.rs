@@ -8,25 +8,26 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// What holds the shared directory.
+/// The kind of storage that holds the shared directory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum StalledStorage {
-    /// ext4 in a file, frozen as for a snapshot. Who waits for it cannot be killed.
+    /// ext4 in a file, frozen as for a snapshot. A process that waits for it cannot be killed.
     Disk,
     /// A FUSE server, stopped. It keeps nothing in the kernel's caches, so that reading asks it
     /// each time.
     Server,
 }
 
-/// Longer than a test lets it stall: after so long it goes on by itself, also if the test was
-/// killed meanwhile.
+/// The time after which it goes on by itself, even if the test was killed. No test lets it stall
+/// for so long.
 const LONGEST_STALL_SECONDS: u32 = 240;
 
-/// A folder on a file system of its own. It goes on and is gone when this is dropped.
+/// A folder on a file system of its own. When this is dropped, the file system goes on and is
+/// unmounted.
 pub(crate) struct StallableFolder {
     server: Option<Child>,
     mount: PathBuf,
-    /// While it stalls: what will have it go on, whatever becomes of this process.
+    /// While it stalls: the process that will let it go on, even if this process dies.
     rescue: Mutex<Option<Child>>,
     /// The image or the served folder, and the place it is mounted at.
     _beside: TempDir,
@@ -54,7 +55,7 @@ impl StallableFolder {
         match storage {
             StalledStorage::Disk => {
                 let image = beside.join("image");
-                // Sparse; with room for what hostile users leave in it.
+                // Sparse; with room for the files that hostile users leave in it.
                 File::create(&image)
                     .and_then(|file| file.set_len(256 << 20))
                     .expect("an image");
@@ -130,10 +131,10 @@ impl StallableFolder {
         run(program, &[&arguments[0], &arguments[1]]);
     }
 
-    /// Lets it go on, also where it has not stalled.
+    /// Lets the file system go on. It need not be stalled.
     pub(crate) fn go_on(&self) {
         let (program, arguments) = self.switch("-u", "-CONT");
-        // Thawing what is not frozen is an error, and no harm.
+        // To thaw a file system that is not frozen is an error, but does no harm.
         let _ = Command::new(program)
             .args(arguments)
             .stderr(Stdio::null())
@@ -175,7 +176,8 @@ impl Drop for StallableFolder {
     fn drop(&mut self) {
         self.go_on();
         if mounted(&self.mount) {
-            // Lazily: who has waited may be there yet. The loop device goes with its file system.
+            // Lazily: a process that waited may still use it. The loop device goes with its file
+            // system.
             let _ = Command::new("umount").arg("-l").arg(&self.mount).status();
         }
         if let Some(server) = &mut self.server {

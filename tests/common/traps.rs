@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 const LINK_DOWN: &str = "1.3.6.1.6.3.1.1.5.3";
-/// The sender takes no longer, even on a busy machine.
+/// The time limit of the sender, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The datagram of a linkDown trap, from net-snmp's sender.

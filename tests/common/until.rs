@@ -1,24 +1,24 @@
-//! Waiting for something to come about.
+//! Waits until a condition holds.
 use std::fmt::Display;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Nothing takes longer, even on a busy machine.
+/// The time limit of every wait, even on a busy machine.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
-/// Between two looks.
+/// The time between two looks.
 const REST: Duration = Duration::from_millis(100);
 
-/// Waits until there is something.
+/// Waits until `look` returns something.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     until_or_why(what, LIMIT, || look().ok_or("nothing there"))
 }
 
-/// Waits until it is so.
+/// Waits until the condition is true.
 pub(crate) fn until_so(what: &str, mut holds: impl FnMut() -> bool) {
     until(what, || holds().then_some(()));
 }
 
-/// Waits until there is something, or tells why there is not, in the end.
+/// Waits until `look` returns something. At the limit it fails with the last reason.
 pub(crate) fn until_or_why<T, W: Display>(
     what: &str,
     limit: Duration,

@@ -2,7 +2,7 @@
 use super::golden::folder;
 use std::fs;
 
-/// Them in a folder of their own, the recording of s1 as `altered` has it.
+/// The walks in a temporary folder, with s1's recording changed by `altered`.
 pub(crate) fn demo_walks(altered: impl Fn(&str) -> String) -> tempfile::TempDir {
     let walks = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(folder("walks").join("demo")).unwrap() {

@@ -1,5 +1,5 @@
-//! `heddle controller`, `publish` and `history` from the outside: clear refusals, and nothing
-//! published is ever lost.
+//! `heddle controller`, `publish` and `history` from the outside: refusals are clear, and no
+//! published epoch is ever lost.
 mod commands;
 mod published_view;
 mod publishing;

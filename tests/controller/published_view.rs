@@ -4,7 +4,7 @@ use directory::reading::{current_epoch, numbers};
 use std::fs::{self};
 use std::path::{Path, PathBuf};
 
-/// What a shared directory's readers see.
+/// The files of a shared directory that its readers see.
 #[derive(Debug)]
 pub(super) struct PublishedView {
     shared: PathBuf,

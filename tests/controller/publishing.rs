@@ -79,7 +79,7 @@ fn history_tells_of_a_current_epoch_that_cannot_be_read() {
             );
         }
     }
-    // Publishing again mends it, under a number of its own.
+    // Publishing again mends it, under a new number.
     assert!(publish(&file, &shared).status.success());
     assert!(
         heddle()
@@ -119,7 +119,7 @@ fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
             epoch.number
         );
         if ended && epoch.number > last {
-            // The first may have met a busy machine, and moments by its time come too late.
+            // The first run may have met a busy machine: fractions of its time come too late.
             whole = whole.min(lasted);
         }
         last = epoch.number;
@@ -169,7 +169,7 @@ fn assert_epochs_are_whole(shared: &Path) {
     }
 }
 
-/// A file system of its own, gone when dropped.
+/// A small file system, unmounted when dropped.
 struct TestMount<'a>(&'a Path);
 
 impl TestMount<'_> {

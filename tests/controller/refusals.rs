@@ -1,4 +1,4 @@
-//! Bad files, arguments and tokens are refused with their place.
+//! Bad files, arguments and tokens are refused, and the message names the place of the error.
 use super::commands::{heddle, publish, stderr, topology};
 use super::published_view::PublishedView;
 use crate::common::daemon::ControllerProcess;
@@ -50,8 +50,7 @@ fn transcripts() {
     }
 }
 
-/// Topology files that cannot be used: what is wrong, the file, what is said behind the file's
-/// name.
+/// Topology files that cannot be used: the error, the file, and the message after the file's name.
 const BAD_TOPOLOGIES: &[(&str, &str, &str)] = &[
     (
         "malformed",
@@ -156,8 +155,8 @@ fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
         );
         before.assert_unchanged(what);
     }
-    // The published switches and hosts; the switches are silent, so whatever moves the epoch is a
-    // bad file.
+    // The published switches and hosts; the switches are silent, so only a bad file can change the
+    // epoch.
     let good = fs::read_to_string(folder("controller").join("good.yaml")).unwrap();
     let good = good
         .replace(":9\"}", ":9\"}, s1: {address: \"127.0.0.1:10\"}")

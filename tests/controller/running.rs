@@ -11,7 +11,7 @@ use std::fs::{self};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// An epoch of the lab may take as long on a busy machine.
+/// The time limit for an epoch of the lab on a busy machine.
 const LIMIT: Duration = Duration::from_secs(90);
 
 #[test]
@@ -89,8 +89,8 @@ impl RunningLab {
         ))
     }
 
-    /// Kills whoever took a controller to the head node, with whom it dies; waits until it is gone
-    /// and its lock with it.
+    /// Kills the process that took a controller to the head node, which ends the controller. Waits
+    /// until the controller and its lock are gone.
     fn kill(&self, mut daemon: KilledAtEnd) {
         let shared = self.lab.shared_dir().display().to_string();
         let line = |process: &Path| {
@@ -116,7 +116,7 @@ impl RunningLab {
         });
     }
 
-    /// Waits for an epoch that has every host, and this one on that switch; gives its number.
+    /// Waits for an epoch with every host, and with this host on that switch. Returns its number.
     fn await_place(&self, host: &str, switch: &str) -> u64 {
         let shared = self.lab.shared_dir();
         until_or_why(
@@ -167,7 +167,8 @@ fn a_moved_cable_becomes_an_epoch_and_a_restart_none() {
         });
         if all { Ok(()) } else { Err(text) }
     });
-    // What it saw is no epoch: the next one tells of the next change.
+    // A network that was seen but not published is not an epoch: the next epoch describes the next
+    // change.
     up.lab.move_host("n3", "s1").unwrap();
     assert_eq!(up.await_place("n3", "s1"), first + 2);
     up.kill(again);

@@ -1,4 +1,4 @@
-//! The API, the log and the files of a controller whose devices give such names.
+//! The API, the log and the files of a controller whose devices give hostile names.
 use super::{is_plain, is_plain_json, names, said};
 use crate::common::daemon::ControllerProcess;
 use crate::common::golden::folder;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// The demo's devices, saying names that are not made harmless before they are sent.
+/// The demo's devices, which send hostile names as they are.
 fn views() -> DeviceViews {
     let mut views = DeviceViews::new();
     for observation in read_folder(&folder("walks").join("demo"))
@@ -39,7 +39,7 @@ fn views() -> DeviceViews {
     views
 }
 
-/// A controller that asks such devices.
+/// A controller that asks these devices.
 struct HostileCluster {
     dir: TempDir,
     daemon: ControllerProcess,
@@ -49,7 +49,7 @@ struct HostileCluster {
 }
 
 impl HostileCluster {
-    /// Starts it, and waits for an epoch and for the alarm about a job record of such a name.
+    /// Starts it, and waits for an epoch and for the alarm about a job record with a hostile name.
     fn start() -> HostileCluster {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
@@ -95,7 +95,7 @@ impl HostileCluster {
         answer.split_once("\r\n\r\n").unwrap().1.to_owned()
     }
 
-    /// The snapshot, in which the names are seen to come through.
+    /// The snapshot, after a check that the hostile names are in it.
     fn plain_snapshot(&self) -> String {
         let snapshot = self.body("/v1/snapshot");
         let shown = is_plain_json("snapshot", &snapshot);
@@ -132,7 +132,7 @@ impl HostileCluster {
         is_plain("refusal", &answer.replace('\r', ""));
     }
 
-    /// Stops the controller and has other commands read what it wrote.
+    /// Stops the controller and lets other commands read the files it wrote.
     fn stops_and_wrote_plain_files(self, snapshot: &str) {
         let [shared, journal, picture] =
             ["shared", "journal", "snapshot.json"].map(|name| self.at(name));

@@ -1,4 +1,4 @@
-//! The outputs of `heddle discover` and `heddle check`, and what other programs make of them.
+//! The outputs of `heddle discover` and `heddle check`, and the way other programs read them.
 use super::{is_plain, is_plain_json, names, said};
 use crate::common::walks::demo_walks;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::Command;
 const ALONE: &str = "s9\u{1b}[2J\u{202e}\".snmprec";
 
 /// The demo's walks with the names of one switch's neighbourhood replaced, and one device whose
-/// file has such a name.
+/// file has a hostile name.
 fn walks() -> tempfile::TempDir {
     let walks = demo_walks(|text| {
         names(10_000)

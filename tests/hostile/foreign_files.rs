@@ -1,14 +1,14 @@
-//! Files that an operator was given by somebody else.
+//! Files that an operator got from somebody else.
 use super::{heddle, is_plain, said};
 use crate::common::golden::folder;
 use std::fs;
 use std::process::Output;
 use tempfile::TempDir;
 
-/// Bytes of a terminal's language, as JSON and YAML write them.
+/// A terminal's control sequence, as JSON and YAML write it.
 const EVIL: &str = "\\u001b[2J\\u202e\\u009b31m";
 
-/// A folder with files that an operator was given by somebody else.
+/// A folder with files that an operator got from somebody else.
 struct ForeignFiles {
     dir: TempDir,
 }
@@ -20,7 +20,7 @@ impl ForeignFiles {
         }
     }
 
-    /// Writes a file, and gives its path.
+    /// Writes a file and returns its path.
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.dir.path().join(name);
         fs::write(&path, text).unwrap();
@@ -32,7 +32,7 @@ impl ForeignFiles {
         self.file("t.yaml", text)
     }
 
-    /// A schedule with a host of such a name.
+    /// A schedule with a host of this name.
     fn schedule(&self) -> String {
         let topology = self.topology();
         let schedule = ["schedule", "allgather", "--format", "json", "--topology"];
@@ -40,7 +40,7 @@ impl ForeignFiles {
         self.file("schedule.json", &text.replace("n1", EVIL))
     }
 
-    /// A recorded journal with a trouble of such a text.
+    /// A recorded journal with a trouble of this text.
     fn journal(&self) -> String {
         let recorded = fs::read_to_string(folder("controller").join("move.journal")).unwrap();
         let line = recorded
@@ -53,7 +53,7 @@ impl ForeignFiles {
         self.file("journal", &format!("{recorded}{at}\"trouble\":{trouble}\n"))
     }
 
-    /// A shared directory with two epochs, in the first of which a host has such a name.
+    /// A shared directory with two epochs, where a host of the first has this name.
     fn shared(&self) -> String {
         let shared = self.dir.path().join("shared").to_str().unwrap().to_owned();
         said(&["publish", "--topology", &self.topology(), "--dir", &shared]);
@@ -68,7 +68,7 @@ impl ForeignFiles {
     }
 }
 
-/// A command ends with a status and says nothing that a terminal would obey.
+/// Runs a command that must end with this status and print no control sequence of a terminal.
 fn ends_plainly(status: i32, arguments: &[&str]) {
     let Output {
         status: ended,

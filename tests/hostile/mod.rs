@@ -9,7 +9,8 @@ use inventory::sanitize;
 use serde_json::Value;
 use std::process::{Command, Output};
 
-/// What the demo's devices call things, and what they call them here: hosts, ports, a description.
+/// The names that the demo's devices use and their hostile replacements: hosts, ports, a
+/// description.
 fn names(longest: usize) -> [(&'static str, String); 7] {
     [
         ("n3", "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31mn3".to_owned()),
@@ -31,8 +32,8 @@ fn names(longest: usize) -> [(&'static str, String); 7] {
     ]
 }
 
-/// Says of whatever is written that nothing in it does anything but be seen, and that no text is
-/// longer than names may be.
+/// Asserts that a text holds printable characters only, and that it is no longer than a name may
+/// be.
 #[track_caller]
 fn is_plain(what: &str, text: &str) {
     let hidden = text.chars().find(|&c| c != '\n' && sanitize::is_hidden(c));
@@ -43,7 +44,7 @@ fn is_plain(what: &str, text: &str) {
     );
 }
 
-/// The same of every text of a JSON document, once it is read, and of the keys.
+/// The same for every text and every key of a JSON document, after it is parsed.
 #[track_caller]
 fn is_plain_json(what: &str, json: &str) -> Value {
     fn texts(value: &Value, look: &mut impl FnMut(&str)) {
@@ -66,7 +67,7 @@ fn heddle(arguments: &[&str]) -> Output {
     Command::new(HEDDLE).args(arguments).output().unwrap()
 }
 
-/// What a command says on both its outputs; it has to end well.
+/// The text of a command on both its outputs. The command must succeed.
 #[track_caller]
 fn said(arguments: &[&str]) -> String {
     let Output {

@@ -1,4 +1,4 @@
-//! The import table of ARCHITECTURE.md, held against what cargo sees.
+//! The import table of ARCHITECTURE.md, compared with the dependencies that cargo sees.
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 

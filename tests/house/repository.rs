@@ -30,7 +30,7 @@ pub(super) fn source_files() -> Vec<SourceFile> {
     files
 }
 
-/// Whether a folder holds files that nobody here wrote: builds, and the data of tools.
+/// True if a folder holds files that nobody here wrote: builds, and the data of tools.
 fn is_foreign(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     name == "target" || name.starts_with('.')

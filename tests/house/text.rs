@@ -1,4 +1,4 @@
-//! Nothing is decided on text for people.
+//! No code decides on text for people.
 use super::repository::{SourceFile, source_files};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,8 +17,8 @@ const ROOMS: &[&str] = &[
     "src",
 ];
 
-/// Text for people is made in `Display`, and no code reads it again. These files read foreign text,
-/// whose words are not ours, for the reason beside them.
+/// Text for people is made in `Display`, and no code reads it again. These files read text that
+/// others wrote, each for the reason beside it.
 const READS_FOREIGN_TEXT: &[(&str, &str)] = &[(
     "inventory/src/inventory_file/credential.rs",
     "the YAML reader's message, of which only the place may be shown: the rest may be a secret",
@@ -42,7 +42,7 @@ const TEXT_FOR_PEOPLE: &[&str] = &[
     "why",
 ];
 
-/// The methods that ask a text.
+/// The methods that ask about a text's content.
 const QUESTIONS: &[&str] = &[
     "contains",
     "starts_with",
@@ -79,8 +79,8 @@ fn production(code: &str) -> String {
     })
 }
 
-/// Whether a piece of code ends in a name that holds text for people; a field called `text` is one,
-/// a variable may be anything.
+/// True if a piece of code ends in a name that holds text for people. A field called `text` does; a
+/// variable of that name may hold anything.
 fn ends_in_text_for_people(code: &str) -> bool {
     let code = ["as_str()", "as_ref()", "as_deref()"]
         .iter()
@@ -113,7 +113,7 @@ fn decisions_on_text(code: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a file belongs to tests.
+/// True if a file belongs to tests.
 fn is_of_tests(file: &Path) -> bool {
     let is_tests =
         |part: &str| ["tests", "tests.rs"].contains(&part) || part.ends_with("_tests.rs");

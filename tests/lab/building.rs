@@ -1,4 +1,4 @@
-//! Labs are built, even from what another left, and leave nothing.
+//! Labs are built, even over the remains of another lab, and leave nothing behind.
 use super::commands::{LabCommands, nothing_of, run, text};
 use super::{DEMO, TWO};
 use crate::common::HEDDLE;
@@ -63,7 +63,7 @@ fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
         killed(&|| std::thread::sleep(Duration::from_millis(moment)));
     }
     lab.ok(&["down"]);
-    // An init on its way to its node finds that it is gone, and ends by itself.
+    // An init process that enters a node finds that the node is gone, and ends by itself.
     nothing_of("the killed labs", || lab.named.left());
     killed(&|| lab.await_head());
     assert_ne!(
@@ -80,7 +80,7 @@ fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
 fn an_up_that_fails_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     for daemon in ["snmpd", "lldpd"] {
-        // Found, but not to be started: its interpreter is missing.
+        // The program exists but cannot be started: its interpreter is missing.
         fs::write(directory.path().join(daemon), "#!/no/such/interpreter\n").unwrap();
         fs::set_permissions(
             directory.path().join(daemon),
@@ -135,7 +135,7 @@ fn a_demo_that_is_interrupted_takes_its_half_built_lab_down() {
 
 #[test]
 fn two_labs_stand_side_by_side() {
-    // The name of one is the beginning of the other's, as far as it goes.
+    // The name of one lab is the beginning of the other's name.
     let one = LabCommands::up("one", TWO);
     let other = one.beside("one-s0", TWO);
     one.ok(&["cut", "s0-s1"]);

@@ -1,4 +1,4 @@
-//! `heddle lab` as a test runs it.
+//! Runs `heddle lab` for tests.
 use crate::common::HEDDLE;
 use crate::common::lab::TestLab;
 use crate::common::until::until_or_why;
@@ -6,8 +6,7 @@ use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// No command of these tests takes longer, even on a busy machine, and nothing is waited for
-/// longer.
+/// The time limit of every command and every wait of these tests, even on a busy machine.
 pub(super) const LIMIT: Duration = Duration::from_secs(150);
 
 /// Runs a command to its end, or kills it and fails after the limit.
@@ -49,10 +48,10 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A lab brought up, asked and taken down by `heddle lab`, which is what these tests are about. All
-/// others have [`Up`] do it.
+/// A lab that is brought up, asked and taken down by `heddle lab`, the subject of these tests. All
+/// other tests use [`RunningLab`].
 ///
-/// [`Up`]: crate::common::lab::Up
+/// [`RunningLab`]: crate::common::lab::RunningLab
 pub(super) struct LabCommands {
     pub(super) named: TestLab,
 }
@@ -142,7 +141,7 @@ impl LabCommands {
         serde_json::from_str(&self.ok(&["status", "--format", "json"])).unwrap()
     }
 
-    /// State of the cable between two nodes.
+    /// The state of the cable between two nodes.
     pub(super) fn cable(&self, a: &str, b: &str) -> String {
         let status = self.status();
         let joins =
@@ -163,7 +162,7 @@ impl LabCommands {
         });
     }
 
-    /// Waits until the head node's init tells who it is: the other nodes are then still to come.
+    /// Waits until the head node's init reports its process. The other nodes do not exist yet then.
     pub(super) fn await_head(&self) {
         let (head, end) = (
             self.named.directory().join("nodes/ctl.json"),
@@ -181,7 +180,7 @@ impl LabCommands {
     }
 }
 
-/// Waits until nothing is left.
+/// Waits until the list is empty.
 pub(super) fn nothing_of(what: &str, left: impl Fn() -> Vec<String>) {
     until_or_why(&format!("nothing of {what} is left"), LIMIT, || {
         let left = left();

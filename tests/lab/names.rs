@@ -1,12 +1,12 @@
-//! Names of labs lead nowhere else.
+//! A lab's name never leads to files outside of the lab's folders.
 use super::TWO;
 use super::commands::{run, text};
 use crate::common::HEDDLE;
 use std::fs;
 use std::process::{Command, Output};
 
-/// Runs heddle where `/run` is another one, with a file at every place a bad name may lead to;
-/// gives its output and those files that are left.
+/// Runs heddle with another `/run`, which holds a file at every place a bad name may lead to.
+/// Returns the output and the files that are left.
 fn in_another_run(variable: &str, arguments: &[&str]) -> (Output, Vec<String>) {
     let directory = tempfile::tempdir().unwrap();
     let left = directory.path().join("left");
@@ -75,6 +75,6 @@ fn names_that_lead_elsewhere_are_refused_and_nothing_is_deleted() {
     );
     check("../x", &["node-init", "ctl"], "lab name");
     check("../x", &["agent", "ctl", "true"], "lab name");
-    // An empty variable is none at all.
+    // An empty variable counts as unset.
     check("", &["status"], "lab \"lab\": not up");
 }

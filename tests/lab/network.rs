@@ -1,4 +1,4 @@
-//! The switches of a lab forward, answer and are recabled like real ones.
+//! The switches of a lab forward, answer and are recabled like real switches.
 use super::TWO;
 use super::commands::{LIMIT, LabCommands, text};
 use crate::common::HEDDLE;
@@ -7,7 +7,8 @@ use crate::common::until::until_or_why;
 #[test]
 fn agents_answer_with_the_real_network() {
     let lab = LabCommands::up("snmp", TWO);
-    // dot1dStpDesignatedRoot: the first switch of the file is the root bridge, for both.
+    // dot1dStpDesignatedRoot: the first switch of the file is the root bridge, in the answers of
+    // both switches.
     let root = lab.walk("10.78.1.1", ".1.3.6.1.2.1.17.2.5");
     assert_eq!(
         (root.len(), &root),
@@ -19,7 +20,7 @@ fn agents_answer_with_the_real_network() {
         lab.walk("10.78.1.2", ".1.3.6.1.2.1.17.2.15.1.3"),
         ["5", "5", "5"]
     );
-    // lldpRemSysName and lldpRemPortId, once each neighbour has spoken.
+    // lldpRemSysName and lldpRemPortId, once each neighbour has announced itself.
     until_or_why("s0 has three neighbours", LIMIT, || {
         let mut names = lab.walk("10.78.1.1", ".1.0.8802.1.1.2.1.4.1.1.9");
         names.sort();
@@ -99,8 +100,8 @@ fn recabling_is_seen_by_stp_and_by_its_counters() {
             Err(format!("{now:?}"))
         }
     });
-    // Its own interface and address are still there, and so is the way to the others: MAC of n0
-    // behind s1's trunk.
+    // The host's interface and address are still there, and so is its path to the others: the MAC
+    // address of n0 is behind s1's trunk.
     assert!(
         lab.exec("n1", &["ip", "-br", "addr", "show", "eth0"])
             .contains("10.77.0.2/16")
@@ -123,7 +124,7 @@ fn recabling_is_seen_by_stp_and_by_its_counters() {
         lab.refused(&["join", "n0-s1"])
             .contains("between two switches")
     );
-    // Inside the head node the lab can be recabled too, but not taken down.
+    // From inside the head node the lab can be recabled, too, but not taken down.
     lab.exec("ctl", &[HEDDLE, "lab", "move", "n1", "s0"]);
     let inside = lab.output(&["exec", "ctl", "--", HEDDLE, "lab", "down"]);
     assert!(
@@ -151,7 +152,7 @@ fn a_switch_port_holds_as_many_bytes_as_asked() {
             "{port}: {shown}"
         );
     }
-    // A host's card has the kernel's own queue under its rate, as long as that of any card.
+    // A host's card has the kernel's own queue under its rate, as long as the queue of any card.
     let host = limit("n0", "eth0");
     assert!(
         host.contains("qdisc tbf")

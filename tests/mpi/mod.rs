@@ -1,5 +1,5 @@
 //! The MPI runtime under both MPI libraries: programs in C, Fortran and Python give the same bytes
-//! with it as without it, whatever the shared directory holds and however often it changes.
+//! with it as without it, for any content of the shared directory, and however often it changes.
 //!
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace,
 //! which takes root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran

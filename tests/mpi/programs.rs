@@ -3,8 +3,8 @@ use crate::common::epochs::{AT_ONCE, FORCED, TREE, calls, records, shared, ways}
 use crate::common::job::{BOTH, TestJob, compiled};
 use std::path::Path;
 
-/// As Python's extensions do: their MPI library, and what that needs, is hidden from the program
-/// and from what it preloads.
+/// The program loads MPI as Python's extensions do: their MPI library and its dependencies are
+/// hidden from the program and from its preloaded libraries.
 #[test]
 fn an_mpi_library_that_comes_with_a_plugin() {
     for mpi in BOTH {
@@ -67,7 +67,7 @@ fn fortran_by_each_binding() {
     }
 }
 
-/// Debian's mpi4py is made for Open MPI.
+/// Debian's mpi4py is built for Open MPI.
 #[test]
 fn python_through_mpi4py() {
     let dir = shared(TREE);
@@ -79,12 +79,12 @@ fn python_through_mpi4py() {
         &["shim/tests/mpi4py_both.py"],
     );
     assert_eq!(said.out, "mpi4py: 0 wrong\n");
-    // Two of its own, and one by which mpi4py tells the lengths of pickled objects.
+    // Two calls of the program, and one by which mpi4py exchanges the lengths of pickled objects.
     assert_eq!(calls(dir.path())["alltoall aapc"], 3);
     assert!(calls(dir.path())["allgather ring"] >= 1);
 }
 
-/// Neither by a signal nor by `wait`: the process beside it is not its child.
+/// The application sees the helper neither by a signal nor by `wait`: the helper is not its child.
 #[test]
 fn a_program_hears_of_its_own_children_only() {
     for mpi in BOTH {

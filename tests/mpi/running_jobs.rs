@@ -14,8 +14,8 @@ hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.
 links: [{a: s0, b: s1}, {a: s1, b: s2}]
 ";
 
-/// Runs a program that makes a file after its first calls and ends when that is gone: once there is
-/// `enough`, which is asked ten times a second at most.
+/// Runs a program that makes a file after its first calls and ends when the file is gone. The file
+/// is removed once `enough` is true, which is asked at most ten times a second.
 fn until(
     job: &TestJob,
     program: &Path,
@@ -38,7 +38,7 @@ fn until(
     })
 }
 
-/// `make stress` has it run for a minute and more, and over both data paths under each library.
+/// `make stress` runs it for a minute and more, and over both data paths under each library.
 #[test]
 fn epochs_change_under_a_running_job() {
     let stress: Option<u64> = std::env::var("STRESS_SECONDS")
@@ -109,7 +109,7 @@ fn followed_epochs(said: &TestJobOutput) -> Vec<&str> {
     followed
 }
 
-/// By the launcher's hand or by an error of the call, but at once.
+/// The job ends at once, by its launcher or by an error of the call.
 #[test]
 fn a_rank_that_dies_ends_the_job_as_it_does_without_heddle() {
     for mpi in BOTH {
@@ -125,7 +125,7 @@ fn a_rank_that_dies_ends_the_job_as_it_does_without_heddle() {
             until(&with, &program, &[], recorded),
         ] {
             let error = String::from_utf8_lossy(&output.stderr);
-            // 124: out of time, 134 and 139: it fell over its own feet.
+            // 124: the time limit; 134 and 139: the program crashed (SIGABRT, SIGSEGV).
             assert!(
                 !matches!(output.status.code(), Some(0 | 124 | 134 | 139)),
                 "{mpi}: {}: {error}",
@@ -145,7 +145,7 @@ fn a_job_older_than_the_first_epoch_takes_it_up() {
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .env("HEDDLE_VERBOSE", "1");
-        // Everybody's record, and those of the two halves.
+        // The record of all ranks' communicator, and those of the two halves.
         let all_follow = || {
             let records = records(dir.path());
             records.len() == 3 && records.iter().all(|record| record.epoch == 1)

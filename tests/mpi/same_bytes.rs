@@ -1,4 +1,4 @@
-//! The bytes, the errors and the ends of calls are those of the MPI library alone.
+//! Calls give the same bytes, errors and ends as with the MPI library alone.
 use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, records, shared, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::same_bytes::same_bytes;
@@ -69,8 +69,8 @@ fn a_rank_with_too_little_room_ends_the_job_or_hears_of_it_and_nobody_hangs() {
             };
             let said = job().run(&program, &[collective, "return"]);
             assert_eq!(said.out, "truncated\n", "{collective} on {mpi}");
-            // What the launcher tells of it gets lost at times, and Open MPI alone may hang; with
-            // heddle it ends.
+            // The launcher's message about it sometimes gets lost. Open MPI alone may hang; with
+            // heddle the job ends.
             let output = job().output(&program, &[collective]);
             let code = output.status.code();
             assert!(

@@ -1,4 +1,4 @@
-//! Shared directories that cannot be used, or not by every rank.
+//! Shared directories that no rank can use, or only some ranks.
 use super::SMALL;
 use crate::common::epochs::{AT_ONCE, FORCED, TREE, shared, ways};
 use crate::common::job::{BOTH, TestJob};
@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// A directory that cannot be used: what to do to it, and what the line must say.
+/// A directory that cannot be used: the change that breaks it, and the text that the line must
+/// hold.
 type DirectoryDamage = (&'static str, fn(&Path), &'static str);
 
 const DAMAGES: [DirectoryDamage; 11] = [
@@ -85,7 +86,7 @@ fn change(file: &Path) {
     fs::write(file, bytes).unwrap();
 }
 
-/// Opening it to read waits for a writer, and none comes.
+/// To open a FIFO for reading waits for a writer, and none comes.
 fn pipe(file: &Path) {
     fs::remove_file(file).unwrap();
     let made = Command::new("mkfifo")
@@ -95,7 +96,7 @@ fn pipe(file: &Path) {
     assert!(made.success(), "mkfifo {}: {made}", file.display());
 }
 
-/// Runs a program that may not read what its mode forbids, which root otherwise may.
+/// Runs a program that obeys file modes, which root does not obey otherwise.
 const LIKE_ANYBODY: [&str; 2] = ["--bounding-set", "-dac_override,-dac_read_search"];
 
 #[test]

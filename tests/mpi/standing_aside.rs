@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A rank without the runtime never says so: the others wait for it as for one that is late, and
-/// then do without it.
+/// A rank without the runtime never announces itself. The others wait for it as for a late rank,
+/// and then go on without the runtime.
 #[test]
 fn loaded_on_some_ranks_only_it_stands_aside() {
     let idle = lib().join("libheddle-idle.so");
@@ -36,7 +36,8 @@ fn loaded_on_some_ranks_only_it_stands_aside() {
                 said.heddle
             );
         }
-        // Late beyond their patience: the same. Within it, nothing is lost.
+        // A rank that is later than their patience has the same effect. A rank within it loses
+        // nothing.
         assert_ways_of_a_late_rank(mpi, &program, &bare, ("1", "6"), &[]);
         let both = ["allgather ring", "alltoall aapc"];
         assert_ways_of_a_late_rank(mpi, &program, &bare, ("60", "2.5"), &both);
@@ -51,7 +52,7 @@ fn patient<'a>(mpi: &'a str, dir: &'a Path, patience: &'a str) -> TestJob<'a> {
         .env("HEDDLE_PATIENCE", patience)
 }
 
-/// UCX warns of the barrier that never ends.
+/// The output without UCX's lines: UCX warns of the barrier that never ends.
 fn without_ucx(out: &str) -> String {
     out.split_inclusive('\n')
         .filter(|line| !line.contains("UCX"))
@@ -124,7 +125,8 @@ fn the_watchdog_names_who_waits_for_what() {
     }
 }
 
-/// There is no network between them, so there is nothing to look for, to agree on, or to record.
+/// There is no network between the ranks, so the runtime does not agree on anything and records
+/// nothing.
 #[test]
 fn ranks_on_one_host_are_left_alone() {
     for mpi in BOTH {

@@ -6,7 +6,7 @@ use crate::common::runtime::lib;
 use directory::job_record::JobRecord;
 use std::path::Path;
 
-/// Only what somebody measured is taken.
+/// The runtime goes only the ways that a measurement supports.
 #[test]
 fn unequal_blocks_stay_the_librarys_where_no_table_says_more() {
     for mpi in BOTH {
@@ -51,7 +51,8 @@ fn the_table_decides_by_block_size() {
     }
 }
 
-/// The job record of the job above: the ways by block size, their times, and the job itself.
+/// Checks the job record of the test above: the ways by block size, their times, and the job
+/// itself.
 fn assert_recorded_ways(record: &JobRecord, mpi: &str) {
     let names: Vec<(String, String)> = record
         .calls
@@ -125,7 +126,8 @@ fn without_addresses_or_with_one_that_is_not_here_mpi_carries_the_blocks() {
     }
 }
 
-/// Every connection costs two descriptors a peer; the application and its MPI library keep theirs.
+/// Every connection costs two descriptors a peer; the application and its MPI library keep the
+/// others.
 #[test]
 fn with_too_few_open_files_allowed_mpi_carries_the_blocks() {
     for mpi in BOTH {

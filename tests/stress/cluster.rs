@@ -1,4 +1,4 @@
-//! The lab with its controller, which dies and comes again, and the shared directory on a file
+//! The lab with its controller, which is killed and restarted, and the shared directory on a file
 //! system that stalls.
 use super::directory::DirectoryViews;
 use super::{HANGS, jobs};
@@ -19,12 +19,13 @@ use std::time::Instant;
 
 pub(crate) const HOSTS: [&str; 4] = ["n0", "n1", "n2", "n3"];
 pub(crate) const SWITCHES: [&str; 3] = ["s0", "s1", "s2"];
-/// Communicators of a lasting job: everybody, and two halves.
+/// The communicators of a lasting job: one of all ranks, and two halves.
 const COMMUNICATORS: usize = 3;
-/// What agents show, and viewers.
+/// The tokens of agents and of viewers.
 pub(crate) const AGENTS: &str = "agents-show-this-to-the-controller";
 const VIEWERS: &str = "viewers-show-that-to-the-controller";
-/// Files the controller may open: its API takes half of them, and of one address an eighth of that.
+/// Files the controller may open: its API takes half of them, and one address an eighth of that
+/// half.
 const FILES: u32 = 512;
 /// The controller's port.
 const API: u16 = 7171;
@@ -33,26 +34,26 @@ const API: u16 = 7171;
 pub(crate) struct StressCluster {
     pub(crate) up: RunningLab,
     controller: Option<KilledAtEnd>,
-    /// How often a controller was started; each has a journal of its own.
+    /// The number of controllers started so far. Each has its own journal.
     pub(crate) controllers: u32,
     pub(crate) views: DirectoryViews,
     pub(crate) shared: StallableFolder,
-    /// Switches whose cable is out.
+    /// The switches whose cable is out.
     pub(crate) out: Option<(&'static str, &'static str)>,
 }
 
 impl StressCluster {
-    /// Up, with its first epoch.
+    /// Brings up the lab with its first epoch.
     pub(crate) fn up(topology: &str) -> StressCluster {
         lib();
-        // Nodes see what is mounted before they are there.
+        // Nodes see only file systems that were mounted before the nodes started.
         let shared = StallableFolder::new(StalledStorage::Disk);
         let mirror = StallableFolder::mirror(shared.path());
         let up = RunningLab::new("stress", topology);
         let views = DirectoryViews::new(up.path("views"), shared.path(), mirror, &HOSTS);
-        // UCX gives connections up that rest for ten seconds and then have no answer for six, which
-        // a spanning tree may take: without heddle, too, such a job ends. With more probes it
-        // lives.
+        // UCX gives up a connection that was idle for ten seconds and then gets no answer for six.
+        // A spanning tree may take as long, and such a job ends without heddle, too. With more
+        // probes it goes on.
         let script = "#!/bin/sh
             HEDDLE_DIR=$(dirname \"$0\")/${STRESS_VIEWS:-views}/$(hostname) UCX_TCP_KEEPCNT=60
             export HEDDLE_DIR UCX_TCP_KEEPCNT
@@ -78,7 +79,7 @@ impl StressCluster {
         cluster
     }
 
-    /// The program that runs another one with its host's view, out of the folder that STRESS_VIEWS
+    /// The program that runs another program with its host's view from the folder that STRESS_VIEWS
     /// names.
     pub(crate) fn in_view(&self) -> PathBuf {
         self.up.path("in-view")
@@ -94,7 +95,7 @@ impl StressCluster {
         self.up.path(&format!("journal-{started}"))
     }
 
-    /// Starts one where none is.
+    /// Starts a controller if none runs.
     pub(crate) fn start_controller(&mut self) {
         if self.controller.is_some() {
             return;
@@ -145,12 +146,12 @@ impl StressCluster {
         super::wait("the controller's API", &[], || self.is_well());
     }
 
-    /// At once, whatever it is doing: its end is that of the process that entered the node for it.
+    /// Kills the controller at once. It ends with the process that entered the node for it.
     pub(crate) fn kill_controller(&mut self) {
         self.controller = None;
     }
 
-    /// Where the controller listens.
+    /// The address of the controller.
     pub(crate) fn api(&self) -> SocketAddr {
         (
             self.up
@@ -165,8 +166,8 @@ impl StressCluster {
             .into()
     }
 
-    /// What the controller answers a node in the end: who shares the address of a flood may have to
-    /// make room a time or two.
+    /// The controller's answer to a node. A node at the address of a flood may lose its connection
+    /// once or twice, and tries again.
     pub(crate) fn answer(&self, node: &str, request: &str, token: &str, body: &str) -> String {
         let mut answer = String::new();
         let began = Instant::now();
@@ -177,7 +178,8 @@ impl StressCluster {
         answer
     }
 
-    /// What it answers to a request, which begins with its method; empty where there is no answer.
+    /// The controller's answer to a request; empty without an answer. The request begins with its
+    /// method.
     fn ask(&self, node: &str, request: &str, token: &str, body: &str) -> String {
         let header = format!("Content-Type: application/json\r\nAuthorization: Bearer {token}\r\n");
         self.up
@@ -185,19 +187,19 @@ impl StressCluster {
             .unwrap_or_default()
     }
 
-    /// Whether the controller answers who asks for its health.
+    /// True if the controller answers a request for its health.
     pub(crate) fn is_well(&self) -> bool {
         self.ask(CONTROL, "GET /healthz", "", "")
             .ends_with("\r\n\r\nok\n")
     }
 
-    /// Whether the controller tells viewers of the lasting jobs.
+    /// True if the controller shows the lasting jobs to viewers.
     pub(crate) fn tells_of_jobs(&self) -> bool {
         self.ask(CONTROL, "GET /v1/snapshot", VIEWERS, "")
             .contains(jobs::LASTING)
     }
 
-    /// Whether the current epoch has each host where its cable is now.
+    /// True if the current epoch has each host at the present end of its cable.
     pub(crate) fn is_published(&self) -> bool {
         let Ok(Some(epoch)) = current_epoch(self.shared.path()) else {
             return false;
@@ -220,7 +222,7 @@ impl StressCluster {
             .map_or(0, |pointer| pointer.number)
     }
 
-    /// Whether the communicators of so many lasting jobs all follow the current epoch.
+    /// True if the communicators of this many lasting jobs all follow the current epoch.
     pub(crate) fn is_followed(&self, jobs: usize) -> bool {
         let epoch = self.epoch();
         // Other files of the folder are passed over.
@@ -233,7 +235,8 @@ impl StressCluster {
 }
 
 impl StressCluster {
-    /// What the controllers saw can be replayed when the lab is gone: `heddle controller --replay`.
+    /// The controllers' journals can be replayed after the lab is gone: `heddle controller
+    /// --replay`.
     fn keep_journals(&self) {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stress");
         let _ = fs::create_dir_all(&kept);
@@ -256,7 +259,7 @@ impl StressCluster {
 
 impl Drop for StressCluster {
     fn drop(&mut self) {
-        // Who waits for the directory cannot end.
+        // A process that waits for the directory cannot end.
         self.shared.go_on();
         self.kill_controller();
         if std::thread::panicking() {

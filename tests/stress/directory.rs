@@ -1,5 +1,4 @@
-//! A shared directory as each host sees it, and how such a view can be wrong; and the directory
-//! itself, frozen.
+//! A shared directory as each host sees it, the wrong views of it, and the frozen directory itself.
 use super::cluster::{HOSTS, StressCluster};
 use crate::common::stalled_storage::StallableFolder;
 use directory::pointer::EpochPointer;
@@ -11,19 +10,20 @@ use std::path::{Path, PathBuf};
 /// One thing that happens to the shared directory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum DirectoryTrouble {
-    /// Its file system takes no change; the controller's and the jobs' wait.
+    /// Its file system accepts no change; the controller and the jobs wait with theirs.
     Frozen,
     /// A host sees something else in its place.
     Spoilt(&'static str, DirectoryView),
 }
 
 impl DirectoryTrouble {
-    /// Two a round, every fourth time a frost among them. Views mostly on a host with the first
-    /// rank of some communicator: the others' are never looked at.
+    /// Two events a round; every fourth time one of them freezes the directory. The wrong views are
+    /// mostly on a host with the first rank of a communicator, because the runtime never looks at
+    /// the views of other ranks.
     pub(crate) fn of(round: u64, random: &mut SplitMix64) -> [DirectoryTrouble; 2] {
         let host = [0, 1, 0, 1, 0, 1, 2, 3][random.below(8)];
         let other = (host + 1 + random.below(3)) % HOSTS.len();
-        // Frosts come between them: so many were before.
+        // The number of freezes before this event.
         let next = (2 * round - (round + 1) / 4) as usize;
         let spoilt = |host: usize, kind: usize| {
             DirectoryTrouble::Spoilt(HOSTS[host], VIEWS[kind % VIEWS.len()])
@@ -34,7 +34,7 @@ impl DirectoryTrouble {
         }
     }
 
-    /// For the table of troubles.
+    /// Its name in the table of troubles.
     pub(crate) fn counted_as(&self) -> &'static str {
         match self {
             DirectoryTrouble::Frozen => "directories frozen",
@@ -50,7 +50,7 @@ impl DirectoryTrouble {
         }
     }
 
-    /// All see the directory, and it answers.
+    /// True if all hosts see the directory, and it answers.
     pub(crate) fn repair(&self, cluster: &mut StressCluster) {
         match *self {
             DirectoryTrouble::Frozen => cluster.shared.go_on(),
@@ -71,10 +71,10 @@ pub(crate) struct DirectoryViews {
     made: u32,
 }
 
-/// What a host sees in the place of the shared directory.
+/// The view of a host in the place of the shared directory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum DirectoryView {
-    /// As it was, while others see it change.
+    /// The directory as it was, while others see it change.
     Stale,
     /// The epoch before the last.
     Older,
@@ -86,9 +86,9 @@ pub(crate) enum DirectoryView {
     Cut,
     /// One file of each epoch with a bit flipped.
     Flipped,
-    /// Names without what they stand for.
+    /// Names without the files behind them.
     FilesMissing,
-    /// A server that does not answer: whoever looks waits.
+    /// A server that does not answer: every reader waits.
     Stopped,
 }
 
@@ -151,7 +151,7 @@ impl DirectoryViews {
         );
     }
 
-    /// By a rename, between two of the job's looks or in the middle of one.
+    /// Changes the link by a rename, between two of the job's looks or in the middle of a look.
     fn turn(&self, host: &str, to: &Path) {
         let new = self.folder.join(format!(".{host}"));
         symlink(to, &new).unwrap();
@@ -164,12 +164,12 @@ fn copy_folder(from: &Path, to: &Path) {
     for path in entries(from) {
         let copy = to.join(path.file_name().unwrap());
         if path.ends_with("jobs") {
-            // What a hostile user left there is no part of a view.
+            // A hostile user's files are not part of a view.
             fs::create_dir(&copy).unwrap();
         } else if path.is_dir() {
             copy_folder(&path, &copy);
         } else {
-            // What is on its way to its place may be gone before it is copied.
+            // A file that is still being written may be renamed before it is copied.
             let _ = fs::copy(path, copy);
         }
     }
@@ -179,7 +179,7 @@ fn damage(copy: &Path, view: DirectoryView, random: &mut SplitMix64) {
     let pointer = copy.join("current");
     let line = fs::read_to_string(&pointer).unwrap();
     let mut epochs: Vec<PathBuf> = entries(&copy.join("epochs"));
-    // What was on its way when it was copied is no epoch.
+    // A folder that was still being written when it was copied is not an epoch.
     epochs.retain(|epoch| {
         epoch.file_name().is_some_and(|name| name.len() == 8)
             && epoch.join("manifest.json").is_file()
@@ -221,11 +221,11 @@ fn damage(copy: &Path, view: DirectoryView, random: &mut SplitMix64) {
             fs::write(file, bytes).unwrap();
         }),
     }
-    // The same pointer in other octets: it counts as new, so that the job looks behind it.
+    // The same pointer in other octets: it counts as new, so that the job reads the epoch again.
     fs::write(pointer, line.trim_end()).unwrap();
 }
 
-/// What is in it; nothing if it has gone meanwhile.
+/// The content of a folder; empty if the folder is gone meanwhile.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder)
         .into_iter()

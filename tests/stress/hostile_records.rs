@@ -1,4 +1,4 @@
-//! What a hostile user of a host leaves among the job records.
+//! Files that a hostile user of a host leaves among the job records.
 use directory::job_record::JobRecord;
 use inventory::Millis;
 use selection::decision_table::Mpi;
@@ -8,13 +8,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Nobody, who may write there as all users may.
+/// The user nobody, who may write there like all users.
 const USER: u32 = 65534;
-/// Octets of a fat record: most are larger than any that is read.
+/// The octets of a fat record: most records are larger than the controller's limit.
 const FAT: [usize; 4] = [60_000, 900_000, 2 << 20, 4 << 20];
 
-/// Everything but a job record, and records that are too large, in a few MB. The fat ones come as
-/// standard input, one a line.
+/// Everything but a job record, and records that are too large, in a few MB. The fat records come
+/// on standard input, one a line.
 const SCRIPT: &str = r#"umask 0
 ln -s /etc/shadow sym.json; ln -s /dev/zero zero.json; ln -s . loop.json
 mkfifo fifo.json; mkdir dir.json; truncate -s 8G sparse.json
@@ -27,7 +27,7 @@ n=0; while read -r fat; do n=$((n+1)); printf '%s' "$fat" >fat$n.json; cp fat$n.
 echo '{}' >unread.json; chmod 0 unread.json
 "#;
 
-/// Leaves it, as that user.
+/// Writes the files, as that user.
 pub(crate) fn leave(jobs: &Path) {
     let user = USER.to_string();
     let mut command = Command::new("setpriv");
@@ -62,7 +62,7 @@ pub(crate) fn leave(jobs: &Path) {
     );
 }
 
-/// A record of many hosts, in about so many octets.
+/// A record of many hosts, of about this many octets.
 fn fat(octets: usize) -> String {
     let hosts = (0..octets / 250)
         .map(|n| format!("h{n:05}{}", "x".repeat(240)))
@@ -85,7 +85,7 @@ fn fat(octets: usize) -> String {
     serde_json::to_string(&record).unwrap()
 }
 
-/// Removes what that user left and the controller has not removed.
+/// Removes the user's files that the controller has not removed.
 pub(crate) fn clear(jobs: &Path) {
     for path in left(jobs) {
         let is_folder = path.symlink_metadata().is_ok_and(|what| what.is_dir());

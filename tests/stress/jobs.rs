@@ -1,5 +1,5 @@
-//! MPI programs on the lab's hosts: the four that outlive everything, and short ones beside them.
-//! Each tells of its checked calls once a second, so that one that hangs is seen.
+//! MPI programs on the lab's hosts: the four lasting jobs, and short ones beside them. Each reports
+//! its checked calls once a second, so that a hanging job is noticed.
 use super::HANGS;
 use super::cluster::StressCluster;
 use crate::common::job::compiled;
@@ -14,30 +14,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What the program of the four jobs is called, and no other.
+/// The name of the four jobs' program, and of no other program.
 pub(crate) const LASTING: &str = "lasting";
 /// Milliseconds between a job's rounds of four calls: several jobs share few cores.
 const REST: &str = "20";
-/// Seconds after which anything ends.
+/// The time limit of every job, in seconds.
 const LIMIT: u64 = 12 * 3600;
 
-/// MPI library, and the ways that are forced; none: the table decides.
+/// The MPI library and the forced ways; without forced ways the table decides.
 pub(crate) type JobKind = (&'static str, Option<&'static str>);
 
-/// A program to be run on all hosts, each of which sees the shared directory in its own way.
+/// A program for all hosts, each of which has its own view of the shared directory.
 pub(crate) struct RequestedJob<'a> {
     pub(crate) name: String,
     pub(crate) kind: JobKind,
     pub(crate) source: &'a str,
     pub(crate) arguments: Vec<String>,
-    /// What it finds in its environment, as `NAME=VALUE`.
+    /// Its additional environment, as `NAME=VALUE`.
     pub(crate) settings: Vec<String>,
 }
 
-/// What a job has said so far.
+/// The output of a job so far.
 struct JobProgress {
     calls: u64,
-    /// When it told of calls last.
+    /// The time of its last report of calls.
     at: Instant,
     beside: String,
 }
@@ -46,7 +46,7 @@ struct JobProgress {
 pub(crate) struct RunningJob {
     pub(crate) name: String,
     child: Mutex<KilledAtEnd>,
-    /// It is there after the first calls; without it the job ends.
+    /// A file that the job makes after its first calls. The job ends when the file is removed.
     alive: PathBuf,
     told: Arc<Mutex<JobProgress>>,
     readers: Vec<JoinHandle<()>>,
@@ -54,10 +54,10 @@ pub(crate) struct RunningJob {
 
 /// A job that has ended well.
 pub(crate) struct EndedJob {
-    /// What it counted.
+    /// Its counts.
     pub(crate) line: String,
     pub(crate) said: String,
-    /// Calls of rank 0.
+    /// The calls of rank 0.
     pub(crate) calls: u64,
 }
 
@@ -120,7 +120,7 @@ impl RunningJob {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls so far, told once a second.
+    /// The calls so far, as reported once a second.
     pub(crate) fn calls(&self) -> u64 {
         self.told().calls
     }
@@ -129,7 +129,7 @@ impl RunningJob {
         self.child.lock().unwrap().try_wait().unwrap().is_some()
     }
 
-    /// What it said beside its counts.
+    /// Its output besides its counts.
     pub(crate) fn said(&self) -> String {
         let told = self.told();
         format!("--- {}, {} calls\n{}", self.name, told.calls, told.beside)
@@ -140,7 +140,7 @@ impl RunningJob {
         fs::remove_file(&self.alive).unwrap();
     }
 
-    /// Waits for its end, for as long as it goes on, and insists that it ends well.
+    /// Waits for its end as long as it makes progress, and insists that it ends well.
     pub(crate) fn end(mut self) -> EndedJob {
         self.told().at = Instant::now();
         while !self.has_ended() {
@@ -214,7 +214,7 @@ fn command(
     command
 }
 
-/// Takes what a job says, to its end.
+/// Reads the output of a job to its end.
 fn listen(stream: impl Read, told: &Mutex<JobProgress>) {
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
         let counted = line

@@ -1,5 +1,5 @@
-//! No epoch is lost: whoever looks sees them ascend, the directory has the last ones without a gap,
-//! `heddle history` says the same, and each controller's journal has one publication for each
+//! No epoch is lost. Every reader sees the epochs ascend, the directory has the last ones without a
+//! gap, `heddle history` shows the same, and each controller's journal has one publication for each
 //! number it used.
 use super::cluster::StressCluster;
 use crate::common::HEDDLE;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Sees which epochs become current, until it is asked for them.
+/// Collects the epochs that become current, until it is asked for them.
 pub(crate) struct EpochWatcher {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Vec<u64>>>,
@@ -56,7 +56,7 @@ impl Drop for EpochWatcher {
     }
 }
 
-/// Insists on all of that.
+/// Checks all rules of the module's header.
 pub(crate) fn check(cluster: &StressCluster, watcher: EpochWatcher) {
     let seen = watcher.seen();
     assert!(
@@ -103,7 +103,8 @@ pub(crate) fn check(cluster: &StressCluster, watcher: EpochWatcher) {
         .map(|run| run.highest_before)
         .chain([last]);
     for (at, (run, highest)) in journals.iter().zip(next).enumerate() {
-        // Who is killed between the pointer's move and the journal's line has published one more.
+        // A controller that is killed after it moved the pointer and before it wrote the journal's
+        // line has published one more.
         let (told, killed) = (run.highest_before + run.published, at + 1 < journals.len());
         assert!(
             told == highest || killed && told + 1 == highest,
@@ -113,7 +114,7 @@ pub(crate) fn check(cluster: &StressCluster, watcher: EpochWatcher) {
     }
 }
 
-/// What a controller's journal says.
+/// The content of a controller's journal.
 #[derive(Debug)]
 struct ControllerRun {
     /// The highest number in use when it started.

@@ -1,11 +1,12 @@
 //! Cables move, switches fail, the shared directory freezes or is seen wrong, the controller is
-//! flooded, lied to and killed, and programs ask for more than there is: all at once, under MPI
-//! jobs of the lab that check every byte. Nothing may hang, no byte may be wrong, no epoch may be
-//! lost, and each time the cables as they are become an epoch, which in the end every job follows.
+//! flooded, lied to and killed, and programs ask for more than there is. All this happens at the
+//! same time, under MPI jobs of the lab that check every byte. Nothing may hang, no byte may be
+//! wrong, and no epoch may be lost. Each time the present cabling becomes an epoch, and in the end
+//! every job follows it.
 //!
-//! A round has a trouble of the network, two of the directory, one of a program of its own and two
-//! or four of guests. What meets whom is given by the round and `STRESS_SEED`. `make stress` runs
-//! it long, over both MPI libraries and both data paths at once. Needs root.
+//! A round has a trouble of the network, two of the directory, one of a separate program and two or
+//! four of outsiders. The round and `STRESS_SEED` decide their combination. `make stress` runs it
+//! for a long time, over both MPI libraries and both data paths at once. Needs root.
 mod cluster;
 mod directory;
 mod hostile_records;
@@ -32,7 +33,7 @@ hosts: {n0: {switch: s0, rate: 50M}, n1: {switch: s1, rate: 50M}, n2: {switch: s
 links: [{a: s0, b: s1, rate: 50M}, {a: s0, b: s2, rate: 50M}, {a: s1, b: s2, rate: 50M, state: blocked}]
 ";
 
-/// What is part of `make test`: one of each family.
+/// The part that `make test` runs: one trouble of each family.
 const FEW: u64 = 38;
 const SHORT: [JobKind; 2] = [
     ("openmpi", Some("aapc,ring,tcp")),
@@ -45,9 +46,9 @@ const ALL: [JobKind; 4] = [
     ("mpich", Some("aapc,ring,tcp")),
 ];
 
-/// Every job must have gone on by so many calls after a trouble, within the limit, else it hangs. A
-/// cable that comes back carries after four seconds of spanning tree, and TCP tries again after as
-/// long as it has waited.
+/// After a trouble, every job must make this many calls within the limit. Otherwise it hangs. A
+/// cable that comes back carries after four seconds of spanning tree, and TCP doubles its waiting
+/// time before it tries again.
 const CALLS: u64 = 20;
 const HANGS: Duration = Duration::from_secs(120);
 
@@ -58,7 +59,7 @@ fn number(variable: &str, default: u64) -> u64 {
     })
 }
 
-/// Waits until it is so, for as long as a job may take to go on.
+/// Waits until the condition holds, for as long as a job may take to go on.
 fn wait(what: &str, running: &[RunningJob], so: impl Fn() -> bool) {
     let began = Instant::now();
     while !so() {
@@ -81,7 +82,7 @@ fn wait(what: &str, running: &[RunningJob], so: impl Fn() -> bool) {
     }
 }
 
-/// Until every job has gone on.
+/// Waits until every job has gone on.
 fn all_go_on(what: &str, running: &[RunningJob]) {
     let before: Vec<u64> = running.iter().map(RunningJob::calls).collect();
     wait(what, running, || {
@@ -92,7 +93,7 @@ fn all_go_on(what: &str, running: &[RunningJob]) {
     });
 }
 
-/// What happens side by side; in the last round some of it may be left out.
+/// The troubles that happen side by side. The last round may leave out some of them.
 #[derive(Debug)]
 struct StressRound {
     network: NetworkTrouble,
@@ -102,7 +103,7 @@ struct StressRound {
 }
 
 impl StressRound {
-    /// Of so many troubles at most.
+    /// At most this many troubles.
     fn of(round: u64, random: &mut SplitMix64, most: u64) -> StressRound {
         let network = NetworkTrouble::of(round, random);
         let directory = DirectoryTrouble::of(round, random)
@@ -135,7 +136,8 @@ impl StressRound {
             .collect()
     }
 
-    /// Causes all of it, waits until the jobs have gone on, and repairs what must be.
+    /// Causes all troubles, waits until the jobs have gone on, and repairs the troubles that do not
+    /// pass by themselves.
     fn go_through(
         &self,
         what: &str,
@@ -194,14 +196,14 @@ fn all_follow(cluster: &StressCluster, running: &[RunningJob]) {
     });
 }
 
-/// The rounds of a stress test, and what they have had so far.
+/// The rounds of a stress test, and their troubles so far.
 struct StressRun {
     cluster: StressCluster,
     running: Vec<RunningJob>,
     programs: RunningPrograms,
     began: Instant,
     counts: BTreeMap<&'static str, u32>,
-    /// Troubles.
+    /// The number of troubles.
     done: u64,
 }
 
@@ -226,9 +228,9 @@ impl StressRun {
         }
     }
 
-    /// Goes through a round, of which some is left out if there are not so many troubles left.
+    /// Goes through a round. Troubles beyond the number that is left are left out.
     fn go_through(&mut self, round: u64, seed: u64, troubles: u64) {
-        // A round's own numbers, whatever the ones before it took.
+        // The numbers of a round do not depend on the rounds before it.
         let mut random = SplitMix64::new(seed.wrapping_add(round << 32));
         let together = StressRound::of(round, &mut random, troubles - self.done);
         let what = format!("round {round} of seed {seed}: {together:?}");
@@ -278,7 +280,7 @@ impl StressRun {
     }
 }
 
-/// Ends a job that has met troubles and followed several epochs; gives its calls.
+/// Ends a job, which must have met troubles and followed several epochs. Returns its calls.
 fn end_lasting(job: RunningJob) -> u64 {
     job.tell_to_end();
     let ended = job.end();

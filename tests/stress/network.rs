@@ -1,9 +1,9 @@
-//! What happens to cables and switches.
+//! Troubles of cables and switches.
 use super::cluster::{HOSTS, SWITCHES, StressCluster};
 use schedules::random::SplitMix64;
 use std::time::Duration;
 
-/// How long a cable is out and a switch is down, before spanning tree begins anew.
+/// The time a cable is out or a switch is down, before the spanning tree starts again.
 const OUT: Duration = Duration::from_millis(700);
 
 /// One thing that happens to the network.
@@ -22,8 +22,8 @@ pub(crate) enum NetworkTrouble {
 }
 
 impl NetworkTrouble {
-    /// Three of seven are moves; seven and what the other families go by have no divisor in common,
-    /// so that all meet all.
+    /// Three of seven are moves. Seven has no common divisor with the periods of the other
+    /// families, so that every trouble meets every other.
     pub(crate) fn of(round: u64, random: &mut SplitMix64) -> NetworkTrouble {
         let (host, switch) = (HOSTS[random.below(4)], random.below(3));
         let (one, other) = (SWITCHES[switch], SWITCHES[(switch + 1) % 3]);
@@ -36,7 +36,7 @@ impl NetworkTrouble {
         }
     }
 
-    /// For the table of troubles.
+    /// Its name in the table of troubles.
     pub(crate) fn counted_as(&self) -> &'static str {
         match self {
             NetworkTrouble::Move(..) => "cables moved",
@@ -93,7 +93,8 @@ impl NetworkTrouble {
                 cluster.up.exec(switch, &["ip", "link", "set", "br0", "up"]);
             }
             NetworkTrouble::SnmpAgent(switch) => {
-                // As the lab started it, away from whoever enters the node for this.
+                // Starts it as the lab did, detached from the process that enters the node for
+                // this.
                 let again = "set -- $(tr '\\0' ' ' </proc/$(pidof snmpd)/cmdline); kill -9 $(pidof snmpd); sleep 2
                     SNMP_PERSISTENT_DIR=/var/lib/snmp MIBS= setsid \"$@\" </dev/null >/dev/null 2>&1 &";
                 cluster.up.exec(switch, &["sh", "-c", again]);
@@ -101,7 +102,7 @@ impl NetworkTrouble {
         }
     }
 
-    /// Puts a trunk back; whether one was out.
+    /// Puts a trunk back. Returns whether one was out.
     pub(crate) fn repair(cluster: &mut StressCluster) -> bool {
         cluster
             .out

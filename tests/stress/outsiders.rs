@@ -1,5 +1,5 @@
-//! What others do to the controller: they ask by halves, send traps, lie, fill its folder of job
-//! records, or kill it.
+//! Troubles that others make for the controller: they send half requests, send traps, lie, fill its
+//! folder of job records, or kill it.
 use super::cluster::{AGENTS, HOSTS, SWITCHES, StressCluster};
 use super::hostile_records;
 use crate::common::HEDDLE;
@@ -13,11 +13,11 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-/// Connections that ask by halves, more than one address may have.
+/// The connections with half a request: more than one address may have.
 const HALVES: usize = 250;
-/// Traps in about a second.
+/// The traps of about one second.
 const TRAPS: u32 = 400;
-/// How often a lying agent changes its mind: as often as a host may report at once.
+/// The number of a lying agent's reports: as many as a host may send at once.
 const FLAPS: usize = 8;
 
 /// One thing that others do to the controller.
@@ -27,7 +27,7 @@ pub(crate) enum OutsiderTrouble {
     HalfRequests(&'static str),
     /// A switch sends traps.
     Traps(&'static str),
-    /// A host's agent says what is wrong, with a wrong token and with the right one.
+    /// A host's agent reports falsehoods, with a wrong token and with the right one.
     Lies(&'static str),
     /// A user fills the folder of job records.
     Rubbish,
@@ -35,14 +35,14 @@ pub(crate) enum OutsiderTrouble {
     Killed,
 }
 
-/// What guests hold open until the round is over.
+/// The connections and processes that outsiders keep until the round is over.
 pub(crate) struct HeldConnections(
     #[allow(dead_code, reason = "open until it is dropped")] Vec<TcpStream>,
 );
 
 impl OutsiderTrouble {
-    /// What meets the controller in a round. Rubbish is left while nobody reads it, and never on a
-    /// directory that is frozen, where it could not be left.
+    /// The troubles of the controller in a round. Rubbish is written while nobody reads it, and
+    /// never to a frozen directory, where no file can be written.
     pub(crate) fn of(round: u64, random: &mut SplitMix64) -> Vec<OutsiderTrouble> {
         let (node, switch) = (HOSTS[random.below(4)], SWITCHES[random.below(3)]);
         match round % 4 {
@@ -56,7 +56,7 @@ impl OutsiderTrouble {
         }
     }
 
-    /// For the table of troubles.
+    /// Its name in the table of troubles.
     pub(crate) fn counted_as(&self) -> &'static str {
         match self {
             OutsiderTrouble::HalfRequests(_) => "floods of half requests",
@@ -106,7 +106,7 @@ impl OutsiderTrouble {
         HeldConnections(Vec::new())
     }
 
-    /// Undoes it where it does not pass by itself.
+    /// Undoes the trouble if it does not pass by itself.
     pub(crate) fn repair(&self, cluster: &mut StressCluster) {
         match self {
             OutsiderTrouble::Killed => cluster.start_controller(),
@@ -122,7 +122,7 @@ impl OutsiderTrouble {
     }
 }
 
-/// Connections that say nothing, or something without an end.
+/// Connections that send nothing, or a request without an end.
 fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
     const SAID: [&str; 4] = [
         "",
@@ -133,13 +133,13 @@ fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
     let begin = |_| {
         let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5)).ok()?;
         let said = SAID[random.below(SAID.len())];
-        // It may have been sent away already.
+        // The controller may have closed it already.
         stream.write_all(said.as_bytes()).ok().map(|()| stream)
     };
     (0..HALVES).filter_map(begin).collect()
 }
 
-/// An agent's lies that are refused, then some that only an agent with the token can tell, then the
+/// An agent's lies that are refused, then lies that only an agent with the token can send, then the
 /// truth.
 fn lie(cluster: &StressCluster, host: &'static str, random: &mut SplitMix64) {
     let look = [
@@ -154,7 +154,7 @@ fn lie(cluster: &StressCluster, host: &'static str, random: &mut SplitMix64) {
     let other = HOSTS[(own + 1 + random.below(3)) % HOSTS.len()];
     agent.tell_refused_lies(other);
     agent.flap(other, random);
-    // The last word is the truth, and it is heard: a host may report twice a second.
+    // The last report is true, and the controller accepts it: a host may report twice a second.
     super::wait("the truth is heard", &[], || {
         let answer = agent.tell(host, AGENTS, &agent.honest);
         answer.starts_with("HTTP/1.1 200")

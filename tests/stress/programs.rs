@@ -1,4 +1,4 @@
-//! Short MPI programs beside the four that last: many communicators, signals, no descriptors, no
+//! Short MPI programs beside the four lasting jobs: many communicators, signals, no descriptors, no
 //! helper.
 use super::cluster::StressCluster;
 use super::jobs::{JobKind, RequestedJob, RunningJob};
@@ -19,15 +19,15 @@ const KINDS: [JobKind; 6] = [
     ("openmpi", Some("aapc,ring,tcp")),
     ("mpich", None),
 ];
-/// Communicators at once, and one after the other, in a program.
+/// The number of communicators of a program at the same time, and one after the other.
 const LIVE: u32 = 1200;
 const BRIEF: u32 = 300;
-/// So many of these programs may be under way when a round ends.
+/// The number of these programs that may run when a round ends.
 const AT_ONCE: usize = 2;
-/// What their job records are called, beside the source's name.
+/// The name of their job records, beside the source's name.
 const GUEST: &str = "guest";
 
-/// What is done in a program of its own.
+/// The trouble of a separate program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ProgramTrouble {
     /// Communicators come and go.
@@ -36,14 +36,14 @@ pub(crate) enum ProgramTrouble {
     Live(JobKind),
     /// SIGALRM a thousand times a second.
     Alarms(JobKind),
-    /// No descriptor is free when heddle comes.
+    /// No descriptor is free when heddle starts.
     Descriptors(JobKind),
     /// The processes that read the shared directory for its ranks are killed.
     Helpers(JobKind),
 }
 
 impl ProgramTrouble {
-    /// Five in turn, each over one kind of job after the other. What takes longest is rarer.
+    /// Five in turn, each over one kind of job after the other. The longest one is rarer.
     pub(crate) fn of(round: u64) -> ProgramTrouble {
         let turn = (round / 5) as usize;
         let kind = KINDS[(turn + round as usize % 5) % KINDS.len()];
@@ -56,7 +56,7 @@ impl ProgramTrouble {
         }
     }
 
-    /// For the table of troubles.
+    /// Its name in the table of troubles.
     pub(crate) fn counted_as(&self) -> &'static str {
         match self {
             ProgramTrouble::Brief(_) => "jobs of short-lived communicators",
@@ -82,12 +82,12 @@ impl ProgramTrouble {
 struct RunningProgram {
     trouble: ProgramTrouble,
     job: RunningJob,
-    /// Its name for the folder of views, which no other has.
+    /// Its unique name in the folder of views.
     views: PathBuf,
     began: Instant,
 }
 
-/// Those under way, and what those that have ended came to.
+/// The programs under way, and the results of those that have ended.
 #[derive(Default)]
 pub(crate) struct RunningPrograms {
     begun: u32,
@@ -140,16 +140,16 @@ impl RunningPrograms {
         });
     }
 
-    /// Waits for the first calls of all: no MPI library begins on a host whose cable is out, with
-    /// heddle or without.
+    /// Waits for the first calls of all: no MPI library starts on a host whose cable is out, with
+    /// heddle or without it.
     pub(crate) fn have_begun(&self) {
         for guest in &self.under_way {
             goes_on_by(&guest.job, u64::from(guest.job.calls() == 0));
         }
     }
 
-    /// Ends those that call until they are told to end, which have run through a round, and the
-    /// oldest others where there are many.
+    /// Ends the programs that call until they are told to end, after they ran through a round. If
+    /// there are many others, it ends the oldest of them.
     pub(crate) fn end_some(&mut self) {
         let is_told = |guest: &RunningProgram| {
             !matches!(
@@ -199,8 +199,8 @@ impl RunningPrograms {
             began.elapsed().as_secs_f64()
         );
         if let ProgramTrouble::Helpers(_) = guest.trouble {
-            // The one place that knows the words of that line. The ranks with a communicator of
-            // their own to lead say it: 0 and 1.
+            // Only this place depends on the words of that line. The ranks that lead a communicator
+            // print it: 0 and 1.
             let told = ended
                 .said
                 .lines()
@@ -211,7 +211,7 @@ impl RunningPrograms {
     }
 }
 
-/// Waits until the job has made so many more calls.
+/// Waits until the job has made this many more calls.
 fn goes_on_by(job: &RunningJob, calls: u64) {
     let (before, began) = (job.calls(), Instant::now());
     while job.calls() < before + calls {
@@ -221,7 +221,7 @@ fn goes_on_by(job: &RunningJob, calls: u64) {
     }
 }
 
-/// Kills the helpers of a job's ranks; it goes on.
+/// Kills the helpers of a job's ranks. The job goes on.
 fn lose_helpers(guest: &RunningProgram) {
     goes_on_by(&guest.job, CALLS);
     let helpers = helpers(&guest.views);
@@ -238,7 +238,7 @@ fn lose_helpers(guest: &RunningProgram) {
     guest.job.tell_to_end();
 }
 
-/// The processes that read the directory by this name, seen from outside of their hosts.
+/// The processes that read the directory by this name, as seen from outside of their hosts.
 fn helpers(views: &Path) -> Vec<String> {
     let is_one = |process: &PathBuf| {
         let read = |what: &str| fs::read_to_string(process.join(what)).unwrap_or_default();
