@@ -1,5 +1,5 @@
-//! Finds clusters: hosts that share a spanning tree without a routed hop, a slow link or a long link
-//! between them.
+//! Finds clusters: hosts that share a spanning tree, without a routed hop, a slow link or a long
+//! link between them.
 //!
 //! Source: lg-2008 section 2: clusters whose own networks are faster, and nearer, than the backbone
 //! between them. The thresholds are this project's and are documented where they are used. Input:
