@@ -1,6 +1,6 @@
-//! The address of a host on the cluster network, as its agent reports it: that of the card on its
-//! cable or, where no cable names a card, that of a card that switches learned. Another card's address would lead
-//! over another network, past this one's switches and routers.
+//! The address of a host on the cluster network, as its agent reports it. It is the address of the
+//! card on its cable, or, if no cable names a card, of a card that switches learned. The address of
+//! another card would lead over another network, past the switches and routers of this one.
 use crate::Mac;
 use crate::device_view::{DeviceView, DeviceViews};
 use crate::host_report::Nic;
@@ -9,14 +9,15 @@ use std::collections::HashSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Why an address is not one host's: what is sent there reaches many, nobody, or the sender.
+/// The reason why an address cannot belong to one host: packets to it reach many hosts, none, or
+/// the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressFault {
-    /// 0.0.0.0/8 (RFC 6890), `::`, and a network's own.
+    /// 0.0.0.0/8 (RFC 6890), `::`, and the address of a network itself.
     Network,
     /// 224.0.0.0/4, `ff00::/8`.
     Multicast,
-    /// 255.255.255.255, and a network's last one (RFC 919).
+    /// 255.255.255.255, and the last address of a network (RFC 919).
     Broadcast,
     /// 127.0.0.0/8, `::1`.
     Loopback,
@@ -36,13 +37,14 @@ impl AddressFault {
         }
     }
 
-    /// The same of what an operator states: jobs of one machine may go over loopback.
+    /// The fault of an address that an operator states. Loopback is allowed, because jobs on one
+    /// machine may use it.
     pub(crate) fn of_stated(address: IpAddr) -> Option<AddressFault> {
         AddressFault::of(address).filter(|wrong| *wrong != AddressFault::Loopback)
     }
 
-    /// What is wrong with it in a network of such a prefix length. Networks of two addresses (RFC
-    /// 3021) have neither first nor last.
+    /// The fault of an address in a network of this prefix length. Networks of two addresses (RFC
+    /// 3021) have neither a first nor a last.
     pub fn within((address, length): (IpAddr, u8)) -> Option<AddressFault> {
         let ends = |ip: Ipv4Addr| {
             let hosts = u32::MAX
@@ -75,17 +77,17 @@ impl fmt::Display for AddressFault {
     }
 }
 
-/// Looks addresses up in what devices and agents said.
+/// Looks addresses up in the statements of devices and agents.
 #[derive(Debug)]
 pub struct AddressLookup<'a> {
     views: &'a DeviceViews,
-    /// Stations that forwarding tables hold; gathered when a host first needs them, for a large
-    /// network's are millions.
+    /// Stations in forwarding tables. They are gathered when a host first needs them, because a
+    /// large network has millions.
     learned: OnceCell<HashSet<Mac>>,
 }
 
 impl<'a> AddressLookup<'a> {
-    /// Addresses by these views.
+    /// A look-up in these views.
     pub fn new(views: &'a DeviceViews) -> AddressLookup<'a> {
         AddressLookup {
             views,
@@ -93,8 +95,8 @@ impl<'a> AddressLookup<'a> {
         }
     }
 
-    /// A host's address and prefix length, where its agent reported a fitting card. `card` is the
-    /// host's end of its cable, by name or MAC address; empty where none is known.
+    /// A host's address and prefix length, if its agent reported a suitable card. `card` is the
+    /// host's end of its cable, by name or MAC address; empty if none is known.
     pub fn of(&self, host: &str, card: &str) -> Option<(IpAddr, u8)> {
         let report = self.views.get(host)?.host.as_ref()?;
         let mut cards: Vec<&Nic> = report.cards_at(card).collect();
@@ -105,8 +107,8 @@ impl<'a> AddressLookup<'a> {
                 .filter(|n| n.mac.is_some_and(|mac| self.learned().contains(&mac)));
             cards = seen.flat_map(|n| report.cards_at(&n.name)).collect();
         }
-        // IPv4 before IPv6, and then the lowest: the order in which a system lists its addresses
-        // changes.
+        // IPv4 before IPv6, and then the lowest, because the order in which a system lists its
+        // addresses changes.
         cards
             .into_iter()
             .filter(|n| n.up)

@@ -1,6 +1,6 @@
-//! Alarms: what an operator should look at. Their texts exist in `Display` only.
+//! Alarms: problems that an operator should look at. Their texts exist in `Display` only.
 //!
-//! In files and in the API an alarm is `{"about": …, "text": …}`; what is read back from there is
+//! In files and in the API an alarm is `{"about": …, "text": …}`; an alarm that is read back is
 //! [`AlarmKind::ReadBack`].
 mod text;
 
@@ -12,7 +12,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::net::IpAddr;
 
-/// Something an operator should look at.
+/// A problem that an operator should look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alarm {
     /// The subject.
@@ -26,11 +26,11 @@ pub struct Alarm {
 pub enum AlarmSubject {
     /// A switch, host, router or bridge.
     Node(String),
-    /// A link between two nodes, or the way between two hosts.
+    /// A link between two nodes, or the path between two hosts.
     Between(String, String),
     /// A cluster.
     Cluster(String),
-    /// A segment between devices of which none has a name.
+    /// A segment between devices without names.
     Segment,
     /// The root bridge.
     RootBridge,
@@ -49,10 +49,10 @@ pub enum NamedNode {
     Host(String),
 }
 
-/// Why a host is not believed where it says it is.
+/// The reason why a host's statement about its place is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostElsewhere {
-    /// The switch hears these there.
+    /// The switch hears these nodes at that port.
     Taken(Vec<NamedNode>),
     /// Switches see the host at these ports.
     Seen(Vec<DevicePort>),
@@ -102,45 +102,45 @@ pub enum AlarmKind {
     ChassisTwice(NeighbourId),
     /// ARP tables give the host's address to several stations.
     AddressTwice(Vec<Mac>),
-    /// The host's agent claims an address that is another's; `None`: that of several others.
+    /// The host's agent claims an address of another node; `None`: of several others.
     ForeignMac(Mac, Option<NamedNode>),
-    /// Another has the host's MAC address; `None`: several others.
+    /// Another node has the host's MAC address; `None`: several others.
     MacTwice(Mac, Option<NamedNode>),
     /// Other hosts announce the host's MAC address.
     MacAnnounced(Mac, Vec<String>),
     /// The agents of these hosts claim one MAC address.
     MacClaimed(Mac, Vec<String>),
-    /// The host says it is at this port, and switches say otherwise.
+    /// The host states that it is at this port, and switches contradict it.
     HostContradicted {
         /// The port that the host claims.
         at: DevicePort,
         /// The evidence against it.
         against: HostElsewhere,
     },
-    /// The host is behind one of these, which do not answer.
+    /// The host is behind one of these nodes, which do not answer.
     HostHidden(Vec<String>),
     /// The host is found nowhere.
     HostUnfound(HostNotFound),
     /// The host may be at several places, or behind a port that leads to another switch.
     HostAmbiguous(Vec<HostPlace>),
-    /// These hosts are behind one port.
+    /// Several hosts are behind one port.
     HostsOnPort(DevicePort, Vec<String>),
-    /// These are on one segment, which an unmanaged bridge must join.
+    /// These nodes are on one segment, so an unmanaged bridge must join them.
     UnmanagedBridge(Vec<String>),
-    /// These see each other, but not all of them all others.
+    /// These nodes see each other, but not all of them see all others.
     SegmentUnclear(Vec<String>),
-    /// A port is down and names a neighbour all the same.
+    /// A port is down and still names a neighbour.
     DownPortNames(DevicePort),
-    /// A port names another that is down.
+    /// A port names another port that is down.
     NamedPortDown {
-        /// The port that names.
+        /// The port that names the other.
         at: DevicePort,
         /// The port that is named.
         named: DevicePort,
         /// The protocol.
         protocol: NeighbourProtocol,
     },
-    /// Somebody announces what is another's.
+    /// A node announces an identifier of another node.
     Impostor {
         /// The port it is plugged into.
         at: DevicePort,
@@ -153,27 +153,27 @@ pub enum AlarmKind {
         /// The owner of the identifier.
         owner: String,
     },
-    /// A port names one that names another.
+    /// A port names a port that names another port.
     NamedByOther {
-        /// The port that names.
+        /// The port that names the other.
         at: DevicePort,
         /// The port that is named.
         named: DevicePort,
         /// The ports that name each other.
         cable: [DevicePort; 2],
     },
-    /// A port sees several on one cable.
+    /// A port sees several neighbours on one cable.
     SeveralOnCable(DevicePort, Vec<String>),
-    /// Two ports name each other, and this speaks against a cable between them.
+    /// Two ports name each other, but there is evidence against a cable between them.
     CableDoubted {
         /// The ports.
         ends: [DevicePort; 2],
         /// The evidence against it.
         why: Evidence,
     },
-    /// Spanning tree names a bridge that nobody who answers is.
+    /// Spanning tree names a bridge that is none of the answering switches.
     BridgeUnknown(Mac),
-    /// Routers join the link's ends by another way, too.
+    /// Routers join the link's ends by another path, too.
     RoutedTwice,
     /// The link closes a loop.
     Loop,
@@ -183,40 +183,40 @@ pub enum AlarmKind {
     StationUnlisted(DevicePort),
     /// A switch or router is not in the inventory.
     DeviceUnlisted(NodeKind, DevicePort),
-    /// The link's state is stated otherwise.
+    /// The stated state of the link differs from the found one.
     StatedState {
         /// The stated value.
         stated: LinkState,
         /// The found value.
         found: LinkState,
     },
-    /// The link is stated, and a port of it is down.
+    /// The link is stated, and one of its ports is down.
     StatedDown(DevicePort),
-    /// The link's rate is stated otherwise.
+    /// The stated rate of the link differs from the found one.
     StatedRate {
         /// The stated value.
         stated: BitsPerSec,
         /// The found value.
         found: BitsPerSec,
     },
-    /// Another link is found where this one is stated.
+    /// Another link is found at the place of a stated one.
     StatedElsewhere {
-        /// The ends of the other: port names may be empty.
+        /// The ends of the found link. Port names may be empty.
         found: [DevicePort; 2],
         /// The evidence for it.
         why: Option<Evidence>,
     },
-    /// Routed hops between two hosts by one probe, and none by others.
+    /// One probe met routed hops between two hosts, others met none.
     ProbesDiffer(Vec<Option<IpAddr>>),
-    /// A probe met no hop though cables lead through a router.
+    /// A probe met no hop although cables lead through a router.
     RouterUnmet,
     /// Routed hops between two hosts that switches join.
     VirtualLans(Vec<Option<IpAddr>>),
     /// Routed hops between two hosts that are stated to be in one cluster.
     StatedTogether([String; 2], Vec<Option<IpAddr>>),
-    /// Packets pass a router that nothing tells of.
+    /// Packets pass a router that no device names.
     RouterUnseen {
-        /// The packets.
+        /// The path of the packets.
         way: Evidence,
         /// The devices it is assumed to be cabled to.
         at: Vec<String>,
@@ -238,7 +238,7 @@ impl AlarmSubject {
         AlarmSubject::Between(a.into(), b.into())
     }
 
-    /// Whether it is the node of this name.
+    /// True if the subject is the node of this name.
     pub fn is_node(&self, name: &str) -> bool {
         matches!(self, AlarmSubject::Node(node) if node == name)
     }
@@ -253,7 +253,7 @@ impl Alarm {
         }
     }
 
-    /// The same alarm where it is about the two together.
+    /// An alarm about two nodes together.
     pub fn between(a: impl Into<String>, b: impl Into<String>, kind: AlarmKind) -> Alarm {
         Alarm {
             subject: AlarmSubject::between(a, b),

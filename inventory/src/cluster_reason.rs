@@ -1,4 +1,5 @@
-//! Reasons why hosts are one cluster and others are not in it. The texts exist in `Display` only.
+//! The reasons why hosts form one cluster and why others are not in it. The texts exist in
+//! `Display` only.
 use crate::BitsPerSec;
 use crate::evidence::STATED;
 use crate::observation::BridgeId;
@@ -12,13 +13,13 @@ use std::net::IpAddr;
 pub enum ClusterReason {
     /// The operator states it in the inventory.
     Stated,
-    /// The operator states that these are elsewhere.
+    /// The operator states that these hosts are elsewhere.
     StatedElsewhere(Vec<String>),
     /// Its hosts are on one switch.
     OneSwitch(String),
     /// No router is between its switches.
     NoRouter(Vec<String>),
-    /// Two switches name one root bridge.
+    /// Two switches name the same root bridge.
     OneRootBridge([String; 2], BridgeId),
     /// A probe met no routed hop.
     NoHop {
@@ -27,7 +28,7 @@ pub enum ClusterReason {
         /// The host that was probed.
         to: String,
     },
-    /// A link that is slow beside the hosts.
+    /// A link that is slow compared with the hosts.
     SlowLink {
         /// The link.
         link: ForestEdge,
@@ -36,42 +37,42 @@ pub enum ClusterReason {
         /// The rate of the hosts.
         hosts: BitsPerSec,
     },
-    /// Links that round trips take long across.
+    /// Links that take long to cross, according to round trips.
     LongLinks {
-        /// One of these; nothing tells which.
+        /// The long link is one of these.
         links: Vec<ForestEdge>,
-        /// Microseconds that round trips across take at least, rounded.
+        /// The least round-trip time across, rounded, in microseconds.
         least_us: u32,
-        /// Microseconds that others take at most, rounded.
+        /// The largest other round-trip time, rounded, in microseconds.
         most_us: u32,
     },
-    /// Routers it ends at.
+    /// Routers at which the cluster ends.
     Routers(Vec<String>),
-    /// A probe passed routers on the way to another cluster or from there.
+    /// A probe passed routers on the path to or from another cluster.
     Routed {
-        /// The routers, where they answer.
+        /// The routers; `None` for one that does not answer.
         hops: Vec<Option<IpAddr>>,
         /// The host in this cluster.
         own: String,
-        /// The host in the other.
+        /// The host in the other cluster.
         other: String,
-        /// The other cluster's name, where it has one.
+        /// The other cluster's name, if it has one.
         cluster: Option<String>,
-        /// Whether the other host probed.
+        /// True if the other host probed.
         inward: bool,
     },
-    /// So many more like the one before.
+    /// The number of further reasons like the one before.
     More(usize),
     /// The text read from a file.
     ReadBack(String),
 }
 
-/// The link or way that joins two nodes in one spanning tree.
+/// The link or path that joins two nodes in one spanning tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForestEdge {
     /// The link between them.
     Link(String, String),
-    /// No link that anybody sees.
+    /// A path without a visible link.
     Way(String, String),
 }
 
@@ -170,7 +171,7 @@ impl Serialize for ClusterReason {
 }
 
 impl<'de> Deserialize<'de> for ClusterReason {
-    /// Reads a text from a file. Only texts that decide something become facts again.
+    /// Reads a text from a file. Only texts that decisions depend on become facts again.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ClusterReason, D::Error> {
         let text = String::deserialize(deserializer)?;
         Ok(if text == STATED {

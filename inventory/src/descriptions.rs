@@ -1,12 +1,12 @@
 //! The descriptions of a network's ports.
 use std::collections::BTreeMap;
 
-/// Ports by node and description; `None` where several of a node are described alike.
+/// Ports by node and description; `None` if several ports of a node have the same description.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PortDescriptions(BTreeMap<(String, String), Option<String>>);
 
 impl PortDescriptions {
-    /// Takes a port's description, unless it is empty.
+    /// Adds a port's description, unless it is empty.
     pub fn add(&mut self, node: &str, description: &str, port: &str) {
         if description.is_empty() || port.is_empty() {
             return;
@@ -20,7 +20,7 @@ impl PortDescriptions {
         }
     }
 
-    /// The port of a node that alone is described so.
+    /// The only port of a node with this description.
     pub fn port(&self, node: &str, description: &str) -> Option<&str> {
         self.0
             .get(&(node.to_owned(), description.to_owned()))?

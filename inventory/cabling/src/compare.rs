@@ -1,5 +1,5 @@
-//! Plan against network. What is found ambiguous is never a difference by itself; what is inferred
-//! is told as such.
+//! Compares a plan with the network. An ambiguous cable is never a difference by itself; an
+//! inferred cable is marked as inferred.
 use super::found_cables::{CabledNetwork, FoundCable, network};
 use super::pairing::pair;
 use super::report::{CablingFinding, CablingReport, FindingKind, counted};
@@ -10,9 +10,9 @@ use petgraph::unionfind::UnionFind;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-/// How the network differs from the plan. Of a plan that names no host of the network only the
-/// other cables are compared. Where a plan states no state, one cable of every planned loop may be
-/// blocked.
+/// The differences between the network and the plan. If a plan names no host of the network, only
+/// the other cables are compared. If a plan states no states, one cable of every planned loop may
+/// be blocked.
 pub fn compare(plan: &CablingPlan, topology: &Topology) -> CablingReport {
     if plan.plain {
         compare_named(plan, &topology.with_plain_names())
@@ -21,7 +21,7 @@ pub fn compare(plan: &CablingPlan, topology: &Topology) -> CablingReport {
     }
 }
 
-/// The same where both have names for the nodes alike.
+/// The comparison, if plan and network have the same names for the nodes.
 fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
     let CabledNetwork {
         cables: found,
@@ -77,9 +77,8 @@ fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
     report
 }
 
-/// The found cables that are blocked while the other planned ones still hold their ends together:
-/// where the plan has a loop, spanning tree has to block one cable of it, and which one is its
-/// choice.
+/// The found cables that are blocked although the other planned cables still connect their ends. If
+/// the plan has a loop, spanning tree must block one cable of it, and it chooses which one.
 fn spare(planned: &[Cable], found: &[FoundCable], pairs: &[Option<usize>]) -> HashSet<usize> {
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     for cable in planned {
@@ -110,7 +109,7 @@ fn spare(planned: &[Cable], found: &[FoundCable], pairs: &[Option<usize>]) -> Ha
         .collect()
 }
 
-/// Adds the findings about a planned cable that is there.
+/// Adds the findings about a planned cable that is present.
 fn judge(planned: &Cable, found: &FoundCable, spare: bool, report: &mut CablingReport) {
     let cable = &found.cable;
     let finding = |(kind, text): (FindingKind, String)| CablingFinding {
@@ -203,7 +202,7 @@ struct UnmatchedCables<'a> {
     hosts: HashSet<&'a str>,
     planned: Vec<&'a Cable>,
     found: Vec<&'a FoundCable>,
-    /// Whether each of them is reported already.
+    /// By planned cable: true if it is already reported.
     told_planned: Vec<bool>,
     told_found: Vec<bool>,
     planned_at: HashMap<&'a str, Vec<usize>>,
@@ -238,7 +237,8 @@ impl<'a> UnmatchedCables<'a> {
         rest
     }
 
-    /// Untold planned cables with an end that may be this one, each with its other end.
+    /// Planned cables that are not reported yet and have an end that may be this one, each with its
+    /// other end.
     fn planned_with<'s>(
         &'s self,
         end: CableEnd<'s>,
@@ -248,8 +248,8 @@ impl<'a> UnmatchedCables<'a> {
             .filter_map(move |&i| Some((i, across(self.planned[i], end)?)))
     }
 
-    /// Untold found cables, none of them ambiguous, with an end that may be this one, each with its
-    /// other end.
+    /// Found cables that are not reported yet, not ambiguous, and have an end that may be this one,
+    /// each with its other end.
     fn found_with<'s>(
         &'s self,
         end: CableEnd<'s>,
@@ -290,7 +290,7 @@ impl<'a> UnmatchedCables<'a> {
         });
     }
 
-    /// Two planned cables between whose ends there are two others.
+    /// Two planned cables with two other cables between their ends.
     fn swapped(&mut self, report: &mut CablingReport) {
         for p in 0..self.planned.len() {
             if let Some((q, f, g)) = self.swap_of(p) {
@@ -303,7 +303,7 @@ impl<'a> UnmatchedCables<'a> {
         if self.told_planned[p] {
             return None;
         }
-        // A swap is seen from each of its ends: the one with fewer cables is looked at.
+        // A swap is visible from each of its ends: the end with fewer cables is used.
         let [x, y] = self.planned[p].ends();
         let cables = |end: CableEnd<'_>| self.found_at.get(end.0).map_or(0, Vec::len);
         let (kept, lost) = if cables(x) <= cables(y) {
@@ -324,7 +324,7 @@ impl<'a> UnmatchedCables<'a> {
         None
     }
 
-    /// One end is as planned, at its host or named port, and the other is elsewhere; else the same
+    /// One end is as planned, at its host or named port, and the other is elsewhere; or the same
     /// two nodes are connected by other ports.
     fn moved(&mut self, report: &mut CablingReport) {
         for p in 0..self.planned.len() {
@@ -453,7 +453,7 @@ impl<'a> UnmatchedCables<'a> {
     }
 }
 
-/// The other end of a cable that has this end; `None` where it does not.
+/// The other end of a cable that has this end; `None` if the cable has another end.
 fn across<'c>(cable: &'c Cable, end: CableEnd<'_>) -> Option<CableEnd<'c>> {
     let [x, y] = cable.ends();
     match () {

@@ -1,17 +1,17 @@
-//! Plans in the Graphviz language, as the Prescriptive Topology Manager (PTM) takes them: an edge
-//! is a cable, the ports of its ends are port names. Of the attributes only those count by which
-//! PTM says how LLDP names ends, see [`ptm`](super::ptm).
+//! Plans in the Graphviz language, as the Prescriptive Topology Manager (PTM) reads them: an edge
+//! is a cable, and the ports of its ends are port names. The only attributes that matter state how
+//! LLDP names the ends, see [`ptm`](super::ptm).
 //!
 //! Source: the DOT language (graphviz.org/doc/info/lang.html); the Cumulus Linux manual,
-//! "Prescriptive Topology Manager". Deviations: a subgraph is no end of a cable, and settings of
-//! and in it are the whole graph's; `#` starts a comment anywhere between words, as in PTM's own
+//! "Prescriptive Topology Manager". Deviations: a subgraph cannot be an end of a cable, and its
+//! settings apply to the whole graph; `#` starts a comment anywhere between words, as in PTM's own
 //! examples.
 use super::ptm::DotAttributes;
 use super::{Cable, PlannedCable};
 use inventory::sanitize::{LABEL, is_label};
 use inventory::topology_file::InputFileError;
 
-/// Whether a text starts as a Graphviz file does. No other form of a plan starts with these words.
+/// True if a text starts like a Graphviz file. No other form of a plan starts with these words.
 pub(super) fn is_dot(text: &str) -> bool {
     let mut words = DotLexer::new(text);
     words
@@ -43,7 +43,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFil
         problem,
     };
     match read {
-        // A template may stand behind the cable that names it.
+        // A template may come after the cable that names it.
         Ok(()) => cables
             .into_iter()
             .map(|(line, cable, own)| match settings.naming(&own) {
@@ -63,17 +63,17 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFil
     }
 }
 
-/// Reads statements; a problem is on the line of the last word taken.
+/// Reads statements. A problem is on the line of the last word taken.
 struct DotReader<'a> {
     words: DotLexer<'a>,
-    /// A word looked at but not taken, and its line.
+    /// A word that was read but not taken, and its line.
     ahead: Option<(DotToken, usize)>,
     line: usize,
-    /// Each with its line and what its attributes say.
+    /// The cables, each with its line and its attributes.
     cables: Vec<(usize, Cable, DotAttributes)>,
     /// The graph's attributes.
     settings: DotAttributes,
-    /// Those of every cable from here on.
+    /// The attributes of every cable from here on.
     edges: DotAttributes,
 }
 
@@ -103,7 +103,7 @@ impl DotReader<'_> {
         Ok((word?, self.words.start))
     }
 
-    /// Takes the next word if it is this sign.
+    /// Takes the next word if it is this sign. Returns whether it did.
     fn skip(&mut self, sign: char) -> Result<bool, String> {
         let there = *self.peek()? == DotToken::Sign(sign);
         if there {
@@ -306,7 +306,7 @@ impl DotToken {
 /// Cuts a text into words.
 struct DotLexer<'a> {
     rest: &'a str,
-    /// Where `rest` begins, from 1.
+    /// The line of the beginning of `rest`, from 1.
     line: usize,
     /// The position at which the last word began.
     start: usize,
@@ -383,8 +383,8 @@ impl<'a> DotLexer<'a> {
         }
     }
 
-    /// A name or number without quotes. Graphviz takes `leaf-1` for the names `leaf` and `-1`;
-    /// nobody means that.
+    /// A name or number without quotes. Graphviz reads `leaf-1` as the names `leaf` and `-1`, which
+    /// is never meant.
     fn plain(&mut self, octets: usize) -> Result<DotToken, String> {
         let text = self.take(octets).to_owned();
         let ends = self.rest.starts_with("--")
@@ -405,8 +405,7 @@ impl<'a> DotLexer<'a> {
         }
     }
 
-    /// A text in quotes. Only `\"` and `\\` stand for something else, and a line break behind `\`
-    /// for nothing.
+    /// A text in quotes. Only `\"` and `\\` are escapes, and `\` joins two lines.
     fn quoted(&mut self) -> Result<DotToken, String> {
         let mut text = String::new();
         let mut signs = self.rest.char_indices().skip(1).peekable();
@@ -427,7 +426,7 @@ impl<'a> DotLexer<'a> {
         Err("text without closing quote".to_owned())
     }
 
-    /// A text in angle brackets, as it stands.
+    /// A text in angle brackets, kept as written.
     fn markup(&mut self) -> Result<DotToken, String> {
         let mut depth = 0_usize;
         for (at, sign) in self.rest.char_indices() {

@@ -1,4 +1,4 @@
-//! A topology in the forms other programs and people read.
+//! A topology in the forms for other programs and for people.
 mod slurm;
 
 pub use slurm::{slurm, slurm_yaml};
@@ -9,8 +9,9 @@ use slurm::hostlist;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// The network as a tree drawing: switches from the root bridge down over links that carry frames,
-/// each line with port, rate and name; then the links that carry none, then hosts that are nowhere.
+/// The network as a drawing of a tree: switches from the root bridge down over links that carry
+/// frames, each line with port, rate and name. Then come the links that carry no frames, then hosts
+/// without a place.
 pub fn text(topology: &Topology) -> String {
     let mut drawing = TreeDrawing {
         topology,
@@ -74,7 +75,7 @@ fn write_others(out: &mut String, links: &[&Link]) {
     }
 }
 
-/// The clusters with their reasons, where there are several.
+/// The clusters with their reasons, if there are several.
 fn write_clusters(out: &mut String, topology: &Topology) {
     if topology.clusters.len() < 2 {
         return;
@@ -89,7 +90,7 @@ fn write_clusters(out: &mut String, topology: &Topology) {
     }
 }
 
-/// A tree drawing under way.
+/// An unfinished drawing of a tree.
 struct TreeDrawing<'a> {
     topology: &'a Topology,
     out: String,

@@ -1,4 +1,4 @@
-//! The cables of the network as a plan would list them.
+//! The cables of the network, in the form of a plan.
 use super::{Cable, CablingPlan};
 use inventory::BitsPerSec;
 use inventory::topology::{self, Link, LinkGrade, NodeKind, Topology};
@@ -13,7 +13,8 @@ pub(super) struct FoundCable {
 /// The part of the network that is compared.
 pub(super) struct CabledNetwork {
     pub(super) cables: Vec<FoundCable>,
-    /// How many hosts' cables are left out: the plan names none of them, it is one of trunks.
+    /// The number of hosts whose cables are left out, because the plan names no host and lists only
+    /// trunks.
     pub(super) unplanned_hosts: usize,
 }
 
@@ -31,7 +32,7 @@ pub(super) fn network(plan: &CablingPlan, topology: &Topology) -> CabledNetwork 
     let ports: HashSet<(&str, &str)> = planned.iter().flatten().copied().collect();
     let wanted = between(plan.cables.iter().map(|c| [&*c.a, &*c.b]));
     let there = between(links.iter().map(|l| [&*l.a, &*l.b]));
-    // A plan has an aggregate either as one link or as its cables.
+    // A plan lists an aggregate either as one link or as its cables.
     let as_cables = |link: &Link| {
         let whole = [(&link.a, &link.a_port), (&link.b, &link.b_port)]
             .iter()

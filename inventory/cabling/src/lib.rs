@@ -54,9 +54,9 @@ use std::fmt;
 pub struct CablingPlan {
     /// In the order of the file. No port is in two of them.
     pub cables: Vec<Cable>,
-    /// By what names each of them goes, in the same order.
+    /// The naming of the ends of each cable, in the same order.
     pub naming: Vec<PtmNaming>,
-    /// Whether its nodes are named as in topology files, where some characters cannot stand.
+    /// True if nodes are named as in topology files, which do not allow some characters.
     pub plain: bool,
 }
 
@@ -71,17 +71,17 @@ pub struct Cable {
     pub b: String,
     /// Port name at `b`.
     pub b_port: String,
-    /// The rate; `None` where a plan leaves it open, or nothing states it.
+    /// The rate; `None` if a plan leaves it open or it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<BitsPerSec>,
-    /// Whether it carries frames; `None` where a plan leaves that to the spanning tree.
+    /// The state of the link; `None` if a plan leaves that to spanning tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<LinkState>,
 }
 
-/// A cable as it stands in a plan.
+/// A cable as written in a plan.
 struct PlannedCable {
-    /// Where, as far as that is known.
+    /// Its line, if known.
     line: Option<usize>,
     cable: Cable,
     naming: PtmNaming,
@@ -91,11 +91,11 @@ struct PlannedCable {
 type CableEnd<'a> = (&'a str, &'a str);
 
 impl CablingPlan {
-    /// Reads a plan in either form; `file` is only for messages.
+    /// Reads a plan in either form; `file` is used only in messages.
     ///
     /// # Errors
-    /// [`InputFileError`] for anything that is neither form or contradicts itself, with the line
-    /// where it is known.
+    /// [`InputFileError`] for a text in neither form, or with a contradiction; with the line if it
+    /// is known.
     pub fn parse(file: &str, text: &str) -> Result<CablingPlan, InputFileError> {
         let plain = !dot::is_dot(text);
         let cables = if plain {
@@ -130,7 +130,7 @@ impl CablingPlan {
 }
 
 impl Cable {
-    /// Its ends in an order that does not depend on how it is written.
+    /// The cable's ends, in an order that does not depend on the way it is written.
     fn ends(&self) -> [CableEnd<'_>; 2] {
         let mut ends = [
             (self.a.as_str(), self.a_port.as_str()),
@@ -141,7 +141,7 @@ impl Cable {
     }
 }
 
-/// Whether two ends may be one: the same node, and no two ports.
+/// True if two ends may be the same: they have the same node, and not two different ports.
 fn fits(one: CableEnd<'_>, other: CableEnd<'_>) -> bool {
     one.0 == other.0 && (one.1.is_empty() || other.1.is_empty() || one.1 == other.1)
 }

@@ -6,13 +6,13 @@ use inventory::topology::LinkState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// What has to be equal in one round: the ends, each without its port where the round does not ask
-/// for it, and, in rounds that ask for them, state and rate.
+/// The values that must be equal in one round: the ends, each without its port if the round ignores
+/// it, and state and rate, if the round compares them.
 type PairingKey<'a> = ([CableEnd<'a>; 2], Option<(LinkState, Option<BitsPerSec>)>);
 
-/// For each planned cable the found one that it is, if any. Those that agree in more ports are
-/// paired first, then those that agree in state and rate: parallel cables without named ports are
-/// told apart by nothing else.
+/// For each planned cable its found cable, if there is one. Cables that agree in more ports are
+/// paired first, then those that agree in state and rate, because nothing else tells parallel
+/// cables without named ports apart.
 pub(super) fn pair(planned: &[Cable], found: &[FoundCable]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; planned.len()];
     let mut taken = vec![false; found.len()];
@@ -51,7 +51,7 @@ pub(super) fn pair(planned: &[Cable], found: &[FoundCable]) -> Vec<Option<usize>
     pairs
 }
 
-/// `None` where a port the round asks for has no name.
+/// `None` if a port that the round compares has no name.
 fn key(cable: &Cable, ports: [bool; 2], exact: bool) -> Option<PairingKey<'_>> {
     let [a, b] = cable.ends();
     let of = |(node, port), asked: bool| match (asked, port) {
@@ -66,7 +66,7 @@ fn key(cable: &Cable, ports: [bool; 2], exact: bool) -> Option<PairingKey<'_>> {
     ))
 }
 
-/// Whether two cables may be one.
+/// True if the two cables may be the same.
 pub(super) fn agree(one: &Cable, other: &Cable) -> bool {
     one.ends()
         .into_iter()

@@ -1,29 +1,30 @@
-//! By what names a plan of the Prescriptive Topology Manager (PTM) calls the ends of its cables,
-//! and which ends of the network they are.
+//! The naming in plans of the Prescriptive Topology Manager (PTM): the kind of names for the ends
+//! of cables, and the ends of the network that they refer to.
 //!
-//! Attributes of the graph and, before them, of an edge, say it: `hostnametype="hostname|fqdn"` and
+//! Attributes state the kind of names; those of an edge take precedence over those of the graph.
+//! They are `hostnametype="hostname|fqdn"` and
 //! `LLDP="match_type=ifname|portdescr,match_hostname=hostname|fqdn"`, or `LLDP="lldptmpl=NAME"`
-//! with an attribute NAME of the graph that has the like. Source: ptmd(8), "Supported parameters
-//! and values". Deviations: PTM on a switch takes its own port by name and only its neighbour's by
-//! description; here both ends may be either.
+//! with an attribute NAME of the graph that has such a value. Source: ptmd(8), "Supported
+//! parameters and values". Deviations: PTM on a switch names its own port by its name, and only its
+//! neighbour's by description; here both ends may be named either way.
 use super::{Cable, CablingPlan};
 use inventory::descriptions::PortDescriptions;
 use inventory::topology::Topology;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 
-/// By what names a plan calls the ends of a cable.
+/// The kind of names for the ends of a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PtmNaming {
-    /// Ports go by their LLDP port description (IEEE 802.1AB 8.5.5), too.
+    /// Ports may also be named by their LLDP port description (IEEE 802.1AB 8.5.5).
     pub described: bool,
-    /// Of a node that is not found by its whole name, the part before the first point decides.
+    /// If a node is not found by its whole name, the part before the first dot decides.
     pub short: bool,
 }
 
 impl CablingPlan {
-    /// The same plan, its ends called as the network calls them. An end that the network does not
-    /// have keeps its name.
+    /// The same plan with the network's names for its ends. An end that the network does not have
+    /// keeps its name.
     #[must_use]
     pub fn in_names_of(&self, topology: &Topology, descriptions: &PortDescriptions) -> CablingPlan {
         let nodes = self.nodes(topology);
@@ -48,8 +49,8 @@ impl CablingPlan {
         plan
     }
 
-    /// The network's names of the planned nodes that it has under another name with the same first
-    /// part, where that is one node in the plan and one in the network.
+    /// The network's names for planned nodes that have another name there with the same first part.
+    /// The part must belong to one node in the plan and to one in the network.
     fn nodes<'a>(&'a self, topology: &'a Topology) -> HashMap<&'a str, &'a str> {
         let planned: HashSet<&str> = self
             .cables
@@ -67,7 +68,7 @@ impl CablingPlan {
     }
 }
 
-/// Names by what stands before their first point; `None` for several. An address has no such part.
+/// Names by the part before their first dot; `None` for several. An address has no such part.
 fn by_first_part<'a, 'n: 'a>(
     names: impl Iterator<Item = &'a &'n str>,
 ) -> HashMap<&'n str, Option<&'n str>> {
@@ -98,12 +99,12 @@ impl DotAttributes {
         self.0.insert(name, value);
     }
 
-    /// Takes those of others, which go before its own.
+    /// Adds the attributes of `others`, which take precedence over its own.
     pub(super) fn extend(&mut self, others: DotAttributes) {
         self.0.extend(others.0);
     }
 
-    /// How a cable's ends are named: `self` is the graph's, `own` the edge's.
+    /// The naming of a cable's ends: `self` is the graph's, `own` the edge's.
     pub(super) fn naming(&self, own: &DotAttributes) -> Result<PtmNaming, String> {
         let host = self.0.get("hostnametype").map_or("", String::as_str);
         let mut naming = PtmNaming {
@@ -135,7 +136,7 @@ fn parameter<'t>(text: &'t str, key: &str) -> Option<&'t str> {
         .map(|(_, value)| value.trim())
 }
 
-/// Whether a value is the second of two words; `None` where it is not given.
+/// True if a value is the second of two words; `None` if it is missing.
 fn one_of(key: &str, value: &str, [no, yes]: [&str; 2]) -> Result<Option<bool>, String> {
     match value {
         "" => Ok(None),
@@ -152,8 +153,8 @@ mod tests {
     use inventory::BitsPerSec;
     use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
 
-    /// `core.lab (swp1) - leaf.lab (swp7)`, where core's port is described as "to leaf" and leaf's
-    /// as "up".
+    /// `core.lab (swp1) - leaf.lab (swp7)`. The description of core's port is "to leaf", that of
+    /// leaf's is "up".
     fn network() -> (Topology, PortDescriptions) {
         let node = |name: &str| Node::new(name, NodeKind::Switch);
         let link = Link {

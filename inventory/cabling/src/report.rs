@@ -24,9 +24,9 @@ pub struct CablingFinding {
     pub kind: FindingKind,
     /// The grade of the network's side.
     pub grade: LinkGrade,
-    /// The planned cables it is about.
+    /// The planned cables of the finding.
     pub planned: Vec<Cable>,
-    /// The found ones: where nothing certain is there, those that are possible.
+    /// The found cables. If none is certain, the possible ones.
     pub found: Vec<Cable>,
     /// One line for people.
     pub text: String,
@@ -38,33 +38,33 @@ pub struct CablingFinding {
 pub enum FindingKind {
     /// Two cables whose ends are exchanged.
     Swapped,
-    /// A cable has one end elsewhere, or both at other ports of the same nodes.
+    /// One end of a cable is elsewhere, or both are at other ports of the same nodes.
     Moved,
-    /// A planned cable is not there.
+    /// A planned cable is missing.
     Missing,
-    /// A cable is there that is not planned.
+    /// A found cable is not planned.
     Extra,
-    /// It carries less than planned.
+    /// The rate is lower than planned.
     Slower,
-    /// It is blocked: planned forwarding, or needed to keep the plan in one piece. As a note: by
-    /// spanning tree, which has to block one cable of every loop.
+    /// The cable is blocked, but planned as forwarding, or needed to connect the plan. As a note:
+    /// spanning tree blocks it, because it must block one cable of every loop.
     Blocked,
-    /// It is planned blocked and forwards.
+    /// The cable is planned as blocked and forwards.
     Forwarding,
-    /// It carries more than planned. A note.
+    /// The rate is higher than planned. A note.
     Faster,
-    /// It may be as planned, but port or rate or place is not known for certain. A note.
+    /// The cable may be as planned, but port, rate or place is not certain. A note.
     Unconfirmed,
 }
 
 impl CablingReport {
-    /// Whether the network is cabled as planned.
+    /// True if the network is cabled as planned.
     pub fn is_as_planned(&self) -> bool {
         self.differences.is_empty()
     }
 }
 
-/// A line each: differences, notes, and how many cables are as planned.
+/// One line for each difference and note, then the number of cables that are as planned.
 impl fmt::Display for CablingReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for finding in &self.differences {

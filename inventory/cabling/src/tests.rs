@@ -5,8 +5,8 @@ use crate::export;
 use inventory::evidence::{AssumedRate, Evidence};
 use inventory::topology::{AggregateMember, Link, LinkGrade, Node, NodeKind, Topology};
 
-/// A network from lines of the form `s0 swp1 s1 swp1`, `-` for a port nobody knows, all certain,
-/// forwarding and at 1G. Names with `n` are hosts.
+/// A network from lines of the form `s0 swp1 s1 swp1`, with `-` for an unknown port. All cables are
+/// certain, forwarding and at 1G. Names with `n` are hosts.
 fn network(lines: &[&str]) -> Topology {
     let mut topology = Topology::default();
     for line in lines {
@@ -452,7 +452,7 @@ graph G {
     );
 }
 
-/// Texts that are no plan, each with the message that refuses it.
+/// Texts that are not plans, each with the message that refuses it.
 const REFUSED: &[(&str, &str)] = &[
     (
         "graph {\n s0:1 -- s1:1\n s0:1 -- s2:1\n}",

@@ -61,8 +61,8 @@ struct PlanFileCable {
     state: Option<LinkState>,
 }
 
-/// The cables of a plan: switches' as listed, then hosts'. YAML does not say on which line each
-/// stands.
+/// The cables of a plan: those of switches as listed, then those of hosts. The YAML reader gives no
+/// lines for them.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFileError> {
     let written: PlanFile = yaml::read(file, text)?;
     written.without_ports().checked(file)?;

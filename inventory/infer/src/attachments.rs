@@ -1,6 +1,7 @@
-//! Where each host hangs: by LLDP, heard by its switch or by itself, else by the edge port its MAC
-//! address is learned on and by what else it hears. A host has one seat; where the evidence fits
-//! several, all are shown as ambiguous and an alarm says so.
+//! The place of each host. LLDP tells it, heard by the host's switch or by the host itself.
+//! Otherwise the edge port on which its MAC address is learned tells it, with the other frames that
+//! the host hears. A host has one seat; if the evidence fits several, all are shown as ambiguous
+//! and raise an alarm.
 mod port_tables;
 
 use super::device::{DeviceTables, Port};
@@ -22,19 +23,19 @@ use port_tables::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// A place where a host may hang.
+/// A place to which a host may be cabled.
 pub(super) struct HostAttachment<'d, 'a> {
     pub(super) device: &'d DeviceTables<'a>,
     pub(super) port: Port,
     pub(super) host_port: String,
-    /// The rate of the host's end, where the host says it.
+    /// The rate of the host's end, if the host states it.
     pub(super) rate: Option<BitsPerSec>,
     pub(super) grade: LinkGrade,
     pub(super) evidence: Vec<Evidence>,
     pub(super) trunk: bool,
-    /// Whether who says so is silent by now.
+    /// True if the source of the statement is silent by now.
     pub(super) old: bool,
-    /// Whether no switch says so, only the host.
+    /// True if only the host states the place, and no switch.
     pub(super) own: bool,
     /// The cables of an aggregate.
     pub(super) members: Vec<AggregateMember>,
@@ -57,7 +58,8 @@ impl HostAttachment<'_, '_> {
             .min()
     }
 
-    /// The same place by the host's own word: it knows best what its card is called.
+    /// Adds the host's own statement about the same place. The host knows the name of its card
+    /// best.
     pub(super) fn join(&mut self, word: HostAttachment<'_, '_>) {
         (self.host_port, self.rate) = (word.host_port, word.rate.or(self.rate));
         self.evidence.extend(word.evidence);
@@ -69,16 +71,16 @@ impl HostAttachment<'_, '_> {
 struct HostSeats<'d, 'a> {
     macs: BTreeSet<Mac>,
     seats: Vec<HostAttachment<'d, 'a>>,
-    /// Links to devices that do not answer and may have the host behind them.
+    /// Links to devices that do not answer and that the host may be behind.
     behind: Vec<Link>,
-    /// Switches that never answered and that the host hears.
+    /// Switches that never answered and whose frames the host hears.
     mute: Vec<SilentSwitchPort>,
 }
 
 /// Links of hosts with one seat each, by switch and port.
 type LinksByPort = BTreeMap<(String, String), Vec<Link>>;
 
-/// Everything that is known about the places of hosts.
+/// All facts about the places of hosts.
 struct SeatSearch<'i, 'd, 'a> {
     scope: &'i InferenceScope<'a>,
     devices: &'d [DeviceTables<'a>],
@@ -133,7 +135,7 @@ pub(super) fn attach_hosts<'a>(
 }
 
 impl<'d, 'a> SeatSearch<'_, 'd, 'a> {
-    /// The seats that the evidence for a host leaves.
+    /// The seats of a host that the evidence allows.
     fn seats(
         &self,
         name: &str,
@@ -160,8 +162,8 @@ impl<'d, 'a> SeatSearch<'_, 'd, 'a> {
                 _ => hosts::add_weak_evidence(rows, claims.inferred),
             };
         } else if seats.iter().all(|s| s.trunk) {
-            // A host that is heard through a trunk is heard through a device that passes LLDP on:
-            // rows tell where its frames come from.
+            // A host that is heard through a trunk is behind a device that passes LLDP on. The
+            // learned rows tell where its frames come from.
             let rows = at(devices, &macs, &edges.ends(&macs));
             seats = if rows.len() == 1 { rows } else { seats };
         } else if word.is_none() {
@@ -181,7 +183,7 @@ impl<'d, 'a> SeatSearch<'_, 'd, 'a> {
         }
     }
 
-    /// Further possible seats of a host that switches hear: on devices that pass LLDP on.
+    /// Further possible seats of a host that switches hear: seats on devices that pass LLDP on.
     fn denied(
         &self,
         macs: &BTreeSet<Mac>,
@@ -195,7 +197,7 @@ impl<'d, 'a> SeatSearch<'_, 'd, 'a> {
             })
     }
 
-    /// A seat is ambiguous where rows say that its port leads on to other switches.
+    /// Marks a seat as ambiguous if rows show that its port leads on to other switches.
     fn doubt(&self, seats: &mut [HostAttachment<'d, 'a>]) {
         for seat in seats
             .iter_mut()
@@ -217,7 +219,7 @@ impl<'d, 'a> SeatSearch<'_, 'd, 'a> {
         }
     }
 
-    /// Links a host with its seat, or raises the alarm that it has none or several.
+    /// Links a host to its seat, or raises the alarm that it has none or several.
     fn settle(
         &self,
         name: &str,
@@ -238,7 +240,7 @@ impl<'d, 'a> SeatSearch<'_, 'd, 'a> {
             [] if hosts::place_on_silent_switch(name, &mute, found) => {}
             [] if !behind.is_empty() => hidden(name, behind, found),
             [] => nowhere(name, &macs, &self.learned, found),
-            // An aggregate without a name is not the port of another host.
+            // An aggregate without a name is never the port of another host, too.
             [seat] if !seat.trunk && seat.port.name.is_empty() => {
                 found.links.push(link(name, seat, seat.grade))
             }
@@ -253,8 +255,8 @@ impl<'d, 'a> SeatSearch<'_, 'd, 'a> {
     }
 }
 
-/// Adds the links of hosts with one seat. A port that another host may have makes them inferred,
-/// and several hosts on one port hang on a bridge.
+/// Adds the links of hosts with one seat. If another host may have the port, too, they are
+/// inferred. Several hosts on one port get a bridge between.
 fn add_seated(seated: LinksByPort, shared: &BridgesByPort<'_>, found: &mut InferredNetwork) {
     let disputed: HashSet<(String, String)> = found
         .links
@@ -278,7 +280,7 @@ fn add_seated(seated: LinksByPort, shared: &BridgesByPort<'_>, found: &mut Infer
     }
 }
 
-/// The edge port rule: a station hangs on the port where the way of its frames began.
+/// The edge port rule: a station is cabled to the port at which the path of its frames began.
 fn at<'d, 'a>(
     devices: &'d [DeviceTables<'a>],
     macs: &BTreeSet<Mac>,
@@ -316,7 +318,7 @@ fn at<'d, 'a>(
     ends.iter().filter_map(seat).collect()
 }
 
-/// Hosts on a segment that several share hang on the bridge that stands for it.
+/// Cables the hosts of a shared segment to the bridge that stands for it.
 fn on_segment(bridge: &str, links: Vec<Link>) -> impl Iterator<Item = Link> {
     links.into_iter().map(move |l| Link {
         a: bridge.to_owned(),
@@ -326,7 +328,8 @@ fn on_segment(bridge: &str, links: Vec<Link>) -> impl Iterator<Item = Link> {
     })
 }
 
-/// A host behind those who do not answer, with an alarm where it cannot be told behind whom.
+/// A host behind devices that do not answer. An alarm is raised if it may be behind several of
+/// them.
 fn hidden(host: &str, behind: Vec<Link>, found: &mut InferredNetwork) {
     if behind.iter().any(|l| l.grade == LinkGrade::Ambiguous) {
         found.alarm(
@@ -337,8 +340,8 @@ fn hidden(host: &str, behind: Vec<Link>, found: &mut InferredNetwork) {
     found.links.extend(behind);
 }
 
-/// Leaves the seats that the better evidence speaks for: switches that answer before stale ones,
-/// edge ports before trunks, and of a host that just moved the port where its frames come in.
+/// Keeps the seats with the better evidence: switches that answer before stale ones, edge ports
+/// before trunks. For a host that just moved, it keeps the port at which its frames come in.
 fn narrow<'d, 'a>(
     mut seats: Vec<HostAttachment<'d, 'a>>,
     macs: &BTreeSet<Mac>,
@@ -358,7 +361,7 @@ fn narrow<'d, 'a>(
     seats
 }
 
-/// Keeps what fits, unless nothing does.
+/// Keeps the seats that fit, or all if none fits.
 fn prefer<'d, 'a>(
     seats: &mut Vec<HostAttachment<'d, 'a>>,
     fits: impl Fn(&HostAttachment<'d, 'a>) -> bool,
@@ -422,7 +425,7 @@ fn contradiction(
     }));
 }
 
-/// Several hosts behind one port: a bridge that says nothing of itself stands between.
+/// Several hosts behind one port: an unmanaged bridge is between.
 fn unmanaged(switch: &str, port: &str, links: Vec<Link>, found: &mut InferredNetwork) {
     let port_text: String = port
         .chars()

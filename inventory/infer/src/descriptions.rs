@@ -6,8 +6,8 @@ use inventory::topology::{Link, Topology};
 use std::collections::HashMap;
 
 /// The LLDP port descriptions (IEEE 802.1AB 8.5.5) of a network inferred from `views`: each
-/// device's own, those it hears from the other ends of its links, and where a device describes no
-/// port by LLDP, its ifAlias and ifDescr.
+/// device's own, and those that it hears from the other ends of its links. If a device describes no
+/// port by LLDP, its ifAlias and ifDescr are taken.
 pub fn descriptions(views: &DeviceViews, topology: &Topology) -> PortDescriptions {
     let mut descriptions = PortDescriptions::default();
     let far = far_ends(&topology.links);
@@ -44,7 +44,7 @@ fn own<'a>(device: &DeviceTables<'a>, view: &'a DeviceView) -> Vec<(&'a str, Str
         .collect()
 }
 
-/// From each end of a cable to the other; `None` where there are several.
+/// The other end of each cable's end; `None` if there are several.
 fn far_ends(links: &[Link]) -> HashMap<(&str, &str), Option<(&str, &str)>> {
     let cables = links.iter().flat_map(|l| {
         let whole = l

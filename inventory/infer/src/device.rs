@@ -1,18 +1,18 @@
-//! One switch's tables, joined: from any of the numbers and names a port goes by to the port.
+//! The joined tables of one switch: they lead from each number and name of a port to the port.
 use inventory::device_view::DeviceView;
 use inventory::observation::{FdbEntry, InterfaceRow, LldpPort, LldpTable, NeighbourId, StpState};
 use inventory::{BitsPerSec, Mac};
 use std::collections::{HashMap, HashSet};
 
-/// Ports a bridge may number when it is asked for addresses near its own.
+/// The most ports of a bridge for which addresses near its own are assumed.
 const MOST_PORTS: u32 = 128;
 
-/// A switch that said something at some time.
+/// A switch that answered at some time.
 pub(super) struct DeviceTables<'a> {
     pub(super) name: &'a str,
     pub(super) view: &'a DeviceView,
     interfaces: &'a [InterfaceRow],
-    /// The position of each ifIndex among them.
+    /// The position of each ifIndex among the interfaces.
     places: HashMap<u32, usize>,
     /// Base port to ifIndex: the two numberings differ (RFC 4188, dot1dBasePortIfIndex).
     base: HashMap<u32, u32>,
@@ -24,13 +24,13 @@ pub(super) struct DeviceTables<'a> {
 /// A port of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Port {
-    /// Its IF-MIB name, or the best there is.
+    /// Its IF-MIB name, or the best known name.
     pub(super) name: String,
-    /// Its ifIndex, where the interface is known.
+    /// Its ifIndex, if the interface is known.
     pub(super) index: Option<u32>,
 }
 
-/// The MAC address that names a switch: its chassis id, else its bridge address.
+/// The MAC address that names a switch: its chassis id, or else its bridge address.
 pub(super) fn chassis(view: &DeviceView) -> Option<Mac> {
     let lldp = view.lldp.as_ref().and_then(|l| {
         if let Some(NeighbourId::Mac(m)) = l.chassis {
@@ -45,7 +45,7 @@ pub(super) fn chassis(view: &DeviceView) -> Option<Mac> {
 impl<'a> DeviceTables<'a> {
     pub(super) fn new(name: &'a str, view: &'a DeviceView) -> DeviceTables<'a> {
         let ports = view.bridge.iter().flat_map(|b| &b.ports);
-        // A bridge without a root runs no spanning tree, and lists its ports as disabled though
+        // A bridge without a root runs no spanning tree. It lists its ports as disabled although
         // they carry frames.
         let runs = view
             .bridge
@@ -76,7 +76,7 @@ impl<'a> DeviceTables<'a> {
         }
     }
 
-    /// Whether it stopped answering: what it says is then as last seen.
+    /// True if it stopped answering. Its statements are then those of the last answer.
     pub(super) fn stale(&self) -> bool {
         self.view.stale.is_some()
     }
@@ -85,8 +85,8 @@ impl<'a> DeviceTables<'a> {
         self.view.lldp.as_ref()
     }
 
-    /// Whether a name may be one it gives itself, whole, cut short or without domain. Of who gives
-    /// itself none any may be.
+    /// True if the name may be one of the device's own names: whole, cut short or without domain. A
+    /// device without a name may have any.
     pub(super) fn may_be_called(&self, name: &str) -> bool {
         let lldp = self.lldp().map(|l| [&l.name, &l.cdp.device]);
         let own = lldp
@@ -107,7 +107,7 @@ impl<'a> DeviceTables<'a> {
             || alike(&self.name.to_ascii_lowercase())
     }
 
-    /// Every MAC address that is the switch's own.
+    /// All MAC addresses of the switch itself.
     pub(super) fn macs(&self) -> impl Iterator<Item = Mac> {
         let bridge = self.view.bridge.as_ref().and_then(|b| b.address);
         chassis(self.view)
@@ -116,7 +116,7 @@ impl<'a> DeviceTables<'a> {
             .chain(self.interfaces.iter().filter_map(|i| i.mac))
     }
 
-    /// MAC addresses that follow the bridge's: where the device lists none of its ports, theirs are
+    /// The MAC addresses after the bridge's. If the device lists none of its ports, theirs are
     /// usually these.
     pub(super) fn likely_macs(&self) -> impl Iterator<Item = Mac> + use<> {
         let bridge = self
@@ -134,8 +134,8 @@ impl<'a> DeviceTables<'a> {
             .flat_map(move |m| (1..=ports).map(move |n| m.plus(n)))
     }
 
-    /// The port behind an LLDP local port number: neither ifIndex nor base port in general, so the
-    /// local port table says what it is.
+    /// The port with an LLDP local port number. In general this number is neither an ifIndex nor a
+    /// base port, so the local port table decides.
     pub(super) fn local_port(&self, number: u32) -> Port {
         let entry = self
             .lldp()
@@ -149,14 +149,14 @@ impl<'a> DeviceTables<'a> {
         }
     }
 
-    /// The ifIndex of each port that LLDP counts.
+    /// The ifIndex of each port in the LLDP tables.
     pub(super) fn lldp_indices(&self) -> impl Iterator<Item = u32> + '_ {
         let ports = self.lldp().into_iter().flat_map(|l| &l.ports);
         ports.filter_map(|p| self.local_port(p.number).index)
     }
 
-    /// Some devices number LLDP ports by ifIndex but name them otherwise than IF-MIB does: `Eth
-    /// 1/13` is `Port13`. That holds where the names end in the same number.
+    /// Some devices number LLDP ports by ifIndex but name them differently from IF-MIB: `Eth 1/13`
+    /// is `Port13`. The number is then accepted as an ifIndex if the names end in the same number.
     fn alike(&self, number: u32, id: &NeighbourId) -> Option<Port> {
         let NeighbourId::Text(said) = id else {
             return None;
@@ -167,7 +167,7 @@ impl<'a> DeviceTables<'a> {
         same.then_some(port)
     }
 
-    /// The port behind an ifIndex, known or not.
+    /// The port with an ifIndex, whether or not the interface is known.
     pub(super) fn indexed_port(&self, index: u32) -> Port {
         self.port_by_index(index).unwrap_or_else(|| Port {
             name: index.to_string(),
@@ -175,7 +175,7 @@ impl<'a> DeviceTables<'a> {
         })
     }
 
-    /// The port a neighbour means by an LLDP port id and description.
+    /// The port that a neighbour names by an LLDP port id and description.
     pub(super) fn remote_port(&self, id: Option<&NeighbourId>, descr: &str) -> Option<Port> {
         self.port_by_id(id, descr).or_else(|| {
             let id = id?;
@@ -190,8 +190,8 @@ impl<'a> DeviceTables<'a> {
         })
     }
 
-    /// The port behind a bridge port number, as the forwarding database counts. A device that lists
-    /// no interfaces at all is known by its numbers alone.
+    /// The port with a bridge port number, as in the forwarding database. If a device lists no
+    /// interfaces at all, its ports are known only by their numbers.
     pub(super) fn base_port(&self, number: u32) -> Option<Port> {
         let index = *self.base.get(&number)?;
         let unnamed = || {
@@ -203,8 +203,8 @@ impl<'a> DeviceTables<'a> {
         self.port_by_index(index).or_else(unnamed)
     }
 
-    /// Every base port that is not down, and the ifIndex of its interface, or of the aggregate that
-    /// is a member of.
+    /// Every base port that is not down, with the ifIndex of its interface, or of the aggregate
+    /// that has it as a member.
     pub(super) fn base_ports(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let alive = |index: &u32| self.by_index(*index).is_none_or(|i| i.up);
         let whole = |index: u32| {
@@ -218,7 +218,7 @@ impl<'a> DeviceTables<'a> {
             .map(move |(number, index)| (*number, whole(*index)))
     }
 
-    /// The port behind the ifIndex of a base port.
+    /// The port with the ifIndex of a base port.
     pub(super) fn base_port_of(&self, index: u32) -> Option<Port> {
         let number = || {
             self.base
@@ -231,7 +231,7 @@ impl<'a> DeviceTables<'a> {
             .or_else(|| self.base_port(number()?))
     }
 
-    /// The aggregate a port is a member of.
+    /// The aggregate that has the port as a member.
     pub(super) fn aggregate(&self, port: &Port) -> Option<Port> {
         self.port_by_index(self.interface(port)?.aggregate?)
     }
@@ -256,8 +256,7 @@ impl<'a> DeviceTables<'a> {
         };
         match id {
             Some(NeighbourId::Text(text)) => {
-                // An ifIndex is written without leading zeros; "01" is a number of the device's
-                // own.
+                // An ifIndex is written without leading zeros; "01" is the device's own numbering.
                 let number = || {
                     self.port_by_index(text.parse().ok().filter(|n: &u32| n.to_string() == *text)?)
                 };
@@ -279,7 +278,7 @@ impl<'a> DeviceTables<'a> {
         }
     }
 
-    /// The one interface that fits, if it is one.
+    /// The interface that fits, if exactly one does.
     fn only(&self, fits: impl Fn(&InterfaceRow) -> bool) -> Option<Port> {
         let mut all = self.interfaces.iter().filter(|i| fits(i));
         all.next().filter(|_| all.next().is_none()).map(port)
@@ -289,7 +288,7 @@ impl<'a> DeviceTables<'a> {
         self.by_index(port.index?)
     }
 
-    /// Whether the port is known to be down: what it still lists as a neighbour is gone.
+    /// True if the port is known to be down. Neighbours that it still lists are gone.
     pub(super) fn is_down(&self, port: &Port) -> bool {
         self.interface(port).is_some_and(|i| !i.up)
     }
@@ -298,13 +297,13 @@ impl<'a> DeviceTables<'a> {
         self.interface(port).and_then(|i| i.rate)
     }
 
-    /// The port's STP state, where the switch serves one; it keeps those of members with their
-    /// aggregate.
+    /// The port's STP state, if the switch serves one. The state of an aggregate's members is
+    /// listed with the aggregate.
     pub(super) fn state_of(&self, name: &str) -> Option<StpState> {
         self.state_at(self.interfaces.iter().find(|i| i.name == name)?.index)
     }
 
-    /// The same by ifIndex.
+    /// The STP state by ifIndex.
     pub(super) fn state_at(&self, index: u32) -> Option<StpState> {
         let own = self.states.get(&index);
         own.or_else(|| self.states.get(&self.by_index(index)?.aggregate?))
@@ -320,13 +319,13 @@ impl<'a> DeviceTables<'a> {
         own.map(|i| port(i).name)
     }
 
-    /// Whether it takes part in LLDP, as far as it says.
+    /// True if it takes part in LLDP, according to its tables.
     pub(super) fn speaks(&self) -> bool {
         self.lldp()
             .is_some_and(|l| l.chassis.is_some() || !l.name.is_empty() || !l.neighbours.is_empty())
     }
 
-    /// The address of the bridge that spanning tree calls designated where a port is plugged in.
+    /// The address of the bridge that spanning tree names as designated on the segment of a port.
     pub(super) fn designated_at(&self, index: u32) -> Option<Mac> {
         let ports = self.view.bridge.iter().flat_map(|b| &b.ports);
         let own = |p: &&inventory::observation::BridgePort| {
@@ -338,7 +337,7 @@ impl<'a> DeviceTables<'a> {
             .map(|id| id.address)
     }
 
-    /// Whether forwarding databases count a port.
+    /// True if forwarding databases use the port.
     pub(super) fn is_base_port(&self, index: u32) -> bool {
         self.bases.contains(&index)
     }
@@ -349,7 +348,7 @@ impl<'a> DeviceTables<'a> {
     }
 }
 
-/// Whether one name is the other's short form: `Gi0/9` of `GigabitEthernet0/9`.
+/// True if one name is the other's short form: `Gi0/9` of `GigabitEthernet0/9`.
 fn abbreviates(short: &str, long: &str) -> bool {
     let digits = |t: &str| t.find(|c: char| c.is_ascii_digit()).unwrap_or(t.len());
     let ((kind, number), (full_kind, full_number)) =
@@ -376,8 +375,8 @@ fn port(interface: &InterfaceRow) -> Port {
     }
 }
 
-/// A port whose interface is not known by what it is called; an address is no name where there is a
-/// better one.
+/// A port whose interface is unknown, by its LLDP identifier. An address serves as the name only if
+/// there is no better one.
 fn nameless(id: &NeighbourId, descr: &str) -> Port {
     let name = if matches!(id, NeighbourId::Text(_)) || descr.is_empty() {
         show(id)

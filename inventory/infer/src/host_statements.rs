@@ -1,5 +1,5 @@
-//! What hosts' agents say, and which of their cards it is about. A host speaks for itself only: of
-//! whose an address is, switches and the inventory know better.
+//! The statements of hosts' agents, and the cards that they concern. A host speaks only for itself:
+//! switches and the inventory know better which host has an address.
 use super::{InferenceScope, InferredNetwork};
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
@@ -12,16 +12,16 @@ use std::net::IpAddr;
 /// The statements of one host.
 pub(super) struct HostStatement<'a> {
     pub(super) report: &'a HostReport,
-    /// Its cards on the cluster network: those the inventory means, else all.
+    /// Its cards on the cluster network: those named by the inventory, or else all.
     pub(super) cards: Vec<&'a Nic>,
-    /// Whether its agent is silent by now.
+    /// True if its agent is silent by now.
     pub(super) old: bool,
 }
 
 /// Statements by host.
 pub(super) type StatementsByHost<'a> = BTreeMap<&'a str, HostStatement<'a>>;
 
-/// The statements of the hosts that are looked for.
+/// The statements of the hosts in the scope.
 pub(super) fn host_statements<'a>(
     scope: &InferenceScope<'a>,
     views: &'a DeviceViews,
@@ -41,8 +41,8 @@ pub(super) fn host_statements<'a>(
     scope.hosts.iter().filter_map(word).collect()
 }
 
-/// The cards with the MAC or network address the inventory states, with the members of a bond that
-/// has it.
+/// The cards with the MAC or network address that the inventory states, and the members of a bond
+/// with that address.
 fn cards<'a>(host: &InventoryHost, report: &'a HostReport) -> Vec<&'a Nic> {
     let has = |nic: &Nic| match (host.mac, host.address) {
         (Some(mac), _) => nic.mac == Some(mac),
@@ -77,8 +77,8 @@ impl HostStatement<'_> {
     }
 }
 
-/// The MAC addresses that hosts have by their own word and that no other host claims. Who claims
-/// another's is told of.
+/// The MAC addresses that hosts state as their own and that no other host claims. An alarm is
+/// raised about a host that claims another's.
 pub(super) fn own_macs<'a>(
     words: &StatementsByHost<'a>,
     found: &mut InferredNetwork,
@@ -99,7 +99,7 @@ pub(super) fn own_macs<'a>(
     own
 }
 
-/// The network addresses of just one host each.
+/// The network addresses that belong to just one host each.
 pub(super) fn own_addresses<'a>(words: &StatementsByHost<'a>) -> Vec<(&'a str, IpAddr)> {
     let addresses = |word: &HostStatement<'_>| {
         word.cards
@@ -119,7 +119,7 @@ pub(super) fn own_addresses<'a>(words: &StatementsByHost<'a>) -> Vec<(&'a str, I
         .collect()
 }
 
-/// The claims, each host once.
+/// The claims, with each host once.
 fn claimed<'a, T: Ord>(
     words: &StatementsByHost<'a>,
     of: impl Fn(&HostStatement<'a>) -> BTreeSet<T>,

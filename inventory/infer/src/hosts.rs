@@ -1,9 +1,9 @@
-//! Where hosts say they hang. LLDP heard on a card is as certain as heard on a port, since no
-//! bridge passes it on; CDP and the designated port of a BPDU (IEEE 802.1D-2004, 9.3.1) may come
-//! from behind a bridge that says nothing.
+//! The places that hosts state. LLDP heard on a card is as certain as LLDP heard on a port, since
+//! no bridge passes it on. CDP and the designated port of a BPDU (IEEE 802.1D-2004, 9.3.1) may come
+//! from behind a bridge that sends no frames of its own.
 //!
-//! A host speaks of its own cable, so its word adds to the switches' and never overrules what is
-//! certain by them.
+//! A host speaks of its own cable. So its statement adds to the switches' statements, and never
+//! overrules those that are certain.
 use super::InferredNetwork;
 use super::attachments::{HostAttachment, PortsByMac};
 use super::device::{DeviceTables, Port, show};
@@ -18,7 +18,7 @@ use inventory::observation::{BridgeId, LldpNeighbour, NeighbourId};
 use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState};
 use std::collections::BTreeSet;
 
-/// A switch that never answered and the name of its port, as a host says.
+/// A switch that never answered, and the name of its port, as a host states them.
 pub(super) struct SilentSwitchPort {
     pub(super) switch: String,
     pub(super) port: String,
@@ -38,7 +38,7 @@ pub(super) struct HostClaims<'d, 'a> {
     pub(super) mute: Vec<SilentSwitchPort>,
 }
 
-/// The places that the frames heard by a host name.
+/// The places that are named by the frames which a host hears.
 pub(super) fn claims<'d, 'a>(
     host: &str,
     word: &HostStatement<'_>,
@@ -98,7 +98,7 @@ pub(super) fn claims<'d, 'a>(
 }
 
 impl<'d, 'a> HostClaims<'d, 'a> {
-    /// Adds a place, or its evidence where the place is known.
+    /// Adds a place, or only its evidence if the place is known.
     fn add(&mut self, claim: HostAttachment<'d, 'a>) {
         let list = if claim.grade == LinkGrade::Certain {
             &mut self.certain
@@ -122,7 +122,7 @@ fn is_lldp(said: &HeardContent) -> bool {
     )
 }
 
-/// The switch a frame is from, and what it is recognized by where that is not its address.
+/// The switch that sent a frame, and the key by which it is recognized if that is not its address.
 fn named<'a>(
     said: &HeardContent,
     directory: &NodeDirectory<'a>,
@@ -139,7 +139,7 @@ fn named<'a>(
     }
 }
 
-/// A neighbour as a switch would list it.
+/// A neighbour in the form of a switch's table row.
 fn row(said: &HeardContent) -> Option<LldpNeighbour> {
     let HeardContent::Neighbour {
         chassis,
@@ -188,7 +188,7 @@ fn port_said(said: &HeardContent) -> String {
     }
 }
 
-/// The port a frame was sent from, as the switch names it.
+/// The port that sent a frame, by the switch's name for it.
 fn port(device: &DeviceTables<'_>, said: &HeardContent) -> Option<Port> {
     match said {
         HeardContent::Neighbour {
@@ -205,7 +205,7 @@ fn port(device: &DeviceTables<'_>, said: &HeardContent) -> Option<Port> {
     }
 }
 
-/// The port with this identifier: by the switch's own table, else by the 12 bits that are its
+/// The port with this identifier: by the switch's own table, or else by the 12 bits that are its
 /// number (IEEE 802.1D-2004, 9.2.7).
 fn designated(device: &DeviceTables<'_>, bridge: BridgeId, port: u16) -> Option<Port> {
     let ports = &device.view.bridge.as_ref()?.ports;
@@ -221,8 +221,8 @@ fn designated(device: &DeviceTables<'_>, bridge: BridgeId, port: u16) -> Option<
     by_table.or_else(|| device.base_port(u32::from(port & 0x0fff)))
 }
 
-/// Adds the host's certain word to what switches say by LLDP. Where the two contradict each other,
-/// the switches' stands, and an alarm says so.
+/// Adds the host's certain statements to the switches' statements by LLDP. If the two contradict
+/// each other, the switches' statements win, and an alarm is raised.
 pub(super) fn confirm<'d, 'a>(
     host: &str,
     mut announced: Vec<HostAttachment<'d, 'a>>,
@@ -233,7 +233,8 @@ pub(super) fn confirm<'d, 'a>(
     let mut further = Vec::new();
     let mut confirmed = BTreeSet::new();
     for claim in claimed {
-        // A port that cannot be told by its name is the one the switch means.
+        // A port that cannot be identified by its name is taken for the port that the switch
+        // states.
         let same = |s: &HostAttachment<'_, '_>| {
             s.is_at(claim.device, &claim.port)
                 || (claim.port.index.is_none() && s.device.name == claim.device.name)
@@ -269,7 +270,7 @@ pub(super) fn confirm<'d, 'a>(
     announced
 }
 
-/// Adds the host's weaker word to where its addresses were learned.
+/// Adds the host's weaker statements to the places at which its addresses were learned.
 pub(super) fn add_weak_evidence<'d, 'a>(
     mut seats: Vec<HostAttachment<'d, 'a>>,
     claimed: Vec<HostAttachment<'d, 'a>>,
@@ -287,9 +288,9 @@ pub(super) fn add_weak_evidence<'d, 'a>(
     seats
 }
 
-/// The host's certain word against where its addresses were learned. Where switches that answer
-/// learned the claimed card's address elsewhere and not where it is claimed to be, these are two
-/// places; an old word then counts for nothing.
+/// Compares the host's certain statement with the places at which its addresses were learned. If
+/// answering switches learned the claimed card's address elsewhere, and not at the claimed place,
+/// these are two places; an old statement is then ignored.
 pub(super) fn compare_with_learned<'d, 'a>(
     claimed: Vec<HostAttachment<'d, 'a>>,
     edges: Vec<HostAttachment<'d, 'a>>,
@@ -327,7 +328,7 @@ fn learned_elsewhere(
     learned: &PortsByMac<'_, '_>,
     edge: &HostAttachment<'_, '_>,
 ) -> bool {
-    // A bond's members share an address.
+    // The members of a bond share an address.
     let Some(card) = word.card(&claim.host_port).filter(|c| c.master.is_none()) else {
         return false;
     };
@@ -337,7 +338,7 @@ fn learned_elsewhere(
     is_at(edge) && !is_at(claim)
 }
 
-/// Places a host on the one switch it hears that never answered itself. Returns whether there is
+/// Places a host on the one switch that it hears and that never answered. Returns whether there is
 /// one.
 pub(super) fn place_on_silent_switch(
     host: &str,
@@ -372,7 +373,8 @@ pub(super) fn place_on_silent_switch(
 }
 
 /// Several cables of one bond, or of one aggregate, on one switch are one seat. Their rates add up
-/// where the switch spreads frames over them, too: a bond alone may use one at a time.
+/// only if the switch spreads frames over them, too, because a bond alone may use one cable at a
+/// time.
 pub(super) fn merge_bonds<'d, 'a>(
     seats: Vec<HostAttachment<'d, 'a>>,
     word: Option<&HostStatement<'_>>,

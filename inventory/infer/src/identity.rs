@@ -1,6 +1,6 @@
-//! Who a neighbour is: by chassis id, then MAC address, then system name (IEEE 802.1AB names all
-//! three; devices keep to none of them). An identifier that two devices claim tells nobody apart
-//! and is not used.
+//! The identity of a neighbour: by chassis id, then MAC address, then system name (IEEE 802.1AB
+//! names all three; devices do not always send them correctly). An identifier that two devices
+//! claim is not used.
 use super::device::DeviceTables;
 use super::host_statements::{StatementsByHost, own_addresses, own_macs};
 use super::statements::NeighbourStatement;
@@ -21,35 +21,35 @@ pub(super) enum ListedNode<'a> {
     Host(&'a str),
 }
 
-/// Somebody an LLDP neighbour row speaks of.
+/// The neighbour that an LLDP row names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NeighbourIdentity<'a> {
-    /// In the inventory, and what it was recognized by.
+    /// A node of the inventory, and the key by which it was recognized.
     Known {
         node: ListedNode<'a>,
         by: RecognizedBy,
     },
-    /// Not in it: its system name, else its chassis id.
+    /// Not in the inventory: its system name, or else its chassis id.
     Stranger(String),
-    /// The row names nobody.
+    /// The row names no neighbour.
     Nobody,
 }
 
-/// Everything nodes can be recognized by.
+/// All keys by which nodes can be recognized.
 pub(super) struct NodeDirectory<'a> {
     chassis: UniqueIndex<NeighbourId, ListedNode<'a>>,
     macs: UniqueIndex<Mac, ListedNode<'a>>,
     names: UniqueIndex<String, ListedNode<'a>>,
-    /// The MAC addresses each host is known under.
+    /// The known MAC addresses of each host.
     host_macs: HashMap<&'a str, BTreeSet<Mac>>,
     strangers: UnlistedNames,
 }
 
-/// Keys that name one value each; a key claimed twice names none.
+/// Keys that name one value each. A key that was claimed twice names none.
 struct UniqueIndex<K, V>(HashMap<K, Option<V>>);
 
 impl<K: std::hash::Hash + Eq, V: Copy + PartialEq> UniqueIndex<K, V> {
-    /// Whether the key is still nobody else's.
+    /// Claims a key. Returns whether no other value has claimed it.
     fn claim(&mut self, key: K, value: V) -> bool {
         let owner = self.0.entry(key).or_insert(Some(value));
         if *owner != Some(value) {
@@ -120,8 +120,8 @@ impl<'a> NodeDirectory<'a> {
         directory
     }
 
-    /// What hosts' agents say of themselves: it adds to what is known otherwise, and takes nothing
-    /// from anybody.
+    /// Adds the statements of hosts' agents about themselves. They add to the other facts, and take
+    /// no key from another node.
     fn told(&mut self, words: &StatementsByHost<'a>, found: &mut InferredNetwork) {
         for (name, mac) in own_macs(words, found) {
             match self.macs.0.get(&mac) {
@@ -152,8 +152,8 @@ impl<'a> NodeDirectory<'a> {
         self.host_macs.entry(name).or_default().extend(macs);
     }
 
-    /// What hosts say of themselves by LLDP: the MAC address that comes with a host's name is that
-    /// host's.
+    /// Adds the statements of hosts about themselves by LLDP: a MAC address in a row with a host's
+    /// name belongs to that host.
     fn heard(&mut self, devices: &[DeviceTables<'a>], found: &mut InferredNetwork) {
         let mut said: HashMap<Mac, BTreeSet<&'a str>> = HashMap::new();
         for row in devices
@@ -191,9 +191,9 @@ impl<'a> NodeDirectory<'a> {
         }
     }
 
-    /// Makes those known that only statements tell of. A device that says nothing of itself is who
-    /// the other end of its cable says it is: it names a neighbour's port, and that neighbour names
-    /// a stranger there.
+    /// Adds identities that only statements reveal. A device without statements about itself is
+    /// identified by the other end of its cable: it names a neighbour's port, and that neighbour
+    /// names a stranger there.
     pub(super) fn add_from_statements(
         &mut self,
         devices: &[DeviceTables<'a>],
@@ -246,7 +246,7 @@ impl<'a> NodeDirectory<'a> {
         self.strangers = UnlistedNames::new(strange);
     }
 
-    /// Who never answers is known by what the rows that name it say beside its name.
+    /// A node that never answered is recognized by the other identifiers in the rows with its name.
     fn learn_silent(
         &mut self,
         devices: &[DeviceTables<'a>],
@@ -303,7 +303,7 @@ impl<'a> NodeDirectory<'a> {
             .or_else(|| self.names.get(short(&full)))
     }
 
-    /// The MAC addresses a host is known under, declared, resolved or announced.
+    /// The known MAC addresses of a host: declared, resolved or announced.
     pub(super) fn macs_of_host<'s>(
         &'s self,
         host: &'s str,
@@ -321,12 +321,12 @@ impl<'a> NodeDirectory<'a> {
             .filter(own)
     }
 
-    /// Whether a MAC address is a switch's own.
+    /// True if the MAC address belongs to a switch.
     pub(super) fn is_switch(&self, mac: Mac) -> bool {
         self.switch_of(mac).is_some()
     }
 
-    /// The switch whose own a MAC address is.
+    /// The switch with this MAC address of its own.
     pub(super) fn switch_of(&self, mac: Mac) -> Option<&'a str> {
         match self.macs.get(&mac) {
             Some(ListedNode::Switch(name)) => Some(name),
@@ -335,7 +335,8 @@ impl<'a> NodeDirectory<'a> {
     }
 }
 
-/// The names of the inventory first; a system name that is shared or taken names nobody.
+/// The names of the inventory come first. A system name that is shared or already taken names no
+/// node.
 fn names<'a>(
     scope: &InferenceScope<'a>,
     devices: &[DeviceTables<'a>],
@@ -375,8 +376,8 @@ fn names<'a>(
             UnlistedPolicy::Told => {
                 names.0.insert(name.to_ascii_lowercase(), Some(node));
             }
-            // A file's name is only what its recorder called it: what devices say of themselves
-            // goes first.
+            // The name of a file is only the recorder's name for the device. The device's own name
+            // comes first.
             UnlistedPolicy::Shown => {
                 names
                     .0
@@ -393,7 +394,7 @@ fn short(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// The stations that ARP tables give for each address.
+/// The stations with each address according to ARP tables.
 fn resolved(devices: &[DeviceTables<'_>]) -> HashMap<IpAddr, BTreeSet<Mac>> {
     let mut stations: HashMap<IpAddr, BTreeSet<Mac>> = HashMap::new();
     for entry in devices.iter().flat_map(|d| d.view.arp.iter().flatten()) {

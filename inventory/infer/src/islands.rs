@@ -1,13 +1,13 @@
-//! Forwarding databases read over known cables: devices that known cables join are one island, and
-//! what it learned it learned at one of its exits.
+//! Forwarding databases, read over known cables. Devices that are joined by known cables form an
+//! island, and a station that an island learned is behind one of its exits.
 //!
 //! Source: Y. Bejerano et al., "Physical topology discovery for large multi-subnet networks"
-//! (INFOCOM 2003), who contract what is known and go on with the rest; the step from device to
+//! (INFOCOM 2003): they contract the known part and continue with the rest. The step from device to
 //! device follows the rows as frames would. Input: learned rows of each device, and the links known
-//! so far. Guarantee: where no row is stale, the way to a station ends where the known network
-//! does. Cost: rows to read them; for each station asked for, the devices that learned it, times
-//! the way. Deviations: a station whose rows lead to different ends is told as such, not decided by
-//! number.
+//! so far. Guarantee: if no row is stale, the path to a station ends where the known network ends.
+//! Cost: the rows once; for each requested station, the devices that learned it, times the length
+//! of the path. Deviations: if the rows of a station lead to different ends, this is reported, and
+//! no majority decides.
 use super::device::DeviceTables;
 use super::lag;
 use super::trunks::TrunkLink;
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub(super) enum IslandExit {
     /// At a port of a device, by ifIndex.
     Port(usize, u32),
-    /// At those who do not answer, by the number of their part.
+    /// At nodes that do not answer, by the number of their part.
     Dark(usize),
 }
 
@@ -31,7 +31,7 @@ pub(super) enum IslandExit {
 pub(super) enum PortLead {
     Device(usize),
     Dark(usize),
-    /// To one of several.
+    /// One of several nodes.
     Unclear,
 }
 
@@ -44,16 +44,16 @@ pub(super) type StationsByPort = HashMap<u32, Vec<Mac>>;
 pub(super) struct DeviceIslands<'l> {
     learned: &'l [LearnedStations],
     leads: Vec<HashMap<u32, PortLead>>,
-    /// The names of each part that does not answer.
+    /// The names of the nodes in each part that does not answer.
     dark: Vec<Vec<String>>,
-    /// The devices with ports into each.
+    /// The devices with ports that lead into each of these parts.
     shores: Vec<Vec<usize>>,
     /// The island of each device, then of each dark part.
     island: Vec<usize>,
 }
 
 impl LearnedStations {
-    /// The rows of a device that name one port; a station on several is told by none.
+    /// The rows of a device. Stations with rows on several ports are left out.
     pub(super) fn new(device: &DeviceTables<'_>) -> LearnedStations {
         let living: HashMap<u32, u32> = device.base_ports().collect();
         let rows = device.learned().iter().filter(|e| e.mac.is_station());
@@ -94,8 +94,8 @@ impl LearnedStations {
 struct PortLeads(Vec<HashMap<u32, PortLead>>);
 
 impl PortLeads {
-    /// The ports of a device at a cable lead there; to one of several where another cable says
-    /// otherwise.
+    /// The ports of a device at a cable lead to the other end of the cable. If another cable names
+    /// another node, they lead to one of several.
     fn add(&mut self, number: usize, device: &DeviceTables<'_>, trunk: &TrunkLink, far: PortLead) {
         for index in trunk
             .end(device.name)
@@ -200,7 +200,7 @@ impl<'l> DeviceIslands<'l> {
         self.leads[device].get(&index).copied()
     }
 
-    /// Every end that the rows of these devices lead to.
+    /// Every end to which the rows of these devices lead.
     pub(super) fn ends(
         &self,
         mac: Mac,
@@ -213,9 +213,9 @@ impl<'l> DeviceIslands<'l> {
             .collect()
     }
 
-    /// Where the way to a station ends that begins at a device; none where it learned nothing,
-    /// where the next on the way did not, where rows send frames back, or where another way passed
-    /// before.
+    /// The end of the path from a device to a station; `None` if the device or the next one on the
+    /// path did not learn the station, if rows send frames back, or if another path passed this
+    /// device before.
     fn end(&self, mac: Mac, device: usize, passed: &mut Vec<usize>) -> Option<IslandExit> {
         let mut at = (device, self.learned[device].get(mac)?);
         while !passed.contains(&at.0) {
@@ -248,7 +248,7 @@ impl<'l> DeviceIslands<'l> {
     }
 }
 
-/// Those who are linked but not among the devices: the part of each, and the names in each part.
+/// The linked nodes that are not among the devices: the part of each, and the names in each part.
 fn dark<'t>(
     numbers: &HashMap<&str, usize>,
     trunks: &'t [TrunkLink],
@@ -291,7 +291,7 @@ fn dark<'t>(
     (part, parts.into_values().collect())
 }
 
-/// Whether spanning tree keeps frames off a cable.
+/// True if spanning tree blocks a cable.
 fn blocked(
     devices: &[DeviceTables<'_>],
     numbers: &HashMap<&str, usize>,

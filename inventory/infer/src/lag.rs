@@ -23,7 +23,7 @@ fn ends(devices: &HashMap<&str, &DeviceTables<'_>>, trunk: &TrunkLink) -> Aggreg
     ends
 }
 
-/// Cables by the aggregates they are members of; cables of no aggregate are not among them.
+/// Cables by the aggregates that have them as members. Cables of no aggregate are left out.
 fn groups(
     devices: &[DeviceTables<'_>],
     trunks: &[TrunkLink],
@@ -39,9 +39,9 @@ fn groups(
     groups
 }
 
-/// Some devices list the neighbours of all members at every member. Where the other end tells which
-/// cable is which, it counts; otherwise there are as many cables as ports, and they are matched in
-/// the ports' order.
+/// Some devices list the neighbours of all members at every member. If the other end tells the
+/// cables apart, its statement counts. Otherwise there are as many cables as ports, and they are
+/// matched in the order of the ports.
 pub(super) fn match_members(
     devices: &[DeviceTables<'_>],
     mut trunks: Vec<TrunkLink>,
@@ -100,10 +100,10 @@ pub(super) fn match_members(
         .collect()
 }
 
-/// Not every device reports the aggregate of a port. Where the ends of known cables take no part in
-/// bridging, an aggregate does in their place: it is the base port that LLDP does not know. Where
-/// there are several, its rate tells. Gives the device, the ifIndex of the aggregate, and the
-/// device at the other end, where that can be told.
+/// Not every device reports the aggregate of a port. If the ends of known cables take no part in
+/// bridging, an aggregate does in their place: it is the base port that LLDP does not know. If
+/// there are several, the rate decides. Returns the device, the ifIndex of the aggregate, and the
+/// device at the other end, if they can be determined.
 pub(super) fn unreported_members(
     devices: &[DeviceTables<'_>],
     trunks: &[TrunkLink],
@@ -134,8 +134,8 @@ pub(super) fn unreported_members(
         .collect()
 }
 
-/// The aggregates of one device that it does not report, given the ports of its known cables by the
-/// device at the other end.
+/// The aggregates that a device does not report. They are found from the ports of its known cables,
+/// by the device at the other end.
 fn unreported_by(
     device: &DeviceTables<'_>,
     cables: &BTreeMap<&str, Vec<&Port>>,
@@ -184,7 +184,7 @@ fn unreported_by(
     open.iter().map(|&index| (index, far_of(index))).collect()
 }
 
-/// The links of all cables: several between the same aggregates become one.
+/// The links of all cables. Several cables between the same aggregates become one link.
 pub(super) fn joined(devices: &[DeviceTables<'_>], trunks: Vec<TrunkLink>) -> Vec<Link> {
     let (sure, unsure): (Vec<TrunkLink>, Vec<TrunkLink>) = trunks
         .into_iter()

@@ -1,5 +1,5 @@
-//! Hosts that nobody names: each hangs where the way that its frames took begins. That is an edge
-//! port of a device, or somewhere among those who do not answer.
+//! Hosts that no device names. Each of them is where the path of its frames began: at an edge port
+//! of a device, or somewhere among the nodes that do not answer.
 use super::device::DeviceTables;
 use super::identity::NodeDirectory;
 use super::islands::{DeviceIslands, IslandExit};
@@ -9,30 +9,30 @@ use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::{BitsPerSec, Mac};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A port with no more stations than so many may be an edge.
+/// A port with at most this many stations may be an edge port.
 const FEW: usize = 3;
 
-/// More candidates than so many tell nothing.
+/// With more candidates than this, none is shown.
 const MOST: usize = 4;
 
-/// The rows about hosts.
+/// The learned rows about hosts.
 pub(super) struct LearnedHosts<'i> {
     islands: &'i DeviceIslands<'i>,
     /// The devices that learned each address.
     by: HashMap<Mac, Vec<usize>>,
-    /// Ports that lead to other switches, by what is learned there.
+    /// Ports that lead to other switches, according to the stations learned there.
     inner: HashSet<(usize, u32)>,
     /// The ports of devices without LLDP on which an address is one of [`FEW`].
     alone: HashMap<Mac, Vec<(usize, u32)>>,
     /// Switches of the inventory.
     listed: HashSet<&'i str>,
-    /// Those of them that may be anywhere.
+    /// The switches of the inventory that may be anywhere.
     unplaced: &'i [&'i str],
 }
 
 impl<'i> LearnedHosts<'i> {
-    /// For the hosts that are not where `named` says: names and the number of the device that hears
-    /// them.
+    /// Reads the rows for the hosts that are not at the place that `named` gives. `named` has
+    /// names, and the number of the device that hears each.
     pub(super) fn new(
         scope: &InferenceScope<'i>,
         devices: &[DeviceTables<'_>],
@@ -76,8 +76,8 @@ impl<'i> LearnedHosts<'i> {
         edges
     }
 
-    /// Reads the rows of a device: the wanted addresses that it learned, and its ports that lead to
-    /// other switches.
+    /// Reads the rows of a device: the requested addresses that it learned, and its ports that lead
+    /// to other switches.
     fn read_rows(
         &mut self,
         number: usize,
@@ -87,8 +87,8 @@ impl<'i> LearnedHosts<'i> {
         elsewhere: &HashMap<Mac, usize>,
     ) {
         let own: HashSet<Mac> = device.macs().collect();
-        // For each port that leads to no known device: the hosts that are known to be elsewhere,
-        // and all stations.
+        // For each port that leads to no known device: the number of hosts that are known to be
+        // elsewhere, and of all stations.
         let mut foreign: HashMap<u32, (usize, usize)> = HashMap::new();
         for (mac, port) in self.islands.learned(number).rows() {
             if wanted.contains(&mac) {
@@ -129,13 +129,13 @@ impl<'i> LearnedHosts<'i> {
         }
     }
 
-    /// Whether hosts that are known to be elsewhere, or other switches, are learned on a port.
+    /// True if hosts that are known to be elsewhere, or other switches, are learned on a port.
     pub(super) fn leads_elsewhere(&self, device: usize, port: u32) -> bool {
         self.inner.contains(&(device, port))
     }
 
-    /// Candidates for a host that nobody who answers has at its own ports: switches that may be
-    /// anywhere, if few are.
+    /// Candidates for a host that is on no port of an answering device: the switches that may be
+    /// anywhere, if they are few.
     pub(super) fn candidate_links(&self, host: &str) -> Vec<Link> {
         let few = if self.unplaced.len() <= MOST {
             self.unplaced
@@ -147,8 +147,8 @@ impl<'i> LearnedHosts<'i> {
             .collect()
     }
 
-    /// Where a device that does not speak LLDP, and so may pass it on, has one of these addresses
-    /// on a port with few: a host that others hear may hang there.
+    /// The exits of devices that do not speak LLDP and so may pass it on, if one of these addresses
+    /// is on a port with few stations. A host that other devices hear may be there.
     pub(super) fn denied_exits(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
         macs.iter()
             .filter_map(|mac| self.alone.get(mac))
@@ -170,8 +170,8 @@ impl<'i> LearnedHosts<'i> {
         .collect()
     }
 
-    /// Links to those who do not answer, where the rows lead there; ambiguous where they lead
-    /// elsewhere, too, or to several.
+    /// Links to nodes that do not answer, if the rows lead to them. They are ambiguous if the rows
+    /// also lead elsewhere, or lead to several such nodes.
     pub(super) fn links_beyond(
         &self,
         host: &str,
@@ -199,7 +199,7 @@ impl<'i> LearnedHosts<'i> {
             .filter(listed)
             .map(String::as_str)
             .collect();
-        // Behind one that does not answer there may be others that nobody sees.
+        // Behind a node that does not answer there may be further nodes that no device sees.
         if names.iter().any(|n| self.listed.contains(n)) {
             names.extend(self.unplaced);
         }
@@ -212,7 +212,7 @@ impl<'i> LearnedHosts<'i> {
     }
 }
 
-/// A link to somebody who does not answer.
+/// A link to a node that does not answer.
 fn hidden(name: &str, host: &str, grade: LinkGrade) -> Link {
     let why = Evidence::LearnedBeyond {
         host: host.to_owned(),

@@ -1,9 +1,9 @@
 //! Infers a topology from device views, as a pure function: cables, the places of hosts, the state
 //! of links by spanning tree (STP), and contradictions.
 //!
-//! LLDP is taken as true where a device speaks it; forwarding databases fill in the rest.
-//! Contradictions become alarms and links of grade
-//! [`Ambiguous`](inventory::topology::LinkGrade::Ambiguous), never a silent pick. The same views give the same topology, in the same order.
+//! LLDP is taken as true if a device speaks it; forwarding databases fill the gaps. Contradictions
+//! become alarms and links of grade [`Ambiguous`](inventory::topology::LinkGrade::Ambiguous);
+//! nothing is chosen silently. The same views give the same topology, in the same order.
 //!
 //! ```text
 //! views  --device-->                ports and their states
@@ -20,7 +20,7 @@
 //! |---|---|
 //! | [`infer()`] | a network whose switches and hosts an inventory names |
 //! | [`infer_recorded`] | recordings, without a list of the devices that belong to the network |
-//! | [`descriptions`] | how the ports of an inferred network are described |
+//! | [`descriptions`] | the port descriptions of an inferred network |
 mod attachments;
 mod clusters;
 mod descriptions;
@@ -58,7 +58,8 @@ use statements::NeighbourStatement;
 use std::collections::{BTreeMap, BTreeSet};
 use trunks::TrunkLink;
 
-/// Infers the network from what the inventory's switches said. Views of other devices are not used.
+/// Infers the network from the statements of the inventory's switches. Views of other devices are
+/// not used.
 pub fn infer(inventory: &Inventory, views: &DeviceViews) -> Topology {
     let switches = inventory
         .switches
@@ -76,8 +77,8 @@ pub fn infer(inventory: &Inventory, views: &DeviceViews) -> Topology {
     )
 }
 
-/// Infers the network from recordings alone: every device that said something, and everybody it
-/// names.
+/// Infers the network from recordings alone: every device that answered, and every node that they
+/// name.
 pub fn infer_recorded(views: &DeviceViews) -> Topology {
     let switches = views
         .keys()
@@ -94,11 +95,11 @@ pub fn infer_recorded(views: &DeviceViews) -> Topology {
     )
 }
 
-/// The devices and hosts to look for.
+/// The devices and hosts of an inference.
 struct InferenceScope<'a> {
-    /// The devices that are asked, and where.
+    /// The devices that are asked, and their addresses.
     switches: Vec<(&'a str, String)>,
-    /// The hosts to find a place for.
+    /// The hosts that need a place.
     hosts: &'a IndexMap<String, InventoryHost>,
     /// The operator's statements about links and clusters.
     stated: Option<&'a Inventory>,
@@ -108,10 +109,10 @@ struct InferenceScope<'a> {
 /// The treatment of devices that are named but not listed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnlistedPolicy {
-    /// Bridges and routers are nodes, with an alarm: somebody forgot them. Stations are only told
-    /// of.
+    /// Bridges and routers are nodes, with an alarm, because they are missing in the inventory.
+    /// Stations are only reported in an alarm.
     Told,
-    /// All are nodes: nobody said who belongs to the network.
+    /// All are nodes, because there is no list of the devices that belong to the network.
     Shown,
 }
 
@@ -177,7 +178,7 @@ struct CableInputs<'i, 'a> {
 
 impl CableInputs<'_, '_> {
     /// The cables between devices: first those that devices name, then those that only tables and
-    /// spanning tree show.
+    /// spanning tree reveal.
     fn cables(&self, found: &mut InferredNetwork) -> Vec<TrunkLink> {
         let strangers = self.scope.strangers;
         let mut suspects = Vec::new();
@@ -218,7 +219,7 @@ struct InferredNetwork {
     nodes: BTreeMap<String, Node>,
     links: Vec<Link>,
     alarms: Vec<Alarm>,
-    /// Devices the operator states that cannot be asked.
+    /// Stated devices that cannot be asked.
     stated: BTreeSet<String>,
 }
 
@@ -234,7 +235,7 @@ impl InferredNetwork {
             .or_insert_with(|| Node::new(name, kind))
     }
 
-    /// A switch of the inventory, and what its silence is worth an alarm.
+    /// A switch of the inventory, and the alarm if it is silent.
     fn switch(&mut self, name: &str, address: &str, views: &DeviceViews) {
         let view = views.get(name);
         let silent = view.and_then(|v| v.stale.as_ref());
@@ -261,7 +262,7 @@ impl InferredNetwork {
         }
     }
 
-    /// Everything in its order: switches before hosts, then by name.
+    /// Sorts everything: switches before hosts, then by name.
     fn finish(
         mut self,
         scope: &InferenceScope<'_>,

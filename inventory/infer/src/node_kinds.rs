@@ -1,5 +1,5 @@
-//! What a device is: by its own word, its neighbours', or its tables. What an inventory calls a
-//! switch is one, unless it routes and does not bridge.
+//! The kind of each device: by its own statement, by its neighbours' statements, or by its tables.
+//! A switch of the inventory is a switch, unless it routes and does not bridge.
 use super::device::DeviceTables;
 use super::identity::{ListedNode, NeighbourIdentity, NodeDirectory};
 use super::statements::NeighbourStatement;
@@ -52,7 +52,7 @@ pub(super) fn settle_kinds(
     }
 }
 
-/// Routers with a few switch ports claim to be both; only what bridges has base ports.
+/// Routers with a few switch ports claim to be both. Only devices that bridge have base ports.
 fn kind(device: &DeviceTables<'_>, word: Option<SystemCapabilities>) -> NodeKind {
     let ports = device
         .view
@@ -78,8 +78,7 @@ fn kind(device: &DeviceTables<'_>, word: Option<SystemCapabilities>) -> NodeKind
     }
 }
 
-/// A switch some of whose tables cannot be read looks like a router by its tables; its word does
-/// not.
+/// A switch with unreadable tables looks like a router by its tables, but not by its own statement.
 fn only_routes(device: &DeviceTables<'_>, word: Option<SystemCapabilities>) -> bool {
     word == Some(SystemCapabilities {
         bridge: false,

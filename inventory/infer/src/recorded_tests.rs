@@ -1,4 +1,4 @@
-//! Inference from recordings: nobody said who belongs to the network.
+//! Inference from recordings, without a list of the devices that belong to the network.
 mod aggregates;
 
 use super::infer_recorded;
@@ -18,7 +18,7 @@ fn text(text: &str) -> Option<NeighbourId> {
     Some(NeighbourId::Text(text.to_owned()))
 }
 
-/// A device with six ports of its own kind of names: `Gi0/1` is `GigabitEthernet0/1`.
+/// A device with six ports that have two forms of names: `Gi0/1` is `GigabitEthernet0/1`.
 fn device(n: u8) -> DeviceView {
     let interface = |i: u32| InterfaceRow {
         index: 100 + i,

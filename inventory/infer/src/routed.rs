@@ -1,6 +1,6 @@
-//! What routers let through. Spanning tree ends at them, so their links carry frames unless an end
-//! says otherwise. Routed networks may have loops, and which of several ways packets take stands in
-//! routing tables nobody asks: the first way counts, and an alarm says so.
+//! The links that carry frames at routers. Spanning tree ends at routers, so their links carry
+//! frames unless an end denies it. Routed networks may have loops, and only routing tables, which
+//! are not read, decide among several paths. The first path counts, and an alarm is raised.
 use super::InferredNetwork;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
@@ -10,7 +10,7 @@ use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Settles the links at routers among `open`: those of which no end says that it does not forward.
+/// Settles the links at routers among `open`, unless an end says that it does not forward.
 pub(super) fn settle_router_links(found: &mut InferredNetwork, open: &[usize]) {
     let numbers: HashMap<String, usize> = found
         .nodes

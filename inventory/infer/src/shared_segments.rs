@@ -1,5 +1,5 @@
-//! A port holds one cable. Where several neighbours are heard on it, something stands between that
-//! passes LLDP on, against IEEE 802.1AB-2005, 8.1: a segment that several share.
+//! A port holds one cable. If several neighbours are heard on it, a device in between passes LLDP
+//! on, against IEEE 802.1AB-2005, 8.1: the ports share a segment.
 use super::device::{DeviceTables, Port};
 use super::identity::NodeDirectory;
 use super::islands::{LearnedStations, StationsByPort};
@@ -18,12 +18,13 @@ pub(super) type HostsByPort = BTreeMap<PortKey, BTreeSet<String>>;
 /// A switch and its port's name.
 type PortKey = (String, String);
 
-/// The statement of a port about a cable that cannot be there, and the reason.
+/// A port's statement about a cable that cannot exist, and the reason.
 pub(super) type DeniedCables = Vec<(PortKey, AlarmKind)>;
 
-/// Ends that hear each other though something stands between; what it is, weaker words may tell.
+/// Ends that hear each other although a device is in between. Weaker evidence may identify that
+/// device.
 pub(super) struct SuspectSegment {
-    /// Nodes, and their ports where those are known.
+    /// Nodes, and their known ports.
     ends: Vec<(String, Port)>,
     evidence: Vec<Evidence>,
 }
@@ -34,9 +35,9 @@ impl SuspectSegment {
     }
 }
 
-/// Of several statements about one port, the one both ends make stands, where the other could have
-/// been confirmed. Where everybody on a segment hears everybody else, something joins them;
-/// otherwise none can be told from the others, and all are ambiguous.
+/// Of several statements about one port, the statement that both ends make is kept, if the other
+/// ones could have been confirmed. If all nodes on a segment hear each other, a device joins them.
+/// Otherwise they cannot be told apart, and all are ambiguous.
 pub(super) fn resolve_shared_ports(
     devices: &[DeviceTables<'_>],
     mut trunks: Vec<TrunkLink>,
@@ -95,7 +96,7 @@ pub(super) fn resolve_shared_ports(
     kept
 }
 
-/// The ends of a cable that are known to be one port.
+/// The ends of a cable whose port is known for certain.
 fn spots_of(trunk: &TrunkLink) -> impl Iterator<Item = PortKey> {
     trunk
         .ends
@@ -112,13 +113,14 @@ fn spots(trunks: &[TrunkLink]) -> BTreeMap<PortKey, Vec<usize>> {
     at
 }
 
-/// Whether a port's name is one port's alone; some devices send none, or zeros for all.
+/// True if the port's name belongs to one port only. Some devices send no name, or zeros for all
+/// ports.
 fn names_one(port: &Port) -> bool {
     !port.name.is_empty() && port.name.parse().map_or(true, Mac::is_station)
 }
 
-/// Drops what one end says and the other could confirm but does not, where another cable on the
-/// port is confirmed.
+/// Drops a statement of one end that the other end could confirm but does not, if another cable on
+/// the port is confirmed.
 fn without_denied(
     mut trunks: Vec<TrunkLink>,
     hears: &BTreeSet<&str>,
@@ -140,13 +142,13 @@ fn without_denied(
             !confirmed.contains(i)
                 && (could(&trunks[*i]) || trunks[*i].link.grade == LinkGrade::Certain)
         };
-        // One old row is old; several are a segment's.
+        // A single old row is an outdated row; several rows belong to a segment.
         let ([one], 2, Some(other)) =
             (&confirmed[..], all.len(), all.iter().copied().find(refuted))
         else {
             continue;
         };
-        // Of a cable that only one end speaks of, that end comes first.
+        // If only one end states a cable, that end comes first.
         let [(who, at), (named, _)] = &trunks[other].ends;
         let naming = DevicePort::new(who, &at.name);
         let evidence = if *who == switch {
@@ -176,8 +178,8 @@ fn without_denied(
     trunks
 }
 
-/// Tells of what was denied at ports that are left without any neighbour. Who is silent by now may
-/// have old rows only.
+/// Raises alarms about dropped statements at ports that are left without any neighbour. Silent
+/// devices are left out, because their rows may be old.
 pub(super) fn report_isolated_ports(
     devices: &[DeviceTables<'_>],
     denied: DeniedCables,
@@ -207,9 +209,9 @@ pub(super) fn report_isolated_ports(
 /// Cables that meet at ports.
 struct SharedSegment<'h> {
     trunks: Vec<TrunkLink>,
-    /// Each node on it, and the ports that are said to be on it.
+    /// Each node on the segment, and the ports that are said to be on it.
     points: BTreeMap<String, BTreeSet<Port>>,
-    /// Those that hear others.
+    /// The ports that hear others.
     hearing: Vec<PortKey>,
     hosts: BTreeMap<&'h PortKey, &'h BTreeSet<String>>,
 }
@@ -269,7 +271,7 @@ impl<'h> SharedSegment<'h> {
         }
     }
 
-    /// Whether everybody who hears hears everybody else, or at least two others each.
+    /// True if all nodes that hear any other hear all others, or at least two of them.
     fn whole(&self, devices: &[DeviceTables<'_>]) -> bool {
         let mut joined: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for TrunkLink { link, .. } in &self.trunks {
@@ -359,8 +361,8 @@ fn nowhere() -> Port {
     }
 }
 
-/// What stands between the ends that hear each other: where nothing else explains their ports, a
-/// bridge that nobody lists.
+/// The device between ends that hear each other: an unlisted bridge, if nothing else explains their
+/// ports.
 pub(super) fn explain_suspects(
     devices: &[DeviceTables<'_>],
     suspects: Vec<SuspectSegment>,
@@ -385,7 +387,7 @@ pub(super) fn explain_suspects(
     }
 }
 
-/// Cables from each end to a bridge that nobody lists.
+/// Cables from each end to an unlisted bridge.
 fn join(
     devices: &[DeviceTables<'_>],
     ends: &[(String, Port)],
@@ -415,7 +417,7 @@ fn join(
         .collect()
 }
 
-/// A cable with that part of the evidence that concerns its first end.
+/// A cable with the evidence that concerns its first end.
 fn between(
     devices: &[DeviceTables<'_>],
     ends: [&(String, Port); 2],
@@ -437,13 +439,14 @@ fn between(
     cable([a, b], ends.map(rate), grade, own, false)
 }
 
-/// Takes the certainty from cables that weaker words contradict: some station is learned at either
-/// end as beyond the other, as if its frames came in between (Y. Breitbart et al., "Topology
+/// Lowers the grade of cables that weaker evidence contradicts. Either a station is learned at both
+/// ends as beyond the other, as if its frames came in between (Y. Breitbart et al., "Topology
 /// discovery in heterogeneous IP networks", INFOCOM 2000: the databases of two ports that face each
 /// other have no address in common), or spanning tree names a third bridge as the designated one.
 ///
-/// The cable itself stays: no bridge may pass LLDP on (IEEE 802.1D-2004, 7.12.6), while tables that
-/// are read one after the other, hosts that move and VLANs look the same as a bridge in between.
+/// The cable itself stays, because bridges must not pass LLDP on (IEEE 802.1D-2004, 7.12.6), while
+/// tables that are read one after the other, hosts that move and VLANs give the same picture as a
+/// bridge in between.
 pub(super) fn doubt_crossed(
     devices: &[DeviceTables<'_>],
     directory: &NodeDirectory<'_>,
@@ -475,7 +478,7 @@ pub(super) fn doubt_crossed(
             [Some(a), Some(b)] => crossed(devices, learned, &behind, [a, b]),
             _ => None,
         };
-        // One station may just be moving; recordings hold rows of many moments and VLANs.
+        // A single station may just be moving. Recordings hold rows of many moments and VLANs.
         let alarming = strangers == UnlistedPolicy::Told
             && (third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1));
         let Some(why) = third.or(crossed.map(|c| c.1)) else {
@@ -503,8 +506,8 @@ pub(super) fn doubt_crossed(
     }
 }
 
-/// Stations that two ports which should face each other both learned, or that one learned though
-/// the other blocks: how many, and the first.
+/// Stations that both of two facing ports learned, or that one learned although the other blocks:
+/// their number, and the first one.
 fn crossed(
     devices: &[DeviceTables<'_>],
     learned: &[LearnedStations],
@@ -526,7 +529,7 @@ fn crossed(
         )
     };
     let (a_blocks, b_blocks) = (blocks(*a, p), blocks(*b, q));
-    // A blocked port still sends frames of its own.
+    // A blocked port still sends its own frames.
     let own = |mac: Mac| {
         devices[*a]
             .macs()
@@ -550,7 +553,8 @@ fn crossed(
     Some((count, Evidence::LearnedBetween { mac, ends }))
 }
 
-/// A third bridge that spanning tree names on a cable of two who both say their own address.
+/// A third bridge that spanning tree names on a cable between two devices that both state their own
+/// address.
 fn third(
     directory: &NodeDirectory<'_>,
     devices: &[DeviceTables<'_>],

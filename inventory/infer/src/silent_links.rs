@@ -1,9 +1,10 @@
-//! Cables nobody speaks of by LLDP or CDP, found by what bridges know of each other: the designated
-//! port that spanning tree names on each segment, and the ports that stations are learned on. What
-//! is found here is inferred, never certain.
+//! Cables that no device names by LLDP or CDP. They are found by the bridges' tables: the
+//! designated port that spanning tree names on each segment, and the ports on which stations are
+//! learned. Links found here are inferred, never certain.
 //!
-//! Only ports without a known cable come into question, and only pairs of which one does not speak
-//! LLDP: two that both do would have named each other, so something stands between them.
+//! Only ports without a known cable are considered, and only pairs in which at least one device
+//! does not speak LLDP. Two devices that both speak it would have named each other, so another
+//! device is between them.
 mod designated;
 mod facing;
 
@@ -29,17 +30,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 enum SegmentEnd {
     /// At a port of a device, by number.
     At(usize, Port),
-    /// Somewhere among these, who do not answer.
+    /// Somewhere among these nodes, which do not answer.
     Dark(Vec<String>),
 }
 
-/// Two ends that share a segment, and why.
+/// Two ends that share a segment, and the evidence.
 struct SegmentPair {
     ends: [SegmentEnd; 2],
     evidence: Vec<Evidence>,
-    /// Whether nothing else can stand between them.
+    /// True if no other device can be between them.
     sure: bool,
-    /// Whether stations were learned between them.
+    /// True if stations were learned between them.
     parted: bool,
 }
 
@@ -68,22 +69,22 @@ struct SilentLinkContext<'d, 'a> {
     directory: &'d NodeDirectory<'a>,
     /// The devices' numbers by their names.
     numbers: HashMap<&'a str, usize>,
-    /// Ports that lead to somebody known, and their aggregates.
+    /// Ports that lead to known nodes, and their aggregates.
     taken: HashSet<(usize, Port)>,
-    /// Devices that LLDP is heard from, or that hear it.
+    /// Devices that send LLDP, or that hear it.
     speaking: HashSet<usize>,
     strangers: UnlistedPolicy,
 }
 
 impl SilentLinkContext<'_, '_> {
-    /// Whether two ends can be one cable's that neither speaks of.
+    /// True if the two ends can belong to one cable that neither device names.
     fn unspoken(&self, ends: &[SegmentEnd; 2]) -> bool {
         !ends
             .iter()
             .all(|end| end.device().is_some_and(|d| self.speaking.contains(&d)))
     }
 
-    /// Whether what joins these ends would be news, and can be.
+    /// True if a link between these ends would be new and possible.
     fn open(&self, [a, b]: &[SegmentEnd; 2]) -> bool {
         let free = |end: &SegmentEnd| match end {
             SegmentEnd::At(device, port) => {
@@ -111,7 +112,7 @@ impl SilentLinkContext<'_, '_> {
     }
 }
 
-/// The cables that neither LLDP nor CDP names, added to those that are known.
+/// The cables that neither LLDP nor CDP names, added to the known cables.
 pub(super) fn unspoken(
     devices: &[DeviceTables<'_>],
     directory: &NodeDirectory<'_>,
@@ -174,9 +175,9 @@ fn speaking(
     speaking
 }
 
-/// Pairs to cables: two ports alone on a segment are a cable's ends; more of them, each with each
-/// other, hang on something that bridges without a word. Where it is not each with each other, it
-/// cannot be told who is next to whom.
+/// Turns pairs into cables. Two ports alone on a segment are the ends of a cable. If more ports all
+/// pair with each other, a silent bridge joins them. If not all of them pair with each other, their
+/// neighbours are ambiguous.
 fn segments(
     context: &SilentLinkContext<'_, '_>,
     pairs: Vec<SegmentPair>,
@@ -274,7 +275,7 @@ fn names(context: &SilentLinkContext<'_, '_>, ends: &BTreeSet<&SegmentEnd>) -> V
     names
 }
 
-/// Every cable a pair may be.
+/// All cables that a pair may be.
 fn candidates(context: &SilentLinkContext<'_, '_>, pair: &SegmentPair) -> Vec<TrunkLink> {
     let several = |end: &SegmentEnd| match end {
         SegmentEnd::At(..) => vec![end.clone()],
@@ -303,7 +304,7 @@ fn candidates(context: &SilentLinkContext<'_, '_>, pair: &SegmentPair) -> Vec<Tr
         .collect()
 }
 
-/// The cable of a pair; of those who do not answer the first is meant.
+/// The cable of a pair. Of several nodes that do not answer, it takes the first.
 fn joined_by(
     context: &SilentLinkContext<'_, '_>,
     pair: &SegmentPair,
@@ -326,7 +327,7 @@ fn joined_by(
     cable(ends, rates, grade, pair.evidence.clone(), false)
 }
 
-/// Several ports on one segment: a bridge that says nothing of itself joins them.
+/// Several ports on one segment: an unmanaged bridge joins them.
 fn unmanaged(
     context: &SilentLinkContext<'_, '_>,
     ends: &BTreeSet<&SegmentEnd>,

@@ -1,5 +1,5 @@
-//! Switches that do not answer and that nobody names: they may be anywhere where nothing else is
-//! known.
+//! Switches that do not answer and that no device names. They may be anywhere in the unknown parts
+//! of the network.
 use super::InferenceScope;
 use super::device::Port;
 use super::trunks::{TrunkLink, cable};
@@ -8,7 +8,7 @@ use inventory::evidence::Evidence;
 use inventory::topology::LinkGrade;
 use std::collections::BTreeSet;
 
-/// More candidates than so many tell nothing.
+/// With more candidates than this, none is shown.
 const MOST: usize = 6;
 
 /// The switches of the inventory that never answered and have no cable.
@@ -37,8 +37,8 @@ fn silent<'s, 'a>(
         .filter(|name| views.get(*name).is_none_or(|v| v.seen.is_none()))
 }
 
-/// Only another that does not answer can keep such a switch from being named by LLDP: those are
-/// candidates for its neighbours, where they are few.
+/// Only another silent switch can keep such a switch from being named by LLDP. So the silent
+/// switches are candidates for its neighbours, if they are few.
 pub(super) fn missing(
     scope: &InferenceScope<'_>,
     views: &DeviceViews,

@@ -1,5 +1,5 @@
-//! Links and devices as the operator states them. They go before what is found; where the network
-//! contradicts, an alarm says so.
+//! Links and devices that the operator states. They take precedence over found ones; if the network
+//! contradicts them, an alarm is raised.
 use super::device::{DeviceTables, Port};
 use super::{InferenceScope, InferredNetwork};
 use inventory::alarm::{Alarm, AlarmKind};
@@ -18,12 +18,12 @@ impl InferredNetwork {
 }
 
 impl InferenceScope<'_> {
-    /// Whether a link to this host is stated.
+    /// True if a link to this host is stated.
     pub(super) fn states(&self, host: &str) -> bool {
         self.links().iter().any(|l| l.b == host)
     }
 
-    /// Whether a host is stated to hang at another than this one.
+    /// True if the host is stated to be cabled to another bridge than this one.
     fn puts_elsewhere(&self, host: &str, bridge: &str) -> bool {
         self.links().iter().any(|l| l.b == host && l.a != bridge)
     }
@@ -33,7 +33,7 @@ impl InferenceScope<'_> {
     }
 }
 
-/// Makes stated devices known that cannot be asked.
+/// Adds stated devices that cannot be asked.
 pub(super) fn add_stated_devices(scope: &InferenceScope<'_>, found: &mut InferredNetwork) {
     let Some(inventory) = scope.stated else {
         return;
@@ -49,7 +49,7 @@ pub(super) fn add_stated_devices(scope: &InferenceScope<'_>, found: &mut Inferre
     }
 }
 
-/// Puts stated links among those found, and takes out what cannot be there beside them.
+/// Adds stated links to the found ones, and removes found links that contradict them.
 pub(super) fn apply(
     scope: &InferenceScope<'_>,
     devices: &[DeviceTables<'_>],
@@ -87,14 +87,14 @@ pub(super) fn apply(
     }
 }
 
-/// Hangs what was found at the port of a stated bridge without management below it, where nothing
-/// else is stated.
+/// Moves found nodes at the port of a stated unmanaged bridge below that bridge, unless they have a
+/// stated place.
 fn behind_bridges(
     scope: &InferenceScope<'_>,
     stated: &[StatedCable<'_>],
     found: &mut InferredNetwork,
 ) {
-    // Bridges that were assumed where one is stated, and its name.
+    // Assumed bridges at the place of a stated one, and the name of the stated one.
     let mut known: BTreeMap<String, String> = BTreeMap::new();
     for mut link in std::mem::take(&mut found.links) {
         let free = stated.iter().all(|s| s.fits(&link).is_none());
@@ -125,7 +125,7 @@ fn behind_bridges(
         .retain(|a| !known.keys().any(|bridge| a.subject.is_node(bridge)));
 }
 
-/// Hangs a host below a stated bridge, of whose ports no rate is known.
+/// Cables a host to a stated bridge. The rates of such a bridge's ports are unknown.
 fn hang(link: &mut Link, bridge: String) {
     if link.rate_is_known() {
         link.evidence
@@ -136,8 +136,8 @@ fn hang(link: &mut Link, bridge: String) {
         (bridge, String::new(), link.grade.max(LinkGrade::Inferred));
 }
 
-/// Gives stated links their stated states, once the others are known; a port that is down carries
-/// nothing.
+/// Gives stated links their stated states, once the states of the others are known. A port that is
+/// down carries nothing.
 pub(super) fn set_stated_states(
     scope: &InferenceScope<'_>,
     devices: &[DeviceTables<'_>],
@@ -181,7 +181,7 @@ pub(super) fn set_stated_states(
     found.links = links;
 }
 
-/// A stated link with its ports as the devices call them.
+/// A stated link, with the devices' names for its ports.
 struct StatedCable<'a> {
     link: &'a inventory_file::InventoryCable,
     ports: [Port; 2],
@@ -208,7 +208,7 @@ impl<'a> StatedCable<'a> {
         }
     }
 
-    /// Its ends: node, and port where that is stated.
+    /// Its ends: nodes, and stated ports.
     fn ends(&self) -> [(&str, &str); 2] {
         [
             (&self.link.a, &self.ports[0].name),
@@ -216,7 +216,7 @@ impl<'a> StatedCable<'a> {
         ]
     }
 
-    /// The number of ports that agree; `None` where the found link is not this one.
+    /// The number of ports that agree; `None` if the found link is another one.
     fn fits(&self, link: &Link) -> Option<usize> {
         let agree = |(node, port): (&str, &str), (n, p): (&str, &str)| match () {
             () if node != n => None,
@@ -232,7 +232,7 @@ impl<'a> StatedCable<'a> {
         straight().or_else(|| Some(agree(a, y)? + agree(b, x)?))
     }
 
-    /// Whether the found link needs a port this one takes, or seats its host elsewhere.
+    /// True if the found link needs a port of this link, or gives its host another place.
     fn excludes(&self, link: &Link, found: &InferredNetwork) -> bool {
         let there = [
             (link.a.as_str(), link.a_port.as_str()),
@@ -250,7 +250,7 @@ impl<'a> StatedCable<'a> {
         ports || (host && link.b == self.link.b)
     }
 
-    /// Overrides what is found of this very link.
+    /// Overrides the facts found about this link.
     fn confirm(&self, link: &mut Link, found: &mut InferredNetwork) {
         if let Some(rate) = self.link.rate.filter(|rate| *rate != link.rate_bps) {
             if link.rate_is_known() {
@@ -279,8 +279,8 @@ impl<'a> StatedCable<'a> {
         link.evidence.insert(0, Evidence::Stated);
     }
 
-    /// The stated bridge without management that what was found at this link's port hangs on: such
-    /// a bridge passes on whatever it hears.
+    /// The stated unmanaged bridge to which nodes found at this link's port are cabled. Such a
+    /// bridge passes on every frame that it hears.
     fn bridge_at(&self, link: &Link, found: &InferredNetwork) -> Option<String> {
         let [a, b] = self.ends();
         let (port, bridge) = if found.is_unmanaged(b.0) {
@@ -316,7 +316,7 @@ impl<'a> StatedCable<'a> {
         }
     }
 
-    /// A link that nothing but the statement tells of.
+    /// A link that is known only by the operator's statement.
     fn link(&self, devices: &[DeviceTables<'_>]) -> Link {
         let mut evidence = vec![Evidence::Stated];
         let rate = |i: usize| {

@@ -6,7 +6,7 @@ use inventory::observation::{CdpNeighbour, LldpNeighbour, NeighbourId};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// At this port of this device there is that neighbour.
+/// The statement that a device has a neighbour at a port.
 pub(super) struct NeighbourStatement<'a> {
     /// Number of the device.
     pub(super) device: usize,
@@ -14,13 +14,13 @@ pub(super) struct NeighbourStatement<'a> {
     pub(super) row: Cow<'a, LldpNeighbour>,
     /// CDP passes through switches that do not speak it, so the neighbour may be further away.
     pub(super) protocol: DiscoveryProtocol,
-    /// Whether the same device says that the port is down.
+    /// True if the same device says that the port is down.
     pub(super) down: bool,
 }
 
-/// Every statement, in the devices' order. Rows on local port 0 and rows that name nobody are left
-/// out: they occur in the field and mean nothing. In a living network that holds for rows on ports
-/// that are down, too.
+/// All statements, in the order of the devices. Rows on local port 0 and rows that name no
+/// neighbour are left out: they occur in the field and have no meaning. In a living network, rows
+/// on ports that are down are left out, too.
 pub(super) fn statements<'a>(
     devices: &[DeviceTables<'a>],
     strangers: UnlistedPolicy,
@@ -75,8 +75,8 @@ fn names_somebody(row: &LldpNeighbour) -> bool {
     row.chassis.is_some() || !row.name.is_empty()
 }
 
-/// A CDP row in LLDP's words: the device id is a name, or an address that names the chassis. NX-OS
-/// and CatOS append the serial number in brackets.
+/// A CDP row in the form of an LLDP row: the device id is a name, or an address that names the
+/// chassis. NX-OS and CatOS append the serial number in brackets.
 fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
     let (chassis, name) = match &row.device {
         Some(NeighbourId::Text(text)) => (
@@ -89,7 +89,7 @@ fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
         Some(id) => (Some(id.clone()), String::new()),
         None => (None, String::new()),
     };
-    // Devices that know a neighbour by LLDP alone list its chassis id here, as a text.
+    // Devices that know a neighbour only by LLDP list its chassis id here, as a text.
     let written = name.parse().ok().map(NeighbourId::Mac);
     let name = if written.is_some() {
         String::new()

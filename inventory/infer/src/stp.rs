@@ -1,5 +1,5 @@
-//! What STP lets through (IEEE 802.1D, clause 8.4), who the root bridge is, and what must not be: a
-//! loop.
+//! The links that carry frames by STP (IEEE 802.1D, clause 8.4), the root bridges, and alarms about
+//! loops.
 use super::device::DeviceTables;
 use super::islands::LearnedStations;
 use super::{InferenceScope, InferredNetwork, routed, stated};
@@ -14,7 +14,7 @@ use petgraph::unionfind::UnionFind;
 use petgraph::visit::EdgeRef;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Sets the state of every link, alarms about loops, and gives the root bridges' names.
+/// Sets the state of every link, raises alarms about loops, and returns the root bridges' names.
 pub(super) fn set_link_states(
     scope: &InferenceScope<'_>,
     devices: &[DeviceTables<'_>],
@@ -45,7 +45,7 @@ pub(super) fn set_link_states(
         }
         let unsaid =
             ends.contains(&None) && ends.iter().flatten().all(|s| *s == StpState::Forwarding);
-        // Who does not answer may have ways nobody knows: frames that come in are the proof that a
+        // A node that does not answer may have unknown links. Frames that come in prove that the
         // link carries.
         let heard = [(&link.a, &link.a_port), (&link.b, &link.b_port)].map(|(switch, port)| {
             let ports = &hears[*by_name.get(switch.as_str())?];
@@ -64,7 +64,7 @@ pub(super) fn set_link_states(
     root_bridges(devices, found)
 }
 
-/// The names of the ports that stations are learned on, and of the members of aggregates that are.
+/// The names of the ports on which stations are learned, and of the members of such aggregates.
 fn hearing(device: &DeviceTables<'_>, learned: &LearnedStations) -> HashSet<String> {
     let ports: HashSet<u32> = learned.rows().map(|(_, port)| port).collect();
     ports
@@ -73,8 +73,8 @@ fn hearing(device: &DeviceTables<'_>, learned: &LearnedStations) -> HashSet<Stri
         .collect()
 }
 
-/// Both ends forward, or one does not. Where a host hangs, there is but one end to ask, and a
-/// switch without STP carries.
+/// A link carries if both ends forward, and does not if one end does not. At a host only one end
+/// can be asked, and a switch without STP forwards.
 fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState {
     let said: Vec<StpState> = ends.into_iter().flatten().collect();
     let blocked = said.iter().any(|s| {
@@ -104,9 +104,9 @@ fn told(ports: [(&String, &String); 2], ends: [Option<StpState>; 2]) -> Option<E
     (!said.is_empty()).then_some(Evidence::PortStates(said))
 }
 
-/// Not every device tells its STP states. A link that is the only way between two parts carries
-/// what passes between them, whatever its ends leave unsaid: those are the bridges of the graph of
-/// links that are not blocked.
+/// Not every device serves its STP states. A link that is the only connection between two parts
+/// carries the frames between them, even if its ends state nothing. Such links are the bridges of
+/// the graph of links that are not blocked.
 fn only_ways(found: &mut InferredNetwork, open: &[usize]) {
     let mut graph = UnGraph::<(), usize>::new_undirected();
     let mut numbers = HashMap::new();
@@ -123,8 +123,8 @@ fn only_ways(found: &mut InferredNetwork, open: &[usize]) {
         });
         graph.add_edge(a, b, i);
     }
-    // Two cables in parallel are two ways; the algorithm sees edges between distinct pairs, so they
-    // are taken out.
+    // Two cables in parallel are two connections. The algorithm sees edges between distinct pairs,
+    // so parallel cables are taken out.
     let mut pairs: HashMap<_, usize> = HashMap::new();
     for edge in graph.edge_references() {
         *pairs
@@ -179,8 +179,8 @@ fn loops(found: &mut InferredNetwork) {
     }
 }
 
-/// Of each part without a router between its switches: the switch whose bridge address all of them
-/// that answer name as the root's. While they disagree the part has none.
+/// For each part without a router between its switches: the switch whose bridge address all
+/// answering switches name as the root's. A part whose switches disagree has no root bridge.
 fn root_bridges(devices: &[DeviceTables<'_>], found: &mut InferredNetwork) -> Vec<String> {
     let mut owners = Vec::new();
     let mut unwatched = BTreeSet::new();
@@ -206,7 +206,7 @@ fn root_bridges(devices: &[DeviceTables<'_>], found: &mut InferredNetwork) -> Ve
     owners
 }
 
-/// The bridges of each part, in the order of their first.
+/// The bridges of each part; parts are in the order of their first bridge.
 fn parts<'d, 'a>(
     devices: &'d [DeviceTables<'a>],
     found: &InferredNetwork,
@@ -243,7 +243,7 @@ fn parts<'d, 'a>(
     parts.into_values().collect()
 }
 
-/// The root bridge all fresh devices name, or all of them where none is.
+/// The root bridge that all fresh devices name, or that all devices name if none is fresh.
 fn root_bridge(part: &[&DeviceTables<'_>]) -> Option<BridgeId> {
     let said = |fresh: bool| {
         let named = part

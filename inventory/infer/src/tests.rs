@@ -107,7 +107,7 @@ impl InferenceFixture {
             .push(row);
     }
 
-    /// A cable with both ends' statements.
+    /// Adds a cable with the statements of both ends.
     fn cable(&mut self, (a, pa, sa): (&str, u8, StpState), (b, pb, sb): (&str, u8, StpState)) {
         self.port(a, pa, sa);
         self.port(b, pb, sb);
@@ -187,7 +187,7 @@ fn host_row(host: &str) -> LldpNeighbour {
 const F: StpState = StpState::Forwarding;
 const B: StpState = StpState::Blocking;
 
-/// Four switches in a ring, s2-s3 blocked at s3, a host on each.
+/// Four switches in a ring with a host on each; s2-s3 is blocked at s3.
 fn ring() -> InferenceFixture {
     let mut net = InferenceFixture::new(&["s0", "s1", "s2", "s3"], "[n0, n1, n2, n3]");
     net.cable(("s0", 1, F), ("s1", 1, F));
@@ -528,7 +528,7 @@ fn two_parts_are_two_clusters() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
-    /// Any tree of switches with hosts anywhere is found as it is, whichever ends speak, and in
+    /// Every tree of switches with hosts at any places is found again, whichever ends speak, and in
     /// whichever order.
     #[test]
     fn any_tree_is_found_again(
@@ -554,7 +554,7 @@ proptest::proptest! {
         }
         for (i, view) in net.views.values_mut().enumerate() {
             let lldp = view.lldp.as_mut().unwrap();
-            // One switch keeps silent about its neighbour above, which still tells of it.
+            // One switch does not name its neighbour above, but that neighbour names it.
             if i == mute % names.len() {
                 lldp.neighbours.retain(|r| r.local_port != 30 + 99);
             }

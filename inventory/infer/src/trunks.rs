@@ -20,7 +20,7 @@ pub(super) struct TrunkLink {
     both: bool,
 }
 
-/// The statement of one end: the neighbour at a port and how it is recognized.
+/// The statement of one end: the neighbour at a port, and the key by which it is recognized.
 struct EndStatement<'d> {
     at: usize,
     port: Port,
@@ -30,7 +30,7 @@ struct EndStatement<'d> {
     down: bool,
 }
 
-/// The statement of one end about a device that can be asked, too.
+/// The statement of one end about a device that can also be asked.
 struct TrunkHalf<'d> {
     said: EndStatement<'d>,
     to: usize,
@@ -49,8 +49,8 @@ impl<'d> EndStatement<'d> {
         }
     }
 
-    /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), CDP's do. A row on a port that is
-    /// down contradicts itself.
+    /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), CDP frames do. A row on a port
+    /// that is down contradicts itself.
     fn grade(&self) -> LinkGrade {
         match self.protocol {
             _ if self.down => LinkGrade::Ambiguous,
@@ -73,7 +73,7 @@ impl<'d> EndStatement<'d> {
 }
 
 impl TrunkLink {
-    /// Whether both ends say so.
+    /// True if both ends state the cable.
     pub(super) fn confirmed(&self) -> bool {
         self.both
     }
@@ -84,8 +84,8 @@ impl TrunkLink {
     }
 }
 
-/// Every cable between devices, and to those that are named but not asked. What a device says of
-/// itself is dropped.
+/// All cables between devices, and to nodes that are named but not asked. Statements of a device
+/// about itself are dropped.
 pub(super) fn trunks(
     devices: &[DeviceTables<'_>],
     directory: &NodeDirectory<'_>,
@@ -114,7 +114,7 @@ pub(super) fn trunks(
         found,
     );
     shared_segments::report_isolated_ports(devices, denied, &trunks, (&hosts, suspects), found);
-    // A stranger all of whose cables turned out to be another's does not exist.
+    // A stranger does not exist if all its cables turned out to be another node's.
     let ends = trunks
         .iter()
         .flat_map(|t| [&t.link.a, &t.link.b])
@@ -130,11 +130,11 @@ pub(super) fn trunks(
 /// The statements of devices about their neighbours, sorted by the neighbour.
 #[derive(Default)]
 struct NeighbourCables<'d> {
-    /// Statements about devices that can be asked, too.
+    /// Statements about devices that can also be asked.
     halves: Vec<TrunkHalf<'d>>,
     /// Cables to devices that cannot be asked.
     trunks: Vec<TrunkLink>,
-    /// The names of those that are not in the inventory.
+    /// The names of neighbours that are not in the inventory.
     strangers_met: BTreeSet<String>,
     hosts: HostsByPort,
 }
@@ -194,8 +194,8 @@ fn neighbour_cables<'s>(
     cables
 }
 
-/// A cable to a switch that was never heard itself: it is a node all the same, but it cannot deny
-/// what is said of it.
+/// A cable to a switch that never answered. It is a node all the same, but it cannot deny
+/// statements about it.
 fn unanswered(device: &DeviceTables<'_>, said: &EndStatement<'_>, name: &str) -> TrunkLink {
     let grade = said.grade().max(LinkGrade::Inferred);
     let mut trunk = mute(device, said, name, grade);
@@ -206,8 +206,8 @@ fn unanswered(device: &DeviceTables<'_>, said: &EndStatement<'_>, name: &str) ->
     trunk
 }
 
-/// Joins what both ends say: first where the ports agree on both sides, then where one side cannot
-/// be told, then where just one statement is left each way.
+/// Joins the statements of both ends: first those whose ports agree on both sides, then those with
+/// one unknown port, then those with just one statement left in each direction.
 fn pair(
     devices: &[DeviceTables<'_>],
     halves: &[TrunkHalf<'_>],
@@ -263,8 +263,8 @@ fn pair(
     halves.iter().enumerate().filter_map(trunk).collect()
 }
 
-/// A cable that only one end speaks of. It is not there when the other end's port is down, or when
-/// who is named calls itself otherwise: anybody may announce a switch's identifiers.
+/// A cable that only one end states. It does not exist if the other end's port is down, or if the
+/// named device has another name, because every node may announce a switch's identifiers.
 fn one_sided(
     devices: &[DeviceTables<'_>],
     half: &TrunkHalf<'_>,
@@ -326,7 +326,7 @@ fn joined(
     let grade = said
         .grade()
         .max(back.map_or(LinkGrade::Certain, |b| b.said.grade()));
-    // One statement by LLDP is enough, whatever the other end says by CDP.
+    // One statement by LLDP is enough, whatever the other end states by CDP.
     let sure = [Some(said), back.map(|b| &b.said)]
         .into_iter()
         .flatten()
@@ -336,7 +336,7 @@ fn joined(
     } else {
         grade
     };
-    // Who hears others by LLDP would hear this one, too: somebody else may speak in its name.
+    // A device that hears others by LLDP would hear this one, too. Another node may use its name.
     let unheard =
         back.is_none() && !other.stale() && other.lldp().is_some_and(|l| !l.neighbours.is_empty());
     let grade = if unheard {
@@ -353,7 +353,7 @@ fn joined(
     )
 }
 
-/// A cable to somebody who was never heard.
+/// A cable to a node that never answered.
 fn mute(
     device: &DeviceTables<'_>,
     said: &EndStatement<'_>,
@@ -405,7 +405,7 @@ fn far_name(row: &LldpNeighbour) -> String {
         .unwrap_or_else(|| row.port_descr.clone())
 }
 
-/// The slower end's rate.
+/// The rate of the slower end.
 pub(super) fn slower(rates: [Option<BitsPerSec>; 2], evidence: &mut Vec<Evidence>) -> BitsPerSec {
     rates.into_iter().flatten().min().unwrap_or_else(|| {
         evidence.push(Evidence::Rate(AssumedRate::Gigabit));

@@ -1,4 +1,4 @@
-//! Those who are named but not asked: what they are, and what they are called.
+//! Nodes that are named but not asked: their kinds and their names.
 use super::device::show;
 use super::identity::macs_of;
 use super::{InferredNetwork, UnlistedPolicy};
@@ -8,8 +8,8 @@ use inventory::observation::{LldpNeighbour, NeighbourId};
 use inventory::topology::NodeKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// What strangers are called. A system name is no key: some have none, some send it only now and
-/// then, and what left the factory together shares one.
+/// The names of strangers. A system name is not a key: some devices have none, some send it only
+/// now and then, and devices with factory settings share one.
 #[derive(Default)]
 pub(super) struct UnlistedNames {
     /// The one name that came with a chassis id.
@@ -19,7 +19,7 @@ pub(super) struct UnlistedNames {
 }
 
 impl UnlistedNames {
-    /// Out of every row that names a stranger.
+    /// Collects the names from all rows that name a stranger.
     pub(super) fn new<'r>(rows: impl Iterator<Item = &'r LldpNeighbour>) -> UnlistedNames {
         let mut called = UnlistedNames::default();
         let mut by_name: BTreeMap<&str, Vec<&LldpNeighbour>> = BTreeMap::new();
@@ -43,7 +43,7 @@ impl UnlistedNames {
         called
     }
 
-    /// The name for the stranger of a row; `None` where the row names nobody.
+    /// The name for the stranger of a row; `None` if the row names no neighbour.
     pub(super) fn name(&self, row: &LldpNeighbour) -> Option<String> {
         match (row.name.as_str(), &row.chassis) {
             ("", None) => None,
@@ -60,14 +60,14 @@ impl UnlistedNames {
     }
 }
 
-/// Whether an id can tell its owner from others; zeros are everybody's.
+/// True if the id can tell its owner from others; many devices send zeros.
 fn tells(id: &NeighbourId) -> bool {
     !matches!(id, NeighbourId::Mac(mac) if !mac.is_station())
 }
 
-/// Whether rows of one name are of several devices: a port cannot be two ports, and a network card
-/// that speaks for itself is known by its one address. Otherwise they are one: some cores send
-/// another chassis id to each neighbour.
+/// True if rows with one name belong to several devices: a port cannot be two ports, and a network
+/// card that speaks for itself is known by its one address. Otherwise they are one device: some
+/// core switches send another chassis id to each neighbour.
 fn are_several(rows: &[&LldpNeighbour]) -> bool {
     let chassis = |r: &&&LldpNeighbour| r.chassis.clone().filter(tells);
     let mut owners: HashMap<&NeighbourId, BTreeSet<NeighbourId>> = HashMap::new();
@@ -87,8 +87,8 @@ fn are_several(rows: &[&LldpNeighbour]) -> bool {
             > 1
 }
 
-/// A node for somebody a neighbour row names who is not among the devices; `None` where it is only
-/// told of.
+/// A node for a neighbour in a row that is not among the devices; `None` if it is only reported in
+/// an alarm.
 pub(super) fn add_unlisted(
     said: &str,
     place: &DevicePort,
@@ -111,7 +111,7 @@ pub(super) fn add_unlisted(
     Some(name)
 }
 
-/// A bridge or router is kept as a node, a station only told of.
+/// A bridge or router becomes a node; a station is only reported.
 fn told(
     said: &str,
     place: &DevicePort,
@@ -134,7 +134,7 @@ fn told(
     Some((name, kind))
 }
 
-/// What it says it does. Network cards that speak for themselves say nothing but their address,
+/// The kind that it states. Network cards that speak for themselves state only their address,
 /// twice.
 fn shown_kind(row: &LldpNeighbour) -> NodeKind {
     match row.capabilities {
@@ -151,7 +151,7 @@ fn shown_kind(row: &LldpNeighbour) -> NodeKind {
     }
 }
 
-/// A name fit for a topology file out of whatever a stranger calls itself.
+/// A name fit for a topology file, from a stranger's name.
 fn as_name(said: &str) -> String {
     said.chars()
         .take(64)

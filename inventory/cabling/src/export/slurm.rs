@@ -1,5 +1,5 @@
-//! Slurm's two ways to write a tree: `topology.conf` (topology.conf(5), `topology/tree`), and since
-//! 25.05 `topology.yaml` (topology.yaml(5)), which goes before the other where both are there.
+//! Slurm's two forms of a tree: `topology.conf` (topology.conf(5), `topology/tree`), and since
+//! 25.05 `topology.yaml` (topology.yaml(5)), which is used if both are present.
 use inventory::BitsPerSec;
 use inventory::natural_order::natural;
 use inventory::topology::Topology;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// A switch as Slurm wants it: with nodes or with switches, never both.
+/// A switch in Slurm's form: with nodes or with switches, never with both.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct SlurmSwitch {
     switch: String,
@@ -31,12 +31,12 @@ struct SlurmSwitches {
     switches: Vec<SlurmSwitch>,
 }
 
-/// `topology.conf`. Slurm gives a switch either nodes or switches, so one that has both becomes a
-/// leaf under a switch of its name with `-tree` added, or what comes next to it where another
-/// switch has that.
+/// `topology.conf`. Slurm gives a switch either nodes or switches. So a switch with both becomes a
+/// leaf under a new switch with `-tree` appended to its name, or with the next free name if another
+/// switch has that one.
 ///
 /// # Errors
-/// [`TreeError`] where the network is no tree.
+/// [`TreeError`] if the network is not a tree.
 pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
     let mut out = String::new();
     for SlurmSwitch {
@@ -53,12 +53,12 @@ pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
     Ok(out)
 }
 
-/// `topology.yaml`: the whole network, which jobs use unless their partition names another, and
-/// where there are several clusters each of them under its name, for partitions that should stay
-/// inside one.
+/// `topology.yaml`: the whole network, which jobs use unless their partition names another
+/// topology. If there are several clusters, each of them is a topology under its name, for
+/// partitions that should stay inside one.
 ///
 /// # Errors
-/// [`TreeError`] where the network is no tree.
+/// [`TreeError`] if the network is not a tree.
 pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
     let topology = topology.with_plain_names();
     let tree = topology.tree()?;
@@ -85,7 +85,7 @@ pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
         } else {
             named(&cluster.name, &tree.restrict(&hosts)?)
         };
-        // A host alone is below no switch that matters, and Slurm takes no tree without one.
+        // A single host has no switch that matters, and Slurm refuses a tree without switches.
         if !own.tree.switches.is_empty() {
             all.push(own);
         }
@@ -94,7 +94,7 @@ pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
         .unwrap_or_else(|e| unreachable!("plain lists and strings always serialize: {e}")))
 }
 
-/// The longest name a switch may have.
+/// The longest allowed name of a switch.
 const LONGEST_NAME: usize = 64;
 
 /// The name of the topology of the whole network.
@@ -117,13 +117,14 @@ fn switches(tree: &Tree) -> Vec<SlurmSwitch> {
 struct SlurmWriter<'a> {
     tree: &'a Tree,
     near: Vec<Vec<(NodeNumber, BitsPerSec)>>,
-    /// Names of the network's own.
+    /// Names that the network uses itself.
     taken: HashSet<&'a str>,
     switches: Vec<SlurmSwitch>,
 }
 
 impl SlurmWriter<'_> {
-    /// Adds a switch and everything below; gives the name its parent lists, if any host is below.
+    /// Adds a switch and everything below it. Returns the name for its parent's list, if any host
+    /// is below.
     fn under(&mut self, switch: NodeNumber) -> Option<String> {
         let tree = self.tree;
         let (mut nodes, mut below) = (Vec::new(), Vec::new());
@@ -167,8 +168,8 @@ impl SlurmWriter<'_> {
         Some(above)
     }
 
-    /// A free name for the switch above one of this name, of at most 64 characters as
-    /// topology.yaml(5) asks.
+    /// A free name for a switch above the switch of this name, with at most 64 characters, the
+    /// limit of topology.yaml(5).
     fn above(&self, name: &str) -> String {
         let endings =
             std::iter::once("-tree".to_owned()).chain((2..).map(|n: u32| format!("-tree-{n}")));

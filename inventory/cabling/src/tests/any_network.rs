@@ -72,7 +72,8 @@ proptest! {
 
     #[test]
     fn a_network_is_as_its_own_drawing_plans(mut network in networks()) {
-        // A drawing does not state what STP should do: every link outside loops has to forward.
+        // A drawing does not state what spanning tree should do, so every link outside loops must
+        // forward.
         network.links.iter_mut().for_each(|l| l.state = LinkState::Forwarding);
         let plan = CablingPlan::parse("drawing.dot", &export::dot(&network)).unwrap();
         let report = compare(&plan, &network);

@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// Ports by the MAC addresses learned on them.
 pub(crate) type PortsByMac<'d, 'a> = HashMap<Mac, Vec<(&'d DeviceTables<'a>, Port)>>;
 
-/// The ports where switches hear each host by LLDP.
+/// The ports at which switches hear each host by LLDP.
 pub(super) fn announced<'d, 'a>(
     devices: &'d [DeviceTables<'a>],
     directory: &NodeDirectory<'a>,
@@ -78,7 +78,7 @@ pub(super) fn announced<'d, 'a>(
     seats
 }
 
-/// The neighbours that switches which answer hear on their ports by LLDP.
+/// The neighbours that answering switches hear on their ports by LLDP.
 pub(super) struct NeighboursByPort<'a>(HashMap<(&'a str, Port), BTreeSet<ListedNode<'a>>>);
 
 pub(super) fn occupants<'a>(
@@ -100,7 +100,7 @@ pub(super) fn occupants<'a>(
 }
 
 impl NeighboursByPort<'_> {
-    /// The others at the place where a host says it is.
+    /// The other hosts at the place that a host claims.
     pub(super) fn of(&self, claim: &HostAttachment<'_, '_>, host: &str) -> Option<HostElsewhere> {
         let others = self
             .0
@@ -138,8 +138,8 @@ pub(super) fn learned<'d, 'a>(
     learned
 }
 
-/// Ports with known cables to other switches, and their aggregates; and those on a segment that
-/// several share, with the bridge that stands for it.
+/// Ports with known cables to other switches, and their aggregates; then the ports on shared
+/// segments, with the bridge that stands for each segment.
 type TrunkPorts<'a> = (HashSet<(&'a str, String)>, BridgesByPort<'a>);
 
 /// The bridges that stand for shared segments, by switch and port.
@@ -189,7 +189,7 @@ pub(super) fn trunk_ports<'a>(
     (inner, shared)
 }
 
-/// The device that hears each host, where one does.
+/// The device that hears each host, if one does.
 pub(super) fn named<'a>(
     numbers: &HashMap<&str, usize>,
     announced: &HashMap<&'a str, Vec<HostAttachment<'_, 'a>>>,

@@ -1,9 +1,9 @@
-//! Links that are long, by round-trip times: every pair of hosts across is far apart, and pairs
-//! that are not across are near.
+//! Long links, found by round-trip times: every pair of hosts on different sides is far apart, and
+//! pairs on one side are near.
 //!
 //! Noise only adds to a round trip, and it adds to pairs and hosts, not to links. So one near pair
-//! across a link proves it short, and far pairs prove nothing unless long links explain (nearly)
-//! all of them.
+//! across a link proves that the link is short. Far pairs prove nothing unless long links explain
+//! (nearly) all of them.
 use super::forest::{JoinCause, SpanningForest};
 use super::probes::ProbedPairs;
 use super::{ClusterInput, ForestCut, NodeGroups};
@@ -12,20 +12,20 @@ use inventory::topology::NodeKind;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Far is at least this many times as far as near.
+/// A far round trip takes at least this many times as long as a near one.
 const FACTOR: u32 = 4;
-/// And at least this much farther: 50 km of fibre and back, in microseconds. Less is no start-up
-/// worth saving.
+/// It also takes at least this much longer, in microseconds: 50 km of fibre and back. A smaller
+/// difference is not worth saving start-ups.
 const MARGIN_US: u32 = 500;
-/// So many pairs must be far across a link, two of them without a common host: a slow host is no
-/// long link.
+/// At least this many pairs must be far across a link, two of them without a common host, because a
+/// slow host is not a long link.
 const PAIRS: usize = 4;
-/// One pair in so many may be between near and far.
+/// At most one pair in this many may be between near and far.
 const BETWEEN: usize = 20;
-/// One far pair in so many may be far without a long link.
+/// At most one far pair in this many may be far without a long link.
 const UNEXPLAINED: usize = 10;
 
-/// Two hosts, and the microseconds from one to the other and back.
+/// Two hosts, and the round-trip time between them in microseconds.
 #[derive(Clone, Copy)]
 struct PairDelay {
     ends: [usize; 2],
@@ -55,7 +55,7 @@ pub(super) fn long_links(
         .collect()
 }
 
-/// Tries every gap in the round trips, the nearest first.
+/// Tries every gap in the round-trip times, the shortest times first.
 fn in_group(
     seen: &ClusterInput<'_>,
     forest: &SpanningForest,
@@ -87,8 +87,8 @@ fn in_group(
     Vec::new()
 }
 
-/// The fewest links between switches that only far pairs cross, if those explain why the pairs are
-/// far.
+/// The smallest set of links between switches that only far pairs cross, if these links explain the
+/// far pairs.
 fn explained(
     seen: &ClusterInput<'_>,
     forest: &SpanningForest,
@@ -97,7 +97,7 @@ fn explained(
 ) -> Vec<ForestCut> {
     let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
     let inner = |e: usize| !is_host(forest.edges[e].a) && !is_host(forest.edges[e].b);
-    // A host that is near nobody is slow itself, or says nothing of any link.
+    // A host that is near no other is slow itself, or proves nothing about links.
     let social: BTreeSet<usize> = near.iter().flat_map(|t| t.ends).collect();
     let far: Vec<&PairDelay> = far
         .iter()
@@ -125,8 +125,8 @@ fn explained(
     cuts
 }
 
-/// Cuts at the edges that most far pairs cross, until too few pairs are left. Returns the number of
-/// far pairs that no cut explains, too. `most`: the longest round trip of a near pair.
+/// Cuts at the edges that most far pairs cross, until too few pairs are left. Also returns the
+/// number of far pairs that no cut explains. `most` is the longest round trip of a near pair.
 fn cuts(
     seen: &ClusterInput<'_>,
     forest: &SpanningForest,
@@ -134,7 +134,7 @@ fn cuts(
     (mut unexplained, most): (usize, u32),
 ) -> (Vec<ForestCut>, usize) {
     let mut cuts = Vec::new();
-    // Of links in a row that the same pairs cross, one explains them all; nothing tells which.
+    // If the same pairs cross several links in a row, any one of these links explains them all.
     while let Some((&edge, trips)) = across
         .iter()
         .max_by_key(|(edge, trips)| (trips.len(), Reverse(**edge)))
@@ -161,12 +161,12 @@ fn cuts(
     (cuts, unexplained)
 }
 
-/// Whether two of the pairs have no host in common.
+/// True if two of the pairs have no host in common.
 fn two_disjoint(trips: &[&PairDelay]) -> bool {
     let [a, b] = trips[0].ends;
     let without = |h: usize| trips.iter().filter(move |t| !t.ends.contains(&h));
-    // All share a host with the first pair; no two are disjoint only if all share one host, or
-    // three hosts make a triangle.
+    // All pairs share a host with the first pair. No two are disjoint only if all share one host,
+    // or if three hosts form a triangle.
     if trips
         .iter()
         .any(|t| !t.ends.contains(&a) && !t.ends.contains(&b))
@@ -176,7 +176,7 @@ fn two_disjoint(trips: &[&PairDelay]) -> bool {
     without(a).any(|x| without(b).any(|y| x.ends.iter().all(|h| !y.ends.contains(h))))
 }
 
-/// The link or way that an edge of the forest stands for.
+/// The link or path that an edge of the forest stands for.
 pub(super) fn link(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize) -> ForestEdge {
     match forest.edges[edge].cause {
         JoinCause::Cable(i) => ForestEdge::Link(seen.links[i].a.clone(), seen.links[i].b.clone()),
@@ -188,18 +188,18 @@ pub(super) fn link(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize
     }
 }
 
-/// A time rounded down to one figure: `0.2 ms`, `30 ms`. Round trips differ from look to look, and
+/// A time rounded down to one digit: `0.2 ms`, `30 ms`. Round trips vary between measurements, but
 /// a reason should not.
 fn at_least(us: u32) -> u32 {
     us / unit(us) * unit(us)
 }
 
-/// The same rounded up.
+/// A time rounded up to one digit.
 fn at_most(us: u32) -> u32 {
     us.div_ceil(unit(us)).saturating_mul(unit(us))
 }
 
-/// The place of its first figure.
+/// The value of a 1 in the place of its first digit.
 fn unit(us: u32) -> u32 {
     10_u32.pow(us.max(1).ilog10())
 }

@@ -1,4 +1,4 @@
-//! Trees of the nodes that share a spanning tree: joined by cables, or by signs of unseen cables.
+//! Trees of the nodes that share a spanning tree. Cables join them, or evidence of unseen cables.
 use super::ClusterInput;
 use super::probes::{HostsBetween, ProbedPairs};
 use inventory::cluster_reason::ClusterReason;
@@ -7,8 +7,8 @@ use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Trees over all nodes; routers stand alone. Links that carry frames come before those that might,
-/// and both before other evidence.
+/// Trees over all nodes; routers stand alone. Links that carry frames are used first, then links
+/// that may carry frames, then other evidence.
 pub(super) struct SpanningForest {
     pub(super) edges: Vec<NodeJoin>,
     /// By node: the edge upwards.
@@ -16,7 +16,7 @@ pub(super) struct SpanningForest {
     depth: Vec<u32>,
     /// Parents before children.
     order: Vec<usize>,
-    /// By node: whether a host has one place.
+    /// By node: true if it is connected to anything.
     placed: Vec<bool>,
 }
 
@@ -26,15 +26,15 @@ pub(super) struct NodeJoin {
     pub(super) a: usize,
     /// The other.
     pub(super) b: usize,
-    /// The reason to believe it.
+    /// The evidence for it.
     pub(super) cause: JoinCause,
 }
 
-/// The reason to believe that two nodes share a spanning tree.
+/// The evidence that two nodes share a spanning tree.
 pub(super) enum JoinCause {
     /// A cable, by its number among the links.
     Cable(usize),
-    /// Something else.
+    /// Any other reason.
     Said(ClusterReason),
 }
 
@@ -123,12 +123,12 @@ impl SpanningForest {
         }
     }
 
-    /// Whether the node is connected to anything.
+    /// True if the node is connected to anything.
     pub(super) fn is_placed(&self, node: usize) -> bool {
         self.placed[node]
     }
 
-    /// The node's edge upwards and what is above.
+    /// The node's edge upwards and the node above it.
     fn above(&self, node: usize) -> Option<(usize, usize)> {
         let edge = self.up[node]?;
         Some((
@@ -158,7 +158,7 @@ impl SpanningForest {
         }
     }
 
-    /// By node: the topmost node it is connected to when these edges are cut.
+    /// By node: the topmost node that it is connected to when these edges are cut.
     pub(super) fn sides(&self, cut: &BTreeSet<usize>) -> Vec<usize> {
         let mut side: Vec<usize> = (0..self.up.len()).collect();
         for &node in &self.order {
@@ -169,8 +169,8 @@ impl SpanningForest {
         side
     }
 
-    /// For every edge: the sum of `of` over the nodes on its far side from the root. Sums end where
-    /// a group does.
+    /// For every edge: the sum of `of` over the nodes on its far side from the root. Sums end at
+    /// the border of a group.
     pub(super) fn below(&self, group: &[usize], of: impl Fn(usize) -> u64) -> Vec<u64> {
         let mut sum: Vec<u64> = (0..self.up.len()).map(of).collect();
         let mut below = vec![0; self.edges.len()];
@@ -187,7 +187,7 @@ impl SpanningForest {
     }
 }
 
-/// The order in which links are taken.
+/// The rank of a link in the order in which links are used.
 fn standing(state: LinkState) -> u8 {
     match state {
         LinkState::Forwarding => 0,
@@ -196,10 +196,10 @@ fn standing(state: LinkState) -> u8 {
     }
 }
 
-/// A forest under way.
+/// A forest under construction.
 struct GrowingForest {
     parts: UnionFind<usize>,
-    /// The nodes that cables join, through routers too.
+    /// The nodes that cables join, also through routers.
     wired: UnionFind<usize>,
     edges: Vec<NodeJoin>,
 }
@@ -216,8 +216,8 @@ impl GrowingForest {
         }
     }
 
-    /// Switches that name one root bridge are in its spanning tree (IEEE 802.1D-2004, 17.2),
-    /// whoever is silent between them.
+    /// Switches that name the same root bridge are in its spanning tree (IEEE 802.1D-2004, 17.2),
+    /// even if silent switches are between them.
     fn join_by_root_bridge(&mut self, seen: &ClusterInput<'_>, number: &HashMap<&str, usize>) {
         let mut first: HashMap<BridgeId, usize> = HashMap::new();
         for (name, view) in seen.views.iter().filter(|(_, v)| v.stale.is_none()) {
@@ -243,8 +243,8 @@ impl GrowingForest {
         }
     }
 
-    /// What a packet passes no router between is bridged, unless cables lead from one to the other
-    /// through a known router.
+    /// Two hosts are bridged if packets between them pass no router, unless cables lead from one to
+    /// the other through a known router.
     fn join_by_probes(&mut self, seen: &ClusterInput<'_>, probes: &ProbedPairs) {
         for ([a, b], between) in probes.between() {
             if matches!(between, HostsBetween::Nothing) && !self.wired.equiv(a, b) {

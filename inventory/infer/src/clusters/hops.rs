@@ -1,9 +1,9 @@
-//! A routed hop between two hosts parts them, also where cables join them: they are in two virtual
-//! LANs then.
+//! A routed hop between two hosts parts them, even if cables join them: then they are in two
+//! virtual LANs.
 //!
-//! Hosts that no hop parts stay together as far as cables do; those that were not probed follow
-//! their switch. A probe that met no hop where cables lead through a router went another way, as
-//! over a management network: it joins nothing.
+//! Hosts that no hop parts stay together as far as cables join them; hosts that were not probed
+//! follow their switch. If a probe met no hop although the cables lead through a router, it took
+//! another path, for example over a management network. Such a probe joins nothing.
 use super::ClusterInput;
 use super::forest::{JoinCause, SpanningForest};
 use super::probes::{HostsBetween, ProbedPairs};
@@ -71,10 +71,10 @@ fn between(seen: &ClusterInput<'_>, [a, b]: [usize; 2], kind: AlarmKind) -> Alar
     Alarm::between(&seen.nodes[a].name, &seen.nodes[b].name, kind)
 }
 
-/// Groups that grow along cables but never join what a hop parts.
+/// Groups that grow along cables but never join hosts that a hop parts.
 struct HopPartition {
     of: UnionFind<usize>,
-    /// By representative: those it must not join.
+    /// By representative of a group: the groups that it must not join.
     apart: BTreeMap<usize, HashSet<usize>>,
 }
 
@@ -103,7 +103,7 @@ impl HopPartition {
             at.entry(seat.a).or_default().push(seat.b);
         }
         for (switch, mut hosts) in at {
-            // Those with something to say first, so that the rest joins the switch's own group.
+            // Hosts with probes come first, so that the others join the switch's own group.
             hosts.sort_by_cached_key(|h| {
                 (
                     !self.apart.contains_key(&self.of.find(*h)),
@@ -120,7 +120,7 @@ impl HopPartition {
         }
     }
 
-    /// Joins two groups unless a hop is between; gives whether they are one now.
+    /// Joins two groups unless a hop is between them. Returns whether they are one group now.
     fn join(&mut self, a: usize, b: usize) -> bool {
         let (a, b) = (self.of.find(a), self.of.find(b));
         if a == b {

@@ -1,13 +1,13 @@
-//! Finds clusters: hosts that share a spanning tree without a routed hop, a slow link or a long link
-//! between them.
+//! Finds clusters: hosts that share a spanning tree, without a routed hop, a slow link or a long
+//! link between them.
 //!
 //! Source: lg-2008 section 2: clusters whose own networks are faster, and nearer, than the backbone
-//! between them; thresholds are this project's, and stand where they are used. Input: the links
-//! found, the root bridges the switches name, what host agents measured, what the operator states.
-//! Guarantee: a partition of the hosts that have a place. Without any host agent, cables and root
-//! bridges decide; a host that was never probed is where its switch is. What contradicts itself
-//! splits nothing and becomes an alarm; the operator's word stands. Cost: O(n log n) in links and
-//! probes, times the links of a path.
+//! between them. The thresholds are this project's and are documented where they are used. Input:
+//! the links found, the root bridges that the switches name, the measurements of host agents, the
+//! operator's statements. Guarantee: a partition of the hosts that have a place. Without any host
+//! agent, cables and root bridges decide; a host that was never probed belongs to its switch.
+//! Contradictory evidence splits nothing and becomes an alarm; the operator's statements win. Cost:
+//! O(n log n) in links and probes, times the links of a path.
 //!
 //! ```text
 //! forest  nodes that share a spanning tree
@@ -41,18 +41,18 @@ pub(crate) use unseen_routers::unseen_routers;
 
 /// The facts from which clusters are inferred.
 pub(crate) struct ClusterInput<'a> {
-    /// Every node, and no name twice.
+    /// All nodes, each name once.
     pub(crate) nodes: &'a [Node],
     /// Links between them.
     pub(crate) links: &'a [Link],
-    /// What switches say of their root bridge, and hosts of their ways to others; by the nodes'
-    /// names.
+    /// The switches' statements about their root bridge, and the hosts' measured paths to other
+    /// hosts; by the nodes' names.
     pub(crate) views: &'a DeviceViews,
     /// The operator's clusters: hosts by cluster.
     pub(crate) stated: &'a IndexMap<String, Vec<String>>,
 }
 
-/// The clusters by name, and what contradicts.
+/// The clusters by name, and alarms about contradictions.
 pub(crate) fn clusters(seen: &ClusterInput<'_>) -> (Vec<Cluster>, Vec<Alarm>) {
     let probes = ProbedPairs::new(seen);
     let forest = SpanningForest::new(seen, &probes);
@@ -66,7 +66,8 @@ pub(crate) fn clusters(seen: &ClusterInput<'_>) -> (Vec<Cluster>, Vec<Alarm>) {
     (stated::applied(seen, &probes, found, &mut alarms), alarms)
 }
 
-/// A link that hosts on both sides are too far across, and why: an edge of the forest.
+/// A link that is too slow or too long for the hosts on both sides, and the reason: an edge of the
+/// forest.
 struct ForestCut {
     edge: usize,
     why: ClusterReason,
@@ -78,14 +79,14 @@ struct NodeGroups {
 }
 
 impl NodeGroups {
-    /// Every tree of the forest is one.
+    /// Each tree of the forest as a group.
     fn new(forest: &SpanningForest) -> NodeGroups {
         NodeGroups {
             of: forest.sides(&BTreeSet::new()),
         }
     }
 
-    /// Parts what is on different sides of a cut.
+    /// Parts the nodes on different sides of a cut.
     fn cut(&mut self, forest: &SpanningForest, cuts: &[ForestCut]) {
         let sides = forest.sides(&cuts.iter().map(|c| c.edge).collect());
         let mut numbers = HashMap::new();
@@ -95,7 +96,7 @@ impl NodeGroups {
         }
     }
 
-    /// The members of each group that are of a kind `fits` takes, in the order of nodes.
+    /// The members of each group whose kind `fits` accepts, in the order of nodes.
     fn members(&self, fits: impl Fn(usize) -> bool) -> BTreeMap<usize, Vec<usize>> {
         let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (node, group) in self.of.iter().enumerate().filter(|(node, _)| fits(*node)) {
@@ -105,7 +106,7 @@ impl NodeGroups {
     }
 }
 
-/// Groups that have hosts, named and with their reasons.
+/// The groups that have hosts, with names and reasons.
 fn described(
     seen: &ClusterInput<'_>,
     forest: &SpanningForest,
@@ -117,7 +118,7 @@ fn described(
     let name = |node: usize| seen.nodes[node].name.as_str();
     let inner = groups.members(|n| matches!(kind(n), NodeKind::Switch | NodeKind::Unmanaged));
     let hosts = groups.members(|n| kind(n) == NodeKind::Host && forest.is_placed(n));
-    // By its first switch: hosts come and go, and the root bridge may be another one tomorrow.
+    // Named after the first switch, because hosts come and go, and the root bridge may change.
     let first = |group: &usize| {
         let switch = inner
             .get(group)
@@ -148,7 +149,7 @@ fn described(
     order.iter().map(cluster).collect()
 }
 
-/// The name, or the first free one with a number.
+/// The name itself, or the first free name with a number appended.
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     let free = (2..).map(|n| format!("{name}-{n}"));
     let name = std::iter::once(name.to_owned())

@@ -13,17 +13,17 @@ pub(super) struct ProbedPairs {
 /// The statements of both ends together.
 #[derive(Default)]
 pub(super) struct ProbedPair {
-    /// The statement of each of the two: that of the smaller number first.
+    /// The statement of each of the two hosts, the smaller number first.
     said: [Option<ProbeStatement>; 2],
-    /// The shortest round trip either measured, in microseconds.
+    /// The shortest round trip that either host measured, in microseconds.
     pub(super) trip: Option<u32>,
 }
 
 struct ProbeStatement {
     way: ProbedRoute,
-    /// Whether the host's agent still reports.
+    /// True if the host's agent still reports.
     fresh: bool,
-    /// Whether the other host answered.
+    /// True if the other host answered.
     reached: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum HostsBetween<'a> {
     Nothing,
     /// Routers in order, `None` for one that does not answer.
     Routers(&'a [Option<IpAddr>]),
-    /// One says so, the other not.
+    /// One host states these routers, the other states none.
     Contradiction(&'a [Option<IpAddr>]),
 }
 
@@ -87,14 +87,14 @@ impl ProbedPairs {
         probes
     }
 
-    /// Pairs with something known between them.
+    /// Pairs with a known result.
     pub(super) fn between(&self) -> impl Iterator<Item = ([usize; 2], HostsBetween<'_>)> {
         self.pairs
             .iter()
             .filter_map(|((a, b), pair)| Some(([*a, *b], pair.between()?)))
     }
 
-    /// Of two hosts without a hop between: who says so, and of whom.
+    /// For two hosts without a hop between: the host that states it, then the other one.
     pub(super) fn direct(&self, [a, b]: [usize; 2]) -> [usize; 2] {
         let first = |pair: &ProbedPair| {
             pair.said[0]
@@ -108,7 +108,7 @@ impl ProbedPairs {
         }
     }
 
-    /// Round trips in microseconds of pairs that no router is between.
+    /// Round trips in microseconds of pairs without a router between.
     pub(super) fn trips(&self) -> impl Iterator<Item = ([usize; 2], u32)> {
         let bridged =
             |pair: &ProbedPair| matches!(pair.between(), None | Some(HostsBetween::Nothing));
@@ -135,8 +135,8 @@ impl ProbedPairs {
             })
     }
 
-    /// The routers on the way from one host to another as the first of the two met them, each by
-    /// the address it has on that side.
+    /// The routers on the path from one host to another as the first host met them, each by the
+    /// address that it has on that side.
     pub(super) fn routers_met(&self, from: usize, to: usize) -> Option<&[Option<IpAddr>]> {
         let pair = self.pairs.get(&(from.min(to), from.max(to)))?;
         let word = pair.said[usize::from(from > to)].as_ref()?;
@@ -147,7 +147,7 @@ impl ProbedPairs {
         }
     }
 
-    /// For each value of `key` the first pair with routers between that has it.
+    /// For each value of `key` the first pair with that value and with routers between.
     pub(super) fn routed<K: Ord + Copy>(
         &self,
         key: impl Fn(usize, usize) -> Option<K>,
@@ -163,7 +163,7 @@ impl ProbedPairs {
 }
 
 impl ProbedPair {
-    /// An agent that still reports goes before one that stopped.
+    /// An agent that still reports takes precedence over one that stopped.
     fn between(&self) -> Option<HostsBetween<'_>> {
         let fresh = self.said.iter().flatten().any(|w| w.fresh);
         let mut ways = self
@@ -185,8 +185,8 @@ impl ProbedPair {
     }
 }
 
-/// The addresses that each host has on this network, where its agent says which: a probe of another
-/// one went another way.
+/// The addresses that each host has on this network, if its agent states them. A probe of another
+/// address took another path.
 fn addresses<'a>(seen: &ClusterInput<'a>) -> HashMap<&'a str, HashSet<IpAddr>> {
     let mut known: HashMap<&str, Option<HashSet<IpAddr>>> = HashMap::new();
     for link in seen.links {
@@ -208,8 +208,8 @@ fn addresses<'a>(seen: &ClusterInput<'a>) -> HashMap<&'a str, HashSet<IpAddr>> {
         .collect()
 }
 
-/// The addresses of the card on a cable, `None` where the report does not say which card that is,
-/// or has no address for it.
+/// The addresses of the card on a cable; `None` if the report does not identify the card, or has no
+/// address for it.
 fn on_cards(report: &HostReport, port: &str) -> Option<Vec<IpAddr>> {
     let found: Vec<IpAddr> = report
         .cards_at(port)
@@ -219,7 +219,7 @@ fn on_cards(report: &HostReport, port: &str) -> Option<Vec<IpAddr>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// The result of a probed path; `None` where nothing answered on it.
+/// The result of a probed path; `None` if no router or host answered.
 fn way(path: &ProbedPath) -> Option<ProbedRoute> {
     match path.hops.is_empty() {
         true => path.reached.then_some(ProbedRoute::Direct),

@@ -1,4 +1,4 @@
-//! Why hosts are together, and why no others are with them.
+//! The reasons why hosts form a cluster, and why other hosts are not in it.
 use super::forest::{JoinCause, SpanningForest};
 use super::probes::ProbedPairs;
 use super::{ClusterInput, ForestCut, NodeGroups};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// At most this many reasons of a kind.
 const EACH: usize = 4;
 
-/// The reasons of each group, what joins it first. `names`: of groups that have hosts.
+/// The reasons of each group; those that join it come first. `names`: of groups that have hosts.
 pub(super) fn reasons(
     seen: &ClusterInput<'_>,
     forest: &SpanningForest,
@@ -67,7 +67,7 @@ fn joins(forest: &SpanningForest, groups: &NodeGroups) -> ReasonsByGroup {
     joins
 }
 
-/// The links it ends at.
+/// The cut links at which each group ends.
 fn parted(forest: &SpanningForest, groups: &NodeGroups, cuts: &[ForestCut]) -> ReasonsByGroup {
     let mut parted = ReasonsByGroup::new();
     for cut in cuts {
@@ -79,7 +79,7 @@ fn parted(forest: &SpanningForest, groups: &NodeGroups, cuts: &[ForestCut]) -> R
     parted
 }
 
-/// Routers that its switches or hosts are cabled to.
+/// Routers that a group's switches or hosts are cabled to.
 fn routers(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
     let number: HashMap<&str, usize> = seen
         .nodes
@@ -113,8 +113,8 @@ fn routers(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
         .collect()
 }
 
-/// For each other group one pair of hosts that a router is between, as the own host met it where it
-/// probed: a router has another address on each side.
+/// For each other group one pair of hosts with a router between. The router has its address as the
+/// group's own host met it, if that host probed, because a router has another address on each side.
 fn routed(
     seen: &ClusterInput<'_>,
     probes: &ProbedPairs,

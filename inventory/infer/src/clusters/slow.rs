@@ -1,12 +1,12 @@
-//! Links so slow that LG pays: what crosses them anyway takes longer than what LG adds on both
-//! sides.
+//! Links so slow that LG pays off: the blocks that must cross such a link take longer than the
+//! steps that LG adds on both sides.
 //!
-//! Source: schedules' bounds (aapc-2007 section 3), of an all-to-all with one block a pair. `n1 *
-//! n2` blocks cross a link between `n1` and `n2` hosts, whatever the algorithm; LG sends them in
-//! few messages, and for that passes at most one block a host more over each host's cable first. It
-//! pays where the link needs far longer than that: `n1 * n2 / rate >= PAYS * (n1 + n2 - 1) / rate
-//! of a host`. A link as fast as a host's is never slow, however many hosts it joins: schedules
-//! without LG keep it busy, too.
+//! Source: the bounds in schedules (aapc-2007 section 3) for an all-to-all with one block per pair.
+//! `n1 * n2` blocks cross a link between `n1` and `n2` hosts, whatever the algorithm. LG sends them
+//! in few messages; for that it first passes at most one additional block per host over each host's
+//! cable. It pays off if the link needs far longer than that: `n1 * n2 / rate >= PAYS * (n1 + n2 -
+//! 1) / rate of a host`. A link as fast as a host's is never slow, however many hosts it joins,
+//! because schedules without LG keep it busy, too.
 use super::delay::link;
 use super::forest::{JoinCause, SpanningForest};
 use super::{ClusterInput, ForestCut, NodeGroups};
@@ -15,9 +15,9 @@ use inventory::cluster_reason::ClusterReason;
 use inventory::topology::NodeKind;
 use std::collections::BTreeMap;
 
-/// The link must need at least this many times as long as LG's own exchange.
+/// The link must need at least this many times the time of LG's own exchange.
 const PAYS: u64 = 4;
-/// At most this part of a host's rate.
+/// A slow link has at most the rate of a host divided by this.
 const PART: u64 = 2;
 
 /// The slow links inside each group, slowest first; parts the groups.
@@ -37,7 +37,7 @@ pub(super) fn slow_links(
     }
 }
 
-/// Of each group the slowest link that pays.
+/// The slowest link of each group for which LG pays off.
 fn slowest(
     seen: &ClusterInput<'_>,
     forest: &SpanningForest,
@@ -81,7 +81,7 @@ fn pays(rate: BitsPerSec, host: BitsPerSec, [n1, n2]: [u64; 2]) -> bool {
     n1.min(n2) >= 2 && rate * u128::from(PART) <= host && crossing >= u128::from(PAYS) * added
 }
 
-/// The rate of a cable where it is known.
+/// The rate of a cable, if it is known.
 fn rate(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize) -> Option<BitsPerSec> {
     let JoinCause::Cable(i) = forest.edges[edge].cause else {
         return None;
@@ -90,7 +90,7 @@ fn rate(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize) -> Option
     link.rate_is_known().then_some(link.rate_bps)
 }
 
-/// Of each group the median rate of its hosts' cables.
+/// The median rate of the hosts' cables in each group.
 fn typical(
     seen: &ClusterInput<'_>,
     forest: &SpanningForest,

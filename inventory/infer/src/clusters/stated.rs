@@ -1,5 +1,5 @@
-//! Clusters that the operator states. They go before found clusters; an alarm tells where the two
-//! differ.
+//! Clusters that the operator states. They take precedence over found clusters; an alarm is raised
+//! where the two differ.
 use super::probes::ProbedPairs;
 use super::{ClusterInput, unique};
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
@@ -7,7 +7,7 @@ use inventory::cluster_reason::ClusterReason;
 use inventory::topology::Cluster;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The stated clusters in their order, then what is left of those found.
+/// The stated clusters in their order, then the remaining hosts of the found clusters.
 pub(super) fn applied(
     seen: &ClusterInput<'_>,
     probes: &ProbedPairs,
@@ -62,7 +62,8 @@ pub(super) fn applied(
     clusters
 }
 
-/// Hosts stated to be in one cluster that a router parts: one alarm a cluster.
+/// Finds hosts that are stated to be in one cluster although a router parts them: one alarm per
+/// cluster.
 fn contradictions(
     seen: &ClusterInput<'_>,
     probes: &ProbedPairs,

@@ -8,7 +8,7 @@ use inventory::observation::{BridgeId, BridgeTable};
 use inventory::topology::{Cluster, LinkGrade, LinkState};
 use proptest::prelude::*;
 
-/// A network under a test's hands.
+/// A network that a test changes.
 #[derive(Clone, Default)]
 struct ClusterFixture {
     nodes: Vec<Node>,
@@ -107,7 +107,7 @@ impl ClusterFixture {
         self.view(from).host.as_mut().unwrap().paths.push(path);
     }
 
-    /// Every pair's round trip.
+    /// Sets every pair's round trip.
     fn trips(&mut self, us: impl Fn(usize, usize) -> u32) {
         let hosts = self.hosts();
         for a in 0..hosts.len() {
@@ -223,7 +223,7 @@ fn probes_join_and_part_what_no_switch_tells_of() {
         ]
     );
     assert_eq!(net.alarms(), [] as [String; 0]);
-    // The router as n2 meets it has another address than as n0 does.
+    // n2 meets the router by another address than n0 does.
     net.probe("n2", "n0", &[9, 8], 0);
     assert_eq!(
         net.reasons()[1],
@@ -295,7 +295,7 @@ fn a_probe_joins_nothing_across_a_known_router() {
         "host \"n3\": its probe met no routed hop on the way to \"n0\", but \
                                cables lead there only through a router"
     ));
-    // Nor by a detour over a part whose cables nobody knows.
+    // A detour over a part with unknown cables joins nothing either.
     net.probe("n4", "n0", &[], 0);
     net.probe("n4", "n3", &[], 0);
     assert_eq!(net.shown(), ["cluster-s0: n0 n1 n4", "cluster-s2: n2 n3"]);
@@ -468,8 +468,8 @@ fn what_is_stated_goes_first_and_the_rest_stays_as_found() {
     assert_eq!(net.shown()[0], "west: n0 n3");
 }
 
-/// A pair's shortest round trip of five: what the cables cost, and a queue that is mostly short and
-/// now and then long.
+/// A pair's shortest round trip of five probes: the time of the cables, and a queue that is mostly
+/// short and now and then long.
 fn noisy(base: u32, draws: &[(u8, u16)], at: usize) -> u32 {
     let one = |k: usize| {
         let (kind, size) = draws[(at * 5 + k) % draws.len()];
@@ -486,8 +486,8 @@ fn noisy(base: u32, draws: &[(u8, u16)], at: usize) -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever queues (up to 65 ms in one probe of twenty) and slow hosts add: without a long link
-    /// nothing is parted. With one of 20 ms its ends are parted, and nothing else.
+    /// Without a long link nothing is parted, whatever queues (up to 65 ms in one probe of twenty)
+    /// and slow hosts add. With one link of 20 ms its ends are parted, and nothing else.
     #[test]
     fn noise_parts_nothing(
         hosts in proptest::collection::vec(0usize..5, 2..6),
@@ -514,22 +514,22 @@ proptest! {
         let found = net.found().0;
         for cluster in &found {
             let numbers = cluster.hosts.iter().map(|h| names.iter().position(|n| n == h).unwrap());
-            // A slow host that is alone on its switch tells not where that belongs.
+            // A slow host that is alone on its switch does not show which side the switch belongs
+            // to.
             let fast = numbers.filter(|n| *n != slow);
             let sides: BTreeSet<bool> = fast.map(|n| site[n] <= long.unwrap_or(99)).collect();
             prop_assert!(sides.len() == 1 || found.len() == 1, "{found:?}");
         }
         prop_assert!(found.len() <= 1 + usize::from(long.is_some()), "{found:?}");
         let side = |near: bool| site.iter().filter(|s| (**s <= long.unwrap_or(99)) == near).count();
-        // A slow host counts for nobody: three others each side see the link whole, as every pair
-        // was probed.
+        // Slow hosts do not count. With three other hosts on each side the link is fully visible,
+        // because every pair was probed.
         if side(true) >= 4 && side(false) >= 4 && asked >= n {
             prop_assert_eq!(found.len(), 2);
         }
     }
 
-    /// A host that moves renames no cluster, and the order in which things are listed decides
-    /// nothing.
+    /// A host that moves renames no cluster, and the order of lists does not matter.
     #[test]
     fn names_stay(
         hosts in proptest::collection::vec(1usize..4, 2..6),

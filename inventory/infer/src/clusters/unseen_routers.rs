@@ -1,9 +1,10 @@
-//! A router that host agents' packets pass and no switch tells of: without it the network would lie
-//! in parts, and nothing could be planned.
+//! A router that the packets of host agents pass and that no switch names. Without it the network
+//! would be in parts, and planning would be impossible.
 //!
-//! It stands for whatever is between: one node, cabled to each part that packets went from or to,
-//! at the part's first root bridge. Only where packets arrived: parts that nothing connects stay
-//! apart. Its links are *inferred*, as slow as the slowest host's, and told in an alarm.
+//! The router stands for everything in between: one node, cabled to each part that packets went
+//! from or to, at the part's first root bridge. It is added only if packets arrived: parts without
+//! any connection stay apart. Its links are *inferred*, with the rate of the slowest host, and an
+//! alarm states the assumption.
 use super::ClusterInput;
 use super::probes::ProbedPairs;
 use inventory::BitsPerSec;
@@ -76,7 +77,7 @@ pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<U
         .collect()
 }
 
-/// The parts of the network that links which carry frames join.
+/// The parts of the network that are joined by links which carry frames.
 fn bridged_parts(seen: &ClusterInput<'_>) -> UnionFind<usize> {
     let mut parts = UnionFind::new(seen.nodes.len());
     let number: HashMap<&str, usize> = seen
@@ -93,8 +94,8 @@ fn bridged_parts(seen: &ClusterInput<'_>) -> UnionFind<usize> {
     parts
 }
 
-/// Where a part is taken to be cabled to the router: at a router of its own, at its root bridge, or
-/// at its first switch.
+/// The node of a part that is assumed to be cabled to the router: a router of the part, its root
+/// bridge, or its first switch.
 fn place(
     seen: &ClusterInput<'_>,
     roots: &[String],

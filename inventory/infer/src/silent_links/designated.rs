@@ -1,6 +1,7 @@
-//! On each segment spanning tree has one designated port, and every other port there names it (IEEE
-//! 802.1D-2004, 17.21; RFC 4188, dot1dStpPortDesignatedBridge): a root port or a blocked one tells
-//! whom it faces. Bridges without spanning tree between the two pass its frames on and stay unseen.
+//! Neighbours by spanning tree. Each segment has one designated port, and every other port on it
+//! names that port (IEEE 802.1D-2004, 17.21; RFC 4188, dot1dStpPortDesignatedBridge). So a root
+//! port or a blocked port names the port that it faces. Bridges without spanning tree between the
+//! two pass its frames on and stay unseen.
 use super::{SegmentEnd, SegmentPair, SilentLinkContext};
 use crate::InferredNetwork;
 use crate::device::Port;
@@ -38,9 +39,9 @@ pub(super) fn pairs(context: &SilentLinkContext<'_, '_>) -> Vec<SegmentPair> {
     with_neighbours(pairs)
 }
 
-/// Ports on whose segment a bridge that does not answer is designated. The bridge is known by an
-/// address that others name, or by no more than the identifier. Where one switch is missing and one
-/// address is unknown, the address is that switch's.
+/// Ports on segments whose designated bridge does not answer. The bridge is known by an address
+/// that others name, or only by the identifier. If one switch is missing and one address is
+/// unknown, the address belongs to that switch.
 pub(super) fn silent_designated(
     context: &SilentLinkContext<'_, '_>,
     missing: &[&str],
@@ -86,8 +87,8 @@ pub(super) fn silent_designated(
     pairs
 }
 
-/// Open ports on whose segment a bridge is designated that is none of the devices: the device's
-/// number, the port and the bridge's address.
+/// Open ports on segments whose designated bridge is not among the devices: the device's number,
+/// the port and the bridge's address.
 fn foreign_designated(context: &SilentLinkContext<'_, '_>) -> Vec<(usize, Port, Mac)> {
     let own: HashSet<Mac> = context
         .devices
@@ -123,8 +124,8 @@ fn takes_part(port: &BridgePort) -> bool {
     )
 }
 
-/// The designated port of a port's segment, where it is another device's. A port that takes no part
-/// names nobody.
+/// The designated port of a port's segment, if another device has it. A port that takes no part in
+/// spanning tree names none.
 fn designated(
     context: &SilentLinkContext<'_, '_>,
     own: usize,
@@ -145,7 +146,7 @@ fn designated(
     Some((number, far))
 }
 
-/// Ports that name one designated port share its segment with each other, too.
+/// Ports that name the same designated port share its segment with each other, too.
 fn with_neighbours(pairs: Vec<SegmentPair>) -> Vec<SegmentPair> {
     let mut all = Vec::new();
     for (i, pair) in pairs.iter().enumerate() {

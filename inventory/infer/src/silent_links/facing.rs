@@ -3,13 +3,13 @@
 //! Source: B. Lowekamp, D. O'Hallaron, T. Gross, "Topology discovery for large Ethernet networks"
 //! (SIGCOMM 2001), section 4; Y. Breitbart et al., "Topology discovery in heterogeneous IP
 //! networks" (INFOCOM 2000), theorem on complete databases. Input: learned rows of each device, its
-//! own MAC addresses, the cables known so far. Guarantee: where no row is stale, two ports that are
-//! said to face each other do; and they are neighbours, or only devices that nothing was heard of
-//! stand between. What the rows leave open is ambiguous. Cost: for each station, the islands that
-//! learned it, squared; all pairs of islands, and of those that face each other, each with those
-//! that stand between others, which are few; cables with all. Deviations: ports face each other by
-//! own addresses where they are learned, which bridges' rarely are; else by at least [`LEAST`]
-//! stations on each side, where the papers take one. One row in [`STALE`] may contradict.
+//! own MAC addresses, the known cables. Guarantee: if no row is stale, two ports that are found to
+//! face each other do so, and either they are neighbours or only unknown devices are between them.
+//! Links that the rows do not determine are ambiguous. Cost: for each station, the islands that
+//! learned it, squared; all pairs of islands; each facing pair with the islands that are between
+//! others, which are few; cables with all. Deviations: ports face each other by the bridges' own
+//! addresses if these are learned, which is rare; otherwise by at least [`LEAST`] stations on each
+//! side, where the papers take one. One row in [`STALE`] may contradict.
 use super::{SegmentEnd, SegmentPair, SilentLinkContext};
 use crate::UnlistedPolicy;
 use crate::device::DeviceTables;
@@ -20,28 +20,29 @@ use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Stations that must speak for a side where no device sees the other itself: one may be stale.
+/// The least number of stations on each side if neither device learned the other's own address: one
+/// row may be stale.
 const LEAST: usize = 2;
 
-/// Of the stations two devices share, at most one in so many may be in an impossible place: its row
-/// is old.
+/// Of the stations that two devices share, at most one in this many may be in an impossible place,
+/// because its row is old.
 const STALE: usize = 20;
 
-/// Rows from which on it means something that two devices share none.
+/// With at least this many rows, it is significant that two devices share no station.
 const RICH: usize = 10;
 
-/// At which of its exits an island learned each station, by the exit's number.
+/// The exit, by its number, at which an island learned each station.
 type ExitByStation = HashMap<Mac, usize>;
 
-/// The proof in the rows of two islands that they face each other.
+/// The proof from the rows of two islands that they face each other.
 struct IslandRelation {
-    /// The exit of the one with the smaller number, and of the other.
+    /// The exit of the island with the smaller number, and the exit of the other.
     exits: (usize, usize),
     /// The kind of proof.
     how: FacingProof,
-    /// The stations on the side of each.
+    /// The number of stations on the side of each.
     sides: (usize, usize),
-    /// The stations that were learned between them.
+    /// The number of stations that were learned between them.
     between: usize,
 }
 
@@ -63,9 +64,9 @@ struct IslandRows {
     lands: Vec<Vec<usize>>,
     exits: Vec<IslandExit>,
     learned: Vec<ExitByStation>,
-    /// Whether each island has a bridge at all.
+    /// True if the island has a bridge.
     bridges: Vec<bool>,
-    /// The exit each island learned another's own address at, where it is one.
+    /// The exit at which each island learned another's own address, if there is exactly one.
     seen: HashMap<(usize, usize), usize>,
     /// Pairs that share stations.
     sharing: HashSet<(usize, usize)>,
@@ -77,7 +78,7 @@ pub(super) fn pairs(
     islands: &DeviceIslands<'_>,
 ) -> Vec<SegmentPair> {
     let lands = lands(context, islands);
-    // Rows can be many, and where known cables join everybody they tell nothing new.
+    // Rows can be many. If known cables join all devices, they add nothing.
     if lands
         .iter()
         .filter(|l| l.iter().any(|d| !context.devices[*d].learned().is_empty()))
@@ -132,7 +133,7 @@ fn lands(context: &SilentLinkContext<'_, '_>, islands: &DeviceIslands<'_>) -> Ve
     lands
 }
 
-/// The place of a third device, seen from two that face each other.
+/// The place of a third device relative to two that face each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RelativePlace {
     Between,
@@ -209,8 +210,8 @@ impl IslandRows {
         self.relations.insert((a, b), relation);
     }
 
-    /// All islands, those that face others at many exits first: if anybody is between two, it is
-    /// likely one of them.
+    /// All islands, those that face others at many exits first: they are the most likely to be
+    /// between two others.
     fn inner_first(&self) -> Vec<usize> {
         let mut exits = vec![BTreeSet::new(); self.lands.len()];
         for (&(a, b), relation) in &self.relations {
@@ -222,8 +223,8 @@ impl IslandRows {
         islands
     }
 
-    /// Who else may stand between two that face each other, of all in this order; `None` where
-    /// somebody does.
+    /// The devices among `others` that may be between two facing ones; `None` if one certainly is
+    /// between them.
     fn doubtful(&self, faces: [(usize, usize); 2], others: &[usize]) -> Option<BTreeSet<usize>> {
         let mut doubtful = BTreeSet::new();
         for &c in others
@@ -254,7 +255,7 @@ impl IslandRows {
         }
     }
 
-    /// The exit of one island towards another, where the rows tell it.
+    /// The exit of one island towards another, if the rows determine it.
     fn toward(&self, a: usize, b: usize) -> Option<usize> {
         let relation = self.relations.get(&(a.min(b), a.max(b)));
         relation
@@ -262,9 +263,9 @@ impl IslandRows {
             .or_else(|| self.seen.get(&(a, b)).copied())
     }
 
-    /// Whether a third device is between two that face each other at `x` and `y`. It is elsewhere
-    /// when one of them has it behind another port, when it has both behind one port of its own,
-    /// when its rows say so of their stations, or when it has rows enough and shares none with
+    /// Decides whether a third device is between two that face each other at `x` and `y`. It is
+    /// elsewhere if one of them has it behind another port, if it has both behind one port of its
+    /// own, if its rows about their stations show it, or if it has enough rows and shares none with
     /// them.
     fn place(&self, [(a, x), (b, y)]: [(usize, usize); 2], c: usize) -> RelativePlace {
         let aside = |from: Option<usize>, to| from.is_some_and(|from| from != to);
@@ -291,8 +292,8 @@ impl IslandRows {
         }
     }
 
-    /// Between two others, a device has all stations of the one's side behind one port, and the
-    /// other's behind another.
+    /// Between two others, a device has all stations of one side behind one port, and those of the
+    /// other side behind another.
     fn place_by_stations(&self, ends: [(usize, usize); 2], c: usize) -> RelativePlace {
         let sides = ends.map(|(d, toward)| {
             let mut ports: BTreeMap<usize, usize> = BTreeMap::new();
@@ -326,7 +327,7 @@ impl IslandRows {
     }
 }
 
-/// The one exit each island learned another's own addresses at.
+/// The exit at which each island learned another's own addresses, if there is only one.
 fn seen(learned: &[ExitByStation], owners: &HashMap<Mac, usize>) -> HashMap<(usize, usize), usize> {
     let mut all: HashMap<(usize, usize), Option<usize>> = HashMap::new();
     for (a, rows) in learned.iter().enumerate() {
@@ -341,7 +342,7 @@ fn seen(learned: &[ExitByStation], owners: &HashMap<Mac, usize>) -> HashMap<(usi
         .collect()
 }
 
-/// The stations that all of an island's rows lead to one exit for.
+/// The stations for which all rows of an island lead to one exit.
 fn learned(
     islands: &DeviceIslands<'_>,
     land: &[usize],
@@ -363,7 +364,7 @@ fn learned(
     learned
 }
 
-/// Keeps what is said once, or always alike.
+/// Keeps a value that is stated once, or always in the same way.
 fn only<K, V: Copy + PartialEq>(slot: Entry<'_, K, Option<V>>, value: V) {
     let kept = slot.or_insert(Some(value));
     if *kept != Some(value) {
@@ -371,8 +372,8 @@ fn only<K, V: Copy + PartialEq>(slot: Entry<'_, K, Option<V>>, value: V) {
     }
 }
 
-/// Whose address is whose, by islands. A device that does not list its ports' addresses has them
-/// next to its own.
+/// The owner of each address, by islands. If a device does not list the addresses of its ports,
+/// they follow its own.
 fn owners(context: &SilentLinkContext<'_, '_>, lands: &[Vec<usize>]) -> HashMap<Mac, usize> {
     let mut owners: HashMap<Mac, Option<usize>> = HashMap::new();
     let stated: HashSet<Mac> = context
@@ -396,7 +397,8 @@ fn owners(context: &SilentLinkContext<'_, '_>, lands: &[Vec<usize>]) -> HashMap<
         .collect()
 }
 
-/// Where each station was learned that is nobody's own address: islands, and their exits.
+/// The places at which each station was learned, without the devices' own addresses: islands, and
+/// their exits.
 struct StationSightings(HashMap<Mac, Vec<(usize, usize)>>);
 
 impl StationSightings {
@@ -410,7 +412,7 @@ impl StationSightings {
         StationSightings(stations)
     }
 
-    /// What an island shares with each of those of a larger number.
+    /// The stations that an island shares with each island of a larger number.
     fn sides(&self, a: usize, learned: &ExitByStation) -> HashMap<usize, FacingCounts> {
         let mut sides: HashMap<usize, FacingCounts> = HashMap::new();
         for (mac, &x) in learned {
@@ -423,7 +425,7 @@ impl StationSightings {
     }
 }
 
-/// How many stations two devices have behind which pair of ports.
+/// The number of stations that two devices have behind each pair of ports.
 #[derive(Default)]
 struct FacingCounts(BTreeMap<(usize, usize), usize>);
 
@@ -440,14 +442,14 @@ impl FacingCounts {
             .sum()
     }
 
-    /// Whether the stations allow these two ports to face each other: one that is behind neither
-    /// would be in two places.
+    /// True if the stations allow these two ports to face each other. A station that is behind
+    /// neither would be in two places.
     fn fits(&self, x: usize, y: usize) -> bool {
         self.stations(|i, j| i != x && j != y) * STALE <= self.stations(|_, _| true)
     }
 
-    /// The other device's port, where this one's is known: what is not behind this one must be
-    /// behind that.
+    /// The other device's port, if this device's port is known: stations that are not behind this
+    /// one must be behind that one.
     fn far_of(&self, x: usize) -> Option<usize> {
         let mut there: BTreeMap<usize, usize> = BTreeMap::new();
         for (&(_, j), n) in self.0.iter().filter(|&(&(i, _), _)| i != x) {
@@ -457,7 +459,7 @@ impl FacingCounts {
         (stations >= LEAST && self.fits(x, y)).then_some(y)
     }
 
-    /// The one pair of ports that fits, with enough stations on either side.
+    /// The only pair of ports that fits, with enough stations on either side.
     fn only(&self) -> Option<(usize, usize)> {
         let candidates: BTreeSet<usize> = self.0.keys().map(|(x, _)| *x).collect();
         let mut fitting = candidates.into_iter().filter_map(|x| {

@@ -1,4 +1,4 @@
-//! Networks without a word of LLDP, made of what their bridges learn.
+//! Networks without LLDP, made of the tables that their bridges learn.
 use crate::infer_recorded;
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::observation::{BridgeId, BridgePort, BridgeTable, FdbEntry, InterfaceRow, StpState};
@@ -7,13 +7,13 @@ use inventory::{Mac, Millis};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A tree of bridges with stations, as it is. Bridge 0 is the root.
+/// The true tree of bridges with stations. Bridge 0 is the root.
 struct BridgeTruth {
-    /// The bridge above each but the first.
+    /// The bridge above each bridge except the first.
     above: Vec<usize>,
-    /// Whether a bridge can be asked.
+    /// True if the bridge can be asked.
     managed: Vec<bool>,
-    /// The bridge each station hangs on.
+    /// The bridge of each station.
     seats: Vec<usize>,
 }
 
@@ -120,8 +120,8 @@ impl BridgeTruth {
             .collect()
     }
 
-    /// Managed bridges next to each other, with nothing managed between: each pair with the ports
-    /// towards each other.
+    /// Managed bridges without a managed bridge between them: each pair with the ports towards each
+    /// other.
     fn neighbours(&self) -> BTreeSet<(String, String)> {
         let mut all = BTreeSet::new();
         let managed: Vec<usize> = (0..self.managed.len())
@@ -173,7 +173,7 @@ fn station(n: usize) -> Mac {
     Mac([2, b'h', 0, 0, 0, n as u8])
 }
 
-/// The pairs of ends that are said to be next to each other: by a link, or on one segment.
+/// The pairs of ends that are found to be neighbours: by a link, or on one segment.
 fn found(t: &Topology) -> BTreeSet<(String, String)> {
     let mut all = BTreeSet::new();
     let mut segments: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -322,7 +322,7 @@ fn addresses_next_to_the_bridges_are_its_ports() {
     assert_eq!(found(&infer_recorded(&views)), truth.neighbours());
 }
 
-/// Spanning tree's word on a port: whose port is the designated one on its segment.
+/// Sets spanning tree's statement on a port: the port that is designated on its segment.
 fn designate(
     views: &mut DeviceViews,
     bridge: usize,
@@ -386,8 +386,8 @@ proptest! {
         if cfg!(debug_assertions) { 64 } else { 20_000 }
     ))]
 
-    /// Complete databases: exactly the tree, with silent bridges where several managed ones meet at
-    /// one.
+    /// Complete databases give exactly the tree, with a silent bridge wherever several managed ones
+    /// meet at one.
     #[test]
     fn complete_databases_give_every_neighbour(
         parents in prop::collection::vec(0usize..100, 1..8),
@@ -401,7 +401,7 @@ proptest! {
         prop_assert_eq!(found(&t), truth.neighbours());
     }
 
-    /// Incomplete databases: whatever is lost, nothing false is said.
+    /// Incomplete databases give no false link, whatever rows are lost.
     #[test]
     fn incomplete_databases_give_nothing_false(
         parents in prop::collection::vec(0usize..100, 1..8),

@@ -1,8 +1,8 @@
-//! Devices that announce what is another's: cloned configurations, replaced supervisors, factory
-//! defaults.
+//! Devices that announce identifiers of other devices: cloned configurations, replaced supervisors,
+//! factory defaults.
 use super::*;
 
-/// The pairs of nodes that links join for certain.
+/// The pairs of nodes that certain links join.
 fn certain(t: &Topology) -> Vec<(&str, &str)> {
     t.links
         .iter()
@@ -23,7 +23,7 @@ const CABLED: [(&str, &str); 8] = [
     ("s3", "n3"),
 ];
 
-/// `twin` announces the chassis of `of`, and so it is heard by its neighbours.
+/// `twin` announces the chassis of `of`, and its neighbours hear it so.
 fn one_chassis(net: &mut InferenceFixture, twin: &str, of: &str) {
     let (id, own) = (
         Some(NeighbourId::Mac(mac(of, 0))),

@@ -1,5 +1,5 @@
-//! Cables that one switch names and the other contradicts: they are not there, and an alarm says
-//! why.
+//! Cables that one switch names and the other contradicts. They do not exist, and an alarm gives
+//! the reason.
 use super::*;
 
 #[test]

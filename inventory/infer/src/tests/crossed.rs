@@ -1,8 +1,8 @@
-//! Cables that LLDP names on both sides while forwarding databases seem to know somebody in
+//! Cables that LLDP names on both sides while forwarding databases indicate another device in
 //! between.
 use super::*;
 
-/// Two switches next to each other that both learned these as beyond the other.
+/// Two neighbouring switches that both learned these hosts as beyond the other.
 fn crossed(hosts: &[&str]) -> Topology {
     let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1]");
     net.cable(("s0", 1, F), ("s1", 1, F));

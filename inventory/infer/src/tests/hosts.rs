@@ -79,7 +79,7 @@ fn bpdu(card: &str, switch: &str, port: u16) -> HeardFrame {
 }
 
 impl InferenceFixture {
-    /// The host's agent reports one card, eth0, and what it hears.
+    /// The host's agent reports one card, eth0, and the frames that it hears.
     fn says(&mut self, host: &str, heard: Vec<HeardFrame>) {
         self.reports(host, vec![nic("eth0", host_mac(host))], heard);
     }
@@ -107,8 +107,8 @@ impl InferenceFixture {
     }
 }
 
-/// Two switches, n0 on s0 by LLDP, and n1, of which no switch says anything, by its own word if at
-/// all.
+/// Two switches. n0 is on s0 by LLDP. No switch names n1, so only its own statement can give it a
+/// place.
 fn pair() -> InferenceFixture {
     let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1]");
     net.cable(("s0", 1, F), ("s1", 1, F));

@@ -1,8 +1,8 @@
-//! Hosts that announce by LLDP what is a switch's: they take no switch's place, and never for
-//! certain.
+//! Hosts that announce a switch's identifiers by LLDP. They never take a switch's place, and their
+//! links are never certain.
 use super::*;
 
-/// The ring, where somebody at s0 port 7 announces s2's chassis id under a name.
+/// The ring, where a node at s0 port 7 announces s2's chassis id under a name.
 fn with_impostor(name: &str, port: &str) -> Topology {
     let mut net = ring();
     net.port("s0", 7, F);

@@ -14,7 +14,7 @@ fn routes(net: &mut InferenceFixture, name: &str) {
     });
 }
 
-/// Makes a switch the root bridge of what it can reach.
+/// Makes a switch the root bridge of its part.
 fn own_root(net: &mut InferenceFixture, name: &str) {
     let bridge = net.view(name).bridge.as_mut().unwrap();
     bridge.root_bridge = bridge.address.map(|address| BridgeId {
@@ -66,7 +66,7 @@ fn a_router_joins_the_trees_it_stands_between() {
         ("r0".into(), "s0 s1".into(), 2)
     );
     assert_eq!(file.tree().unwrap().nodes(), 6);
-    // Another leg of the same router on the same bridges is no way elsewhere; another router is.
+    // Another link of the same router to the same bridges is not another path; another router is.
     net.cable(("s0", 2, F), ("s1", 2, F));
     let one = net.infer();
     assert_eq!(

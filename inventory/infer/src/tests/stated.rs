@@ -25,7 +25,7 @@ fn with(mut net: InferenceFixture, more: &str) -> InferenceFixture {
     net
 }
 
-/// Two switches that say nothing of each other, two hosts.
+/// Two switches that do not name each other, and two hosts.
 fn apart() -> InferenceFixture {
     let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1]");
     net.host("n0", "s0", 5);
