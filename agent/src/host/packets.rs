@@ -5,8 +5,7 @@
 //! and the sockets here took 0.02 %. On a host that computes, other traffic must not pay for the
 //! listening. So a socket here
 //!
-//! - takes one protocol: the kernel selects it by EtherType, and other frames never reach the
-//! socket;
+//! - takes one protocol: the kernel selects by EtherType, and other frames never reach the socket;
 //! - is open to all cards, so that it hears a card that comes after the privileges are gone;
 //! - receives groups by membership, never by promiscuous mode;
 //! - and has a filter that drops uninteresting frames before they are copied.
