@@ -1,22 +1,22 @@
-//! Looks at the network: asks switches by SNMP what they are, what they see and what moved, and
-//! hears what they send unasked. It states what was said ([`inventory::observation`]); what it
-//! means is for `infer`.
+//! Observes the network: asks switches by SNMP for their tables and their changes, and receives the
+//! notifications that they send unasked. It reports observations ([`inventory::observation`]);
+//! `infer` draws the conclusions.
 //!
 //! | module | one idea |
 //! |---|---|
 //! | [`snmp_access`] | a credential made ready: keys derived once for all switches that share it |
-//! | [`client`] | one switch: tables, the cheap pulse, failures in words |
+//! | [`client`] | one switch: tables, the cheap pulse, failures with a text |
 //! | `frames` | LLDP, CDP and BPDUs as they are on a cable, without I/O |
 //! | [`host`] | a host that looks at its own cables |
-//! | [`datagrams`] | answers from elsewhere than a session |
-//! | `line` | a session hears only the switch it asks |
-//! | [`survey`] | every switch at once, none waits for another |
-//! | `port` | a port of its own for each session |
+//! | [`datagrams`] | answers that do not come from a session |
+//! | `switch_socket` | a session accepts answers only from its switch |
+//! | [`survey`] | all switches at once, none of which waits for another |
+//! | `session_port` | a separate port for each session |
 //! | [`recording`] | walks from files instead of the network |
-//! | [`secrets`] | where secrets are kept outside the inventory |
-//! | [`traps`] | what devices send unasked |
-//! | `walk` | several columns by GETBULK, without I/O: order, limits, nonsense refused |
-//! | `tables` | answers to rows, a file a table |
+//! | [`secrets`] | secrets kept outside the inventory |
+//! | [`traps`] | notifications that devices send unasked |
+//! | `walk` | several columns by GETBULK, without I/O: order, limits, refusal of wrong answers |
+//! | `tables` | rows from answers, one file a table |
 pub mod client;
 pub mod datagrams;
 pub mod frames;

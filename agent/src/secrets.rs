@@ -1,25 +1,26 @@
-//! Where secrets outside the inventory are kept: environment variables, files, and what systemd
-//! hands a service (`LoadCredential=`, `SetCredentialEncrypted=`; systemd.exec(5), "Credentials").
+//! The places of secrets outside the inventory: environment variables, files, and the credentials
+//! that systemd gives a service (`LoadCredential=`, `SetCredentialEncrypted=`; systemd.exec(5),
+//! "Credentials").
 use inventory::secret::SecretLocation;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The credential that holds the controller's token, where no flag names a file.
+/// The credential with the controller's token, used if no flag names a file.
 pub const TOKEN: &str = "heddle-token";
-/// The credential that holds the token of agents only.
+/// The credential with the token that only agents use.
 pub const AGENT_TOKEN: &str = "heddle-agent-token";
 
-/// Where systemd says a service's credentials are.
+/// The variable in which systemd names the folder of a service's credentials.
 const DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
-/// No key and no token is longer than this; a file that is holds something else.
+/// The limit of a key or token, in octets. A longer file holds something else.
 const LONGEST: u64 = 64 << 10;
 
-/// A secret's text and, where it is kept carelessly, a warning.
+/// A secret's text and, if it is kept carelessly, a warning.
 ///
 /// # Errors
-/// Why it cannot be had, never a part of it.
+/// The reason why the secret cannot be read. It never contains a part of the secret.
 pub(crate) fn read(place: SecretLocation<'_>) -> Result<(String, Option<String>), String> {
     match place {
         SecretLocation::Env(name) => Ok((
@@ -33,7 +34,7 @@ pub(crate) fn read(place: SecretLocation<'_>) -> Result<(String, Option<String>)
     }
 }
 
-/// The error's own words would show a text that is no UTF-8.
+/// The error's own text would show the value of a variable that is not UTF-8.
 fn no_text(error: &std::env::VarError) -> &'static str {
     match error {
         std::env::VarError::NotPresent => "not set",
@@ -44,7 +45,7 @@ fn no_text(error: &std::env::VarError) -> &'static str {
 /// The file's text.
 ///
 /// # Errors
-/// Why it cannot be read, never a part of it.
+/// The reason why the file cannot be read. It never contains a part of the file.
 pub fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|f| f.take(LONGEST + 1).read_to_string(&mut text));
@@ -62,7 +63,7 @@ pub fn text(path: &Path) -> Result<String, String> {
     }
 }
 
-/// A warning where every user of this machine may read a secret's file.
+/// A warning if every user of this machine may read a secret's file.
 pub fn exposure_warning(path: &Path) -> Option<String> {
     let mode = std::fs::metadata(path).ok()?.mode();
     let warning = || {
@@ -74,11 +75,11 @@ pub fn exposure_warning(path: &Path) -> Option<String> {
     (mode & 0o004 != 0).then(warning)
 }
 
-/// Refuses a URL, or HOST:PORT, with user information (RFC 3986, 3.2.1): addresses are logged and
-/// shown, a password must not be.
+/// Refuses a URL, or HOST:PORT, with user information (RFC 3986, 3.2.1). Addresses are logged and
+/// shown; a password must not be.
 ///
 /// # Errors
-/// What is wrong, never a part of the address.
+/// The problem. It never contains a part of the address.
 pub fn refuse_user_info(address: &str) -> Result<(), &'static str> {
     let rest = address.split_once("//").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
@@ -91,13 +92,14 @@ pub fn refuse_user_info(address: &str) -> Result<(), &'static str> {
     }
 }
 
-/// The file of a token: as the flag says, else the service's credential of that name if it has one.
+/// The file of a token: the file that the flag names, else the service's credential `name`, if
+/// there is one.
 pub fn token_file(flag: Option<&Path>, name: &str) -> Option<PathBuf> {
     flag.map(Path::to_owned)
         .or_else(|| credential(name).ok().filter(|path| path.exists()))
 }
 
-/// Where a credential is.
+/// The path of a credential.
 fn credential(name: &str) -> Result<PathBuf, String> {
     let directory = std::env::var_os(DIRECTORY).ok_or_else(|| {
         format!(

@@ -1,16 +1,16 @@
-//! A port of its own for each session.
+//! A separate port for each session.
 //!
-//! The SNMP library binds its sockets with SO_REUSEADDR. Among such sockets Linux gives one
-//! ephemeral port away several times, and what arrives there goes to the youngest (udp(7),
-//! socket(7)): the older session never hears an answer again. Of the sockets for a thousand
-//! switches some ten were deaf in this way, of a hundred one in six times. A socket without
-//! SO_REUSEADDR is given a port that nobody has, and keeps it for the library's.
+//! The SNMP library binds its sockets with SO_REUSEADDR. Linux can give the same ephemeral port to
+//! several such sockets, and a datagram for the port goes to the youngest of them (udp(7),
+//! socket(7)): the older session never receives an answer again. With a thousand switches about ten
+//! sockets were deaf in this way; with a hundred, one socket in one run of six. A socket without
+//! SO_REUSEADDR gets a port that no other socket has, and keeps it for the library's socket.
 use nix::sys::socket::{setsockopt, sockopt};
 use snmp::{Error, UdpTransport};
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// A transport on a free port of the unspecified address `any`, its port 0.
+/// A transport on a free port of `any`, an unspecified address with port 0.
 ///
 /// # Errors
 /// The system's refusal of a socket.
@@ -22,12 +22,12 @@ pub(crate) async fn open(any: SocketAddr) -> snmp::Result<UdpTransport> {
     let builder = UdpTransport::builder()
         .bind(own.to_string())
         .receive_capacity(snmp::MAX_UDP_PAYLOAD);
-    // Answers from elsewhere are told by the failure that they end in: crate::line.
+    // Answers from elsewhere are reported by the failure that they cause: crate::switch_socket.
     builder.warn_on_source_mismatch(false).build().await
 }
 
-/// A port nobody else has, and the socket that keeps it from everybody but who shares addresses and
-/// asks for just this port.
+/// A port that no other socket has, and the socket that keeps it. Only a socket that shares
+/// addresses and asks for just this port can get it as well.
 fn keep(any: SocketAddr) -> io::Result<(UdpSocket, SocketAddr)> {
     let keeper = UdpSocket::bind(any)?;
     let own = keeper.local_addr()?;
@@ -42,7 +42,8 @@ mod tests {
 
     #[tokio::test]
     async fn no_two_sessions_share_a_port() {
-        // Left to the library, 600 sockets share six ports on average, and none in one of 600 runs.
+        // If the library chooses, 600 sockets share six ports on average, and only one run in 600
+        // has no shared port.
         for any in ["0.0.0.0:0", "[::]:0"] {
             let mut open_ones = Vec::new();
             for _ in 0..600 {

@@ -1,17 +1,17 @@
-//! Credentials made ready. SNMPv3 stretches a pass phrase over a megabyte (RFC 3414, A.2): once per
-//! credential, not once per switch.
+//! Credentials made ready. SNMPv3 stretches a pass phrase over a megabyte (RFC 3414, A.2). This
+//! happens once per credential, not once per switch.
 use crate::secrets;
 use inventory::inventory_file::{AuthProtocol, Credential, Inventory, PrivacyProtocol};
 use inventory::secret::Secret;
 use snmp::{Auth, MasterKeys, PrivProtocol, UsmConfig};
 
-/// A credential ready for use; cloning shares the keys. Shows nothing of itself.
+/// A credential ready for use. Clones share the keys. Its Debug output shows nothing of it.
 #[derive(Clone)]
 pub struct SnmpAccess {
     pub(crate) auth: Auth,
-    /// How to speak of it without giving it away: `community`, `user "monitor"`.
+    /// A description that does not reveal the secret: `community`, `user "monitor"`.
     pub(crate) words: String,
-    /// An SNMPv3 user's name and, where its messages are signed, its keys.
+    /// An SNMPv3 user's name and, if its messages are signed, its keys.
     pub(crate) user: Option<(String, Option<MasterKeys>)>,
 }
 
@@ -26,15 +26,15 @@ pub enum AccessError {
     Keys {
         /// The credential's name.
         name: String,
-        /// Why.
+        /// The error.
         problem: String,
     },
-    /// A switch names a credential that is not there.
+    /// A switch names a credential that does not exist.
     #[error("switch \"{switch}\": unknown credential \"{credential}\"")]
     Unknown {
         /// The switch.
         switch: String,
-        /// What it names.
+        /// The name of the missing credential.
         credential: String,
     },
 }
@@ -43,7 +43,7 @@ impl SnmpAccess {
     /// Makes a credential ready; `name` is only for messages.
     ///
     /// # Errors
-    /// [`AccessError`] where a secret is missing or unfit.
+    /// [`AccessError`] if a secret is missing or unfit.
     pub(crate) fn new(name: &str, credential: &Credential) -> Result<SnmpAccess, AccessError> {
         let text = |secret: &Secret| {
             secret
@@ -102,11 +102,11 @@ fn keys(
     }
 }
 
-/// The inventory's SNMPv3 users, ready to read what devices send unasked. A name that stands there
-/// twice counts once.
+/// The inventory's SNMPv3 users, ready to verify notifications. A name that occurs twice counts
+/// once.
 ///
 /// # Errors
-/// [`AccessError`] where a secret is missing or unfit.
+/// [`AccessError`] if a secret is missing or unfit.
 pub fn users(inventory: &Inventory) -> Result<Vec<SnmpAccess>, AccessError> {
     let users = inventory
         .snmp
@@ -146,11 +146,11 @@ fn cipher(protocol: PrivacyProtocol) -> PrivProtocol {
     }
 }
 
-/// Fetches the inventory's secrets from environment, files and credentials; gives a warning for
-/// each that is kept carelessly.
+/// Fetches the inventory's secrets from environment, files and credentials. Returns a warning for
+/// each secret that is kept carelessly.
 ///
 /// # Errors
-/// A text naming credential, place and problem, never the secret.
+/// A text with the credential, the place and the problem, but never the secret.
 pub fn read_secrets(inventory: &mut Inventory) -> Result<Vec<String>, String> {
     let mut warnings = Vec::new();
     inventory.resolve_secrets(|place| {

@@ -1,5 +1,5 @@
-//! One look at every switch, many at once. Each has its own socket and its own patience, so one
-//! that is slow, dead or lying delays only itself.
+//! One survey of all switches, many at once. Each switch has its own socket and its own patience,
+//! so a slow, dead or lying switch delays only itself.
 use crate::client::SnmpClient;
 use crate::snmp_access::{AccessError, SnmpAccess};
 use futures_util::stream::{self, StreamExt};
@@ -10,20 +10,20 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Requests under way at one switch. Agents work on one at a time; a second one waiting at their
-/// door hides the way there and back, more would only let timeouts run.
+/// The requests under way at one switch. An agent handles one at a time. A second request that
+/// already waits at the agent hides the travel time; more would only let timeouts run.
 const AT_ONCE: usize = 2;
 
-/// Switches that are asked at once. With a thousand their answers would wait for this process
-/// longer than a request waits for its answer; with fewer the silent ones, each a second or two of
-/// patience, would hold the others up.
+/// The number of switches asked at once. With a thousand, their answers would wait for this process
+/// longer than a request waits for its answer. With fewer, the silent ones, each with a second or
+/// two of patience, would hold the others up.
 pub const SWITCHES_AT_ONCE: usize = 128;
 
-/// Files a process needs beside the sockets its switches are asked from.
+/// The files that a process needs beside the sockets for its switches.
 const OTHER_FILES: u64 = 256;
 
-/// Has the system allow a socket for each of so many switches: it usually allows 1,024 open files
-/// until asked for more. What it refuses shows where a socket is missing.
+/// Raises the limit of open files, usually 1,024, so that each switch can have a socket. If the
+/// system refuses, the error shows where a socket is missing.
 fn allow_sockets(switches: usize) {
     let wanted = switches as u64 + OTHER_FILES;
     if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE)
@@ -37,7 +37,7 @@ fn allow_sockets(switches: usize) {
 /// keys.
 ///
 /// # Errors
-/// [`AccessError`] where a credential cannot be used.
+/// [`AccessError`] if a credential cannot be used.
 pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, AccessError> {
     allow_sockets(inventory.switches.len());
     let mut ready: HashMap<&str, SnmpAccess> = HashMap::new();
@@ -70,7 +70,7 @@ pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, Acces
 /// [`DeviceFact::Failed`] without a table.
 ///
 /// # Errors
-/// [`AccessError`] where a credential cannot be used; nothing was asked then.
+/// [`AccessError`] if a credential cannot be used; nothing was asked then.
 pub async fn read_all_switches(inventory: &Inventory) -> Result<Vec<Observation>, AccessError> {
     let clients = clients(inventory)?;
     let looks = clients
@@ -85,7 +85,8 @@ pub async fn read_all_switches(inventory: &Inventory) -> Result<Vec<Observation>
     Ok(all.into_iter().flat_map(|(_, seen)| seen).collect())
 }
 
-/// Reads every table of one switch, System first: where that gets no answer, nothing else is asked.
+/// Reads every table of one switch, System first. If that gets no answer, no other table is asked
+/// for.
 pub async fn read_switch(name: &str, client: &SnmpClient) -> Vec<Observation> {
     let observe = |fact| Observation {
         at: now(),

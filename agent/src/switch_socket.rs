@@ -1,29 +1,30 @@
-//! A line to one switch: only its answers count, and nobody can tell beforehand which one is waited
-//! for.
+//! The connection to one switch. Only answers from the switch count, and nobody can guess which
+//! answer is awaited.
 //!
 //! By itself the SNMP library takes an answer from any address and port, and counts the ids of its
-//! requests up from one number for the whole process. Whoever sees one request could then answer
-//! the next ones of every switch, from anywhere. Here an answer must come from the address and port
-//! that was asked, and each request has an id of its own from the system's randomness: the
-//! request-id, and SNMPv3's msgID as well. Who reads the cable and sends under the switch's address
-//! is stopped by SNMPv3's signatures only.
+//! requests up from one number for the whole process. An attacker who sees one request could then
+//! answer the next ones of every switch, from anywhere. Here an answer must come from the address
+//! and port that were asked, and each request gets a random id from the system: the request-id, and
+//! SNMPv3's msgID as well. An attacker who reads the cable and sends under the switch's address is
+//! stopped only by SNMPv3's signatures.
 //!
-//! The library could drop answers from elsewhere itself (`strict_source`), but would not say whose.
-//! A switch that has several addresses and answers from another one would look as if it were down.
-//! The price: it keeps 16 answers to a request that nobody has judged yet, so who sees the request
-//! and sends more at once from elsewhere can crowd out the true answer, though not replace it.
+//! The library itself could drop answers from elsewhere (`strict_source`), but it would not name
+//! their sender. A switch with several addresses that answers from another one would then look as
+//! if it were down. The price: the library keeps 16 unjudged answers to a request, so an attacker
+//! who sees the request and sends more at once can crowd out the true answer, but cannot replace
+//! it.
 use bytes::Bytes;
 use snmp::{Candidate, ReceiveLimits, RequestRegistration, Result, Transport, UdpHandle};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A socket, one end of which is a switch.
+/// A socket that talks with one switch.
 pub(crate) struct SwitchSocket {
     socket: UdpHandle,
     elsewhere: ForeignSender,
 }
 
-/// From where an answer came instead of from the switch, since the switch was last heard.
+/// The sender of an answer that did not come from the switch, since the last answer of the switch.
 #[derive(Clone, Default)]
 pub(crate) struct ForeignSender(Arc<Mutex<Option<SocketAddr>>>);
 
@@ -32,14 +33,14 @@ impl ForeignSender {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = from;
     }
 
-    /// The address and port, told once.
+    /// The address and port, given once.
     pub(crate) fn take(&self) -> Option<SocketAddr> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl SwitchSocket {
-    /// A line over this socket.
+    /// A connection over this socket.
     pub(crate) fn new(socket: UdpHandle, elsewhere: ForeignSender) -> SwitchSocket {
         SwitchSocket { socket, elsewhere }
     }
@@ -98,12 +99,13 @@ impl Transport for SwitchSocket {
     }
 }
 
-/// Address and port: an IPv6 address as received has a scope and a flow, too, which nobody states.
+/// The address and port. A received IPv6 address also has a scope and a flow, which no inventory
+/// states.
 fn place(address: SocketAddr) -> (std::net::IpAddr, u16) {
     (address.ip(), address.port())
 }
 
-/// An id above zero (RFC 3412, 6: up to 2^31 - 1); none where the system has no randomness.
+/// An id above zero (RFC 3412, 6: up to 2^31 - 1); `None` if the system has no randomness.
 fn draw() -> Option<i32> {
     std::iter::repeat_with(|| getrandom::u32().ok())
         .map(|drawn| drawn.map(|n| (n & 0x7fff_ffff) as i32))

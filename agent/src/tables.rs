@@ -1,5 +1,6 @@
-//! Answers to rows: what each table asks for and how its values read. No I/O. A value of the wrong
-//! type leaves its field empty; a row without what it cannot do without is left out.
+//! Turns answers into rows: the objects each table asks for, and the reading of their values. No
+//! I/O. A value of the wrong type leaves its field empty; a row without a field that it needs is
+//! left out.
 pub(crate) mod arp;
 pub(crate) mod bridge;
 mod cdp;
@@ -22,7 +23,7 @@ pub(crate) struct TableObjects {
     pub(crate) columns: &'static [&'static [u32]],
 }
 
-/// What to ask for a table.
+/// The objects to ask for a table.
 pub(crate) fn objects(table: DeviceTable) -> TableObjects {
     match table {
         DeviceTable::System => system::OBJECTS,
@@ -34,7 +35,7 @@ pub(crate) fn objects(table: DeviceTable) -> TableObjects {
     }
 }
 
-/// What the answers for a table mean.
+/// The fact that the answers for a table give.
 pub(crate) fn fact(table: DeviceTable, answers: &WalkAnswers) -> DeviceFact {
     match table {
         DeviceTable::System => DeviceFact::System(system::read(answers)),
@@ -46,7 +47,7 @@ pub(crate) fn fact(table: DeviceTable, answers: &WalkAnswers) -> DeviceFact {
     }
 }
 
-/// Whether any table asks for this object: what a recording holds beyond that is not kept.
+/// True if any table asks for this object. Other objects of a recording are not kept.
 pub(crate) fn asked(oid: &[u32]) -> bool {
     static ASKED: OnceLock<Vec<&'static [u32]>> = OnceLock::new();
     let asked = ASKED.get_or_init(|| {
@@ -66,14 +67,14 @@ fn number(value: Option<&Value>) -> Option<u32> {
     value.and_then(Value::as_u32)
 }
 
-/// A text without control characters: what operators see must not move their cursor.
+/// A text without control characters, which would move an operator's cursor.
 fn text(value: Option<&Value>) -> String {
     sanitize::clean_line(&String::from_utf8_lossy(
         value.and_then(Value::as_bytes).unwrap_or_default(),
     ))
 }
 
-/// A station's MAC address: six octets, or as net-snmp writes them where it has the MIB
+/// A station's MAC address: six octets, or the text that net-snmp writes if it has the MIB
 /// (`0:16:c8:bd:4d:80`).
 fn mac(value: Option<&Value>) -> Option<Mac> {
     let octets = value.and_then(Value::as_bytes)?;
@@ -83,7 +84,7 @@ fn mac(value: Option<&Value>) -> Option<Mac> {
         .filter(|m| m.is_station())
 }
 
-/// A MAC address out of six parts of an index.
+/// A MAC address from six parts of an index.
 fn mac_of_index(parts: &[u32]) -> Option<Mac> {
     let octets: Vec<u8> = parts
         .iter()
@@ -96,7 +97,7 @@ fn mac_of_index(parts: &[u32]) -> Option<Mac> {
 pub(crate) mod tests {
     use super::*;
 
-    /// Answers out of object identifiers as text and values.
+    /// Answers from object identifiers, as text, and values.
     pub(crate) fn answers(cells: &[(&str, Value)]) -> WalkAnswers {
         cells
             .iter()

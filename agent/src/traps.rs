@@ -1,39 +1,38 @@
-//! Hears the notifications devices send unasked (RFC 3416, 4.2.6 and 4.2.7). They are hints to look
-//! sooner, not facts: SNMPv2c traps prove nothing ([`TrapProof`]), and datagrams get lost, so polls
-//! find the same things a little later.
+//! Receives the notifications that devices send unasked (RFC 3416, 4.2.6 and 4.2.7). They are hints
+//! to poll sooner, not facts. SNMPv2c traps prove nothing ([`TrapProof`]), and datagrams get lost,
+//! so polls find the same changes a little later.
 use crate::snmp_access::SnmpAccess;
 use snmp::v3::{AuthoritativeEngine, PersistedAuthoritativeEngine, UsmUser, generate_engine_id};
 use snmp::{Notification, NotificationReceiver, SecurityLevel};
 use std::net::{IpAddr, SocketAddr};
 use tokio::sync::mpsc;
 
-/// Hints waiting to be taken; beyond that they are dropped, a poll follows anyway.
+/// The number of hints that may wait. More are dropped, because a poll follows anyway.
 const WAITING: usize = 256;
 
-/// A notification, reduced to what it hints at.
+/// A notification, reduced to its hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trap {
-    /// The sender, by its datagram.
+    /// The sender's address, from the datagram.
     pub from: IpAddr,
-    /// What it hints at.
+    /// The kind of the hint.
     pub kind: TrapKind,
-    /// How sure it is that the sender sent it.
+    /// The proof that the notification comes from the sender.
     pub proof: TrapProof,
 }
 
-/// What shows that a notification comes from whom it says. Each of these is worth more than those
-/// before it.
+/// The proof of a notification's sender, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrapProof {
-    /// A community at most, or nothing: SNMPv1 and SNMPv2c.
+    /// A community or nothing: SNMPv1 and SNMPv2c.
     Nothing,
     /// The name of an SNMPv3 user that heddle knows, unsigned.
     Name,
-    /// That user's signature.
+    /// The signature of such a user.
     Signature,
 }
 
-/// What a notification hints at.
+/// The change that a notification hints at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrapKind {
     /// linkUp (RFC 2863).
@@ -48,37 +47,37 @@ pub enum TrapKind {
     Other,
 }
 
-/// A place that cannot be listened at.
+/// An address at which the receiver cannot listen.
 #[derive(Debug, thiserror::Error)]
 #[error("traps: {address}: {problem}; nothing is heard there, polls go on")]
 pub struct TrapError {
-    /// Where.
+    /// The address.
     pub address: SocketAddr,
-    /// Why.
+    /// The reason.
     pub problem: String,
 }
 
-/// Hints as they come, and where they are heard.
+/// A receiver of hints, and its address.
 pub struct TrapReceiver {
-    /// The address and port in use; they differ from what was asked for where that was port 0.
+    /// The address and port in use. The port differs from the one asked for if that was 0.
     pub address: SocketAddr,
     hints: mpsc::Receiver<Trap>,
 }
 
 impl TrapReceiver {
-    /// The next hint; `None` after the socket broke.
+    /// The next hint; `None` after the socket failed.
     pub async fn next(&mut self) -> Option<Trap> {
         self.hints.recv().await
     }
 }
 
-/// Listens at `address` for notifications of every version until the returned [`TrapReceiver`] is
-/// dropped: those of SNMPv1 and SNMPv2c from anybody, those of SNMPv3 from `users`. Informs are
+/// Receives notifications of every version at `address` until the returned [`TrapReceiver`] is
+/// dropped: those of SNMPv1 and SNMPv2c from any sender, those of SNMPv3 from `users`. Informs are
 /// acknowledged (RFC 3416, 4.2.7).
 ///
 /// # Errors
-/// [`TrapError`] where the address cannot be bound: in use, or a port below 1024 without the right
-/// to it.
+/// [`TrapError`] if the address cannot be bound: it is in use, or its port is below 1024 and the
+/// process lacks the right to it.
 pub async fn traps(address: SocketAddr, users: &[SnmpAccess]) -> Result<TrapReceiver, TrapError> {
     let receiver = receiver(address, users).await.map_err(|e| TrapError {
         address,
@@ -116,12 +115,11 @@ pub async fn traps(address: SocketAddr, users: &[SnmpAccess]) -> Result<TrapRece
     Ok(TrapReceiver { address, hints })
 }
 
-/// Who sends an inform asks the receiver for its engine and signs for that (RFC 3414, 3.1). The
-/// engine is another one with each start, so nothing has to be kept of it: what was signed for the
-/// one before is refused, and the sender asks again.
+/// The sender of an inform asks the receiver for its engine and signs for that (RFC 3414, 3.1). The
+/// engine is new at each start, so nothing of it has to be kept. An inform signed for an earlier
+/// engine is refused, and the sender asks again.
 async fn receiver(address: SocketAddr, users: &[SnmpAccess]) -> snmp::Result<NotificationReceiver> {
-    // What a hint is worth without a signature depends on its sender: the listener decides by
-    // TrapProof.
+    // The worth of an unsigned hint depends on its sender. The listener decides by TrapProof.
     let mut receiver = NotificationReceiver::builder()
         .bind(address.to_string())
         .accept_all_notifications();

@@ -1,32 +1,32 @@
 //! Reads scalars and several columns at once by GETBULK (RFC 3416, 4.2.3), without I/O:
-//! [`TableWalk::next`] says what to ask, [`TableWalk::take`] what to make of the answer.
+//! [`TableWalk::next`] gives the next request, [`TableWalk::take`] reads the answer.
 //!
-//! GETBULK past the end of a table makes the agent fetch whatever comes next in its tree, which can
-//! cost it more than the table did. So a column is asked for as many rows as it had last time and
-//! one more; one that was empty, or was never read, is asked for one value first. Columns advance
-//! independently: sparse rows and truncated answers do no harm. What cannot be an answer to GETBULK
-//! is refused: an object identifier that does not grow, an answer without anything, a table without
-//! end.
+//! GETBULK past the end of a table makes the agent fetch the next objects in its tree, which can
+//! cost it more than the table did. So each column is asked for as many rows as it had last time,
+//! and one more. A column that was empty, or was never read, is asked for one value first. Columns
+//! advance independently, so sparse rows and truncated answers do no harm. Answers that GETBULK
+//! cannot give are refused: an object identifier that does not grow, an empty answer, an endless
+//! table.
 use snmp::{Oid, Value, VarBind};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Values asked for in one message: about as much as fits a datagram of 1500 octets that no network
-/// fragments.
+/// The values asked for in one message: about as many as fit into a datagram of 1500 octets, which
+/// no network fragments.
 const VALUES_A_MESSAGE: usize = 48;
 
-/// Rows expected of a column that has some but was never read whole.
+/// The rows expected of a column that has some but was never read whole.
 const ROWS_AT_FIRST: usize = 8;
 
-/// Values of one walk. The largest table of a switch, its FDB, has two columns of up to 128 Ki
-/// rows.
+/// The limit of values of one walk. The largest table of a switch, its FDB, has two columns of up
+/// to 128 Ki rows.
 const VALUES_LIMIT: usize = 300_000;
 
-/// What the device answered, by object identifier.
+/// The device's values, by object identifier.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct WalkAnswers(BTreeMap<Vec<u32>, Value>);
 
-/// An answer that is none.
+/// The fault of an answer that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AnswerFault {
     #[error("object identifiers do not grow: {1} after {0}")]
@@ -56,7 +56,7 @@ struct WalkColumn {
     base: Oid,
     last: Oid,
     open: bool,
-    /// Rows it had last time; 0 for none or unknown.
+    /// The number of rows it had last time; 0 if it had none or the number is unknown.
     expected: usize,
     rows: usize,
 }
@@ -88,7 +88,7 @@ impl WalkAnswers {
         self.0.len()
     }
 
-    /// Takes a value unless there is one at this object identifier. Says whether it was new.
+    /// Inserts a value unless there is one at this object identifier. Returns true if it was new.
     pub(crate) fn insert_first(&mut self, oid: Vec<u32>, value: Value) -> bool {
         match self.0.entry(oid) {
             Entry::Vacant(slot) => {
@@ -107,8 +107,8 @@ impl FromIterator<(Vec<u32>, Value)> for WalkAnswers {
 }
 
 impl TableWalk {
-    /// A walk over scalars (without their `.0`) and columns; `rows` is what [`TableWalk::rows`]
-    /// gave last time, or empty.
+    /// A walk over scalars (without their `.0`) and columns. `rows` is the result of the last
+    /// [`TableWalk::rows`], or empty.
     pub(crate) fn new(scalars: &[&[u32]], columns: &[&[u32]], rows: &[usize]) -> TableWalk {
         let column = |(i, c): (usize, &&[u32])| WalkColumn {
             base: Oid::from_slice(c),
@@ -124,7 +124,7 @@ impl TableWalk {
         }
     }
 
-    /// What to ask next; `None` when all is read.
+    /// The next request; `None` when everything is read.
     pub(crate) fn next(&self) -> Option<WalkRequest> {
         let (single, repeated) = self.open();
         let cursors = single
@@ -151,7 +151,7 @@ impl TableWalk {
         })
     }
 
-    /// The open columns: those to ask for one value, those to ask for rows.
+    /// The open columns: first those asked for one value, then those asked for rows.
     fn open(&self) -> (Vec<usize>, Vec<usize>) {
         (0..self.columns.len())
             .filter(|&i| self.columns[i].open)
@@ -164,7 +164,7 @@ impl TableWalk {
         if varbinds.is_empty() {
             return Err(AnswerFault::Empty);
         }
-        // An answer that does not fit is cut anywhere (RFC 3416, 4.2.3): what is missing is asked
+        // An answer that does not fit is cut anywhere (RFC 3416, 4.2.3). The missing part is asked
         // for again.
         let scalars: Vec<Oid> = self
             .scalars
@@ -192,25 +192,25 @@ impl TableWalk {
         }
     }
 
-    /// Rows of each column.
+    /// The number of rows of each column.
     pub(crate) fn rows(&self) -> Vec<usize> {
         self.columns.iter().map(|c| c.rows).collect()
     }
 
-    /// What was read.
+    /// The values read.
     pub(crate) fn finish(self) -> WalkAnswers {
         self.answers
     }
 
-    /// How much was read so far.
+    /// The number of values read so far.
     pub(crate) fn len(&self) -> usize {
         self.answers.len()
     }
 }
 
 impl WalkColumn {
-    /// Rows to ask for: what is left of the expected ones and one more, which tells the end in the
-    /// same message. A column that has more than expected may have any number.
+    /// The number of rows to ask for: the rest of the expected ones and one more, so that the same
+    /// message shows the end. A column with more rows than expected may have any number.
     fn wanted(&self) -> usize {
         if self.rows > self.expected {
             usize::MAX
@@ -249,8 +249,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A device that answers GETBULK by the book from a sorted table, at most `most` values a
-    /// message.
+    /// A device that answers GETBULK by the standard from a sorted table, with at most `most`
+    /// values a message.
     fn answer(
         device: &BTreeMap<Vec<u32>, i32>,
         request: &WalkRequest,
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(ended, Some(Err(AnswerFault::Endless)));
     }
 
-    /// A device with a million stations in dot1qTpFdbTable: what is kept while it is read stays
+    /// A device with a million stations in dot1qTpFdbTable. The values kept during the reading stay
     /// bounded, and so does the time.
     #[test]
     fn a_million_rows_end_at_a_bound_that_is_told() {

@@ -1,5 +1,5 @@
-//! LLDP under the host's name (IEEE 802.1AB-2016), unless another program announces by the same
-//! card.
+//! LLDP announcements under the host's name (IEEE 802.1AB-2016), on each card by which no other
+//! program announces.
 mod transmit;
 
 use super::card::NetworkCard;
@@ -8,40 +8,41 @@ use crate::frames::{NeighbourFrame, NeighbourPdu};
 use std::time::{Duration, Instant};
 use transmit::{OutgoingFrame, TransmitState};
 
-/// What is announced.
+/// The content and the times of the announcements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LldpAnnouncement {
     /// The host's name.
     pub host: String,
-    /// What it is, in words; may be empty.
+    /// A description of the host; may be empty.
     pub description: String,
-    /// Time between two announcements; 30 s is usual (9.2.5.7 there). Neighbours keep one for three
-    /// times as long.
+    /// The time between two announcements; 30 s is usual (9.2.5.7 there). A neighbour keeps an
+    /// announcement for three times as long.
     pub every: Duration,
-    /// How long a new card is listened on for another program before it is announced by; longer
-    /// than such a one is silent, and at most as long as a watch lasts, 65 s.
+    /// The time for which heddle listens for another program on a new card before it announces by
+    /// that card. It must be longer than the silence of such a program, and at most as long as a
+    /// watch, 65 s.
     pub listen: Duration,
 }
 
-/// How long another program is watched for, twice the usual time between announcements; and how
-/// long not. Watching clones each frame that leaves the host, which it must not pay for all the
-/// time.
+/// The duration of a watch for other programs, twice the usual time between announcements; and of
+/// the rest between two watches. A watch clones each frame that leaves the host. The host must not
+/// pay for that all the time.
 const WATCH: Duration = Duration::from_secs(65);
 const REST: Duration = Duration::from_secs(30 * 60);
 
-/// Announces the host by LLDP on its cards; says farewell when dropped.
+/// Announces the host by LLDP on its cards. When dropped, it sends a farewell.
 ///
-/// Two programs that announce one host make two neighbours of it, or fight for one. So it watches
-/// what leaves the cards when it begins, when a card gets a carrier, and now and then, and stands
-/// aside on a card by which another program speaks. Until a watch has found nobody, it first
-/// listens on each card.
+/// Two programs that announce one host look like two neighbours, or overwrite each other. So the
+/// announcer watches the frames that leave the cards when it begins, when a card gets a carrier,
+/// and now and then. It stands aside on a card by which another program announces. Until a watch
+/// has found no other program, it first listens on each card.
 #[derive(Debug)]
 pub struct LldpAnnouncer {
-    /// Sends, and sees what other sockets send: a packet socket never sees what it sent itself.
+    /// Sends, and receives what other sockets send. A packet socket never receives its own frames.
     socket: PacketSocket,
     turns: TransmitState,
     watch: Option<ListenWindow>,
-    /// When it watches again.
+    /// The time of the next watch.
     next_watch: Duration,
     opened: Instant,
 }
@@ -53,10 +54,10 @@ struct ListenWindow {
 }
 
 impl LldpAnnouncer {
-    /// Opens its socket.
+    /// Opens the socket.
     ///
     /// # Errors
-    /// Where the system refuses it: CAP_NET_RAW is missing.
+    /// If the system refuses the socket: CAP_NET_RAW is missing.
     pub fn open(said: LldpAnnouncement) -> Result<LldpAnnouncer, PacketSocketError> {
         let socket = PacketSocket::open(
             "announcing by LLDP",
@@ -72,8 +73,8 @@ impl LldpAnnouncer {
         })
     }
 
-    /// Announces by those cards where it is due; by a card no longer named it says farewell. Never
-    /// blocks. Call it about once a second.
+    /// Sends the announcements that are due by `cards`, and a farewell by each card that is no
+    /// longer among them. Never blocks. Call it about once a second.
     pub fn step(&mut self, cards: &[NetworkCard]) {
         let now = self.opened.elapsed();
         self.overhear(now);
@@ -86,7 +87,7 @@ impl LldpAnnouncer {
         }
     }
 
-    /// Takes note of what other programs announced.
+    /// Reads the announcements of other programs.
     fn overhear(&mut self, now: Duration) {
         let mut buffer = FrameBuffer::default();
         while let Some(received) = self.socket.next(&mut buffer) {
@@ -103,7 +104,7 @@ impl LldpAnnouncer {
 
     fn send(&mut self) {
         for OutgoingFrame { card, frame } in self.turns.take_frames() {
-            // A card that went away or down meanwhile: it is announced anew when it is back.
+            // The card went away or down meanwhile. It is announced anew when it is back.
             if let Err(problem) = self.socket.send(card, &frame.write()) {
                 tracing::debug!("card {card}: announcing by LLDP: {problem}");
             }
@@ -126,7 +127,7 @@ impl LldpAnnouncer {
         self.turns.forget_unheard_since(watch.since, now);
     }
 
-    /// Incoming LLDP meets the filter only, and costs nothing.
+    /// Incoming LLDP frames only meet the filter, so they cost nothing.
     fn receive(&self, protocol: u16) {
         if let Err(problem) = self.socket.receive_only(protocol) {
             tracing::warn!(

@@ -1,4 +1,4 @@
-//! Hears on the cards.
+//! Receives the frames of neighbours on the cards.
 use super::card::NetworkCard;
 use super::frame_memory::FrameMemory;
 use super::packets::filter;
@@ -9,8 +9,8 @@ use inventory::{Mac, Millis};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// LLDP's three groups (IEEE 802.1AB-2016, Table 7-1): nearest bridge, nearest bridge that is not
-/// of two ports, nearest customer bridge.
+/// The three group addresses of LLDP (IEEE 802.1AB-2016, Table 7-1): nearest bridge, nearest
+/// non-TPMR bridge, nearest customer bridge.
 const LLDP_GROUPS: [Mac; 3] = [
     lldp::NEAREST_BRIDGE,
     Mac([0x01, 0x80, 0xc2, 0, 0, 0x03]),
@@ -19,25 +19,25 @@ const LLDP_GROUPS: [Mac; 3] = [
 
 const LLC_GROUPS: [Mac; 2] = [bpdu::GROUP, cdp::GROUP];
 
-/// Frames read at one call at most: a flood costs no more time than this.
+/// The number of frames read in one call at most. A flood costs no more time than this.
 const MOST_FRAMES: usize = 1000;
 
-/// Hears LLDP, CDP and BPDUs on every card.
+/// Receives LLDP, CDP and BPDUs on every card.
 #[derive(Debug)]
 pub struct FrameListener {
     lldp: PacketSocket,
     llc: PacketSocket,
-    /// Cards that let the groups through.
+    /// The cards that let the groups through.
     attended: BTreeSet<u32>,
     memory: FrameMemory,
     opened: Instant,
 }
 
 impl FrameListener {
-    /// Opens its sockets.
+    /// Opens the sockets.
     ///
     /// # Errors
-    /// Where the system refuses them: CAP_NET_RAW is missing.
+    /// If the system refuses them: CAP_NET_RAW is missing.
     pub fn open() -> Result<FrameListener, PacketSocketError> {
         let open = |purpose, protocol, groups: &[Mac]| {
             PacketSocket::open(purpose, protocol, &filter::to_groups(groups))
@@ -51,16 +51,17 @@ impl FrameListener {
         })
     }
 
-    /// What these cards heard and has not aged out, `now` being the host's clock. Never waits. The
-    /// sockets keep some dozen frames: call it about once a second, and at least every ten.
+    /// The frames heard on these cards that have not aged out; `now` is the host's clock. Never
+    /// waits. The sockets keep some dozen frames, so call it about once a second, and at least
+    /// every ten.
     pub fn heard(&mut self, now: Millis, cards: &[NetworkCard]) -> Vec<HeardFrame> {
         self.attend(cards);
         self.listen(now, cards);
         self.memory.current(cards, self.opened.elapsed())
     }
 
-    /// Has new cards let the groups through. A membership ends with its card, and numbers of cards
-    /// are not given again soon.
+    /// Makes new cards let the groups through. A membership ends with its card, and the number of a
+    /// card is not reused soon.
     fn attend(&mut self, cards: &[NetworkCard]) {
         self.attended
             .retain(|index| cards.iter().any(|card| card.index == *index));
@@ -87,7 +88,7 @@ impl FrameListener {
                     break;
                 };
                 match NeighbourFrame::read(received.frame) {
-                    // A frame of one's own comes back where two cards are on one segment.
+                    // One of this host's own frames comes back if two cards are on one segment.
                     Ok(frame) if cards.iter().any(|card| card.mac == frame.source) => {}
                     Ok(frame) => self
                         .memory

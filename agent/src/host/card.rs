@@ -1,15 +1,16 @@
-//! A card, as far as frames go by it.
+//! A card, as far as it matters for frames.
 use inventory::Mac;
 
-/// One card. Cards come, go and change their names; their number stays for as long as they do.
+/// One card. Cards come, go and change their names. The number of a card stays the same while the
+/// card exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkCard {
-    /// The system's number for it, above zero.
+    /// The system's number of the card, above zero.
     pub index: u32,
-    /// The system's name for it, now.
+    /// The card's present name.
     pub name: String,
-    /// The address it sends from.
+    /// The source address of its frames.
     pub mac: Mac,
-    /// Whether it is set up and has a carrier.
+    /// True if the card is up and has a carrier.
     pub up: bool,
 }

@@ -1,20 +1,20 @@
-//! What is worth telling at once: carriers, cards, neighbours. Counters and times of hearing are
-//! not.
+//! Decides which changes to report at once: those of carriers, cards and neighbours, but not those
+//! of counters and times of hearing.
 use super::nics::KernelNic;
 use inventory::host_report::{HeardContent, HeardFrame, Nic, ProbedPath};
 use std::collections::BTreeMap;
 
-/// What was seen last.
+/// The last state seen.
 #[derive(Debug, Default)]
 pub(super) struct ChangeDetector {
-    /// Without counters, by name; `None` before the first look.
+    /// The cards by name, without counters; `None` before the first look.
     nics: Option<BTreeMap<String, Nic>>,
     heard: BTreeMap<String, Vec<HeardContent>>,
     ways: Vec<ProbedPath>,
 }
 
 impl ChangeDetector {
-    /// Takes a look in; whether anything is new. The first look is.
+    /// Takes in a look. Returns true if anything is new, as at the first look.
     pub(super) fn learn(&mut self, all: &[KernelNic], heard: &[HeardFrame]) -> bool {
         let nics = Some(
             all.iter()
@@ -27,7 +27,7 @@ impl ChangeDetector {
         new
     }
 
-    /// Takes paths in; whether any leads another way than before.
+    /// Takes in paths. Returns true if any path leads another way than before.
     pub(super) fn learn_paths(&mut self, paths: &[ProbedPath]) -> bool {
         let ways: Vec<ProbedPath> = paths
             .iter()

@@ -1,5 +1,5 @@
-//! The agent as a daemon: one task that looks once a second and at every change, and says what it
-//! saw when it is due.
+//! The agent as a daemon: one task that looks once a second and at every change, and reports when a
+//! report is due.
 use super::card::NetworkCard;
 use super::change_detector::ChangeDetector;
 use super::nics::{KernelNic, NicMonitor, NicsError, slots};
@@ -15,53 +15,54 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-/// How often the agent looks without being told of a change.
+/// The time between two looks if no change is signalled.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Time between two reports where nothing changes, until the controller says.
+/// The time between two reports if nothing changes, until the controller sets another one.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// What a controller may ask for.
+/// The range of intervals that a controller may ask for.
 const EVERY_RANGE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
 
-/// Changes that come together go together.
+/// Changes within this time go into one report.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// Paths come one by one; where the way to a host changed, this is the least time until the next
-/// report tells of more.
+/// Paths come one by one. If the way to a host changed, this is the least time until a report names
+/// further changes.
 const PATHS: Duration = Duration::from_secs(5);
 
-/// Time between two LLDP announcements (IEEE 802.1AB-2016, 9.2.5.7).
+/// The time between two LLDP announcements (IEEE 802.1AB-2016, 9.2.5.7).
 const ANNOUNCE: Duration = Duration::from_secs(30);
 
-/// Longer than another program is silent between two of its announcements, usually.
+/// A time longer than the usual silence of another program between two of its announcements.
 const LISTEN: Duration = Duration::from_secs(32);
 
-/// Time between two seed frames: bridges forget after 300 s (IEEE 802.1D-2004, Table 7-5).
+/// The time between two seed frames. Bridges forget a host after 300 s (IEEE 802.1D-2004, Table
+/// 7-5).
 const SEED: Duration = Duration::from_secs(240);
 
-/// The longest that one look waits for traces.
+/// The longest time that a single look waits for traces.
 const TRACES: Duration = Duration::from_secs(60);
 
-/// What the operator said.
+/// The operator's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentSettings {
     /// The host's name in the inventory.
     pub host: String,
-    /// The only cards to look at; all where empty.
+    /// The only cards to look at; empty for all.
     pub interfaces: Vec<String>,
-    /// Ranks offered, if not as many as there are processors.
+    /// The number of ranks offered; `None` for the number of processors.
     pub slots: Option<u32>,
-    /// Whether to announce the host by LLDP and to send seed frames.
+    /// Announce the host by LLDP, and send seed frames.
     pub announce: bool,
-    /// Whether to probe the way to other hosts.
+    /// Probe the way to other hosts.
     pub probe: bool,
 }
 
-/// Why the agent ended.
+/// The reason why the agent ended.
 #[derive(Debug, thiserror::Error)]
 pub enum HostAgentError {
-    /// The kernel does not tell of its cards.
+    /// The kernel does not describe its cards.
     #[error(transparent)]
     Nics(#[from] NicsError),
     /// The runtime refuses to watch sockets.
@@ -69,21 +70,21 @@ pub enum HostAgentError {
     Probe(std::io::Error),
 }
 
-/// An agent whose sockets are open; from here on it needs no privilege.
+/// An agent whose sockets are open. From here on it needs no privilege.
 #[derive(Debug)]
 pub struct HostAgent {
     settings: AgentSettings,
     ear: FrameListener,
-    /// Announces and seeds.
+    /// The announcer and the sender of seed frames.
     voice: Option<(LldpAnnouncer, SeedSender)>,
     prober: Option<Prober>,
 }
 
 impl HostAgent {
-    /// Opens all sockets there will be.
+    /// Opens all sockets that the agent will use.
     ///
     /// # Errors
-    /// Where the system refuses one: CAP_NET_RAW is missing.
+    /// If the system refuses one: CAP_NET_RAW is missing.
     pub fn open(settings: AgentSettings) -> Result<HostAgent, PacketSocketError> {
         let announcement = || LldpAnnouncement {
             host: settings.host.clone(),
@@ -109,7 +110,7 @@ impl HostAgent {
         })
     }
 
-    /// Listens for so long, traces `peers`, and gives one report. Sends nothing but probes.
+    /// Listens for a while, traces `peers`, and returns one report. Sends only probes.
     ///
     /// # Errors
     /// [`HostAgentError`].
@@ -151,7 +152,7 @@ impl HostAgent {
         Ok(report(&settings, &all, heard, paths))
     }
 
-    /// Reports to the controller until `stop`; then neighbours are told farewell.
+    /// Reports to the controller until `stop`; then it sends a farewell to the neighbours.
     ///
     /// # Errors
     /// [`HostAgentError`].
@@ -194,7 +195,7 @@ impl HostAgent {
     }
 }
 
-/// Who looks, and whom it hears from and tells.
+/// The task that looks, with its inputs and outputs.
 struct HostObserver {
     settings: AgentSettings,
     cards: NicMonitor,
@@ -228,7 +229,7 @@ impl HostObserver {
             if moved {
                 sleep(SETTLE).await;
             }
-            // Counters are only of use in a report.
+            // Counters matter only in a report.
             if moved || due {
                 all = self.cards.read().await?;
             }
@@ -274,7 +275,7 @@ fn tell_missing(settings: &AgentSettings, all: &[KernelNic]) {
     }
 }
 
-/// Ends of cables.
+/// The cards that are ends of cables.
 fn plugged(all: &[KernelNic]) -> Vec<NetworkCard> {
     all.iter()
         .filter(|f| f.plugged)
@@ -282,7 +283,7 @@ fn plugged(all: &[KernelNic]) -> Vec<NetworkCard> {
         .collect()
 }
 
-/// Those the host sends by.
+/// The cards by which the host sends.
 fn addressed(all: &[KernelNic]) -> Vec<NetworkCard> {
     all.iter()
         .filter(|f| f.nic.master.is_none() && !f.nic.addresses.is_empty())

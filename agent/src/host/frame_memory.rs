@@ -1,4 +1,4 @@
-//! What frames said, until it ages out. No I/O: time is an argument.
+//! The content of received frames, until it ages out. No I/O: time is an argument.
 use super::card::NetworkCard;
 use crate::frames::bpdu::{Bpdu, ConfigurationBpdu};
 use crate::frames::cdp::CdpAnnouncement;
@@ -10,18 +10,18 @@ use inventory::observation::{BridgeId, NeighbourId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is kept at most of each card and protocol. A cable has one neighbour; whoever sends more
-/// under false names fills no memory, and the one known first stays.
+/// The number of speakers kept for each card and protocol. A cable has one neighbour. A sender with
+/// many false names fills no memory, and the speaker known first stays.
 const MOST: usize = 16;
 
-/// What was heard, by card and by who spoke.
+/// The content heard, by card and by speaker.
 #[derive(Debug, Default)]
 pub(crate) struct FrameMemory {
     entries: BTreeMap<(u32, FrameSpeaker), RememberedFrame>,
 }
 
-/// Who spoke: a later word of the same speaker replaces the one before (IEEE 802.1AB-2016, 9.2.7:
-/// chassis and port).
+/// The sender of a frame. A later frame of the same speaker replaces the earlier one (IEEE
+/// 802.1AB-2016, 9.2.7: chassis and port).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum FrameSpeaker {
     Neighbour(DiscoveryProtocol, NeighbourId, NeighbourId),
@@ -32,12 +32,12 @@ enum FrameSpeaker {
 struct RememberedFrame {
     said: HeardContent,
     at: Millis,
-    /// When it ages out, by a clock that never jumps.
+    /// The time at which it ages out, by a clock that never jumps.
     until: Duration,
 }
 
 impl FrameMemory {
-    /// Takes what a frame said at `now`, which is `at` by the host's clock.
+    /// Takes in a frame received at `now`; `at` is the same time by the host's clock.
     pub(crate) fn hear(&mut self, card: u32, frame: NeighbourFrame, at: Millis, now: Duration) {
         let Some((speaker, said, holds_for)) = understood(frame.message) else {
             return;
@@ -68,9 +68,9 @@ impl FrameMemory {
             .count()
     }
 
-    /// What holds at `now` on these cards, under the names they have now. What a card without a
-    /// carrier heard is forgotten: whoever is at the other end when it has one again may be
-    /// somebody else.
+    /// The content that holds at `now` on these cards, under their present names. The content heard
+    /// on a card without a carrier is forgotten: when the carrier is back, another device may be at
+    /// the other end.
     pub(crate) fn current(&mut self, cards: &[NetworkCard], now: Duration) -> Vec<HeardFrame> {
         let card_of = |index: u32| cards.iter().find(|card| card.index == index && card.up);
         self.entries
@@ -87,7 +87,8 @@ impl FrameMemory {
     }
 }
 
-/// Who says what, and for how long; `None` where it says nothing of this cable.
+/// The speaker, the content and the time for which it holds; `None` if the message says nothing
+/// about this cable.
 fn understood(message: NeighbourPdu) -> Option<(FrameSpeaker, HeardContent, Duration)> {
     match message {
         NeighbourPdu::Lldp(unit) => Some(lldp(unit)),

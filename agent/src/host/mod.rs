@@ -2,21 +2,21 @@
 //!
 //! | module | one idea |
 //! |---|---|
-//! | `card` | a card, as far as frames go by it |
-//! | `packets` | frames as they are on the cable, without a cost to any other frame |
-//! | `capture` | hears on the cards |
-//! | `heard` | what frames said, until it ages out |
-//! | `announce` | LLDP under the host's name, unless another program speaks |
-//! | `changes` | what is worth telling at once |
-//! | `daemon` | all of it, once a second and at every change |
-//! | [`nics`] | all that is reported of the cards, by netlink |
-//! | [`privileges`] | given up once all sockets are open |
-//! | [`probe`] | how far other hosts are: routers between, round trips |
+//! | `card` | a card, as far as it matters for frames |
+//! | `packets` | packet sockets that cost other traffic nothing |
+//! | `capture` | receives the frames of neighbours |
+//! | `frame_memory` | the content of received frames, until it ages out |
+//! | `announce` | LLDP under the host's name, unless another program announces |
+//! | `change_detector` | the changes to report at once |
+//! | `daemon` | all of this, once a second and at every change |
+//! | [`nics`] | the facts reported of the cards, by netlink |
+//! | [`privileges`] | privileges, given up once all sockets are open |
+//! | [`probe`] | the paths to other hosts: routers, round trips |
 //! | [`reporter`] | reports to the controller, directions back |
 //! | `seed` | a broadcast, so that every bridge has learned this host |
 //!
-//! Everything that needs a privilege (CAP_NET_RAW) is in the functions called `open`; what comes
-//! later works without.
+//! Only the functions called `open` need a privilege (CAP_NET_RAW). Everything later works without
+//! one.
 mod announce;
 mod capture;
 mod card;

@@ -1,6 +1,7 @@
-//! Ethernet cards of this host, as its kernel tells by netlink (rtnetlink(7)).
+//! The Ethernet cards of this host, as its kernel describes them by netlink (rtnetlink(7)).
 //!
-//! Netlink answers for the network namespace the socket was opened in; `/sys` may show another one.
+//! Netlink answers for the network namespace in which the socket was opened; `/sys` may show
+//! another one.
 #![allow(
     unsafe_code,
     reason = "the rate of a card has no rtnetlink attribute: an ioctl of ethtool gives it"
@@ -25,25 +26,26 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// No host has more cards; virtual ones of containers can be thousands.
+/// The limit of cards. No host has more real ones, but containers can have thousands of virtual
+/// ones.
 const MOST_CARDS: usize = 128;
 
-/// Addresses told of one card.
+/// The limit of addresses reported for one card.
 const MOST_ADDRESSES: usize = 32;
 
-/// An Ethernet interface that counts.
+/// An Ethernet interface that heddle reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelNic {
-    /// What is reported of it.
+    /// The facts to report.
     pub nic: Nic,
-    /// The same for those who send and receive on it.
+    /// The same card for the code that sends and receives on it.
     pub card: NetworkCard,
-    /// Whether it is itself an end of a cable: not a bond, bridge or VLAN over such cards, which
-    /// are told for their addresses.
+    /// True if the interface is itself an end of a cable. False for a bond, bridge or VLAN over
+    /// such cards, which is reported for its addresses.
     pub plugged: bool,
 }
 
-/// Why the kernel does not tell.
+/// The kernel's refusal to describe the cards.
 #[derive(Debug, thiserror::Error)]
 #[error("network cards: {doing}: {problem}; this host cannot be described")]
 pub struct NicsError {
@@ -51,23 +53,23 @@ pub struct NicsError {
     problem: String,
 }
 
-/// The kernel's view of the cards, and news of it.
+/// The kernel's view of the cards, and notice of its changes.
 pub struct NicMonitor {
-    /// The only ones that count; all where empty.
+    /// The only cards to report; empty for all.
     only: Vec<String>,
     handle: rtnetlink::Handle,
-    /// A socket of the namespace, for ioctls.
+    /// A socket in the same namespace, for ioctls.
     socket: UdpSocket,
     news: Arc<Notify>,
     tasks: [JoinHandle<()>; 2],
 }
 
 impl NicMonitor {
-    /// Connects to the kernel; no privilege is needed. Only the cards named count, whatever they
-    /// are; all do where none is named. Call it inside a tokio runtime.
+    /// Connects to the kernel; no privilege is needed. If `only` names cards, only those are
+    /// reported, whatever their kind. Call it inside a tokio runtime.
     ///
     /// # Errors
-    /// [`NicsError`] where sockets are refused.
+    /// [`NicsError`] if a socket is refused.
     pub fn open(only: &[String]) -> Result<NicMonitor, NicsError> {
         let refused = |e: io::Error| NicsError {
             doing: "opening a netlink socket",
@@ -85,8 +87,8 @@ impl NicMonitor {
             .map_err(refused)?;
         let news = Arc::new(Notify::new());
         let told = news.clone();
-        // Messages only say that something moved: they are taken at once and become one reading,
-        // however many they are.
+        // A message only says that something changed. All messages are taken at once and lead to
+        // one reading.
         let drain = tokio::spawn(async move {
             while messages.next().await.is_some() {
                 told.notify_one();
@@ -101,15 +103,15 @@ impl NicMonitor {
         })
     }
 
-    /// Waits until a card or an address changed since the last call.
+    /// Waits until a card or an address has changed since the last call.
     pub async fn changed(&self) {
         self.news.notified().await;
     }
 
-    /// Reads all cards and what is built upon them, in the kernel's order.
+    /// Reads all cards and the interfaces over them, in the kernel's order.
     ///
     /// # Errors
-    /// [`NicsError`] where the kernel refuses.
+    /// [`NicsError`] if the kernel refuses.
     pub async fn read(&self) -> Result<Vec<KernelNic>, NicsError> {
         let refused = |doing| {
             move |e: rtnetlink::Error| NicsError {
@@ -147,25 +149,26 @@ impl Drop for NicMonitor {
     }
 }
 
-/// The processors this process may use, and so the ranks the host offers: affinity
-/// (sched_getaffinity(2)) and the quota of its control group count.
+/// The number of processors this process may use, and so of ranks the host offers. Affinity
+/// (sched_getaffinity(2)) and the quota of the control group limit it.
 pub fn slots() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
 }
 
-/// An Ethernet interface, before it is known whether it counts.
+/// An Ethernet interface, before heddle decides whether to report it.
 struct KernelInterface<'a> {
     index: u32,
     kind: Option<&'a InfoKind>,
     master: Option<u32>,
-    /// The interface below, in this namespace.
+    /// The interface below this one, in this namespace.
     below: Option<u32>,
     link: &'a LinkMessage,
     addresses: Vec<(IpAddr, u8)>,
 }
 
-/// Cards that lead out of the host and what is built upon them. A virtual Ethernet counts where it
-/// has an address and no bridge: then it is the card of a container, not the host's end of one.
+/// The cards that lead out of the host, and the interfaces over them. A virtual Ethernet interface
+/// counts if it has an address and no bridge: it is then the card of a container, not the host's
+/// end of one.
 fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -> Vec<KernelNic> {
     let mut of: BTreeMap<u32, Vec<(IpAddr, u8)>> = BTreeMap::new();
     for (index, address) in addresses.iter().filter_map(address) {
@@ -209,7 +212,7 @@ fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -
         .collect()
 }
 
-/// Adds bonds, bridges and VLANs over the given ones, and those over them.
+/// Adds the bonds, bridges and VLANs over the given interfaces, then those over the added ones.
 fn with_what_is_upon(interfaces: &[KernelInterface<'_>], plugged: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut told = plugged.clone();
     loop {
@@ -293,7 +296,7 @@ impl<'a> KernelInterface<'a> {
             .unwrap_or("")
     }
 
-    /// `None` where it has no address of its own.
+    /// `None` if the interface has no address of its own.
     fn found(&self, master: Option<(&str, Option<&InfoKind>)>, plugged: bool) -> Option<KernelNic> {
         let (mut mac, mut permanent, mut octets) = (None, None, (0, 0));
         for attribute in &self.link.attributes {
@@ -336,7 +339,7 @@ impl<'a> KernelInterface<'a> {
     }
 }
 
-/// An address others may reach the host at, with its interface.
+/// An address at which others may reach the host, with its interface.
 fn address(message: &AddressMessage) -> Option<(u32, (IpAddr, u8))> {
     let header = &message.header;
     let reaches = matches!(header.scope, AddressScope::Universe | AddressScope::Site);
@@ -347,20 +350,20 @@ fn address(message: &AddressMessage) -> Option<(u32, (IpAddr, u8))> {
     for attribute in &message.attributes {
         match attribute {
             AddressAttribute::Local(a) => own = Some(*a),
-            // Of a point-to-point interface this is the other end's.
+            // For a point-to-point interface this is the address of the other end.
             AddressAttribute::Address(a) => other = Some(*a),
             _ => {}
         }
     }
     let address = (own.or(other)?, header.prefix_len);
-    // The controller would refuse the whole report for one that is no host's.
+    // The controller would refuse the whole report because of one address that no host can have.
     AddressFault::within(address)
         .is_none()
         .then_some((header.index, address))
 }
 
-/// What ETHTOOL_GSET gives (linux/ethtool.h, `struct ethtool_cmd`): the rate is in Mbit/s, in two
-/// halves.
+/// The answer of ETHTOOL_GSET (linux/ethtool.h, `struct ethtool_cmd`). The rate is in Mbit/s, in
+/// two halves.
 #[repr(C)]
 #[derive(Default)]
 struct EthtoolCmd {
@@ -408,7 +411,7 @@ fn rate(socket: &UdpSocket, name: &str) -> Option<BitsPerSec> {
         .flatten()
 }
 
-/// SPEED_UNKNOWN is all ones; a card without carrier may also say 0.
+/// SPEED_UNKNOWN is all ones; a card without a carrier may also report 0.
 fn megabits(low: u16, high: u16) -> Option<BitsPerSec> {
     let both = u32::from(high) << 16 | u32::from(low);
     (both != 0 && both != u32::MAX && both != u32::from(u16::MAX))

@@ -1,15 +1,14 @@
-//! Frames as they are on the cable: packet(7) sockets.
+//! Frames as they are on the cable, by packet(7) sockets.
 //!
-//! pnet's datalink channel is no choice here: it hands every frame of a card, own ones included, to
-//! the process, and does not say which card a frame came from: at 1 Gbit/s of full frames that took
-//! 15 % of a core, what is here 0.02 %. On a host that computes, other traffic must not pay for
-//! looking. So a socket here
+//! pnet's datalink channel does not fit: it hands every frame of a card to the process, even the
+//! host's own ones, and does not name the card. At 1 Gbit/s of full frames it took 15 % of a core,
+//! and the sockets here took 0.02 %. On a host that computes, other traffic must not pay for the
+//! listening. So a socket here
 //!
-//! - takes one protocol: the kernel finds it by EtherType, and frames of another type do not meet
-//!   it at all;
-//! - is open to all cards, so that a card that comes later is heard after the privileges are gone;
+//! - takes one protocol: the kernel selects by EtherType, and other frames never reach the socket;
+//! - is open to all cards, so that it hears a card that comes after the privileges are gone;
 //! - receives groups by membership, never by promiscuous mode;
-//! - and has a filter that drops what is left of no interest before it is copied.
+//! - and has a filter that drops uninteresting frames before they are copied.
 #![allow(
     unsafe_code,
     reason = "packet sockets have no safe wrapper for their addresses, memberships and filters"
@@ -25,23 +24,23 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// LLDP (IEEE 802.1AB-2016, Table 7-3).
 pub(crate) const LLDP: u16 = 0x88cc;
 
-/// Frames with a length where others have an EtherType, which the kernel knows as its own protocol
-/// ETH_P_802_2: BPDUs, CDP.
+/// Frames that have a length instead of an EtherType (BPDUs, CDP). The kernel calls them
+/// ETH_P_802_2.
 pub(crate) const LLC: u16 = libc::ETH_P_802_2 as u16;
 
-/// Frames of any protocol, the host's own ones, too, which no other value gives.
+/// Frames of any protocol. Only this value also gives the host's own frames.
 pub(crate) const ALL: u16 = libc::ETH_P_ALL as u16;
 
-/// Frames for neighbours are at most this long: 1500 octets, a header and two tags.
+/// The longest frame for neighbours: 1500 octets, a header and two tags.
 const LONGEST: usize = 1522;
 
 /// A socket that could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("packet socket for {purpose}: {problem}{}", hint(.problem))]
 pub struct PacketSocketError {
-    /// What it was for: "hearing LLDP".
+    /// The purpose of the socket: "hearing LLDP".
     pub purpose: &'static str,
-    /// What the system said.
+    /// The system's error.
     pub problem: io::Error,
 }
 
@@ -68,7 +67,7 @@ pub(crate) struct ReceivedFrame<'b> {
 }
 
 impl PacketSocket {
-    /// Opens a socket that receives `protocol` on every card, as far as `filter` lets it through.
+    /// Opens a socket that receives the frames of `protocol` on every card that pass `filter`.
     pub(crate) fn open(
         purpose: &'static str,
         protocol: u16,
@@ -77,10 +76,10 @@ impl PacketSocket {
         let open = || {
             let socket = PacketSocket { socket: socket()? };
             attach(&socket.socket, filter)?;
-            // The card on which the cable is, where the frame goes to a bond (see bond_handle_frame
-            // in the kernel).
+            // For a frame to a bond, the kernel then names the card on which the cable is (see
+            // bond_handle_frame in the kernel).
             socket.option(libc::PACKET_ORIGDEV, &1)?;
-            // Only now, so that no frame passes before the filter is there.
+            // Receiving begins only now, so that no frame arrives before the filter is set.
             socket.receive_only(protocol)?;
             Ok(socket)
         };
@@ -94,7 +93,8 @@ impl PacketSocket {
             .map_err(|problem| PacketSocketError { purpose, problem })
     }
 
-    /// Changes what is received. [`ALL`] costs a little for each frame the host sends or receives.
+    /// Changes the protocol received. [`ALL`] costs a little for each frame the host sends or
+    /// receives.
     pub(crate) fn receive_only(&self, protocol: u16) -> io::Result<()> {
         let address = address(protocol, 0);
         let size = size_of_val(&address) as libc::socklen_t;
@@ -102,7 +102,7 @@ impl PacketSocket {
         done(unsafe { libc::bind(self.socket.as_raw_fd(), (&raw const address).cast(), size) })
     }
 
-    /// Has a card let frames to this group through.
+    /// Makes a card let frames to this group through.
     pub(crate) fn join(&self, card: u32, group: [u8; 6]) -> io::Result<()> {
         let mut request = libc::packet_mreq {
             mr_ifindex: card as c_int,
@@ -114,7 +114,7 @@ impl PacketSocket {
         self.option(libc::PACKET_ADD_MEMBERSHIP, &request)
     }
 
-    /// The next frame that is there, without waiting; a longer one is cut.
+    /// The next waiting frame, or `None` without waiting. A longer frame is cut.
     pub(crate) fn next<'b>(&self, buffer: &'b mut FrameBuffer) -> Option<ReceivedFrame<'b>> {
         loop {
             match recvfrom::<LinkAddr>(self.socket.as_raw_fd(), &mut buffer.0) {
@@ -124,7 +124,8 @@ impl PacketSocket {
                         frame: &buffer.0[..length],
                     });
                 }
-                // A card that went down says so once to each socket; there may be frames behind it.
+                // A card that went down reports it once to each socket. More frames may wait behind
+                // the error.
                 Err(nix::Error::ENETDOWN | nix::Error::EINTR) => {}
                 _ => return None,
             }

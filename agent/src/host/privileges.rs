@@ -1,12 +1,12 @@
-//! From the moment the sockets are open the agent may do no more than any user: nothing it hears or
-//! is told later can make use of what it started with.
+//! Once the sockets are open, the agent has no more rights than any user. Nothing that it receives
+//! later can then use the privileges of its start.
 use caps::{CapSet, CapsHashSet};
 use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::unistd::{Gid, Uid, User, geteuid, setgroups, setresgid, setresuid};
 use std::fs;
 
-/// Capabilities that are still there, or a user that is not.
+/// Privileges that could not be dropped, or a user that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("privileges: {problem}; the agent does not run with them")]
 pub struct PrivilegesError {
@@ -21,13 +21,14 @@ impl PrivilegesError {
     }
 }
 
-/// Gives up all privileges of the calling thread, for good, and makes sure of it. Started as root,
-/// it becomes `user`.
+/// Gives up all privileges of the calling thread, for good, and checks that they are gone. If it
+/// was started as root, it becomes `user`.
 ///
-/// Capabilities belong to a thread: call it before there is a second one, which would keep its own.
+/// Capabilities belong to a thread. Call this before there is a second thread, which would keep its
+/// capabilities.
 ///
 /// # Errors
-/// [`PrivilegesError`] where the user is unknown or root, or anything is left.
+/// [`PrivilegesError`] if the user is unknown or root, or if a privilege is left.
 pub fn drop_all(user: &str) -> Result<(), PrivilegesError> {
     let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if threads > 1 {
@@ -52,8 +53,8 @@ pub fn drop_all(user: &str) -> Result<(), PrivilegesError> {
     check()
 }
 
-/// Needs CAP_SETPCAP. What is left without it bounds nothing: no_new_privs keeps everything from
-/// coming back by execve(2).
+/// This needs CAP_SETPCAP. Without it the bounding set stays, but it does no harm: no_new_privs
+/// keeps everything from coming back by execve(2).
 fn empty_the_bounding_set() {
     for capability in caps::all() {
         let _ = caps::drop(None, CapSet::Bounding, capability);
@@ -75,14 +76,14 @@ fn become_user(name: &str) -> Result<(), PrivilegesError> {
         .map_err(|e| PrivilegesError::new("becoming the user", format!("\"{name}\": {e}")))
 }
 
-/// Group first: a user may not change it.
+/// The group comes first, because an ordinary user may not change it.
 fn change_to(user: Uid, group: Gid) -> Result<(), Errno> {
     setgroups(&[])?;
     setresgid(group, group, group)?;
     setresuid(user, user, user)
 }
 
-/// Reads back what the kernel thinks.
+/// Reads the privileges back from the kernel.
 fn check() -> Result<(), PrivilegesError> {
     for set in [
         CapSet::Ambient,

@@ -1,7 +1,7 @@
-//! Brings reports to the controller, `POST {controller}/v1/hosts/{name}/report`, and directions
-//! back.
+//! Sends reports to the controller, `POST {controller}/v1/hosts/{name}/report`, and receives
+//! directions.
 //!
-//! A report is a whole state, so only the newest one waits while the controller is away.
+//! A report is a complete state, so only the newest one waits while the controller is away.
 use crate::secrets;
 use inventory::host_report::{HostReport, ProbeDirections};
 use inventory::sanitize;
@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
-/// The least time between two reports: a flapping cable is told in the next one.
+/// The least time between two reports. A cable that flaps appears in the next one.
 const GAP: Duration = Duration::from_secs(1);
 
-/// How long one attempt may take.
+/// The limit of one attempt.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The pause after the first failed attempt; it doubles with each up to [`LONGEST_PAUSE`].
@@ -28,19 +28,20 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Directions are not longer than this.
+/// The limit of directions, in octets.
 const LONGEST_ANSWER: u64 = 1 << 20;
 
-/// Nor is what the controller says to a report it does not take.
+/// The limit of the controller's text for a refusal, in octets.
 const LONGEST_REFUSAL: u64 = 1 << 12;
 
-/// Reasons told while the controller is away; what it says may be another thing each time.
+/// The number of reasons logged while the controller is away. The texts of its refusals may all
+/// differ.
 const REASONS: usize = 16;
 
-/// A token longer than this is another file.
+/// The limit of a token. A longer file is not a token file.
 const LONGEST_TOKEN: usize = 4096;
 
-/// What lets the agent in; it shows in no message.
+/// The token by which the controller admits the agent. It appears in no message.
 #[derive(Clone)]
 pub struct AgentToken(String);
 
@@ -50,17 +51,17 @@ impl fmt::Debug for AgentToken {
     }
 }
 
-/// Why no report can ever be brought.
+/// The reason why no report can ever be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ReporterError {
     /// A file cannot be used.
     #[error("{what} {path}: {problem}; nothing was started", path = .path.display())]
     File {
-        /// What it is for: "token file".
+        /// The purpose of the file: "token file".
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         problem: String,
     },
     /// The controller's address cannot be used.
@@ -80,7 +81,7 @@ impl AgentToken {
     /// Reads a token: the file's text without white space around it.
     ///
     /// # Errors
-    /// [`ReporterError::File`] where it cannot be read or could not be sent in a header.
+    /// [`ReporterError::File`] if the file cannot be read or its text cannot be sent in a header.
     pub fn read(path: &Path) -> Result<AgentToken, ReporterError> {
         let bad = |problem: String| ReporterError::File {
             what: "token file",
@@ -100,19 +101,20 @@ impl AgentToken {
     }
 }
 
-/// A way to one controller, for one host.
+/// The connection to one controller, for one host.
 #[derive(Debug, Clone)]
 pub struct ControllerClient {
     client: ureq::Agent,
-    /// Without the path, for messages.
+    /// The address without the path, for messages.
     address: String,
     url: String,
     token: Option<AgentToken>,
 }
 
 impl ControllerClient {
-    /// Prepares the way to the controller at `address`, `http://` or `https://`; `ca` is a PEM file
-    /// with the authorities that certify it, where they are not the public ones. Sends nothing yet.
+    /// Prepares the connection to the controller at `address`, `http://` or `https://`. `ca` is a
+    /// PEM file with the authorities that certify the controller, if they are not the public ones.
+    /// Sends nothing yet.
     ///
     /// # Errors
     /// [`ReporterError`].
@@ -142,7 +144,7 @@ impl ControllerClient {
         if let Some(ca) = ca {
             tls = tls.root_certs(RootCerts::from(authorities(ca)?));
         }
-        // A redirected report would take the token with it.
+        // A redirected report would carry the token along.
         let config = ureq::Agent::config_builder()
             .tls_config(tls.build())
             .timeout_global(Some(PATIENCE))
@@ -159,7 +161,7 @@ impl ControllerClient {
         })
     }
 
-    /// Brings one report. Waits, up to ten seconds; gives directions if the controller has any.
+    /// Sends one report. Waits up to ten seconds. Returns the controller's directions, if any.
     fn post(&self, report: &HostReport) -> Result<Option<ProbeDirections>, String> {
         let body = serde_json::to_vec(report).map_err(|e| e.to_string())?;
         let mut request = self.client.post(&self.url).content_type("application/json");
@@ -191,9 +193,9 @@ impl ControllerClient {
         }
     }
 
-    /// Brings the newest of `reports` whenever there is one, and hands on directions, until nobody
-    /// makes reports any more. A controller that is away is told in the log once for each reason,
-    /// and once when it is back.
+    /// Sends the newest of `reports` whenever there is a new one, and passes directions on, until
+    /// the sender of reports is gone. While the controller is away, the log names each reason once;
+    /// it also says when the controller is back.
     pub async fn run(
         self,
         mut reports: watch::Receiver<Arc<HostReport>>,
@@ -204,7 +206,7 @@ impl ControllerClient {
             loop {
                 let report = reports.borrow_and_update().clone();
                 let controller = self.clone();
-                // The client waits for the network; a thread of its own lets all else go on.
+                // The client blocks on the network, so it runs in a thread of its own.
                 let answer = tokio::task::spawn_blocking(move || controller.post(&report)).await;
                 let problem = match answer.unwrap_or_else(|e| Err(e.to_string())) {
                     Ok(new) => {
@@ -243,7 +245,7 @@ impl ControllerClient {
 
 struct ControllerOutage {
     since: Instant,
-    /// Why it was away, as far as told.
+    /// The reasons already logged.
     told: BTreeSet<String>,
     pause: Duration,
 }
@@ -257,13 +259,13 @@ impl ControllerOutage {
         }
     }
 
-    /// Whether a reason is to be told.
+    /// True if a reason should be logged.
     fn is_news(&mut self, problem: &str) -> bool {
         self.told.len() < REASONS && self.told.insert(problem.to_owned())
     }
 }
 
-/// What TLS says is wrong, where that is why nothing came back.
+/// The TLS error, if it is the reason why no answer came.
 fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
     match error {
         ureq::Error::Rustls(error) => Some(error),
@@ -272,7 +274,7 @@ fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
     }
 }
 
-/// Why nothing came back, with what to do about it where that is known.
+/// The reason why no answer came, with a remedy if one is known.
 fn explained(error: &ureq::Error) -> String {
     let (refused, error) = (tls_error(error), sanitize::visible(&error.to_string()));
     let hint = match refused {
@@ -293,7 +295,7 @@ fn explained(error: &ureq::Error) -> String {
     error + hint
 }
 
-/// A refusal in words; the controller says itself what is wrong with a report.
+/// The text for a refusal. The controller itself says why it refused a report.
 fn refusal(status: u16, said: &str) -> String {
     match status {
         401 => "wants the agents' token; give the one of its --agent-token-file as --token-file \
@@ -334,10 +336,10 @@ fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, ReporterError> 
     }
 }
 
-/// Between three and five quarters of a pause: the agents of a cluster that lost its controller
-/// must not come back as one.
+/// Between three and five quarters of a pause, so that the agents of a cluster that lost its
+/// controller do not all come back at once.
 fn with_jitter(pause: Duration) -> Duration {
-    // Its keys are random; nothing here needs a better source.
+    // The keys of a RandomState are random. Nothing here needs a better source.
     let random = std::collections::hash_map::RandomState::new()
         .build_hasher()
         .finish();

@@ -1,7 +1,7 @@
-//! A frame that every bridge passes on, so that all of them know where this host is.
+//! Broadcasts a frame that every bridge forwards, so that all bridges know where this host is.
 //!
-//! A tree is found from forwarding databases without doubt where one host is seen by all bridges; a
-//! quiet host is forgotten after 300 s (IEEE 802.1D-2004, Table 7-5).
+//! The tree can be found from forwarding databases without doubt if all bridges know one host.
+//! Bridges forget a quiet host after 300 s (IEEE 802.1D-2004, Table 7-5).
 use super::card::NetworkCard;
 use super::packets::{PacketSocket, PacketSocketError};
 use inventory::Mac;
@@ -19,27 +19,27 @@ pub struct SeedSender {
 }
 
 impl SeedSender {
-    /// Opens its socket.
+    /// Opens the socket.
     ///
     /// # Errors
-    /// Where the system refuses it: CAP_NET_RAW is missing.
+    /// If the system refuses the socket: CAP_NET_RAW is missing.
     pub fn open() -> Result<SeedSender, PacketSocketError> {
         Ok(SeedSender {
             socket: PacketSocket::open_mute("seed frames")?,
         })
     }
 
-    /// Sends one frame by each card that is up. Name cards with an address of the host, not members
-    /// of a bond or a bridge: from a backup member of a bond the frame would lead bridges astray.
+    /// Sends one frame by each card that is up. Pass cards with an address of the host, not members
+    /// of a bond or a bridge: a frame from a backup member of a bond would lead bridges astray.
     pub fn seed(&self, cards: &[NetworkCard]) {
         for card in cards.iter().filter(|card| card.up) {
-            // A card that went away meanwhile has nobody to tell.
+            // The card went away meanwhile, so its frame has no receiver.
             let _ = self.socket.send(card.index, &frame(card.mac));
         }
     }
 }
 
-/// A broadcast that says what it is to whoever captures it.
+/// A broadcast whose text explains it to people who capture it.
 fn frame(from: Mac) -> [u8; SHORTEST] {
     const TEXT: &[u8] = b"heddle seed: learn where I am";
     let mut frame = [0; SHORTEST];

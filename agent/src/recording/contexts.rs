@@ -1,14 +1,14 @@
-//! One device in several contexts: Cisco keeps a bridge per VLAN behind `community@vlan`, each with
-//! ports, spanning tree and forwarding database of its own. Here they become one: base ports are
-//! numbered anew where the contexts number them differently, and a port's STP state is what all
-//! contexts that have the port agree on. Nobody says in which VLAN the hosts are, so where the
-//! trees differ the state is left open.
+//! One device in several contexts. Cisco keeps a bridge per VLAN behind `community@vlan`, each with
+//! its own ports, spanning tree and forwarding database. Here they become one bridge. Base ports
+//! are renumbered where the contexts number them differently. A port gets an STP state if all
+//! contexts that have the port agree on it. The VLAN of the hosts is unknown, so where the trees
+//! differ the state is left open.
 use crate::tables::{bridge, fdb};
 use crate::walk::WalkAnswers;
 use inventory::observation::{BridgePort, BridgeTable, FdbEntry, StpState};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What all contexts of a device come to.
+/// The result of merging all contexts of a device.
 #[derive(Debug, Default)]
 pub(super) struct MergedContexts {
     pub(super) bridge: BridgeTable,
@@ -17,7 +17,7 @@ pub(super) struct MergedContexts {
     pub(super) torn: Vec<u32>,
 }
 
-/// The bridge and forwarding database of all contexts, the plain one first.
+/// Merges the bridge and the forwarding database of all contexts, the plain one first.
 pub(super) fn merge_contexts(contexts: &[WalkAnswers]) -> MergedContexts {
     let mut joined = ContextMerge::default();
     for (i, answers) in contexts.iter().enumerate() {
@@ -30,7 +30,7 @@ pub(super) fn merge_contexts(contexts: &[WalkAnswers]) -> MergedContexts {
 struct ContextMerge {
     bridge: BridgeTable,
     ports: BTreeMap<u32, BridgePort>,
-    /// Base port by interface: what a port of another context is recognized by.
+    /// Base port by interface. The interface identifies a port across contexts.
     numbers: BTreeMap<u32, u32>,
     states: BTreeMap<u32, BTreeSet<StpState>>,
     fdb: BTreeSet<FdbEntry>,
@@ -57,7 +57,8 @@ impl ContextMerge {
                     (port.designated_bridge, port.designated_port);
             }
         }
-        // A row behind a port its context does not list keeps its number where nobody else has it.
+        // A row may name a port that its context does not list. It keeps its number if no other
+        // port has it.
         let unlisted = |p: u32| Some(p).filter(|p| !self.ports.contains_key(p) || plain);
         let rows = fdb.into_iter().filter_map(|e| {
             Some(FdbEntry {
@@ -81,7 +82,7 @@ impl ContextMerge {
         }
     }
 
-    /// The number a port has here: its own, unless another interface took that.
+    /// The number of a port in the merged bridge: its own, unless another interface took that.
     fn number(&mut self, port: &BridgePort) -> u32 {
         if let Some(&number) = self.numbers.get(&port.if_index) {
             return number;

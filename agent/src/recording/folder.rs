@@ -1,4 +1,4 @@
-//! Files to walks: which file is which device in which context, unpacked and within bounds.
+//! Assigns the files of a folder to devices and contexts, and unpacks them within bounds.
 use super::{DeviceRecording, RecordingReader, VALUES_LIMIT};
 use crate::walk::WalkAnswers;
 use inventory::observation::DeviceFact;
@@ -9,26 +9,27 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Octets of one file, unpacked. A forwarding database of a million rows is half of that.
+/// The limit of one file, unpacked, in octets. A forwarding database of a million rows has half of
+/// that.
 const FILE_LIMIT: u64 = 512 << 20;
 
-/// Memory an .xz file may ask for, in KiB: its dictionary is 64 MiB at the highest level.
+/// The memory that an .xz file may ask for, in KiB. Its dictionary is 64 MiB at the highest level.
 const XZ_MEMORY: u32 = 80 << 10;
 
-/// Ports named in a note.
+/// The number of ports named in a note.
 const MOST_PORTS: usize = 8;
 
-/// Endings that are not part of a device's name: those that promise a walk, and those other texts
-/// have too.
+/// The endings that are not part of a device's name: first those that promise a walk, then those
+/// that other texts have, too.
 const WALKS: [&str; 3] = [".snmprec", ".walk", ".snmpwalk"];
 const TEXTS: [&str; 2] = [".txt", ".log"];
 
-/// What a folder holds.
+/// The content of a folder.
 #[derive(Debug)]
 pub struct RecordingFolder {
     /// Its devices, by name.
     pub recordings: Vec<DeviceRecording>,
-    /// What an operator should know of the files: what was left out of them, and why.
+    /// Notes for an operator: what was left out of the files, and why.
     pub notes: Vec<String>,
 }
 
@@ -57,16 +58,16 @@ struct WalkFile {
     file: String,
     device: String,
     context: Option<String>,
-    /// Whether its ending promises a walk.
+    /// True if the ending of the file promises a walk.
     promised: bool,
 }
 
-/// Reads every walk of a folder, not of its subfolders. A file that cannot be read makes its device
-/// a silent one; files of other kinds are left out.
+/// Reads every walk of a folder, but not of its subfolders. A file that cannot be read makes its
+/// device a silent one; files of other kinds are left out.
 ///
 /// # Errors
-/// [`RecordingFolderError`] where there is no folder, no walk, or two files for one device and
-/// context.
+/// [`RecordingFolderError`] if there is no folder or no walk, or if two files have the same device
+/// and context.
 pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderError> {
     let unreadable = |source| RecordingFolderError::Unreadable {
         folder: folder.to_owned(),
@@ -76,7 +77,7 @@ pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderErro
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        // Anything but a plain file, such as a pipe, could keep a reader waiting for ever.
+        // A pipe, for example, could keep a reader waiting for ever, so only plain files are read.
         match std::fs::metadata(&path) {
             Ok(m) if m.is_file() => candidates.extend(candidate(&path)),
             Ok(m) if m.is_dir() => folders.extend(path.file_name().map(shown)),
@@ -106,7 +107,7 @@ pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderErro
     Ok(RecordingFolder { recordings, notes })
 }
 
-/// One device out of its files, the plain one first; `None` where none of them is a walk.
+/// Reads one device from its files, the plain one first; `None` if none of them is a walk.
 fn device(
     folder: &Path,
     files: &[WalkFile],
@@ -134,8 +135,8 @@ fn device(
                 notes.extend(told(&candidate.file, &reading));
                 contexts.push(reading.answers);
             }
-            // A context that is missing leaves gaps; without the device's own walk nothing is known
-            // of it.
+            // A missing context leaves gaps. Without the device's own walk nothing is known of the
+            // device.
             Err(problem) if candidate.context.is_none() => {
                 failed = Some(format!("{}: {problem}", candidate.file))
             }
@@ -176,7 +177,7 @@ fn full_name(c: &WalkFile) -> String {
     )
 }
 
-/// What a file's name says; hidden files say nothing.
+/// The device and context in a file's name; `None` for a hidden file.
 fn candidate(path: &Path) -> Option<WalkFile> {
     let file = shown(path.file_name()?);
     let bare = file.strip_suffix(".xz").unwrap_or(&file);
@@ -197,7 +198,7 @@ fn candidate(path: &Path) -> Option<WalkFile> {
     })
 }
 
-/// A walk, or why it is none; `None` for a file of another kind.
+/// A walk, or the reason why it cannot be read; `None` for a file of another kind.
 fn open(candidate: &WalkFile) -> Option<Result<RecordingReader, String>> {
     let read = content(&candidate.path).and_then(|text| {
         super::read(&text).ok_or_else(|| {
@@ -229,7 +230,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-/// What was left out of a file.
+/// The notes about the parts of a file that were left out.
 fn told(file: &str, reading: &RecordingReader) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(line) = reading.first_refused {
@@ -252,7 +253,7 @@ fn told(file: &str, reading: &RecordingReader) -> Vec<String> {
     notes
 }
 
-/// That VLANs have trees of their own.
+/// A note that the VLANs of a device have different trees.
 fn differing(device: &str, ports: &[String]) -> Option<String> {
     let shown = ports
         .iter()

@@ -1,13 +1,13 @@
-//! Recorded walks: what a device once answered, read from files instead of the network, through the
+//! Recorded walks: the answers of a device, read from files instead of the network, through the
 //! same tables.
 //!
 //! ```text
 //! folder --files--> text --snmprec, text--> values by object identifier --tables--> observations
 //! ```
 //!
-//! A file is a device: `NAME.snmprec` or the output of `snmpwalk -On` as `NAME.txt`, `NAME.walk` or
-//! just `NAME`, each also compressed as `.xz`. `NAME@CONTEXT` is the same device in another SNMP
-//! context, or asked by `community@vlan`.
+//! A file is a device: `NAME.snmprec`, or the output of `snmpwalk -On` as `NAME.txt`, `NAME.walk`
+//! or just `NAME`. Each may be compressed as `.xz`. `NAME@CONTEXT` is the same device in another
+//! SNMP context, or asked with `community@vlan`.
 mod contexts;
 mod folder;
 mod snmprec;
@@ -25,13 +25,14 @@ use snmp::Value;
 
 pub use folder::{RecordingFolder, RecordingFolderError, read_folder};
 
-/// No object identifier has more parts (RFC 2578, 3.5).
+/// The largest number of parts of an object identifier (RFC 2578, 3.5).
 const MOST_ARCS: usize = 128;
 
-/// Values kept of one device: a forwarding database of a million rows in both tables, and room.
+/// The limit of values kept of one device: a forwarding database of a million rows in both tables,
+/// and some room.
 const VALUES_LIMIT: usize = 4_500_000;
 
-/// What one device said.
+/// The recorded answers of one device.
 #[derive(Debug)]
 pub struct DeviceRecording {
     /// The device's name, from its file.
@@ -40,7 +41,7 @@ pub struct DeviceRecording {
 }
 
 impl DeviceRecording {
-    /// Reads a walk, in whichever format its first record is; `None` where it has none.
+    /// Reads a walk in the format of its first record; `None` if it has no record.
     pub fn parse(name: &str, text: &[u8]) -> Option<DeviceRecording> {
         let reading = read(text)?;
         Some(DeviceRecording {
@@ -49,8 +50,8 @@ impl DeviceRecording {
         })
     }
 
-    /// Every table, as a look at the device would have given them. A walk that cannot be read gives
-    /// one [`DeviceFact::Failed`].
+    /// The observations of every table, as a survey of the device would have given them. A walk
+    /// that cannot be read gives one [`DeviceFact::Failed`].
     pub fn observations(self, at: Millis) -> Vec<Observation> {
         let DeviceRecording { name, facts } = self;
         let observe = |fact| Observation {
@@ -63,8 +64,8 @@ impl DeviceRecording {
     }
 }
 
-/// The tables of a device, out of its walks in each context, the plain one first; and the ports
-/// that spanning tree holds in different states in them.
+/// The tables of a device from its walks in each context, the plain one first; and the ports whose
+/// spanning tree state differs between the contexts.
 fn facts(contexts: &[WalkAnswers]) -> (Vec<DeviceFact>, Vec<String>) {
     let Some(first) = contexts.first() else {
         return Default::default();
@@ -89,16 +90,16 @@ fn facts(contexts: &[WalkAnswers]) -> (Vec<DeviceFact>, Vec<String>) {
     )
 }
 
-/// A file under way: what was read of it, and what could not be.
+/// The reading of a file: the values read so far, and the records that could not be read.
 #[derive(Debug, Default)]
 struct RecordingReader {
     answers: WalkAnswers,
-    /// Keep everything, not only what the tables ask for.
+    /// Keep every object, not only those that the tables ask for.
     all: bool,
-    /// Records that are none.
+    /// The number of records that could not be read.
     refused: usize,
     first_refused: Option<usize>,
-    /// Records of an object identifier that came before: a walk that went round in circles.
+    /// The number of records whose object identifier came before: the walk went in circles.
     repeated: usize,
     first_repeated: Option<usize>,
     full: bool,
@@ -131,7 +132,7 @@ impl RecordingReader {
     }
 }
 
-/// Reads a file's text, in whichever format its first record is; `None` where it has none.
+/// Reads a file's text in the format of its first record; `None` if it has no record.
 fn read(text: &[u8]) -> Option<RecordingReader> {
     let mut reading = RecordingReader::default();
     for line in text.split_inclusive(|&b| b == b'\n') {

@@ -1,10 +1,10 @@
-//! snmprec: what snmpsim records, a line a value: `OID|TAG|VALUE`. The tag is the ASN.1 one in
-//! decimal, with an `x` where the value is written in hexadecimal. Tags that call a program of the
-//! simulator (`2:writecache`) hold no value.
+//! snmprec, the format of snmpsim: one value a line, `OID|TAG|VALUE`. The tag is the ASN.1 tag in
+//! decimal, with an `x` if the value is in hexadecimal. A tag that calls a program of the simulator
+//! (`2:writecache`) has no value.
 use super::{MOST_ARCS, RecordingReader};
 use snmp::{Oid, Value};
 
-/// Reads every line; what is no record is counted.
+/// Reads every line, and counts the lines that are not records.
 pub(super) fn read(text: &[u8], reading: &mut RecordingReader) {
     for (number, line) in text.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -19,13 +19,12 @@ pub(super) fn read(text: &[u8], reading: &mut RecordingReader) {
     }
 }
 
-/// Whether a line looks like a record at all.
+/// True if a line looks like a record.
 pub(super) fn is_record(line: &[u8]) -> bool {
     record(line).is_some()
 }
 
-/// One record; `None` for a value where the tag is an exception or the value is made by the
-/// simulator.
+/// One record. Its value is `None` if the tag is an exception or the simulator makes the value.
 fn record(line: &[u8]) -> Option<(Vec<u32>, Option<Value>)> {
     let mut parts = line.splitn(3, |&b| b == b'|');
     let oid = arcs(std::str::from_utf8(parts.next()?).ok()?)?;

@@ -1,10 +1,10 @@
-//! What net-snmp's snmpwalk prints with `-On`: `.1.3.6.1.2.1.1.5.0 = STRING: "s0"`, with or without
-//! MIB files at hand, so numbers can come as `up(1)` and octets as text, as `Hex-STRING` or in a
-//! form of the MIB's own. A value may span lines: it ends where the next record begins.
+//! The output of net-snmp's snmpwalk with `-On`: `.1.3.6.1.2.1.1.5.0 = STRING: "s0"`. The program
+//! may have used MIB files. Numbers can then be `up(1)`, and octets can be text, `Hex-STRING` or in
+//! a form that the MIB defines. A value may span lines; it ends where the next record begins.
 use super::{RecordingReader, snmprec};
 use snmp::{Oid, Value};
 
-/// Reads every record; what cannot be read is counted.
+/// Reads every record, and counts those that cannot be read.
 pub(super) fn read(text: &[u8], reading: &mut RecordingReader) {
     let mut open: Option<SnmpwalkRecord<'_>> = None;
     let mut at = 0;
@@ -24,7 +24,7 @@ pub(super) fn read(text: &[u8], reading: &mut RecordingReader) {
     finish(text, open, text.len(), reading);
 }
 
-/// Whether a line opens a record.
+/// True if a line opens a record.
 pub(super) fn is_record(line: &[u8]) -> bool {
     opening(line).is_some()
 }
@@ -56,7 +56,7 @@ fn finish(
     }
 }
 
-/// The object identifier a record begins with, and where its value does.
+/// The object identifier at the start of a record, and the offset of its value.
 fn opening(line: &[u8]) -> Option<(&str, usize)> {
     let name = line.split(|b| *b == b' ' || *b == b'=').next()?;
     let numeric = |t: &[u8]| {
@@ -77,8 +77,8 @@ fn opening(line: &[u8]) -> Option<(&str, usize)> {
     Some((std::str::from_utf8(name).ok()?, equals + 1))
 }
 
-/// The value after the equals sign: `None` where it cannot be read, `Some(None)` where the agent
-/// said there is none.
+/// The value after the equals sign: `None` if it cannot be read, `Some(None)` if the agent reported
+/// that there is none.
 fn value(text: &[u8]) -> Option<Option<Value>> {
     let text = text.trim_ascii();
     if text.starts_with(b"No Such") || text.starts_with(b"No more variables") {
@@ -121,7 +121,7 @@ fn value(text: &[u8]) -> Option<Option<Value>> {
     Some(Some(typed))
 }
 
-/// A value without its type, as `-Oq` and old versions print.
+/// A value without its type, as printed by `-Oq` and by old versions.
 fn untyped(text: &[u8]) -> Option<Value> {
     match text {
         b"NULL" => Some(Value::Null),
@@ -133,8 +133,8 @@ fn untyped(text: &[u8]) -> Option<Value> {
     }
 }
 
-/// A text, quoted or not. A quote without its end is a walk that was cut off: half a name names
-/// another port.
+/// A text, quoted or not. A quote without its end means that the walk was cut off: half a name
+/// would name another port.
 fn octets(text: &[u8]) -> Option<Value> {
     let Some(quoted) = text.strip_prefix(b"\"") else {
         return Some(Value::OctetString(text.to_vec().into()));
@@ -157,7 +157,7 @@ fn octets(text: &[u8]) -> Option<Value> {
     None
 }
 
-/// Pairs of hexadecimal digits, parted by blanks or colons, over any number of lines; what follows
+/// Pairs of hexadecimal digits, separated by blanks or colons, over any number of lines. Text after
 /// them, such as the names of bits, is not part of the value.
 fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.strip_prefix(b"\"").unwrap_or(text);
@@ -183,7 +183,7 @@ fn number(text: &[u8]) -> Option<i128> {
         .or_else(|| text.split_whitespace().next()?.parse().ok())
 }
 
-/// An object identifier where it is all numbers; one with names needs a MIB and nobody here asks
+/// An object identifier, if it is all numbers. One with names needs a MIB, and no table here asks
 /// for it.
 fn oid(text: &[u8]) -> Option<Value> {
     snmprec::arcs(std::str::from_utf8(text).ok()?)

@@ -206,7 +206,7 @@ fn hostile_names_reach_no_terminal() {
     assert_eq!(views["s [2J"].system.as_ref().unwrap().name, "[2JA B");
 }
 
-/// Facts of a text, however strange; reading and believing it must end without a panic.
+/// The facts of any text, however strange. Reading it and judging it must end without a panic.
 fn facts_of(text: &[u8]) -> Vec<DeviceFact> {
     let Some(recording) = DeviceRecording::parse("s0", text) else {
         return vec![];
@@ -220,7 +220,7 @@ fn facts_of(text: &[u8]) -> Vec<DeviceFact> {
     facts
 }
 
-/// Lines much like those of walks, so that mutations reach the tables.
+/// Lines similar to those of walks, so that mutations reach the tables.
 fn line() -> impl Strategy<Value = String> {
     let object = prop::sample::select(vec![
         "1.0.8802.1.1.2.1.3.2.0",
@@ -290,7 +290,7 @@ proptest! {
         facts_of(&text);
     }
 
-    /// A walk and its snmprec say the same.
+    /// A walk and its snmprec give the same facts.
     #[test]
     fn the_formats_agree(
         names in prop::collection::vec("[ -~]{0,12}", 1..20),

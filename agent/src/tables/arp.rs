@@ -1,4 +1,4 @@
-//! Which station has which address: IP-MIB ipNetToMediaTable and ipNetToPhysicalTable (RFC 4293).
+//! The IP addresses of stations: IP-MIB ipNetToMediaTable and ipNetToPhysicalTable (RFC 4293).
 use super::{TableObjects, mac};
 use crate::walk::WalkAnswers;
 use inventory::observation::ArpEntry;

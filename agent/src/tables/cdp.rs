@@ -1,5 +1,5 @@
-//! CISCO-CDP-MIB cdpCacheTable: neighbours by Cisco's own protocol. It passes through switches that
-//! do not speak it, so its word is weaker than LLDP's.
+//! CISCO-CDP-MIB cdpCacheTable: neighbours by Cisco's own protocol. Switches that do not speak CDP
+//! forward it, so it is weaker evidence than LLDP.
 use super::text;
 use crate::frames::cdp::capabilities;
 use crate::frames::id;

@@ -1,6 +1,6 @@
 //! The forwarding database: BRIDGE-MIB dot1dTpFdbTable (RFC 4188) and Q-BRIDGE-MIB dot1qTpFdbTable
-//! (RFC 4363). Many devices fill only one of them, or leave columns out of one; both are read, held
-//! against each other and joined.
+//! (RFC 4363). Many devices fill only one of them, or leave columns out of one. Both are read,
+//! compared and joined.
 use super::{TableObjects, mac_of_index, number};
 use crate::walk::WalkAnswers;
 use inventory::Mac;
@@ -17,13 +17,13 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
     columns: &[PORT, STATUS, Q_PORT, Q_STATUS],
 };
 
-/// learned(3): the only status that says where a station is; self(4) is the switch, mgmt(5) an
-/// operator's word.
+/// learned(3), the only status that gives the place of a station. self(4) is the switch itself;
+/// mgmt(5) is set by an operator.
 const LEARNED: u32 = 3;
 const OWN: u32 = 4;
 
-/// Port and status columns, and how many parts of the index stand before the address: FDB id in
-/// dot1qTpFdbTable.
+/// The port and status columns, and the number of index parts before the address: dot1qTpFdbTable
+/// has an FDB id there.
 const TABLES: [(&[u32], &[u32], usize); 2] = [(PORT, STATUS, 0), (Q_PORT, Q_STATUS, 1)];
 
 pub(crate) fn read(answers: &WalkAnswers) -> Vec<FdbEntry> {
@@ -41,8 +41,8 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<FdbEntry> {
     rows.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The addresses that either table calls the switch's own: where the other one leaves their status
-/// out, they were not learned.
+/// The addresses that either table marks as the switch's own. If the other table omits their
+/// status, they still were not learned.
 fn own(answers: &WalkAnswers) -> BTreeSet<Mac> {
     let own = TABLES.into_iter().flat_map(|(_, status, before)| {
         let said = answers
@@ -85,21 +85,21 @@ mod tests {
     #[test]
     fn the_tables_are_held_against_each_other() {
         let entries = read(&answers(&[
-            // The switch's own in VLAN 10; the other table has no status.
+            // The switch's own address in VLAN 10; the other table has no status.
             ("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.1", Value::Integer(4)),
             (
                 "1.3.6.1.2.1.17.7.1.2.2.1.3.10.2.0.0.0.0.1",
                 Value::Integer(4),
             ),
-            // Learned, says the table it is in.
+            // Learned, according to the table it is in.
             ("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.2", Value::Integer(5)),
             ("1.3.6.1.2.1.17.4.3.1.3.2.0.0.0.0.2", Value::Integer(3)),
             (
                 "1.3.6.1.2.1.17.7.1.2.2.1.3.10.2.0.0.0.0.2",
                 Value::Integer(4),
             ),
-            // Behind one port in VLAN 10 and behind another in VLAN 20: both stay, and so the
-            // doubt.
+            // Behind one port in VLAN 10 and behind another in VLAN 20. Both rows stay, so the
+            // place stays in doubt.
             (
                 "1.3.6.1.2.1.17.7.1.2.2.1.2.10.2.0.0.0.0.3",
                 Value::Integer(6),

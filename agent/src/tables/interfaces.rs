@@ -43,10 +43,10 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
 /// ifOperStatus up(1).
 pub(crate) const UP: u32 = 1;
 
-/// ifOperStatus unknown(4): what some systems say of interfaces that work all the same.
+/// ifOperStatus unknown(4). Some systems report it for interfaces that do work.
 const UNKNOWN: u32 = 4;
 
-/// ifSpeed's value for anything faster than it can say.
+/// The largest value of ifSpeed. It stands for any higher rate, too.
 const SPEED_FULL: u32 = u32::MAX;
 
 pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
@@ -74,7 +74,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
         }
     };
-    // Columns can be sparse, so a row is there when any of the naming columns or its state has it.
+    // Columns can be sparse. So a row exists if any of the naming columns or its state has it.
     let columns = [DESCR, NAME, OPER_STATUS]
         .into_iter()
         .flat_map(|column| answers.column(column));
@@ -86,9 +86,9 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     interfaces
 }
 
-/// An ifName that two interfaces have names neither: the one whose ifDescr nobody else has goes by
-/// that. (net-snmp 5.9 keeps the ifName of an interface that is gone when a new one gets its
-/// ifIndex, and tells the new one's ifDescr.)
+/// If two interfaces have the same ifName, it names neither. An interface with a unique ifDescr
+/// then goes by that. (net-snmp 5.9 keeps the ifName of an interface that is gone when a new one
+/// gets its ifIndex, and reports the new one's ifDescr.)
 fn tell_apart(interfaces: &mut [InterfaceRow]) {
     let named = |interfaces: &[InterfaceRow], name: &str| {
         interfaces
@@ -112,7 +112,7 @@ fn tell_apart(interfaces: &mut [InterfaceRow]) {
         .for_each(|at| interfaces[at].name = interfaces[at].descr.clone());
 }
 
-/// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap; ifHighSpeed is in
+/// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap. ifHighSpeed is in
 /// whole Mbit/s.
 fn rate(speed: Option<u32>, high_speed: Option<u32>) -> Option<BitsPerSec> {
     let high = high_speed
@@ -170,7 +170,7 @@ mod tests {
         );
     }
 
-    /// As net-snmp 5.9 told of a switch with a new port under a used ifIndex.
+    /// The report of net-snmp 5.9 about a switch with a new port under a used ifIndex.
     #[test]
     fn a_name_of_two_interfaces_is_nobodys_where_their_descriptions_differ() {
         let names = |rows: &[(u32, &'static str, &'static str)]| {

@@ -1,5 +1,5 @@
-//! Which interfaces are members of which aggregate: IEEE8023-LAG-MIB (IEEE 802.3ad) and
-//! CISCO-PAGP-MIB where a device serves them, else the layers of IF-MIB's ifStackTable.
+//! The members of aggregates: from IEEE8023-LAG-MIB (IEEE 802.3ad) and CISCO-PAGP-MIB if a device
+//! serves them, else from the layers of IF-MIB's ifStackTable.
 use super::interfaces::{NAME, TYPE};
 use super::{number, text};
 use crate::walk::WalkAnswers;
@@ -17,7 +17,7 @@ pub(super) const STACK_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 2, 1, 3];
 const LAG: u32 = 161;
 const PROPRIETARY: [u32; 2] = [53, 54];
 
-/// Members' ifIndex to their aggregate's.
+/// The ifIndex of each member's aggregate, by the member's ifIndex.
 pub(super) fn aggregates(answers: &WalkAnswers) -> HashMap<u32, u32> {
     let stated = [ATTACHED, PAGP_GROUP].into_iter().flat_map(|column| {
         answers.column(column).filter_map(|(index, value)| {
@@ -26,19 +26,19 @@ pub(super) fn aggregates(answers: &WalkAnswers) -> HashMap<u32, u32> {
             Some((*member, aggregate))
         })
     });
-    // The first word on a member counts: LACP's before PAgP's before the layers'.
+    // The first statement about a member counts: that of LACP, then of PAgP, then of the layers.
     let mut aggregates = HashMap::new();
     for (member, aggregate) in stated.chain(layered(answers)) {
         aggregates.entry(member).or_insert(aggregate);
     }
-    // An aggregate is no member itself.
+    // An aggregate is not itself a member.
     let groups: HashSet<u32> = aggregates.values().copied().collect();
     aggregates.retain(|member, _| !groups.contains(member));
     aggregates
 }
 
-/// Aggregates are layers above their members, but so are VLANs and tunnels: the type tells them
-/// apart.
+/// Aggregates are layers above their members, but so are VLANs and tunnels. The type distinguishes
+/// them.
 fn layered(answers: &WalkAnswers) -> impl Iterator<Item = (u32, u32)> + '_ {
     answers
         .column(STACK_STATUS)

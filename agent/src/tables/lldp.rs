@@ -1,5 +1,5 @@
-//! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). What subtypes
-//! mean is the same as in frames (`frames::id`).
+//! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). Subtypes have
+//! the same meaning as in frames (`frames::id`).
 use super::{TableObjects, cdp, number, text};
 use crate::frames::id::{self, IdSubtype, chassis_kind, port_kind};
 use crate::walk::WalkAnswers;
@@ -14,7 +14,7 @@ struct LldpMibEdition {
     chassis_subtype: &'static [u32],
     chassis: &'static [u32],
     name: &'static [u32],
-    /// The enabled system capabilities, here and of neighbours.
+    /// The enabled system capabilities, of this device and of neighbours.
     capabilities: &'static [u32],
     port_subtype: &'static [u32],
     port: &'static [u32],
@@ -26,7 +26,7 @@ struct LldpMibEdition {
     rem_port_descr: &'static [u32],
     rem_name: &'static [u32],
     rem_capabilities: &'static [u32],
-    /// Parts of the index of a neighbour; the second is the local port.
+    /// The number of index parts of a neighbour; the second part is the local port.
     rem_index: usize,
 }
 
@@ -110,8 +110,8 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
     ],
 };
 
-/// The first edition, unless only the second names neighbours: they number ports differently, so
-/// they are not mixed.
+/// Reads the first edition, unless only the second names neighbours. The editions number ports
+/// differently, so they are not mixed.
 pub(crate) fn read(answers: &WalkAnswers) -> LldpTable {
     let first = FIRST.read(answers);
     let second = SECOND.read(answers);
@@ -156,8 +156,8 @@ impl LldpMibEdition {
         })
     }
 
-    /// Columns can be sparse, so a row is there when any of the naming columns has it. Indexes with
-    /// other parts than their own occur and say nothing.
+    /// Columns can be sparse. So a row exists if any of the naming columns has it. Some devices
+    /// send indexes of another length; those are ignored.
     fn neighbours(&self, answers: &WalkAnswers) -> Vec<LldpNeighbour> {
         let named = [self.rem_chassis, self.rem_port, self.rem_name];
         let indices: BTreeSet<&[u32]> = named
@@ -200,7 +200,7 @@ fn capabilities(bits: &[u8]) -> Option<SystemCapabilities> {
     })
 }
 
-/// An identifier out of an octet string.
+/// An identifier from an octet string.
 fn id(value: Option<&Value>, kind: Option<IdSubtype>) -> Option<NeighbourId> {
     id::read(value?.as_bytes()?, kind)
 }

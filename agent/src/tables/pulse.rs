@@ -1,4 +1,5 @@
-//! The cheap poll: what moves first when something changes, in one message on a small switch.
+//! The cheap poll: the objects that change first when something changes, in one message on a small
+//! switch.
 use super::interfaces::{HC_IN_OCTETS, HC_OUT_OCTETS, IN_OCTETS, OPER_STATUS, OUT_OCTETS, UP};
 use super::{TableObjects, bridge, lldp, number, system};
 use crate::walk::WalkAnswers;
@@ -12,8 +13,8 @@ const SCALARS: &[&[u32]] = &[
     lldp::LAST_CHANGE,
 ];
 
-/// What to ask. A device that was seen to have counters of 32 bits only is asked for those, and for
-/// one wide one, in case it has them after all.
+/// The objects to ask for. A device that was seen to have only 32-bit counters is asked for those,
+/// and for one wide counter, in case it has them after all.
 pub(crate) fn objects(narrow: bool) -> TableObjects {
     const WIDE: &[&[u32]] = &[bridge::PORT_STATE, OPER_STATUS, HC_IN_OCTETS, HC_OUT_OCTETS];
     const NARROW: &[&[u32]] = &[
@@ -29,13 +30,13 @@ pub(crate) fn objects(narrow: bool) -> TableObjects {
     }
 }
 
-/// The scalars alone, in one message whatever the device's size.
+/// Only the scalars, in one message whatever the device's size.
 pub(crate) const BRIEF: TableObjects = TableObjects {
     scalars: SCALARS,
     columns: &[],
 };
 
-/// Whether the device has interfaces and no wide counters.
+/// True if the device has interfaces but no wide counters.
 pub(crate) fn is_narrow(answers: &WalkAnswers) -> bool {
     answers.column(HC_IN_OCTETS).next().is_none() && answers.column(OPER_STATUS).next().is_some()
 }

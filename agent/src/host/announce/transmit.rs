@@ -1,4 +1,4 @@
-//! Whose turn it is to announce, when, and what to say. No I/O: time is an argument.
+//! The time and the content of each announcement. No I/O: time is an argument.
 use super::LldpAnnouncement;
 use crate::frames::lldp::Lldpdu;
 use crate::frames::{NeighbourFrame, NeighbourPdu};
@@ -8,42 +8,42 @@ use inventory::observation::{NeighbourId, SystemCapabilities};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Announcements in quick succession by a card that came up, and the time between them: its
-/// neighbour may be as new (IEEE 802.1AB-2016, 9.2.5.19, txFast).
+/// The number of announcements in quick succession by a card that came up, and the time between
+/// them. The card's neighbour may be just as new (IEEE 802.1AB-2016, 9.2.5.19, txFast).
 const QUICK: u32 = 3;
 const QUICK_EVERY: Duration = Duration::from_secs(1);
 
-/// How many times the interval a neighbour keeps an announcement.
+/// The time for which a neighbour keeps an announcement, as a multiple of the interval.
 const HOLD: u32 = 3;
 
 #[derive(Debug)]
 pub(super) struct TransmitState {
     said: LldpAnnouncement,
-    /// The same on all cards and for all time: the address of the card with the lowest number at
-    /// the beginning.
+    /// The chassis, the same on all cards and for all time: the address of the card that had the
+    /// lowest number at the beginning.
     chassis: Option<Mac>,
     ports: BTreeMap<u32, TransmitPort>,
-    /// Cards by which another program announces, and when it was last seen.
+    /// The cards by which another program announces, and the time of its last announcement.
     others: BTreeMap<u32, Duration>,
-    /// The last watch found no other program: one that announces by some cards may begin on a new
-    /// one at any moment.
+    /// The last watch found no other program. A program that announces by some cards may begin on a
+    /// new card at any moment.
     alone: bool,
-    /// Said to be sent.
+    /// The frames that wait to be sent.
     words: Vec<OutgoingFrame>,
 }
 
-/// A card that is announced by, as it was announced.
+/// A card by which heddle announces, as it was at the last announcement.
 #[derive(Debug)]
 struct TransmitPort {
     card: NetworkCard,
     due: Duration,
-    /// How many more follow quickly.
+    /// The number of quick announcements that still follow.
     quick: u32,
-    /// Its neighbour has a row of ours, to be taken back.
+    /// The neighbour holds an announcement of ours that a farewell must withdraw.
     told: bool,
 }
 
-/// A frame to send by a card.
+/// A frame, and the card to send it by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutgoingFrame {
     pub(super) card: u32,
@@ -62,13 +62,13 @@ impl TransmitState {
         }
     }
 
-    /// Words to send since the last call.
+    /// The frames that became due since the last call.
     pub(super) fn take_frames(&mut self) -> Vec<OutgoingFrame> {
         std::mem::take(&mut self.words)
     }
 
-    /// Farewell by cards that are gone or have become others, announcements by those where they are
-    /// due. Says whether a card came up.
+    /// Queues a farewell for each card that is gone or has changed, and an announcement for each
+    /// card where one is due. Returns true if a card came up.
     pub(super) fn update_cards(&mut self, cards: &[NetworkCard], now: Duration) -> bool {
         self.chassis = self.chassis.or_else(|| {
             cards
@@ -134,8 +134,9 @@ impl TransmitState {
         }
     }
 
-    /// Another program sent this by a card. Where it speaks for the host, it has the word: a guest
-    /// of the host, whose frames may leave by the same card, has an address of its own.
+    /// Takes in an announcement by another program. If it is about this host, that program takes
+    /// over on the card. It may be about a guest of the host instead: a guest's frames may leave by
+    /// the same card, but have another address.
     pub(super) fn hear_other_program(
         &mut self,
         index: u32,
@@ -170,8 +171,8 @@ impl TransmitState {
                 "card {name}: another program announces this host by LLDP ({as_whom}); heddle \
                  stands aside there"
             );
-            // A neighbour keeps one row for each chassis and port: under our names it is the
-            // other's from now on.
+            // A neighbour keeps one row for each chassis and port. If both are ours, the row
+            // belongs to the other program from now on.
             if self.chassis.map(NeighbourId::Mac).as_ref() == Some(&unit.chassis)
                 && NeighbourId::Text(port.card.name.clone()) == unit.port
             {
@@ -183,7 +184,7 @@ impl TransmitState {
         }
     }
 
-    /// Whoever was not seen since then is believed to be gone.
+    /// Drops every program that was not heard since then.
     pub(super) fn forget_unheard_since(&mut self, since: Duration, now: Duration) {
         let silent: Vec<u32> = self
             .others
@@ -243,7 +244,7 @@ impl TransmitState {
     }
 }
 
-/// Some programs announce by members of a bond from their address with the "local" bit set.
+/// Some programs announce by a member of a bond from the member's address with the "local" bit set.
 fn same_but_local(a: Mac, b: Mac) -> bool {
     const LOCAL: u8 = 0x02;
     a.0[0] | LOCAL == b.0[0] | LOCAL && a.0[1..] == b.0[1..]
@@ -277,7 +278,7 @@ mod tests {
         })
     }
 
-    /// Card, port and time to live of what was said.
+    /// The card, port and time to live of each frame that was queued.
     fn said(turns: &mut TransmitState) -> Vec<(u32, String, u16)> {
         let of = |word: OutgoingFrame| match word.frame.message {
             NeighbourPdu::Lldp(Lldpdu {

@@ -1,11 +1,11 @@
-//! Programs of classic BPF that a socket runs on a frame before it takes it (the kernel's
+//! Programs of classic BPF. A socket runs one on each frame before it takes the frame (the kernel's
 //! Documentation/networking/filter.rst).
 use inventory::Mac;
 
 /// One instruction.
 pub(crate) type BpfInstruction = libc::sock_filter;
 
-/// What must be true of a frame: a number of so many octets at an offset.
+/// A condition on a frame: the number at an offset has a value.
 enum FilterTest {
     Octet(u32, u8),
     Word(u32, u16),
@@ -16,10 +16,10 @@ const LOAD: u16 = (libc::BPF_LD | libc::BPF_ABS) as u16;
 const UNLESS_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-/// Beyond any frame: it is taken whole.
+/// Longer than any frame, so that the frame is taken whole.
 const WHOLE: u32 = 0x10000;
 
-/// Offset of the direction, which is no part of the frame.
+/// The offset of a frame's direction, which is not part of the frame.
 const DIRECTION: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 
 /// Lets frames to these addresses through.
@@ -49,7 +49,7 @@ fn any_of(clauses: impl Iterator<Item = Vec<BpfInstruction>>) -> Vec<BpfInstruct
     clauses.flatten().chain([instruction(RETURN, 0)]).collect()
 }
 
-/// Takes the frame where all is true, and goes on behind this clause where not.
+/// Takes the frame if all tests hold; otherwise the program goes on behind this clause.
 fn all_of(tests: &[FilterTest]) -> Vec<BpfInstruction> {
     let steps = tests.iter().enumerate().flat_map(|(n, test)| {
         let (size, at, value) = match *test {
@@ -57,7 +57,7 @@ fn all_of(tests: &[FilterTest]) -> Vec<BpfInstruction> {
             FilterTest::Word(at, value) => (libc::BPF_H, at, value.into()),
             FilterTest::Double(at, value) => (libc::BPF_W, at, value),
         };
-        // Behind the tests that follow, of two instructions each, and the return.
+        // The jump passes the remaining tests, of two instructions each, and the return.
         let past = 2 * (tests.len() - 1 - n) as u8 + 1;
         [
             instruction(LOAD | size as u16, at),
@@ -90,7 +90,7 @@ mod tests {
         Mac([1, 0, 0x0c, 0xcc, 0xcc, 0xcc]),
     ];
 
-    /// Whether the kernel lets a frame through: its filters work on sockets of any family.
+    /// True if the kernel lets a frame through. The kernel's filters work on sockets of any family.
     fn passes(program: &[BpfInstruction], frame: &[u8]) -> bool {
         let (here, there) = socketpair(
             AddressFamily::Unix,

@@ -1,20 +1,20 @@
-//! ICMP as far as probes need it (RFC 792, RFC 4443), without I/O.
+//! The part of ICMP that probes need (RFC 792, RFC 4443), without I/O.
 //!
-//! An echo is known again by identifier and sequence number, a UDP probe by its two ports: an error
-//! message quotes the header of the datagram it is about and at least eight octets more (RFC 792;
-//! RFC 4443, 2.4 c), which hold them.
+//! An echo is recognized by identifier and sequence number, a UDP probe by its two ports. An error
+//! message quotes the header of the datagram it is about, and at least eight octets more (RFC 792;
+//! RFC 4443, 2.4 c), which contain them.
 use pnet_packet::ip::{IpNextHeaderProtocol, IpNextHeaderProtocols};
 use pnet_packet::ipv4::Ipv4Packet;
 use pnet_packet::ipv6::Ipv6Packet;
 use pnet_packet::{icmp, icmpv6};
 use std::net::IpAddr;
 
-/// What tells an echo from all others.
+/// The two numbers that identify an echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IcmpEcho {
-    /// The prober's.
+    /// The number of the prober.
     pub identifier: u16,
-    /// The probe's.
+    /// The number of the probe.
     pub sequence: u16,
 }
 
@@ -25,36 +25,36 @@ pub enum IcmpMessage {
     Reply(IcmpEcho),
     /// A datagram did not arrive.
     Error {
-        /// Why not.
+        /// The reason.
         why: IcmpErrorKind,
-        /// Which one.
+        /// The datagram that did not arrive.
         about: QuotedDatagram,
     },
 }
 
-/// Why a datagram did not arrive.
+/// The reason why a datagram did not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IcmpErrorKind {
-    /// It came to a router with no hop left: time exceeded in transit.
+    /// It reached a router with no hop left: time exceeded in transit.
     Expired,
-    /// It came to the host, and nobody has the port.
+    /// It reached the host, and no socket has the port.
     NoPort,
-    /// Somebody on the way had nowhere to pass it on to, or would not.
+    /// A router on the way had no route for it, or refused it.
     Unreachable,
 }
 
 /// A datagram quoted by an error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotedDatagram {
-    /// Who had sent it.
+    /// Its sender.
     pub from: IpAddr,
-    /// To whom.
+    /// Its destination.
     pub to: IpAddr,
-    /// What it was.
+    /// Its kind.
     pub probe: QuotedProbe,
 }
 
-/// What a quoted datagram was.
+/// The kind of a quoted datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuotedProbe {
     /// An echo request.
@@ -63,7 +63,7 @@ pub enum QuotedProbe {
     Udp(u16, u16),
 }
 
-/// For whoever captures a probe and wonders.
+/// The text in each probe, for people who capture one.
 pub const TEXT: &[u8] = b"heddle probe: how far are you";
 
 const HEADER: usize = 8;
@@ -86,7 +86,7 @@ pub fn echo_request(echo: IcmpEcho, ipv6: bool) -> Vec<u8> {
     message
 }
 
-/// Reads what a raw ICMP socket receives: the message with its IPv4 header. Gives the sender, too.
+/// Reads a message from a raw ICMP socket, with its IPv4 header. Returns the sender as well.
 pub fn read_v4(packet: &[u8]) -> Option<(IpAddr, IcmpMessage)> {
     let (header, message) = ipv4(packet)?;
     let from = IpAddr::V4(header.get_source());
@@ -101,7 +101,7 @@ pub fn read_v4(packet: &[u8]) -> Option<(IpAddr, IcmpMessage)> {
         _ => return None,
     };
     let (quoted, inner) = ipv4(message.get(HEADER..)?)?;
-    // Of a fragment only the first has ports.
+    // Only the first fragment has ports.
     let first = quoted.get_fragment_offset() == 0;
     let probe = probe(
         quoted.get_next_level_protocol(),
@@ -122,7 +122,7 @@ pub fn read_v4(packet: &[u8]) -> Option<(IpAddr, IcmpMessage)> {
     ))
 }
 
-/// Reads what a raw ICMPv6 socket receives: the message alone.
+/// Reads a message from a raw ICMPv6 socket, without a header.
 pub fn read_v6(message: &[u8]) -> Option<IcmpMessage> {
     let [kind, code, ..] = *message else {
         return None;
@@ -153,8 +153,8 @@ pub fn read_v6(message: &[u8]) -> Option<IcmpMessage> {
     })
 }
 
-/// A header and what follows its options. The total length is not looked at: quoted ones are known
-/// to be wrong.
+/// The header and the octets behind its options. The total length is ignored, because it is often
+/// wrong in quoted headers.
 fn ipv4(packet: &[u8]) -> Option<(Ipv4Packet<'_>, &[u8])> {
     let header = Ipv4Packet::new(packet).filter(|h| h.get_version() == 4)?;
     let length = usize::from(header.get_header_length()) * 4;

@@ -1,10 +1,10 @@
-//! How far other hosts are: routers on the way (by ICMP and UDP probes with few hops to live) and
-//! round-trip times.
+//! The paths to other hosts: the routers on the way (by ICMP and UDP probes with few hops to live)
+//! and round-trip times.
 //!
 //! Jobs come first. All probes together keep [`SPACING`], at most [`AT_ONCE`] are on their way, and
-//! a host is probed again only after [`AGAIN`]; a host whose address is new is probed at once. With
-//! 16 hosts to probe, as many as a controller names, that is 128 probes in 7 s every five minutes;
-//! the agent as a whole took 0.2 % of a core with a report every 2 s.
+//! a host is probed again only after [`AGAIN`]. A host with a new address is probed at once. A
+//! controller names up to 16 hosts; that makes 128 probes in 7 s every five minutes. The agent as a
+//! whole took 0.2 % of a core with a report every 2 s.
 pub mod icmp;
 mod socket;
 mod trace;
@@ -26,23 +26,23 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use trace::{ProbeAnswer, ProbeMethod, trace};
 
-/// Time between two probes: 20 a second at most, of less than 100 octets each.
+/// The time between two probes: at most 20 a second, of less than 100 octets each.
 pub(crate) const SPACING: Duration = Duration::from_millis(50);
 
-/// Hosts traced at a time, each with one probe on its way.
+/// The number of hosts traced at a time, each with one probe on its way.
 pub(crate) const AT_ONCE: usize = 8;
 
-/// Time until a host is probed again.
+/// The time until a host is probed again.
 pub(crate) const AGAIN: Duration = Duration::from_secs(300);
 
-/// Hosts probed at most, whatever the controller asks for: with these, steady probing stays below a
+/// The limit of hosts, whatever the controller asks for. With so many, steady probing stays below a
 /// third of the budget.
 pub(crate) const MOST_PEERS: usize = 256;
 
-/// An answer that takes longer is none.
+/// The time after which an answer no longer counts.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Ports of UDP probes: where traceroutes have always knocked and nobody listens.
+/// The first port of UDP probes. Traceroute uses these ports, because nobody listens there.
 const FIRST_PORT: u16 = 33434;
 const PORTS: u16 = 256;
 
@@ -53,10 +53,10 @@ pub struct Prober {
 }
 
 impl Prober {
-    /// Opens sockets for IPv4 and IPv6, as far as the system speaks them.
+    /// Opens sockets for IPv4 and IPv6, if the system supports them.
     ///
     /// # Errors
-    /// Where the system refuses: CAP_NET_RAW is missing.
+    /// If the system refuses them: CAP_NET_RAW is missing.
     pub fn open() -> Result<Prober, PacketSocketError> {
         let both = [ProbeSockets::open(false)?, ProbeSockets::open(true)?];
         Ok(Prober {
@@ -64,9 +64,8 @@ impl Prober {
         })
     }
 
-    /// Probes `peers` forever and tells of all paths known whenever one was looked at; a host no
-    /// longer among the peers is dropped from them. Returns when nobody listens or names peers any
-    /// more.
+    /// Probes `peers` for ever, and sends all known paths whenever one was traced. A host that is
+    /// no longer among the peers is dropped. Returns when either channel is closed.
     ///
     /// # Errors
     /// The system's refusal to watch a socket.
@@ -125,7 +124,7 @@ impl Prober {
     }
 }
 
-/// Which hosts are to be probed when, and what is known of them.
+/// The hosts to probe, the time of each next trace, and the known paths.
 #[derive(Debug, Default)]
 struct ProbedPeers {
     peers: BTreeMap<ProbeTarget, PeerProbeState>,
@@ -139,7 +138,7 @@ struct PeerProbeState {
 }
 
 impl ProbedPeers {
-    /// Takes over what is wanted now; whether a path is gone with it.
+    /// Takes in the wanted peers. Returns true if a path was dropped.
     fn want(&mut self, peers: &[ProbeTarget]) -> bool {
         let wanted = &peers[..peers.len().min(MOST_PEERS)];
         let before = self.paths().len();
@@ -183,14 +182,14 @@ impl ProbedPeers {
     }
 }
 
-/// Sockets in use, probes on their way, and whose turn it is.
+/// The open sockets, the probes on their way, and the time of the next probe.
 struct ProbeTransport {
     sockets: Vec<Arc<AsyncFd<ProbeSockets>>>,
     flying: Arc<Mutex<ProbesInFlight>>,
     listeners: Vec<JoinHandle<()>>,
 }
 
-/// Probes on their way: never more than [`AT_ONCE`].
+/// The probes on their way, never more than [`AT_ONCE`].
 #[derive(Debug)]
 struct ProbesInFlight {
     identifier: u16,
@@ -204,15 +203,14 @@ struct AwaitedProbe {
     to: IpAddr,
     kind: ProbeMethod,
     sequence: u16,
-    /// Since the Unix epoch.
+    /// The time since the Unix epoch.
     sent: Duration,
     answer: oneshot::Sender<ProbeAnswer>,
 }
 
 impl ProbeTransport {
     fn new(sockets: Vec<ProbeSockets>) -> io::Result<ProbeTransport> {
-        // The process number differs between pingers on one host, which is all an identifier is
-        // for.
+        // The process number differs between the pingers of one host. An identifier needs no more.
         let identifier = (std::process::id() & 0xffff) as u16;
         let flying = ProbesInFlight {
             identifier,
@@ -253,7 +251,7 @@ impl ProbeTransport {
                 .await
                 .ok()
                 .and_then(Result::ok),
-            // No route, or a firewall of this host's own.
+            // There is no route, or this host's own firewall refused the probe.
             Err(_) => None,
         };
         lock(&self.flying).land(echo.sequence);
@@ -271,15 +269,15 @@ fn lock(flying: &Mutex<ProbesInFlight>) -> MutexGuard<'_, ProbesInFlight> {
     flying.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where the UDP probe of this number goes.
+/// The destination port of the UDP probe with this number.
 fn port(sequence: u16) -> u16 {
     FIRST_PORT + sequence % PORTS
 }
 
 async fn listen(socket: Arc<AsyncFd<ProbeSockets>>, flying: Arc<Mutex<ProbesInFlight>>) {
     while let Ok(mut ready) = socket.readable().await {
-        // A few at a time: whoever floods this host with echo replies shall not keep it from all
-        // else.
+        // A few at a time, so that a flood of echo replies does not keep this host from its other
+        // work.
         for _ in 0..AT_ONCE {
             match socket.get_ref().receive() {
                 Ok(arrived) => lock(&flying).arrived(socket.get_ref().port, &arrived),
@@ -297,14 +295,14 @@ async fn listen(socket: Arc<AsyncFd<ProbeSockets>>, flying: Arc<Mutex<ProbesInFl
 }
 
 impl ProbesInFlight {
-    /// When the next probe may leave.
+    /// The time at which the next probe may leave.
     fn turn(&mut self, now: Instant) -> Instant {
         let turn = self.next.max(now);
         self.next = turn + SPACING;
         turn
     }
 
-    /// Gives a probe its number, by which the answer finds the receiver.
+    /// Gives a probe its number, by which an answer finds its receiver.
     fn take_off(
         &mut self,
         to: IpAddr,
@@ -332,7 +330,7 @@ impl ProbesInFlight {
         self.probes.retain(|p| p.sequence != sequence);
     }
 
-    /// Hands a message to the probe it answers; `own_port` is that of UDP probes.
+    /// Hands a message to the probe that it answers; `own_port` is the source port of UDP probes.
     fn arrived(&mut self, own_port: u16, arrived: &ReceivedIcmp) {
         let from = arrived.from;
         let position = match arrived.message {
@@ -340,7 +338,7 @@ impl ProbesInFlight {
                 .probes
                 .iter()
                 .position(|p| p.to == from && self.is_echo(p, echo)),
-            // What this host says to itself is no answer of the network's.
+            // An error from this host itself is not an answer of the network.
             IcmpMessage::Error {
                 about: QuotedDatagram { from: own, .. },
                 ..
@@ -362,7 +360,7 @@ impl ProbesInFlight {
         };
         let Some(position) = position else { return };
         let waiting = self.probes.swap_remove(position);
-        // A clock set back between the two makes the time unknown, and so the answer.
+        // If the clock was set back in between, the time is unknown, and so the answer is dropped.
         let Some(time) = arrived.at.checked_sub(waiting.sent) else {
             return;
         };
@@ -377,7 +375,7 @@ impl ProbesInFlight {
             } if from != waiting.to => ProbeAnswer::Stopped(from),
             _ => ProbeAnswer::Host(time),
         };
-        // Whoever asked may have lost patience just now.
+        // The receiver may have given up just now.
         let _ = waiting.answer.send(answer);
     }
 

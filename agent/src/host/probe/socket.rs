@@ -1,5 +1,5 @@
-//! The sockets probes leave by and answers arrive at. Opened with privileges (CAP_NET_RAW), used
-//! without.
+//! The sockets by which probes leave and answers arrive. They are opened with privileges
+//! (CAP_NET_RAW) and used without.
 #![allow(
     unsafe_code,
     reason = "the filter of a raw ICMP socket and tokio's registration have no safe wrapper"
@@ -18,30 +18,30 @@ use std::time::{Duration, SystemTime};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// One address family's sockets.
+/// The sockets of one address family.
 #[derive(Debug)]
 pub(super) struct ProbeSockets {
     ipv6: bool,
     icmp: OwnedFd,
     udp: UdpSocket,
-    /// The port of `udp`, by which error messages are known.
+    /// The port of `udp`, by which error messages are recognized.
     pub(super) port: u16,
 }
 
-/// What arrived.
+/// A message that arrived.
 #[derive(Debug)]
 pub(super) struct ReceivedIcmp {
     pub(super) from: IpAddr,
-    /// When the kernel had it, since the Unix epoch.
+    /// The time at which the kernel received it, since the Unix epoch.
     pub(super) at: Duration,
     pub(super) message: IcmpMessage,
 }
 
-/// Headers and what an error message quotes of a probe; the rest of a longer message is cut.
+/// Room for headers and for the part of a probe that an error message quotes. The rest is cut.
 const LONGEST: usize = 256;
 
 impl ProbeSockets {
-    /// Opens them; `None` where the system does not speak this family.
+    /// Opens the sockets; `None` if the system does not support this family.
     pub(super) fn open(ipv6: bool) -> Result<Option<ProbeSockets>, PacketSocketError> {
         match ProbeSockets::try_open(ipv6) {
             Ok(sockets) => Ok(Some(sockets)),
@@ -84,7 +84,7 @@ impl ProbeSockets {
         setsockopt(&icmp, sockopt::ReceiveTimestampns, &true)?;
         let udp = UdpSocket::bind(SocketAddr::new(any, 0))?;
         udp.set_nonblocking(true)?;
-        // Nothing that arrives there is read.
+        // Nothing reads from this socket.
         setsockopt(&udp, sockopt::RcvBuf, &0)?;
         let port = udp.local_addr()?.port();
         Ok(ProbeSockets {
@@ -101,7 +101,7 @@ impl ProbeSockets {
         Ok(unsafe { AsyncFd::register_with_interest(self, Interest::READABLE) }?)
     }
 
-    /// Whether an address is of this family.
+    /// True if an address is of this family.
     pub(super) fn is_for(&self, to: IpAddr) -> bool {
         to.is_ipv6() == self.ipv6
     }
@@ -196,15 +196,15 @@ impl AsRawFd for ProbeSockets {
     }
 }
 
-/// Time since the Unix epoch, as the kernel stamps packets with it.
+/// The time since the Unix epoch, by the clock with which the kernel stamps packets.
 pub(super) fn now() -> Duration {
     SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default()
 }
 
-/// Has the kernel pass on only the kinds that answer probes: a raw socket gets a copy of all ICMP
-/// there is.
+/// Makes the kernel pass on only the kinds of message that answer probes. A raw socket otherwise
+/// gets a copy of every ICMP message.
 fn filter(socket: &OwnedFd, ipv6: bool) -> io::Result<()> {
     /// Of linux/icmp.h: a set bit blocks its type.
     const ICMP_FILTER: libc::c_int = 1;

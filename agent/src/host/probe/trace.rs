@@ -1,30 +1,30 @@
-//! One host traced: how it answers, which routers are between, how long a round trip takes. Asks
-//! through a function, so that networks of all manners can be played to it.
+//! The trace of one host: how it answers, the routers on the way, and the round-trip time. The
+//! trace asks through a function, so that tests can play any network to it.
 use inventory::host_report::RoundTrip;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How a probe is sent.
+/// The kind of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProbeMethod {
     /// ICMP echo request.
     Echo,
-    /// UDP to a port nobody has.
+    /// UDP to a port that no program uses.
     Udp,
 }
 
-/// What came back.
+/// The answer to a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProbeAnswer {
-    /// The host itself, after this time.
+    /// The host itself answered, after this time.
     Host(Duration),
-    /// A router where the hops ended.
+    /// The router at which the hops ended.
     Router(IpAddr),
-    /// A router that goes no further.
+    /// A router that does not forward the probe.
     Stopped(IpAddr),
 }
 
-/// What a host was found to be like; see [`inventory::host_report::ProbedPath`].
+/// The result of a trace; see [`inventory::host_report::ProbedPath`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TraceResult {
     pub(crate) hops: Vec<Option<IpAddr>>,
@@ -32,25 +32,25 @@ pub(crate) struct TraceResult {
     pub(crate) round_trip: Option<RoundTrip>,
 }
 
-/// Hops a host may be away; also what hosts usually send with (RFC 1700).
+/// The largest distance of a host in hops, and the usual number of hops to live (RFC 1700).
 const FAR: u8 = 64;
 
-/// Routers looked for: clusters are not further apart.
+/// The limit of routers on the way. Clusters are not further apart.
 const MOST_HOPS: u8 = 30;
 
-/// After so many silent hops on the way to a host that does not answer either, there is nothing
-/// more to find.
+/// The number of silent hops after which the trace ends, if the host does not answer either.
 const MOST_SILENT: usize = 4;
 
-/// Round trips measured; the one before them, which may have waited for ARP, is not counted.
+/// The number of round trips measured. The one before them is not counted, because it may have
+/// waited for ARP.
 const SAMPLES: usize = 6;
 
-/// Tries to get a word out of a hop: routers differ in what they answer, and a frame can get lost.
+/// The tries for one hop. Routers differ in the probes they answer, and a frame can get lost.
 const TRIES: [ProbeMethod; 3] = [ProbeMethod::Echo, ProbeMethod::Udp, ProbeMethod::Echo];
 
-/// Traces a host by `ask`, which sends a probe with so many hops to live and gives the answer in
-/// time, if any. Two dozen probes for a host in sight that answers nothing, eight for a neighbour
-/// that does.
+/// Traces a host by `ask`, which sends a probe with so many hops to live and returns the answer, if
+/// one came in time. A near host that answers nothing takes two dozen probes; a neighbour that
+/// answers takes eight.
 pub(crate) async fn trace(
     mut ask: impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
 ) -> TraceResult {
@@ -77,8 +77,8 @@ pub(crate) async fn trace(
     }
 }
 
-/// Routers on the way, nearest first. Those at the end are ones that answered, unless the host
-/// itself did: nobody else knows how many silent ones precede it.
+/// The routers on the way, nearest first. Unless the host itself answered, the last of them is one
+/// that answered: the number of silent hops behind it is unknown.
 async fn hops(
     ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
     reached: bool,
@@ -92,8 +92,8 @@ async fn hops(
             }
             Some(ProbeAnswer::Router(address)) => hops.push(Some(address)),
             Some(ProbeAnswer::Stopped(address)) => {
-                // The last router asks for the host's address for seconds; what it says then comes
-                // as answer to a later probe.
+                // The last router asks for the host's address for seconds. Its answer then arrives
+                // as the answer to a later probe.
                 match hops.iter().position(|h| *h == Some(address)) {
                     Some(at) => hops.truncate(at + 1),
                     None => hops.push(Some(address)),
@@ -113,7 +113,7 @@ async fn hops(
     hops
 }
 
-/// A silent hop just before the host may be no router but the host itself, whose answers got lost.
+/// A silent hop just before the host may be the host itself, if its answers got lost.
 async fn confirm(
     ask: &mut impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
     hops: &mut Vec<Option<IpAddr>>,
@@ -158,8 +158,8 @@ mod tests {
         Ipv4Addr::new(10, 0, n, 1).into()
     }
 
-    /// Plays `network`, called with each probe's number, and gives what was found and how many
-    /// probes it took.
+    /// Plays `network`, which is called with each probe's number. Returns the result and the number
+    /// of probes.
     async fn play(
         mut network: impl FnMut(usize, ProbeMethod, u8) -> Option<ProbeAnswer>,
     ) -> (TraceResult, usize) {
@@ -212,7 +212,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_lost_answer_makes_no_router() {
-        // The host is next door; everything sent with one hop gets lost the first three times.
+        // The host is next door. The first three probes with one hop get lost.
         let mut lost = 0;
         let network = |_, _, hop| {
             if hop == 1 && lost < 3 {

@@ -6,7 +6,7 @@ use std::thread::{JoinHandle, spawn};
 
 const TOKEN: &str = "a-secret-of-enough-letters";
 
-/// Answers as many requests as there are answers and gives what was asked.
+/// A server that sends one of `answers` for each request, and returns the requests.
 fn server(listener: TcpListener, answers: Vec<&'static str>) -> JoinHandle<Vec<String>> {
     spawn(move || {
         answers
@@ -22,7 +22,7 @@ fn serve(listener: &TcpListener, answer: &str) -> String {
     asked
 }
 
-/// A whole request, and where its answer goes.
+/// A whole request, and the stream for its answer.
 fn request(listener: &TcpListener) -> (TcpStream, String) {
     let (mut stream, _) = listener.accept().unwrap();
     stream
