@@ -50,8 +50,8 @@ fn close_what_was_inherited() {
                 .collect()
         })
         .unwrap_or_default();
-    // SAFETY: as above; the listing's own descriptor is closed already.
-    open.into_iter()
-        .filter(|&descriptor| descriptor > 2)
-        .for_each(|descriptor| _ = unsafe { libc::close(descriptor) });
+    for descriptor in open.into_iter().filter(|&descriptor| descriptor > 2) {
+        // SAFETY: as above; the listing's own descriptor is closed already.
+        unsafe { libc::close(descriptor) };
+    }
 }
