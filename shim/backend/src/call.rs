@@ -283,8 +283,8 @@ unsafe fn pack(
         into.len().min(c_int::MAX as usize) as c_int,
         into.as_mut_ptr().cast(),
     );
-    // SAFETY: passed on to the caller; MPI writes at most `room` bytes.
     quietly(comm, || {
+        // SAFETY: passed on to the caller; MPI writes at most `room` bytes.
         check(unsafe {
             (mpi().call.Pack)(data.at, data.count, data.datatype, at, room, position, comm)
         })
@@ -294,8 +294,8 @@ unsafe fn pack(
 /// Room [`pack`] needs.
 fn pack_size(data: MpiElements, comm: MPI_Comm) -> MpiResult<usize> {
     let mut size = 0;
-    // SAFETY: a valid datatype and a place for the result.
     quietly(comm, || {
+        // SAFETY: a valid datatype and a place for the result.
         check(unsafe { (mpi().call.Pack_size)(data.count, data.datatype, comm, &mut size) })
     })?;
     Ok(size.max(0) as usize)

@@ -22,8 +22,8 @@ impl CallComm {
         let mpi = mpi();
         for piece in bytes.chunks_mut(1 << 30) {
             let (at, length) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
-            // SAFETY: the buffer holds as many bytes as are said.
             quietly(self.comm, || {
+                // SAFETY: the buffer holds as many bytes as are said.
                 check(unsafe { (mpi.call.Bcast)(at, length, mpi.handle.byte, 0, self.comm) })
             })?;
         }
@@ -32,8 +32,8 @@ impl CallComm {
 
     /// Waits for all ranks. Collective.
     fn barrier(&self) -> MpiResult<()> {
-        // SAFETY: a communicator of the application.
         quietly(self.comm, || {
+            // SAFETY: a communicator of the application.
             check(unsafe { (mpi().call.Barrier)(self.comm) })
         })
     }
@@ -68,8 +68,8 @@ impl CallComm {
             own.len() as c_int,
             mpi.handle.byte,
         );
-        // SAFETY: the buffers hold as many bytes as are said.
         quietly(self.comm, || {
+            // SAFETY: the buffers hold as many bytes as are said.
             check(unsafe { (mpi.call.Allgather)(from, count, byte, to, count, byte, self.comm) })
         })?;
         Ok(all)

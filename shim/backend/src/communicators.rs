@@ -159,8 +159,8 @@ fn attribute(comm: MPI_Comm) -> MpiResult<*const CommState> {
     let state = Arc::new(CommState::of(comm)?);
     lock_states().push(Arc::downgrade(&state));
     let value = Arc::into_raw(state);
-    // SAFETY: as above; `forget` takes the value back.
     quietly(comm, || {
+        // SAFETY: as above; `forget` takes the value back.
         check(unsafe { (mpi.call.Comm_set_attr)(comm, key, value.cast_mut().cast()) })
     })?;
     Ok(value)
@@ -181,8 +181,8 @@ fn key() -> MpiResult<c_int> {
     let key = *KEY.get_or_init(|| {
         let at_end = create(do_not_copy, finalize).map_err(|e| e.0)?;
         let own = mpi().handle.comm_self;
-        // SAFETY: MPI_COMM_SELF and a key of ours; the value is not looked at.
         quietly(own, || {
+            // SAFETY: MPI_COMM_SELF and a key of ours; the value is not looked at.
             check(unsafe { (mpi().call.Comm_set_attr)(own, at_end, std::ptr::null_mut()) })
         })
         .map_err(|e| e.0)?;

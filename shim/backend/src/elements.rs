@@ -54,8 +54,8 @@ impl MpiElements {
             return Ok(());
         }
         let (mpi, own) = (mpi(), mpi().handle.comm_self);
-        // SAFETY: passed on to the caller.
         quietly(own, || {
+            // SAFETY: passed on to the caller.
             check(unsafe {
                 (mpi.call.Allgather)(
                     self.at,

@@ -127,10 +127,10 @@ unsafe fn outermost(call: &CollectiveCall) -> c_int {
 /// As the MPI standard says of the call's arguments.
 unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> MpiResult<c_int> {
     let within = state.within(call.comm);
-    // SAFETY: passed on to the caller.
     let amount = if state.passes_through() {
         None
     } else {
+        // SAFETY: passed on to the caller.
         unsafe { call.amount(within.size as usize) }
     };
     let set = amount.map_or(Ok(None), |amount| state.process_set(call, amount))?;

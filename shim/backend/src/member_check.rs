@@ -69,8 +69,8 @@ pub(crate) fn compare_members(
 ) -> MpiResult<Option<MemberFacts>> {
     let (mpi, comm) = (mpi(), within.comm);
     let mut barrier = mpi.handle.request_null;
-    // SAFETY: a communicator of the application and a place for the request.
     quietly(comm, || {
+        // SAFETY: a communicator of the application and a place for the request.
         check(unsafe { (mpi.call.Ibarrier)(comm, &mut barrier) })
     })?;
     let came = completes(within, &mut barrier, Some(Instant::now() + patience))?;
@@ -85,9 +85,9 @@ pub(crate) fn compare_members(
         mpi.handle.byte,
     );
     let mut vote = mpi.handle.request_null;
-    // SAFETY: the buffers hold as many octets as are said, and are kept until the request is
-    // complete, or for good.
     quietly(comm, || {
+        // SAFETY: the buffers hold as many octets as are said, and are kept until the request is
+        // complete, or for good.
         check(unsafe { (mpi.call.Iallgather)(from, count, byte, to, count, byte, comm, &mut vote) })
     })?;
     // All have come, so each votes, at the latest when its own patience ends.
@@ -107,8 +107,8 @@ fn completes(
     let mpi = mpi();
     let (mut done, mut tests): (c_int, u32) = (0, 0);
     loop {
-        // SAFETY: a request of this module and a place for the answer.
         quietly(within.comm, || {
+            // SAFETY: a request of this module and a place for the answer.
             check(unsafe { (mpi.call.Test)(request, &mut done, mpi.status_ignore) })
         })?;
         if done != 0 {

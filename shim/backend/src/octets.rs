@@ -24,8 +24,8 @@ pub(crate) unsafe fn alltoall(
     let outgoing = unsafe { SendBlocks::of(call, within.size) }?;
     let incoming = call.received()?;
     // If its own block does not fit, others still wait for what this rank sends.
-    // SAFETY: passed on to the caller.
     let copied = if outgoing.own_block_moves() {
+        // SAFETY: passed on to the caller.
         unsafe { outgoing.to(me).copy(incoming.of_rank(me)) }
     } else {
         Ok(())

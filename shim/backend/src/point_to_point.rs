@@ -44,8 +44,8 @@ pub(crate) unsafe fn alltoall(
     let incoming = call.received()?;
     let me = within.rank as u32;
     // If its own block does not fit, others still wait for what this rank sends.
-    // SAFETY: passed on to the caller.
     let copied = if outgoing.own_block_moves() {
+        // SAFETY: passed on to the caller.
         unsafe { outgoing.to(me).copy(incoming.of_rank(me)) }
     } else {
         Ok(())
@@ -73,10 +73,10 @@ pub(crate) unsafe fn allgather(
     let incoming = call.received()?;
     let me = twin.rank as u32;
     // If its own block does not fit, others still wait for what this rank passes on.
-    // SAFETY: passed on to the caller.
     let copied = if call.in_place() {
         Ok(())
     } else {
+        // SAFETY: passed on to the caller.
         unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) }
     };
     let mut parts = parts.iter();

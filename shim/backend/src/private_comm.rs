@@ -42,8 +42,8 @@ impl PrivateComm {
             comm: mpi.handle.comm_null,
             rank: within.rank,
         };
-        // SAFETY: a valid intracommunicator and a place for the result.
         quietly(within.comm, || {
+            // SAFETY: a valid intracommunicator and a place for the result.
             check(unsafe { (mpi.call.Comm_split)(within.comm, 0, within.rank, &mut twin.comm) })
         })?;
         MADE.fetch_add(1, Ordering::Relaxed);

@@ -44,8 +44,8 @@ pub(crate) fn members(within: &CallComm) -> MpiResult<Option<WorldRanks>> {
     let (mpi, world) = (mpi(), mpi().handle.comm_world);
     let group_of = |comm| {
         let mut group: MPI_Group = mpi.handle.group_null;
-        // SAFETY: a valid communicator and a place for the result.
         quietly(comm, || {
+            // SAFETY: a valid communicator and a place for the result.
             check(unsafe { (mpi.call.Comm_group)(comm, &mut group) })
         })
         .map(|()| group)
