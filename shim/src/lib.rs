@@ -5,7 +5,8 @@
 //! the collectives heddle serves. Everything else never passes here.
 //!
 //! ```text
-//! program --MPI_Alltoall--> libheddle.so --> libheddle-openmpi.so | libheddle-mpich.so --PMPI_*--> the MPI library
+//! program --MPI_Alltoall--> libheddle.so --> a backend --PMPI_*--> the MPI library
+//!                                            (libheddle-openmpi.so or libheddle-mpich.so)
 //! ```
 //!
 //! With a profiler, whether it is loaded before this library or after it:

@@ -1,4 +1,4 @@
-//! Which MPI library is in this process, and where its functions are.
+//! The MPI library in this process, and its functions.
 use crate::mapped_file::{MappedFile, file_of};
 use crate::profiler;
 use crate::{EightArguments, NineArguments, SevenArguments};
@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// Where the calls go.
+/// The functions that serve the calls.
 pub(crate) struct ServedLibrary {
     /// The library's own file.
     file: MappedFile,
@@ -53,7 +53,7 @@ type OpenBackend = unsafe extern "C" fn(SymbolLookup, SymbolLookup, c_int) -> *c
 
 /// A line on standard error, written at once: ranks share it.
 pub(crate) fn say(text: &str) {
-    // Where standard error is closed there is nobody to tell.
+    // A closed standard error is not a problem of the job.
     let _ = std::io::stderr().write_all(format!("heddle: {text}\n").as_bytes());
 }
 
@@ -115,7 +115,7 @@ impl ServedLibrary {
     }
 }
 
-/// What collectives are looked up in.
+/// The library and the backend in which collectives are looked up.
 struct FoundMpi {
     version: String,
     file: MappedFile,
@@ -255,7 +255,7 @@ fn last_error() -> String {
     }
 }
 
-/// Whether this process is the first of its job, as launchers tell; so that one line is said once.
+/// True if this process is the first of its job, as launchers tell; so that one line is said once.
 pub(crate) fn first_rank() -> bool {
     let rank = [
         "OMPI_COMM_WORLD_RANK",
@@ -283,7 +283,7 @@ fn version() -> Option<(*mut c_void, String)> {
     Some((found, text.to_string_lossy().into_owned()))
 }
 
-/// Whether the library has the handles of the MPI standard's own ABI (MPI-5.0, Application Binary
+/// True if the library has the handles of the MPI standard's own ABI (MPI-5.0, Application Binary
 /// Interface) and not those its backend is compiled for. One and the same library comes in both
 /// forms. May be asked before initialization, and gives -1 where it has its own.
 fn has_standard_abi() -> bool {
