@@ -213,11 +213,8 @@ impl LoadedBackend {
             return Ok(backend);
         }
         // SAFETY: a static C string of the backend.
-        Err(format!(
-            "{}: {}",
-            backend.path.display(),
-            unsafe { CStr::from_ptr(problem) }.to_string_lossy()
-        ))
+        let problem = unsafe { CStr::from_ptr(problem) }.to_string_lossy();
+        Err(format!("{}: {problem}", backend.path.display()))
     }
 
     fn symbol(&self, name: &str) -> Result<*mut c_void, String> {
@@ -245,10 +242,10 @@ fn beside_me(name: &str) -> PathBuf {
 fn last_error() -> String {
     // SAFETY: dlerror gives null or a C string valid until the next dl call of this thread.
     let text = unsafe { libc::dlerror() };
-    // SAFETY: as above.
     if text.is_null() {
         "unknown error".into()
     } else {
+        // SAFETY: as above.
         unsafe { CStr::from_ptr(text) }
             .to_string_lossy()
             .into_owned()

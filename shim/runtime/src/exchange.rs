@@ -294,7 +294,8 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
                 )) => {
                     let (src, number) = (all[at].src, at + 1);
                     format!(
-                        "{call}: the block of rank {src} from rank {peer} (block {number} of {blocks})"
+                        "{call}: the block of rank {src} from rank {peer} (block {number} of \
+                         {blocks})"
                     )
                 }
                 None => format!("{call}: its blocks to go (block {blocks} of {blocks})"),
