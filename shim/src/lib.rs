@@ -5,7 +5,8 @@
 //! the collectives heddle serves. Everything else never passes here.
 //!
 //! ```text
-//! program --MPI_Alltoall--> libheddle.so --> libheddle-openmpi.so | libheddle-mpich.so --PMPI_*--> the MPI library
+//! program --MPI_Alltoall--> libheddle.so --> a backend --PMPI_*--> the MPI library
+//!                                            (libheddle-openmpi.so or libheddle-mpich.so)
 //! ```
 //!
 //! With a profiler, whether it is loaded before this library or after it:
@@ -51,7 +52,10 @@ fn library() -> &'static ServedLibrary {
 /// C-only interposition misses every Fortran program. In MPICH they call the `MPI_` name. Profilers
 /// of both call the `PMPI_` name, and so does the library for itself.
 macro_rules! collective {
-    ($served:ident, $name:ident, $profiling:ident, $decide:ident, $type:ty, ($($argument:ident),*)) => {
+    (
+        $served:ident, $name:ident, $profiling:ident, $decide:ident, $type:ty,
+        ($($argument:ident),*)
+    ) => {
         #[doc = concat!("`", stringify!($name), "` of the MPI standard.")]
         ///
         /// # Safety
@@ -62,8 +66,12 @@ macro_rules! collective {
             match collective.profiler {
                 // SAFETY: the arguments are passed on as they came.
                 None => unsafe { (collective.served)($($argument),*) },
-                // SAFETY: as above.
-                Some(profiler) => profiler::call_through_profiler(stringify!($name), profiler as *const c_void, || unsafe { profiler($($argument),*) }),
+                Some(profiler) => {
+                    // SAFETY: as above.
+                    let call = || unsafe { profiler($($argument),*) };
+                    let at = profiler as *const c_void;
+                    profiler::call_through_profiler(stringify!($name), at, call)
+                }
             }
         }
 

@@ -1,4 +1,4 @@
-//! Which file of the process an address lies in.
+//! The file of the process in which an address lies.
 use libc::{c_int, c_void};
 use std::ffi::{CStr, OsStr};
 use std::ops::Range;

@@ -9,7 +9,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 thread_local! {
-    /// Whether the profiler that this thread is in has called a profiling name.
+    /// True if the profiler that this thread is in has called a profiling name.
     static CAME_BACK: Cell<bool> = const { Cell::new(false) };
 }
 

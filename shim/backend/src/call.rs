@@ -23,7 +23,7 @@ pub(crate) struct CollectiveCall<'a> {
     pub(crate) native: &'a dyn Fn() -> c_int,
 }
 
-/// What a call says of its send or receive buffer.
+/// A call's arguments about its send or receive buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallBuffer {
     pub(crate) at: *mut c_void,
@@ -31,7 +31,7 @@ pub(crate) struct CallBuffer {
     pub(crate) datatype: MPI_Datatype,
 }
 
-/// How many elements go to or come from each rank, and where they lie.
+/// The number and the places of the elements sent to or received from each rank.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum BlockCounts {
     /// As many each, one block behind the other.
@@ -86,14 +86,14 @@ impl BlockCounts {
     }
 }
 
-/// What a call moves, in octets.
+/// The amount of data a call moves, in octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallAmount {
     /// A block; where they differ, the mean of those this rank receives.
     pub(crate) block: u64,
-    /// Whether every block is small enough to be served.
+    /// True if every block is small enough to be served.
     pub(crate) fits: bool,
-    /// Whether each rank knows its own blocks only, as in MPI_Alltoallv.
+    /// True if each rank knows its own blocks only, as in MPI_Alltoallv.
     pub(crate) differs: bool,
 }
 
@@ -117,7 +117,7 @@ impl CollectiveCall<'_> {
         self.send.at.cast_const() == mpi().in_place
     }
 
-    /// What this rank receives from each of `size` ranks: the same on every rank, because the type
+    /// The amount from each of `size` ranks: the same on every rank, because the type
     /// signatures of all sends and receives are equal, which counts alone are not. Only in
     /// MPI_Alltoallv each rank has its own. `None` if an argument is wrong in a way the library
     /// finds too: it then raises the error as it always does. Nothing a correct program may do on
@@ -160,12 +160,12 @@ impl CollectiveCall<'_> {
         })
     }
 
-    /// Where each rank's block is received.
+    /// The place each rank's block is received into.
     pub(crate) fn received(&self) -> MpiResult<RankBlocks> {
         RankBlocks::of(self.receive)
     }
 
-    /// Where each rank's block is sent from; not for calls in place.
+    /// The place each rank's block is sent from; not for calls in place.
     pub(crate) fn sent(&self) -> MpiResult<RankBlocks> {
         RankBlocks::of(self.send)
     }
@@ -263,7 +263,7 @@ impl SendBlocks {
         }
     }
 
-    /// Whether a rank's block for itself has to be copied: in place it is there already.
+    /// True if a rank's block for itself has to be copied: in place it is there already.
     pub(crate) fn own_block_moves(&self) -> bool {
         matches!(self, SendBlocks::Buffer(_))
     }

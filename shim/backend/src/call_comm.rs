@@ -75,7 +75,7 @@ impl CallComm {
         Ok(all)
     }
 
-    /// Whether this holds on every rank. Collective.
+    /// True if this holds on every rank. Collective.
     pub(crate) fn holds_on_all_ranks(&self, here: bool) -> MpiResult<bool> {
         Ok(self
             .gather_all(&[u8::from(here)])?

@@ -47,7 +47,7 @@ thread_local! {
     static LAST: Cell<(Option<MPI_Comm>, u64, *const CommState)> = const { Cell::new((None, 0, std::ptr::null())) };
 }
 
-/// Whether calls on this communicator are known to pass through. Asked first of all: such calls may
+/// True if calls on this communicator are known to pass through. Asked first of all: such calls may
 /// take less than a microsecond.
 pub(crate) fn known_to_pass_through(comm: MPI_Comm) -> bool {
     let (last, remembered, state) = LAST.get();
@@ -57,7 +57,7 @@ pub(crate) fn known_to_pass_through(comm: MPI_Comm) -> bool {
         && unsafe { &*state }.passes_through()
 }
 
-/// What this process knows of a communicator.
+/// This process's state of a communicator.
 pub(crate) fn of<'a>(comm: MPI_Comm) -> MpiResult<&'a CommState> {
     let generation = GENERATION.load(Ordering::Acquire);
     let (last, remembered, state) = LAST.get();
@@ -102,7 +102,7 @@ impl CommState {
         }
     }
 
-    /// Whether calls pass through for good.
+    /// True if calls pass through for good.
     pub(crate) fn passes_through(&self) -> bool {
         self.passes.load(Ordering::Relaxed)
     }

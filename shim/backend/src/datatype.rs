@@ -44,13 +44,13 @@ fn size(datatype: MPI_Datatype) -> MpiResult<u64> {
     }
 }
 
-/// How elements of a type lie in memory.
+/// The layout of a type's elements in memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DatatypeLayout {
     pub(crate) size: u64,
     /// Bytes from an element to the next: negative where a datatype's extent is.
     pub(crate) extent: isize,
-    /// Whether elements lie octet by octet, one behind the other, in the order they are sent.
+    /// True if elements lie octet by octet, one behind the other, in the order they are sent.
     pub(crate) plain: bool,
 }
 

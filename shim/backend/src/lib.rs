@@ -3,13 +3,13 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`abi`], [`mpi`], [`mpi_result`] | the library's types, its functions and handles, its codes |
-//! | [`entries`] | what the front calls |
-//! | [`call`], [`elements`], [`datatype`] | one call of the application, block by block, and what its datatypes are |
+//! | [`entries`] | the functions that the front calls |
+//! | [`call`], [`elements`], [`datatype`] | one call of the application, its blocks and datatypes |
 //! | [`error_handlers`] | heddle's own errors never reach the application's handlers |
-//! | [`communicators`] | what is known of each communicator: nothing, until its calls are worth a look |
+//! | [`communicators`] | the state of each communicator, once its calls are worth it |
 //! | [`member_check`] | whether all members have the runtime |
-//! | [`process_set`], [`registry`] | what the same members follow together, on however many communicators |
-//! | [`root_rank`], [`shared_recorder`] | what rank 0 does beside |
+//! | [`process_set`], [`registry`] | the epoch that the same members follow together |
+//! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
 //! | [`call_comm`] | agreements among the ranks of a call |
 //! | [`private_comm`], [`requests`] | messages on a communicator of the runtime's own |
 //! | [`point_to_point`] | parts of schedules over MPI's messages |
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn heddle_open(
 }
 
 thread_local! {
-    /// Whether this thread is in a collective already: an MPI library may call its own public
+    /// True if this thread is in a collective already: an MPI library may call its own public
     /// functions.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }

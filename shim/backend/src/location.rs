@@ -1,4 +1,4 @@
-//! Where this library lies, and what lies beside it.
+//! The directory of this library, and the files in it.
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -21,12 +21,12 @@ use std::time::{Duration, Instant};
 const EAGER: u32 = 2_000;
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// What a rank brings to a meeting, or what all of them have in common.
+/// The facts a rank brings to a meeting, or those that all ranks have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemberFacts {
-    /// Which process set of these very members it has; 0 for none.
+    /// The number of its process set of these very members; 0 for none.
     pub(crate) set: u64,
-    /// Whether it knows the hosts of all members.
+    /// True if it knows the hosts of all members.
     pub(crate) hosts: bool,
     /// A number that no process set has had: that of rank 0 goes to a new one.
     pub(crate) unused: u64,
@@ -44,7 +44,7 @@ impl MemberFacts {
         vote
     }
 
-    /// What the votes have in common; `None` unless all came.
+    /// The facts that the votes have in common; `None` unless all came.
     fn common(self, votes: &[u8]) -> Option<MemberFacts> {
         let all = |fits: &dyn Fn(&[u8]) -> bool| votes.chunks_exact(VOTE).all(fits);
         let first = votes.get(10..VOTE)?.first_chunk()?;
@@ -60,7 +60,7 @@ impl MemberFacts {
     }
 }
 
-/// What all members know, if all came within `patience`; the same on every rank that asks.
+/// The facts all share, if all came within `patience`; the same on every rank that asks.
 /// Collective among those.
 pub(crate) fn compare_members(
     within: &CallComm,

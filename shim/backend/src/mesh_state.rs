@@ -15,7 +15,7 @@ use std::net::{IpAddr, SocketAddr};
 /// An address among the ranks: a family octet (0: none), sixteen of the address, two of the port.
 const DOOR: usize = 19;
 
-/// Whether the connections stand.
+/// The state of the connections.
 #[derive(Debug, Default)]
 pub(crate) enum MeshState {
     #[default]
@@ -26,7 +26,7 @@ pub(crate) enum MeshState {
 }
 
 impl MeshState {
-    /// Whether the connections stand; they are made now if nobody tried before. Collective.
+    /// True if the connections stand; they are made now if nobody tried before. Collective.
     pub(crate) fn ensure_connected(
         &mut self,
         within: &CallComm,

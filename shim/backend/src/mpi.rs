@@ -24,7 +24,7 @@ pub(crate) type CopyAttribute = unsafe extern "C" fn(
 pub(crate) type DeleteAttribute =
     unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 
-/// What every MPI function returns when all went well.
+/// The result of every MPI function that succeeds.
 pub(crate) const SUCCESS: c_int = 0;
 
 unsafe extern "C" {

@@ -133,11 +133,11 @@ pub(crate) unsafe fn passed_on(
     }
 }
 
-/// Where the octets of a piece lie.
+/// The memory of the pieces.
 trait PiecePlaces {
-    /// Where a piece comes to.
+    /// The memory a piece is received into.
     fn incoming(&mut self, piece: TransferPiece) -> MpiResult<MpiElements>;
-    /// Where a piece that is sent lies.
+    /// The memory a piece is sent from.
     fn outgoing(&mut self, piece: TransferPiece) -> MpiResult<MpiElements>;
     /// A piece has come.
     fn arrived(&mut self, _piece: TransferPiece) {}
@@ -180,7 +180,7 @@ struct Packed<'a, 'b> {
     block: usize,
     /// This rank's blocks, by receiver.
     own: &'a [&'a [u8]],
-    /// Where this rank's blocks are wanted, by sender.
+    /// The place of each block this rank receives, by sender.
     places: &'a mut [&'b mut [u8]],
     /// The messages that come.
     received: Vec<Vec<u8>>,

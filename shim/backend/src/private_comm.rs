@@ -29,7 +29,7 @@ pub(crate) struct PrivateComm {
 unsafe impl Send for PrivateComm {}
 
 impl PrivateComm {
-    /// Whether this process has few enough.
+    /// True if this process has few enough.
     pub(crate) fn may_be_made() -> bool {
         MADE.load(Ordering::Relaxed) < MOST
     }

@@ -52,7 +52,7 @@ impl CallRow {
     }
 }
 
-/// What is followed.
+/// The epoch that the process set follows.
 #[derive(Debug, Default)]
 enum FollowState {
     /// The library's own routines run.
@@ -63,7 +63,7 @@ enum FollowState {
     Planned(Box<FollowedEpoch>),
 }
 
-/// Whether there is a communicator of the runtime's own for messages.
+/// The state of the runtime's own communicator for messages.
 #[derive(Debug, Default)]
 enum PrivateCommState {
     #[default]
@@ -88,7 +88,7 @@ pub(crate) struct ProcessSet {
     root: Option<Box<RootRank>>,
 }
 
-/// Whether threads of this process may call MPI at once: then calls on two communicators have no
+/// True if threads of this process may call MPI at once: then calls on two communicators have no
 /// common order.
 pub(crate) fn threads_call_at_once() -> bool {
     static MULTIPLE: OnceLock<bool> = OnceLock::new();
@@ -520,7 +520,7 @@ impl FollowState {
 }
 
 impl PrivateCommState {
-    /// Whether there is such a communicator; it is made now if nobody tried before. Collective.
+    /// True if there is such a communicator; it is made now if nobody tried before. Collective.
     fn up(&mut self, within: &CallComm) -> MpiResult<bool> {
         if let PrivateCommState::Untried = self {
             let twin = if within.holds_on_all_ranks(PrivateComm::may_be_made())? {

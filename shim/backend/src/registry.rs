@@ -24,7 +24,7 @@ struct LivingSet {
     set: Arc<Mutex<ProcessSet>>,
 }
 
-/// What this process knows of its fellows.
+/// This process's knowledge of the other ranks.
 #[derive(Default)]
 struct ProcessSetRegistry {
     /// The process sets, the one released last at the end.

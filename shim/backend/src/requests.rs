@@ -83,7 +83,7 @@ impl<T: Copy + Ord> PendingRequests<T> {
         Ok(())
     }
 
-    /// How it went, when all are complete.
+    /// The result, once all are complete.
     pub(crate) fn outcome(&self) -> MpiResult<()> {
         self.failed.map_or(Ok(()), Err)
     }

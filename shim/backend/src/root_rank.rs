@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Who wants a way from the first call on waits for the epoch this long, once a process.
+/// A process that wants a way from the first call on waits once so long for the epoch.
 const FIRST_CALL_WAITS: Duration = Duration::from_secs(3);
 /// The last job record is waited for this long, so that it is there when the job has ended; a
 /// stalled directory is not waited for.
@@ -45,7 +45,7 @@ pub(crate) struct RootRank {
     cost: AgreementCost,
     began: Instant,
     joined: Instant,
-    /// What is followed, and by whom; as it was read.
+    /// The process set on the epoch, and the epoch's octets as they were read.
     view: Option<ProcessSetView>,
     lean: Arc<[u8]>,
     /// Why it stands aside, as the members last heard.

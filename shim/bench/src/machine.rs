@@ -1,4 +1,4 @@
-//! What else a measurement says of the machine it ran on: whether the processors were the limit,
+//! The state of the machine during a measurement: whether the processors were the limit,
 //! and whether the network lost anything.
 use std::fs;
 

@@ -23,7 +23,7 @@ const PINGS: [u64; 6] = [16, 64, 256, 1024, 4096, 16384];
 #[derive(Parser)]
 #[command(version)]
 struct Args {
-    /// Which collective
+    /// The collective to time
     #[arg(long, value_enum, default_value = "alltoall")]
     collective: BenchSelection,
     /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather;
@@ -36,7 +36,7 @@ struct Args {
         value_parser = clap::value_parser!(u64).range(1..1 << 30)
     )]
     size: Vec<u64>,
-    /// How many calls are timed as one, without a barrier between them, of each size
+    /// The number of calls timed as one, without a barrier between them, of each size
     #[arg(
         long,
         value_name = "N,...",
@@ -260,7 +260,7 @@ fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(BenchCollective, u6
     }
 }
 
-/// Whether a row of calls goes past what is preloaded: one of each two, first or second in turn.
+/// True if a row of calls goes past what is preloaded: one of each two, first or second in turn.
 fn goes_past(row: usize) -> bool {
     matches!(row % 4, 0 | 3)
 }
@@ -393,7 +393,7 @@ impl<'a> CollectiveBench<'a> {
         }
     }
 
-    /// What rank `from` sends to rank `to` at byte `i` of call `call`.
+    /// The octet rank `from` sends to rank `to` at byte `i` of call `call`.
     fn byte(call: usize, from: usize, to: usize, i: usize) -> u8 {
         (i.wrapping_mul(31)
             ^ (i >> 8)

@@ -1,4 +1,4 @@
-//! How many calls until the ranks agree again.
+//! The number of calls until the ranks agree again.
 //!
 //! An agreement is a broadcast from rank 0, so all ranks must enter it at the same call. A clock
 //! differs from rank to rank; the number and sizes of the calls on a communicator do not. So every
@@ -58,7 +58,7 @@ impl AgreementPace {
 /// Agreements whose cost is remembered.
 const REMEMBERED: usize = 5;
 
-/// What an agreement costs as a rule: the median of the last few. One that met a rank, or this
+/// The usual cost of an agreement: the median of the last few. One that met a rank, or this
 /// process, off the processor says nothing of the next, and by its cost alone a job would be blind
 /// to new epochs for a hundred times as long.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +76,7 @@ impl AgreementCost {
         self.total += took;
     }
 
-    /// How many agreements there were, and what they took together.
+    /// The number of agreements, and the time they took together.
     pub fn all(&self) -> (usize, Duration) {
         (self.known, self.total)
     }

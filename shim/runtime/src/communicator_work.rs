@@ -12,14 +12,14 @@ use std::sync::OnceLock;
 /// there.
 const ENOUGH: u64 = 4096;
 
-/// What the calls on a communicator have been worth so far.
+/// The work of the calls on a communicator so far.
 #[derive(Debug, Default)]
 pub struct CommunicatorWork {
     work: u64,
     prepared: bool,
 }
 
-/// What to do at a call.
+/// The step to take at a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallAction {
     /// Pass it on.
@@ -52,7 +52,7 @@ impl CommunicatorWork {
     }
 }
 
-/// Whether the first call counts already: then rank 0 waits for the epoch.
+/// True if the first call counts already: then rank 0 waits for the epoch.
 pub fn from_the_first_call() -> bool {
     enough() == 0
 }

@@ -1,4 +1,4 @@
-//! What rank 0 tells the others, so that every rank acts on the same view of the shared directory.
+//! Rank 0's message to the others. By it, every rank acts on the same view of the shared directory.
 use crate::settings::ForcedWays;
 use serde::{Deserialize, Serialize};
 

@@ -9,16 +9,16 @@ use schedules::transfers::part::{
 };
 use std::fmt;
 
-/// What a carrier sends or receives at once: a whole transfer, or a block of one that streams.
+/// The unit a carrier sends or receives: a whole transfer, or a block of one that streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransferPiece {
-    /// Which of [`RankPart::sends`] or [`RankPart::receives`].
+    /// The index in [`RankPart::sends`] or [`RankPart::receives`].
     pub transfer: usize,
     /// Its first block.
     pub block: usize,
 }
 
-/// What a carrier tells of.
+/// An event that a carrier reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CarrierEvent {
     /// So much of a piece has come that its tokens are given now: they take a while, too.
@@ -31,12 +31,12 @@ pub enum CarrierEvent {
     Taken(SyncToken),
 }
 
-/// What moves the pieces of a part between ranks: MPI point-to-point, or TCP.
+/// Moves the pieces of a part between ranks: MPI point-to-point, or TCP.
 pub trait TransferCarrier {
     /// Why it cannot go on.
     type Failure;
 
-    /// Whether a block may be given to be sent before it has come: it then goes on as it comes.
+    /// True if a block may be given to be sent before it has come: it then goes on as it comes.
     const PASSES_ON_PARTS: bool;
 
     /// Begins to receive a piece. It tells of [`CarrierEvent::Arriving`] and then of
@@ -64,7 +64,7 @@ pub trait TransferCarrier {
     /// The call cannot end.
     fn give(&mut self, token: SyncToken) -> Result<(), Self::Failure>;
 
-    /// Whether nothing is under way, tokens included.
+    /// True if nothing is under way, tokens included.
     fn is_idle(&self) -> bool;
 
     /// Waits until something can go on, and adds what has happened, which may be nothing.
@@ -74,7 +74,7 @@ pub trait TransferCarrier {
     fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<(), Self::Failure>;
 }
 
-/// How many pieces are under way at once.
+/// The number of pieces under way at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeWindow {
     /// Pieces that may come.
@@ -126,7 +126,7 @@ struct TransferExchange<'a, C> {
     /// The next piece to send, and how many are being sent.
     next: TransferPiece,
     going: usize,
-    /// Whether the tokens of the next transfer are expected already, and those that have not come.
+    /// True if the tokens of the next transfer are expected already, and those that have not come.
     turned: bool,
     tokens: Vec<SyncToken>,
 }
@@ -257,7 +257,7 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
         Ok(())
     }
 
-    /// Whether what goes next is here.
+    /// True if what goes next is here.
     fn holds(&self, send: &OutgoingTransfer) -> bool {
         let here = |origin: BlockOrigin| match origin {
             BlockOrigin::Own => true,
@@ -294,7 +294,8 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
                 )) => {
                     let (src, number) = (all[at].src, at + 1);
                     format!(
-                        "{call}: the block of rank {src} from rank {peer} (block {number} of {blocks})"
+                        "{call}: the block of rank {src} from rank {peer} (block {number} of \
+                         {blocks})"
                     )
                 }
                 None => format!("{call}: its blocks to go (block {blocks} of {blocks})"),
@@ -307,7 +308,7 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
         watchdog::describe_wait(&call, &self.awaited("block"), "phase", part.phases)
     }
 
-    /// What it waits for where blocks do not stream, each with its phase. A transfer carries
+    /// The pieces it waits for where blocks do not stream, each with its phase. A transfer carries
     /// `contents`: a block, or blocks.
     fn awaited(&self, contents: &str) -> Vec<(u32, String)> {
         let part = self.part;

@@ -2,8 +2,10 @@
 //! reports.
 //!
 //! ```text
-//! rank 0:   shared directory --helper--> Word --(broadcast)--> every rank: Prospect --plan, at the first call that needs it--> Follow
-//! a call:   block size --Follow::way--> native | aapc | bundled | lg | ring;  pace: is it time to agree again?;  record: what it took
+//! rank 0:      shared directory --helper--> directive --broadcast--> every rank
+//! every rank:  UnplannedEpoch --plan, at the first call that needs it--> FollowedEpoch
+//! a call:      block size --FollowedEpoch::way--> native | aapc | bundled | lg | ring
+//! after it:    agreement_pace: is it time to agree again?  record: the time it took
 //! ```
 //!
 //! | module | one idea |

@@ -47,7 +47,7 @@ impl UnplannedEpoch {
         }
     }
 
-    /// Whether a call with blocks of this size may go another way than the library's.
+    /// True if a call with blocks of this size may go another way than the library's.
     pub fn may_differ(&self, collective: Collective, block: u64) -> bool {
         let forced = self.force.ways(collective);
         let own = |way: Way| way != Way::Native;
@@ -58,7 +58,7 @@ impl UnplannedEpoch {
         }
     }
 
-    /// Whether a call of this collective may, at some size.
+    /// True if a call of this collective may, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         takes_part(&self.table, &self.force, collective)
     }
@@ -96,7 +96,7 @@ fn takes_part(table: &DecisionTable, force: &ForcedWays, collective: Collective)
 pub struct FollowedEpoch {
     /// The process set on the epoch's tree.
     pub view: ProcessSetView,
-    /// What is followed, in one line.
+    /// One line about the epoch and the plan.
     pub summary: String,
     table: DecisionTable,
     force: ForcedWays,
@@ -170,7 +170,7 @@ impl FollowedEpoch {
         })
     }
 
-    /// Whether this communicator can go a way with blocks of this size, connections or not.
+    /// True if this communicator can go a way with blocks of this size, connections or not.
     fn can(&self, way: Way, block: u64) -> bool {
         let together = |blocks: u64| block.saturating_mul(blocks) <= MOST_TOGETHER;
         match way {
@@ -183,7 +183,7 @@ impl FollowedEpoch {
         }
     }
 
-    /// Whether this collective may ask for connections: if forced to, and else where the topology
+    /// True if this collective may ask for connections: if forced to, or where the topology
     /// says where every host is reached.
     pub fn may_connect(&self, collective: Collective) -> bool {
         !self.force.ways(collective).is_empty() || self.view.has_all_addresses()
@@ -213,7 +213,7 @@ impl FollowedEpoch {
         }
     }
 
-    /// Whether a call of this collective may go another way than the library's, at some size.
+    /// True if a call of this collective may go another way than the library's, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         takes_part(&self.table, &self.force, collective)
     }

@@ -22,7 +22,7 @@ pub struct ProcessSetView {
     pub(crate) leaves: Tree,
     /// The host of each rank.
     pub(crate) host_of: Vec<u32>,
-    /// How many ranks each host has.
+    /// The number of ranks on each host.
     ranks: Vec<u32>,
     addresses: Vec<Option<IpAddr>>,
 }
@@ -35,7 +35,7 @@ pub enum FollowError {
     Tree {
         /// The epoch's number.
         epoch: u64,
-        /// What is wrong.
+        /// The defect.
         error: TreeError,
     },
     /// There is no network between the ranks.
@@ -51,13 +51,13 @@ pub enum FollowError {
     Wrong {
         /// The epoch's number.
         epoch: u64,
-        /// What the verifier found.
+        /// The verifier's finding.
         violation: Box<ScheduleViolation>,
     },
 }
 
 impl FollowError {
-    /// Whether an operator wants to hear of it.
+    /// True if an operator wants to hear of it.
     pub fn is_news(&self) -> bool {
         !matches!(self, FollowError::OneHost(_))
     }
@@ -98,7 +98,7 @@ impl ProcessSetView {
         })
     }
 
-    /// What is followed, in one line.
+    /// One line about the epoch and the process set.
     pub fn summary(&self) -> String {
         format!(
             "epoch {}, {} ranks on {} hosts",
@@ -108,7 +108,7 @@ impl ProcessSetView {
         )
     }
 
-    /// Whether the topology says where each host is reached.
+    /// True if the topology says where each host is reached.
     pub(crate) fn has_all_addresses(&self) -> bool {
         self.addresses.iter().all(Option::is_some)
     }

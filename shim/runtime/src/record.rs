@@ -154,14 +154,14 @@ impl JobRecorder {
         self.write();
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     pub fn record(&mut self) -> &JobRecord {
         self.record.updated = now();
         self.record.calls = self.totals.iter().map(RunningTotal::call_total).collect();
         &self.record
     }
 
-    /// What has been counted, a line for each kind of call.
+    /// The counts so far, a line for each kind of call.
     pub fn lines(&mut self) -> Vec<String> {
         let line = |t: &CallTotal| {
             format!(
@@ -238,7 +238,7 @@ impl RunningTotal {
     }
 }
 
-/// How many calls the next timed one stands for, after one that stood for `last`, when `calls`
+/// The number of calls the next timed one stands for, after one that stood for `last`, when `calls`
 /// calls and whatever the program did between them took `elapsed`.
 fn stride(last: u32, timing: f64, calls: u32, elapsed: Duration) -> u32 {
     let each = elapsed.as_secs_f64() / f64::from(calls.max(1));
@@ -247,7 +247,7 @@ fn stride(last: u32, timing: f64, calls: u32, elapsed: Duration) -> u32 {
     (wanted as u32).clamp(1, last.saturating_mul(2).min(MOST_STRIDE))
 }
 
-/// What it costs to read the clock twice: 50 ns where the kernel lets programs read it, 2 µs on
+/// The cost of reading the clock twice: 50 ns where the kernel lets programs read it, 2 µs on
 /// some virtual machines.
 fn timing() -> f64 {
     const READS: u32 = 32;
@@ -299,7 +299,7 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
     }
 }
 
-/// Who runs this process. No name service is asked: that could load libraries into a program that
+/// The user of this process. No name service is asked: it could load libraries into a program that
 /// is not ours.
 fn user() -> String {
     let named = ["USER", "LOGNAME"]

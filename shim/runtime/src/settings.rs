@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the environment asks for.
+/// The settings in the environment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuntimeSettings {
     /// `HEDDLE_DIR`: the shared directory.
@@ -143,7 +143,7 @@ impl ForcedWays {
         })
     }
 
-    /// Whether anything is forced.
+    /// True if anything is forced.
     pub fn is_any(&self) -> bool {
         *self != ForcedWays::default()
     }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 /// A line, written at once: the ranks of a host share one terminal, and pieces of their lines would
 /// mix.
 pub fn write_line(text: &str) {
-    // Where standard error is closed there is nobody to tell.
+    // A closed standard error is not a problem of the job.
     let _ = std::io::stderr().write_all(format!("heddle: {text}\n").as_bytes());
 }
 

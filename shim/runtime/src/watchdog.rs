@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// What a thread waits for.
+/// The reason for which a thread waits.
 #[derive(Debug)]
 struct ThreadWait {
     since: Instant,
@@ -28,7 +28,7 @@ impl HangWatchdog {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// What has lasted too long at `now` and has not been said yet.
+    /// The waits that have lasted too long at `now` and are not reported yet.
     fn overdue(&self, now: Instant) -> Vec<String> {
         let mut waiting = self.waiting();
         let late = waiting

@@ -22,7 +22,7 @@ const ASK: Duration = Duration::from_millis(125);
 /// Between two looks of a rank that waits for its helper.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What is known of the epoch.
+/// The state of the epoch, as this rank knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EpochNews {
     /// The current one, as [`directory::epoch::LeanEpoch`] in bytes.
@@ -31,12 +31,12 @@ pub enum EpochNews {
     Unusable(String),
 }
 
-/// What went wrong.
+/// A description of the problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryProblem {
     /// For people.
     pub text: String,
-    /// Whether the job hears of no new epoch because of it, or only the controller of no job
+    /// True if the job hears of no new epoch because of it, or only the controller of no job
     /// record.
     pub concerns_epochs: bool,
 }
@@ -93,7 +93,7 @@ impl SharedDirectory {
         directory
     }
 
-    /// What is new since version `seen`, with its version. Has the helper look on.
+    /// The news since version `seen`, with their version. The helper goes on looking.
     pub fn look(&mut self, seen: u64) -> Option<(u64, EpochNews)> {
         self.hear();
         if self.asked.is_none_or(|at| at.elapsed() >= ASK) {
@@ -131,7 +131,7 @@ impl SharedDirectory {
         });
     }
 
-    /// What went wrong, each thing once.
+    /// The problems so far, each of them once.
     pub fn complaints(&mut self) -> Vec<DirectoryProblem> {
         std::mem::take(&mut self.complaints)
     }

@@ -24,7 +24,7 @@ impl IncomingOctets {
         self.octets.extend_from_slice(octets);
     }
 
-    /// Whether a message has begun that has not come whole.
+    /// True if a message has begun that has not come whole.
     pub(super) fn is_partial(&self) -> bool {
         !self.octets.is_empty()
     }

@@ -24,7 +24,7 @@ pub mod service;
 
 use serde::{Deserialize, Serialize};
 
-/// What a rank asks of its helper.
+/// A request of a rank to its helper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum HelperRequest {
     /// Look for epochs for a while.
@@ -33,7 +33,7 @@ enum HelperRequest {
     Record { name: String, json: Vec<u8> },
 }
 
-/// What the helper tells its rank.
+/// An answer of the helper to its rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum HelperReport {
     /// A new epoch, as [`directory::epoch::LeanEpoch`] in bytes.

@@ -33,7 +33,7 @@ pub(super) struct OrphanProcess {
     null: OwnedFd,
     /// The stacks of the process in between and of the program's until it runs.
     stacks: [Vec<u8>; 2],
-    /// What went wrong there.
+    /// The error there.
     failed: Option<Errno>,
 }
 

@@ -13,18 +13,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often epochs are looked for, while the rank wants it.
+/// The helper looks for epochs at this interval, while the rank wants it.
 const EVERY: Duration = Duration::from_millis(250);
 /// A rank that has not asked for so long is busy elsewhere.
 const WANTED: Duration = Duration::from_secs(2);
 /// After so long without an answer the directory counts as stalled.
 pub const STALLED: Duration = Duration::from_secs(5);
-/// How often that is looked at.
+/// The helper checks that at this interval.
 const CHECK: Duration = Duration::from_millis(500);
 /// The rank is gone: so long the helper tries to write what it left.
 const LAST_WORDS: Duration = Duration::from_secs(600);
 
-/// What the threads share.
+/// The state that the threads share.
 #[derive(Debug, Default)]
 struct HelperQueue {
     /// When the rank last asked for epochs.

@@ -24,7 +24,8 @@ impl TcpMesh {
     /// nothing comes.
     ///
     /// # Errors
-    /// [`MeshError`]: some blocks have been sent, others not; nothing can be sent over this mesh again.
+    /// [`MeshError`]: some blocks have been sent, others not. Nothing can be sent over this mesh
+    /// again.
     pub fn carry_out(
         &mut self,
         part: &RankPart,
@@ -77,7 +78,7 @@ impl TcpMesh {
     }
 }
 
-/// Where the octets of blocks are.
+/// The memory of the blocks.
 struct BlockStore<'a, 'o, 'i> {
     part: &'a RankPart,
     /// Octets of a block.
@@ -89,7 +90,7 @@ struct BlockStore<'a, 'o, 'i> {
 }
 
 impl BlockStore<'_, '_, '_> {
-    /// Where a block comes to.
+    /// The memory a block is received into.
     fn place(&mut self, block: Message) -> &mut [u8] {
         if self.part.streams || block.dst == self.part.rank {
             self.incoming[block.src as usize]
@@ -113,16 +114,16 @@ impl BlockStore<'_, '_, '_> {
     }
 }
 
-/// What comes from one rank.
+/// The pieces expected from one rank.
 #[derive(Debug, Default)]
 struct IncomingStream {
     /// The pieces to come, in their order.
     pieces: VecDeque<TransferPiece>,
-    /// How much of the first one has come.
+    /// The received part of the first one.
     at: PiecePlace,
 }
 
-/// How far a piece is.
+/// The progress of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct PiecePlace {
     /// Blocks that are over.
@@ -193,7 +194,7 @@ impl MeshCarrier<'_, '_, '_> {
         Ok(())
     }
 
-    /// How many octets of a block can go.
+    /// The number of octets of a block that can go.
     fn there(&self, block: OutgoingBlock) -> usize {
         let BlockOrigin::Received {
             transfer,

@@ -3,10 +3,10 @@
 //! stays theirs.
 use nix::sys::resource::{Resource, getrlimit};
 
-/// Whether so many more descriptors leave the others enough.
+/// True if so many more descriptors leave the others enough.
 ///
 /// # Errors
-/// What is missing and which limit to raise.
+/// A message with the missing number and the limit to raise.
 pub fn check_descriptors(wanted: u64) -> Result<(), String> {
     let (limit, _) =
         getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| format!("limit of open files: {e}"))?;

@@ -1,8 +1,9 @@
-//! The first octets of a connection: who calls, and whether it belongs to this job.
+//! The first octets of a connection: the caller's rank, and the proof that it belongs to this job.
+//! A caller of another byte order is refused.
 //!
 //! | octets | what |
 //! |---|---|
-//! | 8 | `heddle` and the version of this protocol, two octets, in the caller's byte order: a caller of another order is refused |
+//! | 8 | `heddle` and the version of this protocol, in two octets of the caller's byte order |
 //! | 4 | the caller's rank |
 //! | 32 | the communicator's secret |
 use std::fmt;
@@ -13,7 +14,7 @@ pub const LENGTH: usize = 44;
 const NAME: &[u8; 6] = b"heddle";
 const VERSION: u16 = 1;
 
-/// What the ranks of one communicator know and strangers do not; exchanged through MPI.
+/// A number known to the ranks of one communicator and to no stranger; exchanged through MPI.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MeshSecret(pub [u8; 32]);
 

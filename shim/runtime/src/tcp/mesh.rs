@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// What is waited for at both connections of a peer: changes, not states.
+/// The events awaited at both connections of a peer: changes, not states.
 const FLAGS: EpollFlags = EpollFlags::EPOLLIN
     .union(EpollFlags::EPOLLOUT)
     .union(EpollFlags::EPOLLRDHUP)
@@ -53,7 +53,7 @@ impl MeshListener {
         Ok(MeshListener { listener, address })
     }
 
-    /// Where to call.
+    /// The address at which peers call this rank.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -77,7 +77,7 @@ impl MeshListener {
         let began = Instant::now();
         let mut making = MeshSetup::call(self.listener, me, doors, secret)?;
         loop {
-            // What is there is looked at before the clock: this process may have stood still.
+            // Events are handled before the clock is read: this process may have stood still.
             making.step()?;
             if making.is_complete() {
                 return making.finish();
@@ -215,7 +215,7 @@ impl MeshSetup {
             }
         }
         self.listen();
-        // Who hangs up before it has called will not call any more. A call that was refused has
+        // A peer that hangs up before it has called will not call. A call that was refused has
         // said so above, when it was to be greeted.
         let ended = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
         let mut hung_up = events
@@ -328,7 +328,7 @@ pub struct TcpMesh {
     epoll: Epoll,
     /// Calls made over these connections: the same number on every rank within a call.
     calls: u32,
-    /// How long this rank waits until it calls `progress`.
+    /// This rank waits so long before it calls `progress`.
     nap: Duration,
     /// Tokens of a call that this rank has not begun: their giver was faster.
     early: Vec<MeshToken>,
@@ -345,7 +345,7 @@ pub(super) struct MeshToken {
     pub(super) id: u32,
 }
 
-/// What can go on.
+/// A peer whose transfer can go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadyPeer {
     /// Blocks may come from this rank.
@@ -368,7 +368,7 @@ impl TcpMesh {
         2 * u64::from(ranks.saturating_sub(1)) + UNKNOWN as u64 + 3
     }
 
-    /// How many ranks.
+    /// The number of ranks.
     pub fn ranks(&self) -> u32 {
         self.peers.len() as u32
     }
@@ -420,12 +420,12 @@ impl TcpMesh {
         peer.flush(rank)
     }
 
-    /// Whether every token has gone.
+    /// True if every token has gone.
     pub(super) fn is_flushed(&self) -> bool {
         self.peers.iter().flatten().all(|p| p.unsent.is_empty())
     }
 
-    /// Whether all but a few of the octets for a rank have gone on the wire; if not, it will be
+    /// True if all but a few of the octets for a rank have gone on the wire; if not, it will be
     /// ready to be written to when they have.
     pub(super) fn is_mostly_sent(&mut self, rank: u32) -> Result<bool, MeshError> {
         if self.peer(rank)?.is_mostly_sent()? {

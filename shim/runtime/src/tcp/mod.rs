@@ -49,7 +49,7 @@ pub enum MeshError {
     Nonsense {
         /// The rank at its other end.
         rank: u32,
-        /// What was wrong.
+        /// The defect.
         problem: &'static str,
     },
     /// An earlier call failed over these connections, and so they were closed.

@@ -90,7 +90,7 @@ impl MeshPeer {
         Ok(sent)
     }
 
-    /// Whether all but a few of the octets that were written have gone on the wire.
+    /// True if all but a few of the octets that were written have gone on the wire.
     pub(super) fn is_mostly_sent(&mut self) -> io::Result<bool> {
         // Room is told of when half of it is free.
         self.room(2 * GONE)?;
