@@ -79,7 +79,7 @@ impl<'a> FrozenJob<'a> {
     }
 
     /// The lines about the directory.
-    // For the lead: the one place that knows the words of that line.
+    // Only this place depends on the words of that line.
     fn told(&self) -> usize {
         let path = self.folder.path().display().to_string();
         self.said("err")
@@ -106,7 +106,7 @@ impl<'a> FrozenJob<'a> {
         self.waits_for("the first calls", |job| job.lives().exists());
     }
 
-    /// True if all its communicators have recorded the epoch they follow.
+    /// Waits until all its communicators have recorded that they follow this epoch.
     fn follows(&mut self, epoch: u64) {
         let folder = self.folder.path();
         self.waits_for(&format!("three records of epoch {epoch}"), |_| {
@@ -119,7 +119,7 @@ impl<'a> FrozenJob<'a> {
         });
     }
 
-    /// With the directory still stalled.
+    /// The job reports the stall, goes on and ends while the directory still stalls.
     fn tells_of_the_stall_and_ends(mut self) {
         self.waits_for("the line about the directory", |job| job.told() > 0);
         self.goes_on();
@@ -167,7 +167,8 @@ impl Drop for FrozenJob<'_> {
     fn drop(&mut self) {
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
             self.folder.go_on();
-            // `timeout` hands it on to the launcher, and that to the ranks.
+            // `timeout` hands the signal on to the launcher, and the launcher hands it on to the
+            // ranks.
             let _ = Command::new("kill")
                 .arg(self.child.id().to_string())
                 .status();
