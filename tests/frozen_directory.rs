@@ -1,6 +1,5 @@
 //! A shared directory that stops answering before a job, in its middle and at its end. No call
-//! waits for it, nor does MPI_Finalize, nor the end of the process. Each rank 0 of a communicator
-//! reports it in one line.
+//! waits for it, nor does MPI_Finalize, nor the end of the process. A job reports it in one line.
 //!
 //! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs
 //! mount
@@ -16,8 +15,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const STORAGES: [StalledStorage; 2] = [StalledStorage::Disk, StalledStorage::Server];
-/// The number of the job's processes that are rank 0 of a communicator: rank 0, and rank 1, which
-/// leads the odd half. Each of them reports it once.
+/// The largest number of lines about the stall in a job. Rank 1 leads a communicator, too, but only
+/// the job's rank 0 prints the line.
 const ROOTS: usize = 1;
 /// The time limit of every wait in this test.
 const LONG: Duration = Duration::from_secs(60);
