@@ -96,7 +96,7 @@ impl ConnectionFlood {
         }
     }
 
-    /// Waits until the flood holds all connections it can get.
+    /// Waits until the controller has closed more connections than the flood has.
     fn rages(&self) {
         wait("true", || {
             (self.sent_away.load(Ordering::Relaxed) > 2 * FLOOD).to_string()

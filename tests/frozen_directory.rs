@@ -1,6 +1,5 @@
 //! A shared directory that stops answering before a job, in its middle and at its end. No call
-//! waits for it, nor does MPI_Finalize, nor the end of the process. Each rank 0 of a communicator
-//! reports it in one line.
+//! waits for it, nor does MPI_Finalize, nor the end of the process. A job reports it in one line.
 //!
 //! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs
 //! mount
@@ -16,8 +15,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const STORAGES: [StalledStorage; 2] = [StalledStorage::Disk, StalledStorage::Server];
-/// The number of the job's processes that are rank 0 of a communicator: rank 0, and rank 1, which
-/// leads the odd half. Each of them reports it once.
+/// The largest number of lines about the stall in a job. Rank 1 leads a communicator, too, but only
+/// the job's rank 0 prints the line.
 const ROOTS: usize = 1;
 /// The time limit of every wait in this test.
 const LONG: Duration = Duration::from_secs(60);
@@ -79,7 +78,7 @@ impl<'a> FrozenJob<'a> {
     }
 
     /// The lines about the directory.
-    // For the lead: the one place that knows the words of that line.
+    // Only this place depends on the words of that line.
     fn told(&self) -> usize {
         let path = self.folder.path().display().to_string();
         self.said("err")
@@ -106,7 +105,7 @@ impl<'a> FrozenJob<'a> {
         self.waits_for("the first calls", |job| job.lives().exists());
     }
 
-    /// True if all its communicators have recorded the epoch they follow.
+    /// Waits until all its communicators have recorded that they follow this epoch.
     fn follows(&mut self, epoch: u64) {
         let folder = self.folder.path();
         self.waits_for(&format!("three records of epoch {epoch}"), |_| {
@@ -119,7 +118,7 @@ impl<'a> FrozenJob<'a> {
         });
     }
 
-    /// With the directory still stalled.
+    /// The job reports the stall, goes on and ends while the directory still stalls.
     fn tells_of_the_stall_and_ends(mut self) {
         self.waits_for("the line about the directory", |job| job.told() > 0);
         self.goes_on();
@@ -167,7 +166,8 @@ impl Drop for FrozenJob<'_> {
     fn drop(&mut self) {
         if self.child.try_wait().is_ok_and(|status| status.is_none()) {
             self.folder.go_on();
-            // `timeout` hands it on to the launcher, and that to the ranks.
+            // `timeout` hands the signal on to the launcher, and the launcher hands it on to the
+            // ranks.
             let _ = Command::new("kill")
                 .arg(self.child.id().to_string())
                 .status();

@@ -378,8 +378,8 @@ fn over_another(flags: &[&str]) -> Output {
         .expect("the program")
 }
 
-/// The handles of this library are not those that heddle's backend is compiled for, although its
-/// name is the same.
+/// The handles of this library are not those that heddle's backend is compiled for, whatever its
+/// version text claims.
 #[test]
 fn over_an_mpi_it_is_not_made_for_it_stands_aside_with_one_line() {
     for (flags, line) in [

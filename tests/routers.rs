@@ -387,7 +387,7 @@ fn datagram(number: u32) -> Vec<u8> {
 }
 
 /// A switch takes its port down. The port at the far end of the cable has no link until the first
-/// is up again.
+/// port is up again.
 fn link_is_lost_at_both_ends(up: &RunningLab) {
     let carrier = || {
         up.exec("s1", &["sh", "-c", "cat /sys/class/net/swp1/carrier"])

@@ -1,6 +1,6 @@
-//! The machine for one test at a time. A lab, an MPI job or a flood takes two cores, and so does a
-//! test that measures time. All tests are threads of one process, so a lock of the process keeps
-//! such tests apart; light tests run beside them.
+//! The machine for one test at a time. A lab, an MPI job or a flood fully uses two cores, and a
+//! test that measures time needs them for itself. All tests are threads of one process, so a lock
+//! of the process keeps such tests apart; light tests run beside them.
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

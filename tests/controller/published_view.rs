@@ -4,7 +4,7 @@ use directory::reading::{current_epoch, numbers};
 use std::fs::{self};
 use std::path::{Path, PathBuf};
 
-/// The files of a shared directory that its readers see.
+/// The pointer and the epoch that the readers of a shared directory see.
 #[derive(Debug)]
 pub(super) struct PublishedView {
     shared: PathBuf,

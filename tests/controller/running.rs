@@ -167,7 +167,7 @@ fn a_moved_cable_becomes_an_epoch_and_a_restart_none() {
         });
         if all { Ok(()) } else { Err(text) }
     });
-    // A network that was seen but not published is not an epoch: the next epoch describes the next
+    // The restarted controller's view does not become an epoch: the next epoch describes the next
     // change.
     up.lab.move_host("n3", "s1").unwrap();
     assert_eq!(up.await_place("n3", "s1"), first + 2);

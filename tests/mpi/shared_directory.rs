@@ -96,7 +96,8 @@ fn pipe(file: &Path) {
     assert!(made.success(), "mkfifo {}: {made}", file.display());
 }
 
-/// Runs a program that obeys file modes, which root does not obey otherwise.
+/// The arguments of setpriv for a program that obeys file modes, which root does not obey
+/// otherwise.
 const LIKE_ANYBODY: [&str; 2] = ["--bounding-set", "-dac_override,-dac_read_search"];
 
 #[test]

@@ -235,8 +235,8 @@ impl StressCluster {
 }
 
 impl StressCluster {
-    /// The controllers' journals can be replayed after the lab is gone: `heddle controller
-    /// --replay`.
+    /// Keeps the controllers' journals, so that `heddle controller --replay` can replay them after
+    /// the lab is gone.
     fn keep_journals(&self) {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stress");
         let _ = fs::create_dir_all(&kept);

@@ -23,7 +23,7 @@ impl DirectoryTrouble {
     pub(crate) fn of(round: u64, random: &mut SplitMix64) -> [DirectoryTrouble; 2] {
         let host = [0, 1, 0, 1, 0, 1, 2, 3][random.below(8)];
         let other = (host + 1 + random.below(3)) % HOSTS.len();
-        // The number of freezes before this event.
+        // The index of the round's first wrong view. Each freeze before took the place of one.
         let next = (2 * round - (round + 1) / 4) as usize;
         let spoilt = |host: usize, kind: usize| {
             DirectoryTrouble::Spoilt(HOSTS[host], VIEWS[kind % VIEWS.len()])
@@ -50,7 +50,7 @@ impl DirectoryTrouble {
         }
     }
 
-    /// True if all hosts see the directory, and it answers.
+    /// Repairs the trouble: all hosts see the directory again, and it answers.
     pub(crate) fn repair(&self, cluster: &mut StressCluster) {
         match *self {
             DirectoryTrouble::Frozen => cluster.shared.go_on(),

@@ -33,7 +33,7 @@ hosts: {n0: {switch: s0, rate: 50M}, n1: {switch: s1, rate: 50M}, n2: {switch: s
 links: [{a: s0, b: s1, rate: 50M}, {a: s0, b: s2, rate: 50M}, {a: s1, b: s2, rate: 50M, state: blocked}]
 ";
 
-/// The part that `make test` runs: one trouble of each family.
+/// The number of troubles that `make test` runs. Every family takes part.
 const FEW: u64 = 38;
 const SHORT: [JobKind; 2] = [
     ("openmpi", Some("aapc,ring,tcp")),
@@ -103,7 +103,7 @@ struct StressRound {
 }
 
 impl StressRound {
-    /// At most this many troubles.
+    /// Makes a round of at most this many troubles.
     fn of(round: u64, random: &mut SplitMix64, most: u64) -> StressRound {
         let network = NetworkTrouble::of(round, random);
         let directory = DirectoryTrouble::of(round, random)

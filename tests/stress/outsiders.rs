@@ -13,9 +13,9 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-/// The connections with half a request: more than one address may have.
+/// The number of connections with half a request: more than one address may have.
 const HALVES: usize = 250;
-/// The traps of about one second.
+/// The number of traps in about one second.
 const TRAPS: u32 = 400;
 /// The number of a lying agent's reports: as many as a host may send at once.
 const FLAPS: usize = 8;
@@ -35,7 +35,7 @@ pub(crate) enum OutsiderTrouble {
     Killed,
 }
 
-/// The connections and processes that outsiders keep until the round is over.
+/// The connections that outsiders hold open until the round is over.
 pub(crate) struct HeldConnections(
     #[allow(dead_code, reason = "open until it is dropped")] Vec<TcpStream>,
 );
