@@ -8,15 +8,16 @@ use crate::observation::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Everything the devices said, by their name in the inventory.
+/// The statements of all devices, by their name in the inventory.
 pub type DeviceViews = BTreeMap<String, DeviceView>;
 
-/// One device as last seen. A table that was never read is `None`: that is not the same as empty.
+/// One device as last seen. A table that was never read is `None`, which differs from an empty one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DeviceView {
-    /// When the device last answered anything.
+    /// The time of the device's last answer.
     pub seen: Option<Millis>,
-    /// Set while the device does not answer: since when, and why. Its tables below are then old.
+    /// Set while the device does not answer: the time since, and the reason. Its tables below are
+    /// then old.
     pub stale: Option<(Millis, String)>,
     /// Tables that failed while others answered, with the reason.
     pub failed: BTreeMap<String, String>,
@@ -39,8 +40,7 @@ pub struct DeviceView {
     pub host: Option<HostReport>,
 }
 
-/// Takes one observation into the views. Returns whether anything the inference reads became
-/// different.
+/// Adds an observation to the views. Returns true if anything changed that the inference reads.
 pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
     let view = views.entry(observation.reporter.clone()).or_default();
     if let DeviceFact::Failed { table, problem } = &observation.fact {
@@ -118,9 +118,9 @@ fn replace<T: Clone + PartialEq>(slot: &mut Option<T>, new: &T) -> bool {
     changed
 }
 
-/// Agents such as net-snmp keep the row of an interface that was removed and made anew, down and
-/// under the same name. Of rows with one name a dead one counts only where it is the latest: the
-/// others have no STP state, and two of them would leave the name without a port.
+/// Agents such as net-snmp keep the row of an interface that was removed and created again: down,
+/// and under the same name. Of the rows with one name, a row that is down counts only if it is the
+/// latest. The others have no STP state, and two of them would leave the name without a port.
 fn without_ghosts(interfaces: &[InterfaceRow]) -> Vec<InterfaceRow> {
     let mut latest: BTreeMap<&str, (bool, u32)> = BTreeMap::new();
     for i in interfaces {
@@ -133,7 +133,7 @@ fn without_ghosts(interfaces: &[InterfaceRow]) -> Vec<InterfaceRow> {
     interfaces.iter().filter(|i| !ghost(i)).cloned().collect()
 }
 
-/// Counters always move; that alone is no change of the network.
+/// Counters always move, which is not a change of the network.
 fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
     let plain = |i: &InterfaceRow| InterfaceRow {
         in_octets: 0,
@@ -143,9 +143,9 @@ fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| plain(x) == plain(y))
 }
 
-/// Whether two reports of a host tell the same. Counters always move, frames are heard again, and
-/// round trips differ from probe to probe: by less than a factor of four that is no change of the
-/// network.
+/// True if two reports of a host are the same up to counters, times and round trips. Counters
+/// always move, and frames are heard again. Round trips differ from probe to probe; less than a
+/// factor of four is not a change of the network.
 pub fn same_but_moments(a: &HostReport, b: &HostReport) -> bool {
     let plain = |report: &HostReport| {
         let mut plain = report.clone();

@@ -1,5 +1,5 @@
-//! The changes between two topologies, in words for operators. Evidence, alarms and order are no
-//! change: they differ from look to look while the network is the same.
+//! The changes between two topologies, in words for operators. Evidence, alarms and order are not
+//! compared: they vary while the network is the same.
 use crate::BitsPerSec;
 use crate::natural_order::{NaturalKey, natural};
 use crate::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
@@ -9,17 +9,17 @@ use std::fmt;
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NetworkChange {
-    /// A switch, router or bridge is there that was not. Hosts come and go by their cables.
+    /// A switch, router or bridge is new. Hosts are reported by their cables.
     Appeared(String),
-    /// One is no longer there.
+    /// A switch, router or bridge is gone.
     Gone(String),
     /// A switch stopped answering.
     Stale(String),
-    /// It answers again.
+    /// A switch answers again.
     Answers(String),
-    /// A host was seen nowhere and is there.
+    /// A host without a place now has one.
     Attached(String, SwitchPort),
-    /// A host is seen nowhere.
+    /// A host lost its place.
     Lost(String, SwitchPort),
     /// A host changed its port.
     Moved {
@@ -32,23 +32,23 @@ pub enum NetworkChange {
     },
     /// More than one place fits a host.
     Ambiguous(String, Vec<SwitchPort>),
-    /// A cable between switches is there that was not.
+    /// A cable between switches is new.
     Linked(LinkEnds),
-    /// A cable between switches is no longer there.
+    /// A cable between switches is gone.
     Unlinked(LinkEnds),
-    /// STP decided anew.
+    /// STP changed the state of a link.
     State(LinkEnds, LinkState, LinkState),
-    /// The rate changed.
+    /// The rate of a link changed.
     Rate(LinkEnds, BitsPerSec, BitsPerSec),
-    /// It is more or less sure than it was.
+    /// The grade of a link changed.
     Grade(LinkEnds, LinkGrade, LinkGrade),
-    /// The root bridge is another one, or not agreed on.
+    /// The root bridge changed, or the switches no longer agree on it.
     RootBridge(Option<String>, Option<String>),
     /// A host is in another cluster.
     Joined(String, String),
-    /// A host keeps its place, but is in no cluster any more.
+    /// A host keeps its place, but is no longer in a cluster.
     Left(String, String),
-    /// The network fell apart or grew together: the clusters there are now.
+    /// The network was split or joined: the new clusters.
     Clusters(Vec<String>),
 }
 
@@ -61,18 +61,19 @@ pub struct SwitchPort {
     pub port: String,
 }
 
-/// The ends of a link, with ports where the names alone do not tell it from a parallel one.
+/// The ends of a link, with ports if the names alone do not tell it from a parallel one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkEnds {
     /// One end.
     pub a: String,
-    /// The other.
+    /// The other end.
     pub b: String,
-    /// Port names at `a` and `b`, where there are several links between them.
+    /// Port names at `a` and `b`, if there are several links between them.
     pub ports: Option<(String, String)>,
 }
 
-/// Every difference from `old` to `new`: nodes, hosts, cables, root bridge, clusters, each by name.
+/// All differences from `old` to `new`: nodes, hosts, cables, root bridge, clusters, each sorted by
+/// name.
 pub fn diff(old: &Topology, new: &Topology) -> Vec<NetworkChange> {
     let mut changes = Vec::new();
     nodes(old, new, &mut changes);
@@ -161,8 +162,7 @@ fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     }
 }
 
-/// Hosts that changed their cluster. One that comes or goes does so with its cable, which tells
-/// enough.
+/// Hosts that changed their cluster. A host that appears or disappears is reported by its cable.
 fn members(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let of = |t: &Topology| -> BTreeMap<_, (String, String)> {
         t.clusters
@@ -214,8 +214,8 @@ fn host_links(t: &Topology) -> impl Iterator<Item = &Link> {
     t.links.iter().filter(move |l| hosts.contains(l.b.as_str()))
 }
 
-/// Links by their ends, and whether they are hosts'. What a host calls its own port does not tell
-/// its link apart.
+/// Links by their ends, each with true if it is a host's. A host's name for its own port does not
+/// matter.
 fn by_ends(t: &Topology) -> BTreeMap<[NaturalKey; 4], (&Link, bool)> {
     let hosts: BTreeSet<&str> = t.of(NodeKind::Host).collect();
     let keyed = t.links.iter().map(|l| {
@@ -233,7 +233,7 @@ fn by_ends(t: &Topology) -> BTreeMap<[NaturalKey; 4], (&Link, bool)> {
     keyed.collect()
 }
 
-/// What can differ of a link that stays: hosts' links too, unless the host moved.
+/// The changes of links that stay, including those of hosts that did not move.
 fn cables(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let (before, after) = (by_ends(old), by_ends(new));
     let several = |l: &Link| {

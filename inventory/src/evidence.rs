@@ -1,7 +1,7 @@
 //! Evidence for links: facts as types. Their texts exist in `Display` only.
 //!
-//! In files a piece of evidence is its text. What is read back from one is [`Evidence::ReadBack`],
-//! but for the few facts that something is decided on.
+//! In files a piece of evidence is its text. A text that is read back becomes
+//! [`Evidence::ReadBack`], except for the few facts that decisions depend on.
 mod text;
 
 use crate::host_report::DiscoveryProtocol;
@@ -22,7 +22,7 @@ const RATE: &str = "rate: ";
 pub struct DevicePort {
     /// The device's name.
     pub device: String,
-    /// The port's name, as the device has it.
+    /// The port's name on the device.
     pub port: String,
 }
 
@@ -31,7 +31,7 @@ pub struct DevicePort {
 pub enum NeighbourProtocol {
     /// IEEE 802.1AB.
     Lldp,
-    /// Cisco's.
+    /// Cisco's protocol.
     Cdp,
     /// A spanning tree frame (IEEE 802.1D).
     Stp,
@@ -46,11 +46,11 @@ pub enum RecognizedBy {
     Mac(Mac),
     /// Its system name.
     Name(String),
-    /// Not at all: it goes by the name it announces.
+    /// No identifier: it goes by the name that it announces.
     OwnName,
 }
 
-/// A rate that no end of the link says.
+/// A rate that no end of the link states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AssumedRate {
     /// A gigabit.
@@ -68,9 +68,9 @@ pub enum AssumedRate {
 pub enum FacingProof {
     /// Each device learned the other's own address there.
     Both,
-    /// One of them did.
+    /// One of the devices learned the other's own address there.
     One,
-    /// Neither did: the stations on either side tell.
+    /// Neither did; the stations on either side are the proof.
     Stations,
 }
 
@@ -79,33 +79,33 @@ pub enum FacingProof {
 pub enum SilentBridge {
     /// It is known by this address.
     Known(String, Mac),
-    /// Nobody knows the address, and this switch is all that is missing.
+    /// The address is unknown, and this is the only missing switch.
     OnlyMissing(String, Mac),
-    /// Nobody knows the address.
+    /// The address is unknown.
     Unknown(Mac),
 }
 
-/// Why a host stays where an epoch has it.
+/// The reason why a host stays at its place in an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptReason {
     /// Its link goes down again and again.
     LinkFlaps,
-    /// It is seen nowhere.
+    /// It has no place now.
     SeenNowhere,
 }
 
-/// A fact that speaks for a link.
+/// A fact about a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
     /// The operator states the link in the inventory.
     Stated,
     /// The operator states it in a topology file.
     InTopologyFile,
-    /// The operator states that it has this state.
+    /// The operator states the state of the link.
     StateStated(LinkState),
-    /// The operator states that this bridge stands between.
+    /// The operator states that this bridge is in between.
     BehindBridge(String),
-    /// No end says the rate.
+    /// No end states the rate.
     Rate(AssumedRate),
     /// The port is down.
     PortDown(DevicePort),
@@ -119,9 +119,9 @@ pub enum Evidence {
         neighbour: String,
         /// The identifier by which the neighbour was recognized.
         by: RecognizedBy,
-        /// Whether the device does not answer any more.
+        /// True if the device no longer answers.
         stale: bool,
-        /// Whether the port is down.
+        /// True if the port is down.
         down: bool,
     },
     /// A host hears a switch.
@@ -132,9 +132,9 @@ pub enum Evidence {
         at: DevicePort,
         /// The switch and its port.
         from: DevicePort,
-        /// The identifier of the switch, where the frame does not carry its address.
+        /// The identifier of the switch, if the frame does not carry its address.
         by: Option<RecognizedBy>,
-        /// Whether the host is silent by now.
+        /// True if the host is silent by now.
         old: bool,
     },
     /// A device does not name another that names it.
@@ -146,28 +146,28 @@ pub enum Evidence {
     },
     /// A device does not answer, so it neither confirms nor denies.
     Unanswering(String),
-    /// Neither of two devices answers, and nobody names one of them.
+    /// Neither of two devices answers, and no device names one of them.
     BehindPossible {
         /// The device that others name.
         hidden: String,
-        /// The one that nobody names.
+        /// The device that no other names.
         unnamed: String,
     },
-    /// A port names one more, too, whom nobody confirms.
+    /// A port also names a further device, which does not confirm it.
     AlsoNames {
         /// The port.
         at: DevicePort,
         /// The device that is named.
         named: String,
     },
-    /// A port names this one, too, which the other does not confirm.
+    /// A port also names this port, whose device does not confirm it.
     NamedUnconfirmed {
         /// The port that names.
         at: DevicePort,
         /// The port that is named.
         named: DevicePort,
     },
-    /// Stations are learned at the port that hang elsewhere.
+    /// Stations of other places are learned at the port.
     OthersLearned(DevicePort),
     /// Other hosts may be at the port.
     OthersPossible(DevicePort),
@@ -177,45 +177,45 @@ pub enum Evidence {
         at: DevicePort,
         /// The host's addresses.
         macs: Vec<Mac>,
-        /// Whether the device does not answer any more.
+        /// True if the device no longer answers.
         stale: bool,
     },
-    /// The host was learned where a silent device is or may be.
+    /// The host was learned in the direction of a silent device.
     LearnedBeyond {
         /// The host.
         host: String,
         /// The silent device.
         silent: String,
     },
-    /// So many hosts are learned at one port.
+    /// The number of hosts that are learned at one port.
     HostsOnPort(usize),
-    /// Cables of a host that are one.
+    /// Several cables of a host that form one link.
     HostBond {
         /// The number of cables.
         cables: usize,
         /// The host's name for it.
         bond: Option<String>,
-        /// Whether the switch has an aggregate of them.
+        /// True if the switch has an aggregate of them.
         aggregated: bool,
     },
     /// Cables between two aggregates.
     Aggregate {
         /// The number of cables.
         cables: usize,
-        /// One end, and the aggregate's name there, where it is said.
+        /// One end, and the aggregate's name there, if it is known.
         a: (String, Option<String>),
-        /// The other.
+        /// The other end.
         b: (String, Option<String>),
     },
-    /// Nothing says which member of an aggregate is joined to which.
+    /// The members of an aggregate are matched by a guess.
     MembersGuessed,
     /// The spanning tree states at the ends.
     PortStates(Vec<(DevicePort, StpState)>),
-    /// There is no other way, so it forwards.
+    /// There is no other path, so the link forwards.
     OnlyWay,
-    /// A router's link: no spanning tree across.
+    /// A router's link: spanning tree does not cross it.
     Routed,
-    /// A router's link where packets may go another way.
+    /// A router's link, although packets may take another path.
     RoutedElsewhere,
     /// A station was learned between two ports that name each other.
     LearnedBetween {
@@ -228,39 +228,39 @@ pub enum Evidence {
     ThirdDesignated {
         /// The port.
         at: DevicePort,
-        /// The third bridge: its name, else its address.
+        /// The third bridge: its name, or else its address.
         bridge: String,
     },
     /// Two ports face each other by their forwarding databases.
     Facing {
-        /// The ports, or who is there instead of one.
+        /// The ports, or the names of nodes in the place of an unknown port.
         ends: [String; 2],
         /// The proof.
         proof: FacingProof,
-        /// Stations on either side.
+        /// The number of stations on either side.
         sides: (usize, usize),
-        /// Stations that were learned between them.
+        /// The number of stations that were learned between them.
         between: usize,
     },
-    /// These may stand between two ports that face each other.
+    /// These devices may be between two ports that face each other.
     BetweenPossible(Vec<String>),
     /// Spanning tree names a port as the designated one.
     DesignatedPort {
-        /// Where.
+        /// The port that names it.
         at: DevicePort,
         /// The designated port.
         designated: DevicePort,
     },
     /// Spanning tree names a bridge that does not answer as the designated one.
     DesignatedBridge {
-        /// Where.
+        /// The port that names it.
         at: DevicePort,
         /// The bridge.
         bridge: SilentBridge,
     },
     /// Packets pass routers from one host to another.
     RoutedHops {
-        /// The routers, where they answer.
+        /// The routers; `None` for one that does not answer.
         hops: Vec<Option<IpAddr>>,
         /// The host that probed.
         from: String,
@@ -269,7 +269,7 @@ pub enum Evidence {
     },
     /// The place of a router is assumed.
     PlaceAssumed,
-    /// It stays as an epoch has it.
+    /// The host stays as in an epoch.
     Kept {
         /// The epoch.
         epoch: u64,
@@ -296,7 +296,8 @@ impl DevicePort {
 }
 
 impl Evidence {
-    /// Whether one end of a cable says this of itself or of the other: it then goes with that end.
+    /// True if one end of a cable states this about itself or about the other; it then belongs to
+    /// that end.
     pub fn concerns(&self, node: &str) -> bool {
         match self {
             Evidence::Names { at, neighbour, .. } => at.device == node || neighbour == node,
@@ -319,7 +320,7 @@ impl From<DiscoveryProtocol> for NeighbourProtocol {
 }
 
 impl From<String> for Evidence {
-    /// Reads a text from a file. Only texts that decide something become facts again.
+    /// Reads a text from a file. Only texts that decisions depend on become facts again.
     fn from(text: String) -> Evidence {
         let known = [Evidence::Stated, Evidence::Rate(AssumedRate::Gigabit)];
         match known.into_iter().find(|e| e.to_string() == text) {

@@ -1,7 +1,7 @@
 //! Reports of host agents: network cards, frames heard on them, and paths to other hosts.
 //!
-//! A host speaks for itself only. It reports whole states, not changes: a report replaces the one
-//! before, and a lost one costs nothing.
+//! A host speaks only for itself. It reports whole states, not changes: a report replaces the one
+//! before, and a lost one does no harm.
 use crate::address::AddressFault;
 use crate::observation::{BridgeId, NeighbourId, SystemCapabilities};
 use crate::{BitsPerSec, Mac, Millis, sanitize};
@@ -11,26 +11,27 @@ use std::net::IpAddr;
 /// The longest text in a report: a TLV's value (IEEE 802.1AB, 9.4) has at most 511 octets, each
 /// shown as two digits.
 const LONGEST: usize = 1024;
-/// Entries in one list of a report: no host has more cards or hears more bridges.
+/// The most entries in one list of a report. No host has more cards or hears more bridges.
 const MOST: usize = 4096;
 
-/// Ranks a host may offer: none has more processors, and more ranks than that are a mistake.
+/// The number of ranks that a host may offer. No host has more processors, so a larger number is a
+/// mistake.
 pub const SLOTS: std::ops::RangeInclusive<u32> = 1..=65_536;
 
-/// One host's report. Of agents of another age it may have further lists, which are passed over; an
-/// entry that is not understood is refused.
+/// The report of one host. Agents of other versions may send further lists, which are ignored; an
+/// entry that cannot be read is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostReport {
-    /// The name it goes by: that of the inventory.
+    /// Its name in the inventory.
     pub host: String,
-    /// How many ranks it offers: the processors it may use, unless its operator stated another
-    /// number.
+    /// The number of ranks that it offers: its usable processors, unless its operator stated
+    /// another number.
     pub slots: u32,
     /// Its Ethernet cards.
     pub nics: Vec<Nic>,
     /// The frames that its cards heard and that have not aged out since.
     pub heard: Vec<HeardFrame>,
-    /// Ways to other hosts, as probed.
+    /// Probed paths to other hosts.
     pub paths: Vec<ProbedPath>,
 }
 
@@ -40,13 +41,13 @@ pub struct HostReport {
 pub struct Nic {
     /// The system's name for it.
     pub name: String,
-    /// Its own address; of a member of a bond its permanent one.
+    /// Its own address; for a member of a bond, its permanent one.
     pub mac: Option<Mac>,
     /// Its network addresses with their prefix lengths.
     pub addresses: Vec<(IpAddr, u8)>,
-    /// Its rate; `None` where the system does not know.
+    /// Its rate; `None` if the system does not know it.
     pub rate: Option<BitsPerSec>,
-    /// Whether it has a carrier.
+    /// True if it has a carrier.
     pub up: bool,
     /// The bond or bridge it is a member of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,13 +58,13 @@ pub struct Nic {
     pub out_octets: u64,
 }
 
-/// A frame heard on a card that tells of the bridge at the other end.
+/// A frame heard on a card, with facts about the bridge at the other end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeardFrame {
     /// The card's name.
     pub nic: String,
-    /// When it was heard last, by the host's clock.
+    /// The time at which it was heard last, by the host's clock.
     pub at: Millis,
     /// The content.
     pub said: HeardContent,
@@ -73,8 +74,8 @@ pub struct HeardFrame {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum HeardContent {
-    /// LLDP (IEEE 802.1AB) or CDP: no bridge passes on the first, those that do not speak CDP pass
-    /// on the second.
+    /// LLDP (IEEE 802.1AB) or CDP. No bridge passes on LLDP; bridges that do not speak CDP pass it
+    /// on.
     Neighbour {
         /// The protocol.
         protocol: DiscoveryProtocol,
@@ -89,11 +90,12 @@ pub enum HeardContent {
         /// Enabled capabilities, where sent.
         capabilities: Option<SystemCapabilities>,
     },
-    /// A configuration or RST BPDU (IEEE 802.1D-2004, 9.3): who is designated for this segment.
+    /// A configuration or RST BPDU (IEEE 802.1D-2004, 9.3). It names the designated bridge of this
+    /// segment.
     Bpdu {
         /// The root bridge.
         root_bridge: BridgeId,
-        /// Cost of the designated bridge's way to it.
+        /// Cost of the designated bridge's path to the root bridge.
         root_path_cost: u32,
         /// The designated bridge.
         bridge: BridgeId,
@@ -112,7 +114,7 @@ pub enum DiscoveryProtocol {
     Cdp,
 }
 
-/// The way to another host, as probed.
+/// A probed path to another host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbedPath {
@@ -120,12 +122,12 @@ pub struct ProbedPath {
     pub to: String,
     /// The address probed.
     pub address: IpAddr,
-    /// Routers on the way in order, `None` for one that does not answer. Empty: no routed hop
-    /// between.
+    /// Routers on the path in order; `None` for one that does not answer. Empty if there is no
+    /// routed hop between.
     pub hops: Vec<Option<IpAddr>>,
-    /// Whether the host itself answered; where not, `hops` is as far as the probes came.
+    /// True if the host itself answered. Otherwise `hops` has the routers that the probes reached.
     pub reached: bool,
-    /// Round-trip times, where any probe was answered.
+    /// Round-trip times, if any probe was answered.
     pub round_trip: Option<RoundTrip>,
 }
 
@@ -133,7 +135,7 @@ pub struct ProbedPath {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoundTrip {
-    /// The shortest: what the cables cost, without queues.
+    /// The shortest: the time of the cables, without queues.
     pub min_us: u32,
     /// The median.
     pub median_us: u32,
@@ -145,7 +147,7 @@ pub struct RoundTrip {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeDirections {
-    /// Hosts to probe the way to.
+    /// Hosts to which the path should be probed.
     pub peers: Vec<ProbeTarget>,
     /// Milliseconds between two reports.
     pub every_ms: u64,
@@ -162,9 +164,9 @@ pub struct ProbeTarget {
 }
 
 impl HostReport {
-    /// What makes a well-formed report unfit: texts and lists that are longer than any host's,
-    /// addresses that are no host's, and characters that cannot be seen ([`sanitize::is_hidden`]),
-    /// which would reach terminals and logs.
+    /// The reason why a well-formed report is refused: texts and lists that are longer than any
+    /// host's, addresses that cannot belong to a host, and invisible characters
+    /// ([`sanitize::is_hidden`]), which would reach terminals and logs.
     ///
     /// # Errors
     /// Place and problem, for the agent's operator.
@@ -226,8 +228,8 @@ impl HostReport {
         })
     }
 
-    /// The card that a link's end names, by its name or MAC address as LLDP has it, and the bond or
-    /// bridge it is a member of.
+    /// The card at a link's end, by its name or its MAC address as LLDP names it, and the bond or
+    /// bridge that has it as a member.
     pub fn cards_at(&self, port: &str) -> impl Iterator<Item = &Nic> {
         let is_there =
             move |n: &&Nic| n.name == port || port.parse().is_ok_and(|mac: Mac| n.mac == Some(mac));
@@ -241,7 +243,7 @@ impl HostReport {
             .filter(move |n| is_there(n) || Some(n.name.as_str()) == master)
     }
 
-    /// Every text and where it stands.
+    /// All texts, each with its place.
     fn texts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let nics = self.nics.iter().flat_map(|n| {
             [

@@ -60,17 +60,17 @@ pub struct Inventory {
     /// The settings for traps; `None`: traps are not received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traps: Option<TrapSettings>,
-    /// Hosts by cluster, as the operator groups them; those of no cluster are left to what is
-    /// found.
+    /// Hosts by cluster, as the operator groups them. Hosts without a cluster are left to
+    /// inference.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub clusters: IndexMap<String, Vec<String>>,
-    /// Routers that cannot be asked, for links to end at.
+    /// Routers that cannot be asked, as ends of links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<String>,
-    /// Bridges without management, for links to end at.
+    /// Unmanaged bridges, as ends of links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unmanaged: Vec<String>,
-    /// Cables as the operator knows them; they go before what is found.
+    /// Cables as the operator knows them. They take precedence over found ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<InventoryCable>,
 }
@@ -84,7 +84,7 @@ pub struct Inventory {
 pub struct InventoryCable {
     /// One end: a switch, router or unmanaged bridge.
     pub a: String,
-    /// Its port there; empty where that is not known.
+    /// Its port there; empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub a_port: String,
     /// The other end, which may be a host.
@@ -95,7 +95,7 @@ pub struct InventoryCable {
     /// The rate; `None`: as found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitsPerSec>,
-    /// Whether it carries frames; `None`: as found.
+    /// The state of the link; `None`: as found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<LinkState>,
 }
@@ -107,11 +107,11 @@ impl InventoryCable {
     }
 }
 
-/// A switch and how to ask it.
+/// A switch and the access to its SNMP agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {address: 10.0.0.1}")]
 pub struct InventorySwitch {
-    /// The address of its SNMP agent; port 161 is not written.
+    /// The address of its SNMP agent. Port 161 is not written.
     #[serde(serialize_with = "write_address", deserialize_with = "read_address")]
     pub address: SocketAddr,
     /// The name of its credential.
@@ -119,7 +119,7 @@ pub struct InventorySwitch {
     pub snmp: String,
 }
 
-/// The facts about a host; none is needed where it speaks LLDP under its name.
+/// The facts about a host. A host that speaks LLDP under its name needs none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -129,10 +129,11 @@ pub struct InventoryHost {
     /// Its MAC address on the cluster network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<Mac>,
-    /// Its address there; some device's ARP table then gives the MAC address.
+    /// Its address on that network. The ARP table of a device then gives the MAC address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
-    /// The number of ranks; where not stated, as many as its agent offers, or one.
+    /// The number of ranks. If it is not stated, it is the number that the host's agent offers, or
+    /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
 }
@@ -145,23 +146,23 @@ pub struct InventoryHost {
     expecting = "a map like {poll: 500ms, full: 60s}"
 )]
 pub struct InventoryTiming {
-    /// A change must hold still this long before it is believed. 500 ms.
+    /// A change is accepted only after it has stayed this long. 500 ms.
     #[serde(with = "units::duration")]
     pub hold_down: Duration,
-    /// Between two cheap polls of what changes first. 500 ms.
+    /// Time between two cheap polls of the tables that change first. 500 ms.
     #[serde(with = "units::duration")]
     pub poll: Duration,
-    /// Between two full looks. 60 s.
+    /// Time between two full polls. 60 s.
     #[serde(with = "units::duration")]
     pub full: Duration,
-    /// Wait for one answer. 500 ms.
+    /// Timeout of one request. 500 ms.
     #[serde(with = "units::duration")]
     pub timeout: Duration,
-    /// Further tries after the first. 2.
+    /// Number of repetitions after the first request. 2.
     pub retries: u32,
 }
 
-/// The settings for traps, which devices send unasked.
+/// The settings for traps, which devices send without a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -186,10 +187,10 @@ impl Default for InventoryTiming {
 }
 
 impl Inventory {
-    /// Reads an inventory; `file` is only for messages.
+    /// Reads an inventory; `file` is used only in messages.
     ///
     /// # Errors
-    /// [`InputFileError`] with the line for anything that is no inventory or contradicts itself.
+    /// [`InputFileError`] with the line for a text that is not an inventory or contradicts itself.
     pub fn parse(file: &str, text: &str) -> Result<Inventory, InputFileError> {
         let written: InventoryFields = yaml::read(file, text).map_err(|e| match e {
             InputFileError::Syntax {
@@ -218,11 +219,11 @@ impl Inventory {
         self.snmp.get(&switch.snmp)
     }
 
-    /// Fetches every secret that is kept outside the file; `read` gets the place and gives the
+    /// Fetches every secret that is kept outside the file; `read` gets the place and returns the
     /// text.
     ///
     /// # Errors
-    /// The first one of `read`, with the credential's name before it.
+    /// The first error of `read`, with the credential's name before it.
     pub fn resolve_secrets(
         &mut self,
         mut read: impl FnMut(SecretLocation<'_>) -> Result<String, String>,
@@ -249,8 +250,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// Puts a found network's hosts into the order stated here, with the ranks and addresses stated
-    /// here.
+    /// Gives a found network's hosts the stated order, ranks and addresses.
     pub fn apply_stated_hosts(&self, file: &mut TopologyFile) {
         file.hosts
             .sort_by_cached_key(|name, _| self.hosts.get_index_of(name).unwrap_or(usize::MAX));

@@ -22,7 +22,7 @@
 //! | [`device_view`] | the newest statement of each device on each table |
 //! | [`address`] | the address of a host on the cluster network |
 //! | [`evidence`] | the evidence for a link |
-//! | [`alarm`] | alarms: what an operator should look at |
+//! | [`alarm`] | alarms: problems that an operator should look at |
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`cluster_reason`] | the reasons for a cluster |
 //! | [`descriptions`] | descriptions of ports |
@@ -30,9 +30,9 @@
 //! | [`spanning_tree`] | the links of a topology file that spanning tree would let forward |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
-//! | [`natural_order`] | the order names are shown in |
-//! | [`yaml`] | reading YAML, whoever wrote it |
-//! | [`unique_keys`] | maps whose keys may come once |
+//! | [`natural_order`] | the order in which names are shown |
+//! | [`yaml`] | reading YAML from any source |
+//! | [`unique_keys`] | maps that refuse equal keys |
 pub mod address;
 pub mod alarm;
 pub mod cluster_reason;

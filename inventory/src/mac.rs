@@ -7,7 +7,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Mac(pub [u8; 6]);
 
-/// A text that is no MAC address.
+/// A text that is not a MAC address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("MAC address \"{0}\": expected six hexadecimal octets like 02:00:00:00:00:01")]
 pub struct MacError(pub String);
@@ -18,7 +18,7 @@ impl Mac {
         self.0 != [0; 6] && self.0[0] & 1 == 0
     }
 
-    /// The address so many after this one, within the same manufacturer's block.
+    /// The address `n` after this one, within the same manufacturer's block.
     pub fn plus(self, n: u32) -> Mac {
         let [a, b, c, d, e, f] = self.0;
         let [_, x, y, z] =

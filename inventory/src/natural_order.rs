@@ -1,4 +1,4 @@
-//! The order names are shown in.
+//! The order in which names are shown.
 
 /// A name's place in [`natural`] order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -20,7 +20,7 @@ pub fn natural(name: &str) -> NaturalKey {
         key.push((text.to_owned(), number.parse().unwrap_or(u64::MAX)));
         rest = after;
     }
-    // The name itself tells n1 from n01.
+    // The name itself distinguishes n1 from n01.
     NaturalKey(key, name.to_owned())
 }
 

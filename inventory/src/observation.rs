@@ -1,7 +1,7 @@
 //! The result of one look at one device, before any judgement.
 //!
-//! An observation is also a line of the controller's journal, so everything here is plain data that
-//! serializes, and nothing here decides.
+//! An observation is also a line of the controller's journal. So this module has only plain data
+//! that serializes, and no decisions.
 use crate::host_report::HostReport;
 use crate::{BitsPerSec, Mac, Millis};
 use serde::{Deserialize, Serialize};
@@ -43,8 +43,8 @@ pub enum DeviceTable {
     System,
     /// IF-MIB ifTable and ifXTable.
     Interfaces,
-    /// LLDP-MIB local and remote tables, and CISCO-CDP-MIB's: what is known of neighbours changes
-    /// together.
+    /// The local and remote tables of LLDP-MIB, and those of CISCO-CDP-MIB, because all facts about
+    /// neighbours change together.
     Lldp,
     /// BRIDGE-MIB dot1dBase and dot1dStp.
     Bridge,
@@ -55,7 +55,7 @@ pub enum DeviceTable {
 }
 
 impl DeviceTable {
-    /// Every table, in the order a full look reads them.
+    /// Every table, in the order of a full poll.
     pub const ALL: [DeviceTable; 6] = [
         DeviceTable::System,
         DeviceTable::Interfaces,
@@ -66,8 +66,8 @@ impl DeviceTable {
     ];
 }
 
-/// The content of one table, or the failure to get it. A fact replaces the former one of its table
-/// whole.
+/// The content of one table, or the failure to read it. A fact replaces the whole former content of
+/// its table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceFact {
@@ -87,12 +87,12 @@ pub enum DeviceFact {
     Pulse(DevicePulse),
     /// A host agent's report.
     Host(HostReport),
-    /// The device did not answer, or answered nonsense: its former facts turn stale, they are not
-    /// dropped.
+    /// The device did not answer, or its answer was invalid. Its former facts become stale, but are
+    /// not dropped.
     Failed {
         /// The table that was asked for; `None` when nothing could be asked at all.
         table: Option<DeviceTable>,
-        /// Why, for an operator: "no answer from 10.0.0.1:161 after 3 tries of 500 ms".
+        /// The reason, for an operator: "no answer from 10.0.0.1:161 after 3 tries of 500 ms".
         problem: String,
     },
 }
@@ -106,7 +106,7 @@ pub struct SystemGroup {
     pub descr: String,
     /// sysUpTime in hundredths of a second.
     pub uptime: u32,
-    /// sysServices: the layers it works on, a bit each.
+    /// sysServices: the layers on which it works, one bit each.
     #[serde(default)]
     pub services: Option<u32>,
 }
@@ -116,20 +116,20 @@ pub struct SystemGroup {
 pub struct InterfaceRow {
     /// ifIndex.
     pub index: u32,
-    /// ifName, or ifDescr where ifName is empty.
+    /// ifName, or ifDescr if ifName is empty.
     pub name: String,
-    /// ifDescr: neighbours often name a port by it.
+    /// ifDescr. Neighbours often name a port by it.
     #[serde(default)]
     pub descr: String,
-    /// ifAlias: what the operator wrote on it.
+    /// ifAlias: the operator's description of the port.
     pub alias: String,
-    /// ifPhysAddress where it is a MAC address.
+    /// ifPhysAddress, if it is a MAC address.
     pub mac: Option<Mac>,
-    /// ifHighSpeed or ifSpeed; `None` where the device says zero.
+    /// ifHighSpeed or ifSpeed; `None` if the device reports zero.
     pub rate: Option<BitsPerSec>,
-    /// ifOperStatus is up(1) or unknown(4), or not said.
+    /// True if ifOperStatus is up(1) or unknown(4), or missing.
     pub up: bool,
-    /// ifIndex of the aggregate it is a member of.
+    /// ifIndex of the aggregate that has it as a member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<u32>,
     /// ifHCInOctets, or ifInOctets.
@@ -152,7 +152,7 @@ pub struct LldpTable {
     pub ports: Vec<LldpPort>,
     /// lldpRemTable.
     pub neighbours: Vec<LldpNeighbour>,
-    /// The same by Cisco's protocol.
+    /// The neighbours by Cisco's protocol.
     #[serde(default)]
     pub cdp: CdpTable,
 }
@@ -160,7 +160,7 @@ pub struct LldpTable {
 /// One row of lldpLocPortTable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LldpPort {
-    /// lldpLocPortNum: neither ifIndex nor base port in general.
+    /// lldpLocPortNum. In general it is neither ifIndex nor base port.
     pub number: u32,
     /// lldpLocPortId with its subtype.
     pub id: NeighbourId,
@@ -179,9 +179,9 @@ pub struct LldpNeighbour {
     pub port: Option<NeighbourId>,
     /// lldpRemPortDesc.
     pub port_descr: String,
-    /// lldpRemSysName; empty where the column is sparse.
+    /// lldpRemSysName; empty if the column is sparse.
     pub name: String,
-    /// lldpRemSysCapEnabled; `None` where the column is sparse.
+    /// lldpRemSysCapEnabled; `None` if the column is sparse.
     #[serde(default)]
     pub capabilities: Option<SystemCapabilities>,
 }
@@ -208,8 +208,8 @@ pub struct CdpNeighbour {
     pub capabilities: Option<SystemCapabilities>,
 }
 
-/// What a neighbour says it does (IEEE 802.1AB-2005, LldpSystemCapabilitiesMap), as far as it
-/// matters here.
+/// The capabilities of a neighbour, by its own statement (IEEE 802.1AB-2005,
+/// LldpSystemCapabilitiesMap), as far as they matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SystemCapabilities {
     /// bridge(2).
@@ -218,8 +218,8 @@ pub struct SystemCapabilities {
     pub router: bool,
 }
 
-/// An LLDP chassis or port identifier, reduced to what it can be matched by (IEEE 802.1AB 8.5.2,
-/// 8.5.3; the two subtype enumerations differ, the reader resolves them).
+/// An LLDP chassis or port identifier, reduced to the part by which it can be matched (IEEE 802.1AB
+/// 8.5.2, 8.5.3). The two subtype enumerations differ; the reader resolves them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NeighbourId {
@@ -227,7 +227,7 @@ pub enum NeighbourId {
     Mac(Mac),
     /// A network address.
     Address(IpAddr),
-    /// An interface name, alias, component or locally assigned text; unprintable octets as
+    /// An interface name, alias, component or locally assigned text; unprintable octets are
     /// hexadecimal.
     Text(String),
 }
@@ -273,7 +273,7 @@ pub struct BridgePort {
     pub number: u32,
     /// dot1dBasePortIfIndex.
     pub if_index: u32,
-    /// dot1dStpPortState; `None` where the device serves no STP table.
+    /// dot1dStpPortState; `None` if the device serves no STP table.
     pub state: Option<StpState>,
     /// dot1dStpPortDesignatedBridge.
     pub designated_bridge: Option<BridgeId>,
@@ -312,8 +312,7 @@ impl fmt::Display for StpState {
     }
 }
 
-/// One learned row of the forwarding database; rows that are not learned(3) are left out by the
-/// reader.
+/// One learned row of the forwarding database. The reader leaves out rows that are not learned(3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FdbEntry {
     /// The station.
@@ -334,9 +333,9 @@ pub struct ArpEntry {
 /// The answer to a cheap poll: a handful of scalars and the interface states.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DevicePulse {
-    /// sysUpTime in hundredths of a second: going back means the agent restarted.
+    /// sysUpTime in hundredths of a second. If it goes back, the agent restarted.
     pub uptime: u32,
-    /// dot1dStpTopChanges; `None` where there is no BRIDGE-MIB.
+    /// dot1dStpTopChanges; `None` without BRIDGE-MIB.
     pub top_changes: Option<u32>,
     /// dot1dStpTimeSinceTopologyChange in hundredths of a second.
     pub since_top_change: Option<u32>,

@@ -1,5 +1,5 @@
-//! Ranks by name: `n0` is the only rank of host n0, `n0:0`, `n0:1`, … are the ranks of a host that
-//! has several. No host's name holds a colon.
+//! Ranks by name: `n0` is the only rank of host n0; `n0:0`, `n0:1`, … are the ranks of a host with
+//! several. Names of hosts contain no colon.
 use crate::tree::{NodeNumber, Tree, TreeError};
 
 /// The ranks that the tree's hosts offer, host by host.
@@ -27,7 +27,8 @@ pub fn count(tree: &Tree) -> u64 {
 /// The tree whose leaves are these ranks, in this order ([`Tree::with_ranks`]).
 ///
 /// # Errors
-/// [`TreeError`]: no rank, one listed twice, one that its host does not offer.
+/// [`TreeError`] without ranks, for a rank that is listed twice, and for one that its host does not
+/// offer.
 pub fn tree<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<Tree, TreeError> {
     let numbers: std::collections::HashMap<&str, NodeNumber> = tree
         .host_names()
@@ -58,7 +59,8 @@ pub fn tree<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<Tree, TreeError> 
     if let Some(twice) = first_repeated(&places) {
         return Err(TreeError::Twice(twice));
     }
-    // One rank a host, all by the hosts' own names: the common case needs no leaves of its own.
+    // If each host has one rank, named like the host, no new leaves are needed. This is the common
+    // case.
     if ranks.iter().all(|name| !name.as_ref().contains(':')) {
         tree.restrict(ranks)
     } else {

@@ -1,14 +1,14 @@
-//! The one place where foreign text becomes harmless. Names of switches, ports, neighbours, hosts
-//! and jobs are whatever a device or a user says; neither a terminal nor a file, log or export must
-//! ever get what moves a cursor, turns the direction of writing or cannot be seen.
+//! The one place where foreign text becomes harmless. Devices and users choose the names of
+//! switches, ports, neighbours, hosts and jobs freely. No terminal, file, log or export may ever
+//! receive characters that move a cursor, change the direction of writing or are invisible.
 //!
-//! [`clean_line`] is for the border: what comes in from the network is kept in that form only.
-//! [`visible`] and [`message`] are for what is shown all the same, whoever said it.
+//! [`clean_line`] is for the border: text from the network is kept only in that form. [`visible`]
+//! and [`message`] are for all text that is shown, whatever its source.
 
-/// Characters kept of any text from the network. SnmpAdminString has 255 octets (RFC 3411).
+/// The most characters kept of a text from the network. SnmpAdminString has 255 octets (RFC 3411).
 pub const LONGEST: usize = 255;
 
-/// Whether a character does something else than to be seen: controls, direction overrides and
+/// True if a character has another effect than to be visible: controls, direction overrides and
 /// isolates, zero-width characters, line separators, tags (Unicode 16, sections 23.1 to 23.3 and
 /// 23.9).
 pub fn is_hidden(c: char) -> bool {
@@ -21,8 +21,8 @@ pub fn is_hidden(c: char) -> bool {
         )
 }
 
-/// Whether a text can name a port or, in Graphviz files, a node: whatever a name from the network
-/// can be.
+/// True if a text can name a port or, in Graphviz files, a node: the texts that a name from the
+/// network can be.
 pub fn is_label(text: &str) -> bool {
     text.chars().count() <= LONGEST && !text.contains(is_hidden)
 }
@@ -30,9 +30,9 @@ pub fn is_label(text: &str) -> bool {
 /// The expectation that [`is_label`] checks, for messages.
 pub const LABEL: &str = "at most 255 characters, all of which can be seen";
 
-/// A text from the network: on one line, at most [`LONGEST`] characters, hidden ones parting words.
-/// One that is cut ends in a figure of the whole, so that long names that begin alike stay
-/// different.
+/// A text from the network on one line, with at most [`LONGEST`] characters. Hidden characters
+/// separate words. A text that is cut ends in a digest of the whole, so that long names with the
+/// same beginning stay different.
 pub fn clean_line(text: &str) -> String {
     let words = text
         .split(is_hidden)
@@ -65,20 +65,20 @@ fn figure(text: &str) -> u32 {
     })
 }
 
-/// A text to be shown, with each hidden character made visible; line breaks and tabs become blanks.
+/// A text for display, with each hidden character made visible. Line breaks and tabs become blanks.
 pub fn visible(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// The same for a message, which may have several lines.
+/// As [`visible`], for a message, which may have several lines.
 pub fn message(text: &str) -> String {
     text.chars()
         .map(|c| if c == '\n' { c } else { shown(c) })
         .collect()
 }
 
-/// Unicode's control pictures keep two different control characters different; all else becomes
-/// U+FFFD.
+/// Unicode's control pictures keep different control characters different; all other hidden
+/// characters become U+FFFD.
 fn shown(c: char) -> char {
     match c {
         '\n' | '\r' | '\t' => ' ',

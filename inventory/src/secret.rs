@@ -4,7 +4,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// A text that nobody may see, or where to find it: `public`, `{env: NAME}`, `{file: PATH}` or
+/// A text that must not be shown, or its place: `public`, `{env: NAME}`, `{file: PATH}` or
 /// `{credential: NAME}`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(SecretSource);
@@ -26,7 +26,7 @@ pub enum SecretLocation<'a> {
     Env(&'a str),
     /// A file; its content without trailing line ends is the secret.
     File(&'a str),
-    /// The credential that systemd hands the service under this name.
+    /// The credential that systemd gives the service under this name.
     Credential(&'a str),
 }
 
@@ -36,7 +36,7 @@ impl Secret {
         Secret(SecretSource::Text(text.into()))
     }
 
-    /// The secret itself; `None` while it is still to be fetched by [`Secret::resolve`].
+    /// The secret itself; `None` until [`Secret::resolve`] has fetched it.
     pub fn expose(&self) -> Option<&str> {
         match &self.0 {
             SecretSource::Text(text) => Some(text),
@@ -44,7 +44,8 @@ impl Secret {
         }
     }
 
-    /// Fetches a secret that is kept elsewhere by `read`; one stated in place stays as it is.
+    /// Fetches a secret that is kept elsewhere with `read`. A secret stated in place stays as it
+    /// is.
     ///
     /// # Errors
     /// Those of `read`.
@@ -73,7 +74,7 @@ impl fmt::Display for SecretLocation<'_> {
     }
 }
 
-/// What is shown in place of a secret's text. Long enough to be read back where a key needs eight
+/// The text shown in place of a secret. It is long enough to be read back where a key needs eight
 /// octets.
 const HIDDEN: &str = "(hidden)";
 
@@ -113,7 +114,7 @@ impl<'de> Deserialize<'de> for Secret {
                 Ok(Secret::new(text))
             }
 
-            // A number without quotes would lose leading zeros, and its value must not show in a
+            // A number without quotes would lose leading zeros. Its value must not appear in a
             // message.
             fn visit_u64<E: Error>(self, _: u64) -> Result<Secret, E> {
                 Err(E::custom("a secret of digits must stand in quotes"))
@@ -131,7 +132,7 @@ impl<'de> Deserialize<'de> for Secret {
                 let origin = match map.next_entry::<String, String>()? {
                     Some((key, name)) if key == "env" => SecretSource::Env(name),
                     Some((key, path)) if key == "file" => SecretSource::File(path),
-                    // It names a file in one directory, and none elsewhere.
+                    // The name must be a file name in one directory.
                     Some((key, name)) if key == "credential" && is_credential(&name) => {
                         SecretSource::Credential(name)
                     }
@@ -153,7 +154,7 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-/// Whether systemd takes this as a credential's name: a file name of printable ASCII
+/// True if systemd accepts the name of a credential: a file name of printable ASCII
 /// (systemd.exec(5)).
 fn is_credential(name: &str) -> bool {
     (1..=255).contains(&name.len())

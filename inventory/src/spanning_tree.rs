@@ -1,11 +1,11 @@
 //! The links of a topology file that spanning tree would let forward.
 //!
-//! Source: IEEE 802.1D-2004, 17.5 (priority vectors: root bridge, cost of the way to it, designated
-//! bridge, its port), 17.14 and Table 17-3 (port path costs). Input: a topology file and the root
-//! bridge. Guarantee: the forwarding links join everything that any links join, without a loop.
-//! Cost: O(links · log links). Deviations: bridge identifiers and port numbers are not in the file,
-//! so of equal ways that over the switch named first and the link stated first wins; a part that
-//! does not hold the root bridge takes its first switch.
+//! Source: IEEE 802.1D-2004, 17.5 (priority vectors: root bridge, cost of the path to it,
+//! designated bridge, its port), 17.14 and Table 17-3 (port path costs). Input: a topology file and
+//! the root bridge. Guarantee: the forwarding links join all nodes that any links join, without a
+//! loop. Cost: O(links · log links). Deviations: bridge identifiers and port numbers are not in the
+//! file. So of equal paths, the one over the switch named first and the link stated first is taken,
+//! and a part without the root bridge takes its first switch.
 use crate::BitsPerSec;
 use crate::topology::LinkState;
 use crate::topology_file::TopologyFile;
@@ -17,10 +17,10 @@ fn path_cost(rate: BitsPerSec) -> u64 {
     (20_000_000_000_000 / rate.0.max(1)).clamp(1, 200_000_000)
 }
 
-/// The same file with every link's state as spanning tree under `root_bridge` would leave it: none
-/// where it forwards, `blocked` where it does not. What the file says of states is not looked at,
-/// but at routers, which take no part: links there stay as they are, and each part between them has
-/// a tree of its own. `None` for a root bridge it does not have.
+/// The same file with the state of every link as spanning tree under `root_bridge` would set it: no
+/// state if the link forwards, `blocked` if not. The states in the file are ignored, except at
+/// routers, which take no part: their links stay as they are, and each part between them has a tree
+/// of its own. `None` if the file does not have the root bridge.
 pub fn with_spanning_tree(file: &TopologyFile, root_bridge: &str) -> Option<TopologyFile> {
     let numbers: HashMap<&str, usize> = file
         .switches
@@ -49,8 +49,8 @@ pub fn with_spanning_tree(file: &TopologyFile, root_bridge: &str) -> Option<Topo
     Some(file)
 }
 
-/// For each link, whether it is in the spanning tree of its part. `ends`: the numbers of its
-/// switches, where both ends are switches.
+/// For each link, true if it is in the spanning tree of its part. `ends` has the numbers of its
+/// switches, if both ends are switches.
 fn forwarding_links(file: &TopologyFile, root: usize, ends: &[Option<[usize; 2]>]) -> Vec<bool> {
     let mut links_of = vec![Vec::new(); file.switches.len()];
     for (link, ends) in ends.iter().enumerate() {
@@ -62,8 +62,8 @@ fn forwarding_links(file: &TopologyFile, root: usize, ends: &[Option<[usize; 2]>
     let mut reached = vec![false; file.switches.len()];
     let mut forwards = vec![false; file.links.len()];
     for start in std::iter::once(root).chain(0..file.switches.len()) {
-        // A switch takes the least offer by (cost, designated bridge, link): a heap hands them out
-        // in this order.
+        // A switch takes the least offer by (cost, designated bridge, link). A heap returns the
+        // offers in this order.
         let mut offers = BinaryHeap::from([Reverse((0, 0, 0, start, None))]);
         while let Some(Reverse((cost, _, _, switch, over))) = offers.pop() {
             if std::mem::replace(&mut reached[switch], true) {

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
-/// What is believed about the network. Serializes as `discover --format json` of the contract.
+/// The inferred network. Serializes as `discover --format json` of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Topology {
     /// Switches first, then hosts, each by name.
@@ -21,26 +21,26 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// Hosts that share a tree.
     pub clusters: Vec<Cluster>,
-    /// Contradictions, failures, things an operator should look at.
+    /// Contradictions, failures, and other problems that an operator should look at.
     pub alarms: Vec<Alarm>,
-    /// The name of the STP root bridge, where it is known.
+    /// The name of the STP root bridge, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_bridge: Option<String>,
-    /// Those of the other spanning trees, where routers part the network into several.
+    /// The root bridges of the other spanning trees, if routers divide the network into several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further_root_bridges: Vec<String>,
 }
 
-/// A switch, host, or something between them.
+/// A switch, a host, or a node between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
-    /// The inventory's name, else sysName, else the chassis id.
+    /// The inventory's name, or else sysName, or else the chassis id.
     pub name: String,
     /// The kind of node.
     pub kind: NodeKind,
-    /// The MAC address that names it, where one is known.
+    /// The MAC address that names it, if one is known.
     pub chassis: Option<Mac>,
-    /// Whether it stopped answering; its links below are then as last seen.
+    /// True if it stopped answering. Its links below are then as last seen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
 }
@@ -68,18 +68,18 @@ pub struct Link {
     pub a_port: String,
     /// The other end.
     pub b: String,
-    /// Port name at `b`; empty where nothing says it.
+    /// Port name at `b`; empty if unknown.
     pub b_port: String,
     /// The cables of an aggregate; empty for a single cable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<AggregateMember>,
     /// The slower end's rate.
     pub rate_bps: BitsPerSec,
-    /// Whether STP lets it carry frames.
+    /// The state that STP gives it.
     pub state: LinkState,
     /// The grade.
     pub grade: LinkGrade,
-    /// Why it is believed, one short line each.
+    /// The evidence for it, one short line each.
     pub evidence: Vec<Evidence>,
 }
 
@@ -92,7 +92,7 @@ pub struct AggregateMember {
     pub b_port: String,
 }
 
-/// Whether a link carries frames.
+/// The state of a link: whether it carries frames.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -102,7 +102,7 @@ pub enum LinkState {
     Forwarding,
     /// STP blocks one end.
     Blocked,
-    /// No STP evidence, or between states.
+    /// No STP evidence, or the states are changing.
     #[default]
     Unknown,
 }
@@ -113,9 +113,9 @@ pub enum LinkState {
 pub enum LinkGrade {
     /// Stated by an end of the link itself.
     Certain,
-    /// Follows from what others learned.
+    /// Follows from the addresses that other devices learned.
     Inferred,
-    /// More than one reading fits the evidence.
+    /// The evidence allows more than one interpretation.
     Ambiguous,
 }
 
@@ -126,18 +126,18 @@ pub struct Cluster {
     pub name: String,
     /// Its hosts, by name.
     pub hosts: Vec<String>,
-    /// Why these hosts are together and no others with them, one short line each.
+    /// The reasons why these hosts are together and no others are with them, one short line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<ClusterReason>,
 }
 
 impl Topology {
-    /// The tree of forwarding links under the attached hosts, one rank each. Switches that nothing
-    /// connects to a host stay out; so do hosts that are seen nowhere.
+    /// The tree of forwarding links under the attached hosts, one rank each. Switches without a
+    /// connection to a host are left out, and so are hosts without a place.
     ///
     /// # Errors
-    /// [`TreeError::Ambiguous`] for a host with more than one place, [`TreeError::Loop`] and
-    /// [`TreeError::Apart`] for links that are no tree.
+    /// [`TreeError::Ambiguous`] for a host with more than one place; [`TreeError::Loop`] and
+    /// [`TreeError::Apart`] for links that are not a tree.
     pub fn tree(&self) -> Result<Tree, TreeError> {
         if let Some(link) = self
             .links
@@ -167,7 +167,7 @@ impl Topology {
                 neighbours[b].push(a);
             }
         }
-        // A switch counts where a host is reached from it.
+        // A switch counts if a host can be reached from it.
         let mut inhabited = vec![false; self.nodes.len()];
         let mut reached: Vec<usize> = hosts.iter().map(|h| numbers[h]).collect();
         while let Some(node) = reached.pop() {
@@ -198,8 +198,8 @@ impl Topology {
         )
     }
 
-    /// The hosts' seats that only one reading fits: the switch, and the host's end of the cable as
-    /// its neighbour names it.
+    /// The unambiguous seats of hosts: the switch, and the neighbour's name for the host's end of
+    /// the cable.
     pub fn attachments(&self) -> HashMap<&str, (&str, &str)> {
         let kinds = self.kinds();
         let is_host = |name: &str| kinds.get(name) == Some(&NodeKind::Host);
@@ -213,10 +213,10 @@ impl Topology {
     }
 
     /// The network as a topology file: the root bridge first, hosts with one place and one rank
-    /// each, every link between switches and routers with its state where it does not forward.
-    /// Links of no certain place are stated `unknown`; a host with cables to several places is left
-    /// out, as a file has one place for each. Names that no file takes lose the characters it
-    /// cannot hold.
+    /// each, and every link between switches and routers, with its state if it does not forward.
+    /// Links without a certain place have the state `unknown`. A host with cables to several places
+    /// is left out, because a file has one place for each. Names lose the characters that files do
+    /// not allow.
     pub fn to_file(&self) -> TopologyFile {
         self.with_plain_names().as_file()
     }
@@ -239,7 +239,7 @@ impl Topology {
             .iter()
             .filter(|l| kinds.contains_key(l.b.as_str()))
             .partition(|l| kinds[l.b.as_str()] == NodeKind::Host);
-        // A file has no router that joins nothing.
+        // A file does not list routers without links.
         let linked = |name: &&str| trunks.iter().any(|l| l.a == *name || l.b == *name);
         let routers = self.of(NodeKind::Router).filter(linked);
         let hosts = hosts_in_file(&to_hosts);
@@ -252,7 +252,7 @@ impl Topology {
         }
     }
 
-    /// The clusters, where there are several or the operator states the only one.
+    /// The clusters, if there are several or the operator states the only one.
     fn clusters_in_file(
         &self,
         hosts: &IndexMap<String, topology_file::TopologyHost>,
@@ -270,8 +270,8 @@ impl Topology {
         }
     }
 
-    /// The same network with names that every file takes: other characters become hyphens, and of
-    /// several that are then alike all but the first get a number.
+    /// The same network with names that every file allows. Other characters become hyphens; of
+    /// several names that are then equal, all but the first get a number.
     pub fn with_plain_names(&self) -> Topology {
         let mut taken: HashSet<String> = self
             .nodes
@@ -318,7 +318,7 @@ impl Topology {
         plain
     }
 
-    /// Whether a spanning tree hangs from this switch.
+    /// True if this switch is the root of a spanning tree.
     pub fn is_root_bridge(&self, name: &str) -> bool {
         self.root_bridge
             .iter()
@@ -331,7 +331,7 @@ impl Topology {
         self.nodes.iter().find(|n| n.name == name).map(|n| n.kind)
     }
 
-    /// [`Topology::kind`] of every node, for whoever asks about many.
+    /// [`Topology::kind`] of every node, for callers that ask about many.
     pub fn kinds(&self) -> HashMap<&str, NodeKind> {
         self.nodes
             .iter()
@@ -409,7 +409,7 @@ impl fmt::Display for LinkGrade {
 }
 
 impl Node {
-    /// A node of which nothing but name and kind is known.
+    /// A node with a known name and kind, and no other facts.
     pub fn new(name: impl Into<String>, kind: NodeKind) -> Node {
         Node {
             name: name.into(),
@@ -421,12 +421,12 @@ impl Node {
 }
 
 impl Link {
-    /// Whether anything says how fast it is.
+    /// True if any evidence states the rate.
     pub fn rate_is_known(&self) -> bool {
         !self.evidence.iter().any(|e| matches!(e, Evidence::Rate(_)))
     }
 
-    /// Whether frames pass here for certain.
+    /// True if frames certainly cross the link.
     pub fn carries_frames(&self) -> bool {
         self.state == LinkState::Forwarding && self.grade != LinkGrade::Ambiguous
     }

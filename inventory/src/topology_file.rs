@@ -1,4 +1,4 @@
-//! The topology file of the contract: switches, hosts and cables as somebody states them.
+//! The topology file of the contract: stated switches, hosts and cables.
 use crate::address::AddressFault;
 use crate::topology::LinkState;
 use crate::tree::{Tree, TreeCable, TreeError};
@@ -18,8 +18,8 @@ use std::time::Duration;
 pub struct TopologyFile {
     /// Switch names. In the lab the first one becomes the STP root bridge.
     pub switches: Vec<String>,
-    /// Router names: between them the network falls into parts with a spanning tree each. Mostly
-    /// none.
+    /// Router names. Routers divide the network into parts with a spanning tree each. Usually there
+    /// are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<String>,
     /// Hosts by name, in rank order.
@@ -41,7 +41,7 @@ pub struct TopologyFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {switch: s0}")]
 pub struct TopologyHost {
-    /// The switch it hangs on, or the router where no switch is between.
+    /// The switch at the other end of its cable, or the router if no switch is between.
     pub switch: String,
     /// Its cable's rate.
     #[serde(default = "gigabit")]
@@ -72,50 +72,52 @@ pub struct TopologyCable {
     /// The rate.
     #[serde(default = "gigabit")]
     pub rate: BitsPerSec,
-    /// How long a bit is on its way, in each direction: about 5 us a kilometre of fibre.
+    /// The time that a bit takes through the cable, in each direction: about 5 us per kilometre of
+    /// fibre.
     #[serde(
         default,
         skip_serializing_if = "Duration::is_zero",
         with = "units::duration"
     )]
     pub delay: Duration,
-    /// Whether it carries frames; stated links forward unless marked `blocked`.
+    /// The state of the link. Stated links forward unless marked `blocked`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<LinkState>,
 }
 
-/// The longest delay of a cable: twice the way over a geostationary satellite is less.
+/// The longest delay of a cable. Twice the path over a geostationary satellite takes less.
 const LONGEST_DELAY: Duration = Duration::from_secs(1);
 
-/// The rate of a cable where the file says none.
+/// The rate of a cable if the file states none.
 pub fn gigabit() -> BitsPerSec {
     BitsPerSec::GIGABIT
 }
 
-/// The ranks of a host where the file says no number.
+/// The ranks of a host if the file states no number.
 pub fn one() -> u32 {
     1
 }
 
-/// A file that cannot be used: where, what, and what was expected.
+/// A file that cannot be used: the place, the problem, and the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InputFileError {
-    /// No YAML, or not of the expected shape; the text names line and column.
+    /// The text is not YAML, or does not have the expected shape; the message names line and
+    /// column.
     #[error("{file}:{}{problem}; file ignored", place(*line))]
     Syntax {
         /// File name as given.
         file: String,
-        /// Line, from 1, where the parser names one.
+        /// Line, from 1, if the parser names one.
         line: Option<usize>,
         /// The found text and the expected form.
         problem: String,
     },
-    /// Well-formed, but it contradicts itself.
+    /// The text is well-formed, but contradicts itself.
     #[error("{file}:{}{problem}; file ignored", place(*line))]
     Content {
         /// File name as given.
         file: String,
-        /// Line, from 1, where it is known.
+        /// Line, from 1, if it is known.
         line: Option<usize>,
         /// Object, problem, hint.
         problem: String,
@@ -126,7 +128,7 @@ impl InputFileError {
     /// Wraps a YAML error with its line.
     pub(crate) fn yaml(file: &str, error: &serde_yaml::Error) -> InputFileError {
         let line = error.location().map(|l| l.line());
-        // The parser repeats the place behind its text.
+        // The parser repeats the place after its text.
         let text = error.to_string();
         let problem = text
             .rfind(" at line ")
@@ -144,7 +146,7 @@ fn place(line: Option<usize>) -> String {
     line.map_or(" ".to_owned(), |n| format!("{n}: "))
 }
 
-/// Whether a text can name a switch or host: 1 to 64 letters, digits, `-`, `_` or `.`.
+/// True if a text can name a switch or host: 1 to 64 letters, digits, `-`, `_` or `.`.
 pub(crate) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name
@@ -166,18 +168,18 @@ fn too_long(delay: Duration) -> Option<String> {
 }
 
 impl TopologyFile {
-    /// Reads a topology file; `file` is only for messages.
+    /// Reads a topology file; `file` is used only in messages.
     ///
     /// # Errors
-    /// [`InputFileError`] for anything that is no topology file or contradicts itself. A loop or a
-    /// part without connection is no error here (the lab wants both): [`TopologyFile::tree`]
-    /// reports it.
+    /// [`InputFileError`] for a text that is not a topology file or contradicts itself. A loop or a
+    /// part without connection is not an error here, because the lab needs both;
+    /// [`TopologyFile::tree`] reports it.
     pub fn parse(file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
         let parsed: TopologyFile = yaml::read(file, text)?;
         parsed.checked(file)
     }
 
-    /// Itself, where it does not contradict itself; `file` is only for messages.
+    /// The file itself, if it does not contradict itself; `file` is used only in messages.
     ///
     /// # Errors
     /// [`InputFileError::Content`] with the contradiction.
@@ -199,7 +201,7 @@ impl TopologyFile {
             .or_else(|| self.cluster_trouble())
     }
 
-    /// Switches and routers: what is neither leaf nor cable.
+    /// Switches and routers, the inner nodes of the network.
     fn inner(&self) -> impl Iterator<Item = &str> {
         self.switches
             .iter()
@@ -315,8 +317,8 @@ impl TopologyFile {
         None
     }
 
-    /// The tree of the links that carry frames: those without a state, and those stated
-    /// `forwarding`. Routers are inner nodes of it as switches are.
+    /// The tree of the links that carry frames: those without a state, and those stated as
+    /// `forwarding`. Routers are inner nodes of it, like switches.
     ///
     /// # Errors
     /// See [`TreeError`].

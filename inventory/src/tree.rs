@@ -1,13 +1,13 @@
-//! The tree that schedules are planned on: hosts are leaves, switches inner nodes, every cable an
-//! edge with a rate.
+//! The tree on which schedules are planned: hosts are leaves, switches are inner nodes, every cable
+//! is an edge with a rate.
 //!
-//! Nodes are numbered: hosts `0..hosts()` in the order they were given, then switches. A *directed
-//! edge* is `2v` from node `v` up to its parent, `2v + 1` down from the parent to `v`. Everything
-//! that plans or verifies works on these numbers.
+//! Nodes are numbered: hosts `0..hosts()` in the given order, then switches. A *directed edge* is
+//! `2v` from node `v` up to its parent, `2v + 1` down from the parent to `v`. All planners and
+//! verifiers work on these numbers.
 use crate::BitsPerSec;
 use std::collections::HashMap;
 
-/// A node number: a host below [`Tree::hosts`], else a switch.
+/// A node number: a host below [`Tree::hosts`], otherwise a switch.
 pub type NodeNumber = u32;
 /// A directed edge number.
 pub type EdgeNumber = u32;
@@ -49,20 +49,20 @@ pub enum TreeError {
          redundant link `state: blocked`"
     )]
     Loop(String, String),
-    /// A host whose place is not certain.
+    /// The place of a host is not certain.
     #[error(
         "host \"{0}\": the evidence fits more than one place; nothing is planned until one \
          remains, see the alarms"
     )]
     Ambiguous(String),
-    /// Not everything is connected.
+    /// Some nodes are not connected.
     #[error(
         "\"{1}\" cannot be reached from \"{0}\" over forwarding links; the topology is in two parts"
     )]
     Apart(String, String),
 }
 
-/// A cable by the names of its ends, as [`Tree::new`] takes it.
+/// A cable by the names of its ends, as used by [`Tree::new`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeCable<'a> {
     /// One end.
@@ -76,11 +76,11 @@ pub struct TreeCable<'a> {
 impl Tree {
     /// Builds the tree of `hosts` (name, ranks) and `switches` over the forwarding `cables`.
     ///
-    /// Switches that no host hangs under stay in; [`Tree::restrict`] drops what a job does not
-    /// need.
+    /// Switches without a host below them are kept; [`Tree::restrict`] drops those that a job does
+    /// not need.
     ///
     /// # Errors
-    /// See [`TreeError`]; every one names the object.
+    /// See [`TreeError`]; every error names the object.
     pub fn new(
         hosts: &[(&str, u32)],
         switches: &[&str],
@@ -207,12 +207,12 @@ impl Tree {
             .map(|i| i as NodeNumber)
     }
 
-    /// Whether the node is a host.
+    /// True if the node is a host.
     pub fn is_host(&self, node: NodeNumber) -> bool {
         node < self.hosts
     }
 
-    /// The node everything hangs under. This is bookkeeping: neither the STP root bridge nor a
+    /// The topmost node. It is used only for the numbering: it is neither the STP root bridge nor a
     /// schedule's root.
     pub fn root(&self) -> NodeNumber {
         self.root
@@ -295,7 +295,7 @@ impl Tree {
         }
     }
 
-    /// The same tree hung from another node.
+    /// The same tree with another node as its root.
     pub fn hang_from(&self, root: NodeNumber) -> Tree {
         let near = self.neighbours();
         match Tree::grow(self.names.clone(), self.ranks.clone(), &near, root) {
@@ -304,7 +304,7 @@ impl Tree {
         }
     }
 
-    /// The tree of these hosts only, in the order given: switches without any of them below are
+    /// The tree of these hosts only, in the given order. Switches without any of them below are
     /// dropped. Switches between just two others stay, because their cables still limit.
     ///
     /// # Errors
@@ -335,12 +335,12 @@ impl Tree {
     }
 
     /// The tree with ranks as leaves: leaf `r` has the name `ranks[r].0` and runs on host
-    /// `ranks[r].1`. A host with one rank is that leaf. A host with several becomes a switch that
-    /// they hang on by cables of its own rate, so that its cable counts once for all of them. Hosts
-    /// without ranks are dropped.
+    /// `ranks[r].1`. A host with one rank is that leaf. A host with several becomes a switch to
+    /// which they are cabled at the host's own rate, so that its cable counts once for all of them.
+    /// Hosts without ranks are dropped.
     ///
     /// # Errors
-    /// As [`Tree::restrict`] and [`Tree::new`], where a host number or a name is wrong.
+    /// As [`Tree::restrict`] and [`Tree::new`], if a host number or a name is wrong.
     pub fn with_ranks(&self, ranks: &[(String, NodeNumber)]) -> Result<Tree, TreeError> {
         let mut leaves: Vec<Vec<&str>> = vec![Vec::new(); self.hosts as usize];
         for (name, host) in ranks {
@@ -382,7 +382,8 @@ impl Tree {
             }
         }
         for (host, own) in shared() {
-            // Alone in its tree it has no cable, and its ranks never leave it.
+            // A host that is alone in its tree has no cable, and messages between its ranks never
+            // leave it.
             let rate = if tree.parent(host).is_some() {
                 tree.rate(host)
             } else {
@@ -402,7 +403,7 @@ impl Tree {
     fn keep(&self, hosts: &[NodeNumber]) -> Tree {
         let total = hosts.len() as u32;
         let below = self.count_below(hosts);
-        // The lowest node that has all of them below becomes the root; what is above it carries
+        // The lowest node that has all of them below becomes the root. The nodes above it carry
         // nothing.
         let top = self
             .order

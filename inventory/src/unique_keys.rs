@@ -1,5 +1,5 @@
-//! Maps whose keys may come once. Plain deserialization keeps the last of two equal keys without a
-//! word, which would lose a host.
+//! Maps that refuse equal keys. Plain deserialization silently keeps the last of two equal keys,
+//! which would lose a host.
 use indexmap::IndexMap;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -28,8 +28,8 @@ pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
     d.deserialize_map(UniqueMapVisitor(PhantomData))
 }
 
-/// Like [`map`], for a section that may also be a plain list of names, or a name without a value:
-/// the default then.
+/// Like [`map`], for a section that may also be a plain list of names, or that may have names
+/// without a value; these get the default.
 pub(crate) fn map_or_list<'de, V: Deserialize<'de> + Default, D: Deserializer<'de>>(
     d: D,
 ) -> Result<IndexMap<String, V>, D::Error> {
@@ -64,8 +64,8 @@ pub(crate) fn map_or_list<'de, V: Deserialize<'de> + Default, D: Deserializer<'d
     d.deserialize_any(UniqueListVisitor(PhantomData))
 }
 
-/// A name that is not in the map yet. Refused while it is read, so that the error names the line of
-/// the second one.
+/// A name that is not in the map yet. It is refused while it is read, so that the error names the
+/// line of the second one.
 struct NewKey<'a, V>(&'a IndexMap<String, V>);
 
 impl<'de, V> DeserializeSeed<'de> for NewKey<'_, V> {

@@ -23,18 +23,18 @@ pub struct Bytes(pub u64);
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// From `earlier` to `self`; zero where the clock went back.
+    /// The time from `earlier` to `self`; zero if the clock went back.
     pub fn since(self, earlier: Millis) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// So much later, at most the last moment there is: moments come from files and from other
-    /// machines, too.
+    /// The time `span` later, limited to the last possible moment, because moments also come from
+    /// files and from other machines.
     pub fn after(self, span: Duration) -> Millis {
         Millis(self.0.saturating_add(milliseconds::of(span)))
     }
 
-    /// So much earlier, at least the first moment there is.
+    /// The time `span` earlier, limited to the first possible moment.
     pub fn before(self, span: Duration) -> Millis {
         Millis(self.0.saturating_sub(milliseconds::of(span)))
     }
@@ -45,7 +45,7 @@ pub mod milliseconds {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::time::Duration;
 
-    /// Whole milliseconds, at most as many as there can be.
+    /// Whole milliseconds, limited to the largest number.
     pub fn of(span: Duration) -> u64 {
         u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
     }
@@ -61,12 +61,12 @@ pub mod milliseconds {
     /// For `serde(with)`.
     ///
     /// # Errors
-    /// Whatever is no number of milliseconds.
+    /// For everything that is not a number of milliseconds.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         u64::deserialize(deserializer).map(Duration::from_millis)
     }
 
-    /// The same where there may be none.
+    /// Optional spans of time.
     pub mod optional {
         use super::{Deserialize, Deserializer, Duration, Serialize, Serializer};
 
@@ -84,7 +84,7 @@ pub mod milliseconds {
         /// For `serde(with)`.
         ///
         /// # Errors
-        /// Whatever is no number of milliseconds.
+        /// For everything that is not a number of milliseconds.
         pub fn deserialize<'de, D: Deserializer<'de>>(
             deserializer: D,
         ) -> Result<Option<Duration>, D::Error> {
@@ -137,7 +137,7 @@ impl FromStr for BitsPerSec {
             .ok_or_else(bad)?;
         let part = match fraction {
             "" => 0,
-            // Nine digits of a terabit are more than 64 bits hold before they are divided.
+            // Nine digits of a terabit need more than 64 bits before the division.
             f => {
                 (f.parse::<u128>().map_err(|_| bad())? * u128::from(unit)
                     / 10u128.pow(f.len() as u32)) as u64
@@ -157,8 +157,8 @@ impl FromStr for BitsPerSec {
 )]
 pub struct SizeError(pub String);
 
-/// The largest unit without a remainder: `64k`, `1M`, `1000`. What it writes is read again as the
-/// same.
+/// The size in the largest unit that divides it: `64k`, `1M`, `1000`. The text is read back as the
+/// same size.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&match self.0 {
@@ -258,7 +258,7 @@ pub mod duration {
     use serde::{Deserializer, Serializer};
     use std::time::Duration;
 
-    /// Reads a text like `500ms`; `None` for anything else, a bare number included.
+    /// Reads a text like `500ms`; `None` for anything else, including a number without a unit.
     pub fn parse(text: &str) -> Option<Duration> {
         let t = text.trim();
         let split = t.find(|c: char| !c.is_ascii_digit())?;
@@ -275,7 +275,7 @@ pub mod duration {
         n.checked_mul(per).map(Duration::from_micros)
     }
 
-    /// The text in the largest unit that fits whole.
+    /// The text in the largest unit that divides the time.
     pub fn show(duration: Duration) -> String {
         match duration.as_micros() {
             0 => "0s".to_owned(),
@@ -293,7 +293,7 @@ pub mod duration {
     /// From text.
     ///
     /// # Errors
-    /// Whatever is no time with its unit.
+    /// For everything that is not a time with its unit.
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Duration, D::Error> {
         struct DurationVisitor;
         impl serde::de::Visitor<'_> for DurationVisitor {

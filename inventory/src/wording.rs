@@ -1,7 +1,7 @@
 //! Phrases that evidence, alarms and reasons share.
 use std::net::IpAddr;
 
-/// At most this many names stand in a reason.
+/// A reason has at most this many names.
 const NAMES: usize = 4;
 
 /// `s0, s1, s2, s3 and 12 more`.
@@ -27,7 +27,7 @@ pub(crate) fn routed_hops(hops: &[Option<IpAddr>]) -> String {
     )
 }
 
-/// In the unit people use for it.
+/// A time in a unit that suits its size.
 pub(crate) fn milliseconds(us: u32) -> String {
     format!("{} ms", f64::from(us) / 1000.0)
 }

@@ -1,20 +1,20 @@
-//! Reading YAML, the one way into every file of it.
+//! The only reader of YAML files.
 //!
-//! The parser takes a time that grows with the square of the depth to which brackets are nested: a
-//! file of a megabyte can take it minutes. So brackets are counted first; the nesting of everything
-//! else, and how often aliases are followed, the parser bounds itself.
+//! The parser's time grows with the square of the depth to which brackets are nested: a file of a
+//! megabyte can take it minutes. So brackets are counted first. The parser itself bounds the
+//! nesting of everything else and the number of aliases that are followed.
 mod brackets;
 
 use crate::topology_file::InputFileError;
 use serde::de::DeserializeOwned;
 
-/// Brackets within brackets; no file of heddle's needs more than a few.
+/// The deepest nesting of brackets; files of heddle need only a few levels.
 const MOST_DEEP: usize = 32;
 
-/// Reads a file; its name is only for messages.
+/// Reads a file; its name is used only in messages.
 ///
 /// # Errors
-/// [`InputFileError`] with the line for whatever cannot be read as a `T`.
+/// [`InputFileError`] with the line for a text that cannot be read as a `T`.
 pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputFileError> {
     if let Some(line) = brackets::line_nested_deeper(text, MOST_DEEP) {
         let problem = format!(
@@ -35,7 +35,7 @@ mod tests {
     use crate::inventory_file::Inventory;
     use crate::topology_file::TopologyFile;
 
-    /// Each of the first took the parser minutes; the others it bounds itself.
+    /// The first texts took the parser minutes each; the parser itself bounds the others.
     #[test]
     fn nothing_takes_the_parser_long() {
         let n = 250_000;

@@ -18,13 +18,13 @@ macro_rules! by_caller {
         #[cfg(target_arch = "aarch64")]
         core::arch::naked_asm!(
             "stp x29, x30, [sp, #-80]!", "mov x29, sp",
-            "stp x0, x1, [sp, #16]", "stp x2, x3, [sp, #32]", "stp x4, x5, [sp, #48]", "stp x6, \
-                x7, [sp, #64]",
+            "stp x0, x1, [sp, #16]", "stp x2, x3, [sp, #32]", "stp x4, x5, [sp, #48]",
+            "stp x6, x7, [sp, #64]",
             "mov x0, x30",
             "bl {decide}",
             "mov x16, x0",
-            "ldp x0, x1, [sp, #16]", "ldp x2, x3, [sp, #32]", "ldp x4, x5, [sp, #48]", "ldp x6, \
-                x7, [sp, #64]",
+            "ldp x0, x1, [sp, #16]", "ldp x2, x3, [sp, #32]", "ldp x4, x5, [sp, #48]",
+            "ldp x6, x7, [sp, #64]",
             "ldp x29, x30, [sp], #80",
             "br x16",
             decide = sym $decide,

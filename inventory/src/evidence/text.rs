@@ -175,7 +175,7 @@ impl Evidence {
         }
     }
 
-    /// Further neighbours that a port names and that nobody confirms.
+    /// Further neighbours that a port names and that do not confirm it.
     fn unconfirmed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Evidence::AlsoNames { at, named } => write!(
@@ -196,7 +196,7 @@ impl Evidence {
         }
     }
 
-    /// Forwarding databases on the place of a host.
+    /// Evidence from forwarding databases about the place of a host.
     fn learned(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FDB: ")?;
         match self {
@@ -228,7 +228,7 @@ impl Evidence {
         }
     }
 
-    /// Forwarding databases on two ports that face each other.
+    /// Evidence from forwarding databases about two ports that face each other.
     fn facing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FDB: ")?;
         match self {

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::time::Duration;
 
-/// A contradiction and where the text shows it best.
+/// A contradiction, and its best place in the text.
 #[derive(Debug, thiserror::Error)]
 #[error("{problem}")]
 pub(super) struct InventoryContradiction {
@@ -27,7 +27,7 @@ impl InventoryContradiction {
         }
     }
 
-    /// A name that is no name.
+    /// Checks that a name is valid.
     fn of_name(section: &'static str, name: &str) -> Option<InventoryContradiction> {
         (!is_name(name)).then(|| {
             let problem =
@@ -53,7 +53,7 @@ impl Inventory {
             })
     }
 
-    /// There is a switch, and every switch and host has a name of its own.
+    /// Checks that there is a switch, and that every switch and host has a name of its own.
     fn name_contradiction(&self) -> Option<InventoryContradiction> {
         if self.switches.is_empty() {
             return Some(InventoryContradiction::new(
@@ -77,7 +77,7 @@ impl Inventory {
         Some(InventoryContradiction::new("hosts", name, problem))
     }
 
-    /// The address of a host is one that a host can have.
+    /// Checks that the address of a host is one that a host can have.
     fn address_contradiction(&self) -> Option<InventoryContradiction> {
         self.hosts.iter().find_map(|(name, host)| {
             let address = host.address?;
@@ -90,7 +90,7 @@ impl Inventory {
         })
     }
 
-    /// A switch names a credential that is stated.
+    /// Checks that every switch names a credential of the file.
     fn credential_contradiction(&self) -> Option<InventoryContradiction> {
         let (name, switch) = self
             .switches
@@ -109,7 +109,7 @@ impl Inventory {
         Some(InventoryContradiction::new("switches", name, problem))
     }
 
-    /// No address is stated twice.
+    /// Checks that no address is stated twice.
     fn duplicate_contradiction(&self) -> Option<InventoryContradiction> {
         let switches = self.switches.iter().map(|(n, s)| (n, Some(s.address)));
         if let Some((a, b, address)) = shared(switches) {
@@ -127,7 +127,8 @@ impl Inventory {
         Some(InventoryContradiction::new("hosts", b, problem))
     }
 
-    /// The MAC address of a host is that of a station, and its ranks are in bounds.
+    /// Checks that the MAC address of a host can belong to a station, and that its ranks are in
+    /// bounds.
     fn host_contradiction(&self) -> Option<InventoryContradiction> {
         self.hosts.iter().find_map(|(name, host)| {
             let problem = if let Some(mac) = host.mac.filter(|m| !m.is_station()) {
@@ -140,7 +141,7 @@ impl Inventory {
         })
     }
 
-    /// Devices that cannot be asked have names of their own.
+    /// Checks that devices that cannot be asked have names of their own.
     fn box_contradiction(&self) -> Option<InventoryContradiction> {
         let mut seen: HashSet<&String> = self.switches.keys().chain(self.hosts.keys()).collect();
         for (section, name) in self
@@ -161,7 +162,7 @@ impl Inventory {
         None
     }
 
-    /// A link has two ends among the listed devices, and a port holds one cable.
+    /// Checks that a link has two ends among the listed devices, and that a port holds one cable.
     fn link_contradiction(&self) -> Option<InventoryContradiction> {
         let mut taken = HashSet::new();
         for link in &self.links {
@@ -183,7 +184,7 @@ impl Inventory {
                 if !is_label(port) {
                     return at(node, format!("port {port:?}: expected {LABEL}"));
                 }
-                // A host has one place, whatever its ports are called.
+                // A host has one place, whatever the names of its ports.
                 let host = self.hosts.contains_key(node);
                 if (host || !port.is_empty()) && !taken.insert((node, if host { "" } else { port }))
                 {
@@ -197,7 +198,7 @@ impl Inventory {
         None
     }
 
-    /// An end of a link that cannot be there, and why.
+    /// An end of a link that is not allowed there, and the reason.
     fn misplaced_end<'l>(&self, link: &'l InventoryCable) -> Option<(&'l str, String)> {
         let (a, b) = (link.a.as_str(), link.b.as_str());
         let inner = |n: &str| {
@@ -217,7 +218,7 @@ impl Inventory {
         (a == b).then(|| (a, "both ends are the same device".to_owned()))
     }
 
-    /// A cluster is of hosts, and a host is in one.
+    /// Checks that a cluster consists of hosts, and that a host is in one cluster only.
     fn cluster_contradiction(&self) -> Option<InventoryContradiction> {
         let mut first = HashMap::new();
         for (cluster, hosts) in &self.clusters {
@@ -279,7 +280,7 @@ impl InventoryTiming {
     }
 }
 
-/// The first two names that have one value.
+/// The first two names that have the same value.
 fn shared<'a, K: Eq + Hash + Copy>(
     items: impl Iterator<Item = (&'a String, Option<K>)>,
 ) -> Option<(&'a String, &'a String, K)> {
@@ -293,8 +294,8 @@ fn shared<'a, K: Eq + Hash + Copy>(
     None
 }
 
-/// The line (from 1) where `name` is declared within a top-level section; `None` where the text
-/// hides it.
+/// The line (from 1) where `name` is declared within a top-level section; `None` if it cannot be
+/// found.
 pub(super) fn line_of(text: &str, section: &str, name: &str) -> Option<usize> {
     let bounded = |line: &str, word: &str| {
         line.match_indices(word).any(|(at, _)| {

@@ -13,8 +13,8 @@ pub enum Credential {
     User(SnmpUser),
 }
 
-/// An SNMPv3 user. Without `auth` messages are neither signed nor encrypted, without `priv` only
-/// signed.
+/// An SNMPv3 user. Without `auth` messages are neither signed nor encrypted. With `auth` but
+/// without `priv` they are only signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnmpUser {
     /// Its security name.
@@ -59,9 +59,9 @@ pub enum AuthProtocol {
     Sha512,
 }
 
-/// Ciphers for privacy: CFB-AES-128 (RFC 3826) and the longer AES keys vendors offer, with either
-/// way in use to stretch the key (Blumenthal's draft, or Reeder's as Cisco does). CBC-DES is left
-/// out: it protects nothing.
+/// Ciphers for privacy: CFB-AES-128 (RFC 3826), and the longer AES keys that vendors offer, with
+/// both methods in use to stretch the key (Blumenthal's draft, or Reeder's as Cisco does). CBC-DES
+/// is left out, because it gives no protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names are the protocols'")]
@@ -124,9 +124,9 @@ impl<'de> Deserialize<'de> for SnmpVersion {
     }
 }
 
-/// A problem of reading below `snmp:`, told without a word of what stands there: the reader's own
-/// text quotes values and keys, and either may be a secret in the wrong place. `None`: the problem
-/// is elsewhere.
+/// A problem with the text below `snmp:`, described without quoting it. The reader's own message
+/// quotes values and keys, and either may be a secret in the wrong place. `None`: the problem is
+/// elsewhere.
 pub(super) fn unquoted(problem: &str) -> Option<String> {
     let rest = problem
         .strip_prefix("snmp")
@@ -175,7 +175,7 @@ pub(super) fn unquoted(problem: &str) -> Option<String> {
 const SECRET: &str = "a text, digits in quotes, or {env: NAME}, {file: PATH}, {credential: NAME}";
 
 impl Credential {
-    /// A key that no agent accepts, as far as it is known yet.
+    /// The reason why agents refuse the key, as far as it is known yet.
     pub(super) fn weakness(&self) -> Option<String> {
         let short = |what: &str, key: &Secret| {
             key.expose()

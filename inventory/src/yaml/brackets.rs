@@ -1,7 +1,7 @@
-//! How deep brackets are nested in a text, as libyaml sees it: those in quotes, comments and texts
-//! do not count.
+//! The depth to which brackets are nested in a text, as libyaml counts it: brackets in quotes,
+//! comments and texts do not count.
 //!
-//! Where libyaml would find an error, anything may be counted: it reads no further there.
+//! At an error the count does not matter, because libyaml reads no further.
 
 /// The line, from 1, on which brackets are nested deeper than `most` for the first time.
 pub(super) fn line_nested_deeper(text: &str, most: usize) -> Option<usize> {
@@ -31,14 +31,14 @@ fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t' || is_break(c)
 }
 
-/// Before the next token.
+/// The state before the next token.
 struct BracketScanner<'a> {
     rest: &'a str,
     line: usize,
-    /// In characters, from 0.
+    /// The column in characters, from 0.
     column: usize,
     depth: usize,
-    /// The columns of the lists and maps without brackets that are open, ascending.
+    /// The columns of the open lists and maps without brackets, ascending.
     blocks: Vec<usize>,
     /// The position at which a key may have begun.
     key: Option<usize>,
@@ -133,7 +133,7 @@ impl BracketScanner<'_> {
         self.bump_while(of);
     }
 
-    /// A text in quotes. A doubled single quote ends one and begins the next.
+    /// A text in quotes. A doubled single quote ends one text and begins the next.
     fn quoted(&mut self, quote: char) {
         let key = self.key;
         self.bump();
@@ -148,7 +148,7 @@ impl BracketScanner<'_> {
         self.key = key;
     }
 
-    /// A text without quotes: to the end of the line, and on over lines that are indented.
+    /// A text without quotes. It goes to the end of the line, and continues over indented lines.
     fn plain(&mut self) {
         let flow = self.depth > 0;
         while let Some(c) = self.peek() {
@@ -258,9 +258,9 @@ mod tests {
         }
     }
 
-    /// Texts drawn of everything that means something: what the parser finds nested in brackets is
-    /// counted. A pair without braces of its own is a map within a list, so a bracket makes two
-    /// levels at most; without `-`, `?` and lines nothing but brackets does.
+    /// Random texts of all characters with a meaning: brackets that the parser finds nested are
+    /// counted. A pair without its own braces is a map within a list, so a bracket makes at most
+    /// two levels. Without `-`, `?` and line breaks only brackets make levels.
     #[test]
     fn no_text_hides_brackets() {
         let pieces = [

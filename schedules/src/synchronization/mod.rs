@@ -7,9 +7,9 @@
 //! messages of different phases are ordered. A sender starts the messages of a phase (several at
 //! once where it is wide) when all its messages of earlier phases are over.
 //! [`SyncReduction::Minimal`] keeps only the orders that no others imply. If all widths are 1, it
-//! is the smallest such set. Cost: the chain takes O(messages * path length). Where edges are wider
-//! than a message, and for the minimal set, it is O(messages * path length * hosts). Memory O(edges
-//! * hosts). Deviations:
+//! is the smallest such set. Cost: O(messages * path length) for the chain; where edges are wider
+//! than a message, and for the minimal set, O(messages * path length * hosts). Memory
+//! O(edges * hosts). Deviations:
 //! - The paper builds the conflict graph of all message pairs, O(n⁴ switches²), and reduces it in
 //!   O(n⁶). The users of an edge of width 1 are totally ordered, so consecutive users suffice: the
 //!   chains of all edges have the same closure, and their transitive reduction is the paper's (a

@@ -2,11 +2,11 @@
 //! steps that LG adds on both sides.
 //!
 //! Source: the bounds in schedules (aapc-2007 section 3) for an all-to-all with one block per pair.
-//! `n1 * n2` blocks cross a link between `n1` and `n2` hosts, whatever the algorithm. LG sends them
+//! Whatever the algorithm, `n1 * n2` blocks cross a link between `n1` and `n2` hosts. LG sends them
 //! in few messages; for that it first passes at most one additional block per host over each host's
 //! cable. It pays off if the link needs far longer than that:
-//! `n1 * n2 / rate >= PAYS * (n1 + n2 - 1) / rate of a host`. A link as fast as a host's is never slow, however many hosts it joins,
-//! because schedules without LG keep it busy, too.
+//! `n1 * n2 / rate >= PAYS * (n1 + n2 - 1) / rate of a host`. A link as fast as a host's is never
+//! slow, however many hosts it joins, because schedules without LG keep it busy, too.
 use super::delay::link;
 use super::forest::{JoinCause, SpanningForest};
 use super::{ClusterInput, ForestCut, NodeGroups};

@@ -336,8 +336,8 @@ pub fn fit(n: u64, link: &PingPongFit, samples: &[TimeSample]) -> Result<Signatu
     })
 }
 
-/// The times of all-to-alls, as times of one message: `time / (n - 1) - alpha = size * beta * gamma
-/// + delta`.
+/// The times of all-to-alls, as times of one message:
+/// `time / (n - 1) - alpha = size * beta * gamma + delta`.
 struct MessageTimes<'a> {
     samples: &'a [TimeSample],
     peers: f64,
