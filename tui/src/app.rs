@@ -80,9 +80,9 @@ pub struct AppSettings {
     pub ascii: bool,
     /// The time zone of times of day.
     pub zone: TimeZone,
-    /// Whether a lab is present.
+    /// True if a lab is present.
     pub lab: bool,
-    /// Whether pictures keep coming; a recorded picture stands still.
+    /// True if pictures keep coming; a recorded picture stands still.
     pub live: bool,
 }
 
@@ -115,7 +115,7 @@ pub struct App {
     pub(crate) focus: usize,
     pub(crate) panels: [PanelPosition; PANELS.len()],
     pub(crate) zoomed: bool,
-    /// Whether the detail has the keys.
+    /// True if the detail has the keys.
     pub(crate) in_detail: bool,
     pub(crate) detail_scroll: usize,
     pub(crate) note: Option<AppNote>,

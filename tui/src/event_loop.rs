@@ -87,8 +87,8 @@ pub enum TuiError {
 /// it was before.
 ///
 /// # Errors
-/// [`TuiError`]. A controller that cannot be reached is no error: the interface says so and keeps
-/// trying.
+/// [`TuiError`]. A controller that cannot be reached is not an error: the interface says so and
+/// keeps trying.
 pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> {
     if !io::stdout().is_terminal() {
         return Err(TuiError::NoTerminal);
@@ -112,7 +112,7 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
         app.update(now(), AppMessage::Picture(Box::new(snapshot)));
     }
     let (sender, messages) = mpsc::channel();
-    // After the loop, signals end the program again as they did before.
+    // After the loop, signals again end the program as they did before.
     let over = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
         register_conditional_default(signal, over.clone())?;

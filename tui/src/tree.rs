@@ -15,7 +15,7 @@ pub(crate) struct TreeBranch<'a> {
     pub(crate) parent: Option<&'a str>,
     /// The link to `parent`, by its place in the topology.
     pub(crate) link: Option<usize>,
-    /// Whether the link is outside the tree: it is blocked, or it closes a loop.
+    /// True if the link is outside the tree: it is blocked, or it closes a loop.
     pub(crate) outside: bool,
     /// Levels below the root.
     pub(crate) depth: usize,
