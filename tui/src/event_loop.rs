@@ -61,7 +61,7 @@ pub struct TuiOptions {
     pub lab: Option<Box<dyn LabControl>>,
 }
 
-/// The reason for which there is no interface.
+/// The reason why the interface cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
     /// Standard output is not a terminal.
