@@ -155,7 +155,7 @@ pub(crate) struct PanelPosition {
 }
 
 impl PanelPosition {
-    /// Follows `table` on a screen with room for `page` rows. The selection stays on its row; where
+    /// Follows `table` on a screen with room for `page` rows. The selection stays on its row. If
     /// that row vanished, the row now at its place takes the selection.
     pub(crate) fn fit(&mut self, table: &PanelTable, page: usize) {
         let found = self
@@ -292,7 +292,7 @@ impl App {
             .map_or(now, |(s, received)| s.at.after(passed(*received)))
     }
 
-    /// The time for which a live source has been silent, where it is long enough to report.
+    /// The time for which a live source has been silent, if it is long enough to report.
     pub(crate) fn silence(&self) -> Option<Duration> {
         let (_, received) = self.live.as_ref().filter(|_| self.look.live)?;
         Some(self.now.since(*received)).filter(|silence| *silence >= SILENCE)

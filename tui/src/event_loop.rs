@@ -57,7 +57,7 @@ pub struct TuiOptions {
     pub theme: Theme,
     /// Only printable ASCII on the screen.
     pub ascii: bool,
-    /// The lab, where there is one.
+    /// The lab, if there is one.
     pub lab: Option<Box<dyn LabControl>>,
 }
 

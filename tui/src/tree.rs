@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 pub(crate) struct TreeBranch<'a> {
     /// The node of this line; on the line of a link outside the tree, the far end of that link.
     pub(crate) name: &'a str,
-    /// The node in the topology; `None` where the topology knows only its name.
+    /// The node in the topology; `None` if the topology knows only its name.
     pub(crate) node: Option<&'a Node>,
     /// The node one level up.
     pub(crate) parent: Option<&'a str>,
