@@ -1,4 +1,4 @@
-//! Frames that fuzzing starts from: `cargo run -p agent --example frames -- fuzz/corpus` writes one
+//! Frames to start fuzzing from: `cargo run -p agent --example frames -- fuzz/corpus` writes one
 //! folder a protocol.
 use agent::frames::bpdu::{Bpdu, ConfigurationBpdu, StpVersion};
 use agent::frames::cdp::CdpAnnouncement;

@@ -1,4 +1,4 @@
-//! Answers, traps, probes' answers, reports, walks, inventories and plans that fuzzing starts from:
+//! Answers, traps, answers to probes, reports, walks, inventories and plans to start fuzzing from:
 //! `cargo run -p agent --example inputs -- fuzz/corpus` writes one folder a target.
 use agent::host::probe::icmp::{IcmpEcho, echo_request};
 use snmp::message::CommunityMessage;
@@ -51,7 +51,7 @@ const REPORT: &str = concat!(
     r#""port":32770}}}],"paths":[{"to":"n2","address":"10.0.1.2","hops":["10.0.1.254","#,
     r#"null],"reached":true,"round_trip":{"min_us":9000,"median_us":9100,"samples":6}}]}"#,
 );
-/// linkDown of SNMPv2c, and the start of one of SNMPv3.
+/// A linkDown of SNMPv2c, and the start of one of SNMPv3.
 const TRAPS: [&[u8]; 2] = [
     b"\x30\x3b\x02\x01\x01\x04\x01c\xa7\x33\x02\x01\x01\x02\x01\x00\x02\x01\x00\x30\x28\
       \x30\x0d\x06\x08\x2b\x06\x01\x02\x01\x01\x03\x00\x43\x01\x00\x30\x17\x06\x0a\x2b\x06\
@@ -88,8 +88,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Which table, then the answer to the first message of its walk, after its length: scalars, and
-/// the first row of each column.
+/// For each table its number, then the length of the answer to the first message of its walk, then
+/// that answer: scalars, and the first row of each column.
 fn answers() -> Vec<Vec<u8>> {
     let system = [
         ("1.3.6.1.2.1.1.1.0", text("Linux")),
@@ -130,7 +130,8 @@ fn answers() -> Vec<Vec<u8>> {
         .into()
 }
 
-/// What comes back to an echo request: a reply and a router's message quoting it, by IPv4 and IPv6.
+/// The answers to an echo request: a reply, and a router's message that quotes the request, by IPv4
+/// and IPv6.
 fn probed() -> [Vec<u8>; 4] {
     let ask = |ipv6| {
         echo_request(
@@ -170,7 +171,7 @@ fn probed() -> [Vec<u8>; 4] {
     ]
 }
 
-/// One host's report, and those of two.
+/// A report of one host, and reports of two hosts.
 fn reports() -> [Vec<u8>; 2] {
     let other = REPORT
         .replace("\"n0\"", "\"n1\"")

@@ -100,8 +100,8 @@ impl SnmpClient {
         }
     }
 
-    /// Reads what changes first when something changes, in as few messages as possible. A failure
-    /// of the pulse is a failure of the whole device.
+    /// Reads the objects that change first after any change, in as few messages as possible. A
+    /// failure of the pulse is a failure of the whole device.
     pub async fn pulse(&self) -> DeviceFact {
         match self
             .walk(None, pulse::objects(self.narrow.load(Relaxed)))

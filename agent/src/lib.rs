@@ -14,7 +14,7 @@
 //! | `session_port` | a separate port for each session |
 //! | [`recording`] | walks from files instead of the network |
 //! | [`secrets`] | secrets kept outside the inventory |
-//! | [`traps`] | notifications that devices send unasked |
+//! | [`traps`](mod@traps) | notifications that devices send unasked |
 //! | `walk` | several columns by GETBULK, without I/O: order, limits, refusal of wrong answers |
 //! | `tables` | rows from answers, one file a table |
 pub mod client;

@@ -1,4 +1,5 @@
-//! Who answers in a switch's place is not heard: real UDP sockets on loopback.
+//! Answers that another peer sends in a switch's place are not accepted: real UDP sockets on
+//! loopback.
 mod snmpd_process;
 
 use agent::{SnmpClient, clients, read_all_switches};
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A place that is asked, and what is done about each datagram that comes: a thread, until dropped.
+/// A thread that receives the datagrams to an address and handles each of them, until dropped.
 struct DatagramResponder {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -74,7 +75,7 @@ fn message(request: &[u8]) -> CommunityMessage {
         .value
 }
 
-/// What an agent of this name says to a request for the system group: right in every field.
+/// The answer of an agent of this name to a request for the system group, correct in every field.
 fn named(name: &str, request: &[u8]) -> Vec<u8> {
     let (_, community, pdu) = message(request).into_parts();
     let (id, _, asked) = pdu.standard().unwrap().clone().into_raw_parts();
@@ -119,7 +120,7 @@ async fn an_answer_from_another_port_or_address_does_not_count_though_it_comes_f
             for _ in 0..3 {
                 forger.send_to(&named("forged", request), from).unwrap();
             }
-            // The forged ones are in the asker's queue by now, before this one.
+            // The forged answers are in the asker's queue by now, before this one.
             socket.send_to(&named("true", request), from).unwrap();
         });
         let client = client(switch.address, "good");
@@ -177,8 +178,8 @@ async fn who_sees_some_requests_cannot_tell_the_id_of_the_next() {
     assert_drawn(&ids.lock().unwrap());
 }
 
-/// The same of SNMPv3's msgID, which stands where no key hides it. A real snmpd answers, and this
-/// test listens in between.
+/// The same for SNMPv3's msgID, which no key hides. A real snmpd answers, and this test listens in
+/// between.
 #[tokio::test]
 async fn nor_can_who_reads_the_head_of_signed_requests() {
     let snmpd = SnmpdProcess::start();
@@ -219,8 +220,8 @@ fn message_id(message: &[u8]) -> i32 {
         .fold(0, |value, octet| value << 8 | i32::from(*octet))
 }
 
-/// Of ids drawn from 2^31 no two are close: some of these would be by chance once in ten thousand
-/// runs.
+/// Ids drawn from 2^31 numbers are not close to each other. Two of these would be close by chance
+/// once in ten thousand runs.
 fn assert_drawn(ids: &[i32]) {
     assert!(ids.len() >= 8, "{ids:?}");
     for (at, id) in ids.iter().enumerate() {

@@ -13,7 +13,7 @@ fn mac(text: &str) -> Mac {
     text.parse().unwrap()
 }
 
-/// The host's card under either name, if it is there now.
+/// The host's card under either name, if it exists now.
 fn cards() -> Vec<NetworkCard> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -49,7 +49,7 @@ fn bpdus(heard: &[HeardFrame]) -> Vec<&HeardContent> {
         .collect()
 }
 
-/// One that listens for other programs so long before it announces.
+/// An announcer that first listens for other programs for this time.
 fn announcer(listen: Duration) -> LldpAnnouncer {
     let every = Duration::from_secs(30);
     let said = LldpAnnouncement {
@@ -61,7 +61,7 @@ fn announcer(listen: Duration) -> LldpAnnouncer {
     LldpAnnouncer::open(said).expect("root may open packet sockets")
 }
 
-/// Runs something without any privilege: user "nobody", of this thread only.
+/// Runs a function without any privilege: as user "nobody", in this thread only.
 fn unprivileged<T: Send>(what: impl FnOnce() -> T + Send) -> T {
     let run = || {
         #[allow(
@@ -207,7 +207,8 @@ fn the_switch_knows_the_host_until_it_says_farewell() {
     });
 }
 
-/// Whether the switch knows the host by heddle's announcements, and by another program's.
+/// Returns two flags: the switch knows the host by heddle's announcements; it knows the host by
+/// another program's.
 fn names(lldpd: &LldpdProcess) -> (bool, bool) {
     let known = lldpd.neighbours();
     (

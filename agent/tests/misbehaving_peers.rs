@@ -1,5 +1,5 @@
-//! Peers that are no good agents: each a real UDP socket. None may stop, delay or mislead the look
-//! at the others.
+//! Peers that do not behave like agents, each a real UDP socket. None may stop, delay or mislead
+//! the survey of the others.
 mod snmpd_process;
 
 use agent::{clients, read_all_switches};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A peer that answers every datagram by a function, until dropped.
+/// A peer that answers every datagram with a function, until dropped.
 struct MisbehavingPeer {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -53,7 +53,7 @@ impl MisbehavingPeer {
         }
     }
 
-    /// One that speaks SNMP well and lies in its values.
+    /// A peer that speaks correct SNMP but lies in its values.
     fn liar(values: impl Fn(&[VarBind]) -> Vec<VarBind> + Send + 'static) -> MisbehavingPeer {
         MisbehavingPeer::new(move |request| Some(reply(request, &values)))
     }
@@ -84,7 +84,7 @@ fn reply(request: &[u8], values: &dyn Fn(&[VarBind]) -> Vec<VarBind>) -> Vec<u8>
         .to_vec()
 }
 
-/// Answers like an agent with just a system group, so that the look goes on to the tables.
+/// Answers like an agent that has only a system group, so that the survey goes on to the tables.
 fn polite(asked: &[VarBind]) -> Option<Vec<VarBind>> {
     let system = Oid::from_slice(&[1, 3, 6, 1, 2, 1, 1]);
     asked.iter().all(|v| v.oid.starts_with(&system)).then(|| {
@@ -106,7 +106,8 @@ async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
         let whole = reply(request, &|asked| asked.to_vec());
         Some(whole[..whole.len() / 2].to_vec())
     });
-    // It hears itself only; for everybody else the port is closed, and nobody can take it.
+    // The socket is connected to itself. For all other senders the port is closed, and no other
+    // program can take it.
     let closed = UdpSocket::bind("127.0.0.1:0").unwrap();
     closed.connect(closed.local_addr().unwrap()).unwrap();
     let switches = [
@@ -219,7 +220,7 @@ type SnmpRows = BTreeMap<Vec<u32>, Value>;
 /// The row after an object identifier, if there is one.
 type NextRow<'a> = &'a dyn Fn(&Oid) -> Option<(Vec<u32>, Value)>;
 
-/// Answers GETBULK by the book from a table, cut to what fits a message.
+/// Answers GETBULK by the standard from a table, cut to fit into a message.
 fn by_the_book(request: &[u8], next: NextRow<'_>) -> Vec<u8> {
     let message = CommunityMessage::decode(request.to_vec().into(), DecodeConfig::DEFAULT)
         .unwrap()
@@ -303,7 +304,7 @@ fn lldp(facts: &[DeviceFact]) -> &LldpTable {
 
 #[tokio::test]
 async fn a_table_that_changes_while_it_is_read_gives_no_row_that_never_was() {
-    // lldpRemTable is indexed by the time of the last change: here every message sees another one.
+    // lldpRemTable is indexed by the time of the last change. Here every message gets another one.
     let messages = std::cell::Cell::new(0_u32);
     let peer = MisbehavingPeer::new(move |request| {
         messages.set(messages.get() + 1);
@@ -348,7 +349,7 @@ async fn a_table_that_changes_while_it_is_read_gives_no_row_that_never_was() {
     }
 }
 
-/// The rows of a switch that gives `evil` wherever a text is due.
+/// The rows of a switch that gives `evil` for every text.
 fn rows_with(evil: &str) -> SnmpRows {
     let mut rows: SnmpRows = (1..8)
         .map(|n| (oid(&format!("1.3.6.1.2.1.1.{n}.0")), octets(evil)))
@@ -377,7 +378,7 @@ fn rows_with(evil: &str) -> SnmpRows {
     rows
 }
 
-/// The texts of a fact, one by one: Debug escapes what it cannot show.
+/// The texts of a fact, one by one. Debug output would escape control characters.
 fn texts(fact: &DeviceFact) -> Vec<String> {
     let text = |id: Option<&NeighbourId>| match id {
         Some(NeighbourId::Text(text)) => text.clone(),

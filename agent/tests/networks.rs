@@ -1,9 +1,9 @@
-//! Recordings of real networks and devices, and what is known of them: `make test-networks
-//! NETWORKS=FOLDER`. They are other people's data, so the folder is no part of this repository;
-//! without it these tests are not run at all.
+//! Recordings of real networks and devices, and the facts known of them: `make test-networks
+//! NETWORKS=FOLDER`. They are other people's data, so the folder is not part of this repository.
+//! Without it these tests do not run.
 //!
-//! A network is a folder with `expected.yaml`, and walks beside it or in `snmprec/`; a single
-//! device is `NAME.snmprec.xz` with `NAME.expected.yaml`.
+//! A network is a folder with `expected.yaml`, and with walks beside that file or in `snmprec/`. A
+//! single device is `NAME.snmprec.xz` with `NAME.expected.yaml`.
 mod pcap;
 
 use agent::recording::read_folder;
@@ -38,7 +38,7 @@ struct ExpectedDevice {
     librenms_expected_links: Vec<LibrenmsLink>,
 }
 
-/// What LibreNMS makes of a row.
+/// The reading of a row by LibreNMS.
 #[derive(Deserialize)]
 struct LibrenmsLink {
     #[serde(rename = "ifName")]
@@ -64,8 +64,8 @@ fn networks() -> PathBuf {
     PathBuf::from(folder)
 }
 
-/// The interfaces' names that another word for a port may mean: LLDP's number, id or description,
-/// or an operator's alias.
+/// The names of the interfaces that another word for a port may mean: LLDP's number, id or
+/// description, or an operator's alias.
 fn called(view: &DeviceView, word: &str) -> Vec<String> {
     let interfaces = view.interfaces.iter().flatten();
     interfaces
@@ -120,8 +120,8 @@ fn ordered(a: &str, p: &str, b: &str, q: &str) -> [String; 4] {
     [first.0, first.1, second.0, second.1].map(str::to_owned)
 }
 
-/// The cables found between recorded devices that are not expected, and the expected ones that are
-/// not found.
+/// The unexpected cables found between recorded devices, and the expected cables that were not
+/// found.
 fn compare(walks: &Path, expected: &[ExpectedCable]) -> (Vec<[String; 4]>, Vec<[String; 4]>) {
     let (topology, _) = found(walks);
     let recorded: BTreeSet<String> = read_folder(walks)
@@ -141,7 +141,7 @@ fn compare(walks: &Path, expected: &[ExpectedCable]) -> (Vec<[String; 4]>, Vec<[
     let mut missing = Vec::new();
     for cable in expected {
         let cable = ordered(&cable.a, &cable.a_port, &cable.b, &cable.b_port);
-        // An aggregate stands for its members where no recording names the members.
+        // An aggregate stands for its members if no recording names them.
         let unnamed = cable[1].starts_with("Po (");
         let fits = |s: &[String; 4]| {
             if unnamed {
@@ -229,10 +229,10 @@ impl RecordedDevice {
         self.topology.links.iter().flat_map(cables).collect()
     }
 
-    /// Whether a cable leads from this device to the neighbour of `row`.
+    /// True if a cable leads from this device to the neighbour of `row`.
     fn has(&self, cables: &[[String; 4]], row: &LldpNeighbourRow) -> bool {
         let plain = |text: &str| text.to_lowercase().replace(['-', ' '], ":");
-        // The list takes LLDP's local port numbers for ifIndexes; LibreNMS looks them up where the
+        // The list takes LLDP's local port numbers for ifIndexes. LibreNMS looks them up if the
         // device has a table.
         let looked_up = |port: &String| {
             let links = self.expected.librenms_expected_links.iter();
@@ -301,7 +301,7 @@ fn copy_walks(folder: &Path, to: &Path) {
         .map(|r| r.name)
         .collect();
     for walk in files(&folder.join("walks"), ".xz") {
-        // Their recorders called them NAME.vlan.N, NAME-walk, NAME_ADDRESS or NAME.properties.
+        // The recorders named the files NAME.vlan.N, NAME-walk, NAME_ADDRESS or NAME.properties.
         let file = walk.file_name().unwrap().to_string_lossy().into_owned();
         let name = names
             .iter()
@@ -316,7 +316,7 @@ fn copy_walks(folder: &Path, to: &Path) {
     }
 }
 
-/// Checks that a device's walk as text gives what its recording gives.
+/// Checks that a device's walk as text gives the same tables as its recording.
 fn assert_same_tables(of_text: &DeviceView, of_record: &DeviceView, device: &str) {
     assert_eq!(
         (&of_text.system, &of_text.lldp),
@@ -332,7 +332,7 @@ fn assert_same_tables(of_text: &DeviceView, of_record: &DeviceView, device: &str
     assert_eq!(rows(of_text), rows(of_record), "{device}");
     let texts = of_text.interfaces.iter().flatten();
     for (of_text, of_record) in texts.zip(of_record.interfaces.iter().flatten()) {
-        // The text has PAgP's table, too, which the recordings leave out.
+        // The text also has PAgP's table, which the recordings leave out.
         let of_text = InterfaceRow {
             aggregate: of_record.aggregate,
             ..of_text.clone()
@@ -341,7 +341,7 @@ fn assert_same_tables(of_text: &DeviceView, of_record: &DeviceView, device: &str
     }
 }
 
-/// The recordings of the networks were made from walks as text, which are still beside them.
+/// The recordings of the networks were made from walks as text. Those are still beside them.
 #[test]
 fn the_walks_as_text_say_the_same() {
     let mut checked = 0;

@@ -1,4 +1,4 @@
-//! Against a real snmpd: both versions, wrong credentials, a restart that forgets.
+//! Tests against a real snmpd: both versions, wrong credentials, a restart that forgets.
 mod snmpd_process;
 
 use agent::{SnmpClient, clients, read_all_switches};
@@ -137,8 +137,8 @@ async fn a_restart_that_forgets_the_engine_is_survived() {
     let client = clients(&inventory).unwrap().remove(0).1;
     assert!(matches!(client.pulse().await, DeviceFact::Pulse(_)));
     let _snmpd = snmpd.restart();
-    // The refusal comes from an engine nobody knows yet, so the first poll may go unanswered; it
-    // ends the session.
+    // The refusal comes from an engine that is still unknown, so the first poll may go unanswered.
+    // That ends the session.
     let first = client.pulse().await;
     let second = client.pulse().await;
     assert!(

@@ -1,4 +1,4 @@
-//! Notifications from net-snmp's own sender.
+//! Tests with notifications from net-snmp's own sender.
 mod snmpd_process;
 
 use agent::snmp_access::users;
@@ -6,7 +6,7 @@ use agent::{Trap, TrapKind, TrapProof, TrapReceiver, traps};
 use std::process::Command;
 use std::time::Duration;
 
-/// Nothing is waited for longer, even on a busy machine.
+/// The limit of every wait, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn send(to: std::net::SocketAddr, oid: &str) {
@@ -71,7 +71,8 @@ async fn a_port_in_use_is_said() {
 
 const LINK_DOWN: &str = "1.3.6.1.6.3.1.1.5.3";
 
-/// Runs net-snmp's sender; says whether it was content, which for an inform means acknowledged.
+/// Runs net-snmp's sender. Returns true if it succeeded; for an inform this means that it was
+/// acknowledged.
 fn say(program: &str, arguments: &[&str], to: &str) -> bool {
     let sent = Command::new(program)
         .args(arguments)
@@ -93,7 +94,7 @@ async fn heard(traps: &mut TrapReceiver) -> Option<(TrapKind, TrapProof)> {
         .map(|trap| (trap.kind, trap.proof))
 }
 
-/// A user of [`snmpd_process::inventory`] in the words of net-snmp's senders, all but the last pass
+/// A user of [`snmpd_process::inventory`] as options of net-snmp's senders, all but the last pass
 /// phrase.
 const MONSHA: [&str; 12] = [
     "-v3",
@@ -110,11 +111,11 @@ const MONSHA: [&str; 12] = [
     "-X",
 ];
 
-/// An inform that is sent once and has time: by itself the sender repeats one after a second, which
-/// would be another trap.
+/// Options for an inform that is sent once and has time. By default the sender repeats an inform
+/// after a second, which would count as another trap.
 const ONCE: [&str; 4] = ["-r", "0", "-t", "30"];
 
-/// A user whom the inventory does not name, in the words of net-snmp's senders.
+/// A user that the inventory does not name, as options of net-snmp's senders.
 const STRANGER: [&str; 13] = [
     "-v3",
     "-u",
@@ -131,7 +132,7 @@ const STRANGER: [&str; 13] = [
     "0.3",
 ];
 
-/// A receiver of the traps of the users of [`snmpd_process::inventory`], and its address.
+/// A receiver of traps for the users of [`snmpd_process::inventory`], and its address.
 async fn receiver() -> (TrapReceiver, String) {
     let switch = ("s0", "127.0.0.1:161".parse().unwrap(), "good");
     let users = users(&snmpd_process::inventory(&[switch])).unwrap();
@@ -141,7 +142,7 @@ async fn receiver() -> (TrapReceiver, String) {
     (traps, to)
 }
 
-/// An inform waits for its acknowledgement, so somebody must listen meanwhile.
+/// An inform waits for its acknowledgement, so the receiver must listen meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_inventorys_users_are_heard_signed_and_encrypted() {
     let (mut traps, to) = receiver().await;
@@ -194,7 +195,7 @@ async fn unsigned_traps_are_heard_and_forged_ones_are_not() {
         heard(&mut traps).await,
         Some((TrapKind::LinkDown, TrapProof::Nothing))
     );
-    // A wrong key and a stranger are neither heard nor acknowledged.
+    // Notifications with a wrong key or from a stranger are neither accepted nor acknowledged.
     let wrong = [&MONSHA[..], &["wr0ngpass", "-r", "0", "-t", "0.3"]].concat();
     assert!(!say("snmpinform", &wrong, &to));
     assert!(!say("snmpinform", &STRANGER, &to));

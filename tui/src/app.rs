@@ -80,9 +80,9 @@ pub struct AppSettings {
     pub ascii: bool,
     /// The time zone of times of day.
     pub zone: TimeZone,
-    /// Whether a lab is present.
+    /// True if a lab is present.
     pub lab: bool,
-    /// Whether pictures keep coming; a recorded picture stands still.
+    /// True if pictures keep coming; a recorded picture stands still.
     pub live: bool,
 }
 
@@ -115,7 +115,7 @@ pub struct App {
     pub(crate) focus: usize,
     pub(crate) panels: [PanelPosition; PANELS.len()],
     pub(crate) zoomed: bool,
-    /// Whether the detail has the keys.
+    /// True if the detail has the keys.
     pub(crate) in_detail: bool,
     pub(crate) detail_scroll: usize,
     pub(crate) note: Option<AppNote>,
@@ -155,7 +155,7 @@ pub(crate) struct PanelPosition {
 }
 
 impl PanelPosition {
-    /// Follows `table` on a screen with room for `page` rows. The selection stays on its row; where
+    /// Follows `table` on a screen with room for `page` rows. The selection stays on its row. If
     /// that row vanished, the row now at its place takes the selection.
     pub(crate) fn fit(&mut self, table: &PanelTable, page: usize) {
         let found = self
@@ -292,7 +292,7 @@ impl App {
             .map_or(now, |(s, received)| s.at.after(passed(*received)))
     }
 
-    /// The time for which a live source has been silent, where it is long enough to report.
+    /// The time for which a live source has been silent, if it is long enough to report.
     pub(crate) fn silence(&self) -> Option<Duration> {
         let (_, received) = self.live.as_ref().filter(|_| self.look.live)?;
         Some(self.now.since(*received)).filter(|silence| *silence >= SILENCE)

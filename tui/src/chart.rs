@@ -26,7 +26,7 @@ struct ChartBin {
     bound: Option<f64>,
     /// The epoch that the job followed at the end of the column.
     epoch: u64,
-    /// Whether the epoch changed within the column.
+    /// True if the epoch changed within the column.
     changed: bool,
 }
 

@@ -57,11 +57,11 @@ pub struct TuiOptions {
     pub theme: Theme,
     /// Only printable ASCII on the screen.
     pub ascii: bool,
-    /// The lab, where there is one.
+    /// The lab, if there is one.
     pub lab: Option<Box<dyn LabControl>>,
 }
 
-/// The reason for which there is no interface.
+/// The reason why the interface cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
     /// Standard output is not a terminal.
@@ -87,8 +87,8 @@ pub enum TuiError {
 /// it was before.
 ///
 /// # Errors
-/// [`TuiError`]. A controller that cannot be reached is no error: the interface says so and keeps
-/// trying.
+/// [`TuiError`]. A controller that cannot be reached is not an error: the interface says so and
+/// keeps trying.
 pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> {
     if !io::stdout().is_terminal() {
         return Err(TuiError::NoTerminal);
@@ -112,7 +112,7 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
         app.update(now(), AppMessage::Picture(Box::new(snapshot)));
     }
     let (sender, messages) = mpsc::channel();
-    // After the loop, signals end the program again as they did before.
+    // After the loop, signals again end the program as they did before.
     let over = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
         register_conditional_default(signal, over.clone())?;

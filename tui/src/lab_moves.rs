@@ -27,7 +27,7 @@ pub(crate) fn targets(topology: &Topology, host: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether the name belongs to a host.
+/// True if the name belongs to a host.
 pub(crate) fn is_host(topology: &Topology, name: &str) -> bool {
     names(topology, NodeKind::Host).any(|h| h == name)
 }

@@ -8,7 +8,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`app`] | the state machine: messages in, effects out; time is an argument |
-//! | [`source`] | where snapshots come from: the controller's event stream or a recorded file |
+//! | [`source`] | the sources of snapshots: the controller's event stream or a recorded file |
 //! | [`sanitize`] | every text of the controller, made harmless |
 //! | [`theme`] | colours and symbols; a state never shows by its hue alone |
 //! | `keys` | the one table of keys, read by dispatch, footer and help |

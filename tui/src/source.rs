@@ -19,14 +19,14 @@ pub enum SnapshotSource {
         url: String,
         /// The token, sent as `Authorization: Bearer`.
         token: Option<String>,
-        /// The authorities that certify an `https://` controller; empty: the public ones.
+        /// The authorities that certify an `https://` controller; empty for the public ones.
         authorities: Vec<Certificate<'static>>,
     },
     /// One recorded snapshot, which stands still.
     File(PathBuf),
 }
 
-/// The limit of the time to connect, and of the silence after which a connection counts as dead.
+/// The limit of the time to connect, and of the silence before a connection counts as dead.
 const PATIENCE: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(15);
 /// The pauses between attempts: doubled from the first to the last.
@@ -38,7 +38,7 @@ const LONGEST: usize = 64 << 20;
 /// Reads the authorities of a PEM file.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason why the file cannot be used.
 pub fn authorities(file: &Path) -> Result<Vec<Certificate<'static>>, String> {
     let bad = |problem: &str| {
         format!(
@@ -84,7 +84,7 @@ fn client(authorities: &[Certificate<'static>]) -> ureq::Agent {
     ureq::Agent::new_with_config(config)
 }
 
-/// What TLS says is wrong, where that is why nothing came.
+/// The TLS error, if it is the reason why no answer came.
 fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
     match error {
         ureq::Error::Rustls(error) => Some(error),
@@ -93,7 +93,7 @@ fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
     }
 }
 
-/// Why nothing came, with what to do about it where that is known.
+/// The reason why no answer came, with a remedy if one is known.
 fn explained(url: &str, error: &ureq::Error) -> String {
     let refused = tls_error(error);
     let hint = match refused {

@@ -56,7 +56,7 @@ pub(crate) struct TableRow {
     pub(crate) words: String,
     /// The place of the row below an earlier one; a filter keeps the earlier rows of each match.
     pub(crate) hang: RowIndent,
-    /// Whether the filter found the row itself, not only a row below it.
+    /// True if the filter found the row itself, not only a row below it.
     pub(crate) found: bool,
 }
 
@@ -78,7 +78,7 @@ impl TableRow {
 pub(crate) struct RowIndent {
     /// Levels below the root; 0 draws no lines.
     pub(crate) depth: usize,
-    /// Whether the line to the higher row is dotted.
+    /// True if the line to the higher row is dotted.
     pub(crate) dotted: bool,
 }
 
@@ -173,7 +173,8 @@ impl PanelTable {
 
     /// For each row the lines that join it to the row above it in the tree, like `│  ├─ `.
     fn rails(&self) -> Vec<String> {
-        // Whether each level goes on below the present row; the loop begins at the last row.
+        // One flag for each level: the level goes on below the present row. The loop begins at the
+        // last row.
         let mut on: Vec<bool> = Vec::new();
         let mut rails = Vec::with_capacity(self.rows.len());
         for row in self.rows.iter().rev() {

@@ -9,13 +9,13 @@ use std::collections::{HashMap, VecDeque};
 pub(crate) struct TreeBranch<'a> {
     /// The node of this line; on the line of a link outside the tree, the far end of that link.
     pub(crate) name: &'a str,
-    /// The node in the topology; `None` where the topology knows only its name.
+    /// The node in the topology; `None` if the topology knows only its name.
     pub(crate) node: Option<&'a Node>,
     /// The node one level up.
     pub(crate) parent: Option<&'a str>,
     /// The link to `parent`, by its place in the topology.
     pub(crate) link: Option<usize>,
-    /// Whether the link is outside the tree: it is blocked, or it closes a loop.
+    /// True if the link is outside the tree: it is blocked, or it closes a loop.
     pub(crate) outside: bool,
     /// Levels below the root.
     pub(crate) depth: usize,

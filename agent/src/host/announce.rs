@@ -38,7 +38,7 @@ const REST: Duration = Duration::from_secs(30 * 60);
 /// has found no other program, it first listens on each card.
 #[derive(Debug)]
 pub struct LldpAnnouncer {
-    /// Sends, and receives what other sockets send. A packet socket never receives its own frames.
+    /// Sends frames, and receives those of other sockets. A packet socket never receives its own.
     socket: PacketSocket,
     turns: TransmitState,
     watch: Option<ListenWindow>,

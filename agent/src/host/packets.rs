@@ -137,7 +137,7 @@ impl PacketSocket {
         let address = address(0, card);
         let size = size_of_val(&address) as libc::socklen_t;
         let (data, flags) = (frame.as_ptr().cast(), MsgFlags::MSG_DONTWAIT.bits());
-        // SAFETY: `data` points to as many readable octets as said and `address` is a sockaddr_ll
+        // SAFETY: `data` points to as many readable octets as given and `address` is a sockaddr_ll
         // of `size` octets; both outlive the call.
         let sent = unsafe {
             libc::sendto(

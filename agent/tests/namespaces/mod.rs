@@ -1,5 +1,5 @@
-//! A host and a switch with a cable between them: two network namespaces without names, gone with
-//! the test.
+//! A host and a switch with a cable between them: two network namespaces without names, which
+//! vanish with the test.
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -7,17 +7,17 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Where the calling thread, and what it starts, is on the host.
+/// The switch's namespace. The calling thread, and every process it starts, is on the host.
 pub(crate) struct SwitchNamespace {
-    /// Keeps the switch's namespace, until its input ends.
+    /// Keeps the switch's namespace until its input ends.
     keeper: Child,
 }
 
 pub(crate) const HOST_MAC: &str = "02:00:00:00:0b:01";
 pub(crate) const PORT_MAC: &str = "02:00:00:00:0a:03";
 
-/// Makes both ends: `eth0` here, `swp3` in the bridge `br0` there. STP says hello every second and
-/// forgets after 6 s.
+/// Makes both ends: `eth0` here, `swp3` in the bridge `br0` there. STP sends a hello every second
+/// and forgets after 6 s.
 pub(crate) fn plug() -> SwitchNamespace {
     unshare(CloneFlags::CLONE_NEWNET).expect("network namespaces need root: run this test as root");
     let mut keeper = Command::new("unshare");
@@ -40,7 +40,7 @@ pub(crate) fn plug() -> SwitchNamespace {
 }
 
 impl SwitchNamespace {
-    /// Lays the cable.
+    /// Creates the cable.
     pub(crate) fn cable(&self) {
         let pid = self.keeper.id();
         run(&format!(
@@ -51,7 +51,7 @@ impl SwitchNamespace {
         self.run("ip link set swp3 master br0 up");
     }
 
-    /// Runs a command on the switch and gives what it says.
+    /// Runs a command on the switch and returns its output.
     pub(crate) fn run(&self, command: &str) -> String {
         run(&format!(
             "nsenter --net=/proc/{}/ns/net {command}",
@@ -59,7 +59,8 @@ impl SwitchNamespace {
         ))
     }
 
-    /// Starts lldpd on the switch, announcing every second for `hold` seconds.
+    /// Starts lldpd on the switch. It announces every second, and each announcement holds for
+    /// `hold` seconds.
     pub(crate) fn lldpd(&self, hold: u32) -> LldpdProcess {
         LldpdProcess::start(
             &[
@@ -95,15 +96,15 @@ fn namespace(process: &str) -> String {
         .unwrap_or_default()
 }
 
-/// lldpd in the foreground; ended without farewell when dropped.
+/// lldpd in the foreground. When dropped, it ends without a farewell.
 pub(crate) struct LldpdProcess {
     child: Child,
     folder: tempfile::TempDir,
 }
 
 impl LldpdProcess {
-    /// On the host, at its end of the cable; the switch keeps what it said for long enough on a
-    /// busy machine.
+    /// Starts lldpd on the host, at its end of the cable. The switch keeps its announcements for
+    /// long enough on a busy machine.
     pub(crate) fn on_host(name: &str) -> LldpdProcess {
         LldpdProcess::start(&["env"], name, "eth0", 30)
     }
@@ -138,7 +139,7 @@ impl LldpdProcess {
         }
     }
 
-    /// What it heard from neighbours: `lldp.eth0.chassis.name=n3`, a line each.
+    /// The neighbours that it has heard: `lldp.eth0.chassis.name=n3`, a line each.
     pub(crate) fn neighbours(&self) -> String {
         let socket: PathBuf = self.folder.path().join("socket");
         until("lldpd can be asked", || {
@@ -155,7 +156,7 @@ impl LldpdProcess {
         })
     }
 
-    /// Ends it as an operator does: it says farewell.
+    /// Ends it as an operator does, so that it sends a farewell.
     pub(crate) fn end(mut self) {
         kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM).unwrap();
         self.child.wait().unwrap();
@@ -169,7 +170,7 @@ impl Drop for LldpdProcess {
     }
 }
 
-/// Runs a command here and gives what it says.
+/// Runs a command here and returns its output.
 pub(crate) fn run(command: &str) -> String {
     let words: Vec<&str> = command.split_whitespace().collect();
     let output = Command::new(words[0])
@@ -184,7 +185,7 @@ pub(crate) fn run(command: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Asks often until something is so; fails when it never is.
+/// Asks often until there is a result; fails if there never is one.
 pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {

@@ -5,7 +5,7 @@ use agent::frames::{FrameError, NeighbourFrame, NeighbourPdu};
 use inventory::observation::{NeighbourId, SystemCapabilities};
 use std::fs;
 
-/// The frames of a capture file (draft-ietf-opsawg-pcap), as far as they are there.
+/// The frames of a capture file (draft-ietf-opsawg-pcap), as far as it is complete.
 fn frames(file: &str) -> Vec<Result<NeighbourFrame, FrameError>> {
     let path = networks().join("pcap").join(file);
     let octets = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -27,7 +27,7 @@ fn frames(file: &str) -> Vec<Result<NeighbourFrame, FrameError>> {
     frames
 }
 
-/// What they say, each different word once.
+/// The different contents of the frames, each once.
 fn said(file: &str) -> Vec<String> {
     let said = |frame: Result<NeighbourFrame, FrameError>| match frame.map(|frame| frame.message) {
         Ok(NeighbourPdu::Lldp(u)) => {

@@ -14,7 +14,7 @@ pub(crate) struct SnmpdProcess {
     child: Child,
 }
 
-/// Users and community of every [`SnmpdProcess`].
+/// The users and the community of every [`SnmpdProcess`].
 const CONF: &str = "\
 rocommunity c0mmunity
 rocommunity6 c0mmunity
@@ -30,8 +30,8 @@ impl SnmpdProcess {
         SnmpdProcess::start_on("127.0.0.1:0")
     }
 
-    /// The same at an address, or a free port of one. Somebody else may take the port before snmpd
-    /// does, which ends it.
+    /// Starts one at an address, or at a free port if the address has none. Another program may
+    /// take the port first, which ends snmpd.
     pub(crate) fn start_on(address: &str) -> SnmpdProcess {
         (0..5)
             .find_map(|_| SnmpdProcess::try_on(address))
@@ -55,8 +55,8 @@ impl SnmpdProcess {
         .awake()
     }
 
-    /// Kills it without farewell and starts it anew; it forgot its engine's boots, as `snmpd -C` on
-    /// a tmpfs does.
+    /// Kills it without a farewell and starts it anew. It has then forgotten its engine's boots, as
+    /// `snmpd -C` on a tmpfs does.
     pub(crate) fn restart(self) -> SnmpdProcess {
         let mut old = self;
         old.child.kill().unwrap();
@@ -66,7 +66,7 @@ impl SnmpdProcess {
         old.awake().expect("snmpd at the port it had before")
     }
 
-    /// Waits until it answers; none where it ends instead.
+    /// Waits until it answers; `None` if it ends instead.
     fn awake(mut self) -> Option<SnmpdProcess> {
         let socket = UdpSocket::bind(SocketAddr::new(self.address.ip(), 0)).unwrap();
         socket
@@ -135,7 +135,7 @@ impl Drop for SnmpdProcess {
 }
 
 /// An inventory of switches by name, address and credential, with patience for a busy machine. One
-/// agent may play several switches, which no file could state.
+/// agent may play several switches, which an inventory file could not state.
 pub(crate) fn inventory(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
     let line = |(i, (name, _, snmp)): (usize, &(&str, SocketAddr, &str))| {
         format!("  {name}: {{address: 127.1.0.{i}, snmp: {snmp}}}\n")
@@ -171,14 +171,14 @@ snmp:
     inventory
 }
 
-/// The same with two tries of 400 ms, for those whose silence is waited for.
+/// The same inventory with two tries of 400 ms, for tests that wait for a silent switch.
 pub(crate) fn impatient(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
     let mut inventory = inventory(switches);
     inventory.timing.timeout = Duration::from_millis(400);
     inventory
 }
 
-/// The one failure of a switch, which must be all it has to say.
+/// The only observation of a switch, which must be a failure.
 pub(crate) fn failure<'o>(
     observations: &'o [Observation],
     switch: &str,
@@ -198,7 +198,7 @@ pub(crate) fn failure<'o>(
     }
 }
 
-/// Whether every table of a switch was read.
+/// True if every table of a switch was read.
 pub(crate) fn is_whole(observations: &[Observation], switch: &str) -> bool {
     let all: Vec<_> = observations
         .iter()

@@ -22,7 +22,7 @@ impl App {
         }
     }
 
-    /// Draws the help from line `scroll` on, or from an earlier one where the text ends; gives that
+    /// Draws the help from line `scroll` on, or from an earlier line if the text ends; returns that
     /// line.
     fn draw_help(&self, buffer: &mut Buffer, area: Rect, scroll: usize) -> usize {
         let lines = self.help();

@@ -12,7 +12,7 @@ const ROOMY: (u16, u16) = (110, 34);
 pub(super) struct ScreenRegions {
     pub(super) header: Rect,
     pub(super) banner: Rect,
-    /// The line of tabs, where only one panel is shown.
+    /// The line of tabs, if only one panel is shown.
     pub(super) tabs: Option<Rect>,
     /// The panels that are shown, by index.
     pub(super) panels: Vec<(usize, Rect)>,

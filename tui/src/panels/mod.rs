@@ -39,7 +39,7 @@ pub(crate) trait Panel: Sync {
     fn table(&self, view: &PanelView<'_>) -> PanelTable;
     /// All facts about the selected line.
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>>;
-    /// The height of the detail where it shares a small window with the table.
+    /// The height of the detail if it shares a small window with the table.
     fn detail_height(&self) -> u16 {
         7
     }

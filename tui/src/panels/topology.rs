@@ -147,7 +147,7 @@ fn row(view: &PanelView<'_>, branch: &TreeBranch<'_>, bar: usize) -> TableRow {
     }
 }
 
-/// The cells after the name of a node that hangs on another one by `link`.
+/// The cells after the name of a node that hangs on another node by `link`.
 fn link_cells(
     view: &PanelView<'_>,
     branch: &TreeBranch<'_>,
@@ -191,7 +191,7 @@ fn link_cells(
     ]
 }
 
-/// The cells after the name of a node that hangs on no other one.
+/// The cells after the name of a node that hangs on no other node.
 fn root_cells(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Vec<Line<'static>> {
     let p = view.palette;
     let root = view.snapshot.topology.is_root_bridge(branch.name);
@@ -226,7 +226,7 @@ fn name(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Line<'static> {
     Line::from(spans)
 }
 
-/// Whether the node of this line stopped answering.
+/// True if the node of this line has stopped answering.
 fn stale(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> bool {
     !branch.outside
         && (branch.node.is_some_and(|n| n.stale) || trouble(view, branch.name).is_some())

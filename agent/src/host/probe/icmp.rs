@@ -202,7 +202,7 @@ mod tests {
         sequence: 7,
     };
 
-    /// An IPv4 header of `words` 32-bit words for what follows it, 10.0.0.1 to 10.0.1.2.
+    /// An IPv4 header of `words` 32-bit words and its content, 10.0.0.1 to 10.0.1.2.
     fn v4(words: u8, protocol: u8, rest: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; usize::from(words) * 4];
         packet[0] = 0x40 | words;
