@@ -32,4 +32,6 @@ pub mod publishing;
 pub mod reading;
 
 #[cfg(test)]
+#[allow(dead_code, reason = "the tests of schedules use all of it")]
+#[path = "../../schedules/src/test_trees.rs"]
 mod test_trees;

@@ -66,18 +66,20 @@ impl NetlinkNamespace {
         })
     }
 
-    /// The kernel's number of an interface.
-    pub(crate) async fn index(&self, port: &str) -> LabResult<u32> {
+    /// An interface by name, if there is one. An error names `doing`, the purpose of the question.
+    async fn interface(&self, port: &str, doing: &str) -> LabResult<Option<LinkMessage>> {
         let mut links = self
             .handle
             .link()
             .get()
             .match_name(port.to_owned())
             .execute();
-        let link = links
-            .try_next()
-            .await
-            .during(|| self.place(port, "looking it up"))?;
+        links.try_next().await.during(|| self.place(port, doing))
+    }
+
+    /// The kernel's number of an interface.
+    pub(crate) async fn index(&self, port: &str) -> LabResult<u32> {
+        let link = self.interface(port, "looking it up").await?;
         link.map(|l| l.header.index).ok_or_else(|| {
             LabError::Refused(format!(
                 "{}: no such interface",
@@ -375,16 +377,7 @@ impl NetlinkNamespace {
 
     /// The state of an interface: set up or down, with or without carrier.
     pub(crate) async fn port(&self, port: &str) -> LabResult<RelayPort> {
-        let mut links = self
-            .handle
-            .link()
-            .get()
-            .match_name(port.to_owned())
-            .execute();
-        let link = links
-            .try_next()
-            .await
-            .during(|| self.place(port, "looking at it"))?;
+        let link = self.interface(port, "looking at it").await?;
         let flags = link.map(|l| l.header.flags).unwrap_or_default();
         Ok(RelayPort {
             up: flags.contains(LinkFlags::Up),

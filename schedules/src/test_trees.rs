@@ -1,4 +1,4 @@
-//! Trees for this crate's tests.
+//! Trees for the tests of this crate, of `selection` and of `directory`.
 use inventory::{TopologyFile, Tree};
 use proptest::prelude::*;
 use std::fmt::Write;

@@ -9,7 +9,7 @@ mod mpich;
 #[path = "src/abi/open_mpi.rs"]
 mod open_mpi;
 
-/// What src/abi says of one MPI, under the names that constants.c has for it.
+/// The layout that src/abi declares for one MPI, under the names of constants.c.
 macro_rules! layout {
     ($mpi:ident) => {
         [
