@@ -6,7 +6,7 @@ pub(crate) mod bridge;
 mod cdp;
 pub(crate) mod fdb;
 pub(crate) mod interfaces;
-mod lag;
+mod layers;
 pub(crate) mod lldp;
 pub(crate) mod pulse;
 pub(crate) mod system;

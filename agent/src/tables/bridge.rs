@@ -49,6 +49,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
             .unwrap_or_default(),
         top_changes: number(answers.scalar(TOP_CHANGES)).unwrap_or_default(),
         ports: answers.column(PORT_IF_INDEX).filter_map(port).collect(),
+        instances: Vec::new(),
     }
 }
 

@@ -1,5 +1,5 @@
 //! IF-MIB ifTable and ifXTable (RFC 2863).
-use super::{TableObjects, lag, mac, number, text};
+use super::{TableObjects, layers, mac, number, text};
 use crate::walk::WalkAnswers;
 use inventory::BitsPerSec;
 use inventory::observation::InterfaceRow;
@@ -34,9 +34,9 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         HC_OUT_OCTETS,
         HIGH_SPEED,
         ALIAS,
-        lag::ATTACHED,
-        lag::PAGP_GROUP,
-        lag::STACK_STATUS,
+        layers::ATTACHED,
+        layers::PAGP_GROUP,
+        layers::STACK_STATUS,
     ],
 };
 
@@ -50,7 +50,8 @@ const UNKNOWN: u32 = 4;
 const SPEED_FULL: u32 = u32::MAX;
 
 pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
-    let aggregates = lag::aggregates(answers);
+    let aggregates = layers::aggregates(answers);
+    let mut below = layers::below(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| {
@@ -66,10 +67,12 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             descr,
             alias: text(cell(ALIAS)),
             mac: mac(cell(PHYS_ADDRESS)),
+            kind: layers::kind(answers, index),
             rate: rate(number(cell(SPEED)), number(cell(HIGH_SPEED))),
             up: cell(OPER_STATUS)
                 .is_none_or(|status| matches!(number(Some(status)), Some(UP | UNKNOWN))),
             aggregate: aggregates.get(&index).copied(),
+            below: below.remove(&index).unwrap_or_default(),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
         }

@@ -4,7 +4,8 @@ use super::{TableObjects, cdp, number, text};
 use crate::frames::id::{self, IdSubtype, chassis_kind, port_kind};
 use crate::walk::WalkAnswers;
 use inventory::observation::{
-    CdpTable, LldpNeighbour, LldpPort, LldpTable, NeighbourId, SystemCapabilities,
+    CdpTable, ChassisIdKind, LldpNeighbour, LldpPort, LldpTable, NeighbourId, PortIdKind,
+    SystemCapabilities,
 };
 use snmp::Value;
 use std::collections::BTreeSet;
@@ -28,6 +29,8 @@ struct LldpMibEdition {
     rem_capabilities: &'static [u32],
     /// The number of index parts of a neighbour; the second part is the local port.
     rem_index: usize,
+    /// The local port is an ifIndex.
+    by_interface: bool,
 }
 
 /// lldpRemTable is indexed by TimeMark, local port and neighbour.
@@ -47,6 +50,7 @@ const FIRST: LldpMibEdition = LldpMibEdition {
     rem_name: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9],
     rem_capabilities: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 12],
     rem_index: 3,
+    by_interface: false,
 };
 
 /// lldpV2RemTable is indexed by TimeMark, ifIndex, destination address and neighbour.
@@ -66,6 +70,7 @@ const SECOND: LldpMibEdition = LldpMibEdition {
     rem_name: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 10],
     rem_capabilities: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 13],
     rem_index: 4,
+    by_interface: true,
 };
 
 /// lldpStatsRemTablesLastChangeTime.
@@ -148,10 +153,11 @@ impl LldpMibEdition {
 
     fn port(&self, answers: &WalkAnswers, index: &[u32], value: &Value) -> Option<LldpPort> {
         let [number_] = index else { return None };
-        let kind = number(answers.cell(self.port_subtype, index)).map(port_kind);
+        let subtype = number(answers.cell(self.port_subtype, index));
         Some(LldpPort {
             number: *number_,
-            id: id(Some(value), kind)?,
+            kind: subtype.map(PortIdKind::from_number),
+            id: id(Some(value), subtype.map(port_kind))?,
             descr: text(answers.cell(self.port_descr, index)),
         })
     }
@@ -167,16 +173,15 @@ impl LldpMibEdition {
             .collect();
         let row = |index: &[u32]| {
             let cell = |column| answers.cell(column, index);
+            let chassis_subtype = number(cell(self.rem_chassis_subtype));
+            let port_subtype = number(cell(self.rem_port_subtype));
             LldpNeighbour {
                 local_port: index[1],
-                chassis: id(
-                    cell(self.rem_chassis),
-                    number(cell(self.rem_chassis_subtype)).map(chassis_kind),
-                ),
-                port: id(
-                    cell(self.rem_port),
-                    number(cell(self.rem_port_subtype)).map(port_kind),
-                ),
+                if_index: self.by_interface.then_some(index[1]),
+                chassis_kind: chassis_subtype.map(ChassisIdKind::from_number),
+                chassis: id(cell(self.rem_chassis), chassis_subtype.map(chassis_kind)),
+                port_kind: port_subtype.map(PortIdKind::from_number),
+                port: id(cell(self.rem_port), port_subtype.map(port_kind)),
                 port_descr: text(cell(self.rem_port_descr)),
                 name: text(cell(self.rem_name)),
                 capabilities: cell(self.rem_capabilities)
@@ -239,6 +244,7 @@ mod tests {
             lldp.ports,
             [LldpPort {
                 number: 5,
+                kind: Some(PortIdKind::InterfaceName),
                 id: NeighbourId::Text("swp5".into()),
                 descr: String::new()
             }]
@@ -280,6 +286,8 @@ mod tests {
         let lldp = read(&answers(&cells));
         let expected = LldpNeighbour {
             local_port: 12,
+            if_index: Some(12),
+            chassis_kind: Some(ChassisIdKind::MacAddress),
             chassis: Some(NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 8]))),
             port: Some(NeighbourId::Text("swp7".into())),
             name: "s7".into(),

@@ -451,6 +451,7 @@ impl SimulatedDevice {
     fn lldp(&self, switch: &str) -> LldpTable {
         let port = |n: &u32| LldpPort {
             number: *n,
+            kind: None,
             id: NeighbourId::Text(interface_name(n)),
             descr: String::new(),
         };

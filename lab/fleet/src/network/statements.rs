@@ -246,6 +246,7 @@ fn lldp(node: &WiredNode, neighbours: Vec<LldpNeighbour>) -> LldpTable {
     numbers.sort_unstable();
     let port = |n: u32| LldpPort {
         number: habit.lldp(n),
+        kind: None,
         id: habit.port_id(n, node.port_address(n)),
         descr: habit.descr(n),
     };
@@ -319,6 +320,7 @@ fn neighbour_row(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> 
             bridge: !station,
             router: false,
         }),
+        ..LldpNeighbour::default()
     }
 }
 
@@ -387,6 +389,7 @@ fn bridge(wiring: &NetworkWiring, span: &SpanningTreeState, number: usize) -> Br
         priority: node.priority,
         top_changes: 1,
         ports,
+        ..BridgeTable::default()
     }
 }
 
