@@ -224,6 +224,13 @@ pub enum Evidence {
         /// The two ports.
         ends: [DevicePort; 2],
     },
+    /// The forwarding database of a bridge has the ends of a claimed cable behind two of its ports.
+    BridgeBetween {
+        /// The bridge's ports.
+        ports: [DevicePort; 2],
+        /// The node behind each of them.
+        ends: [String; 2],
+    },
     /// Spanning tree names a third bridge at a port of a cable.
     ThirdDesignated {
         /// The port.

@@ -7,6 +7,7 @@ mod impostors;
 mod neighbours;
 mod places;
 mod routers;
+mod silent_links;
 mod stated;
 
 use super::infer;

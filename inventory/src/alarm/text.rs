@@ -97,6 +97,8 @@ impl fmt::Display for Alarm {
             | AlarmKind::HostAmbiguous(_)
             | AlarmKind::HostsOnPort(..) => self.host(f),
             AlarmKind::DownPortNames(_)
+            | AlarmKind::NobodysId(..)
+            | AlarmKind::OverTunnel(..)
             | AlarmKind::NamedPortDown { .. }
             | AlarmKind::Impostor { .. }
             | AlarmKind::NamedByOther { .. } => self.neighbour(f),
@@ -323,6 +325,15 @@ impl Alarm {
                      is old"
                 )
             }
+            AlarmKind::NobodysId(at, id) => write!(
+                f,
+                "{at}: the neighbour announces {id} and no name, by which nobody can be told from \
+                 others; it is shown under the name of this port: give it a name of its own"
+            ),
+            AlarmKind::OverTunnel(at, neighbour) => write!(
+                f,
+                "{at}: names {neighbour}, but is a tunnel and no cable; no link is shown there"
+            ),
             AlarmKind::NamedPortDown {
                 at,
                 named,

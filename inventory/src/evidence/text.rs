@@ -108,6 +108,7 @@ impl fmt::Display for Evidence {
             | Evidence::LearnedAtEdge { .. }
             | Evidence::LearnedBeyond { .. } => self.learned(f),
             Evidence::LearnedBetween { .. }
+            | Evidence::BridgeBetween { .. }
             | Evidence::Facing { .. }
             | Evidence::BetweenPossible(_) => self.facing(f),
             Evidence::HostBond { .. } | Evidence::Aggregate { .. } | Evidence::MembersGuessed => {
@@ -240,6 +241,14 @@ impl Evidence {
                     b.short()
                 )
             }
+            Evidence::BridgeBetween {
+                ports: [p, q],
+                ends: [a, b],
+            } => write!(
+                f,
+                "{} has {a} behind {} and {b} behind {}, so it stands between them",
+                p.device, p.port, q.port
+            ),
             Evidence::Facing {
                 ends: [x, y],
                 proof,
