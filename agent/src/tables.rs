@@ -10,6 +10,7 @@ mod layers;
 pub(crate) mod lldp;
 pub(crate) mod pulse;
 pub(crate) mod system;
+mod vendors;
 
 use crate::walk::WalkAnswers;
 use inventory::observation::{DeviceFact, DeviceTable};
@@ -35,6 +36,14 @@ pub(crate) fn objects(table: DeviceTable) -> TableObjects {
     }
 }
 
+/// The further objects to ask for, after the answers for a table: what only this device serves.
+pub(crate) fn further(table: DeviceTable, answers: &WalkAnswers) -> Option<TableObjects> {
+    match table {
+        DeviceTable::Lldp => vendors::further(answers),
+        _ => None,
+    }
+}
+
 /// The fact that the answers for a table give.
 pub(crate) fn fact(table: DeviceTable, answers: &WalkAnswers) -> DeviceFact {
     match table {
@@ -53,6 +62,7 @@ pub(crate) fn asked(oid: &[u32]) -> bool {
     let asked = ASKED.get_or_init(|| {
         let all = DeviceTable::ALL.into_iter().map(objects);
         let mut asked: Vec<_> = all
+            .chain(vendors::objects())
             .flat_map(|o| o.scalars.iter().chain(o.columns).copied())
             .collect();
         asked.sort_unstable();
