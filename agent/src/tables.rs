@@ -79,9 +79,7 @@ fn number(value: Option<&Value>) -> Option<u32> {
 
 /// A text without control characters, which would move an operator's cursor.
 fn text(value: Option<&Value>) -> String {
-    sanitize::clean_line(&String::from_utf8_lossy(
-        value.and_then(Value::as_bytes).unwrap_or_default(),
-    ))
+    sanitize::clean_octets(value.and_then(Value::as_bytes).unwrap_or_default())
 }
 
 /// A station's MAC address: six octets, or the text that net-snmp writes if it has the MIB
@@ -127,7 +125,7 @@ pub(crate) mod tests {
     #[test]
     fn texts_lose_what_moves_a_cursor() {
         assert_eq!(text(Some(&octets("a\u{1b}[31mb\r\n"))), "a [31mb");
-        assert_eq!(text(Some(&octets([0xff, b'x']))), "\u{fffd}x");
+        assert_eq!(text(Some(&octets([0xff, b'x']))), "ÿx");
         assert_eq!(
             (text(None), text(Some(&Value::Integer(1)))),
             (String::new(), String::new())
