@@ -5,6 +5,7 @@ pub(crate) mod arp;
 pub(crate) mod bridge;
 mod cdp;
 pub(crate) mod fdb;
+mod instances;
 pub(crate) mod interfaces;
 mod layers;
 pub(crate) mod lldp;

@@ -1,5 +1,5 @@
-//! BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188).
-use super::{TableObjects, mac, number};
+//! BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188), which have the common spanning tree.
+use super::{TableObjects, instances, mac, number};
 use crate::walk::WalkAnswers;
 use inventory::Mac;
 use inventory::observation::{BridgeId, BridgePort, BridgeTable, StpState};
@@ -25,6 +25,8 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         PORT_STATE,
         PORT_DESIGNATED_BRIDGE,
         PORT_DESIGNATED_PORT,
+        instances::ROOT,
+        instances::PORT_STATE,
     ],
 };
 
@@ -52,8 +54,8 @@ pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
             .and_then(|p| u16::try_from(p).ok())
             .unwrap_or_default(),
         top_changes: number(answers.scalar(TOP_CHANGES)).unwrap_or_default(),
+        instances: instances::read(answers, &ports),
         ports,
-        instances: Vec::new(),
     }
 }
 
@@ -75,7 +77,7 @@ fn two_octets(value: &Value) -> Option<u16> {
 }
 
 /// A BridgeId: two octets of priority, six of address.
-fn bridge_id(value: Option<&Value>) -> Option<BridgeId> {
+pub(super) fn bridge_id(value: Option<&Value>) -> Option<BridgeId> {
     let [p, q, address @ ..] = value?.as_bytes()? else {
         return None;
     };

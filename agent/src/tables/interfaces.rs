@@ -51,7 +51,7 @@ const SPEED_FULL: u32 = u32::MAX;
 
 pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let aggregates = layers::aggregates(answers);
-    let mut below = layers::below(answers);
+    let below = layers::below(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| {
@@ -72,7 +72,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             up: cell(OPER_STATUS)
                 .is_none_or(|status| matches!(number(Some(status)), Some(UP | UNKNOWN))),
             aggregate: aggregates.get(&index).copied(),
-            below: below.remove(&index).unwrap_or_default(),
+            below: below.get(&index).copied(),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
         }
