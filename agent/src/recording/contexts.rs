@@ -57,7 +57,7 @@ fn tree_of(vlan: u16, bridge: &BridgeTable) -> Option<SpanningInstance> {
         .iter()
         .filter_map(|p| Some((p.if_index, p.state?)))
         .collect();
-    (!states.is_empty()).then(|| SpanningInstance {
+    (!states.is_empty()).then_some(SpanningInstance {
         id: SpanningInstanceId::Vlan(vlan),
         root_bridge: bridge.root_bridge,
         states,
