@@ -94,7 +94,18 @@ impl SnmpClient {
     /// the table, with one exception: every agent serves [`DeviceTable::System`], so if that gets
     /// no answer, the whole device is mute.
     pub async fn read(&self, table: DeviceTable) -> DeviceFact {
-        match self.whole(table).await {
+        let mut read = self
+            .walk(AskedPart::Table(table), tables::objects(table))
+            .await;
+        if let Ok(answers) = &mut read
+            && let Some(objects) = tables::further(table, answers)
+        {
+            match self.walk(AskedPart::Further(table), objects).await {
+                Ok(further) => answers.append(further),
+                Err(failure) => read = Err(failure),
+            }
+        }
+        match read {
             Ok(answers) => tables::fact(table, &answers),
             Err(TableReadFailure::Mute { problem, hint }) if table == DeviceTable::System => {
                 DeviceFact::Failed {
@@ -107,17 +118,6 @@ impl SnmpClient {
                 problem: failure.problem(),
             },
         }
-    }
-
-    /// The answers for a table, with those that only its vendor serves.
-    async fn whole(&self, table: DeviceTable) -> Result<WalkAnswers, TableReadFailure> {
-        let mut answers = self
-            .walk(AskedPart::Table(table), tables::objects(table))
-            .await?;
-        if let Some(objects) = tables::further(table, &answers) {
-            answers.append(self.walk(AskedPart::Further(table), objects).await?);
-        }
-        Ok(answers)
     }
 
     /// Reads the objects that change first after any change, in as few messages as possible. A
