@@ -143,10 +143,10 @@ pub struct InterfaceRow {
     /// ifIndex of the aggregate that has it as a member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<u32>,
-    /// ifStackTable: the ifIndex of each interface directly below, as of the cable under a Junos
-    /// unit.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub below: Vec<u32>,
+    /// ifStackTable: the ifIndex of the only interface directly below, as of the cable under a Junos
+    /// unit. What lies over several is an aggregate or a VLAN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<u32>,
     /// ifHCInOctets, or ifInOctets.
     pub in_octets: u64,
     /// ifHCOutOctets, or ifOutOctets.

@@ -51,7 +51,7 @@ const SPEED_FULL: u32 = u32::MAX;
 
 pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let aggregates = layers::aggregates(answers);
-    let mut below = layers::below(answers);
+    let below = layers::below(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| {
@@ -72,7 +72,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             up: cell(OPER_STATUS)
                 .is_none_or(|status| matches!(number(Some(status)), Some(UP | UNKNOWN))),
             aggregate: aggregates.get(&index).copied(),
-            below: below.remove(&index).unwrap_or_default(),
+            below: below.get(&index).copied(),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
         }
@@ -115,22 +115,50 @@ fn tell_apart(interfaces: &mut [InterfaceRow]) {
         .for_each(|at| interfaces[at].name = interfaces[at].descr.clone());
 }
 
+/// The rate from which on ifHighSpeed cannot be in Mbit/s: ten times the fastest aggregate.
+const ABSURD_RATE: u64 = 10_000_000_000_000;
+
+/// The lowest rate of a cable. What is below was meant in Mbit/s.
+const LOWEST_RATE: u64 = 1_000_000;
+
 /// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap. ifHighSpeed is in
 /// whole Mbit/s.
 fn rate(speed: Option<u32>, high_speed: Option<u32>) -> Option<BitsPerSec> {
     let high = high_speed
-        .map(|m| u64::from(m) * 1_000_000)
+        .map(|high| high_rate(speed.map(u64::from), high.into()))
         .unwrap_or_default();
     let exact = speed
         .filter(|&s| s != SPEED_FULL)
         .map(u64::from)
         .unwrap_or_default();
-    let rate = if high > u64::from(SPEED_FULL) || exact == 0 {
+    let worthless = exact == 0 || exact < LOWEST_RATE && high != 0;
+    let rate = if high > u64::from(SPEED_FULL) || worthless {
         high
     } else {
         exact
     };
     (rate > 0).then_some(BitsPerSec(rate))
+}
+
+/// The rate in bit/s. Some devices report kbit/s or bit/s in ifHighSpeed; ifSpeed tells. Without it
+/// a rate that would be absurd is in bit/s.
+fn high_rate(speed: Option<u64>, high: u64) -> u64 {
+    let in_unit = |unit: u64| (unit, high.saturating_mul(unit));
+    let possible = [1_000_000, 1_000, 1]
+        .map(in_unit)
+        .into_iter()
+        .filter(|(unit, rate)| *rate < ABSURD_RATE && (*unit == 1_000_000 || *rate >= LOWEST_RATE));
+    let full = u64::from(SPEED_FULL);
+    let agrees = |(unit, rate): &(u64, u64)| match speed {
+        Some(s) if s == full => *rate >= full,
+        Some(s) => rate.abs_diff(s) < *unit,
+        None => false,
+    };
+    let told = possible.clone().find(agrees);
+    let plain = || possible.clone().find(|(unit, _)| *unit != 1_000);
+    // The largest value stands for any higher one.
+    let rate = told.or_else(plain).filter(|_| high != full);
+    rate.map_or(0, |(_, rate)| rate)
 }
 
 #[cfg(test)]
@@ -230,10 +258,20 @@ mod tests {
             (Some(1_410_065_408), Some(10_000), 10_000_000_000),
             (None, Some(100), 100_000_000),
             (Some(10_000_000), None, 10_000_000),
+            // ifHighSpeed in bit/s and in kbit/s, and ifSpeed in Mbit/s.
+            (Some(1_000_000_000), Some(1_000_000_000), 1_000_000_000),
+            (Some(10_000_000), Some(10_000_000), 10_000_000),
+            (None, Some(1_000_000_000), 1_000_000_000),
+            (Some(1_000_000_000), Some(1_000_000), 1_000_000_000),
+            (Some(SPEED_FULL), Some(10_000_000), 10_000_000_000),
+            (Some(100), Some(100), 100_000_000),
+            (Some(64_000), Some(0), 64_000),
+            (Some(SPEED_FULL), Some(6_400_000), 6_400_000_000_000),
         ] {
             assert_eq!(rate(speed, high), Some(BitsPerSec(expected)));
         }
         assert_eq!(rate(Some(0), Some(0)), None);
+        assert_eq!(rate(Some(SPEED_FULL), Some(u32::MAX)), None);
     }
 
     #[test]

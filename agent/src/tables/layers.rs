@@ -39,19 +39,26 @@ pub(super) fn aggregates(answers: &WalkAnswers) -> HashMap<u32, u32> {
     aggregates
 }
 
-/// The ifIndex of the interfaces directly below each interface, by its ifIndex.
-pub(super) fn below(answers: &WalkAnswers) -> HashMap<u32, Vec<u32>> {
-    let mut below: HashMap<u32, Vec<u32>> = HashMap::new();
+/// The ifIndex of the only interface directly below another, by the other's. What lies over several
+/// is an aggregate, whose members are known otherwise, or a VLAN, which tells nothing about cables.
+pub(super) fn below(answers: &WalkAnswers) -> HashMap<u32, u32> {
+    let mut below: HashMap<u32, Option<u32>> = HashMap::new();
     for (index, _) in answers.column(STACK_STATUS) {
         if let [higher, lower] = index
             && *higher != 0
             && *lower != 0
             && higher != lower
         {
-            below.entry(*higher).or_default().push(*lower);
+            below
+                .entry(*higher)
+                .and_modify(|only| *only = None)
+                .or_insert(Some(*lower));
         }
     }
     below
+        .into_iter()
+        .filter_map(|(higher, only)| Some((higher, only?)))
+        .collect()
 }
 
 /// The sort of an interface. ifConnectorPresent is not asked for: many switches deny their cables a
@@ -177,16 +184,18 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_below_is_kept_and_the_ends_of_the_stack_are_not() {
+    fn the_only_interface_below_is_kept_and_the_ends_of_the_stack_are_not() {
         let said = answers(&[
             ("1.3.6.1.2.1.31.1.2.1.3.0.7", Value::Integer(1)),
             ("1.3.6.1.2.1.31.1.2.1.3.537.505", Value::Integer(1)),
-            ("1.3.6.1.2.1.31.1.2.1.3.537.506", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.10.505", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.10.506", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.10.507", Value::Integer(1)),
             ("1.3.6.1.2.1.31.1.2.1.3.505.0", Value::Integer(1)),
             ("1.3.6.1.2.1.31.1.2.1.3.8.8", Value::Integer(1)),
             ("1.3.6.1.2.1.31.1.2.1.3.9", Value::Integer(1)),
         ]);
-        assert_eq!(below(&said), HashMap::from([(537, vec![505, 506])]));
+        assert_eq!(below(&said), HashMap::from([(537, 505)]));
     }
 
     #[test]

@@ -176,10 +176,6 @@ pub enum VendorProtocol {
     Fdp,
     /// Extreme.
     Edp,
-    /// SynOptics, Nortel, Avaya.
-    Sonmp,
-    /// Alcatel.
-    Amap,
     /// MikroTik. It is broadcast, so each device of the network is everybody's neighbour.
     Mndp,
 }
