@@ -226,8 +226,7 @@ fn root_bridge(facts: &Facts<'_>, part: &[DeviceIx]) -> Option<BridgeId> {
 impl DraftNetwork<'_> {
     /// The aggregate that has the port as a member, or the port itself.
     fn whole(&self, (device, port): DevicePortIx) -> DevicePortIx {
-        let reported = self.facts[device].ports[port].aggregate;
-        let found = || self.unreported.get(&(device, port)).copied();
-        (device, reported.or_else(found).unwrap_or(port))
+        let found = self.unreported.get(&(device, port)).copied();
+        (device, self.facts[device].ports.whole(found.unwrap_or(port)))
     }
 }

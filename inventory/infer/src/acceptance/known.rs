@@ -73,9 +73,10 @@ impl<'f> Known<'f> {
         reported.or_else(|| self.unreported.get(&(device, port)).copied())
     }
 
-    /// The aggregate that has the port as a member, or the port itself.
+    /// The port that takes part in bridging for a port: its aggregate, its unit, or the port itself.
     pub(crate) fn whole(&self, (device, port): DevicePortIx) -> DevicePortIx {
-        (device, self.aggregate((device, port)).unwrap_or(port))
+        let aggregate = self.aggregate((device, port)).unwrap_or(port);
+        (device, self.facts[device].ports.whole(aggregate))
     }
 
     /// The ports that lead to known nodes, and their aggregates.

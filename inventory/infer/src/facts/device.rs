@@ -266,6 +266,11 @@ fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
         Some(id) => (Some(id.clone()), String::new()),
         None => (None, String::new()),
     };
+    let name = if row.name.is_empty() {
+        name
+    } else {
+        row.name.clone()
+    };
     // Devices that know a neighbour only by LLDP list its chassis id here, as a text.
     let written = name.parse().ok().map(NeighbourId::Mac);
     let phone = phone_address(&name).map(NeighbourId::Mac);

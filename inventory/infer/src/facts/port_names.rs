@@ -5,7 +5,7 @@
 //! is the best key. 802.1AB recommends that it is the base port's number, and many devices take the
 //! ifIndex.
 use super::ports::{PortIx, PortTable};
-use inventory::observation::{LldpPort, LldpTable, NeighbourId};
+use inventory::observation::{InterfaceKind, LldpPort, LldpTable, NeighbourId};
 use std::collections::HashMap;
 
 /// Of tables with more ports than this, abbreviated names are not searched.
@@ -143,8 +143,14 @@ fn numbering(
     }
 }
 
+/// LLDP runs on the members of aggregates, so a number that means an aggregate in one numbering is
+/// meant in the other.
 fn by_number(number: u32, ports: &PortTable, numbering: LocalNumbering) -> Option<PortIx> {
-    let (base, index) = (|| ports.by_base(number), || ports.by_index(number));
+    let is_cable = |port: &PortIx| {
+        ports[*port].may_be_cabled() && ports[*port].kind != InterfaceKind::Aggregate
+    };
+    let base = || ports.by_base(number).filter(is_cable);
+    let index = || ports.by_index(number).filter(is_cable);
     match numbering {
         LocalNumbering::BasePorts => base().or_else(index),
         LocalNumbering::Interfaces => index().or_else(base),

@@ -28,8 +28,9 @@ pub(crate) struct PortFacts {
     pub(crate) aggregate: Option<PortIx>,
     /// Its row as a bridge port, if forwarding databases use it.
     pub(crate) bridge: Option<BridgePort>,
-    /// The interface that carries it, if it is only a logical unit.
-    carrier: Option<PortIx>,
+    /// The logical unit that takes part in bridging in its place, as `ge-0/0/1.0` does for
+    /// `ge-0/0/1`.
+    unit: Option<PortIx>,
 }
 
 /// All ports of a device.
@@ -101,6 +102,7 @@ impl PortTable {
         for row in bridge.iter().flat_map(|b| &b.ports) {
             table.add_base_port(row, runs);
         }
+        table.join_units(interfaces);
         table.index_keys();
         table
     }
@@ -111,9 +113,19 @@ impl PortTable {
         port
     }
 
-    /// Joins each interface to its aggregate and to its carrier. A unit such as `ge-0/0/1.0` is
-    /// the port `ge-0/0/1`: neighbours and databases name either.
+    /// Joins each interface to its aggregate.
     fn join(&mut self, interfaces: &[InterfaceRow]) {
+        for row in interfaces {
+            let port = self.by_index[&row.index];
+            let aggregate = row.aggregate.and_then(|index| self.by_index.get(&index));
+            let aggregate = aggregate.copied().filter(|a| *a != port);
+            self.ports[port.0 as usize].aggregate = aggregate;
+        }
+    }
+
+    /// Joins the logical units that take part in bridging to the interfaces that carry them, by
+    /// ifStackTable or by their names.
+    fn join_units(&mut self, interfaces: &[InterfaceRow]) {
         let names: HashMap<&str, PortIx> = interfaces
             .iter()
             .rev()
@@ -121,16 +133,22 @@ impl PortTable {
             .collect();
         for row in interfaces {
             let port = self.by_index[&row.index];
-            let aggregate = row.aggregate.and_then(|index| self.by_index.get(&index));
-            let carrier = row
-                .name
-                .rsplit_once('.')
-                .filter(|(_, unit)| !unit.is_empty() && unit.bytes().all(|b| b.is_ascii_digit()))
-                .and_then(|(carrier, _)| names.get(carrier));
-            let (aggregate, carrier) = (aggregate.copied(), carrier.copied());
-            let facts = &mut self.ports[port.0 as usize];
-            facts.aggregate = aggregate.filter(|a| *a != port);
-            facts.carrier = carrier.filter(|c| *c != port);
+            let below = row
+                .below
+                .filter(|_| row.kind == InterfaceKind::Other)
+                .and_then(|index| self.by_index.get(&index));
+            let named = || {
+                let (carrier, unit) = row.name.rsplit_once('.')?;
+                let is_number = !unit.is_empty() && unit.bytes().all(|b| b.is_ascii_digit());
+                names.get(carrier).filter(|_| is_number)
+            };
+            let carrier = below.or_else(named).copied().filter(|c| *c != port);
+            if let Some(carrier) = carrier
+                && self[port].bridge.is_some()
+                && self[carrier].bridge.is_none()
+            {
+                self.ports[carrier.0 as usize].unit.get_or_insert(port);
+            }
         }
     }
 
@@ -138,7 +156,7 @@ impl PortTable {
     /// known only by their numbers.
     fn add_base_port(&mut self, row: &BridgePort, runs_stp: bool) {
         let port = match self.by_index.get(&row.if_index) {
-            Some(port) => self.carrier(*port),
+            Some(port) => *port,
             None => {
                 let port = self.add(PortFacts {
                     name: row.number.to_string(),
@@ -182,7 +200,7 @@ impl PortTable {
         for (number, facts) in physical {
             let port = PortIx(u32::try_from(number).unwrap_or(u32::MAX));
             match stations(facts) {
-                Some(mac) if facts.may_be_cabled() && facts.carrier.is_none() => {
+                Some(mac) if facts.may_be_cabled() && facts.bridge.is_some() => {
                     OneOrSeveral::add(&mut self.macs, mac, port);
                 }
                 Some(mac) => logical.push((mac, port)),
@@ -197,18 +215,6 @@ impl PortTable {
         for (mac, port) in known {
             OneOrSeveral::add(&mut self.macs, mac, port);
         }
-    }
-
-    /// The interface that carries a logical unit, or the port itself.
-    fn carrier(&self, mut port: PortIx) -> PortIx {
-        // Units of units do not occur; the bound ends loops of absurd tables.
-        for _ in 0..4 {
-            match self[port].carrier {
-                Some(carrier) => port = carrier,
-                None => break,
-            }
-        }
-        port
     }
 
     /// Every port, with its number.
@@ -227,7 +233,7 @@ impl PortTable {
 
     /// The port with an ifIndex.
     pub(crate) fn by_index(&self, index: u32) -> Option<PortIx> {
-        self.by_index.get(&index).map(|port| self.carrier(*port))
+        self.by_index.get(&index).copied()
     }
 
     /// The port with a bridge port number, as in the forwarding database.
@@ -237,34 +243,36 @@ impl PortTable {
 
     /// The only port with this IF-MIB name.
     pub(crate) fn by_name(&self, name: &str) -> Option<PortIx> {
-        OneOrSeveral::only(self.names.get(name)).map(|p| self.carrier(p))
+        OneOrSeveral::only(self.names.get(name))
     }
 
     /// The only port with this ifDescr.
     pub(crate) fn by_descr(&self, descr: &str) -> Option<PortIx> {
-        OneOrSeveral::only(self.descriptions.get(descr)).map(|p| self.carrier(p))
+        OneOrSeveral::only(self.descriptions.get(descr))
     }
 
     /// The only port with this ifAlias.
     pub(crate) fn by_alias(&self, alias: &str) -> Option<PortIx> {
-        OneOrSeveral::only(self.aliases.get(alias)).map(|p| self.carrier(p))
+        OneOrSeveral::only(self.aliases.get(alias))
     }
 
     /// The only port with this MAC address. A physical port goes before its VLAN interfaces.
     pub(crate) fn by_mac(&self, mac: Mac) -> Option<PortIx> {
-        OneOrSeveral::only(self.macs.get(&mac)).map(|p| self.carrier(p))
+        OneOrSeveral::only(self.macs.get(&mac))
     }
 
-    /// The aggregate that has the port as a member, or the port itself.
+    /// The port that takes part in bridging for a port: the aggregate that has it as a member, the
+    /// unit that it carries, or the port itself.
     pub(crate) fn whole(&self, port: PortIx) -> PortIx {
-        self[port].aggregate.unwrap_or(port)
+        let whole = self[port].aggregate.unwrap_or(port);
+        self[whole].unit.unwrap_or(whole)
     }
 
     /// The port's STP state, if the device serves one. The state of an aggregate's members is
     /// listed with the aggregate.
     pub(crate) fn state(&self, port: PortIx) -> Option<StpState> {
         let own = |p: PortIx| self[p].bridge.as_ref().and_then(|b| b.state);
-        own(port).or_else(|| own(self[port].aggregate?))
+        own(port).or_else(|| own(self.whole(port)))
     }
 
     /// The port with this name that only the device's LLDP tables know. It is added if it is new.

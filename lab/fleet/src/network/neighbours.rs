@@ -164,6 +164,7 @@ fn own_table(node: &WiredNode) -> LldpTable {
     numbers.sort_unstable();
     let port = |n: u32| LldpPort {
         number: local_number(node, n),
+        kind: None,
         id: port_id(node, n),
         descr: full_port_name(node, n),
     };
@@ -236,6 +237,7 @@ fn neighbour_row(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> 
             String::new()
         },
         capabilities: full.then(|| capabilities(sender)),
+        ..LldpNeighbour::default()
     }
 }
 
@@ -250,6 +252,7 @@ fn cdp_row(sender: &WiredNode, if_index: u32, port: String) -> CdpNeighbour {
         device: Some(device),
         port: Some(NeighbourId::Text(port)),
         capabilities: Some(capabilities(sender)),
+        ..CdpNeighbour::default()
     }
 }
 

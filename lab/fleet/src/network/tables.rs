@@ -339,6 +339,7 @@ pub(super) fn bridge(
         priority: node.priority,
         top_changes: 1,
         ports,
+        ..BridgeTable::default()
     }
 }
 
