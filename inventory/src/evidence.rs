@@ -231,6 +231,13 @@ pub enum Evidence {
         /// The node behind each of them.
         ends: [String; 2],
     },
+    /// A device has learned a node behind another port than the one of a claimed cable.
+    LearnedElsewhere {
+        /// The port that the claim names.
+        at: DevicePort,
+        /// The node.
+        node: String,
+    },
     /// Spanning tree names a third bridge at a port of a cable.
     ThirdDesignated {
         /// The port.

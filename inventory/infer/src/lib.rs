@@ -31,6 +31,7 @@ mod clusters;
 mod descriptions;
 mod draft;
 mod facts;
+mod learned_between;
 mod memory;
 mod places;
 mod policy;

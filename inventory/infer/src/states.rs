@@ -227,6 +227,9 @@ impl DraftNetwork<'_> {
     /// The aggregate that has the port as a member, or the port itself.
     fn whole(&self, (device, port): DevicePortIx) -> DevicePortIx {
         let found = self.unreported.get(&(device, port)).copied();
-        (device, self.facts[device].ports.whole(found.unwrap_or(port)))
+        (
+            device,
+            self.facts[device].ports.whole(found.unwrap_or(port)),
+        )
     }
 }

@@ -109,6 +109,7 @@ impl fmt::Display for Evidence {
             | Evidence::LearnedBeyond { .. } => self.learned(f),
             Evidence::LearnedBetween { .. }
             | Evidence::BridgeBetween { .. }
+            | Evidence::LearnedElsewhere { .. }
             | Evidence::Facing { .. }
             | Evidence::BetweenPossible(_) => self.facing(f),
             Evidence::HostBond { .. } | Evidence::Aggregate { .. } | Evidence::MembersGuessed => {
@@ -241,6 +242,11 @@ impl Evidence {
                     b.short()
                 )
             }
+            Evidence::LearnedElsewhere { at, node } => write!(
+                f,
+                "{} has {node} behind another port than {}",
+                at.device, at.port
+            ),
             Evidence::BridgeBetween {
                 ports: [p, q],
                 ends: [a, b],

@@ -141,11 +141,13 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
                 && facts.up
                 && facts.bridge.as_ref().is_some_and(|b| b.state.is_none())
         };
-        let has_aggregates = own.ports.iter().any(|(port, p)| {
-            is_aggregate(port) && p.bridge.as_ref().is_some_and(|b| b.state.is_some())
-        });
+        let has_aggregates = own
+            .ports
+            .iter()
+            .any(|(port, p)| is_aggregate(port) && p.up && own.ports.state(port).is_some());
         let is_hidden = |port: &PortIx| {
             own.ports[*port].aggregate.is_none()
+                && own.ports.whole(*port) == *port
                 && !is_aggregate(*port)
                 && (own.ports[*port].bridge.is_none() || has_aggregates && is_idle(*port))
         };
@@ -154,12 +156,18 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
             .map(|(far, ports)| (*far, ports.iter().copied().filter(is_hidden).collect()))
             .filter(|(_, ports): &(_, Vec<_>)| !ports.is_empty())
             .collect();
+        // The unit of an aggregate stands for it; the unit of a cable's end is none.
         let is_open = |port: &PortIx| {
-            let facts = &own.ports[*port];
+            let facts = &own.ports[own.ports.whole(*port)];
             facts.bridge.is_some()
                 && facts.up
+                && own.ports[*port].carrier.is_none()
                 && !reported.contains(port)
-                && (is_aggregate(*port) || !named.is_empty() && !named.contains(port))
+                && !own.ports.iter().any(|(_, p)| p.aggregate == Some(*port))
+                && (is_aggregate(*port)
+                    || own.ports.whole(*port) == *port
+                        && !named.is_empty()
+                        && !named.contains(port))
         };
         let open: Vec<PortIx> = own.ports.iter().map(|(p, _)| p).filter(is_open).collect();
         UnreportedAggregates {
@@ -206,7 +214,8 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
     /// The neighbour that spanning tree names on the segment of an aggregate.
     fn designated_beyond(&self, aggregate: PortIx) -> Option<NodeIx> {
         let facts = self.known.facts;
-        let named = facts[self.device].designated_at(aggregate)?;
+        let whole = facts[self.device].ports.whole(aggregate);
+        let named = facts[self.device].designated_at(whole)?;
         let far = facts.identity.owner_of(named)?;
         self.hidden.contains_key(&far).then_some(far)
     }

@@ -142,9 +142,8 @@ impl<'f> Known<'f> {
     /// The port's STP state, or that of its aggregate.
     pub(crate) fn state(&self, (device, port): DevicePortIx) -> Option<StpState> {
         let ports = &self.facts[device].ports;
-        ports
-            .state(port)
-            .or_else(|| ports.state(*self.unreported.get(&(device, port))?))
+        let unreported = || ports.state(*self.unreported.get(&(device, port))?);
+        ports.state(port).or_else(unreported)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::claims::{CableEnd, Claim};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::learned_between::{denies, stations_between};
 use crate::ranking::ClaimGrounds;
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
@@ -173,7 +174,10 @@ fn moved(known: &Known<'_>, claim: &Claim, between: &[BridgeBetween]) -> Option<
 pub(super) fn doubt_crossed(known: &mut Known<'_>) {
     let facts = known.facts;
     let mut cables = std::mem::take(&mut known.cables);
-    for claim in cables.iter_mut().filter(|c| c.grade == LinkGrade::Certain) {
+    for claim in cables
+        .iter_mut()
+        .filter(|c| c.grade != LinkGrade::Ambiguous)
+    {
         let ends = claim.ends.each_ref().map(|end| end.device_port(facts));
         let third = ends
             .into_iter()
@@ -183,18 +187,30 @@ pub(super) fn doubt_crossed(known: &mut Known<'_>) {
             [Some(a), Some(b)] => crossed(known, [a, b]),
             _ => None,
         };
-        // A single station may just be moving. Recordings hold rows of many moments and VLANs.
-        let alarming = !facts.scope.policy.mixes_moments
-            && (third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1));
-        let Some(why) = third.or(crossed.map(|c| c.1)) else {
+        // A single station may just be moving.
+        let strong = third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1);
+        let one_sided = claim.grounds != ClaimGrounds::NamedByBoth;
+        let elsewhere = || elsewhere(known, ends).filter(|_| one_sided);
+        let Some(why) = third.or(crossed.map(|c| c.1)).or_else(elsewhere) else {
             continue;
         };
+        // What both ends say by LLDP stands against tables that are read one after the other. What
+        // one end says and databases deny is old, or another node's.
+        let weak = claim.grade == LinkGrade::Inferred;
+        if weak && !strong && matches!(why, Evidence::LearnedBetween { .. }) {
+            continue;
+        }
+        // Recordings hold rows of many moments and VLANs.
+        let alarming = weak || strong && !facts.scope.policy.mixes_moments;
         if alarming {
             let ends = claim.places(facts, |node| known.name(node).to_owned());
             let why = why.clone();
             known.alarm(claim.ends[0].node, AlarmKind::CableDoubted { ends, why });
         }
-        claim.lower(LinkGrade::Inferred);
+        claim.lower(match weak {
+            true => LinkGrade::Ambiguous,
+            false => LinkGrade::Inferred,
+        });
         claim.evidence.push(why);
     }
     known.cables = cables;
@@ -207,29 +223,34 @@ fn crossed(known: &Known<'_>, ends: [DevicePortIx; 2]) -> Option<(usize, Evidenc
     let [(a, p), (b, q)] = ends.map(|end| known.whole(end));
     let blocks =
         |at: DevicePortIx| matches!(known.state(at), Some(StpState::Blocking | StpState::Broken));
-    let (a_blocks, b_blocks) = (blocks((a, p)), blocks((b, q)));
-    let (there, here) = (facts[b].learned.behind(q), facts[a].learned.behind(p));
     // A blocked port still sends its own frames.
     let foreign = |mac: &Mac| !facts[a].macs.contains(mac) && !facts[b].macs.contains(mac);
-    let found: Vec<Mac> = if b_blocks {
+    let (here, there) = (facts[a].learned.behind(p), facts[b].learned.behind(q));
+    let found: Vec<Mac> = if blocks((b, q)) {
         here.filter(foreign).take(1).collect()
-    } else if a_blocks {
+    } else if blocks((a, p)) {
         there.filter(foreign).take(1).collect()
     } else {
-        common(here, there).filter(foreign).collect()
+        stations_between(facts, (a, p), (b, q))
     };
     let mac = *found.first()?;
     let ends = ends.map(|(device, port)| facts[device].place(port));
     Some((found.len(), Evidence::LearnedBetween { mac, ends }))
 }
 
-/// The addresses in both of two lists that are in order.
-fn common(a: impl Iterator<Item = Mac>, b: impl Iterator<Item = Mac>) -> impl Iterator<Item = Mac> {
-    let mut b = b.peekable();
-    a.filter(move |mac| {
-        while b.next_if(|other| other < mac).is_some() {}
-        b.peek() == Some(mac)
-    })
+/// The end that has the other one behind another port than the claimed one.
+fn elsewhere(known: &Known<'_>, ends: [Option<DevicePortIx>; 2]) -> Option<Evidence> {
+    let facts = known.facts;
+    let [Some(a), Some(b)] = ends.map(|end| end.map(|e| known.whole(e))) else {
+        return None;
+    };
+    [(a, b.0), (b, a.0)]
+        .into_iter()
+        .find(|(at, other)| denies(facts, *at, *other))
+        .map(|((device, port), other)| Evidence::LearnedElsewhere {
+            at: facts[device].place(port),
+            node: facts[other].name.clone(),
+        })
 }
 
 /// A third bridge that spanning tree names on a cable between two devices that both state their own

@@ -3,8 +3,8 @@
 //! one segment have ambiguous neighbours.
 use super::known::Known;
 use crate::claims::{CableEnd, Claim};
-use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, Facts};
+use crate::learned_between::denies;
 use crate::ranking::ClaimGrounds;
 use crate::readers::segments::{OpenPorts, SegmentEnd, SegmentPair};
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
@@ -13,12 +13,6 @@ use inventory::natural_order::natural;
 use inventory::topology::LinkGrade;
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// The least number of stations that show that two ports are not on one segment.
-const LEAST: usize = 2;
-
-/// Of the stations that two devices share, at most one in this many may be in an impossible place.
-const STALE: usize = 20;
 
 /// Accepts the cables of all pairs.
 pub(super) fn accept(known: &mut Known<'_>, pairs: Vec<SegmentPair>) {
@@ -72,7 +66,7 @@ impl Segment<'_> {
             pairs.flat_map(|pair| candidates(facts, pair)).collect()
         };
         match (self.is_whole(known.facts), &dark[..], &self.pairs[..]) {
-            (true, [], [pair]) if open.is_unspoken(&pair.ends) && !pair.parted => {
+            (true, [], [pair]) if open.may_be_cable(pair) => {
                 vec![joined(known.facts, pair)]
             }
             (true, [], _) => self.join_by_bridge(known),
@@ -154,30 +148,6 @@ impl Segment<'_> {
         let kind = AlarmKind::SegmentUnclear(names);
         known.alarms.push(Alarm { subject, kind });
     }
-}
-
-/// True if a device has another behind another port than this one: the other's own addresses, or
-/// stations that are only on the far side of the other.
-fn denies(facts: &Facts<'_>, (device, port): (DeviceIx, PortIx), other: DeviceIx) -> bool {
-    let (own, other) = (&facts[device], &facts[other]);
-    let learned = |mac: &inventory::Mac| own.learned.port_of(*mac);
-    if other.macs.iter().filter_map(learned).any(|at| at != port) {
-        return true;
-    }
-    let mut sides: HashMap<PortIx, (usize, usize)> = HashMap::new();
-    for (mac, there) in other.learned.rows() {
-        if let Some(here) = learned(&mac) {
-            let side = sides.entry(there).or_default();
-            side.0 += 1;
-            side.1 += usize::from(here != port);
-        }
-    }
-    // Of the other's ports, one leads here. Behind all others nothing may be elsewhere.
-    let mut elsewhere: Vec<(usize, usize)> = sides.into_values().collect();
-    elsewhere.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    let shared: usize = elsewhere.iter().map(|(all, _)| all).sum();
-    let wrong: usize = elsewhere.iter().skip(1).map(|(_, n)| n).sum();
-    wrong >= LEAST && wrong * STALE > shared
 }
 
 /// All cables that a pair may be.

@@ -5,7 +5,7 @@
 //! is the best key. 802.1AB recommends that it is the base port's number, and many devices take the
 //! ifIndex.
 use super::ports::{PortIx, PortTable};
-use inventory::observation::{InterfaceKind, LldpPort, LldpTable, NeighbourId};
+use inventory::observation::{LldpPort, LldpTable, NeighbourId};
 use std::collections::HashMap;
 
 /// Of tables with more ports than this, abbreviated names are not searched.
@@ -143,14 +143,11 @@ fn numbering(
     }
 }
 
-/// LLDP runs on the members of aggregates, so a number that means an aggregate in one numbering is
-/// meant in the other.
+/// LLDP runs on the members of aggregates, so a number that means an aggregate is meant in another
+/// numbering.
 fn by_number(number: u32, ports: &PortTable, numbering: LocalNumbering) -> Option<PortIx> {
-    let is_cable = |port: &PortIx| {
-        ports[*port].may_be_cabled() && ports[*port].kind != InterfaceKind::Aggregate
-    };
-    let base = || ports.by_base(number).filter(is_cable);
-    let index = || ports.by_index(number).filter(is_cable);
+    let base = || ports.by_base(number).filter(|p| ports[*p].is_cable());
+    let index = || ports.by_index(number).filter(|p| ports[*p].is_cable());
     match numbering {
         LocalNumbering::BasePorts => base().or_else(index),
         LocalNumbering::Interfaces => index().or_else(base),
@@ -191,7 +188,7 @@ fn written_index(text: &str, ports: &PortTable) -> Option<PortIx> {
     let number: u32 = text.parse().ok()?;
     ports
         .by_index(number)
-        .filter(|_| number.to_string() == text)
+        .filter(|port| number.to_string() == text && ports[*port].is_cable())
 }
 
 /// The only port whose name is a longer or shorter form of this one.
@@ -212,7 +209,7 @@ fn alike(number: u32, id: &NeighbourId, ports: &PortTable) -> Option<PortIx> {
     let NeighbourId::Text(said) = id else {
         return None;
     };
-    let port = ports.by_index(number)?;
+    let port = ports.by_index(number).filter(|p| ports[*p].is_cable())?;
     let ending = trailing_number(said)?;
     (trailing_number(&ports[port].name) == Some(ending)).then_some(port)
 }

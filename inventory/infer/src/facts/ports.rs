@@ -31,6 +31,8 @@ pub(crate) struct PortFacts {
     /// The logical unit that takes part in bridging in its place, as `ge-0/0/1.0` does for
     /// `ge-0/0/1`.
     unit: Option<PortIx>,
+    /// The interface that carries it, if it is such a unit.
+    pub(crate) carrier: Option<PortIx>,
 }
 
 /// All ports of a device.
@@ -143,10 +145,9 @@ impl PortTable {
                 names.get(carrier).filter(|_| is_number)
             };
             let carrier = below.or_else(named).copied().filter(|c| *c != port);
-            if let Some(carrier) = carrier
-                && self[port].bridge.is_some()
-                && self[carrier].bridge.is_none()
-            {
+            let Some(carrier) = carrier else { continue };
+            self.ports[port.0 as usize].carrier = Some(carrier);
+            if self[port].bridge.is_some() && self[carrier].bridge.is_none() {
                 self.ports[carrier.0 as usize].unit.get_or_insert(port);
             }
         }
@@ -200,14 +201,15 @@ impl PortTable {
         for (number, facts) in physical {
             let port = PortIx(u32::try_from(number).unwrap_or(u32::MAX));
             match stations(facts) {
-                Some(mac) if facts.may_be_cabled() && facts.bridge.is_some() => {
+                Some(mac) if facts.is_cable() => {
                     OneOrSeveral::add(&mut self.macs, mac, port);
                 }
                 Some(mac) => logical.push((mac, port)),
                 None => {}
             }
         }
-        // A VLAN interface often has the address of a port, which then means the port.
+        // VLAN interfaces, aggregates and units often have the address of a port, which then means
+        // the port.
         let known: Vec<(Mac, PortIx)> = logical
             .into_iter()
             .filter(|(mac, _)| !self.macs.contains_key(mac))
@@ -291,6 +293,11 @@ impl PortTable {
 }
 
 impl PortFacts {
+    /// True if it is one cable's end, as far as its kind and name tell.
+    pub(crate) fn is_cable(&self) -> bool {
+        self.may_be_cabled() && self.kind != InterfaceKind::Aggregate && self.carrier.is_none()
+    }
+
     /// True if a cable may end here. Many devices call each of their interfaces a cable's end, but
     /// VLANs, tunnels and loopbacks are hardly ever anything else.
     pub(crate) fn may_be_cabled(&self) -> bool {

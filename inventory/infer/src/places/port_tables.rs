@@ -148,6 +148,8 @@ impl TrunkPorts {
                 }
             }
         }
+        // Nothing is known of its far end, but it is no host's port.
+        found.inner.extend(&known.unclear_aggregates);
         found
     }
 }

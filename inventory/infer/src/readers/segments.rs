@@ -3,6 +3,7 @@ use crate::acceptance::known::Known;
 use crate::claims::CableEnd;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::ranking::ClaimGrounds;
 use inventory::evidence::Evidence;
 use inventory::host_report::DiscoveryProtocol;
 use std::collections::HashSet;
@@ -26,7 +27,7 @@ pub(crate) struct SegmentPair {
     /// True if stations were learned between them.
     pub(crate) parted: bool,
     /// The grounds of a cable between just these two.
-    pub(crate) grounds: crate::ranking::ClaimGrounds,
+    pub(crate) grounds: ClaimGrounds,
 }
 
 impl SegmentEnd {
@@ -85,10 +86,12 @@ impl<'f> OpenPorts<'f> {
     }
 
     /// True if the two ends can belong to one cable that neither device names. Two devices that
-    /// both speak LLDP would have named each other, so another device is between them.
-    pub(crate) fn is_unspoken(&self, ends: &[SegmentEnd; 2]) -> bool {
+    /// both speak LLDP would have named each other, so another device is between them. Spanning
+    /// tree speaks against such a device: one that swallows LLDP would swallow its frames, too.
+    pub(crate) fn may_be_cable(&self, pair: &SegmentPair) -> bool {
         let speaks = |end: &SegmentEnd| end.device().is_some_and(|d| self.speaking.contains(&d));
-        !ends.iter().all(speaks)
+        let unspoken = !pair.ends.iter().all(speaks);
+        !pair.parted && (unspoken || pair.grounds == ClaimGrounds::Designated)
     }
 
     /// True if a link between these ends would be new and possible.

@@ -17,18 +17,11 @@ use super::segments::{OpenPorts, SegmentEnd, SegmentPair};
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::acceptance::known::Known;
 use crate::facts::{DeviceIx, Facts};
+use crate::learned_between::{LEAST, STALE};
 use crate::ranking::ClaimGrounds;
 use inventory::evidence::Evidence;
 use relations::{IslandRelation, IslandRows};
 use std::collections::BTreeMap;
-
-/// The least number of stations on each side if neither device learned the other's own address: one
-/// row may be stale.
-const LEAST: usize = 2;
-
-/// Of the stations that two devices share, at most one in this many may be in an impossible place,
-/// because its row is old.
-const STALE: usize = 20;
 
 /// With at least this many rows, it is significant that two devices share no station.
 const RICH: usize = 10;

@@ -1,8 +1,9 @@
 //! The relation of two islands by their rows, and the islands that may be between them.
 use super::counts::{ExitByStation, FacingCounts, StationSightings};
-use super::{LEAST, RICH, STALE};
+use super::{LEAST, RICH};
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::facts::{DeviceIx, Facts};
+use crate::learned_between::is_significant;
 use inventory::Mac;
 use inventory::evidence::FacingProof;
 use std::cmp::Reverse;
@@ -26,11 +27,7 @@ impl IslandRelation {
     /// of many moments show a few stations in impossible places.
     pub(super) fn is_parted(&self, mixes_moments: bool) -> bool {
         let all = self.sides.0 + self.sides.1 + self.between;
-        if mixes_moments {
-            self.between >= LEAST && self.between * STALE > all
-        } else {
-            self.between > 0
-        }
+        is_significant(self.between, all, mixes_moments)
     }
 }
 

@@ -1,0 +1,64 @@
+//! What forwarding databases say of two ports that are claimed to share a cable.
+use crate::facts::ports::PortIx;
+use crate::facts::{DeviceIx, DevicePortIx, Facts};
+use inventory::Mac;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// The least number of stations that show anything: one row may be old.
+pub(crate) const LEAST: usize = 2;
+
+/// Of the stations that two devices share, at most one in this many may be in an impossible place,
+/// because its row is old.
+pub(crate) const STALE: usize = 20;
+
+/// True if so many of all stations are in an impossible place that old rows do not explain it.
+/// Where rows are of one moment, one station is enough.
+pub(crate) fn is_significant(wrong: usize, all: usize, mixes_moments: bool) -> bool {
+    if mixes_moments {
+        wrong >= LEAST && wrong * STALE > all
+    } else {
+        wrong > 0
+    }
+}
+
+/// The stations that both of two ports learned, as if they were between them. The devices' own
+/// addresses do not count.
+pub(crate) fn stations_between(facts: &Facts<'_>, a: DevicePortIx, b: DevicePortIx) -> Vec<Mac> {
+    let mut there = facts[b.0].learned.behind(b.1).peekable();
+    let here = facts[a.0].learned.behind(a.1);
+    let both = here.filter(|mac| {
+        while there.next_if(|other| other < mac).is_some() {}
+        there.peek() == Some(mac)
+    });
+    let own = |mac: &Mac| facts[a.0].macs.contains(mac) || facts[b.0].macs.contains(mac);
+    both.filter(|mac| !own(mac)).collect()
+}
+
+/// True if a device has another behind another port than this one: the other's own addresses, or
+/// stations that are only on the far side of the other.
+pub(crate) fn denies(
+    facts: &Facts<'_>,
+    (device, port): (DeviceIx, PortIx),
+    other: DeviceIx,
+) -> bool {
+    let (own, other) = (&facts[device], &facts[other]);
+    let learned = |mac: &Mac| own.learned.port_of(*mac);
+    if other.macs.iter().filter_map(learned).any(|at| at != port) {
+        return true;
+    }
+    let mut sides: HashMap<PortIx, (usize, usize)> = HashMap::new();
+    for (mac, there) in other.learned.rows() {
+        if let Some(here) = learned(&mac) {
+            let side = sides.entry(there).or_default();
+            side.0 += 1;
+            side.1 += usize::from(here != port);
+        }
+    }
+    // Of the other's ports, one leads here. Behind all others nothing may be elsewhere.
+    let mut elsewhere: Vec<(usize, usize)> = sides.into_values().collect();
+    elsewhere.sort_by_key(|(_, n)| Reverse(*n));
+    let shared: usize = elsewhere.iter().map(|(all, _)| all).sum();
+    let wrong: usize = elsewhere.iter().skip(1).map(|(_, n)| n).sum();
+    wrong >= LEAST && wrong * STALE > shared
+}
