@@ -15,11 +15,7 @@ pub(crate) const STALE: usize = 20;
 /// True if so many of all stations are in an impossible place that old rows do not explain it.
 /// Where rows are of one moment, one station is enough.
 pub(crate) fn is_significant(wrong: usize, all: usize, mixes_moments: bool) -> bool {
-    if mixes_moments {
-        wrong >= LEAST && wrong * STALE > all
-    } else {
-        wrong > 0
-    }
+    wrong > 0 && (!mixes_moments || wrong * STALE > all)
 }
 
 /// The stations that both of two ports learned, as if they were between them. The devices' own

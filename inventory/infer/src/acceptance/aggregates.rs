@@ -251,6 +251,25 @@ pub(super) fn links(known: &Known<'_>) -> Vec<(Option<AggregateEnds>, Vec<usize>
     links
 }
 
+/// The aggregate at the end of cables of which no port is known there: the only one with as many
+/// members as there are cables.
+pub(super) fn unnamed(known: &Known<'_>, node: NodeIx, cables: &[Claim]) -> Option<PortIx> {
+    let device = known.facts.device_of(node)?;
+    let is_known = |c: &Claim| c.end(node).is_some_and(|e| e.port.index().is_some());
+    if cables.iter().any(is_known) {
+        return None;
+    }
+    let mut members: BTreeMap<PortIx, usize> = BTreeMap::new();
+    for (_, port) in known.facts[device].ports.iter().filter(|(_, p)| p.up) {
+        if let Some(aggregate) = port.aggregate {
+            *members.entry(aggregate).or_default() += 1;
+        }
+    }
+    let mut fitting = members.into_iter().filter(|(_, n)| *n == cables.len());
+    let (aggregate, _) = fitting.next()?;
+    fitting.next().is_none().then_some(aggregate)
+}
+
 /// The port of an end as a link of one cable has it.
 pub(super) fn end_port(aggregate: Option<PortIx>) -> EndPort {
     aggregate.map_or(EndPort::Unknown, EndPort::At)

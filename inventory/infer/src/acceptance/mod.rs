@@ -163,6 +163,10 @@ fn single(mut cables: Vec<Claim>) -> DraftLink {
 /// The link of several cables between the same aggregates.
 fn aggregate(known: &Known<'_>, ends: &AggregateEnds, cables: Vec<Claim>) -> DraftLink {
     let facts = known.facts;
+    let ends = &ends.map(|(node, port)| {
+        let port = port.or_else(|| aggregates::unnamed(known, node, &cables));
+        (node, port)
+    });
     let end = |(node, port)| CableEnd::new(node, aggregates::end_port(port));
     let told = |(node, port): (NodeIx, Option<_>)| {
         let end = end((node, port));

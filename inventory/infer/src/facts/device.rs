@@ -45,6 +45,8 @@ pub(crate) struct DeviceFacts {
     pub(crate) neighbours: Vec<NeighbourRow>,
     /// Neighbours at the far ends of tunnels.
     pub(crate) tunnels: Vec<NeighbourRow>,
+    /// True if it states nothing by which LLDP or an address could tell who it is.
+    pub(crate) anonymous: bool,
     /// True if its LLDP table names any neighbour.
     pub(crate) hears_lldp: bool,
     /// True if its LLDP or CDP table names any neighbour.
@@ -117,7 +119,9 @@ impl DeviceFacts {
         let system = view.system.as_ref();
         let bridge_address = bridge.and_then(|b| b.address).filter(|m| m.is_station());
         let hears_lldp = !lldp.neighbours.is_empty();
+        let macs = own_macs(view, &ports);
         DeviceFacts {
+            anonymous: macs.is_empty() && lldp.chassis.is_none() && lldp.name.is_empty(),
             name: name.to_owned(),
             stale: view.stale.is_some(),
             lldp_chassis: lldp.chassis.clone().filter(tells),
@@ -129,7 +133,7 @@ impl DeviceFacts {
                 system.map(|s| &s.name),
                 Some(&lldp.cdp.device),
             ]),
-            macs: own_macs(view, &ports),
+            macs,
             likely_macs: likely_macs(view, bridge_address),
             capabilities: lldp.capabilities,
             services: system.and_then(|s| s.services),
