@@ -4,12 +4,12 @@
 use super::known::Known;
 use crate::claims::{Claim, EndPort};
 use crate::facts::ports::PortIx;
-use crate::facts::{DeviceIx, NodeIx};
+use crate::facts::{DeviceIx, DevicePortIx, NodeIx};
 use inventory::evidence::Evidence;
 use inventory::natural_order::natural;
 use inventory::observation::InterfaceKind;
 use inventory::topology::LinkGrade;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The aggregates at both ends of a cable, the end with the smaller name first.
 pub(crate) type AggregateEnds = [(NodeIx, Option<PortIx>); 2];
@@ -251,9 +251,14 @@ pub(super) fn links(known: &Known<'_>) -> Vec<(Option<AggregateEnds>, Vec<usize>
     links
 }
 
-/// The aggregate at the end of cables of which no port is known there: the only one with as many
-/// members as there are cables.
-pub(super) fn unnamed(known: &Known<'_>, node: NodeIx, cables: &[Claim]) -> Option<PortIx> {
+/// The aggregate at the end of cables of which no port is known there: the only one that leads to no
+/// known node and has as many members as there are cables.
+pub(super) fn unnamed(
+    known: &Known<'_>,
+    node: NodeIx,
+    cables: &[Claim],
+    taken: &HashSet<DevicePortIx>,
+) -> Option<PortIx> {
     let device = known.facts.device_of(node)?;
     let is_known = |c: &Claim| c.end(node).is_some_and(|e| e.port.index().is_some());
     if cables.iter().any(is_known) {
@@ -261,7 +266,7 @@ pub(super) fn unnamed(known: &Known<'_>, node: NodeIx, cables: &[Claim]) -> Opti
     }
     let mut members: BTreeMap<PortIx, usize> = BTreeMap::new();
     for (_, port) in known.facts[device].ports.iter().filter(|(_, p)| p.up) {
-        if let Some(aggregate) = port.aggregate {
+        if let Some(aggregate) = port.aggregate.filter(|a| !taken.contains(&(device, *a))) {
             *members.entry(aggregate).or_default() += 1;
         }
     }

@@ -132,6 +132,7 @@ fn without_stations(known: &mut Known<'_>, claims: Vec<Claim>) -> Vec<Claim> {
 /// The links of all accepted cables.
 pub(crate) fn links(known: &mut Known<'_>) -> Vec<DraftLink> {
     let groups = aggregates::links(known);
+    let taken = known.taken();
     let mut cables: Vec<Option<Claim>> = std::mem::take(&mut known.cables)
         .into_iter()
         .map(Some)
@@ -141,7 +142,13 @@ pub(crate) fn links(known: &mut Known<'_>) -> Vec<DraftLink> {
         .map(|(ends, all)| {
             let cables: Vec<Claim> = all.into_iter().filter_map(|i| cables[i].take()).collect();
             match ends {
-                Some(ends) => aggregate(known, &ends, cables),
+                Some(ends) => {
+                    let ends = ends.map(|(node, port)| {
+                        let unnamed = || aggregates::unnamed(known, node, &cables, &taken);
+                        (node, port.or_else(unnamed))
+                    });
+                    aggregate(known, &ends, cables)
+                }
                 None => single(cables),
             }
         })
@@ -163,10 +170,6 @@ fn single(mut cables: Vec<Claim>) -> DraftLink {
 /// The link of several cables between the same aggregates.
 fn aggregate(known: &Known<'_>, ends: &AggregateEnds, cables: Vec<Claim>) -> DraftLink {
     let facts = known.facts;
-    let ends = &ends.map(|(node, port)| {
-        let port = port.or_else(|| aggregates::unnamed(known, node, &cables));
-        (node, port)
-    });
     let end = |(node, port)| CableEnd::new(node, aggregates::end_port(port));
     let told = |(node, port): (NodeIx, Option<_>)| {
         let end = end((node, port));

@@ -199,10 +199,7 @@ impl NodeDirectory {
     /// about itself names a neighbour's port, and that neighbour names a stranger there. So it is
     /// with a device that announces another chassis id than its own to each neighbour.
     fn add_met_devices(&mut self, facts: &Facts<'_>) {
-        let unnamed = |device: DeviceIx| {
-            let own = &facts[device];
-            own.lldp_chassis.is_none() && own.macs.is_empty() && own.own_names.is_empty()
-        };
+        let unnamed = |device: DeviceIx| facts[device].anonymous;
         let wanted =
             |device: DeviceIx| unnamed(device) || self.contested.contains(&NodeIx::from(device));
         let mut met = Vec::new();

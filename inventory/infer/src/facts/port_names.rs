@@ -146,8 +146,8 @@ fn numbering(
 /// LLDP runs on the members of aggregates, so a number that means an aggregate is meant in another
 /// numbering.
 fn by_number(number: u32, ports: &PortTable, numbering: LocalNumbering) -> Option<PortIx> {
-    let base = || ports.by_base(number).filter(|p| ports[*p].is_cable());
-    let index = || ports.by_index(number).filter(|p| ports[*p].is_cable());
+    let base = || ports.by_base(number).filter(|p| ports.may_speak(*p));
+    let index = || ports.by_index(number).filter(|p| ports.may_speak(*p));
     match numbering {
         LocalNumbering::BasePorts => base().or_else(index),
         LocalNumbering::Interfaces => index().or_else(base),
@@ -188,7 +188,7 @@ fn written_index(text: &str, ports: &PortTable) -> Option<PortIx> {
     let number: u32 = text.parse().ok()?;
     ports
         .by_index(number)
-        .filter(|port| number.to_string() == text && ports[*port].is_cable())
+        .filter(|port| number.to_string() == text && ports.may_speak(*port))
 }
 
 /// The only port whose name is a longer or shorter form of this one.
@@ -209,7 +209,7 @@ fn alike(number: u32, id: &NeighbourId, ports: &PortTable) -> Option<PortIx> {
     let NeighbourId::Text(said) = id else {
         return None;
     };
-    let port = ports.by_index(number).filter(|p| ports[*p].is_cable())?;
+    let port = ports.by_index(number).filter(|p| ports.may_speak(*p))?;
     let ending = trailing_number(said)?;
     (trailing_number(&ports[port].name) == Some(ending)).then_some(port)
 }

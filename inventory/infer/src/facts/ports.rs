@@ -270,6 +270,13 @@ impl PortTable {
         self[whole].unit.unwrap_or(whole)
     }
 
+    /// True if neighbours may be heard on a port: LLDP runs on the members of aggregates.
+    pub(crate) fn may_speak(&self, port: PortIx) -> bool {
+        let is_aggregate = |p: PortIx| self[p].kind == InterfaceKind::Aggregate;
+        let facts = &self[port];
+        facts.may_be_cabled() && !is_aggregate(port) && !facts.carrier.is_some_and(is_aggregate)
+    }
+
     /// The port's STP state, if the device serves one. The state of an aggregate's members is
     /// listed with the aggregate.
     pub(crate) fn state(&self, port: PortIx) -> Option<StpState> {

@@ -20,14 +20,15 @@ pub(super) struct IslandRelation {
     pub(super) sides: (usize, usize),
     /// The number of stations that were learned between them.
     pub(super) between: usize,
+    /// The number of rows at the two exits.
+    rows: usize,
 }
 
 impl IslandRelation {
     /// True if stations are between the two. They cannot be on a cable, so a bridge is there. Rows
     /// of many moments show a few stations in impossible places.
     pub(super) fn is_parted(&self, mixes_moments: bool) -> bool {
-        let all = self.sides.0 + self.sides.1 + self.between;
-        is_significant(self.between, all, mixes_moments)
+        is_significant(self.between, self.rows, mixes_moments)
     }
 }
 
@@ -36,6 +37,8 @@ pub(super) struct IslandRows {
     /// The devices of each island.
     lands: Vec<Vec<DeviceIx>>,
     exits: Vec<IslandExit>,
+    /// The number of stations behind each exit.
+    rows: Vec<usize>,
     learned: Vec<ExitByStation>,
     /// True if the island has a bridge.
     bridges: Vec<bool>,
@@ -74,10 +77,15 @@ impl IslandRows {
         let seen = seen(&learned, &owners);
         let mut in_order: Vec<(IslandExit, usize)> = exits.into_iter().collect();
         in_order.sort_by_key(|(_, number)| *number);
-        let exits = in_order.into_iter().map(|(exit, _)| exit).collect();
+        let exits: Vec<IslandExit> = in_order.into_iter().map(|(exit, _)| exit).collect();
+        let mut behind = vec![0; exits.len()];
+        for exit in learned.iter().flat_map(|rows| rows.values()) {
+            behind[*exit] += 1;
+        }
         let mut rows = IslandRows {
             lands,
             exits,
+            rows: behind,
             learned,
             bridges,
             seen,
@@ -116,6 +124,7 @@ impl IslandRows {
                 sides.stations(|i, j| i == x && j != y),
             ),
             between: sides.stations(|i, j| i == x && j == y),
+            rows: self.rows[x] + self.rows[y],
         };
         self.relations.insert((a, b), relation);
     }
