@@ -172,10 +172,13 @@ fn judge_link<'n>(
         return match truth.exact(link, [x, y], [asked(a), asked(b)]) {
             Some(number) => LinkJudgement::Exact(number),
             None if link.grade == LinkGrade::Certain => LinkJudgement::False,
-            None if truth.joined_unseen([(x, &link.a_port), (y, &link.b_port)]) => {
-                LinkJudgement::Placed
+            None => {
+                let ends = [(x, link.a_port.as_str()), (y, link.b_port.as_str())];
+                match truth.joined_unseen(ends) || truth.within_dark(ends) {
+                    true => LinkJudgement::Placed,
+                    false => LinkJudgement::False,
+                }
             }
-            None => LinkJudgement::False,
         };
     }
     let fits = |end: FoundNode<'n>, port: &str, other: FoundNode<'n>| match (other, true_node(end))
