@@ -42,6 +42,8 @@ pub(crate) struct NetworkTruth<'n> {
     behind: HashMap<NodePort<'n>, NodePort<'n>>,
     /// The port of a host's own cable.
     seats: HashMap<&'n str, NodePort<'n>>,
+    /// By device and description of a port: its name.
+    described: HashMap<NodePort<'n>, &'n str>,
     /// The addresses in any table of a device that is asked.
     addresses: HashSet<Mac>,
     /// The names of neighbours in any of these tables.
@@ -64,6 +66,23 @@ pub(crate) fn both_ways(link: &Link) -> [[NodePort<'_>; 2]; 2] {
 /// A port without the number of its logical unit.
 fn physical(port: &str) -> &str {
     port.strip_suffix(".0").unwrap_or(port)
+}
+
+/// By device and description of a port: its name, where only one port has the description.
+fn described(network: &GeneratedNetwork) -> HashMap<NodePort<'_>, &str> {
+    let mut names: HashMap<NodePort<'_>, Option<&str>> = HashMap::new();
+    for (device, view) in &network.views {
+        for i in view.interfaces.iter().flatten() {
+            for text in [&i.descr, &i.alias] {
+                let name = names.entry((device, text)).or_insert(Some(&i.name));
+                *name = name.filter(|name| *name == i.name);
+            }
+        }
+    }
+    names
+        .into_iter()
+        .filter_map(|(end, name)| Some((end, name?)))
+        .collect()
 }
 
 /// The addresses in the tables of a device: learned, named by neighbours, or of designated bridges.
@@ -102,6 +121,7 @@ impl<'n> NetworkTruth<'n> {
             visible: HashMap::new(),
             behind: HashMap::new(),
             seats: HashMap::new(),
+            described: described(network),
             addresses: network.views.values().flat_map(addresses).collect(),
             names: network.views.values().flat_map(names).collect(),
         };
@@ -234,10 +254,9 @@ impl<'n> NetworkTruth<'n> {
                 true => (&found.b_port, &found.a_port),
                 false => (&found.a_port, &found.b_port),
             };
-            // No end may tell the far port of a cable.
-            let open = |port: &str, real: &str| port.is_empty() || physical(port) == real;
-            let fits =
-                |x: &str, y: &str, p: &str, q: &str| (!at_a || open(x, p)) && (!at_b || open(y, q));
+            let fits = |x: &str, y: &str, p: &str, q: &str| {
+                (!at_a || self.is_port(&link.a, x, p)) && (!at_b || self.is_port(&link.b, y, q))
+            };
             let member = |x: &str, y: &str| {
                 link.members
                     .iter()
@@ -251,9 +270,16 @@ impl<'n> NetworkTruth<'n> {
                     true => member(&m.b_port, &m.a_port),
                     false => member(&m.a_port, &m.b_port),
                 });
-            let whole = (!at_a || open(a, &link.a_port)) && (!at_b || open(b, &link.b_port));
+            let whole = fits(a, b, &link.a_port, &link.b_port);
             members && (whole || found.members.is_empty() && member(a, b))
         })
+    }
+
+    /// True if a found port is this one, by its name or its description. No end may tell the far
+    /// port of a cable.
+    fn is_port(&self, device: &str, found: &str, real: &str) -> bool {
+        let found = physical(found);
+        found.is_empty() || found == real || self.described.get(&(device, found)) == Some(&real)
     }
 
     /// True if only what nobody sees is between two ends, and nobody else beside it.
