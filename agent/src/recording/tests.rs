@@ -197,10 +197,14 @@ fn pipes_and_endless_files_are_not_waited_for() {
     assert_eq!(read_folder(folder.path()).unwrap().recordings.len(), 1);
 }
 
-/// Rows by the ten thousand, all alike: whatever compares each with each takes minutes.
+/// Rows by the ten thousand, all alike: whatever compares each with each does not end soon.
 #[test]
 fn tables_without_measure_are_read_in_time() {
-    const ROWS: u32 = 30_000;
+    const ROWS: u32 = if cfg!(debug_assertions) {
+        10_000
+    } else {
+        100_000
+    };
     let mut text = String::new();
     for row in 1..=ROWS {
         text += &format!("1.3.6.1.2.1.31.1.1.1.1.{row}|4|swp\n");
