@@ -36,6 +36,7 @@ pub(super) fn read(answers: &WalkAnswers) -> CdpTable {
                 .cell(CAPABILITIES, index)
                 .and_then(Value::as_bytes)
                 .and_then(capabilities),
+            ..CdpNeighbour::default()
         })
     };
     CdpTable {
@@ -80,8 +81,7 @@ mod tests {
                 CdpNeighbour {
                     if_index: 7,
                     device: mac,
-                    port: None,
-                    capabilities: None
+                    ..CdpNeighbour::default()
                 },
                 CdpNeighbour {
                     if_index: 10101,
@@ -91,6 +91,7 @@ mod tests {
                         bridge: true,
                         router: true
                     }),
+                    ..CdpNeighbour::default()
                 },
             ]
         );
@@ -108,9 +109,7 @@ mod tests {
             cdp.neighbours,
             [CdpNeighbour {
                 if_index: 8,
-                device: None,
-                port: None,
-                capabilities: None
+                ..CdpNeighbour::default()
             }]
         );
     }

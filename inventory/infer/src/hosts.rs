@@ -160,12 +160,12 @@ fn row(said: &HeardContent) -> Option<LldpNeighbour> {
         _ => (Some(chassis.clone()), name.clone()),
     };
     Some(LldpNeighbour {
-        local_port: 0,
         chassis,
         port: Some(port.clone()),
         port_descr: port_descr.clone(),
         name,
         capabilities: *capabilities,
+        ..LldpNeighbour::default()
     })
 }
 

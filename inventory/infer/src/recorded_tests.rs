@@ -30,6 +30,7 @@ fn device(n: u8) -> DeviceView {
     };
     let port = |i: u32| LldpPort {
         number: i,
+        kind: None,
         id: NeighbourId::Text(format!("Gi0/{i}")),
         descr: String::new(),
     };
@@ -72,7 +73,7 @@ fn hears_by_cdp(views: &mut DeviceViews, device: &str, port: u32, who: &str, the
         if_index: 100 + port,
         device: text(who),
         port: text(there),
-        capabilities: None,
+        ..CdpNeighbour::default()
     };
     views
         .get_mut(device)
@@ -140,7 +141,7 @@ fn a_device_that_says_nothing_of_itself_is_who_its_neighbour_names() {
             if_index: 24,
             device: text("sw1"),
             port: text("GigabitEthernet0/5"),
-            capabilities: None,
+            ..CdpNeighbour::default()
         }],
     };
     views.insert(

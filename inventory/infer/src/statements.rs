@@ -104,5 +104,6 @@ fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
         port_descr,
         name,
         capabilities: row.capabilities,
+        ..LldpNeighbour::default()
     }
 }

@@ -89,6 +89,7 @@ impl InferenceFixture {
         });
         view.lldp.as_mut().unwrap().ports.push(LldpPort {
             number: 30 + u32::from(port),
+            kind: None,
             id: NeighbourId::Text(name),
             descr: String::new(),
         });

@@ -1,8 +1,10 @@
-//! The members of aggregates: from IEEE8023-LAG-MIB (IEEE 802.3ad) and CISCO-PAGP-MIB if a device
-//! serves them, else from the layers of IF-MIB's ifStackTable.
+//! The sorts of interfaces and what lies below what. The members of aggregates come from
+//! IEEE8023-LAG-MIB (IEEE 802.3ad) and CISCO-PAGP-MIB if a device serves them, else from the layers
+//! of IF-MIB's ifStackTable.
 use super::interfaces::{NAME, TYPE};
 use super::{number, text};
 use crate::walk::WalkAnswers;
+use inventory::observation::InterfaceKind;
 use std::collections::{HashMap, HashSet};
 
 /// dot3adAggPortAttachedAggID.
@@ -35,6 +37,49 @@ pub(super) fn aggregates(answers: &WalkAnswers) -> HashMap<u32, u32> {
     let groups: HashSet<u32> = aggregates.values().copied().collect();
     aggregates.retain(|member, _| !groups.contains(member));
     aggregates
+}
+
+/// The ifIndex of the only interface directly below another, by the other's. What lies over several
+/// is an aggregate, whose members are known otherwise, or a VLAN, which tells nothing about cables.
+pub(super) fn below(answers: &WalkAnswers) -> HashMap<u32, u32> {
+    let mut below: HashMap<u32, Option<u32>> = HashMap::new();
+    for (index, _) in answers.column(STACK_STATUS) {
+        if let [higher, lower] = index
+            && *higher != 0
+            && *lower != 0
+            && higher != lower
+        {
+            below
+                .entry(*higher)
+                .and_modify(|only| *only = None)
+                .or_insert(Some(*lower));
+        }
+    }
+    below
+        .into_iter()
+        .filter_map(|(higher, only)| Some((higher, only?)))
+        .collect()
+}
+
+/// The sort of an interface. ifConnectorPresent is not asked for: many switches give a connector to
+/// aggregates and VLANs, and some deny it to ports that are up.
+pub(super) fn kind(answers: &WalkAnswers, index: u32) -> InterfaceKind {
+    if is_aggregate(answers, index) {
+        return InterfaceKind::Aggregate;
+    }
+    match number(answers.cell(TYPE, &[index])) {
+        None => InterfaceKind::Unsaid,
+        Some(kind) => match kind {
+            // ethernetCsmacd, iso88023Csmacd, starLan, fastEther, fastEtherFX, gigabitEthernet.
+            6 | 7 | 11 | 62 | 69 | 117 => InterfaceKind::Cable,
+            135..=137 => InterfaceKind::Vlan,
+            209 => InterfaceKind::Bridge,
+            // tunnel, mplsTunnel, mpls, sixToFour.
+            131 | 150 | 166 | 215 => InterfaceKind::Tunnel,
+            24 => InterfaceKind::Loopback,
+            _ => InterfaceKind::Other,
+        },
+    }
 }
 
 /// Aggregates are layers above their members, but so are VLANs and tunnels. The type distinguishes
@@ -102,6 +147,55 @@ mod tests {
             aggregates(&said),
             HashMap::from([(1, 501), (4, 502), (5, 503)])
         );
+    }
+
+    #[test]
+    fn types_tell_sorts_apart() {
+        let cell = |index: u32, kind: i32| (format!("1.3.6.1.2.1.2.2.1.3.{index}"), kind);
+        let kinds = [6, 117, 53, 161, 135, 136, 209, 131, 150, 24, 53, 1];
+        let cells: Vec<_> = (1..).zip(kinds).map(|(i, k)| cell(i, k)).collect();
+        let mut cells: Vec<_> = cells
+            .iter()
+            .map(|(oid, kind)| (oid.as_str(), Value::Integer(*kind)))
+            .collect();
+        cells.push(("1.3.6.1.2.1.31.1.1.1.1.3", octets("port-channel1")));
+        cells.push(("1.3.6.1.2.1.2.2.1.3.13", octets("6")));
+        let said = answers(&cells);
+        use InterfaceKind as K;
+        assert_eq!(
+            (1..=14).map(|i| kind(&said, i)).collect::<Vec<_>>(),
+            [
+                K::Cable,
+                K::Cable,
+                K::Aggregate,
+                K::Aggregate,
+                K::Vlan,
+                K::Vlan,
+                K::Bridge,
+                K::Tunnel,
+                K::Tunnel,
+                K::Loopback,
+                K::Other,
+                K::Other,
+                K::Unsaid,
+                K::Unsaid
+            ]
+        );
+    }
+
+    #[test]
+    fn the_only_interface_below_is_kept_and_the_ends_of_the_stack_are_not() {
+        let said = answers(&[
+            ("1.3.6.1.2.1.31.1.2.1.3.0.7", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.537.505", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.10.505", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.10.506", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.10.507", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.505.0", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.8.8", Value::Integer(1)),
+            ("1.3.6.1.2.1.31.1.2.1.3.9", Value::Integer(1)),
+        ]);
+        assert_eq!(below(&said), HashMap::from([(537, 505)]));
     }
 
     #[test]
