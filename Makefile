@@ -125,7 +125,7 @@ bench-comms:
 
 bench-fleet:
 	$(CARGO) build --locked --release -p heddle
-	$(CARGO) build --locked --release -p fleet --example fleet
+	$(CARGO) build --locked --release -p fleet --example fleet --example networks
 	scripts/bench-fleet $(PARTS)
 
 bench-scaling:

@@ -73,13 +73,12 @@ fn facts(contexts: &[RecordedContext]) -> (Vec<DeviceFact>, Vec<String>) {
     let MergedContexts { bridge, fdb, torn } = contexts::merge_contexts(contexts);
     let first = &first.answers;
     let interfaces = tables::interfaces::read(first);
-    let named = |index: u32| {
-        interfaces
-            .iter()
-            .find(|i| i.index == index && !i.name.is_empty())
-            .map(|i| i.name.clone())
+    let name = |index: u32| {
+        let row = interfaces.binary_search_by_key(&index, |i| i.index).ok();
+        row.map(|at| interfaces[at].name.clone())
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| index.to_string())
     };
-    let name = |index: u32| named(index).unwrap_or_else(|| index.to_string());
     let rest = DeviceTable::ALL
         .into_iter()
         .filter(|t| !matches!(t, DeviceTable::Bridge | DeviceTable::Fdb))

@@ -4,7 +4,7 @@ use crate::walk::WalkAnswers;
 use inventory::BitsPerSec;
 use inventory::observation::InterfaceRow;
 use snmp::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
 pub(super) const TYPE: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 3];
@@ -93,21 +93,20 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
 /// then goes by that. (net-snmp 5.9 keeps the ifName of an interface that is gone when a new one
 /// gets its ifIndex, and reports the new one's ifDescr.)
 fn tell_apart(interfaces: &mut [InterfaceRow]) {
-    let named = |interfaces: &[InterfaceRow], name: &str| {
-        interfaces
-            .iter()
-            .filter(|i| i.name == name || i.descr == name)
-            .count()
-    };
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    // How many interfaces have a text as their name, or as their description.
+    let mut words: HashMap<&str, usize> = HashMap::new();
+    for InterfaceRow { name, descr, .. } in interfaces.iter() {
+        *names.entry(name).or_default() += 1;
+        *words.entry(name).or_default() += 1;
+        if descr != name {
+            *words.entry(descr).or_default() += 1;
+        }
+    }
     let renamed: Vec<usize> = (0..interfaces.len())
         .filter(|&at| {
             let InterfaceRow { name, descr, .. } = &interfaces[at];
-            let shared = interfaces
-                .iter()
-                .filter(|other| other.name == *name)
-                .count()
-                > 1;
-            shared && !descr.is_empty() && named(interfaces, descr) == 1
+            names[name.as_str()] > 1 && !descr.is_empty() && words[descr.as_str()] == 1
         })
         .collect();
     renamed

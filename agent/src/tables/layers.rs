@@ -61,8 +61,8 @@ pub(super) fn below(answers: &WalkAnswers) -> HashMap<u32, u32> {
         .collect()
 }
 
-/// The sort of an interface. ifConnectorPresent is not asked for: many switches deny their cables a
-/// connector while no plug is in them, and give one to aggregates and VLANs.
+/// The sort of an interface. ifConnectorPresent is not asked for: many switches give a connector to
+/// aggregates and VLANs, and some deny it to ports that are up.
 pub(super) fn kind(answers: &WalkAnswers, index: u32) -> InterfaceKind {
     if is_aggregate(answers, index) {
         return InterfaceKind::Aggregate;

@@ -51,7 +51,7 @@ impl DeviceMib {
         DeviceMib::layered(view, &InterfaceLayers::default())
     }
 
-    /// Also the kinds and layers of its interfaces.
+    /// Also the layers of its interfaces.
     pub fn layered(view: &DeviceView, interfaces: &InterfaceLayers) -> DeviceMib {
         let mut rows = Vec::new();
         tables::render(view, &mut rows);

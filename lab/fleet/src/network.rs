@@ -46,7 +46,7 @@ pub struct GeneratedNetwork {
     pub inventory: Inventory,
     /// The statements of the devices that answer.
     pub views: DeviceViews,
-    /// The kinds and layers of their interfaces.
+    /// The layers of their interfaces.
     pub layers: BTreeMap<String, InterfaceLayers>,
     /// What is true of each node, by its name in the truth.
     pub nodes: BTreeMap<String, TrueNode>,

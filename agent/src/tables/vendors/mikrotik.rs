@@ -48,13 +48,9 @@ fn read(answers: &WalkAnswers, table: &mut LldpTable) {
         (neighbour.device.is_some() || !neighbour.name.is_empty()).then_some(neighbour)
     });
     // A device that speaks two of the protocols has a row for each.
-    let mut all: Vec<CdpNeighbour> = Vec::new();
-    for neighbour in neighbours {
-        if !all.contains(&neighbour) {
-            all.push(neighbour);
-        }
-    }
-    table.cdp.neighbours.append(&mut all);
+    let key = |n: &CdpNeighbour| (n.if_index, n.device.clone(), n.port.clone(), n.name.clone());
+    let each: BTreeMap<_, CdpNeighbour> = neighbours.map(|n| (key(&n), n)).collect();
+    table.cdp.neighbours.extend(each.into_values());
     table.neighbours.retain(|n| n.local_port != 0);
 }
 

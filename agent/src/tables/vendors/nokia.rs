@@ -3,7 +3,8 @@ use super::{TableObjects, VendorTable};
 use crate::tables::lldp::LocalColumns;
 use crate::tables::lldp::remote::{RemoteColumns, interface_in_index};
 use crate::walk::WalkAnswers;
-use inventory::observation::LldpTable;
+use inventory::observation::{LldpNeighbour, LldpTable};
+use std::collections::BTreeMap;
 
 /// tmnxLldpLocPortTable.
 const PORTS: LocalColumns = LocalColumns {
@@ -50,10 +51,21 @@ fn read(answers: &WalkAnswers, table: &mut LldpTable) {
     if !table.neighbours.is_empty() {
         return;
     }
-    let mut neighbours = REMOTE.read(answers);
+    let key = |n: &LldpNeighbour| {
+        (
+            n.local_port,
+            n.chassis.clone(),
+            n.port.clone(),
+            n.name.clone(),
+        )
+    };
     // A neighbour that sends to several destination addresses has a row for each.
-    neighbours.sort_by_key(|n| n.local_port);
-    neighbours.dedup();
+    let each: BTreeMap<_, LldpNeighbour> = REMOTE
+        .read(answers)
+        .into_iter()
+        .map(|n| (key(&n), n))
+        .collect();
+    let neighbours: Vec<LldpNeighbour> = each.into_values().collect();
     if !neighbours.is_empty() {
         (table.ports, table.neighbours) = (PORTS.read(answers), neighbours);
     }

@@ -2,7 +2,7 @@
 use super::options::OddityShares;
 use fastrand::Rng;
 use inventory::Mac;
-use inventory::observation::NeighbourId;
+use inventory::observation::{NeighbourId, PortIdKind};
 
 /// The peculiarities of a device.
 #[derive(Debug, Clone)]
@@ -299,6 +299,20 @@ impl DeviceHabit {
                 NeighbourId::Mac(address)
             }
             (PortIdStyle::AsVendor, _) => NeighbourId::Text(self.name(port)),
+        }
+    }
+
+    /// The subtype of its port ids. Vendors that count their ports call the id local.
+    pub(super) fn port_kind(&self) -> PortIdKind {
+        match (self.ids, self.vendor) {
+            (PortIdStyle::OneAddress | PortIdStyle::SharedAddress, _) => PortIdKind::MacAddress,
+            (PortIdStyle::Index, _) => PortIdKind::Local,
+            (PortIdStyle::Alias, _) => PortIdKind::InterfaceAlias,
+            (PortIdStyle::AsVendor, VendorNumbering::Named) if !self.one_address => {
+                PortIdKind::MacAddress
+            }
+            (PortIdStyle::AsVendor, VendorNumbering::Counted) => PortIdKind::Local,
+            (PortIdStyle::AsVendor, _) => PortIdKind::InterfaceName,
         }
     }
 

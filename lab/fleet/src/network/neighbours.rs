@@ -4,7 +4,7 @@ use super::tables::{if_index, own_address, port_name, tunnel_index};
 use super::wiring::{NetworkWiring, NodeRole, NodeSocket, WiredNode};
 use inventory::Mac;
 use inventory::observation::{
-    CdpNeighbour, LldpNeighbour, LldpPort, LldpTable, NeighbourId, SystemCapabilities,
+    CdpNeighbour, LldpNeighbour, LldpPort, LldpTable, NeighbourId, PortIdKind, SystemCapabilities,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -164,7 +164,7 @@ fn own_table(node: &WiredNode) -> LldpTable {
     numbers.sort_unstable();
     let port = |n: u32| LldpPort {
         number: local_number(node, n),
-        kind: None,
+        kind: Some(port_kind(node)),
         id: port_id(node, n),
         descr: full_port_name(node, n),
     };
@@ -218,6 +218,15 @@ fn port_id(node: &WiredNode, port: u32) -> NeighbourId {
     }
 }
 
+/// The subtype of the port ids that a device announces.
+fn port_kind(node: &WiredNode) -> PortIdKind {
+    match node.role {
+        NodeRole::Switch => node.habit.port_kind(),
+        NodeRole::Router => PortIdKind::InterfaceName,
+        _ => PortIdKind::MacAddress,
+    }
+}
+
 /// The row that a receiver keeps about a sender.
 fn neighbour_row(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> LldpNeighbour {
     let full = !hearer.habit.sparse;
@@ -237,6 +246,7 @@ fn neighbour_row(hearer: &WiredNode, at: u32, sender: &WiredNode, from: u32) -> 
             String::new()
         },
         capabilities: full.then(|| capabilities(sender)),
+        port_kind: described.then(|| port_kind(sender)),
         ..LldpNeighbour::default()
     }
 }

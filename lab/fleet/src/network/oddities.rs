@@ -41,7 +41,7 @@ fn switches(wiring: &NetworkWiring, is: impl Fn(usize) -> bool) -> Vec<usize> {
 }
 
 /// Strikes switches from the inventory: any, or those beside one that is already struck, so that
-/// chains are frequent. Two switches are left.
+/// chains are frequent, or the one with most cables. Two switches are left.
 fn unlist(wiring: &mut NetworkWiring, count: usize, rng: &mut Rng) {
     for _ in 0..count {
         let asked = switches(wiring, |n| wiring.nodes[n].asked);
@@ -63,7 +63,10 @@ fn unlist(wiring: &mut NetworkWiring, count: usize, rng: &mut Rng) {
         } else {
             &beside
         };
-        let node = &mut wiring.nodes[from[rng.usize(..from.len())]];
+        let hub = asked.iter().max_by_key(|n| wiring.nodes[**n].sockets.len());
+        let any = from[rng.usize(..from.len())];
+        let struck = hub.filter(|_| rng.f64() < 0.3).map_or(any, |hub| *hub);
+        let node = &mut wiring.nodes[struck];
         (node.asked, node.listed) = (false, false);
         if rng.bool() {
             (node.speaks, node.cdp, node.transparent) = (false, false, false);

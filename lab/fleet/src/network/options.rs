@@ -164,6 +164,10 @@ pub struct OddityShares {
     pub unasked: usize,
     /// Switches whose forwarding database is cut, aged, or not served.
     pub partial_databases: f64,
+    /// Unmanaged bridges between switches that join a further switch.
+    pub segments: f64,
+    /// Switches that forgot everything at one other switch.
+    pub one_sided: f64,
     /// Hosts that answer SNMP, without a bridge table.
     pub asked_hosts: f64,
     /// The number of routers, each with one to three interfaces.

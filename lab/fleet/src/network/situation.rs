@@ -26,6 +26,8 @@ pub enum NetworkSituation {
     PartialDatabases,
     /// Unmanaged switches with stations on them.
     UnmanagedSwitches,
+    /// Segments of three and more switches, where one database does not match another.
+    SharedSegments,
     /// Asked devices without a bridge table.
     AskedHosts,
     /// Routers with several interfaces, and tunnels.
@@ -44,7 +46,7 @@ pub enum NetworkSituation {
 
 impl NetworkSituation {
     /// Every situation.
-    pub const ALL: [NetworkSituation; 17] = [
+    pub const ALL: [NetworkSituation; 18] = [
         NetworkSituation::Field,
         NetworkSituation::TreeAggregates,
         NetworkSituation::TreeOff,
@@ -55,6 +57,7 @@ impl NetworkSituation {
         NetworkSituation::DatabasesAlone,
         NetworkSituation::PartialDatabases,
         NetworkSituation::UnmanagedSwitches,
+        NetworkSituation::SharedSegments,
         NetworkSituation::AskedHosts,
         NetworkSituation::RoutersAndTunnels,
         NetworkSituation::Phones,
@@ -105,6 +108,10 @@ impl NetworkSituation {
             S::DatabasesAlone => (all.mute, all.host_lldp) = (1.0, 0.0),
             S::PartialDatabases => (all.mute, odd.partial_databases) = (0.4, 0.5),
             S::UnmanagedSwitches => all.unmanaged = 0.4,
+            S::SharedSegments => {
+                (all.unmanaged, odd.segments, odd.one_sided) = (0.5, 0.7, 0.5);
+                (all.mute, all.spanning_tree) = (0.6, rng.bool());
+            }
             S::AskedHosts => odd.asked_hosts = 0.4,
             S::RoutersAndTunnels => {
                 (odd.routers, odd.tunnels, odd.cdp) = (rng.usize(1..=3), true, 0.5);
@@ -127,6 +134,8 @@ impl NetworkSituation {
                     cdp: 0.2,
                     unasked: odd.unasked,
                     partial_databases: 0.1,
+                    segments: 0.3,
+                    one_sided: 0.1,
                     asked_hosts: 0.1,
                     routers: rng.usize(0..=2),
                     tunnels: true,
@@ -153,6 +162,7 @@ impl fmt::Display for NetworkSituation {
             NetworkSituation::DatabasesAlone => "databases-alone",
             NetworkSituation::PartialDatabases => "partial-databases",
             NetworkSituation::UnmanagedSwitches => "unmanaged-switches",
+            NetworkSituation::SharedSegments => "shared-segments",
             NetworkSituation::AskedHosts => "asked-hosts",
             NetworkSituation::RoutersAndTunnels => "routers-and-tunnels",
             NetworkSituation::Phones => "phones",

@@ -119,7 +119,7 @@ pub(super) fn inventory(
     }
 }
 
-/// The views of the devices that are asked, and what their interfaces are.
+/// The views of the devices that are asked, and the layers of their interfaces.
 pub(super) fn views(
     wiring: &NetworkWiring,
     span: &SpanningTreeState,

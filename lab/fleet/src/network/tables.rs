@@ -1,54 +1,40 @@
-//! The tables of a device: interfaces, spanning tree, forwarding database, and what its interfaces
-//! are.
+//! The tables of a device: interfaces, spanning tree, forwarding database, and how its interfaces
+//! are layered.
 use super::habit::{AggregateReport, TreeReport};
 use super::spanning_tree::{self, SpanningTreeState};
 use super::traffic::{FrameStation, LearnedPort, RowAge};
 use super::wiring::{CableSocket, NetworkWiring, NodeRole, NodeSocket, WiredNode};
 use inventory::observation::{
-    ArpEntry, BridgeId, BridgePort, BridgeTable, FdbEntry, InterfaceRow, StpState,
+    ArpEntry, BridgeId, BridgePort, BridgeTable, FdbEntry, InterfaceKind, InterfaceRow, StpState,
 };
 use inventory::{BitsPerSec, Mac};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The kinds and layers of a device's interfaces, which a view has no place for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct InterfaceLayers {
-    /// ifType by ifIndex, where it is not ethernetCsmacd(6).
-    pub kinds: BTreeMap<u32, u32>,
-    /// ifStackTable: the higher interface and the lower one.
-    pub layers: Vec<(u32, u32)>,
-}
-
-/// ifType (IANAifType-MIB).
-const LOOPBACK: u32 = 24;
-const VIRTUAL: u32 = 53;
-const TUNNEL: u32 = 131;
-const ROUTED_VLAN: u32 = 136;
-const LAG: u32 = 161;
-const BRIDGE: u32 = 209;
+/// ifStackTable of a device: the higher interface and the lower one, by ifIndex. A view has no place
+/// for all of it.
+pub type InterfaceLayers = Vec<(u32, u32)>;
 
 /// ifIndex of the first tunnel.
 const TUNNELS: u32 = 1_500;
 
-/// Interfaces with their kinds.
+/// Interfaces with their layers.
 #[derive(Default)]
 struct InterfaceList {
     rows: Vec<InterfaceRow>,
-    kinds: InterfaceLayers,
+    layers: InterfaceLayers,
 }
 
 impl InterfaceList {
-    fn add(&mut self, kind: Option<u32>, row: InterfaceRow) {
-        self.kinds.kinds.extend(kind.map(|k| (row.index, k)));
-        self.rows.push(row);
+    fn add(&mut self, kind: InterfaceKind, row: InterfaceRow) {
+        self.rows.push(InterfaceRow { kind, ..row });
     }
 
     /// Adds an interface, and its logical unit if it has one.
-    fn add_with_unit(&mut self, kind: Option<u32>, row: InterfaceRow, unit: Option<u32>) {
+    fn add_with_unit(&mut self, kind: InterfaceKind, row: InterfaceRow, unit: Option<u32>) {
         if let Some(index) = unit {
             let name = format!("{}.0", row.name);
-            self.kinds.layers.push((index, row.index));
+            self.layers.push((index, row.index));
             let unit = InterfaceRow {
                 index,
                 descr: name.clone(),
@@ -56,7 +42,7 @@ impl InterfaceList {
                 aggregate: None,
                 ..row.clone()
             };
-            self.add(Some(VIRTUAL), unit);
+            self.add(InterfaceKind::Other, unit);
         }
         self.add(kind, row);
     }
@@ -83,10 +69,10 @@ pub(super) fn interfaces(
             up: true,
             ..InterfaceRow::default()
         };
-        all.add(Some(TUNNEL), tunnel);
+        all.add(InterfaceKind::Tunnel, tunnel);
     }
     all.rows.sort_by_key(|i| i.index);
-    (all.rows, all.kinds)
+    (all.rows, all.layers)
 }
 
 /// ifIndex of a tunnel.
@@ -116,7 +102,7 @@ fn switch_ports(wiring: &NetworkWiring, node: &WiredNode, all: &mut InterfaceLis
     for &(n, up) in &node.spare {
         let row = port(n, up, None, None);
         let unit = habit.unit(row.index);
-        all.add_with_unit(None, row, unit);
+        all.add_with_unit(InterfaceKind::Cable, row, unit);
     }
     for socket in &node.sockets {
         let cable = &wiring.cables[socket.cable];
@@ -127,7 +113,7 @@ fn switch_ports(wiring: &NetworkWiring, node: &WiredNode, all: &mut InterfaceLis
         for &n in &socket.ports {
             let row = port(n, true, Some(cable.rate), aggregate);
             let unit = habit.unit(row.index);
-            all.add_with_unit(None, row, unit);
+            all.add_with_unit(InterfaceKind::Cable, row, unit);
         }
         if let Some(a) = socket.aggregate {
             let row = InterfaceRow {
@@ -139,9 +125,9 @@ fn switch_ports(wiring: &NetworkWiring, node: &WiredNode, all: &mut InterfaceLis
                 up: true,
                 ..InterfaceRow::default()
             };
-            unit_layers(node, socket, row.index, &mut all.kinds);
+            unit_layers(node, socket, row.index, &mut all.layers);
             let unit = habit.unit(row.index);
-            all.add_with_unit(Some(LAG), row, unit);
+            all.add_with_unit(InterfaceKind::Aggregate, row, unit);
         }
     }
     vlans(node, all);
@@ -152,14 +138,12 @@ fn unit_layers(
     node: &WiredNode,
     socket: &CableSocket,
     aggregate: u32,
-    kinds: &mut InterfaceLayers,
+    layers: &mut InterfaceLayers,
 ) {
     let habit = &node.habit;
     if let Some(unit) = habit.unit(aggregate) {
         let members = socket.ports.iter().map(|p| habit.index(*p));
-        kinds
-            .layers
-            .extend(members.filter_map(|m| Some((unit, habit.unit(m)?))));
+        layers.extend(members.filter_map(|m| Some((unit, habit.unit(m)?))));
     }
 }
 
@@ -184,7 +168,7 @@ fn vlans(node: &WiredNode, all: &mut InterfaceList) {
             up: true,
             ..InterfaceRow::default()
         };
-        all.add(Some(ROUTED_VLAN), row);
+        all.add(InterfaceKind::Vlan, row);
     }
 }
 
@@ -204,15 +188,15 @@ fn station_ports(wiring: &NetworkWiring, node: &WiredNode, all: &mut InterfaceLi
         let rate = Some(wiring.cables[socket.cable].rate);
         let mac = Some(own_address(node, port));
         all.add(
-            None,
+            InterfaceKind::Cable,
             row(if_index(node, port), port_name(node, port), mac, rate),
         );
     }
     if node.role == NodeRole::Host {
-        all.add(Some(LOOPBACK), row(1, "lo".to_owned(), None, None));
+        all.add(InterfaceKind::Loopback, row(1, "lo".to_owned(), None, None));
         if node.sockets.len() > 1 {
             let mac = Some(node.address);
-            all.add(Some(BRIDGE), row(100, "br0".to_owned(), mac, None));
+            all.add(InterfaceKind::Bridge, row(100, "br0".to_owned(), mac, None));
         }
     }
 }

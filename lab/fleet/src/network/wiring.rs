@@ -244,11 +244,19 @@ fn trunk(wiring: &mut NetworkWiring, a: usize, b: usize, options: &NetworkOption
     wiring.plug(a, b, width, rates[rng.usize(..2)]);
 }
 
-/// Joins two switches by an unmanaged bridge.
+/// Joins two switches by an unmanaged bridge, which may be one that the first has already.
 fn between(wiring: &mut NetworkWiring, ends: [usize; 2], options: &NetworkOptions, rng: &mut Rng) {
-    let bridge = unmanaged(wiring, options, rng);
-    ends.into_iter()
-        .for_each(|end| wiring.plug(end, bridge, 1, BitsPerSec::GIGABIT));
+    let [a, b] = ends;
+    let mut beside = (0..wiring.nodes[a].sockets.len()).map(|s| wiring.far(a, s).0);
+    let old = beside
+        .rfind(|n| wiring.nodes[*n].role == NodeRole::Unmanaged)
+        .filter(|_| rng.f64() < options.odd.segments);
+    let bridge = old.unwrap_or_else(|| {
+        let bridge = unmanaged(wiring, options, rng);
+        wiring.plug(a, bridge, 1, BitsPerSec::GIGABIT);
+        bridge
+    });
+    wiring.plug(b, bridge, 1, BitsPerSec::GIGABIT);
 }
 
 /// A further unmanaged bridge.

@@ -1,7 +1,7 @@
 //! A found topology, compared with the truth.
 use crate::truth::{NetworkTruth, both_ways};
 use crate::verdict::{InferenceVerdict, VerdictError};
-use fleet::network::GeneratedNetwork;
+use fleet::network::{GeneratedNetwork, LinkVoice};
 use inventory::Topology;
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use std::collections::{BTreeMap, HashMap};
@@ -55,10 +55,9 @@ pub(crate) fn judge(
             }
         }
     }
-    for number in 0..network.truth.links.len() {
+    for (number, link) in network.truth.links.iter().enumerate() {
         if truth.counts(number, recorded) {
-            let tally = verdict.voices.entry(network.voices[number]).or_default();
-            tally.add(recalled.get(&number).copied());
+            verdict.count_recall(link, network.voices[number], recalled.get(&number).copied());
         }
     }
     verdict.true_links = network.truth.links.len();
@@ -172,10 +171,13 @@ fn judge_link<'n>(
         return match truth.exact(link, [x, y], [asked(a), asked(b)]) {
             Some(number) => LinkJudgement::Exact(number),
             None if link.grade == LinkGrade::Certain => LinkJudgement::False,
-            None if truth.joined_unseen([(x, &link.a_port), (y, &link.b_port)]) => {
-                LinkJudgement::Placed
+            None => {
+                let ends = [(x, link.a_port.as_str()), (y, link.b_port.as_str())];
+                match truth.joined_unseen(ends) || truth.within_dark(ends) {
+                    true => LinkJudgement::Placed,
+                    false => LinkJudgement::False,
+                }
             }
-            None => LinkJudgement::False,
         };
     }
     let fits = |end: FoundNode<'n>, port: &str, other: FoundNode<'n>| match (other, true_node(end))
@@ -192,6 +194,18 @@ fn judge_link<'n>(
 }
 
 impl InferenceVerdict {
+    fn count_recall(&mut self, link: &Link, voice: LinkVoice, found: Option<LinkGrade>) {
+        self.voices.entry(voice).or_default().add(found);
+        let error = match voice {
+            LinkVoice::Spoken => VerdictError::MissedSpoken,
+            _ => VerdictError::MissedLearned,
+        };
+        if !matches!(found, Some(LinkGrade::Certain | LinkGrade::Inferred)) {
+            let ends = format!("{} {} - {} {}", link.a, link.a_port, link.b, link.b_port);
+            self.errors.push((error, ends));
+        }
+    }
+
     fn add_found(&mut self, link: &Link, right: bool) {
         let text = format!(
             "{} {} - {} {}: {:?}",

@@ -8,6 +8,7 @@
 //! | the seat of a listed host that an asked switch learned at its port | yes, from databases |
 //! | a bridge that speaks nothing and is not listed, between two visible neighbours | no: it may be a cable |
 //! | the wiring among bridges that are not asked, or have neither database nor neighbours nor tree | no: they are one part; a made-up bridge may stand for it |
+//! | the seat of a host behind several of them | that it is behind that part, no more |
 //! | the port's name at a device that is not asked | no: any name is right |
 //! | a host behind a telephone, or behind a bridge where nobody else is visible | its port is, what is between is not |
 //!
@@ -15,6 +16,8 @@
 //! link is right only if the cable is there.
 use fleet::network::{GeneratedNetwork, LinkVoice, TrueNode};
 use inventory::Mac;
+use inventory::device_view::DeviceView;
+use inventory::observation::NeighbourId;
 use inventory::topology::{Link, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -39,8 +42,12 @@ pub(crate) struct NetworkTruth<'n> {
     behind: HashMap<NodePort<'n>, NodePort<'n>>,
     /// The port of a host's own cable.
     seats: HashMap<&'n str, NodePort<'n>>,
-    /// Addresses that an asked bridge learned.
-    learned: HashSet<Mac>,
+    /// By device and description of a port: its name.
+    described: HashMap<NodePort<'n>, &'n str>,
+    /// The addresses in any table of a device that is asked.
+    addresses: HashSet<Mac>,
+    /// The names of neighbours in any of these tables.
+    names: HashSet<&'n str>,
 }
 
 fn pair<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
@@ -61,6 +68,47 @@ fn physical(port: &str) -> &str {
     port.strip_suffix(".0").unwrap_or(port)
 }
 
+/// By device and description of a port: its name, where only one port has the description.
+fn described(network: &GeneratedNetwork) -> HashMap<NodePort<'_>, &str> {
+    let mut names: HashMap<NodePort<'_>, Option<&str>> = HashMap::new();
+    for (device, view) in &network.views {
+        for i in view.interfaces.iter().flatten() {
+            for text in [&i.descr, &i.alias] {
+                let name = names.entry((device, text)).or_insert(Some(&i.name));
+                *name = name.filter(|name| *name == i.name);
+            }
+        }
+    }
+    names
+        .into_iter()
+        .filter_map(|(end, name)| Some((end, name?)))
+        .collect()
+}
+
+/// The addresses in the tables of a device: learned, named by neighbours, or of designated bridges.
+fn addresses(view: &DeviceView) -> Vec<Mac> {
+    let learned = view.fdb.iter().flatten().map(|e| e.mac);
+    let neighbours = view.lldp.iter().flat_map(|l| &l.neighbours);
+    let heard = neighbours.filter_map(|n| match n.chassis {
+        Some(NeighbourId::Mac(mac)) => Some(mac),
+        _ => None,
+    });
+    let ports = view.bridge.iter().flat_map(|b| &b.ports);
+    let designated = ports.filter_map(|p| Some(p.designated_bridge?.address));
+    learned.chain(heard).chain(designated).collect()
+}
+
+/// The names of the neighbours of a device.
+fn names(view: &DeviceView) -> Vec<&str> {
+    let lldp = view.lldp.iter().flat_map(|l| &l.neighbours);
+    let cdp = view.lldp.iter().flat_map(|l| &l.cdp.neighbours);
+    let cdp = cdp.filter_map(|n| match &n.device {
+        Some(NeighbourId::Text(name)) => Some(name.as_str()),
+        _ => None,
+    });
+    lldp.map(|n| n.name.as_str()).chain(cdp).collect()
+}
+
 impl<'n> NetworkTruth<'n> {
     pub(crate) fn new(network: &'n GeneratedNetwork) -> NetworkTruth<'n> {
         let truth = &network.truth;
@@ -73,12 +121,9 @@ impl<'n> NetworkTruth<'n> {
             visible: HashMap::new(),
             behind: HashMap::new(),
             seats: HashMap::new(),
-            learned: network
-                .views
-                .values()
-                .flat_map(|v| v.fdb.iter().flatten())
-                .map(|e| e.mac)
-                .collect(),
+            described: described(network),
+            addresses: network.views.values().flat_map(addresses).collect(),
+            names: network.views.values().flat_map(names).collect(),
         };
         for (number, link) in truth.links.iter().enumerate() {
             all.links
@@ -168,25 +213,28 @@ impl<'n> NetworkTruth<'n> {
 
     /// True for a bridge that an observer cannot tell from a cable.
     fn is_unseen(&self, name: &str) -> bool {
-        let node = &self.network.nodes[name];
-        self.is_dark(name) && (self.kind(name) == NodeKind::Host || !node.speaks && !node.listed)
+        let mute = !self.network.nodes[name].listed && !self.is_visible(name);
+        self.is_dark(name) && (self.kind(name) == NodeKind::Host || mute)
     }
 
-    /// True for a node that an observer can take notice of: one that is asked, a host of the
-    /// inventory that was learned, a bridge or router that speaks.
+    /// True for a node that an observer can take notice of: one that is asked, or whose address or
+    /// name any table has; but for a host only if the inventory lists it.
     fn is_visible(&self, name: &str) -> bool {
         let node = &self.network.nodes[name];
         let host = self.kind(name) == NodeKind::Host;
-        let learned = || node.addresses.iter().any(|m| self.learned.contains(m));
-        node.asked || host && node.listed && learned() || !host && (node.speaks || node.listed)
+        let mentioned = self.names.contains(node.called.as_str())
+            || node.addresses.iter().any(|m| self.addresses.contains(m));
+        node.asked || mentioned && (node.listed || !host)
     }
 
     /// The nodes that a found node that is no asked device may stand for: by its address, or by its
     /// name.
     pub(crate) fn strangers(&self, name: &str, chassis: Option<Mac>) -> Vec<&'n str> {
+        let plain = name.replace(':', "-");
+        let dashed = |m: Mac| m.to_string().replace(':', "-");
         let all = self.network.nodes.iter();
         let fits = all.filter(|(key, node)| {
-            let addressed = |m: &Mac| Some(*m) == chassis || m.to_string() == name;
+            let addressed = |m: &Mac| Some(*m) == chassis || plain.ends_with(&dashed(*m));
             !name.is_empty() && (node.called == name || **key == name && !node.asked)
                 || node.addresses.iter().any(addressed)
         });
@@ -207,7 +255,7 @@ impl<'n> NetworkTruth<'n> {
                 false => (&found.a_port, &found.b_port),
             };
             let fits = |x: &str, y: &str, p: &str, q: &str| {
-                (!at_a || physical(x) == p) && (!at_b || physical(y) == q)
+                (!at_a || self.is_port(&link.a, x, p)) && (!at_b || self.is_port(&link.b, y, q))
             };
             let member = |x: &str, y: &str| {
                 link.members
@@ -222,14 +270,16 @@ impl<'n> NetworkTruth<'n> {
                     true => member(&m.b_port, &m.a_port),
                     false => member(&m.a_port, &m.b_port),
                 });
-            // If one end does not report its aggregates, that end of an aggregate has no name.
-            // No end may tell the far port of a cable, either.
-            let open = |found_port: &String, named: &String| {
-                found_port.is_empty() || physical(found_port) == named
-            };
-            let whole = (!at_a || open(a, &link.a_port)) && (!at_b || open(b, &link.b_port));
+            let whole = fits(a, b, &link.a_port, &link.b_port);
             members && (whole || found.members.is_empty() && member(a, b))
         })
+    }
+
+    /// True if a found port is this one, by its name or its description. No end may tell the far
+    /// port of a cable.
+    fn is_port(&self, device: &str, found: &str, real: &str) -> bool {
+        let found = physical(found);
+        found.is_empty() || found == real || self.described.get(&(device, found)) == Some(&real)
     }
 
     /// True if only what nobody sees is between two ends, and nobody else beside it.
@@ -269,6 +319,26 @@ impl<'n> NetworkTruth<'n> {
         far.and_then(|far| self.dark.get(far))
             .or_else(|| self.dark.get(node))
             .copied()
+    }
+
+    /// True if both ends are in one dark part, or one is plugged into that of the other; but not
+    /// where a device tells what is plugged in there.
+    pub(crate) fn within_dark(&self, ends: [NodePort<'_>; 2]) -> bool {
+        let [(a, a_port), (b, b_port)] = ends;
+        let part = |node, other: &str, port| {
+            let own = self.dark.get(other).copied();
+            let far = self.far(node, port);
+            let plugged = far.and_then(|far| self.dark.get(far)).copied();
+            let told = far.is_some_and(|far| self.is_told(node, far));
+            own.is_some() && !told && (plugged == own || self.dark.get(node).copied() == own)
+        };
+        part(a, b, a_port) || part(b, a, b_port)
+    }
+
+    fn is_told(&self, a: &str, b: &str) -> bool {
+        let voice = |number: &usize| self.network.voices[*number];
+        let links = self.links.get(&pair(a, b));
+        links.is_some_and(|all| all.iter().any(|n| voice(n) == LinkVoice::Spoken))
     }
 
     /// True if an observer can find this link by what he reads. `recorded`: he has no list of

@@ -11,6 +11,10 @@ pub(crate) enum VerdictError {
     CertainWrongState,
     FalseInferred,
     InferredWrongState,
+    /// Not found as certain or inferred, though LLDP or CDP speaks.
+    MissedSpoken,
+    /// Not found as certain or inferred, though databases tell it.
+    MissedLearned,
 }
 
 /// The numbers of observable links, by the way they were found.
