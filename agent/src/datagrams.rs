@@ -104,8 +104,11 @@ mod tests {
     fn goes_on_where_the_vendor_has_a_table_of_its_own() {
         let model = Value::ObjectIdentifier(Oid::from_slice(&[1, 3, 6, 1, 4, 1, 1991, 1]));
         let end = |oid: &[u32]| VarBind::new(Oid::from_slice(oid), Value::EndOfMibView);
-        let mut standard: Vec<VarBind> = (0..33).map(|_| end(&[1, 3])).collect();
-        standard[9] = VarBind::new(Oid::from_slice(&[1, 3, 6, 1, 2, 1, 1, 2, 0]), model);
+        let asked = tables::objects(DeviceTable::Lldp);
+        let values = asked.scalars.len() + asked.columns.len();
+        let mut standard: Vec<VarBind> = (0..values).map(|_| end(&[1, 3])).collect();
+        standard[asked.scalars.len() - 1] =
+            VarBind::new(Oid::from_slice(&[1, 3, 6, 1, 2, 1, 1, 2, 0]), model);
         let cell = [1, 3, 6, 1, 4, 1, 1991, 1, 1, 3, 20, 1, 2, 1, 1, 3, 7, 1];
         let further = vec![
             VarBind::new(Oid::from_slice(&cell), Value::OctetString("s9".into())),

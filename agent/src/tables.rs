@@ -13,6 +13,7 @@ pub(crate) mod pulse;
 pub(crate) mod system;
 mod vendors;
 
+use crate::frames::id::mac_of_digits;
 use crate::walk::WalkAnswers;
 use inventory::observation::{DeviceFact, DeviceTable};
 use inventory::{Mac, sanitize};

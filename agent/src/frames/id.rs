@@ -100,8 +100,7 @@ fn is_multibyte(octets: &[u8]) -> bool {
 
 /// A MAC address that an agent sends as text instead of octets, and calls an address.
 fn written_mac(text: &str) -> Option<Mac> {
-    let whole = (text.len() == 12).then(|| of_digits(text)).flatten();
-    whole
+    mac_of_digits(text)
         .or_else(|| parted_mac(text))
         .or_else(|| text.parse().ok())
 }
@@ -113,12 +112,12 @@ fn parted_mac(text: &str) -> Option<Mac> {
     let separator = text.chars().find(|c| ":-. ".contains(*c))?;
     let parts: Vec<&str> = text.split(separator).collect();
     let equal = parts.iter().all(|p| p.len() == 12 / parts.len());
-    ([3, 6].contains(&parts.len()) && equal).then(|| of_digits(&parts.concat()))?
+    ([3, 6].contains(&parts.len()) && equal).then(|| mac_of_digits(&parts.concat()))?
 }
 
-/// Twelve hexadecimal digits.
-fn of_digits(digits: &str) -> Option<Mac> {
-    let plain = digits.bytes().all(|b| b.is_ascii_hexdigit());
+/// A MAC address as twelve hexadecimal digits.
+pub(crate) fn mac_of_digits(digits: &str) -> Option<Mac> {
+    let plain = digits.len() == 12 && digits.bytes().all(|b| b.is_ascii_hexdigit());
     let number = u64::from_str_radix(digits, 16).ok().filter(|_| plain)?;
     Mac::from_octets(&number.to_be_bytes()[2..])
 }

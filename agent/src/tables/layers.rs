@@ -33,27 +33,64 @@ pub(super) fn aggregates(answers: &WalkAnswers) -> HashMap<u32, u32> {
     for (member, aggregate) in stated.chain(layered(answers)) {
         aggregates.entry(member).or_insert(aggregate);
     }
+    // Of several units over one cable the first counts.
+    let mut carried: Vec<(u32, u32, u32)> = carried(answers, &aggregates).collect();
+    carried.sort_unstable();
+    for (_, cable, aggregate) in carried {
+        aggregates.entry(cable).or_insert(aggregate);
+    }
     // An aggregate is not itself a member.
     let groups: HashSet<u32> = aggregates.values().copied().collect();
     aggregates.retain(|member, _| !groups.contains(member));
     aggregates
 }
 
+/// Junos states of units what is true of the cables below them, too: `ge-0/0/1.0` is a member of
+/// `ae0.0`, so `ge-0/0/1` is one of `ae0`. Each triple is a unit, its cable and the cable's aggregate.
+fn carried(
+    answers: &WalkAnswers,
+    aggregates: &HashMap<u32, u32>,
+) -> impl Iterator<Item = (u32, u32, u32)> {
+    let below = below(answers);
+    let bundles: HashMap<u32, u32> = layers(answers)
+        .filter(|(higher, lower)| is_unit_of(answers, *higher, *lower))
+        .collect();
+    aggregates.iter().filter_map(move |(unit, aggregate)| {
+        let cable = below.get(unit)?;
+        let bundle = bundles.get(aggregate).unwrap_or(aggregate);
+        Some((*unit, *cable, *bundle))
+    })
+}
+
+/// True if `higher` is named after `lower` as units are: `ae0.0` after `ae0`.
+fn is_unit_of(answers: &WalkAnswers, higher: u32, lower: u32) -> bool {
+    let name = |index: u32| text(answers.cell(NAME, &[index]));
+    name(higher)
+        .rsplit_once('.')
+        .is_some_and(|(carrier, _)| !carrier.is_empty() && carrier == name(lower))
+}
+
+/// The pairs of a higher and a lower interface in ifStackTable.
+fn layers(answers: &WalkAnswers) -> impl Iterator<Item = (u32, u32)> + '_ {
+    answers
+        .column(STACK_STATUS)
+        .filter_map(|(index, _)| match index {
+            [higher, lower] if *higher != 0 && *lower != 0 && higher != lower => {
+                Some((*higher, *lower))
+            }
+            _ => None,
+        })
+}
+
 /// The ifIndex of the only interface directly below another, by the other's. What lies over several
 /// is an aggregate, whose members are known otherwise, or a VLAN, which tells nothing about cables.
 pub(super) fn below(answers: &WalkAnswers) -> HashMap<u32, u32> {
     let mut below: HashMap<u32, Option<u32>> = HashMap::new();
-    for (index, _) in answers.column(STACK_STATUS) {
-        if let [higher, lower] = index
-            && *higher != 0
-            && *lower != 0
-            && higher != lower
-        {
-            below
-                .entry(*higher)
-                .and_modify(|only| *only = None)
-                .or_insert(Some(*lower));
-        }
+    for (higher, lower) in layers(answers) {
+        below
+            .entry(higher)
+            .and_modify(|only| *only = None)
+            .or_insert(Some(lower));
     }
     below
         .into_iter()
@@ -83,16 +120,13 @@ pub(super) fn kind(answers: &WalkAnswers, index: u32) -> InterfaceKind {
 }
 
 /// Aggregates are layers above their members, but so are VLANs and tunnels. The type distinguishes
-/// them.
+/// them. A unit of an aggregate lies over the aggregate, too, which is not its member.
 fn layered(answers: &WalkAnswers) -> impl Iterator<Item = (u32, u32)> + '_ {
-    answers
-        .column(STACK_STATUS)
-        .filter_map(|(index, _)| match index {
-            [higher, lower] if *higher != 0 && *lower != 0 && is_aggregate(answers, *higher) => {
-                Some((*lower, *higher))
-            }
-            _ => None,
+    layers(answers)
+        .filter(|(higher, lower)| {
+            is_aggregate(answers, *higher) && !is_unit_of(answers, *higher, *lower)
         })
+        .map(|(higher, lower)| (lower, higher))
 }
 
 fn is_aggregate(answers: &WalkAnswers, index: u32) -> bool {
@@ -112,6 +146,7 @@ fn is_aggregate(answers: &WalkAnswers, index: u32) -> bool {
                 "lag",
                 "trk",
                 "bond",
+                "eth-trunk",
             ]
             .iter()
             .any(numbered)
@@ -146,6 +181,43 @@ mod tests {
         assert_eq!(
             aggregates(&said),
             HashMap::from([(1, 501), (4, 502), (5, 503)])
+        );
+    }
+
+    #[test]
+    fn cables_below_the_units_of_an_aggregate_are_members_too() {
+        let over = |higher: u32, lower: u32| {
+            (
+                format!("1.3.6.1.2.1.31.1.2.1.3.{higher}.{lower}"),
+                Value::Integer(1),
+            )
+        };
+        let kind =
+            |index: u32, kind: i32| (format!("1.3.6.1.2.1.2.2.1.3.{index}"), Value::Integer(kind));
+        let name =
+            |index: u32, name: &str| (format!("1.3.6.1.2.1.31.1.1.1.1.{index}"), octets(name));
+        let cells = [
+            over(537, 505),
+            over(538, 506),
+            over(541, 128),
+            over(541, 537),
+            over(541, 538),
+            kind(128, 161),
+            kind(541, 53),
+            name(505, "ge-0/0/1"),
+            name(506, "ge-0/0/2"),
+            name(537, "ge-0/0/1.0"),
+            name(538, "ge-0/0/2.0"),
+            name(128, "ae0"),
+            name(541, "ae0.0"),
+        ];
+        let cells: Vec<_> = cells
+            .iter()
+            .map(|(oid, value)| (oid.as_str(), value.clone()))
+            .collect();
+        assert_eq!(
+            aggregates(&answers(&cells)),
+            HashMap::from([(537, 541), (538, 541), (505, 128), (506, 128)])
         );
     }
 

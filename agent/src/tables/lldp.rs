@@ -118,6 +118,7 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         cdp::DEVICE,
         cdp::DEVICE_PORT,
         cdp::CAPABILITIES,
+        cdp::SYS_NAME,
     ],
 };
 
