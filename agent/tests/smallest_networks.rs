@@ -87,9 +87,9 @@ const NETWORKS: [SmallNetwork; 13] = [
     SmallNetwork {
         folder: "null-addresses",
         cables: &[
-            "a p1 - unknown-a-p1 00:00:00:00:00:00 certain forwarding",
-            "a p2 - unknown-a-p2 00:00:00:00:00:00 certain forwarding",
-            "a p3 - unknown-a-p3 00:00:00:00:00:00 certain forwarding",
+            "a p1 - unknown-a-p1 00:00:00:00:00:00 inferred forwarding",
+            "a p2 - unknown-a-p2 00:00:00:00:00:00 inferred forwarding",
+            "a p3 - unknown-a-p3 00:00:00:00:00:00 inferred forwarding",
         ],
         alarms: 3,
     },

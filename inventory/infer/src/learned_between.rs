@@ -1,7 +1,9 @@
 //! What forwarding databases say of two ports that are claimed to share a cable.
+use crate::acceptance::known::Known;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts};
 use inventory::Mac;
+use inventory::observation::StpState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -12,10 +14,34 @@ pub(crate) const LEAST: usize = 2;
 /// because its row is old.
 pub(crate) const STALE: usize = 20;
 
-/// True if so many of all stations are in an impossible place that old rows do not explain it.
-/// Where rows are of one moment, one station is enough.
-pub(crate) fn is_significant(wrong: usize, all: usize, mixes_moments: bool) -> bool {
-    wrong > 0 && (!mixes_moments || wrong * STALE > all)
+/// Of the rows of two ports that face each other, at most one in this many may be of a station
+/// between them, because it moved while the tables were read.
+const MOVED: usize = 50;
+
+/// True if so many of all stations are between two ports that rows of many moments do not explain
+/// it. Where rows are of one moment, one station is enough.
+pub(crate) fn is_significant(between: usize, all: usize, mixes_moments: bool) -> bool {
+    between > 0 && (!mixes_moments || between * MOVED > all)
+}
+
+/// True if stations show that a bridge is between two ports. Where one of them blocks, each station
+/// that the other learned is between them; a blocked port still sends its own frames.
+pub(crate) fn are_parted(known: &Known<'_>, a: DevicePortIx, b: DevicePortIx) -> bool {
+    let facts = known.facts;
+    let (a, b) = (known.whole(a), known.whole(b));
+    let behind = |at: DevicePortIx| facts[at.0].learned.behind(at.1);
+    let blocks = |at: DevicePortIx| {
+        let state = known.state(at);
+        matches!(state, Some(StpState::Blocking | StpState::Broken))
+    };
+    let own = |mac: &Mac| facts[a.0].macs.contains(mac) || facts[b.0].macs.contains(mac);
+    let between = match (blocks(a), blocks(b)) {
+        (false, true) => behind(a).filter(|mac| !own(mac)).count(),
+        (true, false) => behind(b).filter(|mac| !own(mac)).count(),
+        _ => stations_between(facts, a, b).len(),
+    };
+    let all = behind(a).len() + behind(b).len();
+    is_significant(between, all, facts.scope.policy.mixes_moments)
 }
 
 /// The stations that both of two ports learned, as if they were between them. The devices' own

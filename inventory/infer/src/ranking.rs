@@ -17,6 +17,8 @@ pub(crate) enum ClaimGrounds {
     NamedDespiteChassis,
     /// One end names a switch that never answered.
     NamedSilent,
+    /// One end hears another by LLDP that announces nothing by which it can be told from others.
+    NamedNobody,
     /// An end names the other by CDP. No end does so by LLDP.
     NamedByCdp,
     /// Spanning tree names one end as the designated port of the other's segment.
@@ -61,13 +63,14 @@ const fn rank(grounds: ClaimGrounds, grade: LinkGrade, gives_way: bool) -> Groun
 /// device speaks it; bridges that pass them on all the same are found by their databases. CDP
 /// frames pass any bridge that does not speak CDP. Spanning tree and databases leave unseen bridges
 /// possible. A name is the weakest identifier.
-const RANKING: [GroundsRank; 15] = [
+const RANKING: [GroundsRank; 16] = [
     rank(ClaimGrounds::NamedByBoth, LinkGrade::Certain, true),
     rank(ClaimGrounds::NamedByOne, LinkGrade::Certain, true),
     rank(ClaimGrounds::NamedUnheard, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedByName, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedDespiteChassis, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedSilent, LinkGrade::Inferred, true),
+    rank(ClaimGrounds::NamedNobody, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedByCdp, LinkGrade::Inferred, true),
     rank(ClaimGrounds::Designated, LinkGrade::Inferred, false),
     rank(ClaimGrounds::Facing, LinkGrade::Inferred, false),

@@ -54,9 +54,8 @@ fn end_states(draft: &DraftNetwork<'_>, link: &DraftLink) -> [Option<StpState>; 
     })
 }
 
-/// True if no end learned a station there, although one learns stations elsewhere. A node that does
-/// not answer may have unknown links, and so may every node of a recording; frames that come in
-/// prove that this link carries.
+/// True if no end learned a station there, although one learns stations elsewhere. Nodes that do
+/// not answer may have unknown links; frames that come in prove that this link carries.
 fn is_unheard(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
     let heard = link.ends.each_ref().map(|end| {
         let device = draft.facts.device_of(end.node)?;
@@ -65,11 +64,9 @@ fn is_unheard(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
             let whole = draft.whole((device, port)).1;
             own.learned.behind(whole).len() > 0
         });
-        Some(own.learned.is_empty() || at_port)
+        (!own.learned.is_empty()).then_some(at_port)
     });
-    let all_asked = !draft.facts.scope.policy.mixes_moments && !heard.contains(&None);
-    let learns = heard.contains(&Some(false));
-    learns && !all_asked && (heard.contains(&None) || !heard.contains(&Some(true)))
+    heard.contains(&Some(false)) && !heard.contains(&Some(true))
 }
 
 /// A link carries if both ends forward, and does not if one end does not. At a host only one end

@@ -13,7 +13,7 @@ use crate::claims::{CableEnd, Claim};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
-use crate::learned_between::{denies, stations_between};
+use crate::learned_between::{LEAST, STALE, denies, stations_between};
 use crate::ranking::ClaimGrounds;
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
@@ -21,9 +21,6 @@ use inventory::evidence::Evidence;
 use inventory::observation::StpState;
 use inventory::topology::LinkGrade;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The least number of stations that tell where a device is, if its own addresses were not learned.
-const LEAST: usize = 2;
 
 /// Removes the claims between whose ends an asked bridge is. A neighbour that nobody asked moves to
 /// the port at which the last of these bridges learned it.
@@ -126,10 +123,9 @@ fn toward(known: &Known<'_>, bridge: DeviceIx, end: &CableEnd) -> Option<PortIx>
             *stations.entry(there).or_default() += 1;
         }
     }
-    match stations.iter().collect::<Vec<_>>()[..] {
-        [(port, count)] if *count >= LEAST => Some(*port),
-        _ => None,
-    }
+    let all: usize = stations.values().sum();
+    let (port, most) = stations.into_iter().max_by_key(|(_, n)| *n)?;
+    (most >= LEAST && (all - most) * STALE <= all).then_some(port)
 }
 
 /// The claim that takes the place of one between whose ends bridges are: the neighbour that nobody

@@ -6,7 +6,7 @@ use super::segments::{OpenPorts, SegmentEnd, SegmentPair};
 use crate::acceptance::known::Known;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, Facts, NodeIx};
-use crate::learned_between::{is_significant, stations_between};
+use crate::learned_between::are_parted;
 use crate::ranking::ClaimGrounds;
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
@@ -30,19 +30,12 @@ pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<SegmentPair> 
             at: facts[device].place(port),
             designated: facts[other].place(far),
         }];
-        // Bridges without spanning tree pass its frames on. Stations between show them.
-        let between = stations_between(
-            facts,
-            known.whole((other, far)),
-            known.whole((device, port)),
-        );
-        let all = facts[other].learned.behind(far).len() + facts[device].learned.behind(port).len();
-        let mixes_moments = facts.scope.policy.mixes_moments;
         pairs.push(SegmentPair {
             ends: [SegmentEnd::At(other, far), SegmentEnd::At(device, port)],
             evidence,
             sure: true,
-            parted: is_significant(between.len(), all, mixes_moments),
+            // Bridges without spanning tree pass its frames on. Stations between show them.
+            parted: are_parted(known, (other, far), (device, port)),
             grounds: ClaimGrounds::Designated,
         });
     }

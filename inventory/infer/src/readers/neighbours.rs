@@ -1,6 +1,8 @@
 //! Cables between devices by LLDP and CDP: each end names the other, and the two statements become
 //! one claim.
 use crate::claims::{CableEnd, Claim, EndPort, RefusedStatement};
+use crate::facts::device::tells;
+use crate::facts::names::is_factory_name;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NamedNeighbour, NeighbourStatement, NodeIx};
 use crate::ranking::ClaimGrounds;
@@ -89,6 +91,7 @@ fn about_unasked(facts: &Facts<'_>, statement: &NeighbourStatement<'_>) -> Claim
         _ if row.down => ClaimGrounds::NamedWhileDown,
         DiscoveryProtocol::Cdp => ClaimGrounds::NamedByCdp,
         DiscoveryProtocol::Lldp if silent => ClaimGrounds::NamedSilent,
+        DiscoveryProtocol::Lldp if is_nobody(&row.row) => ClaimGrounds::NamedNobody,
         DiscoveryProtocol::Lldp => ClaimGrounds::NamedByOne,
     };
     let ends = [
@@ -101,6 +104,13 @@ fn about_unasked(facts: &Facts<'_>, statement: &NeighbourStatement<'_>) -> Claim
         claim.evidence.push(unanswering);
     }
     claim
+}
+
+/// True if a row has nothing by which the neighbour can be told from others. It may be any device,
+/// even one that was asked.
+fn is_nobody(row: &LldpNeighbour) -> bool {
+    let has_id = row.chassis.as_ref().is_some_and(tells);
+    !has_id && (row.name.is_empty() || is_factory_name(&row.name))
 }
 
 /// Joins the statements of both ends: first those whose ports agree on both sides, then those with
