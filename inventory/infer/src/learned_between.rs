@@ -20,7 +20,7 @@ const MOVED: usize = 50;
 
 /// True if so many of all stations are between two ports that rows of many moments do not explain
 /// it. Where rows are of one moment, one station is enough.
-pub(crate) fn is_significant(between: usize, all: usize, mixes_moments: bool) -> bool {
+fn is_significant(between: usize, all: usize, mixes_moments: bool) -> bool {
     between > 0 && (!mixes_moments || between * MOVED > all)
 }
 

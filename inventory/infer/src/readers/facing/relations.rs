@@ -3,7 +3,7 @@ use super::counts::{ExitByStation, FacingCounts, StationSightings};
 use super::{LEAST, RICH};
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::facts::{DeviceIx, Facts};
-use crate::learned_between::is_significant;
+use crate::learned_between::STALE;
 use inventory::Mac;
 use inventory::evidence::FacingProof;
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ impl IslandRelation {
     /// True if stations are between the two. They cannot be on a cable, so a bridge is there. Rows
     /// of many moments show a few stations in impossible places.
     pub(super) fn is_parted(&self, mixes_moments: bool) -> bool {
-        is_significant(self.between, self.rows, mixes_moments)
+        self.between > 0 && (!mixes_moments || self.between * STALE > self.rows)
     }
 }
 
@@ -186,7 +186,7 @@ impl IslandRows {
             let relation = self.relations.get(&(island.min(c), island.max(c)));
             relation.is_some_and(|r| {
                 let own = if island < c { r.exits.0 } else { r.exits.1 };
-                own == exit && r.is_parted(true)
+                own == exit && r.between >= LEAST && r.is_parted(true)
             })
         })
     }
