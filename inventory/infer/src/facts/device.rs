@@ -240,7 +240,12 @@ fn neighbour_rows(
         spoken.insert(port);
         rows.push((port, row.clone(), DiscoveryProtocol::Lldp));
     }
-    for row in lldp.cdp.neighbours.iter().filter(|row| row.if_index != 0) {
+    for row in lldp
+        .cdp
+        .neighbours
+        .iter()
+        .filter(|row| is_cable_row(row, lldp))
+    {
         let port = ports
             .by_index(row.if_index)
             .unwrap_or_else(|| ports.unlisted(row.if_index.to_string()));
@@ -256,6 +261,14 @@ fn neighbour_rows(
         down: !ports[port].up,
     };
     rows.into_iter().map(row).collect()
+}
+
+/// True if a row of a vendor's protocol tells of the neighbour at a port. A protocol that is
+/// broadcast names everybody behind the port; one that is alone there is likely next to it.
+fn is_cable_row(row: &CdpNeighbour, lldp: &LldpTable) -> bool {
+    let rows = || lldp.cdp.neighbours.iter();
+    let alone = || rows().filter(|r| r.if_index == row.if_index).count() == 1;
+    row.if_index != 0 && (!row.protocol.is_broadcast() || alone())
 }
 
 /// A CDP row in the form of an LLDP row: the device id is a name, or an address that names the
@@ -283,10 +296,18 @@ fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
     } else {
         name
     };
+    // RouterOS names a port by its path: `bridge1/ether6`.
+    let port = match &row.port {
+        Some(NeighbourId::Text(path)) if row.protocol.is_broadcast() => {
+            let last = path.rsplit('/').next().unwrap_or(path);
+            Some(NeighbourId::Text(last.to_owned()))
+        }
+        port => port.clone(),
+    };
     LldpNeighbour {
         local_port: row.if_index,
         chassis: chassis.or(written).or(phone),
-        port: row.port.clone(),
+        port,
         port_descr: row
             .port
             .as_ref()

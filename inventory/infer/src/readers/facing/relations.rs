@@ -40,6 +40,8 @@ pub(super) struct IslandRows {
     /// The number of stations behind each exit.
     rows: Vec<usize>,
     learned: Vec<ExitByStation>,
+    /// The island of each device's own addresses.
+    owners: HashMap<Mac, usize>,
     /// True if the island has a bridge.
     bridges: Vec<bool>,
     /// The exit at which each island learned another's own address, if there is exactly one.
@@ -87,6 +89,7 @@ impl IslandRows {
             exits,
             rows: behind,
             learned,
+            owners,
             bridges,
             seen,
             sharing: HashSet::new(),
@@ -95,7 +98,7 @@ impl IslandRows {
         let filled: Vec<usize> = (0..rows.learned.len())
             .filter(|&d| !rows.learned[d].is_empty())
             .collect();
-        let stations = StationSightings::new(&rows.learned, &owners);
+        let stations = StationSightings::new(&rows.learned, &rows.owners);
         for (i, &a) in filled.iter().enumerate() {
             let mut sides = stations.sides(a, &rows.learned[a]);
             for &b in &filled[i + 1..] {
@@ -179,16 +182,21 @@ impl IslandRows {
         Some(doubtful)
     }
 
-    /// True if a third island faces one of two others at the same exit, and stations are between
-    /// them: then a bridge is there that nobody asked, and all three are on its segment.
-    fn is_on_segment(&self, faces: [(usize, usize); 2], c: usize) -> bool {
-        faces.into_iter().any(|(island, exit)| {
+    /// True if a third island is on the segment of two others rather than between them: stations
+    /// show that a bridge joins it to one of them at the same exit, both by their own addresses, and
+    /// it has learned every station that the two share.
+    fn is_on_segment(&self, [(a, x), (b, y)]: [(usize, usize); 2], c: usize) -> bool {
+        let joined = |island: usize, exit: usize| {
             let relation = self.relations.get(&(island.min(c), island.max(c)));
             relation.is_some_and(|r| {
                 let own = if island < c { r.exits.0 } else { r.exits.1 };
-                own == exit && r.between >= LEAST && r.is_parted(true)
+                own == exit && r.how == FacingProof::Both && r.between >= LEAST && r.is_parted(true)
             })
-        })
+        };
+        let mut shared = self.learned[a]
+            .keys()
+            .filter(|mac| self.learned[b].contains_key(*mac) && !self.owners.contains_key(*mac));
+        (joined(a, x) || joined(b, y)) && shared.all(|mac| self.learned[c].contains_key(mac))
     }
 
     /// The exit of one island towards another, if the rows determine it.
