@@ -90,7 +90,7 @@ fn judged(networks: u64) -> BTreeMap<VerdictKey, InferenceVerdict> {
             .collect()
     });
     for (key, verdict) in parts.into_iter().flatten() {
-        sums.entry(key).or_default().add(verdict);
+        sums.entry(key).or_default().add(&verdict);
     }
     sums
 }
@@ -104,9 +104,17 @@ fn table(sums: &BTreeMap<VerdictKey, InferenceVerdict>) -> String {
             "With an inventory"
         };
         let _ = writeln!(text, "{how}:\n\n{}", InferenceVerdict::head());
+        let named = |unasked: bool| if unasked { "up to 3 not" } else { "all" };
         for ((situation, unasked, _), verdict) in sums.iter().filter(|(k, _)| k.2 == recorded) {
-            let asked = if *unasked { "up to 3 not" } else { "all" };
-            let _ = writeln!(text, "| {situation} | {asked} | {verdict}");
+            let _ = writeln!(text, "| {situation} | {} | {verdict}", named(*unasked));
+        }
+        for unasked in [false, true] {
+            let mut all = InferenceVerdict::default();
+            let part = sums
+                .iter()
+                .filter(|(k, _)| (k.1, k.2) == (unasked, recorded));
+            part.for_each(|(_, verdict)| all.add(verdict));
+            let _ = writeln!(text, "| **together** | {} | {all}", named(unasked));
         }
         text += "\n";
     }

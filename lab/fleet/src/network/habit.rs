@@ -51,8 +51,9 @@ enum VendorNumbering {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PortIdStyle {
     AsVendor,
-    /// Every port has the address of the device.
-    OneAddress,
+    /// Every port has the address of the port of this number: of none for 0, which stands for the
+    /// device, and for numbers that no port has.
+    OneAddress(u32),
     /// An address that VLAN interfaces share.
     SharedAddress,
     Index,
@@ -171,7 +172,7 @@ impl DeviceHabit {
     fn other_port_ids(&mut self, rng: &mut Rng) {
         let styles = [
             PortIdStyle::AsVendor,
-            PortIdStyle::OneAddress,
+            PortIdStyle::OneAddress([0, 1, 1_000][rng.usize(..3)]),
             PortIdStyle::SharedAddress,
             PortIdStyle::Index,
             PortIdStyle::Alias,
@@ -179,7 +180,7 @@ impl DeviceHabit {
         self.ids = styles[rng.usize(..styles.len())];
         match self.ids {
             // Then only the number tells a port from the others, so it must not be another's.
-            PortIdStyle::OneAddress => {
+            PortIdStyle::OneAddress(_) => {
                 self.vendor = [VendorNumbering::Counted, VendorNumbering::Modular][rng.usize(..2)];
             }
             PortIdStyle::SharedAddress => (self.vlans, self.one_address) = (2, false),
@@ -289,14 +290,14 @@ impl DeviceHabit {
     }
 
     /// LLDP port id.
-    pub(super) fn port_id(&self, port: u32, device: Mac, address: Mac) -> NeighbourId {
+    pub(super) fn port_id(&self, port: u32, address_of: impl Fn(u32) -> Mac) -> NeighbourId {
         match (self.ids, self.vendor) {
-            (PortIdStyle::OneAddress, _) => NeighbourId::Mac(device),
-            (PortIdStyle::SharedAddress, _) => NeighbourId::Mac(address),
+            (PortIdStyle::OneAddress(shared), _) => NeighbourId::Mac(address_of(shared)),
+            (PortIdStyle::SharedAddress, _) => NeighbourId::Mac(address_of(port)),
             (PortIdStyle::Index, _) => NeighbourId::Text(self.index(port).to_string()),
             (PortIdStyle::Alias, _) => NeighbourId::Text(self.alias(port)),
             (PortIdStyle::AsVendor, VendorNumbering::Named) if !self.one_address => {
-                NeighbourId::Mac(address)
+                NeighbourId::Mac(address_of(port))
             }
             (PortIdStyle::AsVendor, _) => NeighbourId::Text(self.name(port)),
         }
@@ -305,7 +306,7 @@ impl DeviceHabit {
     /// The subtype of its port ids. Vendors that count their ports call the id local.
     pub(super) fn port_kind(&self) -> PortIdKind {
         match (self.ids, self.vendor) {
-            (PortIdStyle::OneAddress | PortIdStyle::SharedAddress, _) => PortIdKind::MacAddress,
+            (PortIdStyle::OneAddress(_) | PortIdStyle::SharedAddress, _) => PortIdKind::MacAddress,
             (PortIdStyle::Index, _) => PortIdKind::Local,
             (PortIdStyle::Alias, _) => PortIdKind::InterfaceAlias,
             (PortIdStyle::AsVendor, VendorNumbering::Named) if !self.one_address => {

@@ -210,9 +210,7 @@ pub(super) fn chassis_address(node: &WiredNode) -> Mac {
 /// The port id that a device announces.
 fn port_id(node: &WiredNode, port: u32) -> NeighbourId {
     match node.role {
-        NodeRole::Switch => node
-            .habit
-            .port_id(port, node.address, node.port_address(port)),
+        NodeRole::Switch => node.habit.port_id(port, |p| node.port_address(p)),
         NodeRole::Router => NeighbourId::Text(port_name(node, port)),
         _ => NeighbourId::Mac(own_address(node, port)),
     }

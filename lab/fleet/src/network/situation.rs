@@ -122,30 +122,35 @@ impl NetworkSituation {
             S::VirtualBridges => odd.virtual_bridges = 0.4,
             S::Mixed => {
                 (all.unmanaged, all.moved) = (0.1, 0.05);
-                *odd = OddityShares {
-                    tree_aggregates: 0.15,
-                    unit_aggregates: 0.1,
-                    tree_off: 0.3,
-                    port_ids: 0.3,
-                    default_names: 0.1,
-                    domains: 0.1,
-                    bad_chassis: 0.05,
-                    relays: 0.05,
-                    cdp: 0.2,
-                    unasked: odd.unasked,
-                    partial_databases: 0.1,
-                    segments: 0.3,
-                    one_sided: 0.1,
-                    asked_hosts: 0.1,
-                    routers: rng.usize(0..=2),
-                    tunnels: true,
-                    phones: 0.1,
-                    stale_rows: 0.1,
-                    half_stated: 0.1,
-                    virtual_bridges: 0.1,
-                };
+                *odd = everything(odd.unasked, rng.usize(0..=2));
             }
         }
+    }
+}
+
+/// A little of everything.
+fn everything(unasked: usize, routers: usize) -> OddityShares {
+    OddityShares {
+        tree_aggregates: 0.15,
+        unit_aggregates: 0.1,
+        tree_off: 0.3,
+        port_ids: 0.3,
+        default_names: 0.1,
+        domains: 0.1,
+        bad_chassis: 0.05,
+        relays: 0.05,
+        cdp: 0.2,
+        unasked,
+        partial_databases: 0.1,
+        segments: 0.3,
+        one_sided: 0.1,
+        asked_hosts: 0.1,
+        routers,
+        tunnels: true,
+        phones: 0.1,
+        stale_rows: 0.1,
+        half_stated: 0.1,
+        virtual_bridges: 0.1,
     }
 }
 

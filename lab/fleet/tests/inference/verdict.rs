@@ -73,9 +73,9 @@ pub(crate) fn share(part: usize, whole: usize) -> Option<f64> {
 }
 
 impl InferenceVerdict {
-    pub(crate) fn add(&mut self, other: InferenceVerdict) {
-        for (voice, t) in other.voices {
-            let sum = self.voices.entry(voice).or_default();
+    pub(crate) fn add(&mut self, other: &InferenceVerdict) {
+        for (voice, t) in &other.voices {
+            let sum = self.voices.entry(*voice).or_default();
             *sum = LinkTally {
                 all: sum.all + t.all,
                 certain: sum.certain + t.certain,
@@ -94,7 +94,7 @@ impl InferenceVerdict {
         self.hosts.wrong += other.hosts.wrong;
         self.hosts.ambiguous += other.hosts.ambiguous;
         self.hosts.unplaced += other.hosts.unplaced;
-        self.errors.extend(other.errors);
+        self.errors.extend(other.errors.iter().cloned());
     }
 
     pub(crate) fn count(&self, error: VerdictError) -> usize {
