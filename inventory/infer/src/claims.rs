@@ -19,7 +19,7 @@ pub(crate) enum EndPort {
 
 /// An end of a cable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct CableEnd {
+pub(crate) struct ClaimEnd {
     pub(crate) node: NodeIx,
     pub(crate) port: EndPort,
 }
@@ -27,7 +27,7 @@ pub(crate) struct CableEnd {
 /// The claim that two ends share a cable.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
-    pub(crate) ends: [CableEnd; 2],
+    pub(crate) ends: [ClaimEnd; 2],
     pub(crate) grounds: ClaimGrounds,
     /// The grade of its grounds, or a lower one if it was contradicted.
     pub(crate) grade: LinkGrade,
@@ -73,22 +73,22 @@ impl EndPort {
     }
 }
 
-impl CableEnd {
-    pub(crate) fn new(node: impl Into<NodeIx>, port: EndPort) -> CableEnd {
-        CableEnd {
+impl ClaimEnd {
+    pub(crate) fn new(node: impl Into<NodeIx>, port: EndPort) -> ClaimEnd {
+        ClaimEnd {
             node: node.into(),
             port,
         }
     }
 
     /// The end at a port of a device.
-    pub(crate) fn at(device: DeviceIx, port: PortIx) -> CableEnd {
-        CableEnd::new(device, EndPort::At(port))
+    pub(crate) fn at(device: DeviceIx, port: PortIx) -> ClaimEnd {
+        ClaimEnd::new(device, EndPort::At(port))
     }
 
     /// Somewhere at a node.
-    pub(crate) fn somewhere(node: impl Into<NodeIx>) -> CableEnd {
-        CableEnd::new(node, EndPort::Unknown)
+    pub(crate) fn somewhere(node: impl Into<NodeIx>) -> ClaimEnd {
+        ClaimEnd::new(node, EndPort::Unknown)
     }
 
     /// The port of a device that was asked.
@@ -115,7 +115,7 @@ impl Claim {
     /// A claim with the grade of its grounds. The slower end decides the rate.
     pub(crate) fn new(
         facts: &Facts<'_>,
-        ends: [CableEnd; 2],
+        ends: [ClaimEnd; 2],
         grounds: ClaimGrounds,
         mut evidence: Vec<Evidence>,
     ) -> Claim {
@@ -130,18 +130,18 @@ impl Claim {
     }
 
     /// Its end at a node.
-    pub(crate) fn end(&self, node: NodeIx) -> Option<&CableEnd> {
+    pub(crate) fn end(&self, node: NodeIx) -> Option<&ClaimEnd> {
         self.ends.iter().find(|end| end.node == node)
     }
 
     /// The end that is not this one.
-    pub(crate) fn other(&self, node: NodeIx) -> &CableEnd {
+    pub(crate) fn other(&self, node: NodeIx) -> &ClaimEnd {
         let [a, b] = &self.ends;
         if a.node == node { b } else { a }
     }
 
     /// The ends whose port is known for certain.
-    pub(crate) fn known_ends(&self) -> impl Iterator<Item = &CableEnd> {
+    pub(crate) fn known_ends(&self) -> impl Iterator<Item = &ClaimEnd> {
         self.ends.iter().filter(|end| end.port.means_one())
     }
 

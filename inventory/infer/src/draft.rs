@@ -1,7 +1,7 @@
 //! The network on its way to a topology: links by node and port numbers, to which names are given
 //! at the end.
 use crate::acceptance::known::Known;
-use crate::claims::CableEnd;
+use crate::claims::ClaimEnd;
 use crate::clusters::{ClusterInput, clusters, unseen_routers};
 use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 /// A cable, or an aggregate of cables.
 #[derive(Debug, Clone)]
 pub(crate) struct DraftLink {
-    pub(crate) ends: [CableEnd; 2],
+    pub(crate) ends: [ClaimEnd; 2],
     /// The cables of an aggregate, in the order of `ends`.
     pub(crate) members: Vec<AggregateMember>,
     pub(crate) rate: BitsPerSec,
@@ -92,7 +92,7 @@ impl<'f> DraftNetwork<'f> {
     }
 
     /// The name of the port at an end.
-    pub(crate) fn port_name<'s>(&'s self, end: &'s CableEnd) -> &'s str {
+    pub(crate) fn port_name<'s>(&'s self, end: &'s ClaimEnd) -> &'s str {
         end.port_name(self.facts)
     }
 
@@ -117,7 +117,7 @@ impl<'f> DraftNetwork<'f> {
         let facts = self.facts;
         self.links.sort_by_cached_key(|link| {
             let [a, b] = link.nodes();
-            let port = |end: &CableEnd| natural(end.port_name(facts));
+            let port = |end: &ClaimEnd| natural(end.port_name(facts));
             (rank[a], port(&link.ends[0]), rank[b], port(&link.ends[1]))
         });
         let links = std::mem::take(&mut self.links);

@@ -1,5 +1,5 @@
 //! The network as far as it is known: accepted claims, and what they leave open.
-use crate::claims::{CableEnd, Claim};
+use crate::claims::{Claim, ClaimEnd};
 use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
 use crate::ranking::ClaimGrounds;
@@ -98,7 +98,7 @@ impl<'f> Known<'f> {
     }
 
     /// A node and the name of its port, as alarms and the names of bridges have them.
-    pub(crate) fn place_of(&self, end: &CableEnd) -> String {
+    pub(crate) fn place_of(&self, end: &ClaimEnd) -> String {
         let place = format!("{} {}", self.name(end.node), end.port_name(self.facts));
         place.trim().to_owned()
     }
@@ -106,8 +106,8 @@ impl<'f> Known<'f> {
     /// The bridge that joins these ends, with a cable to each. Nobody asked it.
     pub(crate) fn join_by_bridge(
         &mut self,
-        ends: &[CableEnd],
-        evidence: impl Fn(&CableEnd) -> Vec<Evidence>,
+        ends: &[ClaimEnd],
+        evidence: impl Fn(&ClaimEnd) -> Vec<Evidence>,
     ) -> Vec<Claim> {
         let mut places: Vec<String> = ends.iter().map(|end| self.place_of(end)).collect();
         places.sort_by_cached_key(|p| natural(p));
@@ -116,7 +116,7 @@ impl<'f> Known<'f> {
         self.alarm(bridge, AlarmKind::UnmanagedBridge(places));
         ends.iter()
             .map(|end| {
-                let ends = [end.clone(), CableEnd::somewhere(bridge)];
+                let ends = [end.clone(), ClaimEnd::somewhere(bridge)];
                 Claim::new(self.facts, ends, ClaimGrounds::OnSegment, evidence(end))
             })
             .collect()

@@ -16,7 +16,7 @@ mod segments;
 mod shared_ports;
 pub(crate) mod silent_switches;
 
-use crate::claims::{CableEnd, Claim};
+use crate::claims::{Claim, ClaimEnd};
 use crate::draft::DraftLink;
 use crate::facts::device::tells;
 use crate::facts::{Facts, NodeIx};
@@ -170,7 +170,7 @@ fn single(mut cables: Vec<Claim>) -> DraftLink {
 /// The link of several cables between the same aggregates.
 fn aggregate(known: &Known<'_>, ends: &AggregateEnds, cables: Vec<Claim>) -> DraftLink {
     let facts = known.facts;
-    let end = |(node, port)| CableEnd::new(node, aggregates::end_port(port));
+    let end = |(node, port)| ClaimEnd::new(node, aggregates::end_port(port));
     let told = |(node, port): (NodeIx, Option<_>)| {
         let end = end((node, port));
         let name = port.map(|_| end.port_name(facts).to_owned());

@@ -9,7 +9,7 @@
 //! heterogeneous IP networks", INFOCOM 2000: the databases of two ports that face each other have
 //! no address in common), or spanning tree names a third bridge as the designated one.
 use super::known::Known;
-use crate::claims::{CableEnd, Claim};
+use crate::claims::{Claim, ClaimEnd};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
@@ -103,7 +103,7 @@ fn bridges_between(known: &Known<'_>, claim: &Claim) -> Vec<BridgeBetween> {
 
 /// The port behind which a bridge has the node of an end: by the node's own addresses, or else by
 /// the stations that it has at its other ports.
-fn toward(known: &Known<'_>, bridge: DeviceIx, end: &CableEnd) -> Option<PortIx> {
+fn toward(known: &Known<'_>, bridge: DeviceIx, end: &ClaimEnd) -> Option<PortIx> {
     let facts = known.facts;
     let learned = &facts[bridge].learned;
     let Some(device) = facts.device_of(end.node) else {
@@ -144,7 +144,7 @@ fn moved(known: &Known<'_>, claim: &Claim, between: &[BridgeBetween]) -> Option<
         !macs.any(|mac| facts[b.bridge].learned.port_of(*mac) == Some(port))
     };
     let last = between.iter().find(is_last)?;
-    let at = CableEnd::at(last.bridge, last.toward[side]);
+    let at = ClaimEnd::at(last.bridge, last.toward[side]);
     let evidence = vec![
         Evidence::LearnedAtEdge {
             at: facts[last.bridge].place(last.toward[side]),

@@ -2,7 +2,7 @@
 //! cable. If more ports share one, a bridge that nobody asked joins them. Ends that cannot all be on
 //! one segment have ambiguous neighbours.
 use super::known::Known;
-use crate::claims::{CableEnd, Claim};
+use crate::claims::{Claim, ClaimEnd};
 use crate::facts::{DeviceIx, Facts};
 use crate::learned_between::denies;
 use crate::ranking::ClaimGrounds;
@@ -125,7 +125,7 @@ impl Segment<'_> {
 
     /// Several ports on one segment: an unmanaged bridge joins them.
     fn join_by_bridge(&self, known: &mut Known<'_>) -> Vec<Claim> {
-        let ends: Vec<CableEnd> = self
+        let ends: Vec<ClaimEnd> = self
             .ends
             .iter()
             .filter(|e| e.device().is_some())
@@ -154,7 +154,7 @@ impl Segment<'_> {
 fn candidates(facts: &Facts<'_>, pair: &SegmentPair) -> Vec<Claim> {
     let several = |end: &SegmentEnd| match end {
         SegmentEnd::At(..) => vec![end.cable_end()],
-        SegmentEnd::Dark(nodes) => nodes.iter().map(|n| CableEnd::somewhere(*n)).collect(),
+        SegmentEnd::Dark(nodes) => nodes.iter().map(|n| ClaimEnd::somewhere(*n)).collect(),
     };
     let [a, b] = pair.ends.each_ref().map(several);
     let pairs = a

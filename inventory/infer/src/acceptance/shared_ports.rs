@@ -1,7 +1,7 @@
 //! A port holds one cable. If several neighbours are heard on it, a device in between passes LLDP
 //! on, against IEEE 802.1AB-2005, 8.1: the ports share a segment.
 use super::known::Known;
-use crate::claims::{CableEnd, Claim, EndPort, RefusedStatement};
+use crate::claims::{Claim, ClaimEnd, EndPort, RefusedStatement};
 use crate::facts::{DevicePortIx, NodeIx};
 use crate::ranking::ClaimGrounds;
 use inventory::alarm::{Alarm, AlarmKind};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// Ends that hear each other although a device is in between. Weaker evidence may identify that
 /// device.
 pub(super) struct SuspectSegment {
-    ends: Vec<CableEnd>,
+    ends: Vec<ClaimEnd>,
     evidence: Vec<Evidence>,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn resolve(
 
 /// The claims that meet at ports, directly or through other claims.
 fn segments(claims: &[Option<Claim>]) -> Vec<Vec<usize>> {
-    let mut at: HashMap<&CableEnd, Vec<usize>> = HashMap::new();
+    let mut at: HashMap<&ClaimEnd, Vec<usize>> = HashMap::new();
     for (i, claim) in claims.iter().enumerate() {
         for end in claim.iter().flat_map(Claim::known_ends) {
             at.entry(end).or_default().push(i);
@@ -78,7 +78,7 @@ fn without_denied(
     mut claims: Vec<Claim>,
     refused: &mut Vec<RefusedStatement>,
 ) -> Vec<Claim> {
-    let mut at: BTreeMap<CableEnd, Vec<usize>> = BTreeMap::new();
+    let mut at: BTreeMap<ClaimEnd, Vec<usize>> = BTreeMap::new();
     for (i, claim) in claims.iter().enumerate() {
         for end in claim.known_ends() {
             at.entry(end.clone()).or_default().push(i);
@@ -114,7 +114,7 @@ fn contradiction(
     known: &Known<'_>,
     dropped: &Claim,
     confirmed: &Claim,
-    at: &CableEnd,
+    at: &ClaimEnd,
 ) -> (Evidence, Option<RefusedStatement>) {
     let facts = known.facts;
     let name = |node| known.name(node).to_owned();
@@ -162,9 +162,9 @@ struct SharedSegment {
     /// Each node on the segment, and the ports that are said to be on it.
     points: BTreeMap<NodeIx, BTreeSet<EndPort>>,
     /// The ends that hear others.
-    hearing: BTreeSet<CableEnd>,
+    hearing: BTreeSet<ClaimEnd>,
     /// The hosts heard at each end.
-    hosts: BTreeMap<CableEnd, BTreeSet<NodeIx>>,
+    hosts: BTreeMap<ClaimEnd, BTreeSet<NodeIx>>,
 }
 
 impl SharedSegment {
@@ -173,8 +173,8 @@ impl SharedSegment {
         for end in claims.iter().flat_map(|c| &c.ends) {
             points.entry(end.node).or_default().insert(end.port.clone());
         }
-        let ends: BTreeSet<CableEnd> = claims.iter().flat_map(Claim::known_ends).cloned().collect();
-        let hosts = |end: &CableEnd| {
+        let ends: BTreeSet<ClaimEnd> = claims.iter().flat_map(Claim::known_ends).cloned().collect();
+        let hosts = |end: &ClaimEnd| {
             let port = end.device_port(known.facts)?;
             Some((end.clone(), known.hosts_heard.get(&port)?.clone()))
         };
@@ -217,7 +217,7 @@ impl SharedSegment {
             joined.entry(b).or_default().insert(a);
         }
         let hosts: BTreeSet<&NodeIx> = self.hosts.values().flatten().collect();
-        let hears_hosts = |end: &CableEnd| {
+        let hears_hosts = |end: &ClaimEnd| {
             let heard = self.hosts.get(end);
             hosts
                 .iter()
@@ -232,14 +232,14 @@ impl SharedSegment {
             ports.collect::<BTreeSet<_>>().len() <= 1
         });
         let hears_all =
-            |end: &CableEnd| joined[&end.node].len() + 1 == self.points.len() && hears_hosts(end);
+            |end: &ClaimEnd| joined[&end.node].len() + 1 == self.points.len() && hears_hosts(end);
         one_port_each
             && (self.hearing.iter().all(hears_all)
                 || joined.values().all(|others| others.len() > 1))
     }
 
     fn suspect(self) -> SuspectSegment {
-        let end = |(node, ports): (NodeIx, BTreeSet<EndPort>)| CableEnd {
+        let end = |(node, ports): (NodeIx, BTreeSet<EndPort>)| ClaimEnd {
             node,
             port: ports
                 .into_iter()
@@ -253,7 +253,7 @@ impl SharedSegment {
     }
 
     fn unclear(mut self, known: &mut Known<'_>) -> Vec<Claim> {
-        let mut at: BTreeMap<&CableEnd, BTreeSet<NodeIx>> = BTreeMap::new();
+        let mut at: BTreeMap<&ClaimEnd, BTreeSet<NodeIx>> = BTreeMap::new();
         for claim in &self.claims {
             for (end, other) in [(0, 1), (1, 0)].map(|(i, j)| (&claim.ends[i], &claim.ends[j])) {
                 if end.port.means_one() {
@@ -281,7 +281,7 @@ impl SharedSegment {
 /// ports.
 pub(super) fn explain(known: &mut Known<'_>, suspects: Vec<SuspectSegment>) {
     let ends = known.cables.iter().flat_map(Claim::known_ends);
-    let taken: HashSet<CableEnd> = ends.cloned().collect();
+    let taken: HashSet<ClaimEnd> = ends.cloned().collect();
     for SuspectSegment { ends, evidence } in suspects {
         let (told, open): (Vec<_>, Vec<_>) = ends.into_iter().partition(|e| taken.contains(e));
         // The evidence that concerns an end.

@@ -1,7 +1,7 @@
 //! Switches that do not answer and that no device names. They may be anywhere in the unknown parts
 //! of the network.
 use super::known::Known;
-use crate::claims::{CableEnd, Claim};
+use crate::claims::{Claim, ClaimEnd};
 use crate::facts::NodeIx;
 use crate::ranking::ClaimGrounds;
 use inventory::evidence::Evidence;
@@ -31,7 +31,7 @@ pub(crate) fn add_candidates(known: &mut Known<'_>) {
                 hidden: known.name(*a).to_owned(),
                 unnamed: known.name(*b).to_owned(),
             };
-            let ends = [CableEnd::somewhere(*a), CableEnd::somewhere(*b)];
+            let ends = [ClaimEnd::somewhere(*a), ClaimEnd::somewhere(*b)];
             let claim = Claim::new(known.facts, ends, ClaimGrounds::BehindSilent, vec![why]);
             known.cables.push(claim);
         }

@@ -2,7 +2,7 @@
 use super::port_tables::LearnedPorts;
 use super::seat::HostSeat;
 use crate::acceptance::known::Known;
-use crate::claims::{CableEnd, EndPort, slower};
+use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::{Facts, NodeIx};
@@ -129,8 +129,8 @@ pub(super) fn link_to_silent_switch(
     let mut evidence = vec![one.evidence.clone()];
     let named = |name: &String| EndPort::Named(name.clone());
     let ends = [
-        CableEnd::new(one.switch, named(&one.port)),
-        CableEnd::new(host, named(&one.card)),
+        ClaimEnd::new(one.switch, named(&one.port)),
+        ClaimEnd::new(host, named(&one.card)),
     ];
     debug_assert!(facts.device_of(one.switch).is_none());
     Some(DraftLink {

@@ -2,7 +2,7 @@
 //! of a device, or somewhere among the nodes that do not answer.
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::acceptance::known::Known;
-use crate::claims::CableEnd;
+use crate::claims::ClaimEnd;
 use crate::draft::DraftLink;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use inventory::evidence::{AssumedRate, Evidence};
@@ -203,7 +203,7 @@ fn hidden(known: &Known<'_>, node: NodeIx, host: NodeIx, grade: LinkGrade) -> Dr
         silent: known.name(node).to_owned(),
     };
     DraftLink {
-        ends: [CableEnd::somewhere(node), CableEnd::somewhere(host)],
+        ends: [ClaimEnd::somewhere(node), ClaimEnd::somewhere(host)],
         members: vec![],
         rate: BitsPerSec::GIGABIT,
         state: LinkState::Unknown,

@@ -9,7 +9,7 @@ pub(crate) mod seat;
 
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::acceptance::known::{Known, plain_name};
-use crate::claims::{CableEnd, EndPort};
+use crate::claims::{ClaimEnd, EndPort};
 use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::ports::PortIx;
@@ -36,7 +36,7 @@ struct FoundSeats {
 }
 
 /// Links of hosts with one seat each, by port.
-type LinksByPort = BTreeMap<CableEnd, Vec<DraftLink>>;
+type LinksByPort = BTreeMap<ClaimEnd, Vec<DraftLink>>;
 
 /// All facts about the places of hosts.
 struct SeatSearch<'i, 'f> {
@@ -297,7 +297,7 @@ fn add_seated(
     mut links: Vec<DraftLink>,
 ) -> Vec<DraftLink> {
     let facts = known.facts;
-    let disputed: HashSet<CableEnd> = links
+    let disputed: HashSet<ClaimEnd> = links
         .iter()
         .filter(|l| l.grade == LinkGrade::Ambiguous)
         .map(|l| l.ends[0].clone())
@@ -323,7 +323,7 @@ fn add_seated(
 /// Cables hosts to a bridge. The names of its ports are not known.
 fn below(bridge: NodeIx, links: Vec<DraftLink>) -> impl Iterator<Item = DraftLink> {
     links.into_iter().map(move |mut link| {
-        link.ends[0] = CableEnd::somewhere(bridge);
+        link.ends[0] = ClaimEnd::somewhere(bridge);
         link.grade = link.grade.max(LinkGrade::Inferred);
         link
     })
@@ -332,7 +332,7 @@ fn below(bridge: NodeIx, links: Vec<DraftLink>) -> impl Iterator<Item = DraftLin
 /// Several hosts behind one port: an unmanaged bridge is between.
 fn on_unmanaged_bridge(
     known: &mut Known<'_>,
-    end: CableEnd,
+    end: ClaimEnd,
     links: Vec<DraftLink>,
 ) -> Vec<DraftLink> {
     let place = DevicePort::new(known.name(end.node), end.port_name(known.facts));
@@ -342,7 +342,7 @@ fn on_unmanaged_bridge(
     let kind = AlarmKind::HostsOnPort(place, hosts.collect());
     known.alarm(bridge, kind);
     let up = DraftLink {
-        ends: [end, CableEnd::somewhere(bridge)],
+        ends: [end, ClaimEnd::somewhere(bridge)],
         members: vec![],
         rate: links[0].rate,
         state: LinkState::Unknown,

@@ -1,5 +1,5 @@
 //! A place to which a host may be cabled.
-use crate::claims::{CableEnd, EndPort, slower};
+use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::ports::PortIx;
@@ -54,8 +54,8 @@ impl HostSeat {
         self.device == other.device && self.port == other.port
     }
 
-    pub(crate) fn end(&self) -> CableEnd {
-        CableEnd::new(self.device, self.port.clone())
+    pub(crate) fn end(&self) -> ClaimEnd {
+        ClaimEnd::new(self.device, self.port.clone())
     }
 
     pub(crate) fn place(&self, facts: &Facts<'_>) -> DevicePort {
@@ -87,7 +87,7 @@ impl HostSeat {
         let rates = [self.end().rate(facts), self.rate];
         DraftLink {
             rate: slower(rates, &mut evidence),
-            ends: [self.end(), CableEnd::new(host, host_port)],
+            ends: [self.end(), ClaimEnd::new(host, host_port)],
             members: self.members.clone(),
             state: LinkState::Unknown,
             grade,

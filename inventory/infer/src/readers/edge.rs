@@ -3,7 +3,7 @@
 //! alone.
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::acceptance::known::Known;
-use crate::claims::{CableEnd, Claim, EndPort};
+use crate::claims::{Claim, ClaimEnd, EndPort};
 use crate::facts::{DeviceIx, Facts, NodeIx};
 use crate::ranking::ClaimGrounds;
 use inventory::Mac;
@@ -33,7 +33,7 @@ pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<Claim> {
                     .behind(port)
                     .all(|mac| macs.contains(&mac))
             {
-                claims.push(claim(facts, device, CableEnd::at(bridge, port), &own));
+                claims.push(claim(facts, device, ClaimEnd::at(bridge, port), &own));
             }
         }
     }
@@ -65,7 +65,7 @@ fn exits(
     exits
 }
 
-fn claim(facts: &Facts<'_>, device: DeviceIx, at: CableEnd, macs: &[Mac]) -> Claim {
+fn claim(facts: &Facts<'_>, device: DeviceIx, at: ClaimEnd, macs: &[Mac]) -> Claim {
     let own = &facts[device];
     // The port with the address that was learned, if it is one cable's end.
     let ports: BTreeSet<_> = macs
@@ -85,6 +85,6 @@ fn claim(facts: &Facts<'_>, device: DeviceIx, at: CableEnd, macs: &[Mac]) -> Cla
         macs: macs.to_vec(),
         stale: bridge.is_some_and(|b| facts[b].stale),
     }];
-    let ends = [at, CableEnd::new(device, far)];
+    let ends = [at, ClaimEnd::new(device, far)];
     Claim::new(facts, ends, ClaimGrounds::LearnedAtEdge, evidence)
 }

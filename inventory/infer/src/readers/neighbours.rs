@@ -1,6 +1,6 @@
 //! Cables between devices by LLDP and CDP: each end names the other, and the two statements become
 //! one claim.
-use crate::claims::{CableEnd, Claim, EndPort, RefusedStatement};
+use crate::claims::{Claim, ClaimEnd, EndPort, RefusedStatement};
 use crate::facts::device::tells;
 use crate::facts::names::is_factory_name;
 use crate::facts::ports::PortIx;
@@ -95,8 +95,8 @@ fn about_unasked(facts: &Facts<'_>, statement: &NeighbourStatement<'_>) -> Claim
         DiscoveryProtocol::Lldp => ClaimGrounds::NamedByOne,
     };
     let ends = [
-        CableEnd::at(*device, row.port),
-        CableEnd::new(names.node, EndPort::as_said(&row.row)),
+        ClaimEnd::at(*device, row.port),
+        ClaimEnd::new(names.node, EndPort::as_said(&row.row)),
     ];
     let mut claim = Claim::new(facts, ends, grounds, evidence);
     if silent {
@@ -227,8 +227,8 @@ fn joined(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>)
         None => EndPort::as_said(half.row),
     };
     let ends = [
-        CableEnd::at(half.at, half.port),
-        CableEnd::new(half.to, far),
+        ClaimEnd::at(half.at, half.port),
+        ClaimEnd::new(half.to, far),
     ];
     Claim::new(facts, ends, grounds(facts, half, back), evidence)
 }

@@ -1,6 +1,6 @@
 //! Links and devices that the operator states. They take precedence over found ones; if the network
 //! contradicts them, an alarm is raised.
-use crate::claims::{CableEnd, EndPort, slower};
+use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::{Facts, NodeIx};
 use inventory::alarm::AlarmKind;
@@ -104,7 +104,7 @@ fn hang(link: &mut DraftLink, bridge: NodeIx, name: &str) {
         link.evidence.push(Evidence::Rate(rate));
     }
     link.evidence.push(Evidence::BehindBridge(name.to_owned()));
-    link.ends[0] = CableEnd::somewhere(bridge);
+    link.ends[0] = ClaimEnd::somewhere(bridge);
     link.grade = link.grade.max(LinkGrade::Inferred);
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn set_stated_states(draft: &mut DraftNetwork<'_>) {
 /// A stated cable, with the devices' names for its ports.
 struct StatedCable<'a> {
     cable: &'a InventoryCable,
-    ends: [CableEnd; 2],
+    ends: [ClaimEnd; 2],
 }
 
 impl<'a> StatedCable<'a> {
@@ -162,7 +162,7 @@ impl<'a> StatedCable<'a> {
                 None if port.is_empty() => EndPort::Unknown,
                 None => EndPort::Named(port.to_owned()),
             };
-            Some(CableEnd::new(node, port))
+            Some(ClaimEnd::new(node, port))
         };
         let [a, b] = cable.ends().map(end);
         let ends = [a?, b?];
@@ -171,7 +171,7 @@ impl<'a> StatedCable<'a> {
 
     /// The number of ports that agree; `None` if the found link is another one.
     fn fits(&self, draft: &DraftNetwork<'_>, link: &DraftLink) -> Option<usize> {
-        let agree = |stated: &CableEnd, found: &CableEnd| {
+        let agree = |stated: &ClaimEnd, found: &ClaimEnd| {
             let (own, other) = (draft.port_name(stated), draft.port_name(found));
             match () {
                 () if stated.node != found.node => None,
@@ -187,7 +187,7 @@ impl<'a> StatedCable<'a> {
 
     /// True if the found link needs a port of this link, or gives its host another place.
     fn excludes(&self, link: &DraftLink, draft: &DraftNetwork<'_>) -> bool {
-        let is_at = |end: &CableEnd, found: &CableEnd| {
+        let is_at = |end: &ClaimEnd, found: &ClaimEnd| {
             let (own, other) = (draft.port_name(end), draft.port_name(found));
             end.node == found.node && !own.is_empty() && own == other
         };

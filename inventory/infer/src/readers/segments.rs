@@ -1,6 +1,6 @@
 //! Ends that share a segment, as spanning tree and forwarding databases show them.
 use crate::acceptance::known::Known;
-use crate::claims::CableEnd;
+use crate::claims::ClaimEnd;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::ranking::ClaimGrounds;
@@ -39,10 +39,10 @@ impl SegmentEnd {
     }
 
     /// The end of a cable. Of several nodes that do not answer, it takes the first.
-    pub(crate) fn cable_end(&self) -> CableEnd {
+    pub(crate) fn cable_end(&self) -> ClaimEnd {
         match self {
-            SegmentEnd::At(device, port) => CableEnd::at(*device, *port),
-            SegmentEnd::Dark(nodes) => CableEnd::somewhere(nodes[0]),
+            SegmentEnd::At(device, port) => ClaimEnd::at(*device, *port),
+            SegmentEnd::Dark(nodes) => ClaimEnd::somewhere(nodes[0]),
         }
     }
 
