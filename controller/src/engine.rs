@@ -52,6 +52,7 @@ use making::{EpochInMaking, NumbersExhausted};
 use observed::{AgentNews, ObservedNetwork};
 use public_record::PublicRecord;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tree_doubt::TreeDoubt;
 
@@ -131,7 +132,7 @@ impl ControllerEngine {
     /// The time of the next [`ControllerEvent::Tick`]. A time in the past means: at once.
     pub fn deadline(&self) -> Option<Millis> {
         let looking = self.is_looking(self.ticked);
-        if self.wake || (self.observed.dirty && !looking) {
+        if self.wake || (self.observed.is_dirty() && !looking) {
             return Some(Millis(0));
         }
         let patience = (looking || self.public.settled.is_none())
@@ -188,7 +189,7 @@ impl ControllerEngine {
         self.making.highest = highest;
         self.judged.topology = current
             .as_ref()
-            .map(|k| k.network.clone())
+            .map(|k| Arc::clone(&k.network))
             .unwrap_or_default();
         self.public.settled = current
             .map(|k| PublishedNetwork::new(k.number, EpochCandidate::new(k.network, k.file)));
@@ -311,20 +312,22 @@ impl ControllerEngine {
         (self.ticked, self.wake) = (now, false);
         self.observed.read_due(now, &self.inventory, fx);
         let looking = self.is_looking(now);
-        let stirred = self.observed.dirty && !looking;
+        let stirred = self.observed.is_dirty() && !looking;
         if stirred {
             self.infer(now);
         }
         self.send_directions(now, fx);
         let held = self.judged.damping.holds_anything();
         self.judged.damping.release_calm(now);
-        let judgement = self
-            .judged
-            .take_steady(self.public.current())
-            .filter(|_| !stirred && !held);
+        let (settled, gone_after) = (self.public.settled.as_ref(), self.options.gone_after);
+        let judgement = if stirred || held {
+            None
+        } else {
+            self.judged.take_steady(now, settled, gone_after)
+        };
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
         let missing = self.consider(now, &judgement);
-        self.judged.keep(judgement, self.public.current());
+        self.judged.keep(now, judgement, self.public.current());
         if self.observed.reads.is_search_due(now, missing) {
             self.observed.search(&self.inventory, fx);
         }
@@ -340,15 +343,16 @@ impl ControllerEngine {
             views,
             claims,
             agents,
-            dirty,
+            changed,
             ..
         } = &mut self.observed;
-        *dirty = false;
+        changed.clear();
         let topology = infer::infer(&self.inventory, views);
         let contradicted = claims.update(&self.inventory, views, &topology);
         if self.judged.infer(now, topology, contradicted) {
             self.making.hold_down.change(now);
-            agents.stirred = true;
+            // Without reports there is nobody to direct.
+            agents.stirred |= views.values().any(|view| view.host.is_some());
         }
     }
 
@@ -382,6 +386,7 @@ impl ControllerEngine {
             return NetworkJudgement {
                 candidate: Err(Vec::new()),
                 alarms: Vec::new(),
+                plain: false,
             };
         }
         let settled = self.public.settled.as_ref();
@@ -563,6 +568,7 @@ impl ControllerEngine {
     ) {
         let old = std::mem::replace(&mut self.inventory, inventory);
         self.observed.forget(&old, &self.inventory);
+        self.judged.forget();
         self.observed.read_all(now, &self.inventory, fx);
         self.send_directions(now, fx);
         self.note_trouble(TroubleArea::Inventory, None);
