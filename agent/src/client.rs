@@ -81,6 +81,15 @@ impl SnmpClient {
         }
     }
 
+    /// The address, community and patience by which the switch may be asked outside its session;
+    /// `None` if only a session can ask it.
+    pub(crate) fn round_access(&self) -> Option<(SocketAddr, snmp::Community, Duration)> {
+        let Auth::Community { community, .. } = &self.access.auth else {
+            return None;
+        };
+        Some((self.address, community.clone(), self.timeout))
+    }
+
     /// Reads one table. A table that the device does not serve comes back empty. A failure names
     /// the table, with one exception: every agent serves [`DeviceTable::System`], so if that gets
     /// no answer, the whole device is mute.

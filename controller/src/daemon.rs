@@ -7,6 +7,7 @@ mod config;
 mod job_records;
 mod measurements;
 mod poller;
+mod rounds;
 mod stall;
 mod traps;
 
@@ -17,7 +18,8 @@ use crate::engine::{
 };
 use crate::history;
 use crate::http::{
-    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, TlsCertificate,
+    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, SnapshotSource,
+    TlsCertificate, snapshot_feed,
 };
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, measurements_for_next};
@@ -89,9 +91,8 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let journal = begin_journal(config.journal.as_deref(), &engine)?;
     let (events, queue) = mpsc::channel(QUEUE);
     let (done, finished) = mpsc::unbounded_channel();
-    let (shown, look) = watch::channel(ServedSnapshot::new(
-        engine.snapshot(SteadyClock::default().now()),
-    ));
+    let first = ServedSnapshot::new(engine.snapshot(SteadyClock::default().now()));
+    let (shown, look) = snapshot_feed(first);
     let (rota, directions) = watch::channel(Arc::default());
     let clock = SteadyClock::default();
     let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
@@ -254,7 +255,7 @@ struct ControllerDaemon {
     traps: TrapListener,
     events: mpsc::Sender<ControllerEvent>,
     done: mpsc::UnboundedSender<FinishedWork>,
-    shown: watch::Sender<ServedSnapshot>,
+    shown: SnapshotSource,
     rota: watch::Sender<Arc<DirectionsByHost>>,
     tls: Option<TlsCertificate>,
     show: bool,
@@ -302,12 +303,15 @@ impl ControllerDaemon {
                     batch.drain(..).for_each(|event| self.step(event));
                 }
                 _ = show.tick() => self.show = true,
+                () = self.shown.viewer() => {}
+                // Somebody asked during the pause after the last snapshot.
+                () = tokio::time::sleep_until(next_show), if self.shown.is_wanted(false) => {}
             }
-            if self.show && Instant::now() >= next_show {
+            if self.shown.is_wanted(self.show) && Instant::now() >= next_show {
                 self.show = false;
                 let began = Instant::now();
                 self.shown
-                    .send_replace(ServedSnapshot::new(self.engine.snapshot(self.clock.now())));
+                    .show(ServedSnapshot::new(self.engine.snapshot(self.clock.now())));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }

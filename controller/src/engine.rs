@@ -210,6 +210,12 @@ impl ControllerEngine {
             let tables = self.observed.take_pulse(now, observation, pulse);
             if !tables.is_empty() {
                 self.reread(now, switch, tables, fx);
+                if pulse.brief {
+                    // What changed may have ports, which a brief pulse does not show.
+                    fx.push(ControllerEffect::Poll {
+                        switch: switch.to_owned(),
+                    });
+                }
             }
         }
         self.wake |= self.observed.apply(observation);

@@ -87,7 +87,10 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
         DeviceFact::Fdb(x) => replace(&mut view.fdb, x),
         DeviceFact::Arp(x) => replace(&mut view.arp, x),
         DeviceFact::Pulse(x) => {
-            view.pulse = Some(x.completed(view.pulse.as_ref()));
+            match &mut view.pulse {
+                Some(pulse) if x.brief => pulse.take_scalars(x),
+                pulse => *pulse = Some(x.clone()),
+            }
             false
         }
         DeviceFact::Host(x) => {
