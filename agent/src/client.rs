@@ -1,6 +1,6 @@
 //! One switch, asked by SNMP: a table at a time, or the cheap pulse. Nothing here panics or waits
 //! for ever. An error becomes [`DeviceFact::Failed`] with a text for an operator.
-use crate::session_port;
+use crate::session_port::SessionPort;
 use crate::snmp_access::SnmpAccess;
 use crate::switch_socket::{ForeignSender, SwitchSocket};
 use crate::tables::{self, TableObjects, pulse};
@@ -9,7 +9,7 @@ use inventory::inventory_file::{InventorySwitch, InventoryTiming};
 use inventory::observation::{DeviceFact, DevicePulse, DeviceTable};
 use snmp::{Auth, ClientBuilder, Error, ErrorStatus, Retry};
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
@@ -27,6 +27,7 @@ pub struct SnmpClient {
     access: SnmpAccess,
     timeout: Duration,
     retries: u32,
+    port: SessionPort,
     session: Mutex<Option<SwitchSession>>,
     elsewhere: ForeignSender,
     /// The rows that each column of a table had last time. The key `None` stands for the pulse.
@@ -63,17 +64,19 @@ impl TableReadFailure {
 }
 
 impl SnmpClient {
-    /// A client of `switch`; nothing is sent yet.
+    /// A client of `switch` that asks from `port`; nothing is sent yet.
     pub(crate) fn new(
         switch: &InventorySwitch,
         access: &SnmpAccess,
         timing: &InventoryTiming,
+        port: SessionPort,
     ) -> SnmpClient {
         SnmpClient {
             address: switch.address,
             access: access.clone(),
             timeout: timing.timeout,
             retries: timing.retries,
+            port,
             session: Mutex::new(None),
             elsewhere: ForeignSender::default(),
             rows: StdMutex::default(),
@@ -227,14 +230,7 @@ impl SnmpClient {
     }
 
     async fn connect(&self) -> snmp::Result<SwitchSession> {
-        let any: IpAddr = if self.address.is_ipv4() {
-            Ipv4Addr::UNSPECIFIED.into()
-        } else {
-            Ipv6Addr::UNSPECIFIED.into()
-        };
-        let socket = session_port::open((any, 0).into())
-            .await?
-            .handle(self.address)?;
+        let socket = self.port.to(self.address).await?;
         let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO)
             .unwrap_or_else(|_| Retry::none());
         ClientBuilder::new(self.access.auth.clone())

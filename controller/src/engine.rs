@@ -19,6 +19,7 @@ mod as_published;
 mod candidate;
 mod claims;
 mod damping;
+mod decisions;
 mod directions;
 mod event;
 mod header;
@@ -39,21 +40,20 @@ pub use header::{ControllerOptions, JournalHeader, ResumedState};
 pub use trouble::{StalledWork, TroubleArea};
 
 use crate::triggers::{self, TrapTopic};
-use api::{EpochInfo, EventLevel, StageTimes};
+use api::{EpochInfo, EventLevel};
 use candidate::{EpochCandidate, PublishedNetwork};
 use directory::job_record::JobRecord;
-use directory::publishing::PublishError;
 use inventory::Millis;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
 use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
-use making::{EpochInMaking, NumbersExhausted};
+use making::EpochInMaking;
 use observed::{AgentNews, ObservedNetwork};
 use public_record::PublicRecord;
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use tree_doubt::TreeDoubt;
 
 /// The decisions of the controller; the daemon around it does all I/O.
@@ -65,6 +65,9 @@ pub struct ControllerEngine {
     ticked: Millis,
     /// A tick is wanted at once.
     wake: bool,
+    /// The last answer of [`ControllerEngine::deadline`], as long as nothing happened that changes
+    /// it. Most events are pulses without news.
+    next_tick: Cell<Option<Option<Millis>>>,
     observed: ObservedNetwork,
     judged: JudgedNetwork,
     making: EpochInMaking,
@@ -80,6 +83,7 @@ impl ControllerEngine {
             started: Millis::default(),
             ticked: Millis::default(),
             wake: false,
+            next_tick: Cell::default(),
             observed: ObservedNetwork::default(),
             judged: JudgedNetwork::default(),
             making: EpochInMaking::default(),
@@ -90,7 +94,17 @@ impl ControllerEngine {
     /// Takes an event, and returns the effects to carry out. This is the controller's protocol.
     pub fn handle(&mut self, now: Millis, event: ControllerEvent) -> Vec<ControllerEffect> {
         let mut effects = Vec::new();
-        let fx = &mut effects;
+        let before = (self.wake, self.observed.changed.len());
+        let is_pulse = matches!(&event, ControllerEvent::Observed(o) if o.fact.is_pulse());
+        self.take(now, event, &mut effects);
+        let after = (self.wake, self.observed.changed.len());
+        if !is_pulse || before != after || !effects.is_empty() {
+            self.next_tick.set(None);
+        }
+        effects
+    }
+
+    fn take(&mut self, now: Millis, event: ControllerEvent, fx: &mut Vec<ControllerEffect>) {
         match event {
             ControllerEvent::Started {
                 current,
@@ -126,11 +140,16 @@ impl ControllerEngine {
                 self.change_inventory(now, *inventory, fx)
             }
         }
-        effects
     }
 
     /// The time of the next [`ControllerEvent::Tick`]. A time in the past means: at once.
     pub fn deadline(&self) -> Option<Millis> {
+        let next = self.next_tick.get().unwrap_or_else(|| self.find_deadline());
+        self.next_tick.set(Some(next));
+        next
+    }
+
+    fn find_deadline(&self) -> Option<Millis> {
         let looking = self.is_looking(self.ticked);
         if self.wake || (self.observed.is_dirty() && !looking) {
             return Some(Millis(0));
@@ -432,131 +451,6 @@ impl ControllerEngine {
         silent
             .chain(unseen.map(|h| TreeDoubt::HostUnseen(h.clone())))
             .collect()
-    }
-
-    /// Compares a judgement's candidate with the published network. Returns whether anything is
-    /// missing.
-    fn consider(&mut self, now: Millis, judgement: &NetworkJudgement) -> bool {
-        let candidate = judgement.candidate.as_ref().ok().cloned();
-        self.making.hold_down.consider(
-            now,
-            candidate,
-            self.public.settled.as_ref(),
-            self.inventory.timing.hold_down,
-        );
-        let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
-        let calm = !missing && self.making.hold_down.held().is_none() && !self.is_waiting(now);
-        self.making.hold_down.set_calm(calm);
-        missing
-    }
-
-    /// Starts, drops or retries the epoch in the making.
-    fn decide(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
-        if self.making.drop_outdated(self.public.settled.as_ref()) {
-            self.note_trouble(TroubleArea::Publish, None);
-            self.note_trouble(TroubleArea::Plan, None);
-        }
-        if self.making.is_busy() {
-            return fx.extend(self.making.retry(now));
-        }
-        if let Some(held) = self
-            .making
-            .hold_down
-            .due_candidate(now, self.is_waiting(now))
-            .cloned()
-        {
-            let seen = self.making.hold_down.first_sign(held.since);
-            let stages = StageTimes {
-                seen,
-                inferred: Some(held.from.since(seen)),
-                believed: Some(now.since(seen)),
-                ..StageTimes::default()
-            };
-            self.order(now, held.candidate, held.changes, stages, fx);
-        } else if self.making.hold_down.held().is_none() {
-            self.remeasure(now, fx);
-        }
-    }
-
-    /// Plans the published network once more if there are new measurements. Without a published
-    /// network the first epoch will contain them.
-    fn remeasure(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
-        let Some(settled) = self
-            .public
-            .settled
-            .as_ref()
-            .filter(|_| self.making.measured.is_some())
-        else {
-            return;
-        };
-        let candidate = EpochCandidate::new(settled.network.clone(), settled.key.clone());
-        let stages = StageTimes {
-            seen: now,
-            inferred: Some(Duration::ZERO),
-            believed: Some(Duration::ZERO),
-            ..StageTimes::default()
-        };
-        self.order(now, candidate, Vec::new(), stages, fx);
-    }
-
-    fn order(
-        &mut self,
-        now: Millis,
-        candidate: EpochCandidate,
-        changes: Vec<String>,
-        stages: StageTimes,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
-        match self.making.order(
-            now,
-            candidate,
-            changes,
-            stages,
-            self.public.settled.as_ref(),
-        ) {
-            Ok(plan) => fx.push(plan),
-            Err(NumbersExhausted(highest)) => {
-                let exhausted = PublishError::Exhausted {
-                    dir: self.options.directory.clone().into(),
-                    highest,
-                };
-                self.note_trouble(TroubleArea::Publish, Some(exhausted.to_string()));
-            }
-        }
-    }
-
-    fn plan_failed(&mut self, ticket: u64, problem: &str) {
-        if self.making.plan_failed(ticket) {
-            let stays = self.public.stays();
-            self.note_trouble(
-                TroubleArea::Plan,
-                Some(format!(
-                    "there is no schedule for the present tree: {problem}; {stays}"
-                )),
-            );
-        }
-    }
-
-    fn published(&mut self, now: Millis, ticket: u64, fx: &mut Vec<ControllerEffect>) {
-        let Some((epoch, settled)) = self.making.published(now, ticket) else {
-            return;
-        };
-        self.public.publish(epoch, settled, fx);
-        self.wake = true;
-        for trouble in [
-            TroubleArea::Publish,
-            TroubleArea::Plan,
-            TroubleArea::Current,
-        ] {
-            self.note_trouble(trouble, None);
-        }
-    }
-
-    fn publish_failed(&mut self, now: Millis, ticket: u64, problem: &str) {
-        if self.making.publish_failed(now, ticket) {
-            let stays = self.public.stays();
-            self.note_trouble(TroubleArea::Publish, Some(format!("{problem}; {stays}")));
-        }
     }
 
     /// Notes measurements that no epoch contains yet. A plan under way may have read the older

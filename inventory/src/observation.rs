@@ -356,6 +356,13 @@ pub struct DevicePulse {
     pub brief: bool,
 }
 
+impl DeviceFact {
+    /// Returns whether this is a pulse.
+    pub fn is_pulse(&self) -> bool {
+        matches!(self, DeviceFact::Pulse(_))
+    }
+}
+
 impl DevicePulse {
     /// Takes the scalars of a brief pulse; what was said of ports stays.
     pub fn take_scalars(&mut self, brief: &DevicePulse) {

@@ -135,7 +135,7 @@ impl Epoch {
     /// Names and contents of the files, the manifest last. `current` will hold
     /// [`EpochPointer::new`] of the manifest.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let network = serde_json::to_vec_pretty(&*self.network)
+        let network = serde_json::to_vec(&*self.network)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         let mut files = vec![
             (TOPOLOGY, self.topology.to_yaml().into_bytes()),
