@@ -151,8 +151,12 @@ impl ControllerEngine {
 
     fn find_deadline(&self) -> Option<Millis> {
         let looking = self.is_looking(self.ticked);
-        if self.wake || (self.observed.is_dirty() && !looking) {
+        if self.wake {
             return Some(Millis(0));
+        }
+        if self.observed.is_dirty() && !looking {
+            let until = self.observed.gathering_until();
+            return Some(until.filter(|at| *at > self.ticked).unwrap_or_default());
         }
         let patience = (looking || self.public.settled.is_none())
             .then(|| self.started.after(self.options.patience));
@@ -337,7 +341,8 @@ impl ControllerEngine {
         (self.ticked, self.wake) = (now, false);
         self.observed.read_due(now, &self.inventory, fx);
         let looking = self.is_looking(now);
-        let stirred = self.observed.is_dirty() && !looking;
+        let gathering = self.observed.gathering_until().is_some_and(|at| now < at);
+        let stirred = self.observed.is_dirty() && !looking && !gathering;
         if stirred {
             self.infer(now);
         }

@@ -15,6 +15,10 @@ use inventory::observation::{DeviceFact, DevicePulse, DeviceTable, Observation};
 use inventory::{Millis, Topology};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::time::Duration;
+
+/// The longest wait for further tables before an inference.
+const GATHER: Duration = Duration::from_millis(100);
 
 /// The network as its devices describe it, before anything is inferred.
 #[derive(Debug, Default)]
@@ -27,6 +31,8 @@ pub(super) struct ObservedNetwork {
     pub(super) jobs: JobTracker,
     /// The devices whose statements changed since the last inference, as far as it reads them.
     pub(super) changed: BTreeSet<String>,
+    /// The time of the first of these changes.
+    changed_at: Millis,
 }
 
 /// The news in a host agent's report.
@@ -139,6 +145,9 @@ impl ObservedNetwork {
     /// Applies a switch's answer to the views. Returns whether it was the last answer missing.
     pub(super) fn apply(&mut self, observation: &Observation) -> bool {
         if device_view::apply(&mut self.views, observation) {
+            if self.changed.is_empty() {
+                self.changed_at = observation.at;
+            }
             self.changed.insert(observation.reporter.clone());
         }
         self.reads
@@ -213,6 +222,14 @@ impl ObservedNetwork {
     /// Returns whether an inference would read anything that the last one did not.
     pub(super) fn is_dirty(&self) -> bool {
         !self.changed.is_empty()
+    }
+
+    /// The end of the time in which further tables are waited for before an inference: a change shows
+    /// in several tables, and an inference of each of them would tell parts of one story.
+    pub(super) fn gathering_until(&self) -> Option<Millis> {
+        self.reads
+            .is_any_missing()
+            .then(|| self.changed_at.after(GATHER))
     }
 
     /// Returns whether the first look at any switch is under way.
