@@ -8,7 +8,6 @@
 //! state in a session, so such switches are not asked here.
 use crate::client::SnmpClient;
 use crate::tables::pulse;
-use crate::walk::WalkAnswers;
 use inventory::observation::DevicePulse;
 use snmp::message::CommunityMessage;
 use snmp::pdu::RequestPdu;
@@ -163,13 +162,11 @@ impl PulseRound {
         }
         let number = asked.number;
         self.asked.remove(&id);
-        let values = found.into_iter().filter(|v| !v.value.is_exception());
-        let answers: WalkAnswers = values.map(|v| (v.oid.arcs().to_vec(), v.value)).collect();
-        let pulse = DevicePulse {
-            brief: true,
-            ..pulse::read(&answers)
+        let value = |i: usize| {
+            let said = found.get(i).filter(|v| v.oid == self.objects[i])?;
+            (!said.value.is_exception()).then_some(&said.value)
         };
-        Some((number, pulse))
+        Some((number, pulse::brief([0, 1, 2, 3].map(value))))
     }
 }
 

@@ -6,6 +6,8 @@
 mod config;
 mod job_records;
 mod measurements;
+mod memory;
+mod pace;
 mod poller;
 mod rounds;
 mod stall;
@@ -32,6 +34,7 @@ use directory::reading;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use pace::TickPace;
 use poller::SwitchPollers;
 use stall::StallNotice;
 use std::net::SocketAddr;
@@ -44,11 +47,6 @@ use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 use traps::TrapListener;
 
-/// The shortest time between two inferences, however many answers come in.
-const TICK: Duration = Duration::from_millis(20);
-/// The pause after an inference, in multiples of its duration: the answers of a large network come
-/// in for longer than one inference takes.
-const TICK_PAUSE: u32 = 3;
 /// The pause after a snapshot, in multiples of its duration: viewers of a large network get fewer.
 const SHOW_PAUSE: u32 = 40;
 /// The longest time between two snapshots for viewers.
@@ -70,6 +68,7 @@ enum FinishedWork {
 /// # Errors
 /// [`ControllerError`] if it cannot start. Later failures become alarms.
 pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
+    memory::give_memory_back();
     let mut signals = DaemonSignals::catch()?;
     let files = all_files()?;
     let (inventory, pollers) = load(&config)?;
@@ -280,6 +279,7 @@ impl ControllerDaemon {
             }
         });
         let mut next_tick = Instant::now();
+        let mut pace = TickPace::default();
         let mut next_show = Instant::now();
         let mut batch = Vec::new();
         loop {
@@ -296,7 +296,7 @@ impl ControllerDaemon {
                 _ = tick, if wanted.is_some() => {
                     let began = Instant::now();
                     self.step(ControllerEvent::Tick);
-                    next_tick = Instant::now() + TICK.max(TICK_PAUSE * began.elapsed());
+                    next_tick = pace.next_tick(began, Instant::now());
                 }
                 n = queue.recv_many(&mut batch, QUEUE) => {
                     debug_assert!(n > 0, "the daemon holds a sender itself");

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The most pulses a second, for all switches together.
 const PULSES: usize = 300;
 /// The most brief pulses a second in rounds, where a question costs a tenth of one in a session.
-const ROUND: usize = 2_000;
+const ROUND: usize = 1_000;
 /// The most whole pulses among them, which have every port's state and counters.
 const WHOLE: usize = 40;
 /// The most full reads a second.
