@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         eprintln!("{problem}; the decision table is made without that file");
     }
     // If the current epoch is damaged, a new one replaces it.
-    let same = |current: &Epoch| current.topology == file && current.tuning == tuning;
+    let same = |current: &Epoch| *current.topology == file && current.tuning == tuning;
     if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(same) {
         eprintln!(
             "{name}: epoch {} is this topology already; nothing published",

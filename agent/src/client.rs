@@ -1,6 +1,6 @@
 //! One switch, asked by SNMP: a table at a time, or the cheap pulse. Nothing here panics or waits
 //! for ever. An error becomes [`DeviceFact::Failed`] with a text for an operator.
-use crate::session_port;
+use crate::session_port::SessionPort;
 use crate::snmp_access::SnmpAccess;
 use crate::switch_socket::{ForeignSender, SwitchSocket};
 use crate::tables::{self, TableObjects, pulse};
@@ -9,7 +9,7 @@ use inventory::inventory_file::{InventorySwitch, InventoryTiming};
 use inventory::observation::{DeviceFact, DevicePulse, DeviceTable};
 use snmp::{Auth, ClientBuilder, Error, ErrorStatus, Retry};
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
@@ -27,6 +27,7 @@ pub struct SnmpClient {
     access: SnmpAccess,
     timeout: Duration,
     retries: u32,
+    port: SessionPort,
     session: Mutex<Option<SwitchSession>>,
     elsewhere: ForeignSender,
     /// The rows that each column had last time, by what was asked for.
@@ -72,22 +73,33 @@ impl TableReadFailure {
 }
 
 impl SnmpClient {
-    /// A client of `switch`; nothing is sent yet.
+    /// A client of `switch` that asks from `port`; nothing is sent yet.
     pub(crate) fn new(
         switch: &InventorySwitch,
         access: &SnmpAccess,
         timing: &InventoryTiming,
+        port: SessionPort,
     ) -> SnmpClient {
         SnmpClient {
             address: switch.address,
             access: access.clone(),
             timeout: timing.timeout,
             retries: timing.retries,
+            port,
             session: Mutex::new(None),
             elsewhere: ForeignSender::default(),
             rows: StdMutex::default(),
             narrow: AtomicBool::new(false),
         }
+    }
+
+    /// The address, community and patience by which the switch may be asked outside its session;
+    /// `None` if only a session can ask it.
+    pub(crate) fn round_access(&self) -> Option<(SocketAddr, snmp::Community, Duration)> {
+        let Auth::Community { community, .. } = &self.access.auth else {
+            return None;
+        };
+        Some((self.address, community.clone(), self.timeout))
     }
 
     /// Reads one table. A table that the device does not serve comes back empty. A failure names
@@ -238,14 +250,7 @@ impl SnmpClient {
     }
 
     async fn connect(&self) -> snmp::Result<SwitchSession> {
-        let any: IpAddr = if self.address.is_ipv4() {
-            Ipv4Addr::UNSPECIFIED.into()
-        } else {
-            Ipv6Addr::UNSPECIFIED.into()
-        };
-        let socket = session_port::open((any, 0).into())
-            .await?
-            .handle(self.address)?;
+        let socket = self.port.to(self.address).await?;
         let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO)
             .unwrap_or_else(|_| Retry::none());
         ClientBuilder::new(self.access.auth.clone())

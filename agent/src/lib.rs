@@ -11,6 +11,7 @@
 //! | [`datagrams`] | answers that do not come from a session |
 //! | `switch_socket` | a session accepts answers only from its switch |
 //! | [`survey`] | all switches at once, none of which waits for another |
+//! | [`pulse_round`] | the brief pulses of many switches, from one socket |
 //! | `session_port` | a separate port for each session |
 //! | [`recording`] | walks from files instead of the network |
 //! | [`secrets`] | secrets kept outside the inventory |
@@ -21,6 +22,7 @@ pub mod client;
 pub mod datagrams;
 pub mod frames;
 pub mod host;
+pub mod pulse_round;
 pub mod recording;
 pub mod secrets;
 mod session_port;
@@ -32,6 +34,7 @@ pub mod traps;
 mod walk;
 
 pub use client::SnmpClient;
+pub use pulse_round::{PulseRound, PulseTarget, RoundNews};
 pub use snmp_access::{AccessError, SnmpAccess};
 pub use survey::{SWITCHES_AT_ONCE, clients, now, read_all_switches};
 pub use traps::{Trap, TrapKind, TrapProof, TrapReceiver, traps};

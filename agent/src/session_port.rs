@@ -1,4 +1,8 @@
-//! A separate port for each session.
+//! The ports that sessions ask from: one for a few switches, and none twice.
+//!
+//! Each port has a task of the SNMP library, which wakes up once a second even if nothing is asked.
+//! A thousand of them took several percent of a core. Sessions that share a port do not hear each
+//! other: an answer counts only from the switch that was asked, with the id that it was asked by.
 //!
 //! The SNMP library binds its sockets with SO_REUSEADDR. Linux can give the same ephemeral port to
 //! several such sockets, and a datagram for the port goes to the youngest of them (udp(7),
@@ -6,15 +10,45 @@
 //! sockets were deaf in this way; with a hundred, one socket in one run of six. A socket without
 //! SO_REUSEADDR gets a port that no other socket has, and keeps it for the library's socket.
 use nix::sys::socket::{setsockopt, sockopt};
-use snmp::{Error, UdpTransport};
+use snmp::{Error, UdpHandle, UdpTransport};
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use tokio::sync::OnceCell;
+
+/// The most switches that share a port. Each has two requests under way at most, and their answers
+/// must fit into the socket's buffer, 208 KiB by default, of which a datagram takes up to 4 KiB.
+pub(crate) const SHARED_BY: usize = 16;
+
+/// A port for some sessions, opened when the first of them needs it.
+#[derive(Clone, Default)]
+pub(crate) struct SessionPort {
+    v4: Arc<OnceCell<UdpTransport>>,
+    v6: Arc<OnceCell<UdpTransport>>,
+}
+
+impl SessionPort {
+    /// The end of the port that talks with this address.
+    ///
+    /// # Errors
+    /// The system's refusal of a socket; the next session tries again.
+    pub(crate) async fn to(&self, address: SocketAddr) -> snmp::Result<UdpHandle> {
+        let (slot, any): (_, IpAddr) = if address.is_ipv4() {
+            (&self.v4, Ipv4Addr::UNSPECIFIED.into())
+        } else {
+            (&self.v6, Ipv6Addr::UNSPECIFIED.into())
+        };
+        slot.get_or_try_init(|| open((any, 0).into()))
+            .await?
+            .handle(address)
+    }
+}
 
 /// A transport on a free port of `any`, an unspecified address with port 0.
 ///
 /// # Errors
 /// The system's refusal of a socket.
-pub(crate) async fn open(any: SocketAddr) -> snmp::Result<UdpTransport> {
+async fn open(any: SocketAddr) -> snmp::Result<UdpTransport> {
     let (_keeper, own) = keep(any).map_err(|source| Error::Network {
         target: any,
         source,

@@ -1,6 +1,7 @@
-//! One survey of all switches, many at once. Each switch has its own socket and its own patience,
+//! One survey of all switches, many at once. Each switch has its own session and its own patience,
 //! so a slow, dead or lying switch delays only itself.
 use crate::client::SnmpClient;
+use crate::session_port::{SHARED_BY, SessionPort};
 use crate::snmp_access::{AccessError, SnmpAccess};
 use futures_util::stream::{self, StreamExt};
 use inventory::Millis;
@@ -41,8 +42,12 @@ fn allow_sockets(switches: usize) {
 pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, AccessError> {
     allow_sockets(inventory.switches.len());
     let mut ready: HashMap<&str, SnmpAccess> = HashMap::new();
-    let client = |(name, switch): (&String, _)| {
+    let mut port = SessionPort::default();
+    let client = |(number, (name, switch)): (usize, (&String, _))| {
         let switch: &inventory::inventory_file::InventorySwitch = switch;
+        if number.is_multiple_of(SHARED_BY) {
+            port = SessionPort::default();
+        }
         let access = match ready.get(switch.snmp.as_str()) {
             Some(access) => access.clone(),
             None => {
@@ -60,10 +65,10 @@ pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, Acces
         };
         Ok((
             name.clone(),
-            SnmpClient::new(switch, &access, &inventory.timing),
+            SnmpClient::new(switch, &access, &inventory.timing, port.clone()),
         ))
     };
-    inventory.switches.iter().map(client).collect()
+    inventory.switches.iter().enumerate().map(client).collect()
 }
 
 /// Reads every table of every switch. A switch that does not answer gives one

@@ -22,6 +22,9 @@ const ROWS_AT_FIRST: usize = 8;
 /// to 128 Ki rows.
 const VALUES_LIMIT: usize = 300_000;
 
+/// The length of object identifiers up to which a look-up takes no memory. Nearly all are shorter.
+const USUAL_ARCS: usize = 32;
+
 /// The device's values, by object identifier.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct WalkAnswers(BTreeMap<Vec<u32>, Value>);
@@ -49,7 +52,8 @@ pub(crate) struct WalkRequest {
 pub(crate) struct TableWalk {
     scalars: Vec<Oid>,
     columns: Vec<WalkColumn>,
-    answers: WalkAnswers,
+    /// The values as they came; they are sorted once, at the end.
+    answers: Vec<(Vec<u32>, Value)>,
 }
 
 struct WalkColumn {
@@ -69,7 +73,14 @@ impl WalkAnswers {
 
     /// The cell of a column at an index.
     pub(crate) fn cell(&self, column: &[u32], index: &[u32]) -> Option<&Value> {
-        self.0.get(&[column, index].concat())
+        let (at, end) = (column.len(), column.len() + index.len());
+        let mut oid = [0; USUAL_ARCS];
+        if end > USUAL_ARCS {
+            return self.0.get(&[column, index].concat());
+        }
+        oid[..at].copy_from_slice(column);
+        oid[at..end].copy_from_slice(index);
+        self.0.get(&oid[..end])
     }
 
     /// Every cell of a column: its index and value, in order of the index.
@@ -125,7 +136,7 @@ impl TableWalk {
         TableWalk {
             scalars: scalars.iter().map(|s| Oid::from_slice(s)).collect(),
             columns: columns.iter().enumerate().map(column).collect(),
-            answers: WalkAnswers::default(),
+            answers: Vec::new(),
         }
     }
 
@@ -178,9 +189,7 @@ impl TableWalk {
         let mut rest = varbinds.into_iter();
         for (asked, found) in scalars.iter().zip(rest.by_ref()) {
             if !found.value.is_exception() && found.oid == asked.child(0) {
-                self.answers
-                    .0
-                    .insert(found.oid.arcs().to_vec(), found.value);
+                self.answers.push((found.oid.arcs().to_vec(), found.value));
             }
         }
         for (i, found) in single.into_iter().zip(rest.by_ref()) {
@@ -204,7 +213,7 @@ impl TableWalk {
 
     /// The values read.
     pub(crate) fn finish(self) -> WalkAnswers {
-        self.answers
+        self.answers.into_iter().collect()
     }
 
     /// The number of values read so far.
@@ -224,7 +233,11 @@ impl WalkColumn {
         }
     }
 
-    fn take(&mut self, found: VarBind, answers: &mut WalkAnswers) -> Result<(), AnswerFault> {
+    fn take(
+        &mut self,
+        found: VarBind,
+        answers: &mut Vec<(Vec<u32>, Value)>,
+    ) -> Result<(), AnswerFault> {
         if !self.open {
             return Ok(());
         }
@@ -242,7 +255,7 @@ impl WalkColumn {
             self.open = false;
             return Ok(());
         }
-        answers.0.insert(found.oid.arcs().to_vec(), found.value);
+        answers.push((found.oid.arcs().to_vec(), found.value));
         self.last = found.oid;
         self.rows += 1;
         Ok(())

@@ -6,7 +6,10 @@
 mod config;
 mod job_records;
 mod measurements;
+mod memory;
+mod pace;
 mod poller;
+mod rounds;
 mod stall;
 mod traps;
 
@@ -17,7 +20,8 @@ use crate::engine::{
 };
 use crate::history;
 use crate::http::{
-    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, TlsCertificate,
+    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, SnapshotSource,
+    TlsCertificate, snapshot_feed,
 };
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, measurements_for_next};
@@ -30,6 +34,7 @@ use directory::reading;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use pace::TickPace;
 use poller::SwitchPollers;
 use stall::StallNotice;
 use std::net::SocketAddr;
@@ -42,11 +47,6 @@ use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 use traps::TrapListener;
 
-/// The shortest time between two inferences, however many answers come in.
-const TICK: Duration = Duration::from_millis(20);
-/// The pause after an inference, in multiples of its duration: the answers of a large network come
-/// in for longer than one inference takes.
-const TICK_PAUSE: u32 = 3;
 /// The pause after a snapshot, in multiples of its duration: viewers of a large network get fewer.
 const SHOW_PAUSE: u32 = 40;
 /// The longest time between two snapshots for viewers.
@@ -68,6 +68,7 @@ enum FinishedWork {
 /// # Errors
 /// [`ControllerError`] if it cannot start. Later failures become alarms.
 pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
+    memory::give_memory_back();
     let mut signals = DaemonSignals::catch()?;
     let files = all_files()?;
     let (inventory, pollers) = load(&config)?;
@@ -89,9 +90,8 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let journal = begin_journal(config.journal.as_deref(), &engine)?;
     let (events, queue) = mpsc::channel(QUEUE);
     let (done, finished) = mpsc::unbounded_channel();
-    let (shown, look) = watch::channel(ServedSnapshot::new(
-        engine.snapshot(SteadyClock::default().now()),
-    ));
+    let first = ServedSnapshot::new(engine.snapshot(SteadyClock::default().now()));
+    let (shown, look) = snapshot_feed(first);
     let (rota, directions) = watch::channel(Arc::default());
     let clock = SteadyClock::default();
     let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
@@ -254,7 +254,7 @@ struct ControllerDaemon {
     traps: TrapListener,
     events: mpsc::Sender<ControllerEvent>,
     done: mpsc::UnboundedSender<FinishedWork>,
-    shown: watch::Sender<ServedSnapshot>,
+    shown: SnapshotSource,
     rota: watch::Sender<Arc<DirectionsByHost>>,
     tls: Option<TlsCertificate>,
     show: bool,
@@ -279,6 +279,7 @@ impl ControllerDaemon {
             }
         });
         let mut next_tick = Instant::now();
+        let mut pace = TickPace::default();
         let mut next_show = Instant::now();
         let mut batch = Vec::new();
         loop {
@@ -295,19 +296,22 @@ impl ControllerDaemon {
                 _ = tick, if wanted.is_some() => {
                     let began = Instant::now();
                     self.step(ControllerEvent::Tick);
-                    next_tick = Instant::now() + TICK.max(TICK_PAUSE * began.elapsed());
+                    next_tick = pace.next_tick(began, Instant::now());
                 }
                 n = queue.recv_many(&mut batch, QUEUE) => {
                     debug_assert!(n > 0, "the daemon holds a sender itself");
                     batch.drain(..).for_each(|event| self.step(event));
                 }
                 _ = show.tick() => self.show = true,
+                () = self.shown.viewer() => {}
+                // Somebody asked during the pause after the last snapshot.
+                () = tokio::time::sleep_until(next_show), if self.shown.is_wanted(false) => {}
             }
-            if self.show && Instant::now() >= next_show {
+            if self.shown.is_wanted(self.show) && Instant::now() >= next_show {
                 self.show = false;
                 let began = Instant::now();
                 self.shown
-                    .send_replace(ServedSnapshot::new(self.engine.snapshot(self.clock.now())));
+                    .show(ServedSnapshot::new(self.engine.snapshot(self.clock.now())));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }

@@ -19,6 +19,7 @@ mod as_published;
 mod candidate;
 mod claims;
 mod damping;
+mod decisions;
 mod directions;
 mod event;
 mod header;
@@ -39,20 +40,20 @@ pub use header::{ControllerOptions, JournalHeader, ResumedState};
 pub use trouble::{StalledWork, TroubleArea};
 
 use crate::triggers::{self, TrapTopic};
-use api::{EpochInfo, EventLevel, StageTimes};
+use api::{EpochInfo, EventLevel};
 use candidate::{EpochCandidate, PublishedNetwork};
 use directory::job_record::JobRecord;
-use directory::publishing::PublishError;
 use inventory::Millis;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
 use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
-use making::{EpochInMaking, NumbersExhausted};
+use making::EpochInMaking;
 use observed::{AgentNews, ObservedNetwork};
 use public_record::PublicRecord;
+use std::cell::Cell;
 use std::net::IpAddr;
-use std::time::Duration;
+use std::sync::Arc;
 use tree_doubt::TreeDoubt;
 
 /// The decisions of the controller; the daemon around it does all I/O.
@@ -64,6 +65,9 @@ pub struct ControllerEngine {
     ticked: Millis,
     /// A tick is wanted at once.
     wake: bool,
+    /// The last answer of [`ControllerEngine::deadline`], as long as nothing happened that changes
+    /// it. Most events are pulses without news.
+    next_tick: Cell<Option<Option<Millis>>>,
     observed: ObservedNetwork,
     judged: JudgedNetwork,
     making: EpochInMaking,
@@ -79,6 +83,7 @@ impl ControllerEngine {
             started: Millis::default(),
             ticked: Millis::default(),
             wake: false,
+            next_tick: Cell::default(),
             observed: ObservedNetwork::default(),
             judged: JudgedNetwork::default(),
             making: EpochInMaking::default(),
@@ -89,7 +94,17 @@ impl ControllerEngine {
     /// Takes an event, and returns the effects to carry out. This is the controller's protocol.
     pub fn handle(&mut self, now: Millis, event: ControllerEvent) -> Vec<ControllerEffect> {
         let mut effects = Vec::new();
-        let fx = &mut effects;
+        let before = (self.wake, self.observed.changed.len());
+        let is_pulse = matches!(&event, ControllerEvent::Observed(o) if o.fact.is_pulse());
+        self.take(now, event, &mut effects);
+        let after = (self.wake, self.observed.changed.len());
+        if !is_pulse || before != after || !effects.is_empty() {
+            self.next_tick.set(None);
+        }
+        effects
+    }
+
+    fn take(&mut self, now: Millis, event: ControllerEvent, fx: &mut Vec<ControllerEffect>) {
         match event {
             ControllerEvent::Started {
                 current,
@@ -125,14 +140,23 @@ impl ControllerEngine {
                 self.change_inventory(now, *inventory, fx)
             }
         }
-        effects
     }
 
     /// The time of the next [`ControllerEvent::Tick`]. A time in the past means: at once.
     pub fn deadline(&self) -> Option<Millis> {
+        let next = self.next_tick.get().unwrap_or_else(|| self.find_deadline());
+        self.next_tick.set(Some(next));
+        next
+    }
+
+    fn find_deadline(&self) -> Option<Millis> {
         let looking = self.is_looking(self.ticked);
-        if self.wake || (self.observed.dirty && !looking) {
+        if self.wake {
             return Some(Millis(0));
+        }
+        if self.observed.is_dirty() && !looking {
+            let until = self.observed.gathering_until();
+            return Some(until.filter(|at| *at > self.ticked).unwrap_or_default());
         }
         let patience = (looking || self.public.settled.is_none())
             .then(|| self.started.after(self.options.patience));
@@ -188,7 +212,7 @@ impl ControllerEngine {
         self.making.highest = highest;
         self.judged.topology = current
             .as_ref()
-            .map(|k| k.network.clone())
+            .map(|k| Arc::clone(&k.network))
             .unwrap_or_default();
         self.public.settled = current
             .map(|k| PublishedNetwork::new(k.number, EpochCandidate::new(k.network, k.file)));
@@ -209,6 +233,12 @@ impl ControllerEngine {
             let tables = self.observed.take_pulse(now, observation, pulse);
             if !tables.is_empty() {
                 self.reread(now, switch, tables, fx);
+                if pulse.brief {
+                    // What changed may have ports, which a brief pulse does not show.
+                    fx.push(ControllerEffect::Poll {
+                        switch: switch.to_owned(),
+                    });
+                }
             }
         }
         self.wake |= self.observed.apply(observation);
@@ -311,20 +341,23 @@ impl ControllerEngine {
         (self.ticked, self.wake) = (now, false);
         self.observed.read_due(now, &self.inventory, fx);
         let looking = self.is_looking(now);
-        let stirred = self.observed.dirty && !looking;
+        let gathering = self.observed.gathering_until().is_some_and(|at| now < at);
+        let stirred = self.observed.is_dirty() && !looking && !gathering;
         if stirred {
             self.infer(now);
         }
         self.send_directions(now, fx);
         let held = self.judged.damping.holds_anything();
         self.judged.damping.release_calm(now);
-        let judgement = self
-            .judged
-            .take_steady(self.public.current())
-            .filter(|_| !stirred && !held);
+        let (settled, gone_after) = (self.public.settled.as_ref(), self.options.gone_after);
+        let judgement = if stirred || held {
+            None
+        } else {
+            self.judged.take_steady(now, settled, gone_after)
+        };
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
         let missing = self.consider(now, &judgement);
-        self.judged.keep(judgement, self.public.current());
+        self.judged.keep(now, judgement, self.public.current());
         if self.observed.reads.is_search_due(now, missing) {
             self.observed.search(&self.inventory, fx);
         }
@@ -340,15 +373,16 @@ impl ControllerEngine {
             views,
             claims,
             agents,
-            dirty,
+            changed,
             ..
         } = &mut self.observed;
-        *dirty = false;
+        changed.clear();
         let topology = infer::infer(&self.inventory, views);
         let contradicted = claims.update(&self.inventory, views, &topology);
         if self.judged.infer(now, topology, contradicted) {
             self.making.hold_down.change(now);
-            agents.stirred = true;
+            // Without reports there is nobody to direct.
+            agents.stirred |= views.values().any(|view| view.host.is_some());
         }
     }
 
@@ -382,6 +416,7 @@ impl ControllerEngine {
             return NetworkJudgement {
                 candidate: Err(Vec::new()),
                 alarms: Vec::new(),
+                plain: false,
             };
         }
         let settled = self.public.settled.as_ref();
@@ -423,131 +458,6 @@ impl ControllerEngine {
             .collect()
     }
 
-    /// Compares a judgement's candidate with the published network. Returns whether anything is
-    /// missing.
-    fn consider(&mut self, now: Millis, judgement: &NetworkJudgement) -> bool {
-        let candidate = judgement.candidate.as_ref().ok().cloned();
-        self.making.hold_down.consider(
-            now,
-            candidate,
-            self.public.settled.as_ref(),
-            self.inventory.timing.hold_down,
-        );
-        let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
-        let calm = !missing && self.making.hold_down.held().is_none() && !self.is_waiting(now);
-        self.making.hold_down.set_calm(calm);
-        missing
-    }
-
-    /// Starts, drops or retries the epoch in the making.
-    fn decide(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
-        if self.making.drop_outdated(self.public.settled.as_ref()) {
-            self.note_trouble(TroubleArea::Publish, None);
-            self.note_trouble(TroubleArea::Plan, None);
-        }
-        if self.making.is_busy() {
-            return fx.extend(self.making.retry(now));
-        }
-        if let Some(held) = self
-            .making
-            .hold_down
-            .due_candidate(now, self.is_waiting(now))
-            .cloned()
-        {
-            let seen = self.making.hold_down.first_sign(held.since);
-            let stages = StageTimes {
-                seen,
-                inferred: Some(held.from.since(seen)),
-                believed: Some(now.since(seen)),
-                ..StageTimes::default()
-            };
-            self.order(now, held.candidate, held.changes, stages, fx);
-        } else if self.making.hold_down.held().is_none() {
-            self.remeasure(now, fx);
-        }
-    }
-
-    /// Plans the published network once more if there are new measurements. Without a published
-    /// network the first epoch will contain them.
-    fn remeasure(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
-        let Some(settled) = self
-            .public
-            .settled
-            .as_ref()
-            .filter(|_| self.making.measured.is_some())
-        else {
-            return;
-        };
-        let candidate = EpochCandidate::new(settled.network.clone(), settled.key.clone());
-        let stages = StageTimes {
-            seen: now,
-            inferred: Some(Duration::ZERO),
-            believed: Some(Duration::ZERO),
-            ..StageTimes::default()
-        };
-        self.order(now, candidate, Vec::new(), stages, fx);
-    }
-
-    fn order(
-        &mut self,
-        now: Millis,
-        candidate: EpochCandidate,
-        changes: Vec<String>,
-        stages: StageTimes,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
-        match self.making.order(
-            now,
-            candidate,
-            changes,
-            stages,
-            self.public.settled.as_ref(),
-        ) {
-            Ok(plan) => fx.push(plan),
-            Err(NumbersExhausted(highest)) => {
-                let exhausted = PublishError::Exhausted {
-                    dir: self.options.directory.clone().into(),
-                    highest,
-                };
-                self.note_trouble(TroubleArea::Publish, Some(exhausted.to_string()));
-            }
-        }
-    }
-
-    fn plan_failed(&mut self, ticket: u64, problem: &str) {
-        if self.making.plan_failed(ticket) {
-            let stays = self.public.stays();
-            self.note_trouble(
-                TroubleArea::Plan,
-                Some(format!(
-                    "there is no schedule for the present tree: {problem}; {stays}"
-                )),
-            );
-        }
-    }
-
-    fn published(&mut self, now: Millis, ticket: u64, fx: &mut Vec<ControllerEffect>) {
-        let Some((epoch, settled)) = self.making.published(now, ticket) else {
-            return;
-        };
-        self.public.publish(epoch, settled, fx);
-        self.wake = true;
-        for trouble in [
-            TroubleArea::Publish,
-            TroubleArea::Plan,
-            TroubleArea::Current,
-        ] {
-            self.note_trouble(trouble, None);
-        }
-    }
-
-    fn publish_failed(&mut self, now: Millis, ticket: u64, problem: &str) {
-        if self.making.publish_failed(now, ticket) {
-            let stays = self.public.stays();
-            self.note_trouble(TroubleArea::Publish, Some(format!("{problem}; {stays}")));
-        }
-    }
-
     /// Notes measurements that no epoch contains yet. A plan under way may have read the older
     /// file.
     fn note_measurements(&mut self, what: String) {
@@ -563,6 +473,7 @@ impl ControllerEngine {
     ) {
         let old = std::mem::replace(&mut self.inventory, inventory);
         self.observed.forget(&old, &self.inventory);
+        self.judged.forget();
         self.observed.read_all(now, &self.inventory, fx);
         self.send_directions(now, fx);
         self.note_trouble(TroubleArea::Inventory, None);

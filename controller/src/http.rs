@@ -20,10 +20,12 @@ mod connection_limiter;
 mod connections;
 mod rate_limiter;
 mod reports;
+mod snapshot_feed;
 mod tls;
 mod token;
 
 pub use reports::ReportIntake;
+pub use snapshot_feed::{SnapshotFeed, SnapshotSource, snapshot_feed};
 pub use tls::TlsCertificate;
 pub use token::{ApiTokens, BearerToken};
 
@@ -45,7 +47,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 
 /// The default address of the API.
 pub const DEFAULT_LISTEN: SocketAddr =
@@ -141,8 +142,8 @@ pub enum HttpError {
 pub struct ApiState {
     /// The tokens of viewers and agents.
     pub keys: ApiTokens,
-    /// The latest snapshot.
-    pub shown: watch::Receiver<ServedSnapshot>,
+    /// The snapshots.
+    pub shown: SnapshotFeed,
     /// The receiver of reports.
     pub intake: ReportIntake,
 }
@@ -174,7 +175,7 @@ pub async fn serve(
     connections::serve(listener, tls, router(api), ConnectionLimiter::new(files)).await;
 }
 
-type SnapshotState = State<watch::Receiver<ServedSnapshot>>;
+type SnapshotState = State<SnapshotFeed>;
 
 fn router(api: ApiState) -> Router {
     let ApiState {
@@ -211,11 +212,15 @@ async fn events(
         )
             .into_response();
     };
-    shown.mark_changed(); // The first snapshot comes at once.
-    let events = stream::unfold((shown, viewing), |(mut shown, viewing)| async {
-        let event = next(&mut shown, &viewing).await?;
-        Some((Ok::<_, Infallible>(event), (shown, viewing)))
-    });
+    let share = shown.follow();
+    let first = shown.fresh().await.event(); // The first snapshot comes at once.
+    let events = stream::unfold(
+        (shown, viewing, share, Some(first)),
+        |(mut shown, viewing, share, first)| async {
+            let event = next(&mut shown, &viewing, first).await?;
+            Some((Ok::<_, Infallible>(event), (shown, viewing, share, None)))
+        },
+    );
     let head = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache"),
@@ -223,40 +228,44 @@ async fn events(
     (head, Body::from_stream(events)).into_response()
 }
 
-async fn next(shown: &mut watch::Receiver<ServedSnapshot>, viewing: &EventViewer) -> Option<Bytes> {
+/// The next event for a viewer, which is `first` if there is one; `None` once the controller stops.
+async fn next(
+    shown: &mut SnapshotFeed,
+    viewing: &EventViewer,
+    first: Option<Bytes>,
+) -> Option<Bytes> {
     viewing.mark_ready();
-    let event = match tokio::time::timeout(ALIVE, shown.changed()).await {
-        Ok(changed) => {
-            changed.ok()?; // The controller stops.
-            let new = shown.borrow_and_update().clone();
-            new.event()
-        }
-        Err(_) => Bytes::from_static(b":\n\n"),
+    let event = match first {
+        Some(first) => first,
+        None => match tokio::time::timeout(ALIVE, shown.next()).await {
+            Ok(new) => new?.event(),
+            Err(_) => Bytes::from_static(b":\n\n"),
+        },
     };
     viewing.mark_event_given();
     Some(event)
 }
 
-async fn snapshot(State(shown): SnapshotState) -> Response {
-    let shown = shown.borrow().clone();
+async fn snapshot(State(mut shown): SnapshotState) -> Response {
+    let shown = shown.fresh().await;
     ([(header::CONTENT_TYPE, "application/json")], shown.json()).into_response()
 }
 
-async fn topology(State(shown): SnapshotState) -> Response {
-    as_json(&shown.borrow().snapshot.topology)
+async fn topology(State(mut shown): SnapshotState) -> Response {
+    as_json(&shown.fresh().await.snapshot.topology)
 }
 
-async fn epochs(State(shown): SnapshotState) -> Response {
-    as_json(&shown.borrow().snapshot.epochs)
+async fn epochs(State(mut shown): SnapshotState) -> Response {
+    as_json(&shown.fresh().await.snapshot.epochs)
 }
 
 fn as_json(value: &impl serde::Serialize) -> Response {
     axum::Json(value).into_response()
 }
 
-async fn prometheus(State(shown): SnapshotState) -> Response {
+async fn prometheus(State(mut shown): SnapshotState) -> Response {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    let text = metrics::text(&shown.borrow().snapshot);
+    let text = metrics::text(&shown.fresh().await.snapshot);
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 

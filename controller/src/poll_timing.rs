@@ -5,6 +5,8 @@ use std::time::Duration;
 
 /// The most pulses a second, for all switches together.
 const PULSES: usize = 300;
+/// The most brief pulses a second in rounds, where a question costs a tenth of one in a session.
+const ROUND: usize = 1_000;
 /// The most whole pulses among them, which have every port's state and counters.
 const WHOLE: usize = 40;
 /// The most full reads a second.
@@ -22,6 +24,25 @@ pub(crate) struct PulseTiming {
     pub(crate) whole: u32,
     /// The time before the first pulse, so that not all switches are polled at once.
     pub(crate) offset: Duration,
+}
+
+impl PulseTiming {
+    /// The same without the brief pulses, which are asked in rounds.
+    pub(crate) fn only_whole(self) -> PulseTiming {
+        let every = self.every * self.whole;
+        PulseTiming {
+            every,
+            whole: 1,
+            offset: self.offset * self.whole,
+        }
+    }
+}
+
+/// The time between two brief pulses of a switch, if there are so many switches that brief pulses
+/// are asked at all, and in rounds.
+pub(crate) fn round(switches: usize, stated: Duration) -> Option<Duration> {
+    let every = stated.max(share(switches, ROUND));
+    (pulse(switches, 0, stated).whole > 1).then_some(every)
 }
 
 /// The timing of one switch, by its number among `switches`. `stated` is the inventory's period.

@@ -63,10 +63,9 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
     let back = view.stale.take().is_some();
     let changed = match &observation.fact {
         DeviceFact::System(x) => {
-            let same = view
-                .system
-                .as_ref()
-                .is_some_and(|o| o.name == x.name && o.descr == x.descr);
+            let same = view.system.as_ref().is_some_and(|o| {
+                o.name == x.name && o.descr == x.descr && o.services == x.services
+            });
             view.system = Some(x.clone());
             !same
         }
@@ -80,11 +79,18 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
             !same
         }
         DeviceFact::Lldp(x) => replace(&mut view.lldp, x),
-        DeviceFact::Bridge(x) => replace(&mut view.bridge, x),
+        DeviceFact::Bridge(x) => {
+            let same = view.bridge.as_ref().is_some_and(|o| same_but_changes(o, x));
+            view.bridge = Some(x.clone());
+            !same
+        }
         DeviceFact::Fdb(x) => replace(&mut view.fdb, x),
         DeviceFact::Arp(x) => replace(&mut view.arp, x),
         DeviceFact::Pulse(x) => {
-            view.pulse = Some(x.completed(view.pulse.as_ref()));
+            match &mut view.pulse {
+                Some(pulse) if x.brief => pulse.take_scalars(x),
+                pulse => *pulse = Some(x.clone()),
+            }
             false
         }
         DeviceFact::Host(x) => {
@@ -114,7 +120,9 @@ fn table_name(fact: &DeviceFact) -> Option<&'static str> {
 
 fn replace<T: Clone + PartialEq>(slot: &mut Option<T>, new: &T) -> bool {
     let changed = slot.as_ref() != Some(new);
-    *slot = Some(new.clone());
+    if changed {
+        *slot = Some(new.clone());
+    }
     changed
 }
 
@@ -135,12 +143,37 @@ fn without_ghosts(interfaces: &[InterfaceRow]) -> Vec<InterfaceRow> {
 
 /// Counters always move, which is not a change of the network.
 fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
-    let plain = |i: &InterfaceRow| InterfaceRow {
-        in_octets: 0,
-        out_octets: 0,
-        ..i.clone()
+    let same = |(a, b): (&InterfaceRow, &InterfaceRow)| {
+        let InterfaceRow {
+            index,
+            name,
+            descr,
+            alias,
+            mac,
+            rate,
+            up,
+            aggregate,
+            in_octets: _,
+            out_octets: _,
+        } = a;
+        (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
+            && (name, descr, alias) == (&b.name, &b.descr, &b.alias)
     };
-    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| plain(x) == plain(y))
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+/// One topology change moves the counter of every bridge of a spanning tree, also of those that
+/// nothing else changes at.
+fn same_but_changes(a: &BridgeTable, b: &BridgeTable) -> bool {
+    let BridgeTable {
+        address,
+        root_bridge,
+        priority,
+        top_changes: _,
+        ports,
+    } = a;
+    (*address, *root_bridge, *priority) == (b.address, b.root_bridge, b.priority)
+        && *ports == b.ports
 }
 
 /// True if two reports of a host are the same up to counters, times and round trips. Counters

@@ -1,6 +1,7 @@
 //! The changes between two topologies, in words for operators. Evidence, alarms and order are not
 //! compared: they vary while the network is the same.
 use crate::BitsPerSec;
+use crate::difference::TopologyDifference;
 use crate::natural_order::{NaturalKey, natural};
 use crate::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,6 +76,18 @@ pub struct LinkEnds {
 /// All differences from `old` to `new`: nodes, hosts, cables, root bridge, clusters, each sorted by
 /// name.
 pub fn diff(old: &Topology, new: &Topology) -> Vec<NetworkChange> {
+    TopologyDifference::between(old, new).map_or_else(Vec::new, |d| d.changes())
+}
+
+impl TopologyDifference {
+    /// The difference in words: see [`diff`].
+    pub fn changes(&self) -> Vec<NetworkChange> {
+        whole(&self.before, &self.after)
+    }
+}
+
+/// The same, with every node and link of both looked at.
+pub(crate) fn whole(old: &Topology, new: &Topology) -> Vec<NetworkChange> {
     let mut changes = Vec::new();
     nodes(old, new, &mut changes);
     hosts(old, new, &mut changes);

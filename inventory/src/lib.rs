@@ -26,7 +26,8 @@
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`cluster_reason`] | the reasons for a cluster |
 //! | [`descriptions`] | descriptions of ports |
-//! | [`diff`] | the changes between two topologies |
+//! | [`difference`] | the parts in which two topologies differ |
+//! | [`diff`] | the changes between two topologies, in words |
 //! | [`spanning_tree`] | the links of a topology file that spanning tree would let forward |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
@@ -39,6 +40,7 @@ pub mod cluster_reason;
 pub mod descriptions;
 pub mod device_view;
 pub mod diff;
+pub mod difference;
 pub mod evidence;
 pub mod host_report;
 pub mod inventory_file;

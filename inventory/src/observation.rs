@@ -326,7 +326,23 @@ pub struct DevicePulse {
     pub brief: bool,
 }
 
+impl DeviceFact {
+    /// Returns whether this is a pulse.
+    pub fn is_pulse(&self) -> bool {
+        matches!(self, DeviceFact::Pulse(_))
+    }
+}
+
 impl DevicePulse {
+    /// Takes the scalars of a brief pulse; what was said of ports stays.
+    pub fn take_scalars(&mut self, brief: &DevicePulse) {
+        self.uptime = brief.uptime;
+        self.top_changes = brief.top_changes;
+        self.since_top_change = brief.since_top_change;
+        self.lldp_last_change = brief.lldp_last_change;
+        self.brief = true;
+    }
+
     /// The same pulse; where it is brief, with what was said of ports before.
     pub fn completed(&self, before: Option<&DevicePulse>) -> DevicePulse {
         let Some(before) = before.filter(|_| self.brief) else {

@@ -36,6 +36,19 @@ pub(crate) const BRIEF: TableObjects = TableObjects {
     columns: &[],
 };
 
+/// The brief pulse of the scalars' values, in the order of [`BRIEF`].
+pub(crate) fn brief(values: [Option<&Value>; 4]) -> DevicePulse {
+    let [uptime, since_top_change, top_changes, lldp_last_change] = values.map(number);
+    DevicePulse {
+        uptime: uptime.unwrap_or_default(),
+        top_changes,
+        since_top_change,
+        lldp_last_change,
+        brief: true,
+        ..DevicePulse::default()
+    }
+}
+
 /// True if the device has interfaces but no wide counters.
 pub(crate) fn is_narrow(answers: &WalkAnswers) -> bool {
     answers.column(HC_IN_OCTETS).next().is_none() && answers.column(OPER_STATUS).next().is_some()

@@ -1,14 +1,17 @@
 //! One task for each switch, so that a dead switch never delays the others. Only a limited number
 //! of switches are read at once: the answers of a thousand switches in one moment would overrun the
 //! machine, and the resulting time-outs would look like silence.
+use super::rounds::{PulseRounds, RoundMember};
 use crate::clock::SteadyClock;
 use crate::engine::ControllerEvent;
 use crate::poll_timing::{self, PulseTiming};
-use agent::{SWITCHES_AT_ONCE, SnmpClient};
+use agent::{PulseRound, PulseTarget, SWITCHES_AT_ONCE, SnmpClient};
 use futures_util::stream::{self, StreamExt};
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -19,15 +22,27 @@ const AT_ONCE: usize = 2;
 
 /// The requests for a switch, merged: two requests for a table before it is read make one read.
 #[derive(Debug, Default)]
-struct WantedReads {
+pub(super) struct WantedReads {
     tables: Mutex<BTreeSet<DeviceTable>>,
     read: Notify,
     poll: Notify,
+    /// A brief pulse is wanted, because the switch did not answer in a round.
+    pub(super) brief: Notify,
+    /// Rounds leave the switch alone, until its session got an answer or gave up.
+    pub(super) in_session: AtomicBool,
 }
 
 impl WantedReads {
     fn take(&self) -> BTreeSet<DeviceTable> {
-        std::mem::take(&mut *self.tables.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<DeviceTable>> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -50,22 +65,35 @@ impl SwitchPollers {
     ) {
         (self.tasks, self.wanted) = Default::default();
         let switches = clients.len();
-        let turns = Arc::new(Semaphore::new(SWITCHES_AT_ONCE));
+        let [looks, changes] = [SWITCHES_AT_ONCE; 2].map(|n| Arc::new(Semaphore::new(n)));
+        let round = poll_timing::round(switches, period)
+            .and_then(|period| Some((period, PulseRound::open().ok()?)));
+        let mut members = Vec::new();
         for (number, (name, client)) in clients.into_iter().enumerate() {
-            let rhythm = poll_timing::pulse(switches, number, period);
+            let mut rhythm = poll_timing::pulse(switches, number, period);
             let wanted = Arc::new(WantedReads::default());
             self.wanted.insert(name.clone(), Arc::clone(&wanted));
+            let target = round.as_ref().and_then(|_| PulseTarget::of(&client));
+            if let Some(target) = target {
+                rhythm = rhythm.only_whole();
+                members.push(RoundMember::new(name.clone(), target, Arc::clone(&wanted)));
+            }
             let switch = SwitchPoller {
                 name,
                 client,
                 wanted,
-                turns: Arc::clone(&turns),
+                looks: Arc::clone(&looks),
+                changes: Arc::clone(&changes),
                 clock: clock.clone(),
                 events: events.clone(),
             };
             self.tasks.spawn(async move {
                 tokio::join!(switch.poll(rhythm), switch.read());
             });
+        }
+        if let Some((period, round)) = round.filter(|_| !members.is_empty()) {
+            let rounds = PulseRounds::new(round, members, clock.clone(), events.clone());
+            self.tasks.spawn(rounds.run(period));
         }
     }
 
@@ -79,11 +107,7 @@ impl SwitchPollers {
     /// Asks for tables.
     pub(super) fn read(&self, switch: &str, tables: &[DeviceTable]) {
         if let Some(wanted) = self.wanted.get(switch) {
-            wanted
-                .tables
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .extend(tables);
+            wanted.lock().extend(tables);
             wanted.read.notify_one();
         }
     }
@@ -93,7 +117,10 @@ struct SwitchPoller {
     name: String,
     client: SnmpClient,
     wanted: Arc<WantedReads>,
-    turns: Arc<Semaphore>,
+    /// The turns of those who read everything.
+    looks: Arc<Semaphore>,
+    /// The turns of those who read a table that changed: it must not wait behind looks.
+    changes: Arc<Semaphore>,
     clock: SteadyClock,
     events: mpsc::Sender<ControllerEvent>,
 }
@@ -107,6 +134,11 @@ impl SwitchPoller {
             tokio::select! {
                 _ = every.tick() => count += 1,
                 () = self.wanted.poll.notified() => count = 1,
+                () = self.wanted.brief.notified() => {
+                    self.tell(self.client.brief_pulse().await).await;
+                    self.wanted.in_session.store(false, Relaxed);
+                    continue;
+                }
             }
             let brief = count % rhythm.whole != 1 % rhythm.whole;
             self.tell(if brief {
@@ -121,8 +153,14 @@ impl SwitchPoller {
     async fn read(&self) {
         loop {
             self.wanted.read.notified().await;
-            // The semaphore is never closed. The turn ends after the tables are read.
-            let _turn = self.turns.acquire().await;
+            let everything = self.wanted.count() == DeviceTable::ALL.len();
+            let turns = if everything {
+                &self.looks
+            } else {
+                &self.changes
+            };
+            // The semaphores are never closed. The turn ends after the tables are read.
+            let _turn = turns.acquire().await;
             let mut tables = self.wanted.take();
             // Every SNMP agent has a system group. If it does not answer that, the other tables
             // need no wait.

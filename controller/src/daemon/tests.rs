@@ -10,7 +10,7 @@ fn daemon(dir: &Path) -> ControllerDaemon {
         Inventory::parse("i.yaml", text).unwrap(),
         ControllerOptions::default(),
     );
-    let shown = watch::channel(ServedSnapshot::new(engine.snapshot(Millis(0)))).0;
+    let shown = snapshot_feed(ServedSnapshot::new(engine.snapshot(Millis(0)))).0;
     ControllerDaemon {
         clock: SteadyClock::default(),
         engine,

@@ -6,6 +6,7 @@ use inventory::Topology;
 use inventory::evidence::{Evidence, KeptReason};
 use inventory::topology::{Cluster, Link, LinkState, Node, NodeKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// Puts a host back to its published place, with the reason as evidence.
 pub(crate) fn put_back(
@@ -125,15 +126,20 @@ pub(crate) fn freeze_claims(
 ) -> EpochCandidate {
     let EpochCandidate {
         network, mut file, ..
-    } = candidate;
+    } = candidate.clone();
     for host in damping.held_claims() {
+        let file = Arc::make_mut(&mut file);
         if let (Some(now), Some(published)) =
             (file.hosts.get_mut(host), settled.key.hosts.get(host))
         {
             (now.ranks, now.address) = (published.ranks, published.address);
         }
     }
-    EpochCandidate::new(network, file)
+    if Arc::ptr_eq(&file, &candidate.file) {
+        candidate
+    } else {
+        EpochCandidate::new(network, file)
+    }
 }
 
 /// Gives a network the published links between switches, and the published clusters of hosts that

@@ -9,16 +9,17 @@ use inventory::observation::{InterfaceRow, StpState};
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::topology_file::{self, TopologyFile};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// A network that can be published.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EpochCandidate {
     /// The inferred network, with the hosts put back that keep their place.
-    pub(crate) network: Topology,
+    pub(crate) network: Arc<Topology>,
     /// The same as a topology file.
-    pub(crate) file: TopologyFile,
+    pub(crate) file: Arc<TopologyFile>,
     /// The file in a fixed order. Networks with equal keys need no new epoch.
-    pub(crate) key: TopologyFile,
+    pub(crate) key: Arc<TopologyFile>,
 }
 
 /// The published network.
@@ -27,16 +28,30 @@ pub(crate) struct PublishedNetwork {
     /// The epoch's number.
     pub(crate) number: u64,
     /// See [`EpochCandidate::network`].
-    pub(crate) network: Topology,
+    pub(crate) network: Arc<Topology>,
     /// See [`EpochCandidate::key`].
-    pub(crate) key: TopologyFile,
+    pub(crate) key: Arc<TopologyFile>,
 }
 
 impl EpochCandidate {
     /// Pairs a network with its topology file.
-    pub(crate) fn new(network: Topology, file: TopologyFile) -> EpochCandidate {
-        let key = key(&file);
+    pub(crate) fn new(
+        network: impl Into<Arc<Topology>>,
+        file: impl Into<Arc<TopologyFile>>,
+    ) -> EpochCandidate {
+        let (network, file) = (network.into(), file.into());
+        let key = Arc::new(key(&file));
         EpochCandidate { network, file, key }
+    }
+}
+
+impl EpochCandidate {
+    /// Shares the key of the published network if it is the same, so that later comparisons need
+    /// not look into it.
+    pub(crate) fn share_key(&mut self, settled: &PublishedNetwork) {
+        if self.key == settled.key {
+            self.key = Arc::clone(&settled.key);
+        }
     }
 }
 
@@ -73,9 +88,10 @@ fn key(file: &TopologyFile) -> TopologyFile {
 pub(crate) fn whole(
     inventory: &Inventory,
     views: &DeviceViews,
-    network: Topology,
+    network: impl Into<Arc<Topology>>,
     settled: Option<&PublishedNetwork>,
 ) -> Result<EpochCandidate, Vec<TreeDoubt>> {
+    let network = network.into();
     let kinds = network.kinds();
     let between = |l: &&Link| {
         [&l.a, &l.b].iter().all(|n| {
@@ -102,6 +118,7 @@ pub(crate) fn whole(
     if reasons.is_empty() {
         reasons.extend(file.tree().err().map(TreeDoubt::Torn));
     }
+    drop(kinds);
     if reasons.is_empty() {
         Ok(EpochCandidate::new(network, file))
     } else {
@@ -120,7 +137,7 @@ fn file(
     let mut file = network.to_file();
     let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
     file.hosts
-        .sort_by(|a, _, b, _| (rank(a), a).cmp(&(rank(b), b)));
+        .sort_by_cached_key(|name, _| (rank(name), name.clone()));
     let seats = network.attachments();
     let addresses = AddressLookup::new(views);
     for (name, host) in &mut file.hosts {

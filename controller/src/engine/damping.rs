@@ -11,6 +11,7 @@
 //! A switch that falls silent counts like a lost link.
 use super::alarms::{ControllerAlarm, FlapAlarm, FlapSubject};
 use inventory::alarm::{Alarm, AlarmKind};
+use inventory::difference::TopologyDifference;
 use inventory::topology::{Link, NodeKind};
 use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
@@ -119,7 +120,8 @@ impl FlapRecord {
 impl FlapDamping {
     /// Compares two successive inferences. A link is lost if it carried frames and does not any
     /// more; a switch is lost if it answered and does not any more.
-    pub(crate) fn compare(&mut self, now: Millis, before: &Topology, after: &Topology) {
+    pub(crate) fn compare(&mut self, now: Millis, difference: &TopologyDifference) {
+        let TopologyDifference { before, after } = difference;
         let (then, here) = (carrying(before), carrying(after));
         for (name, (link, rate)) in then {
             let penalty = match here.get(&name) {

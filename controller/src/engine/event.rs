@@ -11,6 +11,7 @@ use inventory::{Millis, Topology};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// An input of the engine. All its decisions rest on these, so a recorded stream of them can be
 /// replayed.
@@ -108,9 +109,9 @@ pub struct StoredEpoch {
     /// Its number.
     pub number: u64,
     /// Its `network.json`.
-    pub network: Topology,
+    pub network: Arc<Topology>,
     /// Its `topology.yaml`.
-    pub file: TopologyFile,
+    pub file: Arc<TopologyFile>,
 }
 
 /// A plan in figures.
@@ -170,9 +171,9 @@ pub struct EpochOrder {
     /// The time of the order, which is the epoch's time.
     pub at: Millis,
     /// The tree to plan on.
-    pub file: TopologyFile,
+    pub file: Arc<TopologyFile>,
     /// The network as discovered.
-    pub network: Topology,
+    pub network: Arc<Topology>,
 }
 
 impl fmt::Display for ControllerEvent {

@@ -8,6 +8,7 @@ use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
 use inventory::units::milliseconds;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The engine's settings beyond the inventory's timing.
@@ -78,8 +79,8 @@ impl ControllerEngine {
     pub fn header(&self) -> JournalHeader {
         let known = |s: &PublishedNetwork| StoredEpoch {
             number: s.number,
-            network: s.network.clone(),
-            file: s.key.clone(),
+            network: Arc::clone(&s.network),
+            file: Arc::clone(&s.key),
         };
         let resumed = ResumedState {
             views: self.observed.views.clone(),

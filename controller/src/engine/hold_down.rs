@@ -1,6 +1,7 @@
 //! Hold-down: a change is believed only after the network held still for some time.
 use super::candidate::{EpochCandidate, PublishedNetwork};
-use inventory::{Millis, Topology, diff};
+use inventory::difference::TopologyDifference;
+use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -45,7 +46,8 @@ impl HeldChange {
 }
 
 /// The ends of the links that differ between two networks.
-fn touched(before: &Topology, after: &Topology) -> BTreeSet<String> {
+fn touched(difference: &TopologyDifference) -> BTreeSet<String> {
+    let TopologyDifference { before, after } = difference;
     let links = |t: &Topology| -> BTreeSet<_> {
         t.links
             .iter()
@@ -168,8 +170,13 @@ impl HoldDown {
         let since = self.held.as_ref().map_or(now, |held| held.since);
         let latest = since.after(hold.saturating_mul(MOST_HOLDS));
         let due = now.after(hold).min(latest);
+        let difference =
+            settled.and_then(|s| TopologyDifference::between(&s.network, &candidate.network));
         let changes = match settled {
-            Some(s) => diff::diff(&s.network, &candidate.network)
+            Some(s) => difference
+                .iter()
+                .flat_map(TopologyDifference::changes)
+                .collect::<Vec<_>>()
                 .iter()
                 .map(ToString::to_string)
                 .chain(ranks(s, &candidate))
@@ -180,7 +187,7 @@ impl HoldDown {
                 candidate.key.switches.len()
             )],
         };
-        let touched = settled.map(|s| touched(&s.network, &candidate.network));
+        let touched = settled.map(|_| difference.as_ref().map(touched).unwrap_or_default());
         self.held = Some(HeldChange {
             candidate,
             since,

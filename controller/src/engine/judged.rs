@@ -6,19 +6,35 @@ use super::judgement::{self, AbsentHosts, JudgementInput, NetworkJudgement};
 use super::tree_doubt::TreeDoubt;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::device_view::DeviceViews;
+use inventory::difference::TopologyDifference;
 use inventory::inventory_file::Inventory;
-use inventory::{Millis, Topology, diff};
+use inventory::{Millis, Topology};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The network as last inferred, and the judgement of it.
 #[derive(Debug, Default)]
 pub(super) struct JudgedNetwork {
-    pub(super) topology: Topology,
+    pub(super) topology: Arc<Topology>,
     pub(super) judgement: Option<NetworkJudgement>,
     pub(super) damping: FlapDamping,
     absent: AbsentHosts,
-    /// The epoch that was current when the judgement was made.
+    /// The epoch that was current when the judgement was made, and the time of that.
     epoch: Option<u64>,
+    at: Millis,
+    news: TopologyNews,
+}
+
+/// The news about the network since its last judgement.
+#[derive(Debug, Default)]
+enum TopologyNews {
+    /// The judgement is about another network.
+    #[default]
+    Everything,
+    /// The topology is the same. Device tables may differ that it does not show.
+    Nothing,
+    /// The topology differs in this.
+    Parts(Box<TopologyDifference>),
 }
 
 impl JudgedNetwork {
@@ -30,24 +46,58 @@ impl JudgedNetwork {
         topology: Topology,
         contradicted: Vec<String>,
     ) -> bool {
-        let differs = !diff::diff(&self.topology, &topology).is_empty();
-        self.damping.compare(now, &self.topology, &topology);
+        let difference = TopologyDifference::between(&self.topology, &topology);
+        let differs = difference.as_ref().is_some_and(|d| !d.changes().is_empty());
+        if let Some(difference) = &difference {
+            self.damping.compare(now, difference);
+        }
         for host in contradicted {
             self.damping.claim_changed(now, host);
         }
-        self.topology = topology;
+        self.news = match (std::mem::take(&mut self.news), difference) {
+            (TopologyNews::Nothing, Some(difference)) => TopologyNews::Parts(difference.into()),
+            (TopologyNews::Nothing, None) => TopologyNews::Nothing,
+            // Two differences in a row are not joined: they are rare.
+            (TopologyNews::Parts(_) | TopologyNews::Everything, _) => TopologyNews::Everything,
+        };
+        self.topology = topology.into();
         differs
     }
 
-    /// Takes out the last judgement if it still holds: it was made with the same epoch published,
-    /// and nothing in it depends on time. The caller makes sure that nothing new was inferred. This
-    /// saves work, because judging a large network costs as much as inferring it.
-    pub(super) fn take_steady(&mut self, published: Option<u64>) -> Option<NetworkJudgement> {
-        let steady = published.is_some()
-            && published == self.epoch
-            && self.absent.is_empty()
-            && !self.damping.holds_anything();
-        self.judgement.take().filter(|_| steady)
+    /// Drops the judgement: it was made with another inventory.
+    pub(super) fn forget(&mut self) {
+        self.news = TopologyNews::Everything;
+        self.judgement = None;
+    }
+
+    /// Takes out the last judgement if it still holds: nothing in it depends on the time since. The
+    /// caller makes sure that nothing new was inferred. This saves work, because judging a large
+    /// network costs as much as inferring it.
+    pub(super) fn take_steady(
+        &mut self,
+        now: Millis,
+        settled: Option<&PublishedNetwork>,
+        gone_after: Duration,
+    ) -> Option<NetworkJudgement> {
+        let times = self.absent.values().map(|since| since.after(gone_after));
+        let passed = times.into_iter().any(|at| at > self.at && at <= now);
+        let same_epoch = settled.is_some() && settled.map(|s| s.number) == self.epoch;
+        // A judgement without absent hosts names no epoch. If its candidate was published, it is
+        // the judgement that would be made now.
+        let published = self.absent.is_empty() && self.is_published(settled);
+        let steady = (same_epoch || published) && !passed && !self.damping.holds_anything();
+        self.judgement.take_if(|_| steady)
+    }
+
+    /// Returns whether the candidate of the last judgement is what is published.
+    fn is_published(&self, settled: Option<&PublishedNetwork>) -> bool {
+        let candidate = self
+            .judgement
+            .as_ref()
+            .and_then(|j| j.candidate.as_ref().ok());
+        candidate
+            .zip(settled)
+            .is_some_and(|(candidate, settled)| candidate.key == settled.key)
     }
 
     /// Judges the network as last inferred.
@@ -59,29 +109,46 @@ impl JudgedNetwork {
         settled: Option<&PublishedNetwork>,
         gone_after: Duration,
     ) -> NetworkJudgement {
+        let same_ground = settled.map(|s| s.number) == self.epoch || self.is_published(settled);
         let JudgedNetwork {
             topology,
             damping,
             absent,
+            news,
             ..
         } = self;
-        judgement::judge(
-            now,
-            &JudgementInput {
-                inventory,
-                views,
-                topology,
-                settled,
-                damping,
-                gone_after,
-            },
-            absent,
-        )
+        let input = JudgementInput {
+            inventory,
+            views,
+            topology,
+            settled,
+            damping,
+            gone_after,
+        };
+        let last = self.judgement.take().filter(|_| same_ground);
+        let moved = last.and_then(|last| match news {
+            TopologyNews::Everything => None,
+            TopologyNews::Nothing => judgement::judge_moved(now, &input, &last, None, absent),
+            TopologyNews::Parts(parts) => {
+                judgement::judge_moved(now, &input, &last, Some(parts), absent)
+            }
+        });
+        let mut judgement = moved.unwrap_or_else(|| judgement::judge(now, &input, absent));
+        self.news = TopologyNews::Nothing;
+        if let (Ok(candidate), Some(settled)) = (&mut judgement.candidate, settled) {
+            candidate.share_key(settled);
+        }
+        judgement
     }
 
-    /// Keeps a judgement that was made while this epoch was published.
-    pub(super) fn keep(&mut self, judgement: NetworkJudgement, published: Option<u64>) {
-        (self.judgement, self.epoch) = (Some(judgement), published);
+    /// Keeps a judgement that was made at this time, while this epoch was published.
+    pub(super) fn keep(
+        &mut self,
+        now: Millis,
+        judgement: NetworkJudgement,
+        published: Option<u64>,
+    ) {
+        (self.judgement, self.epoch, self.at) = (Some(judgement), published, now);
     }
 
     /// The times at which an absent host may be given up, or a held part released.

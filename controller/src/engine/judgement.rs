@@ -3,6 +3,10 @@
 //! A host that is seen nowhere keeps its place until there is evidence that it is gone. So a
 //! running job's tree loses no host when a switch stops answering, or while a cable moves from port
 //! to port.
+mod moved;
+
+pub(crate) use moved::judge_moved;
+
 use super::alarms::{ControllerAlarm, KeptUntil, PresenceDoubt};
 use super::as_published;
 use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interface, whole};
@@ -14,6 +18,7 @@ use inventory::inventory_file::Inventory;
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The judgement of one inference.
@@ -23,6 +28,9 @@ pub(crate) struct NetworkJudgement {
     pub(crate) candidate: Result<EpochCandidate, Vec<TreeDoubt>>,
     /// Alarms about hosts that keep their place without being seen there.
     pub(crate) alarms: Vec<ControllerAlarm>,
+    /// Every link to a host carries frames, whatever the states of ports: what is seen of a host is
+    /// its place.
+    pub(crate) plain: bool,
 }
 
 /// The hosts of the published tree that have no place now, since when.
@@ -34,7 +42,7 @@ pub(crate) struct JudgementInput<'a> {
     pub(crate) inventory: &'a Inventory,
     pub(crate) views: &'a DeviceViews,
     /// As inferred from the views.
-    pub(crate) topology: &'a Topology,
+    pub(crate) topology: &'a Arc<Topology>,
     pub(crate) settled: Option<&'a PublishedNetwork>,
     /// The parts that flap, and therefore stay as they are published.
     pub(crate) damping: &'a FlapDamping,
@@ -57,12 +65,17 @@ pub(crate) fn judge(
         ..
     } = input;
     let hosts = hosts(topology);
-    let mut network = topology.clone();
-    network
-        .links
-        .retain(|l| carries(views, l) || !hosts.contains(l.b.as_str()));
-    if let Some(settled) = settled {
-        as_published::freeze_hosts(damping, &mut network, settled);
+    // A copy of a large network costs more than the rest of its judgement, so it is made only where
+    // the network is to be changed.
+    let mut network = Arc::clone(topology);
+    let plain = |l: &Link| l.carries_frames() || !hosts.contains(l.b.as_str());
+    let plain = network.links.iter().all(plain);
+    let proven = |l: &Link| carries(views, l) || !hosts.contains(l.b.as_str());
+    if !network.links.iter().all(proven) {
+        Arc::make_mut(&mut network).links.retain(proven);
+    }
+    if let Some(settled) = settled.filter(|_| !damping.hosts().is_empty()) {
+        as_published::freeze_hosts(damping, Arc::make_mut(&mut network), settled);
     }
     let placed: HashSet<String> = network
         .links
@@ -79,7 +92,11 @@ pub(crate) fn judge(
     }
     let candidate = whole(inventory, views, network, settled);
     let Some(settled) = settled else {
-        return NetworkJudgement { candidate, alarms };
+        return NetworkJudgement {
+            candidate,
+            alarms,
+            plain,
+        };
     };
     let candidate = candidate
         .and_then(|candidate| {
@@ -90,7 +107,11 @@ pub(crate) fn judge(
             }
         })
         .map(|candidate| as_published::freeze_claims(damping, candidate, settled));
-    NetworkJudgement { candidate, alarms }
+    NetworkJudgement {
+        candidate,
+        alarms,
+        plain,
+    }
 }
 
 /// Puts the published hosts that have no place now back to their published places, unless there is
@@ -101,7 +122,7 @@ fn keep_absent(
     settled: &PublishedNetwork,
     placed: &HashSet<String>,
     absent: &mut AbsentHosts,
-    network: &mut Topology,
+    network: &mut Arc<Topology>,
 ) -> Vec<ControllerAlarm> {
     let (topology, gone_after) = (input.topology, input.gone_after);
     let mut kept: BTreeSet<&str> = input.damping.hosts();
@@ -115,11 +136,14 @@ fn keep_absent(
             continue;
         }
         alarms.push(absence(host, settled, elsewhere, gone, gone_after));
+        let network = Arc::make_mut(network);
         as_published::put_back(network, settled, host, KeptReason::SeenNowhere);
         kept.insert(host);
     }
     kept.extend(input.damping.clustered());
-    as_published::keep_clusters(network, settled, &kept);
+    if !kept.is_empty() {
+        as_published::keep_clusters(Arc::make_mut(network), settled, &kept);
+    }
     alarms
 }
 

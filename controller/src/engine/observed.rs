@@ -13,7 +13,12 @@ use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DevicePulse, DeviceTable, Observation};
 use inventory::{Millis, Topology};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::time::Duration;
+
+/// The longest wait for further tables before an inference.
+const GATHER: Duration = Duration::from_millis(100);
 
 /// The network as its devices describe it, before anything is inferred.
 #[derive(Debug, Default)]
@@ -24,8 +29,10 @@ pub(super) struct ObservedNetwork {
     pub(super) agents: HostAgents,
     pub(super) claims: AgentClaims,
     pub(super) jobs: JobTracker,
-    /// The views changed since the last inference.
-    pub(super) dirty: bool,
+    /// The devices whose statements changed since the last inference, as far as it reads them.
+    pub(super) changed: BTreeSet<String>,
+    /// The time of the first of these changes.
+    changed_at: Millis,
 }
 
 /// The news in a host agent's report.
@@ -48,8 +55,8 @@ impl ObservedNetwork {
             .keys()
             .filter(|name| inventory.switches.contains_key(*name))
             .for_each(|switch| self.reads.mark_already_read(switch));
+        self.changed.extend(views.keys().cloned());
         self.views = views;
-        self.dirty = true;
     }
 
     /// Asks a switch for tables.
@@ -137,7 +144,12 @@ impl ObservedNetwork {
 
     /// Applies a switch's answer to the views. Returns whether it was the last answer missing.
     pub(super) fn apply(&mut self, observation: &Observation) -> bool {
-        self.dirty |= device_view::apply(&mut self.views, observation);
+        if device_view::apply(&mut self.views, observation) {
+            if self.changed.is_empty() {
+                self.changed_at = observation.at;
+            }
+            self.changed.insert(observation.reporter.clone());
+        }
         self.reads
             .answered(&observation.reporter, &observation.fact)
     }
@@ -148,7 +160,9 @@ impl ObservedNetwork {
         let was_silent = self.views.get(host).is_some_and(|v| v.stale.is_some());
         let news = match &observation.fact {
             DeviceFact::Host(report) if self.agents.is_double(now, host, report) => {
-                self.dirty |= self.views.remove(host).is_some();
+                if self.views.remove(host).is_some() {
+                    self.changed.insert(host.to_owned());
+                }
                 self.agents.stirred = true;
                 return AgentNews::TwoMachines;
             }
@@ -163,7 +177,9 @@ impl ObservedNetwork {
             self.measure(observation.at, host, report);
         }
         let changed = device_view::apply(&mut self.views, observation);
-        self.dirty |= changed;
+        if changed {
+            self.changed.insert(host.to_owned());
+        }
         self.agents.stirred |= changed;
         news
     }
@@ -197,7 +213,23 @@ impl ObservedNetwork {
         for name in self.agents.forget(new) {
             self.meter.forget(&name);
         }
-        self.dirty = true;
+        let listed = [old, new]
+            .into_iter()
+            .flat_map(|i| i.switches.keys().chain(i.hosts.keys()));
+        self.changed.extend(listed.cloned());
+    }
+
+    /// Returns whether an inference would read anything that the last one did not.
+    pub(super) fn is_dirty(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// The end of the time in which further tables are waited for before an inference: a change shows
+    /// in several tables, and an inference of each of them would tell parts of one story.
+    pub(super) fn gathering_until(&self) -> Option<Millis> {
+        self.reads
+            .is_any_missing()
+            .then(|| self.changed_at.after(GATHER))
     }
 
     /// Returns whether the first look at any switch is under way.

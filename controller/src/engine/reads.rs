@@ -107,6 +107,11 @@ impl PendingReads {
             .any(|(switch, until)| now < until || concerned(switch))
     }
 
+    /// Returns whether any requested table is missing.
+    pub(crate) fn is_any_missing(&self) -> bool {
+        self.switches.values().any(|s| !s.waiting.is_empty())
+    }
+
     /// The switches with missing answers, with the time until which every change waits for them.
     fn prompt(&self) -> impl Iterator<Item = (&str, Millis)> {
         let asked = self.switches.iter().filter(|(_, s)| !s.waiting.is_empty());

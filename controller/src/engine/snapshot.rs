@@ -18,7 +18,7 @@ impl ControllerEngine {
             at: now,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             directory: self.options.directory.clone(),
-            topology: self.judged.topology.clone(),
+            topology: Topology::clone(&self.judged.topology),
             loads: self.loads(),
             switches: self.switch_status(),
             agents: self.agent_status(),

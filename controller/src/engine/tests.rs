@@ -6,6 +6,7 @@ mod world;
 
 use super::*;
 use inventory::observation::StpState;
+use std::time::Duration;
 use world::SimulatedCluster;
 
 /// The tree of `s0-s1` with n0 on s0, n1 and n2 on s1, and a host's port to move to on s0.

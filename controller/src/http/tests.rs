@@ -11,12 +11,12 @@ use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use std::fs;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// A controller's API with hosts n0 and n1, without a controller.
 struct ServedApi {
     address: SocketAddr,
-    shown: watch::Sender<ServedSnapshot>,
+    shown: Arc<SnapshotSource>,
     events: mpsc::Receiver<ControllerEvent>,
     _rota: watch::Sender<Arc<DirectionsByHost>>,
 }
@@ -28,10 +28,12 @@ const VIEWERS: &str = "0123456789abcdef";
 const AGENTS: &str = "fedcba9876543210";
 
 async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
-    let (shown, look) = watch::channel(ServedSnapshot::new(Snapshot {
+    let (shown, look) = snapshot_feed(ServedSnapshot::new(Snapshot {
         at: Millis(1),
         ..Snapshot::default()
     }));
+    let shown = Arc::new(shown);
+    tokio::spawn(serve_again(Arc::clone(&shown)));
     let (tell, events) = mpsc::channel(64);
     let peer = ProbeTarget {
         host: "n1".into(),
@@ -72,6 +74,14 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
         shown,
         events,
         _rota,
+    }
+}
+
+/// Shows the same snapshot again to each viewer that comes.
+async fn serve_again(shown: Arc<SnapshotSource>) {
+    loop {
+        shown.viewer().await;
+        shown.show(shown.shown());
     }
 }
 
@@ -263,12 +273,10 @@ async fn events_follow_the_snapshots() {
             assert!(n > 0, "the stream ended after {heard}");
             heard.push_str(&String::from_utf8_lossy(&buffer[..n]));
         }
-        shown
-            .send(ServedSnapshot::new(Snapshot {
-                at: Millis(at + 1),
-                ..Snapshot::default()
-            }))
-            .unwrap();
+        shown.show(ServedSnapshot::new(Snapshot {
+            at: Millis(at + 1),
+            ..Snapshot::default()
+        }));
     }
     assert!(
         heard.contains("text/event-stream") && heard.contains("event: snapshot"),

@@ -42,6 +42,7 @@ use selection::decision_table::{DecisionTable, Way};
 use selection::tuning::TuningRuns;
 use serde::Deserialize;
 use std::io;
+use std::sync::Arc;
 pub use verified::VerifiedEpoch;
 
 /// With more hosts there is no all-to-all among all of them. Its messages grow with the square of
@@ -58,9 +59,9 @@ pub struct Epoch {
     /// When it was made.
     pub at: Millis,
     /// The tree, blocked links marked.
-    pub topology: TopologyFile,
+    pub topology: Arc<TopologyFile>,
     /// The network as discovered.
-    pub network: Topology,
+    pub network: Arc<Topology>,
     /// The lower bound of every all-to-all of all hosts.
     pub bound: PhaseBound,
     /// The all-to-all of all hosts; `None` beyond [`MOST_PLANNED`].
@@ -102,10 +103,11 @@ impl Epoch {
     pub fn plan(
         number: u64,
         at: Millis,
-        topology: TopologyFile,
-        network: Topology,
+        topology: impl Into<Arc<TopologyFile>>,
+        network: impl Into<Arc<Topology>>,
         tuning: TuningRuns,
     ) -> Result<Epoch, PlanError> {
+        let topology = topology.into();
         let tree = topology.tree()?;
         if tree.hosts() as usize > json::MAX_RING {
             return Err(PlanError::TooLarge(tree.hosts()));
@@ -121,7 +123,7 @@ impl Epoch {
             number,
             at,
             topology,
-            network,
+            network: network.into(),
             bound,
             alltoall,
             allgather,
@@ -133,7 +135,7 @@ impl Epoch {
     /// Names and contents of the files, the manifest last. `current` will hold
     /// [`EpochPointer::new`] of the manifest.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let network = serde_json::to_vec_pretty(&self.network)
+        let network = serde_json::to_vec(&*self.network)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         let mut files = vec![
             (TOPOLOGY, self.topology.to_yaml().into_bytes()),
@@ -209,8 +211,8 @@ impl Epoch {
         Ok(Epoch {
             number: pointer.number,
             at: folder.at(),
-            topology,
-            network,
+            topology: topology.into(),
+            network: network.into(),
             bound,
             alltoall,
             allgather,
@@ -307,7 +309,7 @@ impl From<&Epoch> for LeanEpoch {
     fn from(epoch: &Epoch) -> LeanEpoch {
         LeanEpoch {
             number: epoch.number,
-            topology: epoch.topology.clone(),
+            topology: TopologyFile::clone(&epoch.topology),
             table: epoch.table.clone(),
         }
     }

@@ -142,7 +142,11 @@ fn an_outline_needs_no_pointer_and_names_what_is_altered() {
     assert_eq!((outline.at, outline.omitted.len()), (epoch.at, 0));
     assert_eq!(
         (outline.network, outline.topology, outline.table),
-        (epoch.network, epoch.topology, epoch.table)
+        (
+            Topology::clone(&epoch.network),
+            TopologyFile::clone(&epoch.topology),
+            epoch.table
+        )
     );
     assert!(
         EpochOutline::open(42, reader(&files))

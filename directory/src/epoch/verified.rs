@@ -2,6 +2,7 @@
 use super::{Epoch, PlanError};
 use inventory::{Millis, Topology, TopologyFile};
 use selection::tuning::TuningRuns;
+use std::sync::Arc;
 
 /// An epoch whose schedules the verifier has passed. There is no other way to make one, so no other
 /// epoch can be published.
@@ -17,8 +18,8 @@ impl VerifiedEpoch {
     pub fn plan(
         number: u64,
         at: Millis,
-        file: TopologyFile,
-        network: Topology,
+        file: impl Into<Arc<TopologyFile>>,
+        network: impl Into<Arc<Topology>>,
         tuning: TuningRuns,
     ) -> Result<VerifiedEpoch, PlanError> {
         Epoch::plan(number, at, file, network, tuning).map(VerifiedEpoch)

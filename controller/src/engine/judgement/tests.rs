@@ -28,7 +28,7 @@ fn judged(
     let ground = JudgementInput {
         inventory: &inventory,
         views,
-        topology,
+        topology: &Arc::new(topology.clone()),
         settled,
         damping: &damping,
         gone_after: Duration::from_millis(GONE),
@@ -134,8 +134,9 @@ fn a_host_that_keeps_its_place_keeps_its_cluster() {
     let alone = PublishedNetwork {
         network: Topology {
             clusters: vec![cluster("west", &["n2"])],
-            ..settled.network.clone()
-        },
+            ..Topology::clone(&settled.network)
+        }
+        .into(),
         ..settled
     };
     let mut network = two(&["n0"], network("s0"));

@@ -82,8 +82,8 @@ async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
         directory: "d".repeat(LARGE),
         ..Snapshot::default()
     };
-    shown.send_replace(ServedSnapshot::new(large));
-    let (one, other) = (shown.borrow().clone(), shown.borrow().clone());
+    shown.show(ServedSnapshot::new(large));
+    let (one, other) = (shown.shown(), shown.shown());
     assert!(
         one.event().as_ptr() == other.event().as_ptr()
             && one.event().as_ptr_range().contains(&other.json().as_ptr())
@@ -122,7 +122,7 @@ async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
         }
     });
     all.await.expect("it is let go");
-    shown.send_replace(ServedSnapshot::new(Snapshot {
+    shown.show(ServedSnapshot::new(Snapshot {
         at: Millis(77),
         ..Snapshot::default()
     }));

@@ -1,0 +1,172 @@
+//! The judgement of a network in which only hosts changed their places, from the one before it.
+//!
+//! Source: own. Input: the last judgement, and the difference of the topology since. Guarantee: the
+//! judgement is the one that [`judge`](super::judge) makes of the whole network (a property test
+//! compares them), or there is none. Cost: copies of the lists of hosts; switches, cables and tree
+//! stay, because a host is a leaf: wherever it is plugged in, the tree stays a tree. Deviations:
+//! where agents report, where a part flaps, where several clusters are published, or where a place
+//! is not certain, the whole network is judged.
+use super::{
+    AbsentHosts, JudgementInput, KeptReason, NetworkJudgement, absence, as_published, is_gone,
+};
+use crate::engine::alarms::ControllerAlarm;
+use crate::engine::candidate::{EpochCandidate, PublishedNetwork};
+use inventory::difference::TopologyDifference;
+use inventory::topology::{Cluster, Link, LinkGrade};
+use inventory::topology_file::TopologyFile;
+use inventory::{BitsPerSec, Millis};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// The most hosts whose places are judged one by one.
+const FEW: usize = 256;
+
+/// A host's switch, and the rate of its cable.
+type HostSeat<'a> = (&'a str, BitsPerSec);
+
+/// Judges the network that `last` became by `difference`; `None`: nothing differs. No judgement
+/// comes back where only the whole network can be judged; `absent` is unchanged then.
+pub(crate) fn judge_moved(
+    now: Millis,
+    input: &JudgementInput<'_>,
+    last: &NetworkJudgement,
+    difference: Option<&TopologyDifference>,
+    absent: &mut AbsentHosts,
+) -> Option<NetworkJudgement> {
+    let settled = input.settled?;
+    let before = last.candidate.as_ref().ok()?;
+    if !is_plain(input, last, before, settled) {
+        return None;
+    }
+    let moved = match difference {
+        Some(difference) => difference.only_hosts()?,
+        None => HashSet::new(),
+    };
+    let here: &[Link] = difference.map_or(&[], |d| &d.after.links);
+    if moved.len() + absent.len() > FEW {
+        return None;
+    }
+    let mut away = absent.clone();
+    let mut seats: BTreeMap<&str, HostSeat<'_>> = BTreeMap::new();
+    for &host in &moved {
+        match here.iter().filter(|l| l.b == host).collect::<Vec<_>>()[..] {
+            [] => drop(away.entry(host.to_owned()).or_insert(now)),
+            [link] if link.carries_frames() => {
+                away.remove(host);
+                seats.insert(host, (&link.a, link.rate_bps));
+            }
+            _ => return None,
+        }
+    }
+    let alarms = keep_away(now, input, settled, &moved, &away, &mut seats)?;
+    let mut candidate = seated(input, before, &seats)?;
+    if !Arc::ptr_eq(&candidate.file, &before.file) {
+        candidate.network = Arc::clone(input.topology);
+        if !away.is_empty() {
+            put_back(&mut candidate, settled, &away);
+        }
+    }
+    *absent = away;
+    Some(NetworkJudgement {
+        candidate: Ok(candidate),
+        alarms,
+        plain: true,
+    })
+}
+
+/// Returns whether a host's place decides nothing but itself.
+fn is_plain(
+    input: &JudgementInput<'_>,
+    last: &NetworkJudgement,
+    before: &EpochCandidate,
+    settled: &PublishedNetwork,
+) -> bool {
+    let same = |now: &[Cluster], then: &[Cluster]| match (now, then) {
+        ([], []) => true,
+        ([now], [then]) => now.name == then.name,
+        _ => false,
+    };
+    last.plain
+        && !input.damping.holds_anything()
+        && before.file.clusters.is_empty()
+        && same(&input.topology.clusters, &settled.network.clusters)
+        && input.views.values().all(|view| view.host.is_none())
+}
+
+/// Keeps the hosts that are seen nowhere in their published places: adds these to `seats`, and
+/// returns the alarms. `None` if a host is to be given up, or is seen somewhere after all.
+fn keep_away<'a>(
+    now: Millis,
+    input: &JudgementInput<'a>,
+    settled: &'a PublishedNetwork,
+    moved: &HashSet<&str>,
+    away: &'a AbsentHosts,
+    seats: &mut BTreeMap<&'a str, HostSeat<'a>>,
+) -> Option<Vec<ControllerAlarm>> {
+    let mut alarms = Vec::new();
+    for (host, since) in away {
+        let seen = || input.topology.links.iter().any(|l| l.b == *host);
+        let known =
+            settled.key.hosts.contains_key(host) && input.inventory.hosts.contains_key(host);
+        if !known || (!moved.contains(host.as_str()) && seen()) {
+            return None;
+        }
+        let gone = is_gone(input.views, input.topology, settled, host);
+        if gone.is_ok() && now.since(*since) >= input.gone_after {
+            return None;
+        }
+        alarms.push(absence(host, settled, false, gone, input.gone_after));
+        let mut places = settled.network.links.iter().filter(|l| l.b == *host);
+        let place = places.next().filter(|l| l.grade != LinkGrade::Ambiguous)?;
+        seats.insert(host, (&place.a, place.rate_bps));
+    }
+    Some(alarms)
+}
+
+/// The candidate with these hosts in these places; `None` if that may concern more than the hosts.
+fn seated(
+    input: &JudgementInput<'_>,
+    before: &EpochCandidate,
+    seats: &BTreeMap<&str, HostSeat<'_>>,
+) -> Option<EpochCandidate> {
+    let stays = |switch: &str| {
+        input.inventory.switches.contains_key(switch)
+            && before.file.switches.iter().any(|s| s == switch)
+    };
+    let mut candidate = before.clone();
+    for (&host, &(switch, rate)) in seats {
+        let was = before.file.hosts.get(host)?;
+        if (was.switch.as_str(), was.rate) == (switch, rate) {
+            continue;
+        }
+        // A switch that is not listed may leave the file with its last host.
+        if !stays(&was.switch) || !stays(switch) {
+            return None;
+        }
+        let EpochCandidate { file, key, .. } = &mut candidate;
+        for file in [file, key] {
+            seat(Arc::make_mut(file), host, switch, rate)?;
+        }
+    }
+    Some(candidate)
+}
+
+fn seat(file: &mut TopologyFile, host: &str, switch: &str, rate: BitsPerSec) -> Option<()> {
+    let host = file.hosts.get_mut(host)?;
+    host.switch = switch.to_owned();
+    host.rate = rate;
+    Some(())
+}
+
+/// Puts absent hosts back to their published places, as the judgement of the whole does.
+fn put_back(candidate: &mut EpochCandidate, settled: &PublishedNetwork, away: &AbsentHosts) {
+    let network = Arc::make_mut(&mut candidate.network);
+    for host in away.keys() {
+        as_published::put_back(network, settled, host, KeptReason::SeenNowhere);
+    }
+    let kept: BTreeSet<&str> = away.keys().map(String::as_str).collect();
+    as_published::keep_clusters(network, settled, &kept);
+}
+
+#[cfg(test)]
+mod tests;
