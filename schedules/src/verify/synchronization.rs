@@ -13,16 +13,18 @@ mod tests;
 mod tokens;
 mod wide_edges;
 
-use super::delivery::{Delivery, NOWHERE};
+use super::delivery::NOWHERE;
 use super::{NodeNames, ScheduleViolation};
 use crate::alltoall::AlltoallSchedule;
 use crate::capacities::EdgeCapacities;
+use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
 use crate::message::Synchronization;
 use crate::synchronization::SyncKind;
 use crate::synchronization::scheme::SyncScheme;
-use crate::transfers::{TransferSchedule, TransferWait};
+use crate::transfers::{PairNumbers, TransferSchedule, TransferWait};
 use inventory::tree::{EdgeNumber, Tree};
-use tokens::{TokenClocks, TokensByMessage};
+use std::ops::Range;
+use tokens::TokensByMessage;
 use wide_edges::{EdgeCrowd, MessageHistory};
 
 /// Checks the synchronizations of `plan`, which has the transfers of `schedule`. For a scheme that
@@ -31,12 +33,26 @@ pub(super) fn kept(
     names: &NodeNames<'_>,
     plan: &AlltoallSchedule,
     schedule: &TransferSchedule,
-    delivery: &Delivery<'_>,
+    pairs: &PairNumbers,
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
-    let wait =
-        |sync: &Synchronization| can_be_carried_out(names, schedule, delivery, sync, plan.scheme);
-    let waits = plan.syncs.iter().map(wait).collect::<Result<Vec<_>, _>>()?;
+    let mut waits = Vec::with_capacity(plan.syncs.len());
+    for syncs in plan.syncs.chunks(LOOKED_UP) {
+        let numbers = syncs
+            .iter()
+            .map(|sync| [sync.after, sync.before].map(|m| pairs.number(m)));
+        // The look-ups miss the cache. Without the checks in between they overlap.
+        let numbers: Vec<[Option<u32>; 2]> = numbers.collect();
+        for (sync, ends) in syncs.iter().zip(numbers) {
+            waits.push(can_be_carried_out(
+                names,
+                schedule,
+                ends,
+                sync,
+                plan.scheme,
+            )?);
+        }
+    }
     let meetings: Vec<usize> = (1..plan.phases.len())
         .filter(|&phase| plan.scheme.barrier_before(phase))
         .collect();
@@ -47,16 +63,18 @@ pub(super) fn kept(
     }
 }
 
+/// Tokens whose messages are looked up together.
+const LOOKED_UP: usize = 128;
+
 /// Checks that an end of the earlier message gives the token, that the sender of the later message
 /// awaits it, and that it points to a later phase. So there are no cycles either.
 fn can_be_carried_out(
     names: &NodeNames<'_>,
     schedule: &TransferSchedule,
-    delivery: &Delivery<'_>,
+    ends: [Option<u32>; 2],
     sync: &Synchronization,
     scheme: SyncScheme,
 ) -> Result<TransferWait, ScheduleViolation> {
-    let ends = [sync.after, sync.before].map(|m| delivery.last(m));
     let [after, before] =
         ends.map(|number| number.map(|number| schedule.phase_of()[number as usize] as usize));
     let problem = match (after, before) {
@@ -92,34 +110,16 @@ fn can_be_carried_out(
     })
 }
 
-/// The number of phases in which a sender is busy. Every pair is known to come once, so it is less
-/// than the number of hosts; and 32 bits cannot number the messages of 65,536 hosts.
-type SenderPhaseCount = u16;
-
-/// Schedules that send more messages at once are refused: their clocks would take more than a
+/// Schedules that send more messages at once are refused: the rows of bits would take more than a
 /// gigabyte. [`crate::json::MAX_HOSTS`] hosts may send five each.
-const MOST_SLOTS: usize = 5 * 4_096;
+const MOST_AT_ONCE: u64 = 5 * 4_096;
 
-/// A message on an edge: its position and sender, and the slot and the number of its step.
+/// A message on an edge.
 #[derive(Debug, Clone, Copy)]
 struct EdgeUser {
     position: u32,
-    src: u32,
-    slot: u32,
-    step: SenderPhaseCount,
-}
-
-impl EdgeUser {
-    fn is_over(&self, known: FinishedBefore<'_>) -> bool {
-        self.position < known.met || known.clock[self.slot as usize] >= self.step
-    }
-}
-
-/// The messages that are over before a message starts.
-#[derive(Debug, Clone, Copy)]
-struct FinishedBefore<'a> {
-    /// By slot: the number of steps that are over.
-    clock: &'a [SenderPhaseCount],
+    /// The row of its knowledge.
+    row: RowNumber,
     /// All messages before this position, the place of the last barrier, are over.
     met: u32,
 }
@@ -128,15 +128,15 @@ struct FinishedBefore<'a> {
 enum EdgeWatch {
     /// None: its senders' own order keeps it within its width.
     Nothing,
-    /// Its users come one after the other.
-    Last(Option<EdgeUser>),
+    /// Its users come one after the other, in one chain with this slot.
+    Last(SlotNumber, Option<u32>),
     /// It never has too many users at once.
     Crowd(Box<EdgeCrowd>),
 }
 
-/// Goes through the messages in order with each sender's clock: the number of steps of every slot
-/// that are over before its message starts. A token carries the clock of the message that it
-/// follows.
+/// Goes through the messages in order, each with what it knows to be over before it starts: what
+/// its sender's messages of the phase before know, and what the messages know whose tokens it
+/// awaits.
 fn widths_are_kept(
     names: &NodeNames<'_>,
     schedule: &TransferSchedule,
@@ -144,58 +144,176 @@ fn widths_are_kept(
     meetings: &[usize],
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
-    let tree = names.0;
     let tokens = TokensByMessage::new(schedule.ends().len(), waits);
-    let mut senders = SenderClocks::new(schedule)?;
-    let mut watched = watches(tree, capacities, &senders);
-    let mut carried = TokenClocks::new(senders.slots(), schedule.ends().len());
-    let history = MessageHistory::new(schedule, &tokens);
-    let mut path = Vec::new();
+    let at_once = sent_at_once(schedule)?;
+    let mut slots = 0;
+    let watched = watches(names.0, capacities, &at_once, &mut slots);
+    let mut walk = OrderWalk {
+        tree: names.0,
+        schedule,
+        history: MessageHistory::new(schedule, &tokens),
+        tokens: &tokens,
+        watched,
+        rows: KnowledgeRows::new(slots as usize),
+        senders: vec![None; schedule.hosts() as usize],
+        carried: vec![NO_ROW; schedule.ends().len()],
+        met: 0,
+    };
     let mut meeting = meetings.iter().peekable();
-    let mut met = 0;
-    for (m, position) in schedule.ends().iter().copied().zip(0u32..) {
-        while meeting
-            .next_if(|&&phase| phase <= schedule.phase_of()[position as usize] as usize)
-            .is_some()
-        {
-            met = position;
+    let mut first = 0;
+    for of_phase in schedule.phase_of().chunk_by(|a, b| a == b) {
+        let phase = of_phase[0] as usize;
+        if meeting.next_if(|&&next| next <= phase).is_some() {
+            walk.meet(first);
         }
-        let (slot, step) = senders.start(m.src, schedule.phase_of()[position as usize]);
-        let clock = senders.clock(slot);
-        for &after in tokens.to(position) {
-            carried.deliver(after, clock);
-        }
-        let user = EdgeUser {
-            position,
-            src: m.src,
-            slot: slot as u32,
-            step,
-        };
-        tree.path(m.src, m.dst, |edge| path.push(edge));
-        let known = FinishedBefore { clock, met };
-        for edge in path.drain(..) {
-            let crowding = match &mut watched[edge as usize] {
-                EdgeWatch::Nothing => None,
-                EdgeWatch::Last(last) => last
-                    .replace(user)
-                    .filter(|last| !last.is_over(known))
-                    .map(|last| last.position),
-                EdgeWatch::Crowd(crowd) => crowd.admit(user, known, &history),
-            };
-            if let Some(first) = crowding {
-                return Err(unordered(
-                    names,
-                    schedule,
-                    capacities,
-                    edge,
-                    [first, position],
-                ));
-            }
-        }
-        clock[slot] = step;
-        carried.take(position, tokens.after(position), clock);
+        let end = first + of_phase.len() as u32;
+        walk.phase(first..end)
+            .map_err(|(edge, users)| unordered(names, schedule, capacities, edge, users))?;
+        first = end;
     }
     Ok(())
+}
+
+/// No row.
+const NO_ROW: RowNumber = RowNumber::MAX;
+
+/// The place in the schedule up to which the order was checked.
+struct OrderWalk<'a> {
+    tree: &'a Tree,
+    schedule: &'a TransferSchedule,
+    tokens: &'a TokensByMessage,
+    history: MessageHistory<'a>,
+    watched: Vec<EdgeWatch>,
+    rows: KnowledgeRows,
+    /// By host: what its messages of the last phase in which it sent know together.
+    senders: Vec<Option<RowNumber>>,
+    /// By message: the row that its tokens carry.
+    carried: Vec<RowNumber>,
+    /// All messages before this position, the place of the last barrier, are over.
+    met: u32,
+}
+
+/// A message of the phase under way, its row, and the end of its slots in the list of all.
+struct StartedMessage {
+    position: u32,
+    row: RowNumber,
+    slots: usize,
+}
+
+/// An edge, and two of its users that can be too many.
+type CrowdedEdge = (EdgeNumber, [u32; 2]);
+
+impl OrderWalk<'_> {
+    /// All hosts meet in a barrier before the message at this position.
+    fn meet(&mut self, position: u32) {
+        self.met = position;
+        let everything = self.rows.everything();
+        self.rows.hold(everything, self.senders.len() as u32);
+        for sender in &mut self.senders {
+            if let Some(former) = sender.replace(everything) {
+                self.rows.release(former);
+            }
+        }
+        self.rows.release(everything);
+    }
+
+    /// Checks the messages of a phase.
+    fn phase(&mut self, positions: Range<u32>) -> Result<(), CrowdedEdge> {
+        let mut started = Vec::with_capacity(positions.len());
+        let (mut slots, mut path) = (Vec::new(), Vec::new());
+        for position in positions {
+            let m = self.schedule.ends()[position as usize];
+            let awaited = self.tokens.to(position);
+            let own = self.senders[m.src as usize].into_iter();
+            let told = awaited.iter().map(|&after| self.carried[after as usize]);
+            let row = self.rows.join(own.chain(told));
+            let user = EdgeUser {
+                position,
+                row,
+                met: self.met,
+            };
+            self.tree.path(m.src, m.dst, |edge| path.push(edge));
+            for edge in path.drain(..) {
+                let slot = self.use_edge(edge, user);
+                slots.extend(slot.map_err(|former| (edge, [former, position]))?);
+            }
+            started.push(StartedMessage {
+                position,
+                row,
+                slots: slots.len(),
+            });
+        }
+        self.finish(&started, &slots);
+        Ok(())
+    }
+
+    /// Adds a user to an edge, and returns its slot if the edge is watched.
+    fn use_edge(&mut self, edge: EdgeNumber, user: EdgeUser) -> Result<Option<SlotNumber>, u32> {
+        let slot = match &mut self.watched[edge as usize] {
+            EdgeWatch::Nothing => return Ok(None),
+            EdgeWatch::Last(slot, last) => {
+                let former = last.replace(user.position);
+                if let Some(former) = former.filter(|_| !self.rows.is_over(user.row, *slot)) {
+                    return Err(former);
+                }
+                *slot
+            }
+            EdgeWatch::Crowd(crowd) => crowd.admit(user, &mut self.rows, &self.history)?,
+        };
+        self.rows.take(slot);
+        Ok(Some(slot))
+    }
+
+    /// The messages of the phase under way are over.
+    fn finish(&mut self, started: &[StartedMessage], slots: &[SlotNumber]) {
+        let mut first = 0;
+        let delivered = started.iter().flat_map(|one| self.tokens.to(one.position));
+        for &after in delivered {
+            self.rows.release(self.carried[after as usize]);
+        }
+        for one in started {
+            self.rows.finish(one.row, &slots[first..one.slots]);
+            first = one.slots;
+            let tokens = self.tokens.after(one.position);
+            self.rows.hold(one.row, tokens);
+            self.carried[one.position as usize] = one.row;
+        }
+        for one in started {
+            let src = self.schedule.ends()[one.position as usize].src as usize;
+            self.senders[src] = Some(match self.senders[src] {
+                Some(other) if self.rows.is_of_this_phase(other) => {
+                    self.rows.both([other, one.row])
+                }
+                former => {
+                    former
+                        .into_iter()
+                        .for_each(|former| self.rows.release(former));
+                    one.row
+                }
+            });
+        }
+        self.rows.next_phase();
+    }
+}
+
+/// By host: the most messages that it sends in one phase.
+fn sent_at_once(schedule: &TransferSchedule) -> Result<Vec<u64>, ScheduleViolation> {
+    let hosts = schedule.hosts() as usize;
+    let (mut most, mut now) = (vec![0u64; hosts], vec![(NOWHERE, 0u64); hosts]);
+    for (m, &phase) in schedule.ends().iter().zip(schedule.phase_of()) {
+        let (when, count) = &mut now[m.src as usize];
+        *count = if *when == phase { *count + 1 } else { 1 };
+        *when = phase;
+        most[m.src as usize] = most[m.src as usize].max(*count);
+    }
+    let all = most.iter().sum::<u64>();
+    if all > MOST_AT_ONCE {
+        return Err(ScheduleViolation::AtOnce {
+            slots: all as usize,
+            most: MOST_AT_ONCE as usize,
+        });
+    }
+    Ok(most)
 }
 
 fn unordered(
@@ -227,25 +345,36 @@ fn unordered(
     }
 }
 
-fn watches(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderClocks) -> Vec<EdgeWatch> {
-    let mut below: Vec<u64> = (0..tree.nodes())
-        .map(|v| if tree.is_host(v) { senders.width(v) } else { 0 })
-        .collect();
+/// The check of each edge. `slots` counts the chains' slots.
+fn watches(
+    tree: &Tree,
+    capacities: &EdgeCapacities,
+    sent_at_once: &[u64],
+    slots: &mut SlotNumber,
+) -> Vec<EdgeWatch> {
+    let mut below = sent_at_once.to_vec();
+    below.resize(tree.nodes() as usize, 0);
     for &v in tree.top_down().iter().rev() {
         if let Some(parent) = tree.parent(v) {
             below[parent as usize] += below[v as usize];
         }
     }
-    let watch = |edge: EdgeNumber| {
+    let mut watch = |edge: EdgeNumber| {
         let at_once = if edge.is_multiple_of(2) {
             below[edge as usize / 2]
         } else {
-            senders.slots() as u64 - below[edge as usize / 2]
+            below[tree.root() as usize] - below[edge as usize / 2]
         };
         match capacities.width(edge) {
             width if at_once <= width => EdgeWatch::Nothing,
-            1 => EdgeWatch::Last(None),
-            width => EdgeWatch::Crowd(Box::new(EdgeCrowd::new(width))),
+            width => {
+                let first = *slots;
+                *slots += width as SlotNumber;
+                match width {
+                    1 => EdgeWatch::Last(first, None),
+                    _ => EdgeWatch::Crowd(Box::new(EdgeCrowd::new(width, first))),
+                }
+            }
         }
     };
     (0..tree.edges())
@@ -257,95 +386,4 @@ fn watches(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderClocks) -> 
             }
         })
         .collect()
-}
-
-/// The knowledge of the senders. A *step* of a sender is a phase in which it sends; the messages of
-/// a step take one *slot* each.
-struct SenderClocks {
-    /// First slot of each host; one more at the end.
-    first: Vec<u32>,
-    /// By host: phase, number and messages so far of its latest step.
-    latest: Vec<(u32, SenderPhaseCount, u32)>,
-    /// By slot: the messages that are over before its message of the latest step starts, then that
-    /// message, too.
-    clocks: Vec<SenderPhaseCount>,
-}
-
-impl SenderClocks {
-    fn new(schedule: &TransferSchedule) -> Result<SenderClocks, ScheduleViolation> {
-        let hosts = schedule.hosts();
-        let (mut most, mut now) = (vec![0u32; hosts as usize], vec![0u32; hosts as usize]);
-        let mut rest = schedule.ends();
-        for of_phase in schedule.phase_of().chunk_by(|a, b| a == b) {
-            let (messages, after) = rest.split_at(of_phase.len());
-            rest = after;
-            for m in messages {
-                now[m.src as usize] += 1;
-                most[m.src as usize] = most[m.src as usize].max(now[m.src as usize]);
-            }
-            messages.iter().for_each(|m| now[m.src as usize] = 0);
-        }
-        let mut first = vec![0];
-        most.iter()
-            .for_each(|most| first.push(first[first.len() - 1] + most));
-        let slots = first[hosts as usize] as usize;
-        if slots > MOST_SLOTS {
-            return Err(ScheduleViolation::AtOnce {
-                slots,
-                most: MOST_SLOTS,
-            });
-        }
-        Ok(SenderClocks {
-            first,
-            latest: vec![(NOWHERE, 0, 0); hosts as usize],
-            clocks: vec![0; slots * slots],
-        })
-    }
-
-    fn slots(&self) -> usize {
-        self.first[self.first.len() - 1] as usize
-    }
-
-    fn width(&self, host: u32) -> u64 {
-        u64::from(self.first[host as usize + 1] - self.first[host as usize])
-    }
-
-    /// Starts the next message of `src`, and returns its slot and step.
-    fn start(&mut self, src: u32, phase: u32) -> (usize, SenderPhaseCount) {
-        let slots = self.first[src as usize] as usize..self.first[src as usize + 1] as usize;
-        let (latest, step, messages) = &mut self.latest[src as usize];
-        if *latest != phase {
-            (*latest, *step, *messages) = (phase, *step + 1, 0);
-            if slots.len() > 1 {
-                let width = self.first[self.first.len() - 1] as usize;
-                share(
-                    &mut self.clocks[slots.start * width..slots.end * width],
-                    width,
-                );
-            }
-        }
-        *messages += 1;
-        (slots.start + *messages as usize - 1, *step)
-    }
-
-    fn clock(&mut self, slot: usize) -> &mut [SenderPhaseCount] {
-        let width = self.slots();
-        &mut self.clocks[slot * width..][..width]
-    }
-}
-
-/// Gives all of these clocks their combined knowledge.
-fn share(clocks: &mut [SenderPhaseCount], width: usize) {
-    let (all, others) = clocks.split_at_mut(width);
-    others.chunks(width).for_each(|other| join(all, other));
-    others
-        .chunks_mut(width)
-        .for_each(|other| other.copy_from_slice(all));
-}
-
-fn join(clock: &mut [SenderPhaseCount], other: &[SenderPhaseCount]) {
-    clock
-        .iter_mut()
-        .zip(other)
-        .for_each(|(own, theirs)| *own = (*own).max(*theirs));
 }

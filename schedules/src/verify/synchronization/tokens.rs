@@ -1,6 +1,4 @@
-//! Synchronizations by message, and the clocks they carry.
-use super::super::delivery::NOWHERE;
-use super::{SenderPhaseCount, join};
+//! The synchronizations by message.
 use crate::transfers::TransferWait;
 
 /// The synchronizations by message.
@@ -42,50 +40,5 @@ impl TokensByMessage {
     /// The number of tokens that follow this message.
     pub(super) fn after(&self, position: u32) -> u32 {
         self.out[position as usize]
-    }
-}
-
-/// Clocks of messages that have tokens under way, in rows that are used again.
-pub(super) struct TokenClocks {
-    width: usize,
-    slot: Vec<u32>,
-    values: Vec<SenderPhaseCount>,
-    under_way: Vec<u32>,
-    free: Vec<u32>,
-}
-
-impl TokenClocks {
-    pub(super) fn new(width: usize, messages: usize) -> TokenClocks {
-        TokenClocks {
-            width,
-            slot: vec![NOWHERE; messages],
-            values: Vec::new(),
-            under_way: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-
-    pub(super) fn take(&mut self, position: u32, tokens: u32, clock: &[SenderPhaseCount]) {
-        if tokens == 0 {
-            return;
-        }
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.under_way.push(0);
-            self.values.resize(self.values.len() + self.width, 0);
-            self.under_way.len() as u32 - 1
-        });
-        self.slot[position as usize] = slot;
-        self.under_way[slot as usize] = tokens;
-        self.values[slot as usize * self.width..][..self.width].copy_from_slice(clock);
-    }
-
-    pub(super) fn deliver(&mut self, after: u32, clock: &mut [SenderPhaseCount]) {
-        let slot = self.slot[after as usize];
-        let source = &self.values[slot as usize * self.width..][..self.width];
-        join(clock, source);
-        self.under_way[slot as usize] -= 1;
-        if self.under_way[slot as usize] == 0 {
-            self.free.push(slot);
-        }
     }
 }

@@ -13,88 +13,154 @@
 //! the users in question, by a walk through all messages since the first of them, then a maximum
 //! matching. A good choice of the chain to continue makes this rare.
 use super::super::delivery::NOWHERE;
+use super::EdgeUser;
 use super::tokens::TokensByMessage;
-use super::{EdgeUser, FinishedBefore};
+use crate::knowledge::{KnowledgeRows, SlotNumber};
 use crate::transfers::TransferSchedule;
 use std::cell::OnceCell;
 
 /// The users of one edge.
 pub(super) struct EdgeCrowd {
     width: u64,
+    /// By chain: its slot. There are `width` from the first one on; further ones are added when
+    /// they are needed.
+    slots: Vec<SlotNumber>,
     users: Vec<ChainLink>,
-    /// The last user of each chain.
-    ends: Vec<u32>,
+    /// By chain: its last user.
+    ends: Vec<ChainEnd>,
+    /// The chains whose last user is over when the latest user starts, ascending.
+    over: Vec<usize>,
 }
 
-/// A user and the one before it on its chain.
+/// A user and the place of the one before it on its chain.
 struct ChainLink {
-    user: EdgeUser,
+    position: u32,
     former: Option<u32>,
 }
 
+/// The last user of a chain, its sender, and its place in `users`.
+#[derive(Clone, Copy)]
+struct ChainEnd {
+    position: u32,
+    src: u32,
+    place: u32,
+}
+
 impl EdgeCrowd {
-    pub(super) fn new(width: u64) -> EdgeCrowd {
+    /// An edge without users, whose first chains have the slots from `first` on.
+    pub(super) fn new(width: u64, first: SlotNumber) -> EdgeCrowd {
         EdgeCrowd {
             width,
+            slots: (first..).take(width as usize).collect(),
             users: Vec::new(),
             ends: Vec::new(),
+            over: Vec::new(),
         }
     }
 
-    /// Adds a user. Returns the position of a former user if the edge may now carry too many.
-    /// `known` has the messages that are over before the user starts.
+    /// Adds a user and returns the slot of its chain.
+    ///
+    /// # Errors
+    /// The position of a former user if the edge may now carry too many.
     pub(super) fn admit(
         &mut self,
         user: EdgeUser,
-        known: FinishedBefore<'_>,
+        rows: &mut KnowledgeRows,
         history: &MessageHistory<'_>,
-    ) -> Option<u32> {
-        let over = |end: u32| self.users[end as usize].user.is_over(known);
-        if self.ends.iter().filter(|&&end| !over(end)).count() as u64 >= self.width {
-            let in_question = self.not_over(known);
+    ) -> Result<SlotNumber, u32> {
+        self.find_over(user, rows);
+        if (self.ends.len() - self.over.len()) as u64 >= self.width {
+            let in_question = self.not_over(user, history);
             if history.fewest_chains(&in_question) as u64 >= self.width {
-                return in_question.first().copied();
+                return Err(in_question[0]);
             }
         }
-        let continued = self.best_to_continue(user, known);
-        let former = continued.map(|chain| self.ends[chain]);
-        let number = self.users.len() as u32;
-        self.users.push(ChainLink { user, former });
-        match continued {
-            Some(chain) => self.ends[chain] = number,
-            None => self.ends.push(number),
+        let src = history.schedule.ends()[user.position as usize].src;
+        let continued = self.best_to_continue(src);
+        let former = continued.map(|chain| self.ends[chain].place);
+        let end = ChainEnd {
+            position: user.position,
+            src,
+            place: self.users.len() as u32,
+        };
+        self.users.push(ChainLink {
+            position: user.position,
+            former,
+        });
+        let chain = continued.unwrap_or(self.ends.len());
+        match self.ends.get_mut(chain) {
+            Some(former) => *former = end,
+            None => self.ends.push(end),
         }
-        None
+        if chain == self.slots.len() {
+            self.slots.extend(rows.widen());
+        }
+        Ok(self.slots[chain])
     }
 
-    /// The chain that the user should continue, if there is one: the chain of its sender, or else,
-    /// if there are as many chains as the width, the chain that was not continued for longest.
-    fn best_to_continue(&self, user: EdgeUser, known: FinishedBefore<'_>) -> Option<usize> {
-        let end = |chain: &usize| self.users[self.ends[*chain] as usize].user;
-        let over = || (0..self.ends.len()).filter(|chain| end(chain).is_over(known));
-        let own = over().find(|chain| end(chain).src == user.src);
+    /// Finds the chains whose last user is over when `user` starts.
+    fn find_over(&mut self, user: EdgeUser, rows: &KnowledgeRows) {
+        self.over.clear();
+        let foreseen = self.ends.len().min(self.width as usize);
+        let over = rows.over_among(user.row, self.slots[0], foreseen as SlotNumber);
+        self.over.extend(over);
+        let others = foreseen..self.ends.len();
+        self.over
+            .extend(others.filter(|&chain| rows.is_over(user.row, self.slots[chain])));
+    }
+
+    /// The chain that a user from `src` should continue, if there is one: the chain of its sender,
+    /// or else, if there are as many chains as the width, the chain that was not continued for
+    /// longest.
+    fn best_to_continue(&self, src: u32) -> Option<usize> {
+        let over = || self.over.iter().copied();
         let room = (self.ends.len() as u64) < self.width;
-        own.or_else(|| {
-            if room {
-                None
-            } else {
-                over().min_by_key(|chain| end(chain).position)
-            }
-        })
+        over()
+            .find(|&chain| self.ends[chain].src == src)
+            .or_else(|| {
+                if room {
+                    None
+                } else {
+                    over().min_by_key(|&chain| self.ends[chain].position)
+                }
+            })
     }
 
-    /// The positions of all users that are not over, in order.
-    fn not_over(&self, known: FinishedBefore<'_>) -> Vec<u32> {
-        let mut found = Vec::new();
-        for &end in &self.ends {
-            let mut at = Some(end);
-            while let Some(link) = at
-                .map(|at| &self.users[at as usize])
-                .filter(|link| !link.user.is_over(known))
-            {
-                found.push(link.user.position);
-                at = link.former;
+    /// The positions of all users that are not over when `user` starts, in order.
+    fn not_over(&self, user: EdgeUser, history: &MessageHistory<'_>) -> Vec<u32> {
+        let former = |&at: &u32| self.users[at as usize].former;
+        let position = |at: u32| self.users[at as usize].position;
+        let open = (0..self.ends.len()).filter(|chain| !self.over.contains(chain));
+        // Of each chain, the last users that were not asked about yet.
+        let mut open: Vec<u32> = open.map(|chain| self.ends[chain].place).collect();
+        let (mut found, mut at_a_time) = (Vec::new(), 1);
+        while !open.is_empty() {
+            let chains: Vec<Vec<u32>> = open
+                .iter()
+                .map(|&last| {
+                    std::iter::successors(Some(last), former)
+                        .take(at_a_time)
+                        .take_while(|&at| position(at) >= user.met)
+                        .collect()
+                })
+                .collect();
+            let mut asked: Vec<u32> = chains.iter().flatten().map(|&at| position(at)).collect();
+            asked.sort_unstable();
+            let over = history.over_before(user.position, &asked);
+            open.clear();
+            for chain in chains {
+                let under_way = chain.iter().copied().take_while(|&at| {
+                    asked
+                        .binary_search(&position(at))
+                        .is_ok_and(|place| !over[place])
+                });
+                let under_way: Vec<u32> = under_way.collect();
+                found.extend(under_way.iter().map(|&at| position(at)));
+                if under_way.len() == at_a_time {
+                    open.extend(under_way.last().and_then(former));
+                }
             }
+            at_a_time *= 2;
         }
         found.sort_unstable();
         found
@@ -137,6 +203,16 @@ impl<'a> MessageHistory<'a> {
     /// exactly one message that follows no other of its chain.
     fn fewest_chains(&self, positions: &[u32]) -> usize {
         positions.len() - matching(&self.order_among(positions))
+    }
+
+    /// By message of `earlier`, ascending: true if it is over when the message at `position` starts.
+    fn over_before(&self, position: u32, earlier: &[u32]) -> Vec<bool> {
+        let mut all = earlier.to_vec();
+        all.push(position);
+        let known = &self.order_among(&all)[earlier.len()];
+        (0..earlier.len())
+            .map(|at| known[at / 64] >> (at % 64) & 1 == 1)
+            .collect()
     }
 
     /// By message: those of `positions`, ascending, that are over when it starts.
