@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod told;
 mod wide_edges;
 
 use super::delivery::NOWHERE;
@@ -126,7 +127,7 @@ struct EdgeUser {
 
 /// The kind of check that an edge needs.
 enum EdgeWatch {
-    /// None: its senders' own order keeps it within its width.
+    /// None: its senders' own order keeps it within its width, or its users were told.
     Nothing,
     /// Its users come one after the other, in one chain with this slot.
     Last(SlotNumber, Option<u32>),
@@ -144,10 +145,30 @@ fn widths_are_kept(
     meetings: &[usize],
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
-    let tokens = TokensByMessage::new(schedule.ends().len(), waits);
+    let tokens = TokensByMessage::new(schedule, waits);
     let at_once = sent_at_once(schedule)?;
     let mut slots = 0;
-    let watched = watches(names.0, capacities, &at_once, &mut slots);
+    let mut watched = watches(names.0, capacities, &at_once, &mut slots);
+    if !watched
+        .iter()
+        .any(|watch| matches!(watch, EdgeWatch::Crowd(_)))
+    {
+        // Without wide edges this mostly settles all.
+        let in_order = told::in_order(names.0, schedule, &tokens, meetings, capacities);
+        for (watch, _) in watched
+            .iter_mut()
+            .zip(in_order)
+            .filter(|(_, in_order)| *in_order)
+        {
+            *watch = EdgeWatch::Nothing;
+        }
+        if watched
+            .iter()
+            .all(|watch| matches!(watch, EdgeWatch::Nothing))
+        {
+            return Ok(());
+        }
+    }
     let mut walk = OrderWalk {
         tree: names.0,
         schedule,

@@ -1,5 +1,5 @@
 //! The synchronizations by message.
-use crate::transfers::TransferWait;
+use crate::transfers::{TransferSchedule, TransferWait};
 
 /// The synchronizations by message.
 pub(super) struct TokensByMessage {
@@ -7,10 +7,14 @@ pub(super) struct TokensByMessage {
     first: Vec<u32>,
     awaited: Vec<u32>,
     out: Vec<u32>,
+    /// True if the senders of the earlier messages give the tokens, and not their receivers.
+    pub(super) by_sender: bool,
 }
 
 impl TokensByMessage {
-    pub(super) fn new(messages: usize, waits: &[TransferWait]) -> TokensByMessage {
+    pub(super) fn new(schedule: &TransferSchedule, waits: &[TransferWait]) -> TokensByMessage {
+        let messages = schedule.ends().len();
+        let by_sender = |wait: &TransferWait| schedule.ends()[wait.after as usize].src == wait.from;
         let (mut first, mut out) = (vec![0u32; messages + 1], vec![0u32; messages]);
         for &TransferWait { after, before, .. } in waits {
             first[before as usize + 1] += 1;
@@ -28,6 +32,7 @@ impl TokensByMessage {
             first,
             awaited,
             out,
+            by_sender: waits.first().is_none_or(by_sender),
         }
     }
 
