@@ -13,10 +13,10 @@
 //! current block of phases, and block by block for older ones. When a block ends, and once more
 //! when the record of a block is dropped, the rows that are still held are brought up to date.
 
-/// Phases of a block.
-const BLOCK: usize = 16;
+/// Phases of a block. The few phases of the tests' plans fill several blocks, too.
+const BLOCK: usize = if cfg!(test) { 2 } else { 16 };
 /// Blocks of which is recorded which slots were taken since.
-const BLOCKS: usize = 64;
+const BLOCKS: usize = if cfg!(test) { 3 } else { 64 };
 
 /// The number of a row.
 pub(crate) type RowNumber = u32;
