@@ -9,7 +9,8 @@ use crate::packed::packed;
 use crate::synchronization::scheme::SyncScheme;
 use crate::synchronization::{SyncKind, SyncReduction};
 use crate::test_trees::{any_tree, any_wide_tree};
-use inventory::Tree;
+use inventory::tree::TreeCable;
+use inventory::{BitsPerSec, Tree};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::collections::HashMap;
@@ -170,7 +171,7 @@ struct PlanEdit {
 }
 
 fn any_edit() -> impl Strategy<Value = PlanEdit> {
-    (0..9u8, any::<[Index; 3]>()).prop_map(|(what, at)| PlanEdit { what, at })
+    (0..11u8, any::<[Index; 3]>()).prop_map(|(what, at)| PlanEdit { what, at })
 }
 
 fn spoil(plan: &mut AlltoallSchedule, edit: &PlanEdit) {
@@ -203,11 +204,37 @@ fn spoil(plan: &mut AlltoallSchedule, edit: &PlanEdit) {
             let after = plan.syncs[other].after;
             plan.syncs[one].after = after;
         }
+        9 | 10 => told_of_another(plan, a.index(plan.syncs.len()), b),
         _ => {
             let one = a.index(plan.syncs.len());
             let sync = &mut plan.syncs[one];
             std::mem::swap(&mut sync.from, &mut sync.to);
         }
+    }
+}
+
+/// A token tells of another message that its giver sends or receives, in a later phase.
+fn told_of_another(plan: &mut AlltoallSchedule, token: usize, which: Index) {
+    let messages = placed(plan);
+    let place = |m: Message| {
+        messages
+            .iter()
+            .find(|(_, other)| *other == m)
+            .map(|at| at.0)
+    };
+    let sync = plan.syncs[token];
+    let (after, before) = (place(sync.after), place(sync.before));
+    let others: Vec<Message> = messages
+        .iter()
+        .filter(|&&(phase, m)| {
+            let same_giver = [m.src, m.dst].contains(&sync.from)
+                && (m.dst == sync.from) == (sync.after.dst == sync.from);
+            same_giver && after < Some(phase) && Some(phase) < before
+        })
+        .map(|&(_, m)| m)
+        .collect();
+    if !others.is_empty() {
+        plan.syncs[token].after = others[which.index(others.len())];
     }
 }
 
@@ -222,14 +249,31 @@ const SCHEMES: [&str; 8] = [
     "receiver(3)",
 ];
 
-/// A plan on edges of one message, and one on wider edges.
-fn plans(unit: &Tree, wide: &Tree, scheme: SyncScheme, chain: bool) -> [AlltoallSchedule; 2] {
+/// Hosts cabled to hosts. A host with others below it receives over several cables.
+fn hosts_under_hosts() -> impl Strategy<Value = Tree> {
+    let parents = (4..8usize).prop_flat_map(|n| (1..n).map(|h| 0..h).collect::<Vec<_>>());
+    parents.prop_map(|parents| {
+        let names: Vec<String> = (0..=parents.len()).map(|h| format!("n{h}")).collect();
+        let hosts: Vec<(&str, u32)> = names.iter().map(|name| (name.as_str(), 1)).collect();
+        let cable = |(child, &parent): (usize, &usize)| TreeCable {
+            a: &names[child + 1],
+            b: &names[parent],
+            rate: BitsPerSec::GIGABIT,
+        };
+        let cables: Vec<TreeCable<'_>> = parents.iter().enumerate().map(cable).collect();
+        Tree::new(&hosts, &[], &cables).unwrap()
+    })
+}
+
+/// Two plans on edges of one message, and one on wider edges.
+fn plans([unit, hung, wide]: [&Tree; 3], scheme: SyncScheme, chain: bool) -> [AlltoallSchedule; 3] {
     let reduction = if chain {
         SyncReduction::Chain
     } else {
         SyncReduction::Minimal
     };
-    let narrow = plan_as(unit, AlltoallAlgorithm::Aapc, scheme, reduction);
+    let [narrow, hung] =
+        [unit, hung].map(|tree| plan_as(tree, AlltoallAlgorithm::Aapc, scheme, reduction));
     let capacities = EdgeCapacities::of(wide);
     let phases = packed(wide, &capacities);
     let syncs = scheme.syncs(wide, &capacities, &phases, reduction);
@@ -241,21 +285,23 @@ fn plans(unit: &Tree, wide: &Tree, scheme: SyncScheme, chain: bool) -> [Alltoall
         scheme,
         syncs,
     };
-    [narrow, wide]
+    [narrow, hung, wide]
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 96 } else { 4000 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 128 } else { 10_000 }))]
     #[test]
     fn the_verifier_decides_as_the_definition(
         unit in any_tree(3..=9),
+        hung in hosts_under_hosts(),
         wide in any_wide_tree(3..=8, 5),
         scheme in prop::sample::select(SCHEMES.to_vec()),
         chain in any::<bool>(),
         edits in prop::collection::vec(any_edit(), 0..4),
     ) {
-        let plans = plans(&unit, &wide, scheme.parse().unwrap(), chain);
-        for (tree, mut plan) in [&unit, &wide].into_iter().zip(plans) {
+        let trees = [&unit, &hung, &wide];
+        let plans = plans(trees, scheme.parse().unwrap(), chain);
+        for (tree, mut plan) in trees.into_iter().zip(plans) {
             let verdict = alltoall(tree, &plan);
             prop_assert!(is_right(tree, &plan) == verdict.is_ok(), "unspoilt: {:?}", verdict);
             for edit in &edits {
