@@ -8,6 +8,7 @@
 //! holds. Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under
 //! way. Here a host counts as often as it sends messages at once. For wide edges see
 //! [`wide_edges`]. Deviations: none.
+mod order_walk;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -18,15 +19,14 @@ use super::delivery::NOWHERE;
 use super::{NodeNames, ScheduleViolation};
 use crate::alltoall::AlltoallSchedule;
 use crate::capacities::EdgeCapacities;
-use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
 use crate::message::Synchronization;
 use crate::synchronization::SyncKind;
 use crate::synchronization::scheme::SyncScheme;
 use crate::transfers::{PairNumbers, TransferSchedule, TransferWait};
-use inventory::tree::{EdgeNumber, Tree};
-use std::ops::Range;
+use inventory::tree::EdgeNumber;
+use order_walk::{CrowdedEdge, MessageOrders};
+use std::num::NonZeroUsize;
 use tokens::TokensByMessage;
-use wide_edges::{EdgeCrowd, MessageHistory};
 
 /// Checks the synchronizations of `plan`, which has the transfers of `schedule`. For a scheme that
 /// only limits contention, or has no synchronization, it checks only that the tokens are possible.
@@ -115,29 +115,9 @@ fn can_be_carried_out(
 /// gigabyte. [`crate::json::MAX_HOSTS`] hosts may send five each.
 const MOST_AT_ONCE: u64 = 5 * 4_096;
 
-/// A message on an edge.
-#[derive(Debug, Clone, Copy)]
-struct EdgeUser {
-    position: u32,
-    /// The row of its knowledge.
-    row: RowNumber,
-    /// All messages before this position, the place of the last barrier, are over.
-    met: u32,
-}
+/// Messages of a schedule for each thread that checks it; smaller ones are not worth a thread.
+const MESSAGES_PER_THREAD: usize = if cfg!(test) { 8 } else { 1 << 18 };
 
-/// The kind of check that an edge needs.
-enum EdgeWatch {
-    /// None: its senders' own order keeps it within its width, or its users were told.
-    Nothing,
-    /// Its users come one after the other, in one chain with this slot.
-    Last(SlotNumber, Option<u32>),
-    /// It never has too many users at once.
-    Crowd(Box<EdgeCrowd>),
-}
-
-/// Goes through the messages in order, each with what it knows to be over before it starts: what
-/// its sender's messages of the phase before know, and what the messages know whose tokens it
-/// awaits.
 fn widths_are_kept(
     names: &NodeNames<'_>,
     schedule: &TransferSchedule,
@@ -145,175 +125,32 @@ fn widths_are_kept(
     meetings: &[usize],
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
-    let tokens = TokensByMessage::new(schedule, waits);
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let order = MessageOrders {
+        tree: names.0,
+        schedule,
+        tokens: &TokensByMessage::new(schedule, waits),
+        meetings,
+    };
     let at_once = sent_at_once(schedule)?;
-    let mut slots = 0;
-    let mut watched = watches(names.0, capacities, &at_once, &mut slots);
-    if !watched
-        .iter()
-        .any(|watch| matches!(watch, EdgeWatch::Crowd(_)))
-    {
+    let mut asked = order_walk::asked(order, capacities, &at_once);
+    if asked.iter().all(|width| matches!(width, None | Some(1))) {
         // Without wide edges this mostly settles all.
-        let in_order = told::in_order(names.0, schedule, &tokens, meetings, capacities);
-        for (watch, _) in watched
+        let in_order = told::in_order(order, capacities);
+        asked
             .iter_mut()
             .zip(in_order)
             .filter(|(_, in_order)| *in_order)
-        {
-            *watch = EdgeWatch::Nothing;
-        }
-        if watched
-            .iter()
-            .all(|watch| matches!(watch, EdgeWatch::Nothing))
-        {
-            return Ok(());
-        }
+            .for_each(|(width, _)| *width = None);
     }
-    let mut walk = OrderWalk {
-        tree: names.0,
-        schedule,
-        history: MessageHistory::new(schedule, &tokens),
-        tokens: &tokens,
-        watched,
-        rows: KnowledgeRows::new(slots as usize),
-        senders: vec![None; schedule.hosts() as usize],
-        carried: vec![NO_ROW; schedule.ends().len()],
-        met: 0,
-    };
-    let mut meeting = meetings.iter().peekable();
-    let mut first = 0;
-    for of_phase in schedule.phase_of().chunk_by(|a, b| a == b) {
-        let phase = of_phase[0] as usize;
-        if meeting.next_if(|&&next| next <= phase).is_some() {
-            walk.meet(first);
+    let threads = cores
+        .min(schedule.ends().len() / MESSAGES_PER_THREAD)
+        .max(1);
+    match order_walk::first_crowded(order, &asked, threads) {
+        None => Ok(()),
+        Some(CrowdedEdge { edge, users, .. }) => {
+            Err(unordered(names, schedule, capacities, edge, users))
         }
-        let end = first + of_phase.len() as u32;
-        walk.phase(first..end)
-            .map_err(|(edge, users)| unordered(names, schedule, capacities, edge, users))?;
-        first = end;
-    }
-    Ok(())
-}
-
-/// No row.
-const NO_ROW: RowNumber = RowNumber::MAX;
-
-/// The place in the schedule up to which the order was checked.
-struct OrderWalk<'a> {
-    tree: &'a Tree,
-    schedule: &'a TransferSchedule,
-    tokens: &'a TokensByMessage,
-    history: MessageHistory<'a>,
-    watched: Vec<EdgeWatch>,
-    rows: KnowledgeRows,
-    /// By host: what its messages of the last phase in which it sent know together.
-    senders: Vec<Option<RowNumber>>,
-    /// By message: the row that its tokens carry.
-    carried: Vec<RowNumber>,
-    /// All messages before this position, the place of the last barrier, are over.
-    met: u32,
-}
-
-/// A message of the phase under way, its row, and the end of its slots in the list of all.
-struct StartedMessage {
-    position: u32,
-    row: RowNumber,
-    slots: usize,
-}
-
-/// An edge, and two of its users that can be too many.
-type CrowdedEdge = (EdgeNumber, [u32; 2]);
-
-impl OrderWalk<'_> {
-    /// All hosts meet in a barrier before the message at this position.
-    fn meet(&mut self, position: u32) {
-        self.met = position;
-        let everything = self.rows.everything();
-        self.rows.hold(everything, self.senders.len() as u32);
-        for sender in &mut self.senders {
-            if let Some(former) = sender.replace(everything) {
-                self.rows.release(former);
-            }
-        }
-        self.rows.release(everything);
-    }
-
-    /// Checks the messages of a phase.
-    fn phase(&mut self, positions: Range<u32>) -> Result<(), CrowdedEdge> {
-        let mut started = Vec::with_capacity(positions.len());
-        let (mut slots, mut path) = (Vec::new(), Vec::new());
-        for position in positions {
-            let m = self.schedule.ends()[position as usize];
-            let awaited = self.tokens.to(position);
-            let own = self.senders[m.src as usize].into_iter();
-            let told = awaited.iter().map(|&after| self.carried[after as usize]);
-            let row = self.rows.join(own.chain(told));
-            let user = EdgeUser {
-                position,
-                row,
-                met: self.met,
-            };
-            self.tree.path(m.src, m.dst, |edge| path.push(edge));
-            for edge in path.drain(..) {
-                let slot = self.use_edge(edge, user);
-                slots.extend(slot.map_err(|former| (edge, [former, position]))?);
-            }
-            started.push(StartedMessage {
-                position,
-                row,
-                slots: slots.len(),
-            });
-        }
-        self.finish(&started, &slots);
-        Ok(())
-    }
-
-    /// Adds a user to an edge, and returns its slot if the edge is watched.
-    fn use_edge(&mut self, edge: EdgeNumber, user: EdgeUser) -> Result<Option<SlotNumber>, u32> {
-        let slot = match &mut self.watched[edge as usize] {
-            EdgeWatch::Nothing => return Ok(None),
-            EdgeWatch::Last(slot, last) => {
-                let former = last.replace(user.position);
-                if let Some(former) = former.filter(|_| !self.rows.is_over(user.row, *slot)) {
-                    return Err(former);
-                }
-                *slot
-            }
-            EdgeWatch::Crowd(crowd) => crowd.admit(user, &mut self.rows, &self.history)?,
-        };
-        self.rows.take(slot);
-        Ok(Some(slot))
-    }
-
-    /// The messages of the phase under way are over.
-    fn finish(&mut self, started: &[StartedMessage], slots: &[SlotNumber]) {
-        let mut first = 0;
-        let delivered = started.iter().flat_map(|one| self.tokens.to(one.position));
-        for &after in delivered {
-            self.rows.release(self.carried[after as usize]);
-        }
-        for one in started {
-            self.rows.finish(one.row, &slots[first..one.slots]);
-            first = one.slots;
-            let tokens = self.tokens.after(one.position);
-            self.rows.hold(one.row, tokens);
-            self.carried[one.position as usize] = one.row;
-        }
-        for one in started {
-            let src = self.schedule.ends()[one.position as usize].src as usize;
-            self.senders[src] = Some(match self.senders[src] {
-                Some(other) if self.rows.is_of_this_phase(other) => {
-                    self.rows.both([other, one.row])
-                }
-                former => {
-                    former
-                        .into_iter()
-                        .for_each(|former| self.rows.release(former));
-                    one.row
-                }
-            });
-        }
-        self.rows.next_phase();
     }
 }
 
@@ -364,47 +201,4 @@ fn unordered(
             second_phase,
         },
     }
-}
-
-/// The check of each edge. `slots` counts the chains' slots.
-fn watches(
-    tree: &Tree,
-    capacities: &EdgeCapacities,
-    sent_at_once: &[u64],
-    slots: &mut SlotNumber,
-) -> Vec<EdgeWatch> {
-    let mut below = sent_at_once.to_vec();
-    below.resize(tree.nodes() as usize, 0);
-    for &v in tree.top_down().iter().rev() {
-        if let Some(parent) = tree.parent(v) {
-            below[parent as usize] += below[v as usize];
-        }
-    }
-    let mut watch = |edge: EdgeNumber| {
-        let at_once = if edge.is_multiple_of(2) {
-            below[edge as usize / 2]
-        } else {
-            below[tree.root() as usize] - below[edge as usize / 2]
-        };
-        match capacities.width(edge) {
-            width if at_once <= width => EdgeWatch::Nothing,
-            width => {
-                let first = *slots;
-                *slots += width as SlotNumber;
-                match width {
-                    1 => EdgeWatch::Last(first, None),
-                    _ => EdgeWatch::Crowd(Box::new(EdgeCrowd::new(width, first))),
-                }
-            }
-        }
-    };
-    (0..tree.edges())
-        .map(|edge| {
-            if tree.ends(edge).is_some() {
-                watch(edge)
-            } else {
-                EdgeWatch::Nothing
-            }
-        })
-        .collect()
 }

@@ -1,6 +1,9 @@
 use super::super::alltoall;
 use super::super::brute_force::widths_are_kept;
 use super::super::violation::ScheduleViolation;
+use super::order_walk::{self, MessageOrders};
+use super::sent_at_once;
+use super::tokens::TokensByMessage;
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
 use crate::bound::bound;
 use crate::capacities::EdgeCapacities;
@@ -9,6 +12,7 @@ use crate::packed::packed;
 use crate::synchronization::scheme::SyncScheme;
 use crate::synchronization::{SyncKind, SyncReduction, syncs};
 use crate::test_trees::{any_wide_tree, star};
+use crate::transfers::TransferSchedule;
 use inventory::Tree;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -116,5 +120,33 @@ proptest! {
             Ok(()) | Err(ScheduleViolation::Unordered { .. } | ScheduleViolation::Crowded { .. })
         );
         prop_assert!(named);
+    }
+
+    #[test]
+    fn threads_find_what_one_finds(
+        tree in any_wide_tree(3..=24, 8),
+        (kind, reduction) in kinds(),
+        lost in prop::collection::vec(any::<Index>(), 0..20),
+        threads in 2..6usize,
+    ) {
+        let capacities = EdgeCapacities::of(&tree);
+        let mut plan = plan(&tree, packed(&tree, &capacities), kind, reduction);
+        for lost in lost {
+            if !plan.syncs.is_empty() {
+                plan.syncs.remove(lost.index(plan.syncs.len()));
+            }
+        }
+        let schedule = TransferSchedule::try_from(&plan).unwrap();
+        let order = MessageOrders {
+            tree: &tree,
+            schedule: &schedule,
+            tokens: &TokensByMessage::new(&schedule, schedule.waits()),
+            meetings: &[],
+        };
+        let asked = order_walk::asked(order, &capacities, &sent_at_once(&schedule).unwrap());
+        prop_assert_eq!(
+            order_walk::first_crowded(order, &asked, threads),
+            order_walk::first_crowded(order, &asked, 1)
+        );
     }
 }

@@ -8,6 +8,7 @@
 //! found in order here is in order if all edges are. An edge that is not found in order may be so
 //! all the same: the rows of bits tell.
 use super::super::delivery::NOWHERE;
+use super::order_walk::MessageOrders;
 use super::tokens::TokensByMessage;
 use crate::capacities::EdgeCapacities;
 use crate::transfers::TransferSchedule;
@@ -15,13 +16,13 @@ use inventory::Tree;
 use inventory::tree::{EdgeNumber, NodeNumber};
 
 /// By edge: true if it carries one message at once and all its users were told in this way.
-pub(super) fn in_order(
-    tree: &Tree,
-    schedule: &TransferSchedule,
-    tokens: &TokensByMessage,
-    meetings: &[usize],
-    capacities: &EdgeCapacities,
-) -> Vec<bool> {
+pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) -> Vec<bool> {
+    let MessageOrders {
+        tree,
+        schedule,
+        tokens,
+        meetings,
+    } = order;
     let mut in_order: Vec<bool> = (0..tree.edges())
         .map(|edge| tree.ends(edge).is_some() && capacities.width(edge) == 1)
         .collect();

@@ -13,7 +13,7 @@
 //! the users in question, by a walk through all messages since the first of them, then a maximum
 //! matching. A good choice of the chain to continue makes this rare.
 use super::super::delivery::NOWHERE;
-use super::EdgeUser;
+use super::order_walk::EdgeUser;
 use super::tokens::TokensByMessage;
 use crate::knowledge::{KnowledgeRows, SlotNumber};
 use crate::transfers::TransferSchedule;
