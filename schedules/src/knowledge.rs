@@ -124,30 +124,32 @@ impl KnowledgeRows {
         known & !taken
     }
 
-    /// Those of `count` slots from `first` on, counted from 0, whose last user a message of the
-    /// current phase knows to be over; ascending.
-    pub(crate) fn over_among(
+    /// Visits those of `count` slots from `first` on, counted from 0 and ascending, whose last user
+    /// a message of the current phase knows to be over.
+    #[inline]
+    pub(crate) fn visit_over(
         &self,
         row: RowNumber,
         first: SlotNumber,
         count: SlotNumber,
-    ) -> impl Iterator<Item = usize> {
+        mut visit: impl FnMut(usize),
+    ) {
         let end = first + count;
-        (first / 64..end.div_ceil(64)).flat_map(move |word| {
-            let start = word * 64;
-            let mut bits = self.over(row, word);
+        let mut start = first / 64 * 64;
+        while start < end {
+            let mut bits = self.over(row, start / 64);
             if start < first {
                 bits &= u64::MAX << (first - start);
             }
             if end - start < 64 {
                 bits &= (1 << (end - start)) - 1;
             }
-            std::iter::from_fn(move || {
-                let at = bits.trailing_zeros();
-                bits &= bits.wrapping_sub(1);
-                (at < 64).then(|| (start + at - first) as usize)
-            })
-        })
+            while bits != 0 {
+                visit((start + bits.trailing_zeros() - first) as usize);
+                bits &= bits - 1;
+            }
+            start += 64;
+        }
     }
 
     /// A message of the current phase continues the slot's chain.

@@ -303,7 +303,7 @@ impl EdgeLanes {
     fn follow(&self, src: u32, phase: u32, rows: &KnowledgeRows, row: RowNumber) -> Option<u32> {
         let free = self.has_room()
             || self.own(src, phase).is_some()
-            || self.over(rows, row).next().is_some();
+            || self.oldest_over(rows, row).is_some();
         if free {
             return None;
         }
@@ -320,10 +320,7 @@ impl EdgeLanes {
             self.sender.push(user.src);
             return NOBODY;
         }
-        let oldest = || {
-            self.over(&known.rows, row)
-                .min_by_key(|&lane| self.user[lane].number)
-        };
+        let oldest = || self.oldest_over(&known.rows, row);
         let lane = own.or_else(oldest).unwrap_or(0);
         known.take(self.first + lane as SlotNumber);
         self.sender[lane] = user.src;
@@ -342,9 +339,16 @@ impl EdgeLanes {
         (0..self.user.len()).find(|&lane| self.sender[lane] == src && self.user[lane].phase < phase)
     }
 
-    /// The lanes whose last user is over, as far as `row` knows.
-    fn over(&self, rows: &KnowledgeRows, row: RowNumber) -> impl Iterator<Item = usize> {
-        let lanes = 0..self.user.len();
-        rows.over_among(row, self.first, lanes.len() as SlotNumber)
+    /// Of the lanes whose last user is over, as far as `row` knows, the one that was not used for
+    /// longest.
+    fn oldest_over(&self, rows: &KnowledgeRows, row: RowNumber) -> Option<usize> {
+        let mut oldest: Option<usize> = None;
+        let number = |lane: usize| self.user[lane].number;
+        rows.visit_over(row, self.first, self.user.len() as SlotNumber, |lane| {
+            if oldest.is_none_or(|other| number(lane) < number(other)) {
+                oldest = Some(lane);
+            }
+        });
+        oldest
     }
 }

@@ -28,8 +28,15 @@ pub(super) struct EdgeCrowd {
     users: Vec<ChainLink>,
     /// By chain: its last user.
     ends: Vec<ChainEnd>,
-    /// The chains whose last user is over when the latest user starts, ascending.
-    over: Vec<usize>,
+}
+
+/// The chains whose last user is over: their number, the first one whose last user has the same
+/// sender as the user that comes, and the one that was not continued for longest.
+#[derive(Default)]
+struct OverChains {
+    count: usize,
+    own: Option<usize>,
+    oldest: Option<usize>,
 }
 
 /// A user and the place of the one before it on its chain.
@@ -54,7 +61,6 @@ impl EdgeCrowd {
             slots: (first..).take(width as usize).collect(),
             users: Vec::new(),
             ends: Vec::new(),
-            over: Vec::new(),
         }
     }
 
@@ -68,15 +74,18 @@ impl EdgeCrowd {
         rows: &mut KnowledgeRows,
         history: &MessageHistory<'_>,
     ) -> Result<SlotNumber, u32> {
-        self.find_over(user, rows);
-        if (self.ends.len() - self.over.len()) as u64 >= self.width {
-            let in_question = self.not_over(user, history);
+        let src = history.schedule.ends()[user.position as usize].src;
+        let over = self.over(user, src, rows);
+        if (self.ends.len() - over.count) as u64 >= self.width {
+            let in_question = self.not_over(user, rows, history);
             if history.fewest_chains(&in_question) as u64 >= self.width {
                 return Err(in_question[0]);
             }
         }
-        let src = history.schedule.ends()[user.position as usize].src;
-        let continued = self.best_to_continue(src);
+        // A user continues the chain of its sender, or else, if there are as many chains as the
+        // width, the chain that was not continued for longest.
+        let room = (self.ends.len() as u64) < self.width;
+        let continued = over.own.or(over.oldest.filter(|_| !room));
         let former = continued.map(|chain| self.ends[chain].place);
         let end = ChainEnd {
             position: user.position,
@@ -98,39 +107,38 @@ impl EdgeCrowd {
         Ok(self.slots[chain])
     }
 
-    /// Finds the chains whose last user is over when `user` starts.
-    fn find_over(&mut self, user: EdgeUser, rows: &KnowledgeRows) {
-        self.over.clear();
+    /// The chains whose last user is over when `user`, which `src` sends, starts.
+    fn over(&self, user: EdgeUser, src: u32, rows: &KnowledgeRows) -> OverChains {
+        let mut over = OverChains::default();
+        let mut add = |chain: usize| {
+            let end = self.ends[chain];
+            over.count += 1;
+            if over.own.is_none() && end.src == src {
+                over.own = Some(chain);
+            }
+            let older = |other: usize| end.position < self.ends[other].position;
+            if over.oldest.is_none_or(older) {
+                over.oldest = Some(chain);
+            }
+        };
         let foreseen = self.ends.len().min(self.width as usize);
-        let over = rows.over_among(user.row, self.slots[0], foreseen as SlotNumber);
-        self.over.extend(over);
-        let others = foreseen..self.ends.len();
-        self.over
-            .extend(others.filter(|&chain| rows.is_over(user.row, self.slots[chain])));
-    }
-
-    /// The chain that a user from `src` should continue, if there is one: the chain of its sender,
-    /// or else, if there are as many chains as the width, the chain that was not continued for
-    /// longest.
-    fn best_to_continue(&self, src: u32) -> Option<usize> {
-        let over = || self.over.iter().copied();
-        let room = (self.ends.len() as u64) < self.width;
-        over()
-            .find(|&chain| self.ends[chain].src == src)
-            .or_else(|| {
-                if room {
-                    None
-                } else {
-                    over().min_by_key(|&chain| self.ends[chain].position)
-                }
-            })
+        rows.visit_over(user.row, self.slots[0], foreseen as SlotNumber, &mut add);
+        (foreseen..self.ends.len())
+            .filter(|&chain| rows.is_over(user.row, self.slots[chain]))
+            .for_each(add);
+        over
     }
 
     /// The positions of all users that are not over when `user` starts, in order.
-    fn not_over(&self, user: EdgeUser, history: &MessageHistory<'_>) -> Vec<u32> {
+    fn not_over(
+        &self,
+        user: EdgeUser,
+        rows: &KnowledgeRows,
+        history: &MessageHistory<'_>,
+    ) -> Vec<u32> {
         let former = |&at: &u32| self.users[at as usize].former;
         let position = |at: u32| self.users[at as usize].position;
-        let open = (0..self.ends.len()).filter(|chain| !self.over.contains(chain));
+        let open = (0..self.ends.len()).filter(|&chain| !rows.is_over(user.row, self.slots[chain]));
         // Of each chain, the last users that were not asked about yet.
         let mut open: Vec<u32> = open.map(|chain| self.ends[chain].place).collect();
         let (mut found, mut at_a_time) = (Vec::new(), 1);
