@@ -9,7 +9,8 @@
 //! whose former user is known to be over by then. Only if there is none of these, the message
 //! follows the lane that was not used for longest. Of the lanes that cost nothing, the one that was
 //! not used for longest is taken, because later messages may know only of its user. An edge needs
-//! no lanes if its senders together never send more messages at once than it carries.
+//! no lanes if it cannot overflow while the others keep their widths
+//! ([`EdgeCapacities::can_overflow`]).
 use super::messages::{NOBODY, PhaseMessages, SenderOrders};
 use crate::capacities::EdgeCapacities;
 use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
@@ -27,7 +28,7 @@ pub(super) struct MessageOrder {
 /// The bookkeeping that an edge needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EdgeTracking {
-    /// None: its senders cannot fill it.
+    /// None: it cannot overflow.
     Free,
     /// One lane.
     Narrow,
@@ -230,42 +231,18 @@ impl LaneKnowledge {
 }
 
 fn kinds(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderOrders) -> Vec<EdgeTracking> {
-    let mut below: Vec<u64> = (0..tree.nodes())
-        .map(|v| {
-            if tree.is_host(v) {
-                senders.width(v).into()
-            } else {
-                0
-            }
-        })
+    let sent_at_once: Vec<u64> = (0..tree.hosts())
+        .map(|host| senders.width(host).into())
         .collect();
-    for &v in tree.top_down().iter().rev() {
-        if let Some(parent) = tree.parent(v) {
-            below[parent as usize] += below[v as usize];
-        }
-    }
-    let all = below[tree.root() as usize];
     let mut several = 0u32..;
-    let mut kind = |edge: EdgeNumber| {
-        let behind = if edge.is_multiple_of(2) {
-            below[edge as usize / 2]
-        } else {
-            all - below[edge as usize / 2]
-        };
-        match capacities.width(edge) {
-            width if behind <= width => EdgeTracking::Free,
-            1 => EdgeTracking::Narrow,
-            _ => EdgeTracking::Wide(several.next().unwrap_or(u32::MAX)),
-        }
+    let mut kind = |edge: EdgeNumber| match capacities.width(edge) {
+        1 => EdgeTracking::Narrow,
+        _ => EdgeTracking::Wide(several.next().unwrap_or(u32::MAX)),
     };
-    (0..tree.edges())
-        .map(|edge| {
-            if tree.ends(edge).is_some() {
-                kind(edge)
-            } else {
-                EdgeTracking::Free
-            }
-        })
+    let can_overflow = capacities.can_overflow(tree, &sent_at_once).into_iter();
+    (0..)
+        .zip(can_overflow)
+        .map(|(edge, can)| if can { kind(edge) } else { EdgeTracking::Free })
         .collect()
 }
 

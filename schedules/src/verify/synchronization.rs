@@ -133,7 +133,12 @@ fn widths_are_kept(
         meetings,
     };
     let at_once = sent_at_once(schedule)?;
-    let mut asked = order_walk::asked(order, capacities, &at_once);
+    let can_overflow = capacities.can_overflow(names.0, &at_once).into_iter();
+    // By edge: its width, if the order of its users matters.
+    let mut asked: Vec<Option<u64>> = (0..)
+        .zip(can_overflow)
+        .map(|(edge, can)| can.then(|| capacities.width(edge)))
+        .collect();
     if asked.iter().all(|width| matches!(width, None | Some(1))) {
         // Without wide edges this mostly settles all.
         let in_order = told::in_order(order, capacities);

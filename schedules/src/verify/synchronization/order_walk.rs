@@ -6,7 +6,6 @@
 //! share the edges out, and each goes through all messages with the bits of its own edges.
 use super::tokens::TokensByMessage;
 use super::wide_edges::{EdgeCrowd, MessageHistory};
-use crate::capacities::EdgeCapacities;
 use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
 use crate::transfers::TransferSchedule;
 use inventory::tree::{EdgeNumber, Tree};
@@ -30,35 +29,6 @@ pub(super) struct CrowdedEdge {
     pub(super) step: usize,
     pub(super) edge: EdgeNumber,
     pub(super) users: [u32; 2],
-}
-
-/// By edge: its width, if its users' own order does not keep it within that.
-pub(super) fn asked(
-    order: MessageOrders<'_>,
-    capacities: &EdgeCapacities,
-    sent_at_once: &[u64],
-) -> Vec<Option<u64>> {
-    let tree = order.tree;
-    let mut below = sent_at_once.to_vec();
-    below.resize(tree.nodes() as usize, 0);
-    for &v in tree.top_down().iter().rev() {
-        if let Some(parent) = tree.parent(v) {
-            below[parent as usize] += below[v as usize];
-        }
-    }
-    let at_once = |edge: EdgeNumber| {
-        if edge.is_multiple_of(2) {
-            below[edge as usize / 2]
-        } else {
-            below[tree.root() as usize] - below[edge as usize / 2]
-        }
-    };
-    (0..tree.edges())
-        .map(|edge| {
-            let width = capacities.width(edge);
-            (tree.ends(edge).is_some() && at_once(edge) > width).then_some(width)
-        })
-        .collect()
 }
 
 /// The first of the asked edges, in the order of messages and on their paths, on which too many
@@ -110,7 +80,7 @@ pub(super) struct EdgeUser {
 
 /// The kind of check that an edge needs.
 enum EdgeWatch {
-    /// None: its senders' own order keeps it within its width, or its users were told.
+    /// None: it cannot overflow, its users were told, or another thread watches it.
     Nothing,
     /// Its users come one after the other, in one chain with this slot.
     Last(SlotNumber, Option<u32>),

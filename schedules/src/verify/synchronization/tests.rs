@@ -2,7 +2,6 @@ use super::super::alltoall;
 use super::super::brute_force::widths_are_kept;
 use super::super::violation::ScheduleViolation;
 use super::order_walk::{self, MessageOrders};
-use super::sent_at_once;
 use super::tokens::TokensByMessage;
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
 use crate::bound::bound;
@@ -143,7 +142,9 @@ proptest! {
             tokens: &TokensByMessage::new(&schedule, schedule.waits()),
             meetings: &[],
         };
-        let asked = order_walk::asked(order, &capacities, &sent_at_once(&schedule).unwrap());
+        let asked: Vec<Option<u64>> = (0..tree.edges())
+            .map(|edge| tree.ends(edge).map(|_| capacities.width(edge)))
+            .collect();
         prop_assert_eq!(
             order_walk::first_crowded(order, &asked, threads),
             order_walk::first_crowded(order, &asked, 1)

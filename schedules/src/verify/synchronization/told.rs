@@ -15,6 +15,9 @@ use crate::transfers::TransferSchedule;
 use inventory::Tree;
 use inventory::tree::{EdgeNumber, NodeNumber};
 
+/// Once fewer than one in so many edges is found in order, the rest goes to the rows of bits, too.
+const WORTH_IT: usize = 4;
+
 /// By edge: true if it carries one message at once and all its users were told in this way.
 pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) -> Vec<bool> {
     let MessageOrders {
@@ -26,7 +29,8 @@ pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) ->
     let mut in_order: Vec<bool> = (0..tree.edges())
         .map(|edge| tree.ends(edge).is_some() && capacities.width(edge) == 1)
         .collect();
-    let mut left = in_order.iter().filter(|&&asked| asked).count();
+    let all = in_order.iter().filter(|&&asked| asked).count();
+    let mut left = all;
     let mut last = vec![NOWHERE; tree.edges() as usize];
     let mut told = ToldMessages::new(tree, schedule, tokens, capacities);
     let mut meeting = meetings.iter().peekable();
@@ -38,8 +42,8 @@ pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) ->
         {
             met = position;
         }
-        if left == 0 {
-            break;
+        if left < all / WORTH_IT {
+            return vec![false; in_order.len()];
         }
         told.hear(m.src, position);
         let mut known = NOWHERE;
