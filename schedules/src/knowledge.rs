@@ -18,6 +18,9 @@ const BLOCK: usize = if cfg!(test) { 2 } else { 16 };
 /// Blocks of which is recorded which slots were taken since.
 const BLOCKS: usize = if cfg!(test) { 3 } else { 64 };
 
+/// In place of a phase: the row was joined in the phase under way, and is right before it.
+const FRESH: usize = usize::MAX;
+
 /// The number of a row.
 pub(crate) type RowNumber = u32;
 
@@ -107,6 +110,7 @@ impl KnowledgeRows {
             self.holders.len() as u32 - 1
         });
         self.holders[row as usize] = 1;
+        self.made[row as usize] = FRESH;
         row
     }
 
@@ -117,11 +121,14 @@ impl KnowledgeRows {
 
     /// The bits of 64 slots, `word` times 64 and up, for a message of the current phase.
     fn over(&self, row: RowNumber, word: u32) -> u64 {
-        let (known, taken) = (
-            self.values[row as usize * self.words + word as usize],
-            self.taken.now[word as usize],
-        );
-        known & !taken
+        let known = self.values[row as usize * self.words + word as usize];
+        let made = self.made[row as usize];
+        let since = if made == FRESH {
+            0
+        } else {
+            self.taken.since_in(made, word as usize)
+        };
+        known & !self.taken.now[word as usize] & !since
     }
 
     /// Visits those of `count` slots from `first` on, counted from 0 and ascending, whose last user
@@ -170,6 +177,14 @@ impl KnowledgeRows {
     /// place in chains are over, the other messages of the phase are not.
     pub(crate) fn finish(&mut self, row: RowNumber, own: &[SlotNumber]) {
         let values = &mut self.values[row as usize * self.words..][..self.words];
+        let made = self.made[row as usize];
+        if made != FRESH {
+            let since = self.taken.since(made);
+            values
+                .iter_mut()
+                .zip(since)
+                .for_each(|(bits, taken)| *bits &= !taken);
+        }
         values
             .iter_mut()
             .zip(&self.taken.now)
@@ -245,6 +260,11 @@ impl KnowledgeRows {
         self.made_in[block % BLOCKS] = rows;
     }
 
+    /// True if the row is held once.
+    pub(crate) fn is_held_once(&self, row: RowNumber) -> bool {
+        self.holders[row as usize] == 1
+    }
+
     /// The row will be read so many times more.
     pub(crate) fn hold(&mut self, row: RowNumber, times: u32) {
         self.holders[row as usize] += times;
@@ -301,6 +321,16 @@ impl TakenSlots {
         };
         let pairs = taken[..words].iter().zip(&later[..words]);
         pairs.map(|(taken, later)| taken | later)
+    }
+
+    /// A word of [`TakenSlots::since`].
+    fn since_in(&self, phase: usize, word: usize) -> u64 {
+        if phase / BLOCK == self.phase / BLOCK {
+            self.since_phase[phase % BLOCK * self.words + word]
+        } else {
+            let block = phase / BLOCK % BLOCKS;
+            self.since_block[block * self.words + word] | self.in_block[word]
+        }
     }
 
     fn end_phase(&mut self) {

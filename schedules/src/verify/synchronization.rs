@@ -126,13 +126,14 @@ fn widths_are_kept(
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let at_once = sent_at_once(schedule)?;
     let order = MessageOrders {
         tree: names.0,
         schedule,
         tokens: &TokensByMessage::new(schedule, waits),
         meetings,
+        sent_at_once: &at_once,
     };
-    let at_once = sent_at_once(schedule)?;
     let can_overflow = capacities.can_overflow(names.0, &at_once).into_iter();
     // By edge: its width, if the order of its users matters.
     let mut asked: Vec<Option<u64>> = (0..)

@@ -8,7 +8,7 @@ use super::tokens::TokensByMessage;
 use super::wide_edges::{EdgeCrowd, MessageHistory};
 use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
 use crate::transfers::TransferSchedule;
-use inventory::tree::{EdgeNumber, Tree};
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use std::ops::Range;
 
 /// Messages on a tree, and all that orders them.
@@ -19,6 +19,8 @@ pub(super) struct MessageOrders<'a> {
     pub(super) tokens: &'a TokensByMessage,
     /// The phases before which all hosts meet.
     pub(super) meetings: &'a [usize],
+    /// By host: the most messages that it sends in one phase.
+    pub(super) sent_at_once: &'a [u64],
 }
 
 /// Two users of an edge that can be too many.
@@ -175,10 +177,7 @@ impl<'a> OrderWalk<'a> {
         let (mut slots, mut path) = (Vec::new(), Vec::new());
         for position in positions {
             let m = self.order.schedule.ends()[position as usize];
-            let awaited = self.order.tokens.to(position);
-            let own = self.senders[m.src as usize].into_iter();
-            let told = awaited.iter().map(|&after| self.carried[after as usize]);
-            let row = self.rows.join(own.chain(told));
+            let row = self.known_to(m.src, position);
             let user = EdgeUser {
                 position,
                 row,
@@ -203,6 +202,21 @@ impl<'a> OrderWalk<'a> {
         }
         self.finish(&started, &slots);
         Ok(())
+    }
+
+    /// The row of a message. A message that awaits no token knows what its sender does, and takes
+    /// its row over if nobody else reads it.
+    fn known_to(&mut self, src: NodeNumber, position: u32) -> RowNumber {
+        let awaited = self.order.tokens.to(position);
+        let own = self.senders[src as usize];
+        let alone = awaited.is_empty() && self.order.sent_at_once[src as usize] == 1;
+        match own.filter(|&own| alone && self.rows.is_held_once(own)) {
+            Some(own) => own,
+            None => {
+                let told = awaited.iter().map(|&after| self.carried[after as usize]);
+                self.rows.join(own.into_iter().chain(told))
+            }
+        }
     }
 
     /// Adds a user to an edge, and returns its slot if the edge is watched.
@@ -241,6 +255,7 @@ impl<'a> OrderWalk<'a> {
         for one in started {
             let src = self.order.schedule.ends()[one.position as usize].src as usize;
             self.senders[src] = Some(match self.senders[src] {
+                Some(same) if same == one.row => same,
                 Some(other) if self.rows.is_of_this_phase(other) => {
                     self.rows.both([other, one.row])
                 }

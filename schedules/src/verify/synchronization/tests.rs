@@ -2,6 +2,7 @@ use super::super::alltoall;
 use super::super::brute_force::widths_are_kept;
 use super::super::violation::ScheduleViolation;
 use super::order_walk::{self, MessageOrders};
+use super::sent_at_once;
 use super::tokens::TokensByMessage;
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
 use crate::bound::bound;
@@ -141,6 +142,7 @@ proptest! {
             schedule: &schedule,
             tokens: &TokensByMessage::new(&schedule, schedule.waits()),
             meetings: &[],
+            sent_at_once: &sent_at_once(&schedule).unwrap(),
         };
         let asked: Vec<Option<u64>> = (0..tree.edges())
             .map(|edge| tree.ends(edge).map(|_| capacities.width(edge)))

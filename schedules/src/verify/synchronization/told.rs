@@ -15,8 +15,8 @@ use crate::transfers::TransferSchedule;
 use inventory::Tree;
 use inventory::tree::{EdgeNumber, NodeNumber};
 
-/// Once fewer than one in so many edges is found in order, the rest goes to the rows of bits, too.
-const WORTH_IT: usize = 4;
+/// Once more than one in so many edges is not found in order, all go to the rows of bits.
+const WORTH_IT: usize = 8;
 
 /// By edge: true if it carries one message at once and all its users were told in this way.
 pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) -> Vec<bool> {
@@ -25,6 +25,7 @@ pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) ->
         schedule,
         tokens,
         meetings,
+        ..
     } = order;
     let mut in_order: Vec<bool> = (0..tree.edges())
         .map(|edge| tree.ends(edge).is_some() && capacities.width(edge) == 1)
@@ -42,7 +43,7 @@ pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) ->
         {
             met = position;
         }
-        if left < all / WORTH_IT {
+        if all - left > all / WORTH_IT {
             return vec![false; in_order.len()];
         }
         told.hear(m.src, position);
