@@ -21,7 +21,7 @@
 //! few phases cannot be cut finer, the unit is the candidate that comes closest.
 use crate::bound::loads;
 use inventory::BitsPerSec;
-use inventory::tree::{EdgeNumber, Tree};
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 
 /// The slowest edge has at most this width, in messages.
 const WIDEST: u64 = 16;
@@ -70,6 +70,46 @@ impl EdgeCapacities {
     /// The rate of a message on every edge it uses; zero where there is no cable.
     pub fn rate(&self) -> BitsPerSec {
         self.rate
+    }
+
+    /// By edge: true if more messages can be under way on it than it carries, although all other
+    /// edges keep their widths. `sent_at_once` has the most messages that each host sends at once.
+    ///
+    /// A message on the way up comes from a host or over one of the cables below. One on the way
+    /// down to a switch goes on over one of the cables below. If those together carry no more than
+    /// the edge, it cannot overflow.
+    pub(crate) fn can_overflow(&self, tree: &Tree, sent_at_once: &[u64]) -> Vec<bool> {
+        let nodes = tree.nodes() as usize;
+        let is_host = |v: NodeNumber| tree.is_host(v);
+        let mut senders = sent_at_once.to_vec();
+        senders.resize(nodes, 0);
+        // By node: the most messages under way that come up to it, and that go down from it.
+        let (mut up, mut down) = (senders.clone(), vec![0u64; nodes]);
+        for &v in tree.top_down().iter().rev() {
+            if let Some(parent) = tree.parent(v) {
+                let (at, width) = (v as usize, self.widths[v as usize]);
+                senders[parent as usize] += senders[at];
+                up[parent as usize] += up[at].min(width);
+                down[parent as usize] += if is_host(v) {
+                    width
+                } else {
+                    down[at].min(width)
+                };
+            }
+        }
+        let all = senders[tree.root() as usize];
+        let most = |edge: EdgeNumber| {
+            let v = edge / 2;
+            let others = all - senders[v as usize];
+            match edge.is_multiple_of(2) {
+                true => up[v as usize],
+                false if is_host(v) => others,
+                false => others.min(down[v as usize]),
+            }
+        };
+        (0..tree.edges())
+            .map(|edge| tree.ends(edge).is_some() && most(edge) > self.width(edge))
+            .collect()
     }
 
     /// True if no edge carries two messages at once.

@@ -19,6 +19,7 @@
 //! | [`transfers`] | one shape for every schedule, and one rank's part of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
+//! | `knowledge` | what each message knows to be over |
 //! | [`random`] | numbers that look random and are the same everywhere |
 //! | [`lg`] | an all-to-all among clusters joined by long-distance links |
 //! | [`verify`] | checks schedules without knowing how they were planned |
@@ -32,6 +33,7 @@ pub mod bundled;
 pub mod capacities;
 pub mod capacity;
 pub mod json;
+mod knowledge;
 pub mod lg;
 pub mod message;
 pub mod phase_order;

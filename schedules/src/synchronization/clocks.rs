@@ -87,15 +87,6 @@ impl VectorClocks {
         row
     }
 
-    /// Gives `message` this clock; `holders` messages will read it.
-    pub(super) fn put(&mut self, message: u32, clock: &[PhaseCount], holders: u32) {
-        let row = self.begin(None);
-        let own = self.range(row);
-        self.values[own].copy_from_slice(clock);
-        self.row[message as usize] = row;
-        self.holders[row as usize] = holders;
-    }
-
     pub(super) fn hold(&mut self, message: u32, holders: u32) {
         self.holders[self.row[message as usize] as usize] = holders;
     }
@@ -114,7 +105,7 @@ impl VectorClocks {
 }
 
 /// Adds the knowledge of `other` to `clock`.
-pub(super) fn join(clock: &mut [PhaseCount], other: &[PhaseCount]) {
+fn join(clock: &mut [PhaseCount], other: &[PhaseCount]) {
     clock
         .iter_mut()
         .zip(other)

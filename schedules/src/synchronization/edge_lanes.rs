@@ -7,14 +7,13 @@
 //!
 //! Three kinds of lanes cost nothing: the sender's own former lane, an unused lane, and a lane
 //! whose former user is known to be over by then. Only if there is none of these, the message
-//! follows the lane that was not used for longest. This knowledge takes a clock for each message,
-//! so beyond [`MOST_SLOTS`] there are no clocks, and the message follows that lane at once. Of the
-//! lanes that cost nothing, the one that was not used for longest is taken, because later messages
-//! may know only of its user. An edge needs no lanes if its senders together never send more
-//! messages at once than it carries.
-use super::clocks::{PhaseCount, VectorClocks, join};
+//! follows the lane that was not used for longest. Of the lanes that cost nothing, the one that was
+//! not used for longest is taken, because later messages may know only of its user. An edge needs
+//! no lanes if it cannot overflow while the others keep their widths
+//! ([`EdgeCapacities::can_overflow`]).
 use super::messages::{NOBODY, PhaseMessages, SenderOrders};
 use crate::capacities::EdgeCapacities;
+use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
 use inventory::tree::{EdgeNumber, Tree};
 
 /// For every message the messages that it follows directly, latest first: former users of its lanes
@@ -29,7 +28,7 @@ pub(super) struct MessageOrder {
 /// The bookkeeping that an edge needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EdgeTracking {
-    /// None: its senders cannot fill it.
+    /// None: it cannot overflow.
     Free,
     /// One lane.
     Narrow,
@@ -52,13 +51,18 @@ impl MessageOrder {
         let kinds = kinds(tree, capacities, &senders);
         let wide =
             (0..tree.edges()).filter(|&edge| matches!(kinds[edge as usize], EdgeTracking::Wide(_)));
-        let wide: Vec<EdgeLanes> = wide
-            .map(|edge| EdgeLanes::new(capacities.width(edge)))
-            .collect();
+        let mut slots = 0;
+        let lanes = |edge: EdgeNumber| {
+            let lanes = EdgeLanes::new(capacities.width(edge), slots);
+            slots += lanes.width as SlotNumber;
+            lanes
+        };
+        let wide: Vec<EdgeLanes> = wide.map(lanes).collect();
         if wide.is_empty() {
             MessageOrder::on_narrow_edges(tree, messages, senders, &kinds)
         } else {
-            MessageOrder::on_lanes(tree, messages, senders, &kinds, wide)
+            let known = LaneKnowledge::new(slots as usize, messages.len());
+            MessageOrder::on_lanes(tree, messages, senders, &kinds, (wide, known))
         }
     }
 
@@ -109,17 +113,17 @@ impl MessageOrder {
         messages: &PhaseMessages,
         mut senders: SenderOrders,
         kinds: &[EdgeTracking],
-        mut wide: Vec<EdgeLanes>,
+        (mut wide, mut known): (Vec<EdgeLanes>, LaneKnowledge),
     ) -> MessageOrder {
         let mut narrow = vec![NOBODY; tree.edges() as usize];
-        let mut known = KnownFinished::new(&senders, messages);
         let mut order = MessageOrder::empty(messages);
         let (mut found, mut several, mut left) = (Vec::new(), Vec::new(), Vec::new());
         for (number, (m, &phase)) in (0u32..).zip(messages.all.iter().zip(&messages.phase)) {
-            if known.is_asked() && senders.begins(m.src, phase) {
+            known.enter(phase);
+            if senders.begins(m.src, phase) {
                 left.extend(senders.previous_messages(m.src));
             }
-            let slot = senders.send(number, m.src, phase);
+            senders.send(number, m.src, phase);
             found.extend(senders.previous_messages(m.src));
             let own = found.len();
             let mut lanes = 1;
@@ -134,25 +138,24 @@ impl MessageOrder {
                     several.push(at);
                 }
             });
-            if known.is_asked() {
-                left.extend_from_slice(&found[own..]);
-            }
+            left.extend_from_slice(&found[own..]);
             found.retain(|&earlier| earlier != NOBODY && messages.phase(earlier) < phase);
-            known.begin(&found);
+            let row = known.begin(&found, lanes);
             for &at in &several {
-                if let Some(former) =
-                    wide[at as usize].follow(messages, number, |user| known.is_over(user))
-                {
+                if let Some(former) = wide[at as usize].follow(m.src, phase, &known.rows, row) {
                     found.push(former);
-                    known.learn(former);
+                    known.learn(row, former);
                 }
             }
             for at in several.drain(..) {
-                left.push(wide[at as usize].take(messages, number, |user| {
-                    known.is_over(user) || found.contains(&user)
-                }));
+                let user = LaneUser {
+                    number,
+                    src: m.src,
+                    phase,
+                };
+                left.push(wide[at as usize].take(user, &mut known, row));
             }
-            known.end(number, slot, senders.steps(m.src), lanes);
+            known.end(row);
             left.drain(..)
                 .filter(|&one| one != NOBODY)
                 .for_each(|one| known.forget(one));
@@ -162,164 +165,143 @@ impl MessageOrder {
     }
 }
 
-/// Schedules with more slots do without clocks, which would take longer than all the rest.
-const MOST_SLOTS: usize = 2048;
-
-/// The messages that are over before the current message starts.
-struct KnownFinished {
-    clocks: Option<VectorClocks>,
-    /// The clock of the current message.
-    now: Vec<PhaseCount>,
-    /// Slot and step of each message so far.
-    place: Vec<(u32, PhaseCount)>,
+/// The lanes whose last users are over before a message starts.
+struct LaneKnowledge {
+    rows: KnowledgeRows,
+    /// The row of each message so far.
+    row: Vec<RowNumber>,
+    phase: u32,
+    /// The rows of the messages of the phase under way, each with the end of its slots in `taken`.
+    started: Vec<(RowNumber, usize)>,
+    taken: Vec<SlotNumber>,
 }
 
-impl KnownFinished {
-    fn new(senders: &SenderOrders, messages: &PhaseMessages) -> KnownFinished {
-        let clocks = (senders.slots() <= MOST_SLOTS)
-            .then(|| VectorClocks::new(senders.slots(), messages.len()));
-        KnownFinished {
-            now: if clocks.is_some() {
-                vec![0; senders.slots()]
-            } else {
-                Vec::new()
-            },
-            clocks,
-            place: Vec::new(),
+impl LaneKnowledge {
+    fn new(slots: usize, messages: usize) -> LaneKnowledge {
+        LaneKnowledge {
+            rows: KnowledgeRows::new(slots),
+            row: Vec::with_capacity(messages),
+            phase: 0,
+            started: Vec::new(),
+            taken: Vec::new(),
         }
     }
 
-    fn is_asked(&self) -> bool {
-        self.clocks.is_some()
-    }
-
-    fn begin(&mut self, follows: &[u32]) {
-        self.now.fill(0);
-        follows.iter().for_each(|&earlier| self.learn(earlier));
-    }
-
-    fn learn(&mut self, earlier: u32) {
-        if let Some(clocks) = &self.clocks {
-            join(&mut self.now, clocks.of(earlier));
+    /// A message of this phase comes next.
+    fn enter(&mut self, phase: u32) {
+        if phase == self.phase {
+            return;
         }
-    }
-
-    fn is_over(&self, message: u32) -> bool {
-        self.place
-            .get(message as usize)
-            .is_some_and(|&(slot, step)| self.now[slot as usize] >= step)
-    }
-
-    /// Ends the current message. Its clock is read until the message has left so many `lanes`,
-    /// including that of its sender.
-    fn end(&mut self, message: u32, slot: usize, steps: u32, lanes: u32) {
-        if let Some(clocks) = &mut self.clocks {
-            self.now[slot] = steps as PhaseCount;
-            self.place.push((slot as u32, steps as PhaseCount));
-            clocks.put(message, &self.now, lanes);
+        let mut first = 0;
+        for (row, end) in self.started.drain(..) {
+            self.rows.finish(row, &self.taken[first..end]);
+            first = end;
         }
+        self.taken.clear();
+        self.rows.next_phase();
+        self.phase = phase;
+    }
+
+    /// Begins the row of the next message, which follows these. It is read until the message has left so
+    /// many `lanes`, including that of its sender.
+    fn begin(&mut self, follows: &[u32], lanes: u32) -> RowNumber {
+        let earlier = follows.iter().map(|&earlier| self.row[earlier as usize]);
+        let row = self.rows.join(earlier);
+        self.rows.hold(row, lanes - 1);
+        self.row.push(row);
+        row
+    }
+
+    fn learn(&mut self, row: RowNumber, earlier: u32) {
+        self.rows.learn(row, self.row[earlier as usize]);
+    }
+
+    fn take(&mut self, slot: SlotNumber) {
+        self.rows.take(slot);
+        self.taken.push(slot);
+    }
+
+    fn end(&mut self, row: RowNumber) {
+        self.started.push((row, self.taken.len()));
     }
 
     fn forget(&mut self, message: u32) {
-        if let Some(clocks) = &mut self.clocks {
-            clocks.release(message);
-        }
+        self.rows.release(self.row[message as usize]);
     }
 }
 
 fn kinds(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderOrders) -> Vec<EdgeTracking> {
-    let mut below: Vec<u64> = (0..tree.nodes())
-        .map(|v| {
-            if tree.is_host(v) {
-                senders.width(v).into()
-            } else {
-                0
-            }
-        })
+    let sent_at_once: Vec<u64> = (0..tree.hosts())
+        .map(|host| senders.width(host).into())
         .collect();
-    for &v in tree.top_down().iter().rev() {
-        if let Some(parent) = tree.parent(v) {
-            below[parent as usize] += below[v as usize];
-        }
-    }
-    let all = below[tree.root() as usize];
     let mut several = 0u32..;
-    let mut kind = |edge: EdgeNumber| {
-        let behind = if edge.is_multiple_of(2) {
-            below[edge as usize / 2]
-        } else {
-            all - below[edge as usize / 2]
-        };
-        match capacities.width(edge) {
-            width if behind <= width => EdgeTracking::Free,
-            1 => EdgeTracking::Narrow,
-            _ => EdgeTracking::Wide(several.next().unwrap_or(u32::MAX)),
-        }
+    let mut kind = |edge: EdgeNumber| match capacities.width(edge) {
+        1 => EdgeTracking::Narrow,
+        _ => EdgeTracking::Wide(several.next().unwrap_or(u32::MAX)),
     };
-    (0..tree.edges())
-        .map(|edge| {
-            if tree.ends(edge).is_some() {
-                kind(edge)
-            } else {
-                EdgeTracking::Free
-            }
-        })
+    let can_overflow = capacities.can_overflow(tree, &sent_at_once).into_iter();
+    (0..)
+        .zip(can_overflow)
+        .map(|(edge, can)| if can { kind(edge) } else { EdgeTracking::Free })
         .collect()
 }
 
 /// The lanes of one edge that have been used so far.
 struct EdgeLanes {
     width: u64,
+    /// The slot of the first lane; the others follow it.
+    first: SlotNumber,
     /// By lane: its last user.
-    user: Vec<u32>,
-    /// By lane: the sender of its last user.
+    user: Vec<LaneUser>,
+    /// By lane: the sender of its last user, once more for a quick search.
     sender: Vec<u32>,
 }
 
+/// A message on a lane.
+#[derive(Clone, Copy)]
+struct LaneUser {
+    number: u32,
+    src: u32,
+    phase: u32,
+}
+
 impl EdgeLanes {
-    fn new(width: u64) -> EdgeLanes {
+    fn new(width: u64, first: SlotNumber) -> EdgeLanes {
         EdgeLanes {
             width,
+            first,
             user: Vec::new(),
             sender: Vec::new(),
         }
     }
 
-    /// The message that `message` has to follow so that a lane becomes free.
-    fn follow(
-        &self,
-        messages: &PhaseMessages,
-        message: u32,
-        is_over: impl Fn(u32) -> bool,
-    ) -> Option<u32> {
+    /// The message that one from `src` has to follow so that a lane becomes free. `row` is what it
+    /// knows.
+    fn follow(&self, src: u32, phase: u32, rows: &KnowledgeRows, row: RowNumber) -> Option<u32> {
         let free = self.has_room()
-            || self.own(messages, message).is_some()
-            || self.user.iter().any(|&user| is_over(user));
-        let oldest = self.user.iter().copied().min().filter(|_| !free);
-        oldest.filter(|&oldest| messages.phase(oldest) < messages.phase(message))
+            || self.own(src, phase).is_some()
+            || self.oldest_over(rows, row).is_some();
+        if free {
+            return None;
+        }
+        let oldest = self.user.iter().min_by_key(|user| user.number)?;
+        (oldest.phase < phase).then_some(oldest.number)
     }
 
-    /// Gives `message` a lane, and returns the lane's former user.
-    fn take(
-        &mut self,
-        messages: &PhaseMessages,
-        message: u32,
-        is_over: impl Fn(u32) -> bool,
-    ) -> u32 {
-        let own = self.own(messages, message);
+    /// Gives a message a lane, and returns the lane's former user.
+    fn take(&mut self, user: LaneUser, known: &mut LaneKnowledge, row: RowNumber) -> u32 {
+        let own = self.own(user.src, user.phase);
         if own.is_none() && self.has_room() {
-            self.user.push(message);
-            self.sender.push(messages.src(message));
+            known.take(self.first + self.user.len() as SlotNumber);
+            self.user.push(user);
+            self.sender.push(user.src);
             return NOBODY;
         }
-        let oldest = || {
-            (0..self.user.len())
-                .filter(|&lane| is_over(self.user[lane]))
-                .min_by_key(|&lane| self.user[lane])
-        };
+        let oldest = || self.oldest_over(&known.rows, row);
         let lane = own.or_else(oldest).unwrap_or(0);
-        self.sender[lane] = messages.src(message);
-        std::mem::replace(&mut self.user[lane], message)
+        known.take(self.first + lane as SlotNumber);
+        self.sender[lane] = user.src;
+        std::mem::replace(&mut self.user[lane], user).number
     }
 
     fn has_room(&self) -> bool {
@@ -327,9 +309,23 @@ impl EdgeLanes {
     }
 
     /// The lane of an earlier message of the same sender.
-    fn own(&self, messages: &PhaseMessages, message: u32) -> Option<usize> {
-        let (src, phase) = (messages.src(message), messages.phase(message));
-        (0..self.user.len())
-            .find(|&lane| self.sender[lane] == src && messages.phase(self.user[lane]) < phase)
+    fn own(&self, src: u32, phase: u32) -> Option<usize> {
+        if !self.sender.contains(&src) {
+            return None;
+        }
+        (0..self.user.len()).find(|&lane| self.sender[lane] == src && self.user[lane].phase < phase)
+    }
+
+    /// Of the lanes whose last user is over, as far as `row` knows, the one that was not used for
+    /// longest.
+    fn oldest_over(&self, rows: &KnowledgeRows, row: RowNumber) -> Option<usize> {
+        let mut oldest: Option<usize> = None;
+        let number = |lane: usize| self.user[lane].number;
+        rows.visit_over(row, self.first, self.user.len() as SlotNumber, |lane| {
+            if oldest.is_none_or(|other| number(lane) < number(other)) {
+                oldest = Some(lane);
+            }
+        });
+        oldest
     }
 }

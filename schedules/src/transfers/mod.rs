@@ -204,23 +204,41 @@ impl TransferSchedule {
 }
 
 /// The number of each pair's transfer, in an all-to-all with one block per transfer.
-struct PairNumbers {
+pub(crate) struct PairNumbers {
     hosts: u32,
     numbers: Vec<u32>,
 }
 
 impl PairNumbers {
+    pub(crate) fn new(hosts: u32) -> PairNumbers {
+        PairNumbers {
+            hosts,
+            numbers: vec![u32::MAX; (hosts as usize).pow(2)],
+        }
+    }
+
     fn of(schedule: &TransferSchedule) -> PairNumbers {
-        let mut pairs = PairNumbers {
-            hosts: schedule.hosts,
-            numbers: vec![u32::MAX; (schedule.hosts as usize).pow(2)],
-        };
+        let mut pairs = PairNumbers::new(schedule.hosts);
         for (&ends, number) in schedule.ends.iter().zip(0..) {
-            if let Some(at) = pairs.at(ends) {
-                pairs.numbers[at] = number;
-            }
+            pairs.put(ends, number);
         }
         pairs
+    }
+
+    /// Gives a pair of known hosts the number of its transfer, and returns the number it had.
+    pub(crate) fn put(&mut self, pair: Message, number: u32) -> Option<u32> {
+        let at = self.at(pair)?;
+        Some(std::mem::replace(&mut self.numbers[at], number)).filter(|&former| former != u32::MAX)
+    }
+
+    /// The first pair of two hosts without a transfer.
+    pub(crate) fn missing(&self) -> Option<Message> {
+        let pairs =
+            (0..self.hosts).flat_map(|src| (0..self.hosts).map(move |dst| Message { src, dst }));
+        pairs
+            .zip(&self.numbers)
+            .find(|(pair, number)| pair.src != pair.dst && **number == u32::MAX)
+            .map(|(pair, _)| pair)
     }
 
     fn at(&self, pair: Message) -> Option<usize> {
@@ -228,7 +246,7 @@ impl PairNumbers {
             .then(|| pair.src as usize * self.hosts as usize + pair.dst as usize)
     }
 
-    fn number(&self, pair: Message) -> Option<u32> {
+    pub(crate) fn number(&self, pair: Message) -> Option<u32> {
         self.at(pair)
             .map(|at| self.numbers[at])
             .filter(|&number| number != u32::MAX)

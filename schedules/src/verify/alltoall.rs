@@ -1,13 +1,12 @@
 //! All-to-alls: every message comes once, no edge exceeds its width, the certificate and the
 //! synchronizations are right.
-use super::delivery::{Delivery, DeliveryFault};
-use super::room::{EdgeCollision, EdgeRoom, loads};
+use super::room::{EdgeCollision, EdgeRoom};
 use super::synchronization;
 use super::{NamedEdge, NodeNames, ScheduleViolation};
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use crate::bound::PhaseBound;
 use crate::capacities::EdgeCapacities;
-use crate::transfers::TransferSchedule;
+use crate::transfers::{PairNumbers, TransferSchedule};
 use inventory::tree::{EdgeNumber, Tree};
 
 /// Checks an all-to-all against the tree of its hosts ([`Tree::restrict`]). The plan has the hosts
@@ -19,48 +18,51 @@ pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> Result<(), ScheduleViol
     let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;
     let schedule = TransferSchedule::direct(tree.hosts(), &plan.phases);
-    let delivery = every_pair_once(&names, &schedule)?;
+    let pairs = every_pair_once(&names, &schedule)?;
     let capacities = plan.algorithm.capacities(tree);
     if let Some(idle) = plan.phases.iter().position(Vec::is_empty) {
         return Err(ScheduleViolation::Empty(idle));
     }
     no_contention(&names, &schedule, &capacities)?;
-    as_short_as_can_be(&names, plan, &schedule, &capacities)?;
-    synchronization::kept(&names, plan, &schedule, &delivery, &capacities)
+    as_short_as_can_be(&names, plan, &capacities)?;
+    synchronization::kept(&names, plan, &schedule, &pairs, &capacities)
 }
 
-fn every_pair_once<'a>(
+/// Returns the number of each pair's transfer.
+fn every_pair_once(
     names: &NodeNames<'_>,
-    schedule: &'a TransferSchedule,
-) -> Result<Delivery<'a>, ScheduleViolation> {
-    let mut delivery = Delivery::new(schedule);
+    schedule: &TransferSchedule,
+) -> Result<PairNumbers, ScheduleViolation> {
+    let mut pairs = PairNumbers::new(schedule.hosts());
+    let phase = |transfer: u32| schedule.phase_of()[transfer as usize] as usize;
     for (&m, number) in schedule.ends().iter().zip(0..) {
-        let phase = |transfer: u32| schedule.phase_of()[transfer as usize] as usize;
-        let carried = delivery
-            .can_be_sent(number)
-            .and_then(|()| delivery.carry(number, m));
-        carried.map_err(|fault| match fault {
-            DeliveryFault::UnknownHost(host) => ScheduleViolation::NoSuchHost {
+        if let Some(host) = [m.src, m.dst]
+            .into_iter()
+            .find(|&host| host >= schedule.hosts())
+        {
+            return Err(ScheduleViolation::NoSuchHost {
                 phase: phase(number),
                 host,
-            },
-            DeliveryFault::Elsewhere {
-                by: Some(first), ..
-            } => ScheduleViolation::Twice {
+            });
+        }
+        if m.src == m.dst {
+            return Err(ScheduleViolation::ToItself {
+                phase: phase(number),
+                message: names.of(m),
+            });
+        }
+        if let Some(first) = pairs.put(m, number) {
+            return Err(ScheduleViolation::Twice {
                 message: names.of(m),
                 first: phase(first),
                 second: phase(number),
-            },
-            _ => ScheduleViolation::ToItself {
-                phase: phase(number),
-                message: names.of(m),
-            },
-        })?;
+            });
+        }
     }
-    delivery.undelivered().map_or(Ok(()), |(lost, _)| {
-        Err(ScheduleViolation::Missing(names.of(lost)))
-    })?;
-    Ok(delivery)
+    match pairs.missing() {
+        Some(lost) => Err(ScheduleViolation::Missing(names.of(lost))),
+        None => Ok(pairs),
+    }
 }
 
 fn no_contention(
@@ -93,16 +95,19 @@ fn no_contention(
     Ok(())
 }
 
-/// Counts the load of the edges from the messages themselves, and compares it with the schedule.
+/// Compares the load of the edges with the schedule. Every pair is known to come once, so an edge
+/// carries as many messages as there are pairs of hosts that it separates.
 fn as_short_as_can_be(
     names: &NodeNames<'_>,
     plan: &AlltoallSchedule,
-    schedule: &TransferSchedule,
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
     let tree = names.0;
-    let loads = loads(tree, schedule);
-    let load = |edge: EdgeNumber| loads[edge as usize].blocks;
+    let below = tree.hosts_below();
+    let load = |edge: EdgeNumber| {
+        let below = below[edge as usize / 2];
+        u64::from(below) * u64::from(tree.hosts() - below)
+    };
     let needs = |edge: EdgeNumber| load(edge).div_ceil(capacities.width(edge).max(1));
     let most = (0..tree.edges()).map(needs).max().unwrap_or(0);
     let bottlenecks: Vec<EdgeNumber> = (0..tree.edges())

@@ -11,6 +11,8 @@
 //! token under way. Deviations: none. Nothing here calls planning code.
 mod allgather;
 mod alltoall;
+#[cfg(test)]
+mod brute_force;
 mod delivery;
 mod lanes;
 mod lg;

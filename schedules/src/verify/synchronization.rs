@@ -8,22 +8,25 @@
 //! holds. Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under
 //! way. Here a host counts as often as it sends messages at once. For wide edges see
 //! [`wide_edges`]. Deviations: none.
+mod order_walk;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod told;
 mod wide_edges;
 
-use super::delivery::{Delivery, NOWHERE};
+use super::delivery::NOWHERE;
 use super::{NodeNames, ScheduleViolation};
 use crate::alltoall::AlltoallSchedule;
 use crate::capacities::EdgeCapacities;
 use crate::message::Synchronization;
 use crate::synchronization::SyncKind;
 use crate::synchronization::scheme::SyncScheme;
-use crate::transfers::{TransferSchedule, TransferWait};
-use inventory::tree::{EdgeNumber, Tree};
-use tokens::{TokenClocks, TokensByMessage};
-use wide_edges::{EdgeCrowd, MessageHistory};
+use crate::transfers::{PairNumbers, TransferSchedule, TransferWait};
+use inventory::tree::EdgeNumber;
+use order_walk::{CrowdedEdge, MessageOrders};
+use std::num::NonZeroUsize;
+use tokens::TokensByMessage;
 
 /// Checks the synchronizations of `plan`, which has the transfers of `schedule`. For a scheme that
 /// only limits contention, or has no synchronization, it checks only that the tokens are possible.
@@ -31,12 +34,26 @@ pub(super) fn kept(
     names: &NodeNames<'_>,
     plan: &AlltoallSchedule,
     schedule: &TransferSchedule,
-    delivery: &Delivery<'_>,
+    pairs: &PairNumbers,
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
-    let wait =
-        |sync: &Synchronization| can_be_carried_out(names, schedule, delivery, sync, plan.scheme);
-    let waits = plan.syncs.iter().map(wait).collect::<Result<Vec<_>, _>>()?;
+    let mut waits = Vec::with_capacity(plan.syncs.len());
+    for syncs in plan.syncs.chunks(LOOKED_UP) {
+        let numbers = syncs
+            .iter()
+            .map(|sync| [sync.after, sync.before].map(|m| pairs.number(m)));
+        // The look-ups miss the cache. Without the checks in between they overlap.
+        let numbers: Vec<[Option<u32>; 2]> = numbers.collect();
+        for (sync, ends) in syncs.iter().zip(numbers) {
+            waits.push(can_be_carried_out(
+                names,
+                schedule,
+                ends,
+                sync,
+                plan.scheme,
+            )?);
+        }
+    }
     let meetings: Vec<usize> = (1..plan.phases.len())
         .filter(|&phase| plan.scheme.barrier_before(phase))
         .collect();
@@ -47,16 +64,18 @@ pub(super) fn kept(
     }
 }
 
+/// Tokens whose messages are looked up together.
+const LOOKED_UP: usize = 128;
+
 /// Checks that an end of the earlier message gives the token, that the sender of the later message
 /// awaits it, and that it points to a later phase. So there are no cycles either.
 fn can_be_carried_out(
     names: &NodeNames<'_>,
     schedule: &TransferSchedule,
-    delivery: &Delivery<'_>,
+    ends: [Option<u32>; 2],
     sync: &Synchronization,
     scheme: SyncScheme,
 ) -> Result<TransferWait, ScheduleViolation> {
-    let ends = [sync.after, sync.before].map(|m| delivery.last(m));
     let [after, before] =
         ends.map(|number| number.map(|number| schedule.phase_of()[number as usize] as usize));
     let problem = match (after, before) {
@@ -92,51 +111,13 @@ fn can_be_carried_out(
     })
 }
 
-/// The number of phases in which a sender is busy. Every pair is known to come once, so it is less
-/// than the number of hosts; and 32 bits cannot number the messages of 65,536 hosts.
-type SenderPhaseCount = u16;
-
-/// Schedules that send more messages at once are refused: their clocks would take more than a
+/// Schedules that send more messages at once are refused: the rows of bits would take more than a
 /// gigabyte. [`crate::json::MAX_HOSTS`] hosts may send five each.
-const MOST_SLOTS: usize = 5 * 4_096;
+const MOST_AT_ONCE: u64 = 5 * 4_096;
 
-/// A message on an edge: its position and sender, and the slot and the number of its step.
-#[derive(Debug, Clone, Copy)]
-struct EdgeUser {
-    position: u32,
-    src: u32,
-    slot: u32,
-    step: SenderPhaseCount,
-}
+/// Messages of a schedule for each thread that checks it; smaller ones are not worth a thread.
+const MESSAGES_PER_THREAD: usize = if cfg!(test) { 8 } else { 1 << 18 };
 
-impl EdgeUser {
-    fn is_over(&self, known: FinishedBefore<'_>) -> bool {
-        self.position < known.met || known.clock[self.slot as usize] >= self.step
-    }
-}
-
-/// The messages that are over before a message starts.
-#[derive(Debug, Clone, Copy)]
-struct FinishedBefore<'a> {
-    /// By slot: the number of steps that are over.
-    clock: &'a [SenderPhaseCount],
-    /// All messages before this position, the place of the last barrier, are over.
-    met: u32,
-}
-
-/// The kind of check that an edge needs.
-enum EdgeWatch {
-    /// None: its senders' own order keeps it within its width.
-    Nothing,
-    /// Its users come one after the other.
-    Last(Option<EdgeUser>),
-    /// It never has too many users at once.
-    Crowd(Box<EdgeCrowd>),
-}
-
-/// Goes through the messages in order with each sender's clock: the number of steps of every slot
-/// that are over before its message starts. A token carries the clock of the message that it
-/// follows.
 fn widths_are_kept(
     names: &NodeNames<'_>,
     schedule: &TransferSchedule,
@@ -144,58 +125,59 @@ fn widths_are_kept(
     meetings: &[usize],
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
-    let tree = names.0;
-    let tokens = TokensByMessage::new(schedule.ends().len(), waits);
-    let mut senders = SenderClocks::new(schedule)?;
-    let mut watched = watches(tree, capacities, &senders);
-    let mut carried = TokenClocks::new(senders.slots(), schedule.ends().len());
-    let history = MessageHistory::new(schedule, &tokens);
-    let mut path = Vec::new();
-    let mut meeting = meetings.iter().peekable();
-    let mut met = 0;
-    for (m, position) in schedule.ends().iter().copied().zip(0u32..) {
-        while meeting
-            .next_if(|&&phase| phase <= schedule.phase_of()[position as usize] as usize)
-            .is_some()
-        {
-            met = position;
-        }
-        let (slot, step) = senders.start(m.src, schedule.phase_of()[position as usize]);
-        let clock = senders.clock(slot);
-        for &after in tokens.to(position) {
-            carried.deliver(after, clock);
-        }
-        let user = EdgeUser {
-            position,
-            src: m.src,
-            slot: slot as u32,
-            step,
-        };
-        tree.path(m.src, m.dst, |edge| path.push(edge));
-        let known = FinishedBefore { clock, met };
-        for edge in path.drain(..) {
-            let crowding = match &mut watched[edge as usize] {
-                EdgeWatch::Nothing => None,
-                EdgeWatch::Last(last) => last
-                    .replace(user)
-                    .filter(|last| !last.is_over(known))
-                    .map(|last| last.position),
-                EdgeWatch::Crowd(crowd) => crowd.admit(user, known, &history),
-            };
-            if let Some(first) = crowding {
-                return Err(unordered(
-                    names,
-                    schedule,
-                    capacities,
-                    edge,
-                    [first, position],
-                ));
-            }
-        }
-        clock[slot] = step;
-        carried.take(position, tokens.after(position), clock);
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let at_once = sent_at_once(schedule)?;
+    let order = MessageOrders {
+        tree: names.0,
+        schedule,
+        tokens: &TokensByMessage::new(schedule, waits),
+        meetings,
+        sent_at_once: &at_once,
+    };
+    let can_overflow = capacities.can_overflow(names.0, &at_once).into_iter();
+    // By edge: its width, if the order of its users matters.
+    let mut asked: Vec<Option<u64>> = (0..)
+        .zip(can_overflow)
+        .map(|(edge, can)| can.then(|| capacities.width(edge)))
+        .collect();
+    if asked.iter().all(|width| matches!(width, None | Some(1))) {
+        // Without wide edges this mostly settles all.
+        let in_order = told::in_order(order, capacities);
+        asked
+            .iter_mut()
+            .zip(in_order)
+            .filter(|(_, in_order)| *in_order)
+            .for_each(|(width, _)| *width = None);
     }
-    Ok(())
+    let threads = cores
+        .min(schedule.ends().len() / MESSAGES_PER_THREAD)
+        .max(1);
+    match order_walk::first_crowded(order, &asked, threads) {
+        None => Ok(()),
+        Some(CrowdedEdge { edge, users, .. }) => {
+            Err(unordered(names, schedule, capacities, edge, users))
+        }
+    }
+}
+
+/// By host: the most messages that it sends in one phase.
+fn sent_at_once(schedule: &TransferSchedule) -> Result<Vec<u64>, ScheduleViolation> {
+    let hosts = schedule.hosts() as usize;
+    let (mut most, mut now) = (vec![0u64; hosts], vec![(NOWHERE, 0u64); hosts]);
+    for (m, &phase) in schedule.ends().iter().zip(schedule.phase_of()) {
+        let (when, count) = &mut now[m.src as usize];
+        *count = if *when == phase { *count + 1 } else { 1 };
+        *when = phase;
+        most[m.src as usize] = most[m.src as usize].max(*count);
+    }
+    let all = most.iter().sum::<u64>();
+    if all > MOST_AT_ONCE {
+        return Err(ScheduleViolation::AtOnce {
+            slots: all as usize,
+            most: MOST_AT_ONCE as usize,
+        });
+    }
+    Ok(most)
 }
 
 fn unordered(
@@ -225,127 +207,4 @@ fn unordered(
             second_phase,
         },
     }
-}
-
-fn watches(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderClocks) -> Vec<EdgeWatch> {
-    let mut below: Vec<u64> = (0..tree.nodes())
-        .map(|v| if tree.is_host(v) { senders.width(v) } else { 0 })
-        .collect();
-    for &v in tree.top_down().iter().rev() {
-        if let Some(parent) = tree.parent(v) {
-            below[parent as usize] += below[v as usize];
-        }
-    }
-    let watch = |edge: EdgeNumber| {
-        let at_once = if edge.is_multiple_of(2) {
-            below[edge as usize / 2]
-        } else {
-            senders.slots() as u64 - below[edge as usize / 2]
-        };
-        match capacities.width(edge) {
-            width if at_once <= width => EdgeWatch::Nothing,
-            1 => EdgeWatch::Last(None),
-            width => EdgeWatch::Crowd(Box::new(EdgeCrowd::new(width))),
-        }
-    };
-    (0..tree.edges())
-        .map(|edge| {
-            if tree.ends(edge).is_some() {
-                watch(edge)
-            } else {
-                EdgeWatch::Nothing
-            }
-        })
-        .collect()
-}
-
-/// The knowledge of the senders. A *step* of a sender is a phase in which it sends; the messages of
-/// a step take one *slot* each.
-struct SenderClocks {
-    /// First slot of each host; one more at the end.
-    first: Vec<u32>,
-    /// By host: phase, number and messages so far of its latest step.
-    latest: Vec<(u32, SenderPhaseCount, u32)>,
-    /// By slot: the messages that are over before its message of the latest step starts, then that
-    /// message, too.
-    clocks: Vec<SenderPhaseCount>,
-}
-
-impl SenderClocks {
-    fn new(schedule: &TransferSchedule) -> Result<SenderClocks, ScheduleViolation> {
-        let hosts = schedule.hosts();
-        let (mut most, mut now) = (vec![0u32; hosts as usize], vec![0u32; hosts as usize]);
-        let mut rest = schedule.ends();
-        for of_phase in schedule.phase_of().chunk_by(|a, b| a == b) {
-            let (messages, after) = rest.split_at(of_phase.len());
-            rest = after;
-            for m in messages {
-                now[m.src as usize] += 1;
-                most[m.src as usize] = most[m.src as usize].max(now[m.src as usize]);
-            }
-            messages.iter().for_each(|m| now[m.src as usize] = 0);
-        }
-        let mut first = vec![0];
-        most.iter()
-            .for_each(|most| first.push(first[first.len() - 1] + most));
-        let slots = first[hosts as usize] as usize;
-        if slots > MOST_SLOTS {
-            return Err(ScheduleViolation::AtOnce {
-                slots,
-                most: MOST_SLOTS,
-            });
-        }
-        Ok(SenderClocks {
-            first,
-            latest: vec![(NOWHERE, 0, 0); hosts as usize],
-            clocks: vec![0; slots * slots],
-        })
-    }
-
-    fn slots(&self) -> usize {
-        self.first[self.first.len() - 1] as usize
-    }
-
-    fn width(&self, host: u32) -> u64 {
-        u64::from(self.first[host as usize + 1] - self.first[host as usize])
-    }
-
-    /// Starts the next message of `src`, and returns its slot and step.
-    fn start(&mut self, src: u32, phase: u32) -> (usize, SenderPhaseCount) {
-        let slots = self.first[src as usize] as usize..self.first[src as usize + 1] as usize;
-        let (latest, step, messages) = &mut self.latest[src as usize];
-        if *latest != phase {
-            (*latest, *step, *messages) = (phase, *step + 1, 0);
-            if slots.len() > 1 {
-                let width = self.first[self.first.len() - 1] as usize;
-                share(
-                    &mut self.clocks[slots.start * width..slots.end * width],
-                    width,
-                );
-            }
-        }
-        *messages += 1;
-        (slots.start + *messages as usize - 1, *step)
-    }
-
-    fn clock(&mut self, slot: usize) -> &mut [SenderPhaseCount] {
-        let width = self.slots();
-        &mut self.clocks[slot * width..][..width]
-    }
-}
-
-/// Gives all of these clocks their combined knowledge.
-fn share(clocks: &mut [SenderPhaseCount], width: usize) {
-    let (all, others) = clocks.split_at_mut(width);
-    others.chunks(width).for_each(|other| join(all, other));
-    others
-        .chunks_mut(width)
-        .for_each(|other| other.copy_from_slice(all));
-}
-
-fn join(clock: &mut [SenderPhaseCount], other: &[SenderPhaseCount]) {
-    clock
-        .iter_mut()
-        .zip(other)
-        .for_each(|(own, theirs)| *own = (*own).max(*theirs));
 }

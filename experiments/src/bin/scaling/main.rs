@@ -224,6 +224,7 @@ fn page(rows: &[Vec<Option<PlanningFigures>>]) -> Result<String, AnyError> {
         include_str!("page.md"),
         per_switch = ON_A_SWITCH,
         table = table,
+        cores = std::thread::available_parallelism()?,
         load = load
     ))
 }

@@ -1,17 +1,21 @@
 use super::super::alltoall;
+use super::super::brute_force::widths_are_kept;
 use super::super::violation::ScheduleViolation;
+use super::order_walk::{self, MessageOrders};
+use super::sent_at_once;
+use super::tokens::TokensByMessage;
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
 use crate::bound::bound;
 use crate::capacities::EdgeCapacities;
-use crate::message::{Message, Synchronization};
+use crate::message::Message;
 use crate::packed::packed;
 use crate::synchronization::scheme::SyncScheme;
 use crate::synchronization::{SyncKind, SyncReduction, syncs};
 use crate::test_trees::{any_wide_tree, star};
+use crate::transfers::TransferSchedule;
 use inventory::Tree;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use std::collections::HashMap;
 
 fn plan(
     tree: &Tree,
@@ -29,73 +33,6 @@ fn plan(
         scheme: kind.into(),
         syncs,
     }
-}
-
-/// The check by definition: it computes the order's closure over all pairs. For every edge it tries
-/// all sets of users, and finds the largest set without two users in order.
-fn widths_are_kept(tree: &Tree, plan: &AlltoallSchedule) -> bool {
-    let messages: Vec<(usize, Message)> = plan
-        .phases
-        .iter()
-        .enumerate()
-        .flat_map(|(p, ms)| ms.iter().map(move |&m| (p, m)))
-        .collect();
-    let number: HashMap<Message, usize> = messages
-        .iter()
-        .enumerate()
-        .map(|(i, &(_, m))| (m, i))
-        .collect();
-    let mut over = vec![vec![false; messages.len()]; messages.len()];
-    for (i, &(phase, m)) in messages.iter().enumerate() {
-        let awaited = plan
-            .syncs
-            .iter()
-            .filter(|s| s.before == m)
-            .map(|s: &Synchronization| number[&s.after]);
-        let own = (0..i).filter(|&j| messages[j].1.src == m.src && messages[j].0 < phase);
-        for j in awaited.chain(own).collect::<Vec<_>>() {
-            let known = over[j].clone();
-            over[i]
-                .iter_mut()
-                .zip(known)
-                .for_each(|(own, theirs)| *own |= theirs);
-            over[i][j] = true;
-        }
-    }
-    let capacities = EdgeCapacities::of(tree);
-    (0..tree.edges()).all(|edge| {
-        let uses = |m: Message| {
-            let mut uses = false;
-            tree.path(m.src, m.dst, |e| uses |= e == edge);
-            uses
-        };
-        let users: Vec<usize> = (0..messages.len())
-            .filter(|&i| uses(messages[i].1))
-            .collect();
-        let apart = |a: usize, b: usize| over[b][a];
-        users.is_empty() || !antichain(&users, &apart, &mut Vec::new(), capacities.width(edge) + 1)
-    })
-}
-
-/// True if `chosen` can be extended to an antichain of `size` by some of `users`.
-fn antichain(
-    users: &[usize],
-    apart: &impl Fn(usize, usize) -> bool,
-    chosen: &mut Vec<usize>,
-    size: u64,
-) -> bool {
-    if chosen.len() as u64 == size {
-        return true;
-    }
-    users.iter().enumerate().any(|(i, &user)| {
-        let fits = chosen.iter().all(|&one| !apart(one, user));
-        fits && {
-            chosen.push(user);
-            let found = antichain(&users[i + 1..], apart, chosen, size);
-            chosen.pop();
-            found
-        }
-    })
 }
 
 fn kinds() -> impl Strategy<Value = (SyncKind, SyncReduction)> {
@@ -183,5 +120,36 @@ proptest! {
             Ok(()) | Err(ScheduleViolation::Unordered { .. } | ScheduleViolation::Crowded { .. })
         );
         prop_assert!(named);
+    }
+
+    #[test]
+    fn threads_find_what_one_finds(
+        tree in any_wide_tree(3..=24, 8),
+        (kind, reduction) in kinds(),
+        lost in prop::collection::vec(any::<Index>(), 0..20),
+        threads in 2..6usize,
+    ) {
+        let capacities = EdgeCapacities::of(&tree);
+        let mut plan = plan(&tree, packed(&tree, &capacities), kind, reduction);
+        for lost in lost {
+            if !plan.syncs.is_empty() {
+                plan.syncs.remove(lost.index(plan.syncs.len()));
+            }
+        }
+        let schedule = TransferSchedule::try_from(&plan).unwrap();
+        let order = MessageOrders {
+            tree: &tree,
+            schedule: &schedule,
+            tokens: &TokensByMessage::new(&schedule, schedule.waits()),
+            meetings: &[],
+            sent_at_once: &sent_at_once(&schedule).unwrap(),
+        };
+        let asked: Vec<Option<u64>> = (0..tree.edges())
+            .map(|edge| tree.ends(edge).map(|_| capacities.width(edge)))
+            .collect();
+        prop_assert_eq!(
+            order_walk::first_crowded(order, &asked, threads),
+            order_walk::first_crowded(order, &asked, 1)
+        );
     }
 }

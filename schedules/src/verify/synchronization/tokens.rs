@@ -1,7 +1,5 @@
-//! Synchronizations by message, and the clocks they carry.
-use super::super::delivery::NOWHERE;
-use super::{SenderPhaseCount, join};
-use crate::transfers::TransferWait;
+//! The synchronizations by message.
+use crate::transfers::{TransferSchedule, TransferWait};
 
 /// The synchronizations by message.
 pub(super) struct TokensByMessage {
@@ -9,10 +7,14 @@ pub(super) struct TokensByMessage {
     first: Vec<u32>,
     awaited: Vec<u32>,
     out: Vec<u32>,
+    /// True if the senders of the earlier messages give the tokens, and not their receivers.
+    pub(super) by_sender: bool,
 }
 
 impl TokensByMessage {
-    pub(super) fn new(messages: usize, waits: &[TransferWait]) -> TokensByMessage {
+    pub(super) fn new(schedule: &TransferSchedule, waits: &[TransferWait]) -> TokensByMessage {
+        let messages = schedule.ends().len();
+        let by_sender = |wait: &TransferWait| schedule.ends()[wait.after as usize].src == wait.from;
         let (mut first, mut out) = (vec![0u32; messages + 1], vec![0u32; messages]);
         for &TransferWait { after, before, .. } in waits {
             first[before as usize + 1] += 1;
@@ -30,6 +32,7 @@ impl TokensByMessage {
             first,
             awaited,
             out,
+            by_sender: waits.first().is_none_or(by_sender),
         }
     }
 
@@ -42,50 +45,5 @@ impl TokensByMessage {
     /// The number of tokens that follow this message.
     pub(super) fn after(&self, position: u32) -> u32 {
         self.out[position as usize]
-    }
-}
-
-/// Clocks of messages that have tokens under way, in rows that are used again.
-pub(super) struct TokenClocks {
-    width: usize,
-    slot: Vec<u32>,
-    values: Vec<SenderPhaseCount>,
-    under_way: Vec<u32>,
-    free: Vec<u32>,
-}
-
-impl TokenClocks {
-    pub(super) fn new(width: usize, messages: usize) -> TokenClocks {
-        TokenClocks {
-            width,
-            slot: vec![NOWHERE; messages],
-            values: Vec::new(),
-            under_way: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-
-    pub(super) fn take(&mut self, position: u32, tokens: u32, clock: &[SenderPhaseCount]) {
-        if tokens == 0 {
-            return;
-        }
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.under_way.push(0);
-            self.values.resize(self.values.len() + self.width, 0);
-            self.under_way.len() as u32 - 1
-        });
-        self.slot[position as usize] = slot;
-        self.under_way[slot as usize] = tokens;
-        self.values[slot as usize * self.width..][..self.width].copy_from_slice(clock);
-    }
-
-    pub(super) fn deliver(&mut self, after: u32, clock: &mut [SenderPhaseCount]) {
-        let slot = self.slot[after as usize];
-        let source = &self.values[slot as usize * self.width..][..self.width];
-        join(clock, source);
-        self.under_way[slot as usize] -= 1;
-        if self.under_way[slot as usize] == 0 {
-            self.free.push(slot);
-        }
     }
 }

@@ -13,88 +13,162 @@
 //! the users in question, by a walk through all messages since the first of them, then a maximum
 //! matching. A good choice of the chain to continue makes this rare.
 use super::super::delivery::NOWHERE;
+use super::order_walk::EdgeUser;
 use super::tokens::TokensByMessage;
-use super::{EdgeUser, FinishedBefore};
+use crate::knowledge::{KnowledgeRows, SlotNumber};
 use crate::transfers::TransferSchedule;
 use std::cell::OnceCell;
 
 /// The users of one edge.
 pub(super) struct EdgeCrowd {
     width: u64,
+    /// By chain: its slot. There are `width` from the first one on; further ones are added when
+    /// they are needed.
+    slots: Vec<SlotNumber>,
     users: Vec<ChainLink>,
-    /// The last user of each chain.
-    ends: Vec<u32>,
+    /// By chain: its last user.
+    ends: Vec<ChainEnd>,
 }
 
-/// A user and the one before it on its chain.
+/// The chains whose last user is over: their number, the first one whose last user has the same
+/// sender as the user that comes, and the one that was not continued for longest.
+#[derive(Default)]
+struct OverChains {
+    count: usize,
+    own: Option<usize>,
+    oldest: Option<usize>,
+}
+
+/// A user and the place of the one before it on its chain.
 struct ChainLink {
-    user: EdgeUser,
+    position: u32,
     former: Option<u32>,
 }
 
+/// The last user of a chain, its sender, and its place in `users`.
+#[derive(Clone, Copy)]
+struct ChainEnd {
+    position: u32,
+    src: u32,
+    place: u32,
+}
+
 impl EdgeCrowd {
-    pub(super) fn new(width: u64) -> EdgeCrowd {
+    /// An edge without users, whose first chains have the slots from `first` on.
+    pub(super) fn new(width: u64, first: SlotNumber) -> EdgeCrowd {
         EdgeCrowd {
             width,
+            slots: (first..).take(width as usize).collect(),
             users: Vec::new(),
             ends: Vec::new(),
         }
     }
 
-    /// Adds a user. Returns the position of a former user if the edge may now carry too many.
-    /// `known` has the messages that are over before the user starts.
+    /// Adds a user and returns the slot of its chain.
+    ///
+    /// # Errors
+    /// The position of a former user if the edge may now carry too many.
     pub(super) fn admit(
         &mut self,
         user: EdgeUser,
-        known: FinishedBefore<'_>,
+        rows: &mut KnowledgeRows,
         history: &MessageHistory<'_>,
-    ) -> Option<u32> {
-        let over = |end: u32| self.users[end as usize].user.is_over(known);
-        if self.ends.iter().filter(|&&end| !over(end)).count() as u64 >= self.width {
-            let in_question = self.not_over(known);
+    ) -> Result<SlotNumber, u32> {
+        let src = history.schedule.ends()[user.position as usize].src;
+        let over = self.over(user, src, rows);
+        if (self.ends.len() - over.count) as u64 >= self.width {
+            let in_question = self.not_over(user, rows, history);
             if history.fewest_chains(&in_question) as u64 >= self.width {
-                return in_question.first().copied();
+                return Err(in_question[0]);
             }
         }
-        let continued = self.best_to_continue(user, known);
-        let former = continued.map(|chain| self.ends[chain]);
-        let number = self.users.len() as u32;
-        self.users.push(ChainLink { user, former });
-        match continued {
-            Some(chain) => self.ends[chain] = number,
-            None => self.ends.push(number),
-        }
-        None
-    }
-
-    /// The chain that the user should continue, if there is one: the chain of its sender, or else,
-    /// if there are as many chains as the width, the chain that was not continued for longest.
-    fn best_to_continue(&self, user: EdgeUser, known: FinishedBefore<'_>) -> Option<usize> {
-        let end = |chain: &usize| self.users[self.ends[*chain] as usize].user;
-        let over = || (0..self.ends.len()).filter(|chain| end(chain).is_over(known));
-        let own = over().find(|chain| end(chain).src == user.src);
+        // A user continues the chain of its sender, or else, if there are as many chains as the
+        // width, the chain that was not continued for longest.
         let room = (self.ends.len() as u64) < self.width;
-        own.or_else(|| {
-            if room {
-                None
-            } else {
-                over().min_by_key(|chain| end(chain).position)
-            }
-        })
+        let continued = over.own.or(over.oldest.filter(|_| !room));
+        let former = continued.map(|chain| self.ends[chain].place);
+        let end = ChainEnd {
+            position: user.position,
+            src,
+            place: self.users.len() as u32,
+        };
+        self.users.push(ChainLink {
+            position: user.position,
+            former,
+        });
+        let chain = continued.unwrap_or(self.ends.len());
+        match self.ends.get_mut(chain) {
+            Some(former) => *former = end,
+            None => self.ends.push(end),
+        }
+        if chain == self.slots.len() {
+            self.slots.extend(rows.widen());
+        }
+        Ok(self.slots[chain])
     }
 
-    /// The positions of all users that are not over, in order.
-    fn not_over(&self, known: FinishedBefore<'_>) -> Vec<u32> {
-        let mut found = Vec::new();
-        for &end in &self.ends {
-            let mut at = Some(end);
-            while let Some(link) = at
-                .map(|at| &self.users[at as usize])
-                .filter(|link| !link.user.is_over(known))
-            {
-                found.push(link.user.position);
-                at = link.former;
+    /// The chains whose last user is over when `user`, which `src` sends, starts.
+    fn over(&self, user: EdgeUser, src: u32, rows: &KnowledgeRows) -> OverChains {
+        let mut over = OverChains::default();
+        let mut add = |chain: usize| {
+            let end = self.ends[chain];
+            over.count += 1;
+            if over.own.is_none() && end.src == src {
+                over.own = Some(chain);
             }
+            let older = |other: usize| end.position < self.ends[other].position;
+            if over.oldest.is_none_or(older) {
+                over.oldest = Some(chain);
+            }
+        };
+        let foreseen = self.ends.len().min(self.width as usize);
+        rows.visit_over(user.row, self.slots[0], foreseen as SlotNumber, &mut add);
+        (foreseen..self.ends.len())
+            .filter(|&chain| rows.is_over(user.row, self.slots[chain]))
+            .for_each(add);
+        over
+    }
+
+    /// The positions of all users that are not over when `user` starts, in order.
+    fn not_over(
+        &self,
+        user: EdgeUser,
+        rows: &KnowledgeRows,
+        history: &MessageHistory<'_>,
+    ) -> Vec<u32> {
+        let former = |&at: &u32| self.users[at as usize].former;
+        let position = |at: u32| self.users[at as usize].position;
+        let open = (0..self.ends.len()).filter(|&chain| !rows.is_over(user.row, self.slots[chain]));
+        // Of each chain, the last users that were not asked about yet.
+        let mut open: Vec<u32> = open.map(|chain| self.ends[chain].place).collect();
+        let (mut found, mut at_a_time) = (Vec::new(), 1);
+        while !open.is_empty() {
+            let chains: Vec<Vec<u32>> = open
+                .iter()
+                .map(|&last| {
+                    std::iter::successors(Some(last), former)
+                        .take(at_a_time)
+                        .take_while(|&at| position(at) >= user.met)
+                        .collect()
+                })
+                .collect();
+            let mut asked: Vec<u32> = chains.iter().flatten().map(|&at| position(at)).collect();
+            asked.sort_unstable();
+            let over = history.over_before(user.position, &asked);
+            open.clear();
+            for chain in chains {
+                let under_way = chain.iter().copied().take_while(|&at| {
+                    asked
+                        .binary_search(&position(at))
+                        .is_ok_and(|place| !over[place])
+                });
+                let under_way: Vec<u32> = under_way.collect();
+                found.extend(under_way.iter().map(|&at| position(at)));
+                if under_way.len() == at_a_time {
+                    open.extend(under_way.last().and_then(former));
+                }
+            }
+            at_a_time *= 2;
         }
         found.sort_unstable();
         found
@@ -137,6 +211,16 @@ impl<'a> MessageHistory<'a> {
     /// exactly one message that follows no other of its chain.
     fn fewest_chains(&self, positions: &[u32]) -> usize {
         positions.len() - matching(&self.order_among(positions))
+    }
+
+    /// By message of `earlier`, ascending: true if it is over when the message at `position` starts.
+    fn over_before(&self, position: u32, earlier: &[u32]) -> Vec<bool> {
+        let mut all = earlier.to_vec();
+        all.push(position);
+        let known = &self.order_among(&all)[earlier.len()];
+        (0..earlier.len())
+            .map(|at| known[at / 64] >> (at % 64) & 1 == 1)
+            .collect()
     }
 
     /// By message: those of `positions`, ascending, that are over when it starts.
