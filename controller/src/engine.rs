@@ -374,10 +374,11 @@ impl ControllerEngine {
             claims,
             agents,
             changed,
+            memory,
             ..
         } = &mut self.observed;
-        changed.clear();
-        let topology = infer::infer(&self.inventory, views);
+        let changed = std::mem::take(changed);
+        let topology = memory.infer_changed(&self.inventory, views, &changed);
         let contradicted = claims.update(&self.inventory, views, &topology);
         if self.judged.infer(now, topology, contradicted) {
             self.making.hold_down.change(now);
