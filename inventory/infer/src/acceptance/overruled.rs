@@ -22,21 +22,25 @@ use inventory::observation::StpState;
 use inventory::topology::LinkGrade;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A longer database is not compared, station by station, with those of all bridges.
+const MOST_ROWS: usize = 4096;
+
 /// Removes the claims between whose ends an asked bridge is. A neighbour that nobody asked moves to
 /// the port at which the last of these bridges learned it.
 pub(super) fn give_way(known: &mut Known<'_>) {
     let facts = known.facts;
-    let mute = |d: &DeviceFacts| d.bridges && !(d.speaks_lldp && d.speaks_cdp);
-    if !facts
-        .devices()
-        .any(|(_, d)| mute(d) && !d.learned.is_empty())
-    {
+    // Bridges that pass LLDP on, and bridges that pass CDP on.
+    let mute = [
+        mute_bridges(facts, |d| d.speaks_lldp),
+        mute_bridges(facts, |d| d.speaks_cdp),
+    ];
+    if mute.iter().all(Vec::is_empty) {
         return;
     }
     let mut kept = Vec::new();
     for claim in std::mem::take(&mut known.cables) {
         let between = if claim.grounds.gives_way_to_databases() {
-            bridges_between(known, &claim)
+            bridges_between(known, &claim, &mute[by_cdp(&claim)])
         } else {
             vec![]
         };
@@ -72,30 +76,28 @@ impl BridgeBetween {
     }
 }
 
+/// The bridges with learned stations that do not speak a protocol.
+fn mute_bridges(facts: &Facts<'_>, speaks: impl Fn(&DeviceFacts) -> bool) -> Vec<DeviceIx> {
+    let is_mute = |d: &DeviceFacts| d.bridges && !d.learned.is_empty() && !speaks(d);
+    let mute = facts.devices().filter(|(_, d)| is_mute(d));
+    mute.map(|(device, _)| device).collect()
+}
+
+/// 1 for a claim by CDP, 0 for a claim by LLDP.
+fn by_cdp(claim: &Claim) -> usize {
+    usize::from(claim.grounds == ClaimGrounds::NamedByCdp)
+}
+
 /// The asked bridges that do not speak the protocol of a claim and are between its ends.
-fn bridges_between(known: &Known<'_>, claim: &Claim) -> Vec<BridgeBetween> {
-    let facts = known.facts;
-    let speaks = |d: &DeviceFacts| match claim.grounds {
-        ClaimGrounds::NamedByCdp => d.speaks_cdp,
-        _ => d.speaks_lldp,
-    };
-    let mut candidates = BTreeSet::new();
-    for end in &claim.ends {
-        let Some((device, port)) = end.device_port(facts).map(|p| known.whole(p)) else {
-            continue;
-        };
-        for mac in facts[device].learned.behind(port) {
-            let owner = facts.identity.owner_of(mac);
-            candidates.extend(owner.and_then(|o| facts.device_of(o)));
-        }
-    }
-    candidates
-        .into_iter()
-        .filter(|b| facts[*b].bridges && !speaks(&facts[*b]))
-        .filter(|b| claim.ends.iter().all(|end| end.node != NodeIx::from(*b)))
+fn bridges_between(known: &Known<'_>, claim: &Claim, mute: &[DeviceIx]) -> Vec<BridgeBetween> {
+    let ends = claim.ends.each_ref().map(|end| end.node);
+    mute.iter()
+        .copied()
+        .filter(|b| !ends.contains(&NodeIx::from(*b)))
         .filter_map(|bridge| {
-            let [x, y] = claim.ends.each_ref().map(|end| toward(known, bridge, end));
-            let toward = [x?, y?];
+            // A bridge that has the two behind different ports is on the path between them.
+            let [x, y] = &claim.ends;
+            let toward = [toward(known, bridge, x)?, toward(known, bridge, y)?];
             (toward[0] != toward[1]).then_some(BridgeBetween { bridge, toward })
         })
         .collect()
@@ -115,6 +117,9 @@ fn toward(known: &Known<'_>, bridge: DeviceIx, end: &ClaimEnd) -> Option<PortIx>
     let by_own: BTreeSet<PortIx> = macs.filter_map(|mac| learned.port_of(*mac)).collect();
     if by_own.len() == 1 {
         return by_own.first().copied();
+    }
+    if own.learned.len() > MOST_ROWS {
+        return None;
     }
     let port = end.device_port(facts).map(|p| known.whole(p).1)?;
     let mut stations: BTreeMap<PortIx, usize> = BTreeMap::new();

@@ -66,6 +66,11 @@ impl LearnedStations {
         self.by_mac.iter().copied()
     }
 
+    /// The number of stations.
+    pub(crate) fn len(&self) -> usize {
+        self.by_mac.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.by_mac.is_empty()
     }
