@@ -12,7 +12,7 @@ STRESS_TROUBLES ?= 100
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
 	@echo "make test         every test, lab and MPI tests included (root)"
-	@echo "make test-many    the planners' properties on 10,000 random trees each, optimized"
+	@echo "make test-many    the planners' properties on 10,000 random trees each, and inference on 1,000 generated networks, optimized"
 	@echo "make stress       STRESS_TROUBLES (now $(STRESS_TROUBLES)) troubles of a lab under four jobs: moved cables, failed switches, a frozen or spoilt directory, a controller flooded,"
 	@echo "                  lied to and killed, jobs of thousands of communicators, under signals, without descriptors; then new epochs ten times a second, for"
 	@echo "                  STRESS_SECONDS (now $(STRESS_SECONDS)) a job. Every byte and every epoch is checked: docs/live-change.md (root)"
@@ -45,7 +45,7 @@ test:
 	$(CARGO) test --locked --manifest-path experiments/Cargo.toml
 
 test-many:
-	$(CARGO) test --locked --release -p inventory -p infer -p cabling -p schedules -p selection
+	$(CARGO) test --locked --release -p inventory -p infer -p fleet -p cabling -p schedules -p selection
 
 stress:
 	@scripts/need-root "make stress"
@@ -125,7 +125,7 @@ bench-comms:
 
 bench-fleet:
 	$(CARGO) build --locked --release -p heddle
-	$(CARGO) build --locked --release -p fleet --example fleet
+	$(CARGO) build --locked --release -p fleet --example fleet --example networks
 	scripts/bench-fleet $(PARTS)
 
 bench-scaling:

@@ -14,6 +14,12 @@ const WALK: &str = concat!(
     "1.0.8802.1.1.2.1.3.7.1.3.1|4|swp1\n",
     "1.0.8802.1.1.2.1.4.1.1.5.0.1.1|4x|020000000008\n",
     "1.0.8802.1.1.2.1.4.1.1.7.0.1.1|4|swp2\n",
+    "1.3.6.1.4.1.1916.1.13.2.1.3.1.0.0.2.0.0.0.0.8|4|s1\n",
+    "1.3.6.1.4.1.1991.1.1.3.20.1.2.1.1.3.1.1|4|s1\n",
+    "1.3.6.1.4.1.3320.127.1.4.1.1.2.0.1.1|2|1\n",
+    "1.3.6.1.4.1.6527.3.1.2.59.4.1.1.5.0.1.1.1|4x|020000000008\n",
+    "1.3.6.1.4.1.11863.6.35.1.2.2.1.4.1.1|4|02:00:00:00:00:08\n",
+    "1.3.6.1.4.1.14988.1.1.11.1.1.8.1|2|1\n",
     "1.3.6.1.2.1.17.1.4.1.2.1|2|1\n",
     "1.3.6.1.2.1.17.7.1.2.2.1.2.1.2.0.0.0.0.7|2|1\n",
 );
@@ -76,7 +82,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .into_iter();
     let seeds = seeds
         .chain(TRAPS.map(|trap| ("traps", trap.to_vec())))
-        .chain(answers().into_iter().map(|answer| ("answers", answer)));
+        .chain(answers().into_iter().map(|answer| ("answers", answer)))
+        .chain(vendors_answers().map(|answer| ("answers", answer)));
     let seeds = seeds
         .chain(probed().map(|packet| ("probe", packet)))
         .chain(reports().map(|report| ("report", report)));
@@ -105,29 +112,53 @@ fn answers() -> Vec<Vec<u8>> {
         ("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.7", Value::Integer(1)),
         ("1.3.6.1.2.1.17.4.3.1.3.2.0.0.0.0.7", Value::Integer(3)),
     ];
-    let answer = |(table, values): (u8, &[(&str, Value)])| {
-        let values = values
-            .iter()
-            .map(|(oid, value)| {
-                VarBind::new(oid.parse::<Oid>().expect("an identifier"), value.clone())
-            })
-            .collect();
-        let response = ResponsePdu::success(Version::V2c, 7, values)
-            .expect("few values")
-            .into_raw();
-        let message = CommunityMessage::v2c("public", response)
-            .and_then(|m| m.encode())
-            .expect("a short message");
-        [
-            &[table][..],
-            &(message.len() as u16).to_be_bytes(),
-            &message,
-        ]
-        .concat()
-    };
+    let answer = |(table, values): (u8, &[(&str, Value)])| [&[table][..], &answer(values)].concat();
     [(0, &system[..]), (1, &interfaces), (4, &fdb)]
         .map(answer)
         .into()
+}
+
+/// The answers of devices whose neighbours only a vendor's table names: those for the standard
+/// tables, which end with the device's model and have no row, and the first rows of the other.
+fn vendors_answers() -> [Vec<u8>; 3] {
+    const SCALARS_BEFORE: usize = 9;
+    const COLUMNS: usize = 30;
+    let device = |vendor: u32, row: &str, value: Value| {
+        let none = ("1.3", Value::EndOfMibView);
+        let model = Oid::from_slice(&[1, 3, 6, 1, 4, 1, vendor, 1]);
+        let mut standard = vec![none.clone(); SCALARS_BEFORE];
+        standard.push(("1.3.6.1.2.1.1.2.0", Value::ObjectIdentifier(model)));
+        standard.extend(vec![none; COLUMNS]);
+        [&[2][..], &answer(&standard), &answer(&[(row, value)])].concat()
+    };
+    [
+        device(
+            6527,
+            "1.3.6.1.4.1.6527.3.1.2.59.3.1.1.2.7.1",
+            Value::Integer(7),
+        ),
+        device(1991, "1.3.6.1.4.1.1991.1.1.3.20.1.2.1.1.3.7.1", text("s9")),
+        device(
+            1916,
+            "1.3.6.1.4.1.1916.1.13.2.1.3.7.0.0.2.0.0.0.0.9",
+            text("s9"),
+        ),
+    ]
+}
+
+/// The length of an answer, then the answer.
+fn answer(values: &[(&str, Value)]) -> Vec<u8> {
+    let values = values
+        .iter()
+        .map(|(oid, value)| VarBind::new(oid.parse::<Oid>().expect("an identifier"), value.clone()))
+        .collect();
+    let response = ResponsePdu::success(Version::V2c, 7, values)
+        .expect("few values")
+        .into_raw();
+    let message = CommunityMessage::v2c("public", response)
+        .and_then(|m| m.encode())
+        .expect("a short message");
+    [&(message.len() as u16).to_be_bytes()[..], &message].concat()
 }
 
 /// The answers to an echo request: a reply, and a router's message that quotes the request, by IPv4

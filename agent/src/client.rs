@@ -30,10 +30,19 @@ pub struct SnmpClient {
     port: SessionPort,
     session: Mutex<Option<SwitchSession>>,
     elsewhere: ForeignSender,
-    /// The rows that each column of a table had last time. The key `None` stands for the pulse.
-    rows: StdMutex<HashMap<Option<DeviceTable>, Vec<usize>>>,
+    /// The rows that each column had last time, by what was asked for.
+    rows: StdMutex<HashMap<AskedPart, Vec<usize>>>,
     /// True once the switch was seen to count octets in 32 bits only.
     narrow: AtomicBool,
+}
+
+/// What is asked for at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum AskedPart {
+    Pulse,
+    Table(DeviceTable),
+    /// The objects of a table that only this vendor serves.
+    Further(DeviceTable),
 }
 
 /// The reason why a table could not be read.
@@ -97,7 +106,18 @@ impl SnmpClient {
     /// the table, with one exception: every agent serves [`DeviceTable::System`], so if that gets
     /// no answer, the whole device is mute.
     pub async fn read(&self, table: DeviceTable) -> DeviceFact {
-        match self.walk(Some(table), tables::objects(table)).await {
+        let mut read = self
+            .walk(AskedPart::Table(table), tables::objects(table))
+            .await;
+        if let Ok(answers) = &mut read
+            && let Some(objects) = tables::further(table, answers)
+        {
+            match self.walk(AskedPart::Further(table), objects).await {
+                Ok(further) => answers.append(further),
+                Err(failure) => read = Err(failure),
+            }
+        }
+        match read {
             Ok(answers) => tables::fact(table, &answers),
             Err(TableReadFailure::Mute { problem, hint }) if table == DeviceTable::System => {
                 DeviceFact::Failed {
@@ -116,7 +136,7 @@ impl SnmpClient {
     /// failure of the pulse is a failure of the whole device.
     pub async fn pulse(&self) -> DeviceFact {
         match self
-            .walk(None, pulse::objects(self.narrow.load(Relaxed)))
+            .walk(AskedPart::Pulse, pulse::objects(self.narrow.load(Relaxed)))
             .await
         {
             Ok(answers) => {
@@ -137,7 +157,7 @@ impl SnmpClient {
     /// Reads only the scalars of the pulse: one small message, for fleets that are too large to ask
     /// for every port all the time.
     pub async fn brief_pulse(&self) -> DeviceFact {
-        match self.walk(None, pulse::BRIEF).await {
+        match self.walk(AskedPart::Pulse, pulse::BRIEF).await {
             Ok(answers) => DeviceFact::Pulse(DevicePulse {
                 brief: true,
                 ..pulse::read(&answers)
@@ -155,25 +175,25 @@ impl SnmpClient {
 
     async fn walk(
         &self,
-        table: Option<DeviceTable>,
+        part: AskedPart,
         objects: TableObjects,
     ) -> Result<WalkAnswers, TableReadFailure> {
-        match self.try_walk(table, &objects).await {
-            Err(TableReadFailure::Session(_)) => self.try_walk(table, &objects).await,
+        match self.try_walk(part, &objects).await {
+            Err(TableReadFailure::Session(_)) => self.try_walk(part, &objects).await,
             other => other,
         }
     }
 
     async fn try_walk(
         &self,
-        table: Option<DeviceTable>,
+        part: AskedPart,
         objects: &TableObjects,
     ) -> Result<WalkAnswers, TableReadFailure> {
         let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let mut walk = TableWalk::new(
             objects.scalars,
             objects.columns,
-            rows().get(&table).map_or(&[], Vec::as_slice),
+            rows().get(&part).map_or(&[], Vec::as_slice),
         );
         let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
         match tokio::time::timeout(patience, self.run(&mut walk)).await {
@@ -181,7 +201,7 @@ impl SnmpClient {
                 // A brief pulse has no rows. It must not make the next full pulse forget the number
                 // of rows.
                 if !objects.columns.is_empty() {
-                    rows().insert(table, walk.rows());
+                    rows().insert(part, walk.rows());
                 }
                 Ok(walk.finish())
             }

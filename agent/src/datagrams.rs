@@ -1,39 +1,51 @@
 //! A table read from SNMPv2c answers that do not come from a session but from a capture or a
 //! fuzzer.
-use crate::tables;
-use crate::walk::TableWalk;
+use crate::tables::{self, TableObjects};
+use crate::walk::{TableWalk, WalkAnswers};
 use inventory::observation::{DeviceFact, DeviceTable};
 use snmp::DecodeConfig;
 use snmp::message::CommunityMessage;
 
-/// The fact about a table if these datagrams are the switch's answers to the messages of one walk.
-/// An answer that is not a message, or that cannot be an answer, gives a [`DeviceFact::Failed`], as
-/// it would from a live switch. A missing answer ends the table.
+/// The fact about a table if these datagrams are the switch's answers to the messages of one walk,
+/// and of a second one where only its vendor serves the table. An answer that is not a message, or
+/// that cannot be an answer, gives a [`DeviceFact::Failed`], as it would from a live switch. A
+/// missing answer ends the table.
 pub fn table<'d>(table: DeviceTable, datagrams: impl IntoIterator<Item = &'d [u8]>) -> DeviceFact {
-    let failed = |problem: String| DeviceFact::Failed {
-        table: Some(table),
-        problem,
-    };
-    let objects = tables::objects(table);
-    let mut walk = TableWalk::new(objects.scalars, objects.columns, &[]);
-    for datagram in datagrams {
-        if walk.next().is_none() {
-            break;
+    let mut datagrams = datagrams.into_iter();
+    let read = walk(&tables::objects(table), &mut datagrams).and_then(|mut answers| {
+        if let Some(objects) = tables::further(table, &answers) {
+            answers.append(walk(&objects, &mut datagrams)?);
         }
-        let message =
-            match CommunityMessage::decode(datagram.to_vec().into(), DecodeConfig::DEFAULT) {
-                Ok(message) => message.value,
-                Err(e) => return failed(format!("no message: {e}")),
-            };
-        let (_, _, pdu) = message.into_parts();
-        let Some(pdu) = pdu.standard() else {
-            return failed("no answer: a trap".to_owned());
-        };
-        if let Err(nonsense) = walk.take(pdu.clone().into_varbinds()) {
-            return failed(format!("answers nonsense: {nonsense}"));
-        }
+        Ok(answers)
+    });
+    match read {
+        Ok(answers) => tables::fact(table, &answers),
+        Err(problem) => DeviceFact::Failed {
+            table: Some(table),
+            problem,
+        },
     }
-    tables::fact(table, &walk.finish())
+}
+
+fn walk<'d>(
+    objects: &TableObjects,
+    datagrams: &mut impl Iterator<Item = &'d [u8]>,
+) -> Result<WalkAnswers, String> {
+    let mut walk = TableWalk::new(objects.scalars, objects.columns, &[]);
+    while walk.next().is_some() {
+        let Some(datagram) = datagrams.next() else {
+            break;
+        };
+        let message = CommunityMessage::decode(datagram.to_vec().into(), DecodeConfig::DEFAULT)
+            .map_err(|e| format!("no message: {e}"))?;
+        let (_, _, pdu) = message.value.into_parts();
+        let pdu = pdu
+            .standard()
+            .ok_or_else(|| "no answer: a trap".to_owned())?;
+        walk.take(pdu.clone().into_varbinds())
+            .map_err(|nonsense| format!("answers nonsense: {nonsense}"))?;
+    }
+    Ok(walk.finish())
 }
 
 #[cfg(test)]
@@ -85,6 +97,34 @@ mod tests {
             table(DeviceTable::System, [&first[..], &second]),
             DeviceFact::System(system)
         );
+    }
+
+    /// The second message asks for what only the vendor serves.
+    #[test]
+    fn goes_on_where_the_vendor_has_a_table_of_its_own() {
+        let model = Value::ObjectIdentifier(Oid::from_slice(&[1, 3, 6, 1, 4, 1, 1991, 1]));
+        let end = |oid: &[u32]| VarBind::new(Oid::from_slice(oid), Value::EndOfMibView);
+        let asked = tables::objects(DeviceTable::Lldp);
+        let values = asked.scalars.len() + asked.columns.len();
+        let mut standard: Vec<VarBind> = (0..values).map(|_| end(&[1, 3])).collect();
+        standard[asked.scalars.len() - 1] =
+            VarBind::new(Oid::from_slice(&[1, 3, 6, 1, 2, 1, 1, 2, 0]), model);
+        let cell = [1, 3, 6, 1, 4, 1, 1991, 1, 1, 3, 20, 1, 2, 1, 1, 3, 7, 1];
+        let further = vec![
+            VarBind::new(Oid::from_slice(&cell), Value::OctetString("s9".into())),
+            end(&[1, 3]),
+        ];
+        let message = |values| {
+            let response = ResponsePdu::success(Version::V2c, 7, values).unwrap();
+            let message = CommunityMessage::v2c("public", response.into_raw()).unwrap();
+            message.encode().unwrap().to_vec()
+        };
+        let datagrams = [message(standard), message(further)];
+        let DeviceFact::Lldp(lldp) = table(DeviceTable::Lldp, datagrams.iter().map(Vec::as_slice))
+        else {
+            panic!("no table")
+        };
+        assert_eq!(lldp.cdp.neighbours.len(), 1);
     }
 
     #[test]

@@ -5,12 +5,15 @@ pub(crate) mod arp;
 pub(crate) mod bridge;
 mod cdp;
 pub(crate) mod fdb;
+mod instances;
 pub(crate) mod interfaces;
-mod lag;
+mod layers;
 pub(crate) mod lldp;
 pub(crate) mod pulse;
 pub(crate) mod system;
+mod vendors;
 
+use crate::frames::id::mac_of_digits;
 use crate::walk::WalkAnswers;
 use inventory::observation::{DeviceFact, DeviceTable};
 use inventory::{Mac, sanitize};
@@ -35,6 +38,14 @@ pub(crate) fn objects(table: DeviceTable) -> TableObjects {
     }
 }
 
+/// The further objects to ask for, after the answers for a table: what only this device serves.
+pub(crate) fn further(table: DeviceTable, answers: &WalkAnswers) -> Option<TableObjects> {
+    match table {
+        DeviceTable::Lldp => vendors::further(answers),
+        _ => None,
+    }
+}
+
 /// The fact that the answers for a table give.
 pub(crate) fn fact(table: DeviceTable, answers: &WalkAnswers) -> DeviceFact {
     match table {
@@ -53,6 +64,7 @@ pub(crate) fn asked(oid: &[u32]) -> bool {
     let asked = ASKED.get_or_init(|| {
         let all = DeviceTable::ALL.into_iter().map(objects);
         let mut asked: Vec<_> = all
+            .chain(vendors::objects())
             .flat_map(|o| o.scalars.iter().chain(o.columns).copied())
             .collect();
         asked.sort_unstable();
@@ -69,9 +81,7 @@ fn number(value: Option<&Value>) -> Option<u32> {
 
 /// A text without control characters, which would move an operator's cursor.
 fn text(value: Option<&Value>) -> String {
-    sanitize::clean_line(&String::from_utf8_lossy(
-        value.and_then(Value::as_bytes).unwrap_or_default(),
-    ))
+    sanitize::clean_octets(value.and_then(Value::as_bytes).unwrap_or_default())
 }
 
 /// A station's MAC address: six octets, or the text that net-snmp writes if it has the MIB
@@ -117,7 +127,7 @@ pub(crate) mod tests {
     #[test]
     fn texts_lose_what_moves_a_cursor() {
         assert_eq!(text(Some(&octets("a\u{1b}[31mb\r\n"))), "a [31mb");
-        assert_eq!(text(Some(&octets([0xff, b'x']))), "\u{fffd}x");
+        assert_eq!(text(Some(&octets([0xff, b'x']))), "ÿx");
         assert_eq!(
             (text(None), text(Some(&Value::Integer(1)))),
             (String::new(), String::new())

@@ -99,6 +99,11 @@ impl WalkAnswers {
         self.0.len()
     }
 
+    /// Adds other answers of the same device.
+    pub(crate) fn append(&mut self, mut other: WalkAnswers) {
+        self.0.append(&mut other.0);
+    }
+
     /// Inserts a value unless there is one at this object identifier. Returns true if it was new.
     pub(crate) fn insert_first(&mut self, oid: Vec<u32>, value: Value) -> bool {
         match self.0.entry(oid) {

@@ -246,7 +246,12 @@ impl RecordedDevice {
                 || called(&self.views[&self.name], &row.local).contains(port)
                 || looked_up(port)
         };
-        let who = |node: &String| *node == row.name || plain(node) == plain(&row.chassis);
+        // A neighbour whose identity is nobody's goes by the place at which it is heard.
+        let nobody = row.name.is_empty() && row.chassis == "00:00:00:00:00:00";
+        let who = |node: &String| {
+            let placed = nobody && node.starts_with("unknown-");
+            *node == row.name || plain(node) == plain(&row.chassis) || placed
+        };
         let far = |port: &String| plain(port) == plain(&row.port) || *port == row.port_descr;
         cables.iter().any(|[a, p, b, q]| {
             *a == self.name && near(p) && who(b) && far(q)

@@ -86,6 +86,35 @@ async fn tables_that_are_not_served_are_empty_not_failures() {
     assert_eq!(bridge.ports, []);
 }
 
+/// snmpd plays a router that serves Nokia's table of neighbours instead of the standard one.
+#[tokio::test]
+async fn a_vendors_table_is_read_from_that_vendors_device_alone() {
+    const ROW: &str = "\
+override .1.3.6.1.4.1.6527.3.1.2.59.4.1.1.7.77.5.1.1 octet_str swp9
+override .1.3.6.1.4.1.6527.3.1.2.59.4.1.1.9.77.5.1.1 octet_str s9
+";
+    for (model, read) in [(".1.3.6.1.4.1.6527.1.3.4", 1), (".1.3.6.1.4.1.8072.3", 0)] {
+        let conf = format!("sysobjectid {model}\n{ROW}");
+        let snmpd = SnmpdProcess::start_with("127.0.0.1:0", &conf);
+        let client = client(&snmpd, "good").await;
+        for look in ["first", "second"] {
+            let DeviceFact::Lldp(lldp) = client.read(DeviceTable::Lldp).await else {
+                panic!("no LLDP table of {model}")
+            };
+            let neighbours: Vec<_> = lldp
+                .neighbours
+                .iter()
+                .map(|n| (n.if_index, n.name.as_str()))
+                .collect();
+            assert_eq!(
+                neighbours,
+                [(Some(5), "s9")][..read],
+                "{model}, {look} look"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn wrong_credentials_are_named_and_the_rest_goes_on() {
     let snmpd = SnmpdProcess::start();

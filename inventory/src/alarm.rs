@@ -131,6 +131,10 @@ pub enum AlarmKind {
     SegmentUnclear(Vec<String>),
     /// A port is down and still names a neighbour.
     DownPortNames(DevicePort),
+    /// A neighbour announces an identifier that is nobody's, such as 00:00:00:00:00:00, and no name.
+    NobodysId(DevicePort, NeighbourId),
+    /// A neighbour is heard across a tunnel: its name or chassis ID.
+    OverTunnel(DevicePort, String),
     /// A port names another port that is down.
     NamedPortDown {
         /// The port that names the other.

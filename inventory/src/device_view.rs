@@ -153,11 +153,14 @@ fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
             rate,
             up,
             aggregate,
+            kind,
+            below,
             in_octets: _,
             out_octets: _,
         } = a;
         (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
             && (name, descr, alias) == (&b.name, &b.descr, &b.alias)
+            && (kind, below) == (&b.kind, &b.below)
     };
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
@@ -171,9 +174,10 @@ fn same_but_changes(a: &BridgeTable, b: &BridgeTable) -> bool {
         priority,
         top_changes: _,
         ports,
+        instances,
     } = a;
     (*address, *root_bridge, *priority) == (b.address, b.root_bridge, b.priority)
-        && *ports == b.ports
+        && (ports, instances) == (&b.ports, &b.instances)
 }
 
 /// True if two reports of a host are the same up to counters, times and round trips. Counters

@@ -224,6 +224,20 @@ pub enum Evidence {
         /// The two ports.
         ends: [DevicePort; 2],
     },
+    /// The forwarding database of a bridge has the ends of a claimed cable behind two of its ports.
+    BridgeBetween {
+        /// The bridge's ports.
+        ports: [DevicePort; 2],
+        /// The node behind each of them.
+        ends: [String; 2],
+    },
+    /// A device has learned a node behind another port than the one of a claimed cable.
+    LearnedElsewhere {
+        /// The port that the claim names.
+        at: DevicePort,
+        /// The node.
+        node: String,
+    },
     /// Spanning tree names a third bridge at a port of a cable.
     ThirdDesignated {
         /// The port.

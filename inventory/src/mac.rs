@@ -18,6 +18,12 @@ impl Mac {
         self.0 != [0; 6] && self.0[0] & 1 == 0
     }
 
+    /// True for 00:00:00:00:00:00, ff:ff:ff:ff:ff:ff and all other group addresses. Devices announce
+    /// them as their own, but they are nobody's.
+    pub fn names_nobody(self) -> bool {
+        !self.is_station()
+    }
+
     /// The address `n` after this one, within the same manufacturer's block.
     pub fn plus(self, n: u32) -> Mac {
         let [a, b, c, d, e, f] = self.0;
@@ -99,6 +105,8 @@ mod tests {
         ] {
             assert!(text.parse::<Mac>().is_err(), "{text}");
         }
-        assert!(!Mac([0; 6]).is_station() && !Mac([1, 0x80, 0xc2, 0, 0, 0x0e]).is_station());
+        for nobody in [[0; 6], [0xff; 6], [1, 0x80, 0xc2, 0, 0, 0x0e]] {
+            assert!(!Mac(nobody).is_station() && Mac(nobody).names_nobody());
+        }
     }
 }

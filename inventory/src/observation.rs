@@ -2,11 +2,19 @@
 //!
 //! An observation is also a line of the controller's journal. So this module has only plain data
 //! that serializes, and no decisions.
+mod neighbours;
+
 use crate::host_report::HostReport;
 use crate::{BitsPerSec, Mac, Millis};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+
+pub use neighbours::{
+    CdpNeighbour, CdpTable, ChassisIdKind, LldpNeighbour, LldpPort, LldpTable, NeighbourId,
+    PortIdKind, SystemCapabilities, VendorProtocol,
+};
 
 /// One statement of one device at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,6 +133,9 @@ pub struct InterfaceRow {
     pub alias: String,
     /// ifPhysAddress, if it is a MAC address.
     pub mac: Option<Mac>,
+    /// The sort of interface, by ifType. A device that says nothing of it leaves it unsaid.
+    #[serde(default, skip_serializing_if = "InterfaceKind::is_unsaid")]
+    pub kind: InterfaceKind,
     /// ifHighSpeed or ifSpeed; `None` if the device reports zero.
     pub rate: Option<BitsPerSec>,
     /// True if ifOperStatus is up(1) or unknown(4), or missing.
@@ -132,113 +143,47 @@ pub struct InterfaceRow {
     /// ifIndex of the aggregate that has it as a member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<u32>,
+    /// ifStackTable: the ifIndex of the only interface directly below, as of the cable under a Junos
+    /// unit. What lies over several is an aggregate or a VLAN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<u32>,
     /// ifHCInOctets, or ifInOctets.
     pub in_octets: u64,
     /// ifHCOutOctets, or ifOutOctets.
     pub out_octets: u64,
 }
 
-/// LLDP-MIB (IEEE 802.1AB-2005): the device's own identity and its neighbours.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct LldpTable {
-    /// lldpLocChassisId, as shown by [`NeighbourId`].
-    pub chassis: Option<NeighbourId>,
-    /// lldpLocSysName.
-    pub name: String,
-    /// lldpLocSysCapEnabled.
-    #[serde(default)]
-    pub capabilities: Option<SystemCapabilities>,
-    /// lldpLocPortTable: local port number to port id and description.
-    pub ports: Vec<LldpPort>,
-    /// lldpRemTable.
-    pub neighbours: Vec<LldpNeighbour>,
-    /// The neighbours by Cisco's protocol.
-    #[serde(default)]
-    pub cdp: CdpTable,
-}
-
-/// One row of lldpLocPortTable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LldpPort {
-    /// lldpLocPortNum. In general it is neither ifIndex nor base port.
-    pub number: u32,
-    /// lldpLocPortId with its subtype.
-    pub id: NeighbourId,
-    /// lldpLocPortDesc.
-    pub descr: String,
-}
-
-/// One row of lldpRemTable.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct LldpNeighbour {
-    /// lldpRemLocalPortNum.
-    pub local_port: u32,
-    /// lldpRemChassisId with its subtype.
-    pub chassis: Option<NeighbourId>,
-    /// lldpRemPortId with its subtype.
-    pub port: Option<NeighbourId>,
-    /// lldpRemPortDesc.
-    pub port_descr: String,
-    /// lldpRemSysName; empty if the column is sparse.
-    pub name: String,
-    /// lldpRemSysCapEnabled; `None` if the column is sparse.
-    #[serde(default)]
-    pub capabilities: Option<SystemCapabilities>,
-}
-
-/// CISCO-CDP-MIB: the device's own name and its neighbours.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CdpTable {
-    /// cdpGlobalDeviceId.
-    pub device: String,
-    /// cdpCacheTable.
-    pub neighbours: Vec<CdpNeighbour>,
-}
-
-/// One row of cdpCacheTable.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CdpNeighbour {
-    /// cdpCacheIfIndex.
-    pub if_index: u32,
-    /// cdpCacheDeviceId: a name, or an address.
-    pub device: Option<NeighbourId>,
-    /// cdpCacheDevicePort.
-    pub port: Option<NeighbourId>,
-    /// cdpCacheCapabilities.
-    pub capabilities: Option<SystemCapabilities>,
-}
-
-/// The capabilities of a neighbour, by its own statement (IEEE 802.1AB-2005,
-/// LldpSystemCapabilitiesMap), as far as they matter here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct SystemCapabilities {
-    /// bridge(2).
-    pub bridge: bool,
-    /// router(4).
-    pub router: bool,
-}
-
-/// An LLDP chassis or port identifier, reduced to the part by which it can be matched (IEEE 802.1AB
-/// 8.5.2, 8.5.3). The two subtype enumerations differ; the reader resolves them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// The sort of an interface. Many devices call each of their interfaces a cable's end, so
+/// [`InterfaceKind::Cable`] proves nothing; the other sorts are hardly ever wrong.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
-pub enum NeighbourId {
-    /// A MAC address.
-    Mac(Mac),
-    /// A network address.
-    Address(IpAddr),
-    /// An interface name, alias, component or locally assigned text; unprintable octets are
-    /// hexadecimal.
-    Text(String),
+pub enum InterfaceKind {
+    /// The device does not say.
+    #[default]
+    Unsaid,
+    /// The end of a cable: ethernetCsmacd(6) and its older names.
+    Cable,
+    /// Several cables as one: ieee8023adLag(161), or a proprietary type with the name of an
+    /// aggregate.
+    Aggregate,
+    /// A VLAN: l2vlan(135), l3ipvlan(136), l3ipxvlan(137).
+    Vlan,
+    /// A bridge inside the device: bridge(209).
+    Bridge,
+    /// A way through other networks, not a cable: tunnel(131), mplsTunnel(150) and others.
+    Tunnel,
+    /// softwareLoopback(24).
+    Loopback,
+    /// Any other type. Junos units and the VLANs of some switches are propVirtual(53).
+    Other,
 }
 
-impl fmt::Display for NeighbourId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NeighbourId::Mac(mac) => write!(f, "{mac}"),
-            NeighbourId::Address(address) => write!(f, "{address}"),
-            NeighbourId::Text(text) => f.write_str(text),
-        }
+impl InterfaceKind {
+    /// True if the device does not say.
+    pub fn is_unsaid(&self) -> bool {
+        *self == InterfaceKind::Unsaid
     }
 }
 
@@ -255,6 +200,30 @@ pub struct BridgeTable {
     pub top_changes: u32,
     /// dot1dBasePortTable joined with dot1dStpPortTable.
     pub ports: Vec<BridgePort>,
+    /// The spanning trees of single VLANs or of MSTP's instances, if the device serves them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<SpanningInstance>,
+}
+
+/// One of several spanning trees of a bridge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpanningInstance {
+    /// Its place among them.
+    pub id: SpanningInstanceId,
+    /// Its root bridge.
+    pub root_bridge: Option<BridgeId>,
+    /// The state of each port in it, by ifIndex.
+    pub states: BTreeMap<u32, StpState>,
+}
+
+/// The identifier of one of several spanning trees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SpanningInstanceId {
+    /// The tree of one VLAN.
+    Vlan(u16),
+    /// An instance of MSTP (IEEE 802.1Q-2018, 13), which serves any number of VLANs.
+    Mst(u16),
 }
 
 /// An IEEE 802.1D bridge identifier: 16 bits of priority, 48 of address (9.2.5).
@@ -271,7 +240,8 @@ pub struct BridgeId {
 pub struct BridgePort {
     /// dot1dBasePort.
     pub number: u32,
-    /// dot1dBasePortIfIndex.
+    /// dot1dBasePortIfIndex; 0 where the device tells none for this port. A device that tells none
+    /// at all numbers its ports by ifIndex.
     pub if_index: u32,
     /// dot1dStpPortState; `None` if the device serves no STP table.
     pub state: Option<StpState>,

@@ -5,6 +5,8 @@
 //! [`clean_line`] is for the border: text from the network is kept only in that form. [`visible`]
 //! and [`message`] are for all text that is shown, whatever its source.
 
+use std::borrow::Cow;
+
 /// The most characters kept of a text from the network. SnmpAdminString has 255 octets (RFC 3411).
 pub const LONGEST: usize = 255;
 
@@ -56,6 +58,34 @@ pub fn clean_line(text: &str) -> String {
         .take(LONGEST - figure.len())
         .chain(figure.chars())
         .collect()
+}
+
+/// As [`clean_line`], for octets that a device calls a text. Some devices send the rest of their
+/// buffer after a NUL, so the text ends there.
+pub fn clean_octets(octets: &[u8]) -> String {
+    let start = octets.iter().position(|&o| o != 0).unwrap_or(octets.len());
+    let text = octets[start..].split(|&o| o == 0).next();
+    clean_line(&decoded(text.unwrap_or_default()))
+}
+
+/// The characters of octets: UTF-8 if all of them are, though the last character may be cut.
+/// Otherwise nobody tells which encoding it is (GBK and Latin-1 occur). Each octet then stands for
+/// itself, as the character of Latin-1 if that can be seen, else as `\x8f`. So different names stay
+/// different.
+pub fn decoded(octets: &[u8]) -> Cow<'_, str> {
+    let (whole, rest) = match std::str::from_utf8(octets) {
+        Ok(text) => return Cow::Borrowed(text),
+        Err(e) if e.error_len().is_none() => octets.split_at(e.valid_up_to()),
+        Err(_) => (&[][..], octets),
+    };
+    let mut text = String::from_utf8_lossy(whole).into_owned();
+    for &octet in rest {
+        match octet {
+            0x80..=0xa0 | 0xad => text.push_str(&format!("\\x{octet:02x}")),
+            _ => text.push(char::from(octet)),
+        }
+    }
+    Cow::Owned(text)
 }
 
 /// FNV-1a (Fowler, Noll and Vo): the same for the same text, at any time and on any machine.
@@ -118,6 +148,27 @@ mod tests {
             ),
             ("plain größe 交换机".into(), "plain größe 交换机".into())
         );
+    }
+
+    #[test]
+    fn names_that_are_no_utf8_stay_different_and_can_be_read() {
+        for (octets, text) in [
+            ("größe 交换机".as_bytes(), "größe 交换机"),
+            (b"gr\xf6\xdfe", "größe"),
+            (b"\xbd\xbb\xbb\xbb\xbb\xfa-1", "½»»»»ú-1"),
+            (b"\xce\xf7-\x8f\xe4\xa0\xad", "Î÷-\\x8fä\\xa0\\xad"),
+            ("Büro-größer".as_bytes().split_at(11).0, "Büro-gröÃ"),
+            (b"swp1\0\0\x7fELF", "swp1"),
+            (b"\0\0swp1\0", "swp1"),
+            (b"\0", ""),
+            (b"", ""),
+        ] {
+            assert_eq!(clean_octets(octets), text);
+        }
+        let all: std::collections::BTreeSet<String> = (0x80..=0xffu8)
+            .map(|o| clean_octets(&[b'a', o, b'z']))
+            .collect();
+        assert_eq!(all.len(), 128, "no two octets look the same");
     }
 
     #[test]

@@ -118,7 +118,7 @@ const OTHER: FrameError = FrameError {
 
 /// The text in octets that come from outside.
 fn text(octets: &[u8]) -> String {
-    sanitize::clean_line(&String::from_utf8_lossy(octets))
+    sanitize::clean_octets(octets)
 }
 
 /// At most `most` octets of a text, in whole characters.

@@ -2,11 +2,31 @@
 //! its own ports, spanning tree and forwarding database. Here they become one bridge. Base ports
 //! are renumbered where the contexts number them differently. A port gets an STP state if all
 //! contexts that have the port agree on it. The VLAN of the hosts is unknown, so where the trees
-//! differ the state is left open.
+//! differ the state is left open. The tree of each VLAN is kept beside it.
 use crate::tables::{bridge, fdb};
 use crate::walk::WalkAnswers;
-use inventory::observation::{BridgePort, BridgeTable, FdbEntry, StpState};
+use inventory::observation::{
+    BridgePort, BridgeTable, FdbEntry, SpanningInstance, SpanningInstanceId, StpState,
+};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// A device's answers in one context.
+pub(super) struct RecordedContext {
+    /// The VLAN in the context's name: `10`, or `vlan-10`.
+    pub(super) vlan: Option<u16>,
+    pub(super) answers: WalkAnswers,
+}
+
+impl RecordedContext {
+    /// The context with a name; the plain one has none.
+    pub(super) fn new(name: Option<&str>, answers: WalkAnswers) -> RecordedContext {
+        let vlan = name.map(|name| name.strip_prefix("vlan-").unwrap_or(name));
+        RecordedContext {
+            vlan: vlan.and_then(|vlan| vlan.parse().ok()),
+            answers,
+        }
+    }
+}
 
 /// The result of merging all contexts of a device.
 #[derive(Debug, Default)]
@@ -18,12 +38,30 @@ pub(super) struct MergedContexts {
 }
 
 /// Merges the bridge and the forwarding database of all contexts, the plain one first.
-pub(super) fn merge_contexts(contexts: &[WalkAnswers]) -> MergedContexts {
+pub(super) fn merge_contexts(contexts: &[RecordedContext]) -> MergedContexts {
     let mut joined = ContextMerge::default();
-    for (i, answers) in contexts.iter().enumerate() {
-        joined.take(bridge::read(answers), fdb::read(answers), i == 0);
+    for (i, RecordedContext { vlan, answers }) in contexts.iter().enumerate() {
+        let mut bridge = bridge::read(answers);
+        bridge
+            .instances
+            .extend(vlan.and_then(|vlan| tree_of(vlan, &bridge)));
+        joined.take(bridge, fdb::read(answers), i == 0);
     }
     joined.finish()
+}
+
+/// The spanning tree of a VLAN, if its context tells the state of any port.
+fn tree_of(vlan: u16, bridge: &BridgeTable) -> Option<SpanningInstance> {
+    let states: BTreeMap<u32, StpState> = bridge
+        .ports
+        .iter()
+        .filter_map(|p| Some((p.if_index, p.state?)))
+        .collect();
+    (!states.is_empty()).then_some(SpanningInstance {
+        id: SpanningInstanceId::Vlan(vlan),
+        root_bridge: bridge.root_bridge,
+        states,
+    })
 }
 
 #[derive(Default)]
@@ -38,6 +76,7 @@ struct ContextMerge {
 
 impl ContextMerge {
     fn take(&mut self, bridge: BridgeTable, fdb: Vec<FdbEntry>, plain: bool) {
+        self.bridge.instances.extend(bridge.instances);
         let mut renumbered = BTreeMap::new();
         for port in bridge.ports {
             let number = self.number(&port);
@@ -129,7 +168,7 @@ mod tests {
     use snmp::Value;
 
     /// A context with base port, ifIndex, STP state and a station behind it.
-    fn context(ports: &[(u32, i32, i32, u8)]) -> WalkAnswers {
+    fn context(name: Option<&str>, ports: &[(u32, i32, i32, u8)]) -> RecordedContext {
         let mut cells = vec![(
             "1.3.6.1.2.1.17.1.1.0".to_owned(),
             octets([2, 0, 0, 0, 9, 9]),
@@ -148,20 +187,19 @@ mod tests {
                 Value::Integer(*number as i32),
             ));
         }
-        answers(
-            &cells
-                .iter()
-                .map(|(oid, v)| (oid.as_str(), v.clone()))
-                .collect::<Vec<_>>(),
-        )
+        let cells: Vec<_> = cells
+            .iter()
+            .map(|(oid, v)| (oid.as_str(), v.clone()))
+            .collect();
+        RecordedContext::new(name, answers(&cells))
     }
 
     #[test]
     fn contexts_that_number_ports_differently_are_told_apart() {
         let all = [
-            context(&[(1, 101, 5, 1)]),
-            context(&[(1, 102, 5, 2), (2, 101, 2, 3)]),
-            context(&[(1, 102, 2, 4), (7, 103, 5, 5)]),
+            context(None, &[(1, 101, 5, 1)]),
+            context(Some("10"), &[(1, 102, 5, 2), (2, 101, 2, 3)]),
+            context(Some("vlan-20"), &[(1, 102, 2, 4), (7, 103, 5, 5)]),
         ];
         let MergedContexts { bridge, fdb, torn } = merge_contexts(&all);
         let ports: Vec<_> = bridge
@@ -179,6 +217,25 @@ mod tests {
             "contexts that disagree leave it open, whichever they are"
         );
         assert_eq!(torn, [101, 102]);
+        let tree = |vlan, states: &[(u32, StpState)]| {
+            (
+                SpanningInstanceId::Vlan(vlan),
+                states.iter().copied().collect(),
+            )
+        };
+        let trees: Vec<_> = bridge
+            .instances
+            .into_iter()
+            .map(|i| (i.id, i.states))
+            .collect();
+        use StpState::{Blocking, Forwarding};
+        assert_eq!(
+            trees,
+            [
+                tree(10, &[(101, Blocking), (102, Forwarding)]),
+                tree(20, &[(102, Blocking), (103, Forwarding)])
+            ]
+        );
         let entry = |n, port| FdbEntry {
             mac: Mac([2, 0, 0, 0, 0, n]),
             port,
@@ -198,10 +255,12 @@ mod tests {
 
     #[test]
     fn a_row_behind_an_unlisted_port_is_kept_only_where_it_cannot_be_mistaken() {
-        let base = context(&[(1, 101, 5, 1)]);
-        let stray =
-            |port: i32| answers(&[("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.9", Value::Integer(port))]);
-        assert_eq!(merge_contexts(&[base.clone(), stray(1)]).fdb.len(), 1);
-        assert_eq!(merge_contexts(&[base, stray(3)]).fdb.len(), 2);
+        let base = || context(None, &[(1, 101, 5, 1)]);
+        let stray = |port: i32| {
+            let cell = ("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.9", Value::Integer(port));
+            RecordedContext::new(Some("10"), answers(&[cell]))
+        };
+        assert_eq!(merge_contexts(&[base(), stray(1)]).fdb.len(), 1);
+        assert_eq!(merge_contexts(&[base(), stray(3)]).fdb.len(), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! Assigns the files of a folder to devices and contexts, and unpacks them within bounds.
+use super::contexts::RecordedContext;
 use super::{DeviceRecording, RecordingReader, VALUES_LIMIT};
-use crate::walk::WalkAnswers;
 use inventory::observation::DeviceFact;
 use inventory::sanitize;
 use lzma_rust2::XzReader;
@@ -113,7 +113,7 @@ fn device(
     files: &[WalkFile],
     notes: &mut Vec<String>,
 ) -> Result<Option<DeviceRecording>, RecordingFolderError> {
-    let mut contexts: Vec<WalkAnswers> = Vec::new();
+    let mut contexts: Vec<RecordedContext> = Vec::new();
     let mut read: Vec<&WalkFile> = Vec::new();
     let mut failed = None;
     for candidate in files {
@@ -133,7 +133,10 @@ fn device(
         match walk {
             Ok(reading) => {
                 notes.extend(told(&candidate.file, &reading));
-                contexts.push(reading.answers);
+                contexts.push(RecordedContext::new(
+                    candidate.context.as_deref(),
+                    reading.answers,
+                ));
             }
             // A missing context leaves gaps. Without the device's own walk nothing is known of the
             // device.

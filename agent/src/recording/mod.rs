@@ -18,7 +18,7 @@ mod tests;
 
 use crate::tables;
 use crate::walk::WalkAnswers;
-use contexts::MergedContexts;
+use contexts::{MergedContexts, RecordedContext};
 use inventory::Millis;
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
 use snmp::Value;
@@ -46,7 +46,7 @@ impl DeviceRecording {
         let reading = read(text)?;
         Some(DeviceRecording {
             name: name.to_owned(),
-            facts: facts(&[reading.answers]).0,
+            facts: facts(&[RecordedContext::new(None, reading.answers)]).0,
         })
     }
 
@@ -66,19 +66,19 @@ impl DeviceRecording {
 
 /// The tables of a device from its walks in each context, the plain one first; and the ports whose
 /// spanning tree state differs between the contexts.
-fn facts(contexts: &[WalkAnswers]) -> (Vec<DeviceFact>, Vec<String>) {
+fn facts(contexts: &[RecordedContext]) -> (Vec<DeviceFact>, Vec<String>) {
     let Some(first) = contexts.first() else {
         return Default::default();
     };
     let MergedContexts { bridge, fdb, torn } = contexts::merge_contexts(contexts);
+    let first = &first.answers;
     let interfaces = tables::interfaces::read(first);
-    let named = |index: u32| {
-        interfaces
-            .iter()
-            .find(|i| i.index == index && !i.name.is_empty())
-            .map(|i| i.name.clone())
+    let name = |index: u32| {
+        let row = interfaces.binary_search_by_key(&index, |i| i.index).ok();
+        row.map(|at| interfaces[at].name.clone())
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| index.to_string())
     };
-    let name = |index: u32| named(index).unwrap_or_else(|| index.to_string());
     let rest = DeviceTable::ALL
         .into_iter()
         .filter(|t| !matches!(t, DeviceTable::Bridge | DeviceTable::Fdb))

@@ -197,6 +197,33 @@ fn pipes_and_endless_files_are_not_waited_for() {
     assert_eq!(read_folder(folder.path()).unwrap().recordings.len(), 1);
 }
 
+/// Rows by the ten thousand, all alike: whatever compares each with each does not end soon.
+#[test]
+fn tables_without_measure_are_read_in_time() {
+    const ROWS: u32 = if cfg!(debug_assertions) {
+        10_000
+    } else {
+        100_000
+    };
+    let mut text = String::new();
+    for row in 1..=ROWS {
+        text += &format!("1.3.6.1.2.1.31.1.1.1.1.{row}|4|swp\n");
+        text += &format!("1.3.6.1.2.1.2.2.1.2.{row}|4|port\n");
+        text += &format!("1.3.6.1.4.1.14988.1.1.11.1.1.6.{row}|4|s{row}\n");
+        text += &format!("1.3.6.1.4.1.14988.1.1.11.1.1.8.{row}|2|7\n");
+        text += &format!(
+            "1.3.6.1.4.1.6527.3.1.2.59.4.1.1.9.{row}.7.1.1|4|s{}\n",
+            row % 1000
+        );
+    }
+    let facts = DeviceRecording::parse("s0", text.as_bytes()).unwrap().facts;
+    let rows = facts.iter().find_map(|fact| match fact {
+        DeviceFact::Lldp(table) => Some((table.neighbours.len(), table.cdp.neighbours.len())),
+        _ => None,
+    });
+    assert_eq!(rows, Some((1000, ROWS as usize)));
+}
+
 #[test]
 fn hostile_names_reach_no_terminal() {
     let evil = "1.3.6.1.2.1.1.5.0|4x|1B5B324A41E280AE42\n".as_bytes();
@@ -238,6 +265,12 @@ fn line() -> impl Strategy<Value = String> {
         "1.3.6.1.2.1.17.7.1.2.2.1.2.10.2.0.0.0.0.1",
         "1.3.6.1.2.1.4.22.1.2.1.10.0.0.1",
         "1.3.6.1.4.1.9.9.23.1.2.1.1.6.1.1",
+        "1.3.6.1.4.1.1916.1.13.2.1.3.1.0.0.2.0.0.0.0.8",
+        "1.3.6.1.4.1.1991.1.1.3.20.1.2.1.1.3.1.1",
+        "1.3.6.1.4.1.3320.127.1.4.1.1.2.0.1.1",
+        "1.3.6.1.4.1.6527.3.1.2.59.4.1.1.5.0.1.1.1",
+        "1.3.6.1.4.1.11863.6.35.1.2.2.1.4.1.1",
+        "1.3.6.1.4.1.14988.1.1.11.1.1.8.1",
         "1.2.840.10006.300.43.1.2.1.1.13.1",
         "1.3.6.1.2.1.31.1.2.1.3.1.1",
         "1.4294967295.4294967296",

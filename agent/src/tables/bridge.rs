@@ -1,5 +1,5 @@
-//! BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188).
-use super::{TableObjects, mac, number};
+//! BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188), which have the common spanning tree.
+use super::{TableObjects, instances, mac, number};
 use crate::walk::WalkAnswers;
 use inventory::Mac;
 use inventory::observation::{BridgeId, BridgePort, BridgeTable, StpState};
@@ -25,6 +25,8 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         PORT_STATE,
         PORT_DESIGNATED_BRIDGE,
         PORT_DESIGNATED_PORT,
+        instances::ROOT,
+        instances::PORT_STATE,
     ],
 };
 
@@ -41,6 +43,10 @@ pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
                 .and_then(two_octets),
         })
     };
+    let mut ports: Vec<BridgePort> = answers.column(PORT_IF_INDEX).filter_map(port).collect();
+    if ports.iter().all(|p| p.if_index == 0) {
+        ports.iter_mut().for_each(|p| p.if_index = p.number);
+    }
     BridgeTable {
         address: mac(answers.scalar(ADDRESS)),
         root_bridge: bridge_id(answers.scalar(DESIGNATED_ROOT)),
@@ -48,7 +54,8 @@ pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
             .and_then(|p| u16::try_from(p).ok())
             .unwrap_or_default(),
         top_changes: number(answers.scalar(TOP_CHANGES)).unwrap_or_default(),
-        ports: answers.column(PORT_IF_INDEX).filter_map(port).collect(),
+        instances: instances::read(answers, &ports),
+        ports,
     }
 }
 
@@ -70,7 +77,7 @@ fn two_octets(value: &Value) -> Option<u16> {
 }
 
 /// A BridgeId: two octets of priority, six of address.
-fn bridge_id(value: Option<&Value>) -> Option<BridgeId> {
+pub(super) fn bridge_id(value: Option<&Value>) -> Option<BridgeId> {
     let [p, q, address @ ..] = value?.as_bytes()? else {
         return None;
     };
@@ -128,6 +135,19 @@ mod tests {
                 },
             ]
         );
+    }
+
+    #[test]
+    fn a_bridge_that_tells_no_interface_at_all_numbers_its_ports_by_them() {
+        let told = |indices: [i32; 2]| {
+            let bridge = read(&answers(&[
+                ("1.3.6.1.2.1.17.1.4.1.2.1", Value::Integer(indices[0])),
+                ("1.3.6.1.2.1.17.1.4.1.2.2", Value::Integer(indices[1])),
+            ]));
+            [bridge.ports[0].if_index, bridge.ports[1].if_index]
+        };
+        assert_eq!(told([0, 0]), [1, 2]);
+        assert_eq!(told([0, 12]), [0, 12], "nobody knows which one is meant");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! CISCO-CDP-MIB cdpCacheTable: neighbours by Cisco's own protocol. Switches that do not speak CDP
 //! forward it, so it is weaker evidence than LLDP.
-use super::text;
+use super::{mac_of_digits, text};
 use crate::frames::cdp::capabilities;
 use crate::frames::id;
 use crate::walk::WalkAnswers;
-use inventory::observation::{CdpNeighbour, CdpTable};
+use inventory::observation::{CdpNeighbour, CdpTable, NeighbourId};
 use snmp::Value;
 use std::collections::BTreeSet;
 
@@ -12,6 +12,8 @@ pub(super) const GLOBAL_DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 3, 4];
 pub(super) const DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 6];
 pub(super) const DEVICE_PORT: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 7];
 pub(super) const CAPABILITIES: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 9];
+/// cdpCacheSysName, which not all devices have.
+pub(super) const SYS_NAME: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 17];
 
 pub(super) fn read(answers: &WalkAnswers) -> CdpTable {
     let named = [DEVICE, DEVICE_PORT];
@@ -28,14 +30,17 @@ pub(super) fn read(answers: &WalkAnswers) -> CdpTable {
     };
     let row = |index: &[u32]| {
         let [if_index, _] = index else { return None };
+        let (device, called) = (name(DEVICE, index), text(answers.cell(SYS_NAME, index)));
         Some(CdpNeighbour {
             if_index: *if_index,
-            device: name(DEVICE, index),
+            device: device.map(|device| identified(device, &called)),
+            name: called,
             port: name(DEVICE_PORT, index),
             capabilities: answers
                 .cell(CAPABILITIES, index)
                 .and_then(Value::as_bytes)
                 .and_then(capabilities),
+            ..CdpNeighbour::default()
         })
     };
     CdpTable {
@@ -44,12 +49,23 @@ pub(super) fn read(answers: &WalkAnswers) -> CdpTable {
     }
 }
 
+/// Small switches of Cisco have their MAC address as device id, in digits alone (`020000000009`).
+/// That could be a name, unless the neighbour has another.
+fn identified(device: NeighbourId, called: &str) -> NeighbourId {
+    match &device {
+        NeighbourId::Text(text) if !called.is_empty() && text != called => {
+            mac_of_digits(text).map_or(device, NeighbourId::Mac)
+        }
+        _ => device,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{answers, octets};
     use super::*;
     use inventory::Mac;
-    use inventory::observation::{NeighbourId, SystemCapabilities};
+    use inventory::observation::SystemCapabilities;
 
     #[test]
     fn reads_names_and_addresses() {
@@ -80,8 +96,7 @@ mod tests {
                 CdpNeighbour {
                     if_index: 7,
                     device: mac,
-                    port: None,
-                    capabilities: None
+                    ..CdpNeighbour::default()
                 },
                 CdpNeighbour {
                     if_index: 10101,
@@ -91,7 +106,40 @@ mod tests {
                         bridge: true,
                         router: true
                     }),
+                    ..CdpNeighbour::default()
                 },
+            ]
+        );
+    }
+
+    #[test]
+    fn digits_are_an_address_only_where_the_neighbour_has_a_name_besides() {
+        let cdp = read(&answers(&[
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.7.1", octets("020000000009")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.17.7.1", octets("s9")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.8.1", octets("020000000009")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.9.1", octets("020000000009")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.17.9.1", octets("020000000009")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.6.9.2", octets("s5(SSI1)")),
+            ("1.3.6.1.4.1.9.9.23.1.2.1.1.17.9.2", octets("s5")),
+        ]));
+        let text = |text: &str| Some(NeighbourId::Text(text.into()));
+        let seen: Vec<_> = cdp
+            .neighbours
+            .into_iter()
+            .map(|n| (n.if_index, n.device, n.name))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (
+                    7,
+                    Some(NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 9]))),
+                    "s9".into()
+                ),
+                (8, text("020000000009"), String::new()),
+                (9, text("020000000009"), "020000000009".into()),
+                (9, text("s5(SSI1)"), "s5".into())
             ]
         );
     }
@@ -108,9 +156,7 @@ mod tests {
             cdp.neighbours,
             [CdpNeighbour {
                 if_index: 8,
-                device: None,
-                port: None,
-                capabilities: None
+                ..CdpNeighbour::default()
             }]
         );
     }

@@ -1,10 +1,10 @@
 //! IF-MIB ifTable and ifXTable (RFC 2863).
-use super::{TableObjects, lag, mac, number, text};
+use super::{TableObjects, layers, mac, number, text};
 use crate::walk::WalkAnswers;
 use inventory::BitsPerSec;
 use inventory::observation::InterfaceRow;
 use snmp::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
 pub(super) const TYPE: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 3];
@@ -34,9 +34,9 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         HC_OUT_OCTETS,
         HIGH_SPEED,
         ALIAS,
-        lag::ATTACHED,
-        lag::PAGP_GROUP,
-        lag::STACK_STATUS,
+        layers::ATTACHED,
+        layers::PAGP_GROUP,
+        layers::STACK_STATUS,
     ],
 };
 
@@ -50,7 +50,8 @@ const UNKNOWN: u32 = 4;
 const SPEED_FULL: u32 = u32::MAX;
 
 pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
-    let aggregates = lag::aggregates(answers);
+    let aggregates = layers::aggregates(answers);
+    let below = layers::below(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| {
@@ -66,10 +67,12 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             descr,
             alias: text(cell(ALIAS)),
             mac: mac(cell(PHYS_ADDRESS)),
+            kind: layers::kind(answers, index),
             rate: rate(number(cell(SPEED)), number(cell(HIGH_SPEED))),
             up: cell(OPER_STATUS)
                 .is_none_or(|status| matches!(number(Some(status)), Some(UP | UNKNOWN))),
             aggregate: aggregates.get(&index).copied(),
+            below: below.get(&index).copied(),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
         }
@@ -90,21 +93,20 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
 /// then goes by that. (net-snmp 5.9 keeps the ifName of an interface that is gone when a new one
 /// gets its ifIndex, and reports the new one's ifDescr.)
 fn tell_apart(interfaces: &mut [InterfaceRow]) {
-    let named = |interfaces: &[InterfaceRow], name: &str| {
-        interfaces
-            .iter()
-            .filter(|i| i.name == name || i.descr == name)
-            .count()
-    };
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    // How many interfaces have a text as their name, or as their description.
+    let mut words: HashMap<&str, usize> = HashMap::new();
+    for InterfaceRow { name, descr, .. } in interfaces.iter() {
+        *names.entry(name).or_default() += 1;
+        *words.entry(name).or_default() += 1;
+        if descr != name {
+            *words.entry(descr).or_default() += 1;
+        }
+    }
     let renamed: Vec<usize> = (0..interfaces.len())
         .filter(|&at| {
             let InterfaceRow { name, descr, .. } = &interfaces[at];
-            let shared = interfaces
-                .iter()
-                .filter(|other| other.name == *name)
-                .count()
-                > 1;
-            shared && !descr.is_empty() && named(interfaces, descr) == 1
+            names[name.as_str()] > 1 && !descr.is_empty() && words[descr.as_str()] == 1
         })
         .collect();
     renamed
@@ -112,22 +114,50 @@ fn tell_apart(interfaces: &mut [InterfaceRow]) {
         .for_each(|at| interfaces[at].name = interfaces[at].descr.clone());
 }
 
+/// The rate from which on ifHighSpeed cannot be in Mbit/s: ten times the fastest aggregate.
+const ABSURD_RATE: u64 = 10_000_000_000_000;
+
+/// The lowest rate of a cable. What is below was meant in Mbit/s.
+const LOWEST_RATE: u64 = 1_000_000;
+
 /// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap. ifHighSpeed is in
 /// whole Mbit/s.
 fn rate(speed: Option<u32>, high_speed: Option<u32>) -> Option<BitsPerSec> {
     let high = high_speed
-        .map(|m| u64::from(m) * 1_000_000)
+        .map(|high| high_rate(speed.map(u64::from), high.into()))
         .unwrap_or_default();
     let exact = speed
         .filter(|&s| s != SPEED_FULL)
         .map(u64::from)
         .unwrap_or_default();
-    let rate = if high > u64::from(SPEED_FULL) || exact == 0 {
+    let worthless = exact == 0 || exact < LOWEST_RATE && high != 0;
+    let rate = if high > u64::from(SPEED_FULL) || worthless {
         high
     } else {
         exact
     };
     (rate > 0).then_some(BitsPerSec(rate))
+}
+
+/// The rate in bit/s. Some devices report kbit/s or bit/s in ifHighSpeed; ifSpeed tells. Without it
+/// a rate that would be absurd is in bit/s.
+fn high_rate(speed: Option<u64>, high: u64) -> u64 {
+    let in_unit = |unit: u64| (unit, high.saturating_mul(unit));
+    let possible = [1_000_000, 1_000, 1]
+        .map(in_unit)
+        .into_iter()
+        .filter(|(unit, rate)| *rate < ABSURD_RATE && (*unit == 1_000_000 || *rate >= LOWEST_RATE));
+    let full = u64::from(SPEED_FULL);
+    let agrees = |(unit, rate): &(u64, u64)| match speed {
+        Some(s) if s == full => *rate >= full,
+        Some(s) => rate.abs_diff(s) < *unit,
+        None => false,
+    };
+    let told = possible.clone().find(agrees);
+    let plain = || possible.clone().find(|(unit, _)| *unit != 1_000);
+    // The largest value stands for any higher one.
+    let rate = told.or_else(plain).filter(|_| high != full);
+    rate.map_or(0, |(_, rate)| rate)
 }
 
 #[cfg(test)]
@@ -227,10 +257,20 @@ mod tests {
             (Some(1_410_065_408), Some(10_000), 10_000_000_000),
             (None, Some(100), 100_000_000),
             (Some(10_000_000), None, 10_000_000),
+            // ifHighSpeed in bit/s and in kbit/s, and ifSpeed in Mbit/s.
+            (Some(1_000_000_000), Some(1_000_000_000), 1_000_000_000),
+            (Some(10_000_000), Some(10_000_000), 10_000_000),
+            (None, Some(1_000_000_000), 1_000_000_000),
+            (Some(1_000_000_000), Some(1_000_000), 1_000_000_000),
+            (Some(SPEED_FULL), Some(10_000_000), 10_000_000_000),
+            (Some(100), Some(100), 100_000_000),
+            (Some(64_000), Some(0), 64_000),
+            (Some(SPEED_FULL), Some(6_400_000), 6_400_000_000_000),
         ] {
             assert_eq!(rate(speed, high), Some(BitsPerSec(expected)));
         }
         assert_eq!(rate(Some(0), Some(0)), None);
+        assert_eq!(rate(Some(SPEED_FULL), Some(u32::MAX)), None);
     }
 
     #[test]

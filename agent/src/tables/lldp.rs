@@ -1,71 +1,81 @@
 //! LLDP-MIB (IEEE 802.1AB-2005, clause 12) and LLDP-V2-MIB (IEEE 802.1AB-2016, 11.5). Subtypes have
 //! the same meaning as in frames (`frames::id`).
-use super::{TableObjects, cdp, number, text};
-use crate::frames::id::{self, IdSubtype, chassis_kind, port_kind};
+pub(super) mod remote;
+
+use super::{TableObjects, cdp, number, text, vendors};
+use crate::frames::id::{chassis_kind, port_kind};
 use crate::walk::WalkAnswers;
-use inventory::observation::{
-    CdpTable, LldpNeighbour, LldpPort, LldpTable, NeighbourId, SystemCapabilities,
-};
-use snmp::Value;
-use std::collections::BTreeSet;
+use inventory::observation::{CdpTable, LldpPort, LldpTable, PortIdKind};
+use remote::{LocalPortNumber, RemoteColumns, capabilities, id};
 
 /// The objects of one edition of the MIB.
 struct LldpMibEdition {
     chassis_subtype: &'static [u32],
     chassis: &'static [u32],
     name: &'static [u32],
-    /// The enabled system capabilities, of this device and of neighbours.
     capabilities: &'static [u32],
-    port_subtype: &'static [u32],
-    port: &'static [u32],
-    port_descr: &'static [u32],
-    rem_chassis_subtype: &'static [u32],
-    rem_chassis: &'static [u32],
-    rem_port_subtype: &'static [u32],
-    rem_port: &'static [u32],
-    rem_port_descr: &'static [u32],
-    rem_name: &'static [u32],
-    rem_capabilities: &'static [u32],
-    /// The number of index parts of a neighbour; the second part is the local port.
-    rem_index: usize,
+    ports: LocalColumns,
+    remote: RemoteColumns,
 }
 
-/// lldpRemTable is indexed by TimeMark, local port and neighbour.
+/// The columns of a table of local ports, in whichever MIB. The first part of the index is the
+/// port's number.
+pub(super) struct LocalColumns {
+    pub(super) subtype: &'static [u32],
+    pub(super) id: &'static [u32],
+    pub(super) descr: &'static [u32],
+}
+
 const FIRST: LldpMibEdition = LldpMibEdition {
     chassis_subtype: &[1, 0, 8802, 1, 1, 2, 1, 3, 1],
     chassis: &[1, 0, 8802, 1, 1, 2, 1, 3, 2],
     name: &[1, 0, 8802, 1, 1, 2, 1, 3, 3],
     capabilities: &[1, 0, 8802, 1, 1, 2, 1, 3, 6],
-    port_subtype: &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 2],
-    port: &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3],
-    port_descr: &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 4],
-    rem_chassis_subtype: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 4],
-    rem_chassis: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 5],
-    rem_port_subtype: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 6],
-    rem_port: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 7],
-    rem_port_descr: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 8],
-    rem_name: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9],
-    rem_capabilities: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 12],
-    rem_index: 3,
+    ports: LocalColumns {
+        subtype: &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 2],
+        id: &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3],
+        descr: &[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 4],
+    },
+    remote: FIRST_REMOTE,
 };
 
-/// lldpV2RemTable is indexed by TimeMark, ifIndex, destination address and neighbour.
+/// lldpRemTable, indexed by TimeMark, local port and neighbour. JetStream switches leave out the
+/// TimeMark.
+pub(super) const FIRST_REMOTE: RemoteColumns = RemoteColumns {
+    chassis_subtype: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 4],
+    chassis: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 5],
+    port_subtype: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 6],
+    port: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 7],
+    port_descr: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 8],
+    name: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9],
+    capabilities: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 12],
+    local: |_, index| match index {
+        [_, port, _] | [port, _] => Some(LocalPortNumber::Own(*port)),
+        _ => None,
+    },
+};
+
 const SECOND: LldpMibEdition = LldpMibEdition {
     chassis_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 1],
     chassis: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 2],
     name: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 3],
     capabilities: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 6],
-    port_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 2],
-    port: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 3],
-    port_descr: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 4],
-    rem_chassis_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 5],
-    rem_chassis: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 6],
-    rem_port_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 7],
-    rem_port: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 8],
-    rem_port_descr: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 9],
-    rem_name: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 10],
-    rem_capabilities: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 13],
-    rem_index: 4,
+    ports: LocalColumns {
+        subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 2],
+        id: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 3],
+        descr: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 4],
+    },
+    remote: RemoteColumns {
+        chassis_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 5],
+        chassis: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 6],
+        port_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 7],
+        port: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 8],
+        port_descr: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 9],
+        name: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 10],
+        capabilities: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 13],
+        // lldpV2RemTable is indexed by TimeMark, ifIndex, destination address and neighbour.
+        local: remote::interface_in_index,
+    },
 };
 
 /// lldpStatsRemTablesLastChangeTime.
@@ -82,37 +92,46 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         SECOND.name,
         SECOND.capabilities,
         cdp::GLOBAL_DEVICE,
+        vendors::OBJECT_ID,
     ],
     columns: &[
-        FIRST.port_subtype,
-        FIRST.port,
-        FIRST.port_descr,
-        FIRST.rem_chassis_subtype,
-        FIRST.rem_chassis,
-        FIRST.rem_port_subtype,
-        FIRST.rem_port,
-        FIRST.rem_port_descr,
-        FIRST.rem_name,
-        FIRST.rem_capabilities,
-        SECOND.port_subtype,
-        SECOND.port,
-        SECOND.port_descr,
-        SECOND.rem_chassis_subtype,
-        SECOND.rem_chassis,
-        SECOND.rem_port_subtype,
-        SECOND.rem_port,
-        SECOND.rem_port_descr,
-        SECOND.rem_name,
-        SECOND.rem_capabilities,
+        FIRST.ports.subtype,
+        FIRST.ports.id,
+        FIRST.ports.descr,
+        FIRST.remote.chassis_subtype,
+        FIRST.remote.chassis,
+        FIRST.remote.port_subtype,
+        FIRST.remote.port,
+        FIRST.remote.port_descr,
+        FIRST.remote.name,
+        FIRST.remote.capabilities,
+        SECOND.ports.subtype,
+        SECOND.ports.id,
+        SECOND.ports.descr,
+        SECOND.remote.chassis_subtype,
+        SECOND.remote.chassis,
+        SECOND.remote.port_subtype,
+        SECOND.remote.port,
+        SECOND.remote.port_descr,
+        SECOND.remote.name,
+        SECOND.remote.capabilities,
         cdp::DEVICE,
         cdp::DEVICE_PORT,
         cdp::CAPABILITIES,
+        cdp::SYS_NAME,
     ],
 };
 
+/// Reads the standard tables, and what vendors have besides.
+pub(crate) fn read(answers: &WalkAnswers) -> LldpTable {
+    let mut table = standard(answers);
+    vendors::add(answers, &mut table);
+    table
+}
+
 /// Reads the first edition, unless only the second names neighbours. The editions number ports
 /// differently, so they are not mixed.
-pub(crate) fn read(answers: &WalkAnswers) -> LldpTable {
+pub(super) fn standard(answers: &WalkAnswers) -> LldpTable {
     let first = FIRST.read(answers);
     let second = SECOND.read(answers);
     let empty =
@@ -133,76 +152,30 @@ impl LldpMibEdition {
                 number(answers.scalar(self.chassis_subtype)).map(chassis_kind),
             ),
             name: text(answers.scalar(self.name)),
-            capabilities: answers
-                .scalar(self.capabilities)
-                .and_then(Value::as_bytes)
-                .and_then(capabilities),
-            ports: answers
-                .column(self.port)
-                .filter_map(|(index, value)| self.port(answers, index, value))
-                .collect(),
-            neighbours: self.neighbours(answers),
+            capabilities: capabilities(answers.scalar(self.capabilities)),
+            ports: self.ports.read(answers),
+            neighbours: self.remote.read(answers),
             cdp: CdpTable::default(),
         }
     }
+}
 
-    fn port(&self, answers: &WalkAnswers, index: &[u32], value: &Value) -> Option<LldpPort> {
-        let [number_] = index else { return None };
-        let kind = number(answers.cell(self.port_subtype, index)).map(port_kind);
-        Some(LldpPort {
-            number: *number_,
-            id: id(Some(value), kind)?,
-            descr: text(answers.cell(self.port_descr, index)),
-        })
-    }
-
-    /// Columns can be sparse. So a row exists if any of the naming columns has it. Some devices
-    /// send indexes of another length; those are ignored.
-    fn neighbours(&self, answers: &WalkAnswers) -> Vec<LldpNeighbour> {
-        let named = [self.rem_chassis, self.rem_port, self.rem_name];
-        let indices: BTreeSet<&[u32]> = named
-            .iter()
-            .flat_map(|column| answers.column(column))
-            .map(|(index, _)| index)
-            .collect();
-        let row = |index: &[u32]| {
-            let cell = |column| answers.cell(column, index);
-            LldpNeighbour {
-                local_port: index[1],
-                chassis: id(
-                    cell(self.rem_chassis),
-                    number(cell(self.rem_chassis_subtype)).map(chassis_kind),
-                ),
-                port: id(
-                    cell(self.rem_port),
-                    number(cell(self.rem_port_subtype)).map(port_kind),
-                ),
-                port_descr: text(cell(self.rem_port_descr)),
-                name: text(cell(self.rem_name)),
-                capabilities: cell(self.rem_capabilities)
-                    .and_then(Value::as_bytes)
-                    .and_then(capabilities),
-            }
+impl LocalColumns {
+    /// The ports, each once.
+    pub(super) fn read(&self, answers: &WalkAnswers) -> Vec<LldpPort> {
+        let port = |(index, value)| {
+            let subtype = number(answers.cell(self.subtype, index));
+            Some(LldpPort {
+                number: *index.first()?,
+                kind: subtype.map(PortIdKind::from_number),
+                id: id(Some(value), subtype.map(port_kind))?,
+                descr: text(answers.cell(self.descr, index)),
+            })
         };
-        indices
-            .into_iter()
-            .filter(|index| index.len() == self.rem_index)
-            .map(row)
-            .collect()
+        let mut ports: Vec<LldpPort> = answers.column(self.id).filter_map(port).collect();
+        ports.dedup_by_key(|p| p.number);
+        ports
     }
-}
-
-/// LldpSystemCapabilitiesMap is BITS: bit 0 is the highest of the first octet (RFC 2578, 7.1.4).
-fn capabilities(bits: &[u8]) -> Option<SystemCapabilities> {
-    bits.first().map(|first| SystemCapabilities {
-        bridge: first & 0x20 != 0,
-        router: first & 0x08 != 0,
-    })
-}
-
-/// An identifier from an octet string.
-fn id(value: Option<&Value>, kind: Option<IdSubtype>) -> Option<NeighbourId> {
-    id::read(value?.as_bytes()?, kind)
 }
 
 #[cfg(test)]
@@ -210,6 +183,8 @@ mod tests {
     use super::super::tests::{answers, octets};
     use super::*;
     use inventory::Mac;
+    use inventory::observation::{ChassisIdKind, LldpNeighbour, NeighbourId, SystemCapabilities};
+    use snmp::Value;
 
     const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
 
@@ -239,6 +214,7 @@ mod tests {
             lldp.ports,
             [LldpPort {
                 number: 5,
+                kind: Some(PortIdKind::InterfaceName),
                 id: NeighbourId::Text("swp5".into()),
                 descr: String::new()
             }]
@@ -280,6 +256,8 @@ mod tests {
         let lldp = read(&answers(&cells));
         let expected = LldpNeighbour {
             local_port: 12,
+            if_index: Some(12),
+            chassis_kind: Some(ChassisIdKind::MacAddress),
             chassis: Some(NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 8]))),
             port: Some(NeighbourId::Text("swp7".into())),
             name: "s7".into(),

@@ -33,12 +33,17 @@ impl SnmpdProcess {
     /// Starts one at an address, or at a free port if the address has none. Another program may
     /// take the port first, which ends snmpd.
     pub(crate) fn start_on(address: &str) -> SnmpdProcess {
+        SnmpdProcess::start_with(address, "")
+    }
+
+    /// Starts one with further lines of configuration.
+    pub(crate) fn start_with(address: &str, lines: &str) -> SnmpdProcess {
         (0..5)
-            .find_map(|_| SnmpdProcess::try_on(address))
+            .find_map(|_| SnmpdProcess::try_on(address, lines))
             .unwrap_or_else(|| panic!("snmpd ended at five ports of {address}"))
     }
 
-    fn try_on(address: &str) -> Option<SnmpdProcess> {
+    fn try_on(address: &str, lines: &str) -> Option<SnmpdProcess> {
         let address = UdpSocket::bind(address).unwrap().local_addr().unwrap();
         let folder = std::env::temp_dir().join(format!(
             "heddle-snmpd-{}-{}",
@@ -46,7 +51,8 @@ impl SnmpdProcess {
             address.port()
         ));
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("snmpd.conf"), CONF).unwrap();
+        let conf = format!("{CONF}{lines}");
+        std::fs::write(folder.join("snmpd.conf"), conf).unwrap();
         SnmpdProcess {
             child: run(address, &folder),
             address,

@@ -1,5 +1,5 @@
 //! Descriptions of ports, for operators who know ports by their description.
-use super::device::DeviceTables;
+use crate::facts::device::{DeviceFacts, described_ports};
 use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::topology::{Link, Topology};
@@ -12,29 +12,22 @@ pub fn descriptions(views: &DeviceViews, topology: &Topology) -> PortDescription
     let mut descriptions = PortDescriptions::default();
     let far = far_ends(&topology.links);
     for (name, view) in views {
-        let device = DeviceTables::new(name, view);
+        let device = DeviceFacts::new(name, view);
         for (description, port) in own(&device, view) {
             descriptions.add(name, description, &port);
         }
-        for row in device.lldp().into_iter().flat_map(|l| &l.neighbours) {
-            let port = device.local_port(row.local_port).name;
-            if let Some(Some((node, far_port))) = far.get(&(name.as_str(), port.as_str())) {
-                descriptions.add(node, &row.port_descr, far_port);
+        for heard in &device.neighbours {
+            let port = device.ports[heard.port].name.as_str();
+            if let Some(Some((node, far_port))) = far.get(&(name.as_str(), port)) {
+                descriptions.add(node, &heard.row.port_descr, far_port);
             }
         }
     }
     descriptions
 }
 
-fn own<'a>(device: &DeviceTables<'a>, view: &'a DeviceView) -> Vec<(&'a str, String)> {
-    let announced = device
-        .lldp()
-        .into_iter()
-        .flat_map(|l| &l.ports)
-        .filter(|p| !p.descr.is_empty());
-    let announced: Vec<_> = announced
-        .map(|p| (p.descr.as_str(), device.local_port(p.number).name))
-        .collect();
+fn own<'v>(device: &DeviceFacts, view: &'v DeviceView) -> Vec<(&'v str, String)> {
+    let announced = described_ports(view, device);
     if !announced.is_empty() {
         return announced;
     }

@@ -30,6 +30,7 @@ fn device(n: u8) -> DeviceView {
     };
     let port = |i: u32| LldpPort {
         number: i,
+        kind: None,
         id: NeighbourId::Text(format!("Gi0/{i}")),
         descr: String::new(),
     };
@@ -72,7 +73,7 @@ fn hears_by_cdp(views: &mut DeviceViews, device: &str, port: u32, who: &str, the
         if_index: 100 + port,
         device: text(who),
         port: text(there),
-        capabilities: None,
+        ..CdpNeighbour::default()
     };
     views
         .get_mut(device)
@@ -140,7 +141,7 @@ fn a_device_that_says_nothing_of_itself_is_who_its_neighbour_names() {
             if_index: 24,
             device: text("sw1"),
             port: text("GigabitEthernet0/5"),
-            capabilities: None,
+            ..CdpNeighbour::default()
         }],
     };
     views.insert(
@@ -465,7 +466,7 @@ fn a_second_name_for_a_confirmed_neighbour_is_nobody() {
 }
 
 #[test]
-fn without_a_root_bridge_disabled_does_not_mean_blocked() {
+fn disabled_does_not_mean_blocked_while_the_port_is_up() {
     let mut views = network(2);
     hears(&mut views, "d1", 1, named(2, 2));
     let port = BridgePort {
@@ -495,7 +496,11 @@ fn without_a_root_bridge_disabled_does_not_mean_blocked() {
         .as_mut()
         .unwrap()
         .root_bridge = root;
-    assert_eq!(infer_recorded(&views).links[0].state, LinkState::Blocked);
+    assert_eq!(
+        infer_recorded(&views).links[0].state,
+        LinkState::Forwarding,
+        "a port that is up takes no part in spanning tree, and carries frames all the same"
+    );
 }
 
 #[test]

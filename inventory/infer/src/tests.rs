@@ -7,6 +7,7 @@ mod impostors;
 mod neighbours;
 mod places;
 mod routers;
+mod silent_links;
 mod stated;
 
 use super::infer;
@@ -89,6 +90,7 @@ impl InferenceFixture {
         });
         view.lldp.as_mut().unwrap().ports.push(LldpPort {
             number: 30 + u32::from(port),
+            kind: None,
             id: NeighbourId::Text(name),
             descr: String::new(),
         });

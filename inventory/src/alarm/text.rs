@@ -96,8 +96,10 @@ impl fmt::Display for Alarm {
             | AlarmKind::HostUnfound(_)
             | AlarmKind::HostAmbiguous(_)
             | AlarmKind::HostsOnPort(..) => self.host(f),
-            AlarmKind::DownPortNames(_)
-            | AlarmKind::NamedPortDown { .. }
+            AlarmKind::DownPortNames(_) | AlarmKind::NobodysId(..) | AlarmKind::OverTunnel(..) => {
+                self.row(f)
+            }
+            AlarmKind::NamedPortDown { .. }
             | AlarmKind::Impostor { .. }
             | AlarmKind::NamedByOther { .. } => self.neighbour(f),
             AlarmKind::UnmanagedBridge(_)
@@ -313,8 +315,8 @@ impl Alarm {
         }
     }
 
-    /// Alarms about a neighbour that a port names.
-    fn neighbour(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Alarms about a neighbour's row that tells of no cable, or of nobody.
+    fn row(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             AlarmKind::DownPortNames(at) => {
                 write!(
@@ -323,6 +325,22 @@ impl Alarm {
                      is old"
                 )
             }
+            AlarmKind::NobodysId(at, id) => write!(
+                f,
+                "{at}: the neighbour announces {id} and no name, by which nobody can be told from \
+                 others; it is shown under the name of this port: give it a name of its own"
+            ),
+            AlarmKind::OverTunnel(at, neighbour) => write!(
+                f,
+                "{at}: names {neighbour}, but is a tunnel and no cable; no link is shown there"
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Alarms about a neighbour that a port names.
+    fn neighbour(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
             AlarmKind::NamedPortDown {
                 at,
                 named,

@@ -108,6 +108,8 @@ impl fmt::Display for Evidence {
             | Evidence::LearnedAtEdge { .. }
             | Evidence::LearnedBeyond { .. } => self.learned(f),
             Evidence::LearnedBetween { .. }
+            | Evidence::BridgeBetween { .. }
+            | Evidence::LearnedElsewhere { .. }
             | Evidence::Facing { .. }
             | Evidence::BetweenPossible(_) => self.facing(f),
             Evidence::HostBond { .. } | Evidence::Aggregate { .. } | Evidence::MembersGuessed => {
@@ -240,6 +242,19 @@ impl Evidence {
                     b.short()
                 )
             }
+            Evidence::LearnedElsewhere { at, node } => write!(
+                f,
+                "{} has {node} behind another port than {}",
+                at.device, at.port
+            ),
+            Evidence::BridgeBetween {
+                ports: [p, q],
+                ends: [a, b],
+            } => write!(
+                f,
+                "{} has {a} behind {} and {b} behind {}, so it stands between them",
+                p.device, p.port, q.port
+            ),
             Evidence::Facing {
                 ends: [x, y],
                 proof,

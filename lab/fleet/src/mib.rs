@@ -3,8 +3,11 @@
 //!
 //! Counters move: uptime, octets and the time since the last topology change run on while the
 //! device is up.
+mod layers;
+mod snmprec;
 mod tables;
 
+use crate::network::InterfaceLayers;
 use inventory::device_view::DeviceView;
 use snmp::{Oid, Value};
 use std::time::Duration;
@@ -45,8 +48,14 @@ impl MibCell {
 impl DeviceMib {
     /// The rows of every table that was read; other tables are not served.
     pub fn new(view: &DeviceView) -> DeviceMib {
+        DeviceMib::layered(view, &InterfaceLayers::default())
+    }
+
+    /// Also the layers of its interfaces.
+    pub fn layered(view: &DeviceView, interfaces: &InterfaceLayers) -> DeviceMib {
         let mut rows = Vec::new();
         tables::render(view, &mut rows);
+        layers::render(view, interfaces, &mut rows);
         rows.sort_by(|(a, _), (b, _)| a.cmp(b));
         rows.dedup_by(|(a, _), (b, _)| a == b);
         DeviceMib { rows }

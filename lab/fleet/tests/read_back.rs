@@ -4,9 +4,9 @@ use fleet::responder::SnmpResponder;
 use inventory::device_view::{DeviceView, DeviceViews, apply};
 use inventory::inventory_file::Inventory;
 use inventory::observation::{
-    ArpEntry, BridgeId, BridgePort, BridgeTable, CdpNeighbour, CdpTable, DeviceFact, FdbEntry,
-    InterfaceRow, LldpNeighbour, LldpPort, LldpTable, NeighbourId, StpState, SystemCapabilities,
-    SystemGroup,
+    ArpEntry, BridgeId, BridgePort, BridgeTable, CdpNeighbour, CdpTable, ChassisIdKind, DeviceFact,
+    FdbEntry, InterfaceRow, LldpNeighbour, LldpPort, LldpTable, NeighbourId, PortIdKind, StpState,
+    SystemCapabilities, SystemGroup,
 };
 use inventory::{BitsPerSec, Mac};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -81,6 +81,7 @@ fn interfaces() -> impl Strategy<Value = Vec<InterfaceRow>> {
             aggregate,
             in_octets: octets,
             out_octets: octets / 2,
+            ..InterfaceRow::default()
         };
         rows.into_iter().map(row).collect()
     })
@@ -106,7 +107,12 @@ fn lldp() -> impl Strategy<Value = LldpTable> {
                     capabilities,
                     ports: ports
                         .into_iter()
-                        .map(|(number, (id, descr))| LldpPort { number, id, descr })
+                        .map(|(number, (id, descr))| LldpPort {
+                            number,
+                            kind: Some(port_kind(&id)),
+                            id,
+                            descr,
+                        })
                         .collect(),
                     neighbours,
                     cdp: CdpTable {
@@ -131,11 +137,14 @@ fn lldp_neighbour() -> impl Strategy<Value = LldpNeighbour> {
     row.prop_map(
         |(local_port, chassis, port, port_descr, name, capabilities)| LldpNeighbour {
             local_port,
+            chassis_kind: Some(chassis_kind(&chassis)),
             chassis: Some(chassis),
+            port_kind: port.as_ref().map(port_kind),
             port,
             port_descr,
             name,
             capabilities,
+            ..LldpNeighbour::default()
         },
     )
 }
@@ -154,7 +163,25 @@ fn cdp_neighbour() -> impl Strategy<Value = CdpNeighbour> {
         device,
         port: Some(port),
         capabilities,
+        ..CdpNeighbour::default()
     })
+}
+
+/// The subtypes that the responder gives to identifiers.
+fn chassis_kind(id: &NeighbourId) -> ChassisIdKind {
+    match id {
+        NeighbourId::Mac(_) => ChassisIdKind::MacAddress,
+        NeighbourId::Address(_) => ChassisIdKind::NetworkAddress,
+        NeighbourId::Text(_) => ChassisIdKind::Local,
+    }
+}
+
+fn port_kind(id: &NeighbourId) -> PortIdKind {
+    match id {
+        NeighbourId::Mac(_) => PortIdKind::MacAddress,
+        NeighbourId::Address(_) => PortIdKind::NetworkAddress,
+        NeighbourId::Text(_) => PortIdKind::Local,
+    }
 }
 
 fn bridge() -> impl Strategy<Value = BridgeTable> {
@@ -196,6 +223,7 @@ fn bridge() -> impl Strategy<Value = BridgeTable> {
                 priority,
                 top_changes,
                 ports: ports.into_iter().map(port).collect(),
+                ..BridgeTable::default()
             }
         })
 }

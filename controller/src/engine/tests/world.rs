@@ -451,6 +451,7 @@ impl SimulatedDevice {
     fn lldp(&self, switch: &str) -> LldpTable {
         let port = |n: &u32| LldpPort {
             number: *n,
+            kind: None,
             id: NeighbourId::Text(interface_name(n)),
             descr: String::new(),
         };
@@ -489,8 +490,7 @@ fn neighbour(local_port: u32, (name, port): &(String, Option<u32>)) -> LldpNeigh
         port: Some(NeighbourId::Text(
             port.map_or("eth0".to_owned(), |n| format!("swp{n}")),
         )),
-        port_descr: String::new(),
         name: name.clone(),
-        capabilities: None,
+        ..LldpNeighbour::default()
     }
 }

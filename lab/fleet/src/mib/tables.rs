@@ -5,7 +5,7 @@ use super::MibCell;
 use inventory::device_view::DeviceView;
 use inventory::observation::{
     ArpEntry, BridgeId, BridgeTable, CdpTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpTable,
-    NeighbourId, StpState, SystemCapabilities, SystemGroup,
+    NeighbourId, PortIdKind, StpState, SystemCapabilities, SystemGroup,
 };
 use snmp::{Oid, Value};
 use std::collections::HashMap;
@@ -121,7 +121,8 @@ fn lldp(lldp: &LldpTable, rows: &mut MibRows) {
         .iter()
         .for_each(|&c| put(rows, LLDP, &[3, 6, 0], capabilities(c)));
     for port in &lldp.ports {
-        let (subtype, octets) = id_octets(&port.id, PORT_SUBTYPES);
+        let (plain, octets) = id_octets(&port.id, PORT_SUBTYPES);
+        let subtype = port.kind.and_then(port_subtype).unwrap_or(plain);
         put(rows, LLDP, &[3, 7, 1, 2, port.number], integer(subtype));
         put(rows, LLDP, &[3, 7, 1, 3, port.number], octets);
         put(rows, LLDP, &[3, 7, 1, 4, port.number], text(&port.descr));
@@ -156,7 +157,8 @@ fn lldp_neighbour(neighbour: &LldpNeighbour, number: u32, rows: &mut MibRows) {
         .as_ref()
         .map(|id| id_octets(id, PORT_SUBTYPES))
     {
-        cell(6, integer(subtype));
+        let told = neighbour.port_kind.and_then(port_subtype);
+        cell(6, integer(told.unwrap_or(subtype)));
         cell(7, octets);
     }
     cell(8, text(&neighbour.port_descr));
@@ -314,6 +316,11 @@ impl<K: Hash + Eq> OccurrenceCounter<K> {
 type SubtypeNumbers = [u32; 3];
 const CHASSIS_SUBTYPES: SubtypeNumbers = [4, 5, 7];
 const PORT_SUBTYPES: SubtypeNumbers = [3, 4, 7];
+
+/// The number of a port id's subtype.
+fn port_subtype(kind: PortIdKind) -> Option<u32> {
+    (1..=7).find(|n| PortIdKind::from_number(*n) == kind)
+}
 
 /// An identifier's subtype and octets; a network address has its family before it (IEEE
 /// 802.1AB-2005, 9.5.2.4).

@@ -9,7 +9,7 @@ impl GeneratedNetwork {
     /// Moves a host's cable to a free port of another switch, in the truth and in the statements of
     /// the two switches. Gives the names of both switches. `None`: there is no such host, it is on
     /// that switch already, or no port is free. Switches must number LLDP ports by ifIndex, as
-    /// [`NetworkOptions::regular`](super::NetworkOptions::regular) makes them do.
+    /// [`NetworkOptions::regular`](crate::network::NetworkOptions::regular) makes them do.
     pub fn recable(&mut self, host: &str, to: &str) -> Option<[String; 2]> {
         let link = self
             .truth

@@ -128,11 +128,7 @@ pub(super) fn port_id(wiring: &NetworkWiring, end: NodeSocket) -> u16 {
 /// The ports of switches, by segment.
 fn segments(wiring: &NetworkWiring) -> Vec<Vec<NodeSocket>> {
     let mut parts = UnionFind::new(wiring.cables.len());
-    for node in wiring
-        .nodes
-        .iter()
-        .filter(|n| n.role == NodeRole::Unmanaged)
-    {
+    for node in wiring.nodes.iter().filter(|n| n.bridges_plainly()) {
         for pair in node.sockets.windows(2) {
             parts.union(pair[0].cable, pair[1].cable);
         }

@@ -1,7 +1,7 @@
 //! The learning of bridges: from each frame the port towards its sender, until the row is too old.
-use super::NetworkOptions;
+use super::options::NetworkOptions;
 use super::spanning_tree::SpanningTreeState;
-use super::wiring::{NetworkWiring, NodeRole};
+use super::wiring::{NetworkWiring, NodeRole, NodeSocket};
 use fastrand::Rng;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,8 +19,11 @@ pub(super) enum LearnedPort {
     Spare(u32),
 }
 
+/// A station: a node, and the socket of a router's interface, or 0.
+pub(super) type FrameStation = NodeSocket;
+
 /// By node: the stations that it learned, each with the age and the port of its latest frame.
-pub(super) type LearnedRows = Vec<BTreeMap<usize, (RowAge, LearnedPort)>>;
+pub(super) type LearnedRows = Vec<BTreeMap<FrameStation, (RowAge, LearnedPort)>>;
 
 /// The move of a host: its time, the old switch, and the old port if that is still up.
 struct HostMove {
@@ -56,37 +59,40 @@ pub(super) fn learned(
             .collect::<Vec<usize>>()
     };
     let (hosts, switches) = (of(NodeRole::Host), of(NodeRole::Switch));
+    let mut stations: Vec<FrameStation> = hosts.iter().map(|n| (*n, 0)).collect();
+    stations.extend(of(NodeRole::Phone).into_iter().map(|n| (n, 0)));
+    for router in of(NodeRole::Router) {
+        stations.extend((0..wiring.nodes[router].sockets.len()).map(|s| (router, s)));
+    }
     let mut traffic = FrameTraffic {
         wiring,
         tree: ForwardingTree::new(wiring, span),
         moves: moves(wiring, &hosts, &switches, options, rng),
         learned: vec![BTreeMap::new(); wiring.nodes.len()],
     };
-    for &host in &hosts {
+    for &station in &stations {
         for _ in 0..options.talks {
-            let peer = hosts[rng.usize(..hosts.len())];
-            traffic.talk(host, peer, rng.u32(..options.window.max(1)));
+            let peer = stations[rng.usize(..stations.len())];
+            traffic.talk(station, peer, rng.u32(..options.window.max(1)));
         }
     }
     // Nothing shows a host that was never heard, if it is on a bridge that passes LLDP on.
-    let unseen = |host: &usize| {
-        wiring.nodes[*host].role == NodeRole::Host
-            && wiring.nodes[wiring.far(*host, 0).0].transparent
+    let unseen = |&(node, _): &FrameStation| {
+        wiring.nodes[node].role == NodeRole::Host && wiring.nodes[wiring.far(node, 0).0].transparent
     };
-    hosts
+    stations
         .iter()
-        .filter(|h| options.seed_frames || unseen(h))
-        .for_each(|host| traffic.broadcast(span, *host));
-    if let (true, Some(&manager)) = (options.in_band, hosts.first()) {
-        let answering = switches.iter().filter(|n| !wiring.nodes[**n].silent);
-        answering.for_each(|n| traffic.talk(*n, manager, 1));
+        .filter(|s| options.seed_frames || unseen(s))
+        .for_each(|station| traffic.broadcast(span, *station));
+    if let (true, Some(&manager)) = (options.in_band, stations.first()) {
+        let answering = switches.iter().filter(|n| wiring.nodes[**n].asked);
+        answering.for_each(|n| traffic.talk((*n, 0), manager, 1));
     }
     let mut learned = traffic.learned;
     for (rows, node) in learned.iter_mut().zip(&wiring.nodes) {
         let ageing = node.habit.ageing;
-        rows.retain(|station, (age, _)| {
-            *age <= ageing && (rng.f64() >= options.forgotten || unseen(station))
-        });
+        let kept = (1.0 - options.forgotten) * node.habit.served.unwrap_or_default();
+        rows.retain(|station, (age, _)| *age <= ageing && (rng.f64() < kept || unseen(station)));
     }
     learned
 }
@@ -117,20 +123,27 @@ fn moves(
 }
 
 impl FrameTraffic<'_> {
-    /// The node of a station at a time: itself, or the old switch of a host that moved since.
-    fn place(&self, station: usize, age: RowAge) -> usize {
+    /// The bridge or host from which a station sends at a time: its own, or the old switch of a
+    /// host that moved since.
+    fn place(&self, (node, socket): FrameStation, age: RowAge) -> usize {
+        if self.wiring.nodes[node].role == NodeRole::Router {
+            return self.wiring.far(node, socket).0;
+        }
         self.moves
-            .get(&station)
+            .get(&node)
             .filter(|m| age > m.ago)
-            .map_or(station, |m| m.from)
+            .map_or(node, |m| m.from)
     }
 
     /// Two stations talk, and every bridge between them learns both.
-    fn talk(&mut self, a: usize, b: usize, age: RowAge) {
+    fn talk(&mut self, a: FrameStation, b: FrameStation, age: RowAge) {
         for (from, to) in [(a, b), (b, a)] {
             let place = self.place(from, age);
-            if place != from
-                && let Some(port) = self.moves[&from].port
+            if self.wiring.nodes[from.0].role == NodeRole::Router {
+                let (far, back) = self.wiring.far(from.0, from.1);
+                self.learn(far, from, age, LearnedPort::Socket(back));
+            } else if place != from.0
+                && let Some(port) = self.moves[&from.0].port
             {
                 self.learn(place, from, age, LearnedPort::Spare(port));
             }
@@ -141,14 +154,23 @@ impl FrameTraffic<'_> {
     }
 
     /// A station broadcasts now, and every bridge learns it.
-    fn broadcast(&mut self, span: &SpanningTreeState, host: usize) {
+    fn broadcast(&mut self, span: &SpanningTreeState, station: FrameStation) {
         let wiring = self.wiring;
-        let mut next = vec![(host, usize::MAX)];
+        let mut next = Vec::new();
+        // A host with guests sends only out of its own cable, as far as bridges can learn.
+        let first = wiring.far(station.0, station.1);
+        if span.carries(wiring, wiring.nodes[station.0].sockets[station.1].cable) {
+            self.learn(first.0, station, 0, LearnedPort::Socket(first.1));
+            next.push(first);
+        }
         while let Some((node, from)) = next.pop() {
+            if !wiring.nodes[node].bridges() {
+                continue;
+            }
             for socket in (0..wiring.nodes[node].sockets.len()).filter(|s| *s != from) {
                 if span.carries(wiring, wiring.nodes[node].sockets[socket].cable) {
                     let (far, back) = wiring.far(node, socket);
-                    self.learn(far, host, 0, LearnedPort::Socket(back));
+                    self.learn(far, station, 0, LearnedPort::Socket(back));
                     next.push((far, back));
                 }
             }
@@ -156,8 +178,8 @@ impl FrameTraffic<'_> {
     }
 
     /// Learns a station; the latest frame counts.
-    fn learn(&mut self, node: usize, station: usize, age: RowAge, exit: LearnedPort) {
-        if self.wiring.nodes[node].role == NodeRole::Switch && age <= LONG {
+    fn learn(&mut self, node: usize, station: FrameStation, age: RowAge, exit: LearnedPort) {
+        if self.wiring.nodes[node].role == NodeRole::Switch && node != station.0 && age <= LONG {
             let row = self.learned[node].entry(station).or_insert((age, exit));
             if age <= row.0 {
                 *row = (age, exit);
@@ -182,7 +204,8 @@ impl ForwardingTree {
                 .filter(|(_, s)| span.carries(wiring, s.cable))
             {
                 let (far, back) = wiring.far(node, socket);
-                if tree.depth[far] == usize::MAX {
+                // Frames do not pass a router.
+                if tree.depth[far] == usize::MAX && wiring.nodes[far].role != NodeRole::Router {
                     debug_assert_eq!(wiring.nodes[far].sockets[back].cable, plug.cable);
                     tree.depth[far] = tree.depth[node] + 1;
                     tree.up[far] = Some((back, node));

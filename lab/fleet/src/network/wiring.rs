@@ -1,6 +1,7 @@
 //! Nodes and the cables between them.
 use super::habit::DeviceHabit;
-use super::{NetworkOptions, NetworkShape};
+use super::options::{NetworkOptions, NetworkShape};
+use super::{oddities, stations};
 use fastrand::Rng;
 use inventory::{BitsPerSec, Mac};
 use std::collections::BTreeSet;
@@ -13,7 +14,7 @@ pub(super) type NodeSocket = (usize, usize);
 
 /// The nodes and cables of a network.
 pub(super) struct NetworkWiring {
-    /// Switches first, then unmanaged bridges, then hosts.
+    /// Switches first, then unmanaged bridges, then hosts, routers and telephones.
     pub(super) nodes: Vec<WiredNode>,
     pub(super) cables: Vec<WiredCable>,
 }
@@ -23,21 +24,39 @@ pub(super) enum NodeRole {
     Switch,
     /// A bridge that the inventory does not list, without spanning tree.
     Unmanaged,
+    /// A host; one with several cables has a virtual bridge, with guests.
     Host,
+    /// Each of its interfaces is a station.
+    Router,
+    /// A telephone: a bridge with a cable to a host, or without.
+    Phone,
 }
 
 pub(super) struct WiredNode {
+    /// Its name in the inventory and in the truth; no other node has it.
     pub(super) name: String,
+    /// Its own name for itself; others may have it, too.
+    pub(super) called: String,
     pub(super) role: NodeRole,
-    /// It is in the inventory but does not answer.
-    pub(super) silent: bool,
+    /// The inventory lists it.
+    pub(super) listed: bool,
+    /// It answers by SNMP.
+    pub(super) asked: bool,
     /// It sends and receives LLDP frames.
     pub(super) speaks: bool,
     /// It passes LLDP frames on.
     pub(super) transparent: bool,
+    /// It sends and receives CDP frames. Other bridges pass them on.
+    pub(super) cdp: bool,
     pub(super) priority: u16,
     pub(super) address: Mac,
+    /// The address that it announces, if that is not its own.
+    pub(super) chassis: Option<Mac>,
     pub(super) habit: DeviceHabit,
+    /// Nodes to which it has a tunnel.
+    pub(super) tunnels: Vec<usize>,
+    /// Ports whose former neighbours it still lists, and the former neighbours' sockets.
+    pub(super) stale: Vec<(u32, NodeSocket)>,
     /// The ends of its cables.
     pub(super) sockets: Vec<CableSocket>,
     /// Ports without a cable; true for those that are up all the same.
@@ -70,7 +89,7 @@ impl NetworkWiring {
         self.cables[cable].ends[1 - end]
     }
 
-    fn plug(&mut self, a: usize, b: usize, width: usize, rate: BitsPerSec) {
+    pub(super) fn plug(&mut self, a: usize, b: usize, width: usize, rate: BitsPerSec) {
         let cable = self.cables.len();
         let ends = [a, b].map(|n| (n, self.nodes[n].sockets.len()));
         for (end, &(node, _)) in ends.iter().enumerate() {
@@ -86,6 +105,20 @@ impl NetworkWiring {
 }
 
 impl WiredNode {
+    /// True if frames pass through it.
+    pub(super) fn bridges(&self) -> bool {
+        match self.role {
+            NodeRole::Switch | NodeRole::Unmanaged | NodeRole::Phone => true,
+            NodeRole::Host => self.sockets.len() > 1,
+            NodeRole::Router => false,
+        }
+    }
+
+    /// True if frames pass through it and it takes no part in spanning tree.
+    pub(super) fn bridges_plainly(&self) -> bool {
+        self.bridges() && self.role != NodeRole::Switch
+    }
+
     /// The address of a port; port 0 has the node's own.
     pub(super) fn port_address(&self, port: u32) -> Mac {
         let Mac([a, b, c, d, e, f]) = self.address;
@@ -103,29 +136,29 @@ pub(super) fn wiring(options: &NetworkOptions, rng: &mut Rng) -> NetworkWiring {
         cables: vec![],
     };
     switches(&mut wiring, options, rng);
-    let bridges = wiring.nodes.len();
-    hosts(&mut wiring, bridges, options, rng);
-    // A transparent bridge with two ends cannot be distinguished from a cable.
-    wiring
-        .nodes
-        .iter_mut()
-        .filter(|n| n.sockets.len() < 3)
-        .for_each(|n| n.transparent = false);
+    stations::add_stations(&mut wiring, options, rng);
     number_ports(&mut wiring, options, rng);
+    oddities::add_oddities(&mut wiring, options, rng);
     wiring
 }
 
-fn node(name: String, role: NodeRole, kind: u8, number: usize) -> WiredNode {
+pub(super) fn node(name: String, role: NodeRole, kind: u8, number: usize) -> WiredNode {
     let [_, _, _, _, a, b, c, d] = ((number as u64) << 10).to_be_bytes();
     WiredNode {
+        called: name.clone(),
         name,
         role,
-        silent: false,
+        listed: matches!(role, NodeRole::Switch | NodeRole::Host),
+        asked: role == NodeRole::Switch,
         speaks: false,
         transparent: false,
+        cdp: false,
         priority: 0x8000,
         address: Mac([2, kind, a, b, c, d]),
+        chassis: None,
         habit: DeviceHabit::default(),
+        tunnels: vec![],
+        stale: vec![],
         sockets: vec![],
         spare: vec![],
     }
@@ -133,7 +166,7 @@ fn node(name: String, role: NodeRole, kind: u8, number: usize) -> WiredNode {
 
 fn switch(number: usize, options: &NetworkOptions, rng: &mut Rng) -> WiredNode {
     WiredNode {
-        silent: rng.f64() < options.silent,
+        asked: rng.f64() >= options.silent,
         speaks: rng.f64() >= options.mute,
         transparent: rng.f64() < options.transparent,
         priority: if options.habits {
@@ -142,7 +175,7 @@ fn switch(number: usize, options: &NetworkOptions, rng: &mut Rng) -> WiredNode {
             0x8000
         },
         habit: if options.habits {
-            DeviceHabit::any(rng)
+            DeviceHabit::any(&options.odd, rng)
         } else {
             DeviceHabit::default()
         },
@@ -211,61 +244,44 @@ fn trunk(wiring: &mut NetworkWiring, a: usize, b: usize, options: &NetworkOption
     wiring.plug(a, b, width, rates[rng.usize(..2)]);
 }
 
-/// Joins two switches by an unmanaged bridge.
+/// Joins two switches by an unmanaged bridge, which may be one that the first has already.
 fn between(wiring: &mut NetworkWiring, ends: [usize; 2], options: &NetworkOptions, rng: &mut Rng) {
+    let [a, b] = ends;
+    let mut beside = (0..wiring.nodes[a].sockets.len()).map(|s| wiring.far(a, s).0);
+    let old = beside
+        .rfind(|n| wiring.nodes[*n].role == NodeRole::Unmanaged)
+        .filter(|_| rng.f64() < options.odd.segments);
+    let bridge = old.unwrap_or_else(|| {
+        let bridge = unmanaged(wiring, options, rng);
+        wiring.plug(a, bridge, 1, BitsPerSec::GIGABIT);
+        bridge
+    });
+    wiring.plug(b, bridge, 1, BitsPerSec::GIGABIT);
+}
+
+/// A further unmanaged bridge.
+pub(super) fn unmanaged(
+    wiring: &mut NetworkWiring,
+    options: &NetworkOptions,
+    rng: &mut Rng,
+) -> usize {
     let number = wiring.nodes.len() - options.switches;
     let transparent = rng.f64() < options.transparent;
     wiring.nodes.push(WiredNode {
         transparent,
         ..node(format!("u{number}"), NodeRole::Unmanaged, b'u', number)
     });
-    let bridge = wiring.nodes.len() - 1;
-    ends.into_iter()
-        .for_each(|end| wiring.plug(end, bridge, 1, BitsPerSec::GIGABIT));
-}
-
-/// Plugs hosts into switches and unmanaged bridges.
-fn hosts(wiring: &mut NetworkWiring, mut bridges: usize, options: &NetworkOptions, rng: &mut Rng) {
-    for n in 0..options.switches {
-        if rng.f64() < options.unmanaged {
-            let transparent = rng.f64() < options.transparent;
-            let number = bridges - options.switches;
-            wiring.nodes.push(WiredNode {
-                transparent,
-                ..node(format!("u{number}"), NodeRole::Unmanaged, b'u', number)
-            });
-            wiring.plug(n, bridges, 1, BitsPerSec::GIGABIT);
-            bridges += 1;
-        }
-    }
-    for n in 0..options.hosts {
-        // Regular networks are even.
-        let seat = if options.habits {
-            rng.usize(..bridges)
-        } else {
-            n % bridges
-        };
-        let speaks = rng.f64() < options.host_lldp;
-        wiring.nodes.push(WiredNode {
-            speaks,
-            ..node(format!("n{n}"), NodeRole::Host, b'h', n)
-        });
-        let host = wiring.nodes.len() - 1;
-        wiring.plug(seat, host, 1, BitsPerSec::GIGABIT);
-    }
+    wiring.nodes.len() - 1
 }
 
 /// Numbers the ports of cables, and the aggregates.
 fn number_ports(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
     for node in &mut wiring.nodes {
         let used: usize = node.sockets.iter().map(|s| s.ports.len()).sum();
-        let spare = if node.role == NodeRole::Switch {
-            SPARE
-        } else {
-            0
-        };
+        let switch = node.role == NodeRole::Switch;
+        let spare = if switch { SPARE } else { 0 };
         let mut free: Vec<u32> = (1..=used as u32 + spare).collect();
-        if options.habits {
+        if options.habits && switch {
             rng.shuffle(&mut free);
         }
         let mut free = free.into_iter();

@@ -1,0 +1,162 @@
+//! The smallest networks for classes of mistakes that were found in recordings of real networks,
+//! made of made-up devices: each folder of `smallest_networks` is one, and [`NETWORKS`] has what is
+//! right in it.
+use agent::recording::read_folder;
+use infer::infer_recorded;
+use inventory::Millis;
+use inventory::device_view::{DeviceViews, apply};
+use inventory::topology::{Link, NodeKind, Topology};
+use std::path::Path;
+
+/// A network and what is right in it.
+struct SmallNetwork {
+    folder: &'static str,
+    /// Each cable as `device port - device port grade state`; an aggregate with `(members)`.
+    cables: &'static [&'static str],
+    /// The number of alarms.
+    alarms: usize,
+}
+
+const NETWORKS: [SmallNetwork; 13] = [
+    SmallNetwork {
+        folder: "own-name-of-a-neighbour",
+        cables: &[
+            "00:00:00:aa:00:02 p1 - a p1 certain forwarding",
+            "00:00:00:aa:00:03 p1 - a p2 certain forwarding",
+            "00:00:00:aa:00:04 p1 - a p3 certain forwarding",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "three-of-one-name",
+        cables: &[
+            "00:00:00:aa:00:02 p1 - core p1 certain forwarding",
+            "00:00:00:aa:00:03 p1 - core p2 certain forwarding",
+            "00:00:00:aa:00:04 p1 - core p3 certain forwarding",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "one-port-id-for-all",
+        cables: &[
+            "a p1 - b p3 certain forwarding",
+            "a p2 - c p4 certain forwarding",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "aggregate-known-to-stp",
+        cables: &["a Po1 - b Po1 certain forwarding (p1 p1, p2 p2)"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "cdp-through-a-switch",
+        cables: &[
+            "SEP0004F2000001 Port 1 - b p2 inferred forwarding",
+            "a p1 - b p8 inferred forwarding",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "segment-of-three",
+        cables: &[
+            "a p1 - segment-a-p1  inferred forwarding",
+            "b p1 - segment-a-p1  inferred forwarding",
+            "c p1 - segment-a-p1  inferred forwarding",
+        ],
+        alarms: 1,
+    },
+    SmallNetwork {
+        folder: "short-name-in-another-domain",
+        cables: &[
+            "core.siteb p7 - edgeA p1 certain forwarding",
+            "coreA p3 - other.sitea p1 certain forwarding",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "name-of-an-asked-switch",
+        cables: &["00:00:00:cc:00:01 p7 - a p1 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "name-of-an-asked-switch-without-lldp",
+        cables: &["00:00:00:cc:00:01 p7 - a p1 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "null-addresses",
+        cables: &[
+            "a p1 - unknown-a-p1 00:00:00:00:00:00 inferred forwarding",
+            "a p2 - unknown-a-p2 00:00:00:00:00:00 inferred forwarding",
+            "a p3 - unknown-a-p3 00:00:00:00:00:00 inferred forwarding",
+        ],
+        alarms: 3,
+    },
+    SmallNetwork {
+        folder: "cdp-through-a-tunnel",
+        cables: &[],
+        alarms: 2,
+    },
+    SmallNetwork {
+        folder: "server-without-bridge",
+        cables: &["a p3 - box eth0 inferred forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "disabled-and-up",
+        cables: &["a p1 - b p1 certain forwarding"],
+        alarms: 0,
+    },
+];
+
+fn topology(name: &str) -> Topology {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/smallest_networks")
+        .join(name);
+    let mut views = DeviceViews::new();
+    for recording in read_folder(&folder).unwrap().recordings {
+        for observation in recording.observations(Millis(1)) {
+            apply(&mut views, &observation);
+        }
+    }
+    infer_recorded(&views)
+}
+
+fn cable(l: &Link) -> String {
+    let Link {
+        a,
+        a_port,
+        b,
+        b_port,
+        grade,
+        state,
+        ..
+    } = l;
+    let members: Vec<String> = l
+        .members
+        .iter()
+        .map(|m| format!("{} {}", m.a_port, m.b_port))
+        .collect();
+    let members = match members.join(", ") {
+        members if members.is_empty() => members,
+        members => format!(" ({members})"),
+    };
+    format!("{a} {a_port} - {b} {b_port} {grade} {state}{members}")
+}
+
+#[test]
+fn each_network_has_its_cables_and_no_others() {
+    for network in &NETWORKS {
+        let t = topology(network.folder);
+        let found: Vec<String> = t.links.iter().map(cable).collect();
+        assert_eq!(found, network.cables, "{}", network.folder);
+        assert_eq!(t.alarms.len(), network.alarms, "{}", network.folder);
+    }
+}
+
+#[test]
+fn a_server_is_a_host_and_no_switch() {
+    let t = topology("server-without-bridge");
+    assert_eq!(t.kind("box"), Some(NodeKind::Host));
+}

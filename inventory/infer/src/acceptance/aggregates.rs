@@ -1,0 +1,281 @@
+//! Aggregates (IEEE 802.1AX): cables whose ends are members of one aggregate are one link with
+//! members. Not every device reports which ports are members; then the ports of known cables and
+//! the bridge's table show it.
+use super::known::Known;
+use crate::claims::{Claim, EndPort};
+use crate::facts::ports::PortIx;
+use crate::facts::{DeviceIx, DevicePortIx, NodeIx};
+use inventory::evidence::Evidence;
+use inventory::natural_order::natural;
+use inventory::observation::InterfaceKind;
+use inventory::topology::LinkGrade;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The aggregates at both ends of a cable, the end with the smaller name first.
+pub(crate) type AggregateEnds = [(NodeIx, Option<PortIx>); 2];
+
+fn aggregates_of(known: &Known<'_>, claim: &Claim) -> AggregateEnds {
+    let mut ends = claim.ends.each_ref().map(|end| {
+        let port = end.device_port(known.facts);
+        (end.node, port.and_then(|p| known.aggregate(p)))
+    });
+    ends.sort_by_key(|(node, _)| known.name(*node));
+    ends
+}
+
+/// Cables by the aggregates that have them as members. Cables of no aggregate are left out.
+pub(crate) fn groups<'c>(
+    known: &Known<'_>,
+    claims: impl IntoIterator<Item = (usize, &'c Claim)>,
+) -> BTreeMap<AggregateEnds, Vec<usize>> {
+    let mut groups: BTreeMap<AggregateEnds, Vec<usize>> = BTreeMap::new();
+    for (i, claim) in claims {
+        let ends = aggregates_of(known, claim);
+        if ends.iter().any(|(_, aggregate)| aggregate.is_some()) {
+            groups.entry(ends).or_default().push(i);
+        }
+    }
+    groups
+}
+
+/// Some devices list the neighbours of all members at every member. If the other end tells the
+/// cables apart, its statement counts. Otherwise there are as many cables as ports, and they are
+/// matched in the order of the ports.
+pub(super) fn match_members(known: &Known<'_>, mut claims: Vec<Claim>) -> Vec<Claim> {
+    let mut dropped = BTreeSet::new();
+    let mut guessed = Vec::new();
+    let all = groups(known, claims.iter().enumerate());
+    for ([(a, _), (b, _)], all) in all.into_iter().filter(|(_, all)| all.len() > 1) {
+        let port = |i: usize, node| Some(claims[i].end(node)?.port_name(known.facts));
+        let ports = |node: NodeIx, all: &[usize]| {
+            let mut ports: Vec<&str> = all.iter().filter_map(|&i| port(i, node)).collect();
+            ports.sort_by_cached_key(|p| natural(p));
+            ports.dedup();
+            ports
+        };
+        let (at_a, at_b) = (ports(a, &all), ports(b, &all));
+        let sure: Vec<usize> = all
+            .iter()
+            .copied()
+            .filter(|&i| claims[i].grounds == crate::ranking::ClaimGrounds::NamedByBoth)
+            .collect();
+        let told_apart = sure.len() == at_a.len()
+            && ports(a, &sure) == at_a
+            && ports(b, &sure) == at_b
+            && at_a.len() == at_b.len();
+        if told_apart {
+            dropped.extend(all.iter().filter(|i| !sure.contains(i)));
+        } else if at_a.len() == at_b.len() && at_a.len() > 1 && all.len() == at_a.len() * at_b.len()
+        {
+            let kept: BTreeSet<(&str, &str)> = at_a.into_iter().zip(at_b).collect();
+            let fits = |i: &usize| {
+                let pair = port(*i, a).zip(port(*i, b));
+                pair.is_some_and(|p| kept.contains(&p))
+            };
+            let (right, wrong): (Vec<usize>, Vec<usize>) = all.iter().partition(|i| fits(i));
+            dropped.extend(wrong);
+            guessed.extend(right);
+        }
+    }
+    for i in guessed {
+        claims[i].evidence.push(Evidence::MembersGuessed);
+    }
+    let mut number = 0..;
+    claims.retain(|_| !number.next().is_some_and(|i: usize| dropped.contains(&i)));
+    claims
+}
+
+/// The ports of a device's known cables, by the node at the other end.
+type PortsByNeighbour = BTreeMap<NodeIx, BTreeSet<PortIx>>;
+
+/// Finds the aggregates that devices do not report. If the ends of known cables take no part in
+/// bridging, an aggregate does in their place: it is the base port that LLDP does not know. If
+/// there are several, the rate decides.
+pub(super) fn find_unreported(known: &mut Known<'_>) {
+    let mut cables: BTreeMap<DeviceIx, PortsByNeighbour> = BTreeMap::new();
+    for claim in &known.cables {
+        for (near, far) in [(0, 1), (1, 0)].map(|(i, j)| (&claim.ends[i], &claim.ends[j])) {
+            if let Some((device, port)) = near.device_port(known.facts) {
+                let ports = cables.entry(device).or_default();
+                ports.entry(far.node).or_default().insert(port);
+            }
+        }
+    }
+    for (device, cables) in cables {
+        let found = UnreportedAggregates::new(known, device, &cables);
+        let (members, unclear) = found.members();
+        for (member, aggregate) in members {
+            known.unreported.insert((device, member), aggregate);
+        }
+        let unclear = unclear.into_iter().map(|port| (device, port));
+        known.unclear_aggregates.extend(unclear);
+    }
+}
+
+/// What the tables of a device tell of aggregates that it does not report.
+struct UnreportedAggregates<'k, 'f> {
+    known: &'k Known<'f>,
+    device: DeviceIx,
+    /// The ports that no forwarding database uses, although their cables are known, by neighbour.
+    hidden: BTreeMap<NodeIx, Vec<PortIx>>,
+    /// The ports that databases use and LLDP does not know.
+    open: Vec<PortIx>,
+}
+
+impl<'k, 'f> UnreportedAggregates<'k, 'f> {
+    fn new(
+        known: &'k Known<'f>,
+        device: DeviceIx,
+        cables: &PortsByNeighbour,
+    ) -> UnreportedAggregates<'k, 'f> {
+        let own = &known.facts[device];
+        let rows = own.neighbours.iter().map(|row| row.port);
+        let named: BTreeSet<PortIx> = own.lldp_ports.ports().chain(rows).collect();
+        let reported: BTreeSet<PortIx> =
+            own.ports.iter().filter_map(|(_, p)| p.aggregate).collect();
+        let is_aggregate = |port: PortIx| own.ports[port].kind == InterfaceKind::Aggregate;
+        // Spanning tree states nothing of a member, or calls it disabled although it is up.
+        let is_idle = |port: PortIx| {
+            let facts = &own.ports[port];
+            own.root_bridge.is_some()
+                && facts.up
+                && facts.bridge.as_ref().is_some_and(|b| b.state.is_none())
+        };
+        let has_aggregates = own
+            .ports
+            .iter()
+            .any(|(port, p)| is_aggregate(port) && p.up && own.ports.state(port).is_some());
+        let is_hidden = |port: &PortIx| {
+            own.ports[*port].aggregate.is_none()
+                && own.ports.whole(*port) == *port
+                && !is_aggregate(*port)
+                && (own.ports[*port].bridge.is_none() || has_aggregates && is_idle(*port))
+        };
+        let hidden = cables
+            .iter()
+            .map(|(far, ports)| (*far, ports.iter().copied().filter(is_hidden).collect()))
+            .filter(|(_, ports): &(_, Vec<_>)| !ports.is_empty())
+            .collect();
+        // The unit of an aggregate stands for it; the unit of a cable's end is none.
+        let is_open = |port: &PortIx| {
+            let facts = &own.ports[own.ports.whole(*port)];
+            facts.bridge.is_some()
+                && facts.up
+                && own.ports[*port].carrier.is_none()
+                && !reported.contains(port)
+                && !own.ports.iter().any(|(_, p)| p.aggregate == Some(*port))
+                && (is_aggregate(*port)
+                    || own.ports.whole(*port) == *port
+                        && !named.is_empty()
+                        && !named.contains(port))
+        };
+        let open: Vec<PortIx> = own.ports.iter().map(|(p, _)| p).filter(is_open).collect();
+        UnreportedAggregates {
+            known,
+            device,
+            hidden,
+            open,
+        }
+    }
+
+    /// Each member with its aggregate, and the aggregates whose members are not known.
+    fn members(&self) -> (Vec<(PortIx, PortIx)>, Vec<PortIx>) {
+        if self.hidden.is_empty() {
+            return (vec![], vec![]);
+        }
+        let (mut members, mut unclear) = (Vec::new(), Vec::new());
+        for &aggregate in &self.open {
+            match self.neighbour_of(aggregate) {
+                Some(far) => {
+                    let ports = self.hidden[&far].iter();
+                    members.extend(ports.map(|port| (*port, aggregate)));
+                }
+                None => unclear.push(aggregate),
+            }
+        }
+        (members, unclear)
+    }
+
+    /// The node at the other end of an aggregate.
+    fn neighbour_of(&self, aggregate: PortIx) -> Option<NodeIx> {
+        let rate = self.rate(aggregate);
+        let only = self.open.len() == 1;
+        let fits = |ports: &[PortIx]| {
+            only && self.hidden.len() == 1 || rate.is_some() && rate == self.total(ports)
+        };
+        let mut fitting = self.hidden.iter().filter(|(_, ports)| fits(ports));
+        let far = fitting.next().filter(|_| fitting.next().is_none());
+        let alike = self.open.iter().filter(|p| self.rate(**p) == rate).count();
+        far.filter(|_| alike == 1 || only)
+            .map(|(far, _)| *far)
+            .or_else(|| self.designated_beyond(aggregate))
+    }
+
+    /// The neighbour that spanning tree names on the segment of an aggregate.
+    fn designated_beyond(&self, aggregate: PortIx) -> Option<NodeIx> {
+        let facts = self.known.facts;
+        let whole = facts[self.device].ports.whole(aggregate);
+        let named = facts[self.device].designated_at(whole)?;
+        let far = facts.identity.owner_of(named)?;
+        self.hidden.contains_key(&far).then_some(far)
+    }
+
+    fn rate(&self, port: PortIx) -> Option<u64> {
+        self.known.facts[self.device].ports[port].rate.map(|r| r.0)
+    }
+
+    fn total(&self, ports: &[PortIx]) -> Option<u64> {
+        let rates: Vec<u64> = ports.iter().filter_map(|p| self.rate(*p)).collect();
+        let sum = rates.iter().copied().fold(0, u64::saturating_add);
+        (!rates.is_empty()).then_some(sum)
+    }
+}
+
+/// The claims of each link: several cables between the same aggregates are one link. Ambiguous
+/// cables stay alone.
+pub(super) fn links(known: &Known<'_>) -> Vec<(Option<AggregateEnds>, Vec<usize>)> {
+    let sure = known
+        .cables
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| c.grade != LinkGrade::Ambiguous);
+    let groups = groups(known, sure);
+    let mut links: Vec<(Option<AggregateEnds>, Vec<usize>)> = groups
+        .into_iter()
+        .filter(|(_, all)| all.len() > 1)
+        .map(|(ends, all)| (Some(ends), all))
+        .collect();
+    let members: BTreeSet<usize> = links.iter().flat_map(|(_, all)| all.clone()).collect();
+    let single = (0..known.cables.len()).filter(|i| !members.contains(i));
+    links.extend(single.map(|i| (None, vec![i])));
+    links
+}
+
+/// The aggregate at the end of cables of which no port is known there: the only one that leads to no
+/// known node and has as many members as there are cables.
+pub(super) fn unnamed(
+    known: &Known<'_>,
+    node: NodeIx,
+    cables: &[Claim],
+    taken: &HashSet<DevicePortIx>,
+) -> Option<PortIx> {
+    let device = known.facts.device_of(node)?;
+    let is_known = |c: &Claim| c.end(node).is_some_and(|e| e.port.index().is_some());
+    if cables.iter().any(is_known) {
+        return None;
+    }
+    let mut members: BTreeMap<PortIx, usize> = BTreeMap::new();
+    for (_, port) in known.facts[device].ports.iter().filter(|(_, p)| p.up) {
+        if let Some(aggregate) = port.aggregate.filter(|a| !taken.contains(&(device, *a))) {
+            *members.entry(aggregate).or_default() += 1;
+        }
+    }
+    let mut fitting = members.into_iter().filter(|(_, n)| *n == cables.len());
+    let (aggregate, _) = fitting.next()?;
+    fitting.next().is_none().then_some(aggregate)
+}
+
+/// The port of an end as a link of one cable has it.
+pub(super) fn end_port(aggregate: Option<PortIx>) -> EndPort {
+    aggregate.map_or(EndPort::Unknown, EndPort::At)
+}

@@ -1,0 +1,160 @@
+//! The network as far as it is known: accepted claims, and what they leave open.
+use crate::claims::{Claim, ClaimEnd};
+use crate::facts::ports::PortIx;
+use crate::facts::{DevicePortIx, Facts, NodeIx};
+use crate::ranking::ClaimGrounds;
+use inventory::alarm::{Alarm, AlarmKind};
+use inventory::evidence::Evidence;
+use inventory::natural_order::natural;
+use inventory::observation::StpState;
+use inventory::topology::{LinkGrade, Node, NodeKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// What is known so far.
+pub(crate) struct Known<'f> {
+    pub(crate) facts: &'f Facts<'f>,
+    /// Nodes by number: those of the facts, then those that acceptance had to add.
+    pub(crate) nodes: Vec<Node>,
+    added: HashMap<String, NodeIx>,
+    /// Accepted claims, hosts left out.
+    pub(crate) cables: Vec<Claim>,
+    /// The hosts that are heard on each port.
+    pub(crate) hosts_heard: BTreeMap<DevicePortIx, BTreeSet<NodeIx>>,
+    /// The aggregates of ports that their device does not report as members.
+    pub(crate) unreported: HashMap<DevicePortIx, PortIx>,
+    /// Aggregates whose far end is one of several devices.
+    pub(crate) unclear_aggregates: HashSet<DevicePortIx>,
+    pub(crate) alarms: Vec<Alarm>,
+}
+
+impl<'f> Known<'f> {
+    pub(crate) fn new(facts: &'f Facts<'f>) -> Known<'f> {
+        Known {
+            facts,
+            nodes: facts.nodes().to_vec(),
+            added: HashMap::new(),
+            cables: Vec::new(),
+            hosts_heard: BTreeMap::new(),
+            unreported: HashMap::new(),
+            unclear_aggregates: HashSet::new(),
+            alarms: facts.alarms.clone(),
+        }
+    }
+
+    pub(crate) fn name(&self, node: NodeIx) -> &str {
+        &self.nodes[node.0 as usize].name
+    }
+
+    pub(crate) fn kind(&self, node: NodeIx) -> NodeKind {
+        self.nodes[node.0 as usize].kind
+    }
+
+    /// The node with this name. It is added with the kind if there is none.
+    pub(crate) fn add_node(&mut self, name: &str, kind: NodeKind) -> NodeIx {
+        let known = self.facts.node_named(name);
+        if let Some(node) = known.or_else(|| self.added.get(name).copied()) {
+            return node;
+        }
+        let node = NodeIx(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.nodes.push(Node::new(name, kind));
+        self.added.insert(name.to_owned(), node);
+        node
+    }
+
+    /// Adds an alarm about a node.
+    pub(crate) fn alarm(&mut self, node: NodeIx, kind: AlarmKind) {
+        let alarm = Alarm::node(self.name(node), kind);
+        self.alarms.push(alarm);
+    }
+
+    /// The aggregate that has the port as a member, reported or found.
+    pub(crate) fn aggregate(&self, (device, port): DevicePortIx) -> Option<PortIx> {
+        let reported = self.facts[device].ports[port].aggregate;
+        reported.or_else(|| self.unreported.get(&(device, port)).copied())
+    }
+
+    /// The port that takes part in bridging for a port: its aggregate, its unit, or the port itself.
+    pub(crate) fn whole(&self, (device, port): DevicePortIx) -> DevicePortIx {
+        let aggregate = self.aggregate((device, port)).unwrap_or(port);
+        (device, self.facts[device].ports.whole(aggregate))
+    }
+
+    /// The ports that lead to known nodes, and their aggregates.
+    pub(crate) fn taken(&self) -> HashSet<DevicePortIx> {
+        let mut taken = HashSet::new();
+        for end in self.cables.iter().flat_map(|c| &c.ends) {
+            if let Some(port) = end.device_port(self.facts) {
+                taken.insert(port);
+                taken.insert(self.whole(port));
+            }
+        }
+        taken
+    }
+
+    /// The nodes that have a cable.
+    pub(crate) fn cabled(&self) -> HashSet<NodeIx> {
+        let ends = self.cables.iter().flat_map(|c| &c.ends);
+        ends.map(|end| end.node).collect()
+    }
+
+    /// A node and the name of its port, as alarms and the names of bridges have them.
+    pub(crate) fn place_of(&self, end: &ClaimEnd) -> String {
+        let place = format!("{} {}", self.name(end.node), end.port_name(self.facts));
+        place.trim().to_owned()
+    }
+
+    /// The bridge that joins these ends, with a cable to each. Nobody asked it.
+    pub(crate) fn join_by_bridge(
+        &mut self,
+        ends: &[ClaimEnd],
+        evidence: impl Fn(&ClaimEnd) -> Vec<Evidence>,
+    ) -> Vec<Claim> {
+        let mut places: Vec<String> = ends.iter().map(|end| self.place_of(end)).collect();
+        places.sort_by_cached_key(|p| natural(p));
+        let name = plain_name(&format!("segment-{}", places[0]));
+        let bridge = self.add_node(&name, NodeKind::Unmanaged);
+        self.alarm(bridge, AlarmKind::UnmanagedBridge(places));
+        ends.iter()
+            .map(|end| {
+                let ends = [end.clone(), ClaimEnd::somewhere(bridge)];
+                Claim::new(self.facts, ends, ClaimGrounds::OnSegment, evidence(end))
+            })
+            .collect()
+    }
+
+    /// True if frames may cross a claimed cable.
+    pub(crate) fn is_clear(&self, claim: &Claim) -> bool {
+        claim.grade != LinkGrade::Ambiguous && !self.is_blocked(claim)
+    }
+
+    fn is_blocked(&self, claim: &Claim) -> bool {
+        claim.ends.iter().any(|end| {
+            let state = end
+                .device_port(self.facts)
+                .and_then(|(d, p)| self.state((d, p)));
+            matches!(
+                state,
+                Some(StpState::Blocking | StpState::Disabled | StpState::Broken)
+            )
+        })
+    }
+
+    /// The port's STP state, or that of its aggregate.
+    pub(crate) fn state(&self, (device, port): DevicePortIx) -> Option<StpState> {
+        let ports = &self.facts[device].ports;
+        let unreported = || ports.state(*self.unreported.get(&(device, port))?);
+        ports.state(port).or_else(unreported)
+    }
+}
+
+/// A name fit for a topology file.
+pub(crate) fn plain_name(text: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+            c
+        } else {
+            '-'
+        }
+    };
+    text.chars().map(plain).collect()
+}

@@ -1,0 +1,208 @@
+//! Acceptance: the one place that decides which claims hold. Readers propose in the order of the
+//! ranking, and each sees what was accepted before. What is contradicted becomes ambiguous, with an
+//! alarm that names both sides.
+//!
+//! ```text
+//! neighbours --shared_ports--> one cable a port   --overruled--> databases against protocols
+//! designated, facing --segments--> cables that nobody names, bridges that nobody asked
+//! edge       --> asked devices without forwarding database
+//! all cables --aggregates--> links
+//! ```
+mod aggregates;
+pub(crate) mod islands;
+pub(crate) mod known;
+mod overruled;
+mod segments;
+mod shared_ports;
+pub(crate) mod silent_switches;
+
+use crate::claims::{Claim, ClaimEnd};
+use crate::draft::DraftLink;
+use crate::facts::device::tells;
+use crate::facts::{Facts, NodeIx};
+use crate::readers::neighbours::NeighbourClaims;
+use crate::readers::{designated, edge, facing, neighbours};
+use aggregates::AggregateEnds;
+use inventory::BitsPerSec;
+use inventory::alarm::{Alarm, AlarmKind};
+use inventory::evidence::{DevicePort, Evidence};
+use inventory::natural_order::natural;
+use inventory::topology::{AggregateMember, LinkGrade, LinkState, NodeKind};
+use known::Known;
+
+/// The cables between devices: first those that devices name, then those that only tables and
+/// spanning tree reveal.
+pub(crate) fn accept_cables<'f>(facts: &'f Facts<'f>) -> Known<'f> {
+    let mut known = Known::new(facts);
+    let suspects = accept_neighbours(&mut known, neighbours::propose(facts));
+    overruled::give_way(&mut known);
+    aggregates::find_unreported(&mut known);
+    overruled::doubt_crossed(&mut known);
+    let pairs = designated::propose(facts, &known);
+    segments::accept(&mut known, pairs);
+    if !facts.scope.policy.shows_unlisted {
+        let missing = silent_switches::unplaced(&known);
+        let pairs = designated::propose_silent(&mut known, &missing);
+        let claims = pairs.iter().map(|pair| segments::joined(facts, pair));
+        let claims: Vec<Claim> = claims.collect();
+        known.cables.extend(claims);
+    }
+    let pairs = facing::propose(facts, &known);
+    segments::accept(&mut known, pairs);
+    let at_edges = edge::propose(facts, &known);
+    known.cables.extend(at_edges);
+    shared_ports::explain(&mut known, suspects);
+    known
+}
+
+/// Accepts what LLDP and CDP say: one cable a port.
+fn accept_neighbours(
+    known: &mut Known<'_>,
+    found: NeighbourClaims,
+) -> Vec<shared_ports::SuspectSegment> {
+    let facts = known.facts;
+    let NeighbourClaims {
+        claims,
+        mut refused,
+        hosts,
+        down,
+    } = found;
+    known.hosts_heard = hosts;
+    for (device, port) in down {
+        let kind = AlarmKind::DownPortNames(facts[device].place(port));
+        known.alarm(device.into(), kind);
+    }
+    alarm_about_rows(known);
+    let claims = without_stations(known, claims);
+    let claims = aggregates::match_members(known, claims);
+    let (claims, suspects) = shared_ports::resolve(known, claims, &mut refused);
+    known.cables = claims;
+    shared_ports::report_refused(known, refused, &suspects);
+    suspects
+}
+
+/// Raises alarms about neighbours behind tunnels, and about neighbours without any identity.
+fn alarm_about_rows(known: &mut Known<'_>) {
+    let facts = known.facts;
+    for (_, own) in facts.devices() {
+        for row in &own.tunnels {
+            let neighbour = match (&row.row.chassis, row.row.name.as_str()) {
+                (Some(id), "") => id.to_string(),
+                (_, name) => name.to_owned(),
+            };
+            let kind = AlarmKind::OverTunnel(own.place(row.port), neighbour);
+            known.alarms.push(Alarm::node(&own.name, kind));
+        }
+        for row in &own.neighbours {
+            let nobody = row.row.chassis.as_ref().filter(|id| !tells(id));
+            if let Some(id) = nobody.filter(|_| row.row.name.is_empty()) {
+                let kind = AlarmKind::NobodysId(own.place(row.port), id.clone());
+                known.alarms.push(Alarm::node(&own.name, kind));
+            }
+        }
+    }
+}
+
+/// Raises an alarm about each neighbour that the inventory should list. In a living network a
+/// station that it does not list is no part of it.
+fn without_stations(known: &mut Known<'_>, claims: Vec<Claim>) -> Vec<Claim> {
+    let facts = known.facts;
+    if facts.scope.policy.shows_unlisted {
+        return claims;
+    }
+    let mut kept = Vec::new();
+    for claim in claims {
+        let [near, far] = claim.ends.each_ref().map(|end| end.node);
+        if !facts.is_unlisted(far) {
+            kept.push(claim);
+            continue;
+        }
+        let at = DevicePort::new(known.name(near), claim.ends[0].port_name(facts));
+        match known.kind(far) {
+            NodeKind::Host => known.alarm(far, AlarmKind::StationUnlisted(at)),
+            kind => {
+                known.alarm(far, AlarmKind::DeviceUnlisted(kind, at));
+                kept.push(claim);
+            }
+        }
+    }
+    kept
+}
+
+/// The links of all accepted cables.
+pub(crate) fn links(known: &mut Known<'_>) -> Vec<DraftLink> {
+    let groups = aggregates::links(known);
+    let taken = known.taken();
+    let mut cables: Vec<Option<Claim>> = std::mem::take(&mut known.cables)
+        .into_iter()
+        .map(Some)
+        .collect();
+    groups
+        .into_iter()
+        .map(|(ends, all)| {
+            let cables: Vec<Claim> = all.into_iter().filter_map(|i| cables[i].take()).collect();
+            match ends {
+                Some(ends) => {
+                    let ends = ends.map(|(node, port)| {
+                        let unnamed = || aggregates::unnamed(known, node, &cables, &taken);
+                        (node, port.or_else(unnamed))
+                    });
+                    aggregate(known, &ends, cables)
+                }
+                None => single(cables),
+            }
+        })
+        .collect()
+}
+
+fn single(mut cables: Vec<Claim>) -> DraftLink {
+    let claim = cables.remove(0);
+    DraftLink {
+        ends: claim.ends,
+        members: vec![],
+        rate: claim.rate,
+        state: LinkState::Unknown,
+        grade: claim.grade,
+        evidence: claim.evidence,
+    }
+}
+
+/// The link of several cables between the same aggregates.
+fn aggregate(known: &Known<'_>, ends: &AggregateEnds, cables: Vec<Claim>) -> DraftLink {
+    let facts = known.facts;
+    let end = |(node, port)| ClaimEnd::new(node, aggregates::end_port(port));
+    let told = |(node, port): (NodeIx, Option<_>)| {
+        let end = end((node, port));
+        let name = port.map(|_| end.port_name(facts).to_owned());
+        (known.name(node).to_owned(), name)
+    };
+    let at = |claim: &Claim, node: NodeIx| {
+        let end = claim.end(node);
+        end.map_or_else(String::new, |e| e.port_name(facts).to_owned())
+    };
+    let mut members: Vec<AggregateMember> = cables
+        .iter()
+        .map(|claim| AggregateMember {
+            a_port: at(claim, ends[0].0),
+            b_port: at(claim, ends[1].0),
+        })
+        .collect();
+    members.sort_by_cached_key(|m| (natural(&m.a_port), natural(&m.b_port)));
+    let mut evidence = vec![Evidence::Aggregate {
+        cables: members.len(),
+        a: told(ends[0]),
+        b: told(ends[1]),
+    }];
+    let rates = cables.iter().map(|c| c.rate.0);
+    let rate = BitsPerSec(rates.fold(0, u64::saturating_add));
+    let grade = cables.iter().map(|c| c.grade).max();
+    evidence.extend(cables.into_iter().flat_map(|c| c.evidence));
+    DraftLink {
+        ends: ends.map(end),
+        members,
+        rate,
+        state: LinkState::Unknown,
+        grade: grade.unwrap_or(LinkGrade::Inferred),
+        evidence,
+    }
+}

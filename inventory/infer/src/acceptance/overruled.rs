@@ -1,0 +1,275 @@
+//! Claims that forwarding databases contradict.
+//!
+//! A bridge that does not speak a neighbour protocol may pass its frames on: CDP always, LLDP
+//! against IEEE 802.1AB-2005, 8.1. If such a bridge was asked, its database shows that it is
+//! between the two ends: it has one behind one port, and the other behind another.
+//!
+//! A bridge that nobody asked leaves weaker traces. Either a station is learned at both ends as
+//! beyond the other, as if its frames came in between (Y. Breitbart et al., "Topology discovery in
+//! heterogeneous IP networks", INFOCOM 2000: the databases of two ports that face each other have
+//! no address in common), or spanning tree names a third bridge as the designated one.
+use super::known::Known;
+use crate::claims::{Claim, ClaimEnd};
+use crate::facts::device::DeviceFacts;
+use crate::facts::ports::PortIx;
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::learned_between::{LEAST, STALE, denies, stations_between};
+use crate::ranking::ClaimGrounds;
+use inventory::Mac;
+use inventory::alarm::AlarmKind;
+use inventory::evidence::Evidence;
+use inventory::observation::StpState;
+use inventory::topology::LinkGrade;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Removes the claims between whose ends an asked bridge is. A neighbour that nobody asked moves to
+/// the port at which the last of these bridges learned it.
+pub(super) fn give_way(known: &mut Known<'_>) {
+    let facts = known.facts;
+    let mute = |d: &DeviceFacts| d.bridges && !(d.speaks_lldp && d.speaks_cdp);
+    if !facts
+        .devices()
+        .any(|(_, d)| mute(d) && !d.learned.is_empty())
+    {
+        return;
+    }
+    let mut kept = Vec::new();
+    for claim in std::mem::take(&mut known.cables) {
+        let between = if claim.grounds.gives_way_to_databases() {
+            bridges_between(known, &claim)
+        } else {
+            vec![]
+        };
+        if between.is_empty() {
+            kept.push(claim);
+            continue;
+        }
+        if claim.grounds != ClaimGrounds::NamedByCdp {
+            let ends = claim.places(facts, |node| known.name(node).to_owned());
+            let why = between[0].evidence(facts, known, &claim);
+            known.alarm(claim.ends[0].node, AlarmKind::CableDoubted { ends, why });
+        }
+        kept.extend(moved(known, &claim, &between));
+    }
+    known.cables = kept;
+}
+
+/// A bridge between the ends of a claim, and its ports towards them.
+struct BridgeBetween {
+    bridge: DeviceIx,
+    toward: [PortIx; 2],
+}
+
+impl BridgeBetween {
+    fn evidence(&self, facts: &Facts<'_>, known: &Known<'_>, claim: &Claim) -> Evidence {
+        Evidence::BridgeBetween {
+            ports: self.toward.map(|port| facts[self.bridge].place(port)),
+            ends: claim
+                .ends
+                .each_ref()
+                .map(|end| known.name(end.node).to_owned()),
+        }
+    }
+}
+
+/// The asked bridges that do not speak the protocol of a claim and are between its ends.
+fn bridges_between(known: &Known<'_>, claim: &Claim) -> Vec<BridgeBetween> {
+    let facts = known.facts;
+    let speaks = |d: &DeviceFacts| match claim.grounds {
+        ClaimGrounds::NamedByCdp => d.speaks_cdp,
+        _ => d.speaks_lldp,
+    };
+    let mut candidates = BTreeSet::new();
+    for end in &claim.ends {
+        let Some((device, port)) = end.device_port(facts).map(|p| known.whole(p)) else {
+            continue;
+        };
+        for mac in facts[device].learned.behind(port) {
+            let owner = facts.identity.owner_of(mac);
+            candidates.extend(owner.and_then(|o| facts.device_of(o)));
+        }
+    }
+    candidates
+        .into_iter()
+        .filter(|b| facts[*b].bridges && !speaks(&facts[*b]))
+        .filter(|b| claim.ends.iter().all(|end| end.node != NodeIx::from(*b)))
+        .filter_map(|bridge| {
+            let [x, y] = claim.ends.each_ref().map(|end| toward(known, bridge, end));
+            let toward = [x?, y?];
+            (toward[0] != toward[1]).then_some(BridgeBetween { bridge, toward })
+        })
+        .collect()
+}
+
+/// The port behind which a bridge has the node of an end: by the node's own addresses, or else by
+/// the stations that it has at its other ports.
+fn toward(known: &Known<'_>, bridge: DeviceIx, end: &ClaimEnd) -> Option<PortIx> {
+    let facts = known.facts;
+    let learned = &facts[bridge].learned;
+    let Some(device) = facts.device_of(end.node) else {
+        let chassis = known.nodes[end.node.0 as usize].chassis?;
+        return learned.port_of(chassis);
+    };
+    let own = &facts[device];
+    let macs = own.macs.iter().chain(&own.likely_macs);
+    let by_own: BTreeSet<PortIx> = macs.filter_map(|mac| learned.port_of(*mac)).collect();
+    if by_own.len() == 1 {
+        return by_own.first().copied();
+    }
+    let port = end.device_port(facts).map(|p| known.whole(p).1)?;
+    let mut stations: BTreeMap<PortIx, usize> = BTreeMap::new();
+    for (mac, _) in own.learned.rows().filter(|(_, p)| *p != port) {
+        if let Some(there) = learned.port_of(mac) {
+            *stations.entry(there).or_default() += 1;
+        }
+    }
+    let all: usize = stations.values().sum();
+    let (port, most) = stations.into_iter().max_by_key(|(_, n)| *n)?;
+    (most >= LEAST && (all - most) * STALE <= all).then_some(port)
+}
+
+/// The claim that takes the place of one between whose ends bridges are: the neighbour that nobody
+/// asked is at the bridge that is nearest to it.
+fn moved(known: &Known<'_>, claim: &Claim, between: &[BridgeBetween]) -> Option<Claim> {
+    let facts = known.facts;
+    let side = claim
+        .ends
+        .iter()
+        .position(|end| facts.device_of(end.node).is_none())?;
+    let chassis = known.nodes[claim.ends[side].node.0 as usize].chassis?;
+    let is_last = |b: &&BridgeBetween| {
+        let port = b.toward[side];
+        let others = between.iter().filter(|o| o.bridge != b.bridge);
+        let mut macs = others.flat_map(|o| &facts[o.bridge].macs);
+        !macs.any(|mac| facts[b.bridge].learned.port_of(*mac) == Some(port))
+    };
+    let last = between.iter().find(is_last)?;
+    let at = ClaimEnd::at(last.bridge, last.toward[side]);
+    let evidence = vec![
+        Evidence::LearnedAtEdge {
+            at: facts[last.bridge].place(last.toward[side]),
+            macs: vec![chassis],
+            stale: facts[last.bridge].stale,
+        },
+        last.evidence(facts, known, claim),
+    ];
+    let ends = [at, claim.ends[side].clone()];
+    Some(Claim::new(
+        facts,
+        ends,
+        ClaimGrounds::LearnedAtEdge,
+        evidence,
+    ))
+}
+
+/// Lowers the grade of certain claims that leave a trace of a bridge that nobody asked.
+///
+/// The cable itself stays, because bridges must not pass LLDP on (IEEE 802.1D-2004, 7.12.6), while
+/// tables that are read one after the other, hosts that move and VLANs give the same picture as a
+/// bridge in between.
+pub(super) fn doubt_crossed(known: &mut Known<'_>) {
+    let facts = known.facts;
+    let mut cables = std::mem::take(&mut known.cables);
+    for claim in cables
+        .iter_mut()
+        .filter(|c| c.grade != LinkGrade::Ambiguous)
+    {
+        let ends = claim.ends.each_ref().map(|end| end.device_port(facts));
+        let third = ends
+            .into_iter()
+            .flatten()
+            .find_map(|at| third_bridge(known, at, claim));
+        let crossed = match ends {
+            [Some(a), Some(b)] => crossed(known, [a, b]),
+            _ => None,
+        };
+        // A single station may just be moving.
+        let strong = third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1);
+        let one_sided = claim.grounds != ClaimGrounds::NamedByBoth;
+        let elsewhere = || elsewhere(known, ends).filter(|_| one_sided);
+        let Some(why) = third.or(crossed.map(|c| c.1)).or_else(elsewhere) else {
+            continue;
+        };
+        // What both ends say by LLDP stands against tables that are read one after the other. What
+        // one end says and databases deny is old, or another node's.
+        let weak = claim.grade == LinkGrade::Inferred;
+        if weak && !strong && matches!(why, Evidence::LearnedBetween { .. }) {
+            continue;
+        }
+        // Recordings hold rows of many moments and VLANs.
+        let alarming = weak || strong && !facts.scope.policy.mixes_moments;
+        if alarming {
+            let ends = claim.places(facts, |node| known.name(node).to_owned());
+            let why = why.clone();
+            known.alarm(claim.ends[0].node, AlarmKind::CableDoubted { ends, why });
+        }
+        claim.lower(match weak {
+            true => LinkGrade::Ambiguous,
+            false => LinkGrade::Inferred,
+        });
+        claim.evidence.push(why);
+    }
+    known.cables = cables;
+}
+
+/// Stations that both of two facing ports learned, or that one learned although the other blocks:
+/// their number, and the first one.
+fn crossed(known: &Known<'_>, ends: [DevicePortIx; 2]) -> Option<(usize, Evidence)> {
+    let facts = known.facts;
+    let [(a, p), (b, q)] = ends.map(|end| known.whole(end));
+    let blocks =
+        |at: DevicePortIx| matches!(known.state(at), Some(StpState::Blocking | StpState::Broken));
+    // A blocked port still sends its own frames.
+    let foreign = |mac: &Mac| !facts[a].macs.contains(mac) && !facts[b].macs.contains(mac);
+    let (here, there) = (facts[a].learned.behind(p), facts[b].learned.behind(q));
+    let found: Vec<Mac> = if blocks((b, q)) {
+        here.filter(foreign).take(1).collect()
+    } else if blocks((a, p)) {
+        there.filter(foreign).take(1).collect()
+    } else {
+        stations_between(facts, (a, p), (b, q))
+    };
+    let mac = *found.first()?;
+    let ends = ends.map(|(device, port)| facts[device].place(port));
+    Some((found.len(), Evidence::LearnedBetween { mac, ends }))
+}
+
+/// The end that has the other one behind another port than the claimed one.
+fn elsewhere(known: &Known<'_>, ends: [Option<DevicePortIx>; 2]) -> Option<Evidence> {
+    let facts = known.facts;
+    let [Some(a), Some(b)] = ends.map(|end| end.map(|e| known.whole(e))) else {
+        return None;
+    };
+    [(a, b.0), (b, a.0)]
+        .into_iter()
+        .find(|(at, other)| denies(facts, *at, *other))
+        .map(|((device, port), other)| Evidence::LearnedElsewhere {
+            at: facts[device].place(port),
+            node: facts[other].name.clone(),
+        })
+}
+
+/// A third bridge that spanning tree names on a cable between two devices that both state their own
+/// address.
+fn third_bridge(known: &Known<'_>, at: DevicePortIx, claim: &Claim) -> Option<Evidence> {
+    let facts = known.facts;
+    let named = facts[at.0].designated_at(at.1)?;
+    let ends: Vec<&DeviceFacts> = claim
+        .ends
+        .iter()
+        .filter_map(|end| facts.device_of(end.node))
+        .map(|d| &facts[d])
+        .collect();
+    let all_told = ends.len() == 2 && ends.iter().all(|d| d.bridge_address.is_some());
+    let owner = facts
+        .identity
+        .owner_of(named)
+        .filter(|o| !facts.is_host(*o));
+    let on_it = match owner {
+        Some(owner) => claim.ends.iter().any(|end| end.node == owner),
+        None => !all_told || ends.iter().any(|d| d.macs.contains(&named)),
+    };
+    let bridge = owner.map_or_else(|| named.to_string(), |o| known.name(o).to_owned());
+    let at = facts[at.0].place(at.1);
+    (!on_it).then_some(Evidence::ThirdDesignated { at, bridge })
+}

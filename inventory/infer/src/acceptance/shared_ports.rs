@@ -1,0 +1,311 @@
+//! A port holds one cable. If several neighbours are heard on it, a device in between passes LLDP
+//! on, against IEEE 802.1AB-2005, 8.1: the ports share a segment.
+use super::known::Known;
+use crate::claims::{Claim, ClaimEnd, EndPort, RefusedStatement};
+use crate::facts::{DevicePortIx, NodeIx};
+use crate::ranking::ClaimGrounds;
+use inventory::alarm::{Alarm, AlarmKind};
+use inventory::evidence::Evidence;
+use inventory::topology::LinkGrade;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Ends that hear each other although a device is in between. Weaker evidence may identify that
+/// device.
+pub(super) struct SuspectSegment {
+    ends: Vec<ClaimEnd>,
+    evidence: Vec<Evidence>,
+}
+
+/// Of several statements about one port, the statement that both ends make is kept, if the other
+/// ones could have been confirmed. If all nodes on a segment hear each other, a device joins them.
+/// Otherwise they cannot be told apart, and all are ambiguous.
+pub(super) fn resolve(
+    known: &mut Known<'_>,
+    mut claims: Vec<Claim>,
+    refused: &mut Vec<RefusedStatement>,
+) -> (Vec<Claim>, Vec<SuspectSegment>) {
+    let mut seen = HashSet::new();
+    claims.retain(|claim| seen.insert(claim.ends.clone()));
+    let claims = without_denied(known, claims, refused);
+    let mut claims: Vec<Option<Claim>> = claims.into_iter().map(Some).collect();
+    let (mut kept, mut suspects) = (Vec::new(), Vec::new());
+    for all in segments(&claims) {
+        let all: Vec<Claim> = all.into_iter().filter_map(|i| claims[i].take()).collect();
+        SharedSegment::new(known, all).settle(known, &mut kept, &mut suspects);
+    }
+    (kept, suspects)
+}
+
+/// The claims that meet at ports, directly or through other claims.
+fn segments(claims: &[Option<Claim>]) -> Vec<Vec<usize>> {
+    let mut at: HashMap<&ClaimEnd, Vec<usize>> = HashMap::new();
+    for (i, claim) in claims.iter().enumerate() {
+        for end in claim.iter().flat_map(Claim::known_ends) {
+            at.entry(end).or_default().push(i);
+        }
+    }
+    let mut met = vec![false; claims.len()];
+    let mut segments = Vec::new();
+    for first in 0..claims.len() {
+        let (mut all, mut next) = (vec![], vec![first]);
+        while let Some(i) = next.pop() {
+            if !std::mem::replace(&mut met[i], true) {
+                all.push(i);
+                let ends = claims[i].iter().flat_map(Claim::known_ends);
+                next.extend(ends.flat_map(|end| &at[end]));
+            }
+        }
+        if !all.is_empty() {
+            all.sort_unstable();
+            segments.push(all);
+        }
+    }
+    segments
+}
+
+/// True if the node could confirm a statement about itself.
+fn hears(known: &Known<'_>, node: NodeIx) -> bool {
+    known
+        .facts
+        .device_of(node)
+        .is_some_and(|d| known.facts[d].hears)
+}
+
+/// Drops a statement of one end that the other end could confirm but does not, if another cable on
+/// the port is confirmed.
+fn without_denied(
+    known: &Known<'_>,
+    mut claims: Vec<Claim>,
+    refused: &mut Vec<RefusedStatement>,
+) -> Vec<Claim> {
+    let mut at: BTreeMap<ClaimEnd, Vec<usize>> = BTreeMap::new();
+    for (i, claim) in claims.iter().enumerate() {
+        for end in claim.known_ends() {
+            at.entry(end.clone()).or_default().push(i);
+        }
+    }
+    let mut dropped = BTreeSet::new();
+    for (end, all) in at {
+        let is_confirmed = |i: &usize| claims[*i].grounds == ClaimGrounds::NamedByBoth;
+        let refuted = |i: &usize| {
+            let claim = &claims[*i];
+            let could = || claim.ends.iter().all(|end| hears(known, end.node));
+            !is_confirmed(i) && (claim.grade == LinkGrade::Certain || could())
+        };
+        let confirmed: Vec<usize> = all.iter().copied().filter(is_confirmed).collect();
+        // A single old row is an outdated row; several rows belong to a segment.
+        let ([one], 2, Some(other)) =
+            (&confirmed[..], all.len(), all.iter().copied().find(refuted))
+        else {
+            continue;
+        };
+        let (evidence, refusal) = contradiction(known, &claims[other], &claims[*one], &end);
+        refused.extend(refusal);
+        claims[*one].evidence.push(evidence);
+        dropped.insert(other);
+    }
+    let mut number = 0..;
+    claims.retain(|_| !number.next().is_some_and(|i: usize| dropped.contains(&i)));
+    claims
+}
+
+/// What a dropped statement adds to the confirmed cable, and the refusal if another port made it.
+fn contradiction(
+    known: &Known<'_>,
+    dropped: &Claim,
+    confirmed: &Claim,
+    at: &ClaimEnd,
+) -> (Evidence, Option<RefusedStatement>) {
+    let facts = known.facts;
+    let name = |node| known.name(node).to_owned();
+    // If only one end states a cable, that end comes first.
+    let [naming, named] = dropped.places(facts, name);
+    if dropped.ends[0].node == at.node {
+        let named = named.device;
+        return (Evidence::AlsoNames { at: naming, named }, None);
+    }
+    let cable = confirmed.places(facts, name);
+    let kind = AlarmKind::NamedByOther {
+        at: naming.clone(),
+        named: named.clone(),
+        cable,
+    };
+    let refusal = dropped.ends[0]
+        .device_port(facts)
+        .map(|at| RefusedStatement { at, kind });
+    (Evidence::NamedUnconfirmed { at: naming, named }, refusal)
+}
+
+/// Raises alarms about refused statements at ports that are left without any neighbour. Silent
+/// devices are left out, because their rows may be old.
+pub(super) fn report_refused(
+    known: &mut Known<'_>,
+    refused: Vec<RefusedStatement>,
+    suspects: &[SuspectSegment],
+) {
+    let facts = known.facts;
+    let mut taken: HashSet<DevicePortIx> = known.hosts_heard.keys().copied().collect();
+    let ends = known.cables.iter().flat_map(|c| &c.ends);
+    let suspected = suspects.iter().flat_map(|s| &s.ends);
+    taken.extend(ends.chain(suspected).filter_map(|e| e.device_port(facts)));
+    for RefusedStatement { at, kind } in refused {
+        let device = &facts[at.0];
+        if !device.stale && !taken.contains(&at) {
+            known.alarms.push(Alarm::node(&device.name, kind));
+        }
+    }
+}
+
+/// Cables that meet at ports.
+struct SharedSegment {
+    claims: Vec<Claim>,
+    /// Each node on the segment, and the ports that are said to be on it.
+    points: BTreeMap<NodeIx, BTreeSet<EndPort>>,
+    /// The ends that hear others.
+    hearing: BTreeSet<ClaimEnd>,
+    /// The hosts heard at each end.
+    hosts: BTreeMap<ClaimEnd, BTreeSet<NodeIx>>,
+}
+
+impl SharedSegment {
+    fn new(known: &Known<'_>, claims: Vec<Claim>) -> SharedSegment {
+        let mut points: BTreeMap<NodeIx, BTreeSet<EndPort>> = BTreeMap::new();
+        for end in claims.iter().flat_map(|c| &c.ends) {
+            points.entry(end.node).or_default().insert(end.port.clone());
+        }
+        let ends: BTreeSet<ClaimEnd> = claims.iter().flat_map(Claim::known_ends).cloned().collect();
+        let hosts = |end: &ClaimEnd| {
+            let port = end.device_port(known.facts)?;
+            Some((end.clone(), known.hosts_heard.get(&port)?.clone()))
+        };
+        SharedSegment {
+            points,
+            hosts: ends.iter().filter_map(hosts).collect(),
+            hearing: ends
+                .into_iter()
+                .filter(|end| hears(known, end.node))
+                .collect(),
+            claims,
+        }
+    }
+
+    fn settle(
+        self,
+        known: &mut Known<'_>,
+        kept: &mut Vec<Claim>,
+        suspects: &mut Vec<SuspectSegment>,
+    ) {
+        let alone = self.claims.len() == 1;
+        let whole = self.is_whole(known);
+        // Recordings hold rows of many moments.
+        let mixed = known.facts.scope.policy.mixes_moments;
+        if alone && (!whole || mixed || self.hosts.is_empty()) {
+            kept.extend(self.claims);
+        } else if whole && !mixed {
+            suspects.push(self.suspect());
+        } else {
+            kept.extend(self.unclear(known));
+        }
+    }
+
+    /// True if all nodes that hear any other hear all others, or at least two of them.
+    fn is_whole(&self, known: &Known<'_>) -> bool {
+        let mut joined: BTreeMap<NodeIx, BTreeSet<NodeIx>> = BTreeMap::new();
+        for claim in &self.claims {
+            let [a, b] = claim.ends.each_ref().map(|end| end.node);
+            joined.entry(a).or_default().insert(b);
+            joined.entry(b).or_default().insert(a);
+        }
+        let hosts: BTreeSet<&NodeIx> = self.hosts.values().flatten().collect();
+        let hears_hosts = |end: &ClaimEnd| {
+            let heard = self.hosts.get(end);
+            hosts
+                .iter()
+                .all(|h| heard.is_some_and(|all| all.contains(*h)))
+        };
+        let one_port_each = self.points.iter().all(|(node, ports)| {
+            let whole = |port: &EndPort| match (known.facts.device_of(*node), port) {
+                (Some(device), EndPort::At(port)) => EndPort::At(known.whole((device, *port)).1),
+                _ => port.clone(),
+            };
+            let ports = ports.iter().filter(|p| p.means_one()).map(whole);
+            ports.collect::<BTreeSet<_>>().len() <= 1
+        });
+        let hears_all =
+            |end: &ClaimEnd| joined[&end.node].len() + 1 == self.points.len() && hears_hosts(end);
+        one_port_each
+            && (self.hearing.iter().all(hears_all)
+                || joined.values().all(|others| others.len() > 1))
+    }
+
+    fn suspect(self) -> SuspectSegment {
+        let end = |(node, ports): (NodeIx, BTreeSet<EndPort>)| ClaimEnd {
+            node,
+            port: ports
+                .into_iter()
+                .max_by_key(|p| (p.index().is_some(), p.means_one()))
+                .unwrap_or(EndPort::Unknown),
+        };
+        SuspectSegment {
+            ends: self.points.into_iter().map(end).collect(),
+            evidence: self.claims.into_iter().flat_map(|c| c.evidence).collect(),
+        }
+    }
+
+    fn unclear(mut self, known: &mut Known<'_>) -> Vec<Claim> {
+        let mut at: BTreeMap<&ClaimEnd, BTreeSet<NodeIx>> = BTreeMap::new();
+        for claim in &self.claims {
+            for (end, other) in [(0, 1), (1, 0)].map(|(i, j)| (&claim.ends[i], &claim.ends[j])) {
+                if end.port.means_one() {
+                    at.entry(end).or_default().insert(other.node);
+                }
+            }
+        }
+        for (end, others) in at.into_iter().filter(|(_, others)| others.len() > 1) {
+            let place = inventory::evidence::DevicePort::new(
+                known.name(end.node),
+                end.port_name(known.facts),
+            );
+            let mut names: Vec<String> = others.iter().map(|n| known.name(*n).to_owned()).collect();
+            names.sort();
+            known.alarm(end.node, AlarmKind::SeveralOnCable(place, names));
+        }
+        for claim in &mut self.claims {
+            claim.lower(LinkGrade::Ambiguous);
+        }
+        self.claims
+    }
+}
+
+/// The device between ends that hear each other: an unlisted bridge, if nothing else explains their
+/// ports.
+pub(super) fn explain(known: &mut Known<'_>, suspects: Vec<SuspectSegment>) {
+    let ends = known.cables.iter().flat_map(Claim::known_ends);
+    let taken: HashSet<ClaimEnd> = ends.cloned().collect();
+    for SuspectSegment { ends, evidence } in suspects {
+        let (told, open): (Vec<_>, Vec<_>) = ends.into_iter().partition(|e| taken.contains(e));
+        // The evidence that concerns an end.
+        let own = |name: &str| -> Vec<Evidence> {
+            let own = evidence.iter().filter(|e| e.concerns(name));
+            own.cloned().collect()
+        };
+        match (&open[..], &told[..]) {
+            ([], _) => {}
+            ([one], [other, ..]) => {
+                let ends = [one.clone(), other.clone()];
+                let own = own(known.name(one.node));
+                let grounds = ClaimGrounds::FacingInDoubt;
+                let claim = Claim::new(known.facts, ends, grounds, own);
+                known.cables.push(claim);
+            }
+            _ => {
+                let names: HashMap<NodeIx, String> = open
+                    .iter()
+                    .map(|end| (end.node, known.name(end.node).to_owned()))
+                    .collect();
+                let claims = known.join_by_bridge(&open, |end| own(&names[&end.node]));
+                known.cables.extend(claims);
+            }
+        }
+    }
+}

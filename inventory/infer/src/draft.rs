@@ -1,0 +1,220 @@
+//! The network on its way to a topology: links by node and port numbers, to which names are given
+//! at the end.
+use crate::acceptance::known::Known;
+use crate::claims::ClaimEnd;
+use crate::clusters::{ClusterInput, clusters, unseen_routers};
+use crate::facts::ports::PortIx;
+use crate::facts::{DevicePortIx, Facts, NodeIx};
+use indexmap::IndexMap;
+use inventory::BitsPerSec;
+use inventory::alarm::{Alarm, AlarmKind};
+use inventory::evidence::Evidence;
+use inventory::natural_order::natural;
+use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState, Node, NodeKind, Topology};
+use std::collections::{HashMap, HashSet};
+
+/// A cable, or an aggregate of cables.
+#[derive(Debug, Clone)]
+pub(crate) struct DraftLink {
+    pub(crate) ends: [ClaimEnd; 2],
+    /// The cables of an aggregate, in the order of `ends`.
+    pub(crate) members: Vec<AggregateMember>,
+    pub(crate) rate: BitsPerSec,
+    pub(crate) state: LinkState,
+    pub(crate) grade: LinkGrade,
+    pub(crate) evidence: Vec<Evidence>,
+}
+
+/// Nodes, links and alarms as found so far.
+pub(crate) struct DraftNetwork<'f> {
+    pub(crate) facts: &'f Facts<'f>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) links: Vec<DraftLink>,
+    pub(crate) alarms: Vec<Alarm>,
+    /// The aggregates of ports that their device does not report as members.
+    pub(crate) unreported: HashMap<DevicePortIx, PortIx>,
+    /// Nodes that turned out to be another node.
+    pub(crate) dropped: HashSet<NodeIx>,
+}
+
+impl DraftLink {
+    /// True if any evidence states the rate.
+    pub(crate) fn rate_is_known(&self) -> bool {
+        let assumed = |e: &Evidence| matches!(e, Evidence::Rate(_));
+        !self.evidence.iter().any(assumed)
+    }
+
+    /// True if frames certainly cross the link.
+    pub(crate) fn carries_frames(&self) -> bool {
+        self.state == LinkState::Forwarding && self.grade != LinkGrade::Ambiguous
+    }
+
+    /// The numbers of its nodes.
+    pub(crate) fn nodes(&self) -> [usize; 2] {
+        self.ends.each_ref().map(|end| end.node.0 as usize)
+    }
+
+    fn swap_ends(&mut self) {
+        self.ends.swap(0, 1);
+        for member in &mut self.members {
+            std::mem::swap(&mut member.a_port, &mut member.b_port);
+        }
+    }
+}
+
+impl<'f> DraftNetwork<'f> {
+    /// The links of all accepted cables, and of hosts.
+    pub(crate) fn new(mut known: Known<'f>, hosts: Vec<DraftLink>) -> DraftNetwork<'f> {
+        let mut links = hosts;
+        links.extend(crate::acceptance::links(&mut known));
+        DraftNetwork {
+            facts: known.facts,
+            nodes: known.nodes,
+            links,
+            alarms: known.alarms,
+            unreported: known.unreported,
+            dropped: HashSet::new(),
+        }
+    }
+
+    pub(crate) fn name(&self, node: NodeIx) -> &str {
+        &self.nodes[node.0 as usize].name
+    }
+
+    pub(crate) fn kind(&self, node: NodeIx) -> NodeKind {
+        self.nodes[node.0 as usize].kind
+    }
+
+    /// Adds an alarm about a link.
+    pub(crate) fn alarm_between(&mut self, ends: [NodeIx; 2], kind: AlarmKind) {
+        let [a, b] = ends.map(|node| self.name(node).to_owned());
+        self.alarms.push(Alarm::between(a, b, kind));
+    }
+
+    /// The name of the port at an end.
+    pub(crate) fn port_name<'s>(&'s self, end: &'s ClaimEnd) -> &'s str {
+        end.port_name(self.facts)
+    }
+
+    /// Gives names, finds clusters and sorts everything: switches before hosts, then by name.
+    pub(crate) fn finish(mut self, roots: Vec<String>) -> Topology {
+        let shown = self.shown();
+        let mut order: Vec<usize> = (0..self.nodes.len()).filter(|n| shown[*n]).collect();
+        order.sort_by_cached_key(|n| {
+            let node = &self.nodes[*n];
+            (node.kind == NodeKind::Host, natural(&node.name))
+        });
+        let mut rank = vec![usize::MAX; self.nodes.len()];
+        for (place, node) in order.iter().enumerate() {
+            rank[*node] = place;
+        }
+        for link in &mut self.links {
+            let [a, b] = link.nodes();
+            if rank[b] < rank[a] {
+                link.swap_ends();
+            }
+        }
+        let facts = self.facts;
+        self.links.sort_by_cached_key(|link| {
+            let [a, b] = link.nodes();
+            let port = |end: &ClaimEnd| natural(end.port_name(facts));
+            (rank[a], port(&link.ends[0]), rank[b], port(&link.ends[1]))
+        });
+        let links = std::mem::take(&mut self.links);
+        let links: Vec<Link> = links.into_iter().map(|l| self.named(l)).collect();
+        let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
+        let nodes: Vec<Node> = order.into_iter().filter_map(|n| nodes[n].take()).collect();
+        in_clusters(facts, nodes, links, self.alarms, roots)
+    }
+
+    /// The nodes that the topology shows: an unlisted one only if it has a link.
+    fn shown(&self) -> Vec<bool> {
+        let listed = |n: usize| u32::try_from(n).is_ok_and(|n| !self.facts.is_unlisted(NodeIx(n)));
+        let mut shown: Vec<bool> = (0..self.nodes.len()).map(listed).collect();
+        for link in &self.links {
+            for node in link.nodes() {
+                shown[node] = true;
+            }
+        }
+        for node in &self.dropped {
+            shown[node.0 as usize] = false;
+        }
+        shown
+    }
+
+    fn named(&self, link: DraftLink) -> Link {
+        let [a, b] = &link.ends;
+        Link {
+            a: self.name(a.node).to_owned(),
+            a_port: self.port_name(a).to_owned(),
+            b: self.name(b.node).to_owned(),
+            b_port: self.port_name(b).to_owned(),
+            members: link.members,
+            rate_bps: link.rate,
+            state: link.state,
+            grade: link.grade,
+            evidence: link.evidence,
+        }
+    }
+}
+
+/// The whole topology, with routers that only packets show, and clusters.
+fn in_clusters(
+    facts: &Facts<'_>,
+    mut nodes: Vec<Node>,
+    mut links: Vec<Link>,
+    mut alarms: Vec<Alarm>,
+    roots: Vec<String>,
+) -> Topology {
+    let none = IndexMap::new();
+    let stated = facts.scope.stated.map_or(&none, |i| &i.clusters);
+    let unseen = unseen_routers(
+        &ClusterInput {
+            nodes: &nodes,
+            links: &links,
+            views: facts.views,
+            stated,
+        },
+        &roots,
+    );
+    if !unseen.is_empty() {
+        for unseen in unseen {
+            nodes.push(unseen.node);
+            links.extend(unseen.links);
+            alarms.push(unseen.alarm);
+        }
+        sort(&mut nodes, &mut links);
+    }
+    let (clusters, contradictions) = clusters(&ClusterInput {
+        nodes: &nodes,
+        links: &links,
+        views: facts.views,
+        stated,
+    });
+    alarms.extend(contradictions);
+    alarms.sort_by_cached_key(|a| (a.subject.to_string(), a.to_string()));
+    alarms.dedup();
+    let mut roots = roots.into_iter();
+    Topology {
+        nodes,
+        links,
+        clusters,
+        alarms,
+        root_bridge: roots.next(),
+        further_root_bridges: roots.collect(),
+    }
+}
+
+fn sort(nodes: &mut [Node], links: &mut [Link]) {
+    let hosts: HashSet<String> = nodes
+        .iter()
+        .filter(|n| n.kind == NodeKind::Host)
+        .map(|n| n.name.clone())
+        .collect();
+    let rank = |name: &str| (hosts.contains(name), natural(name));
+    links.sort_by_cached_key(|l| {
+        let ports = (natural(&l.a_port), natural(&l.b_port));
+        (rank(&l.a), ports.0, rank(&l.b), ports.1)
+    });
+    nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
+}

@@ -1,0 +1,117 @@
+//! The nodes that names mean. A name is the weakest key: devices share factory settings, and names
+//! without a domain cross domains.
+use super::{Facts, NodeIx};
+use std::collections::{BTreeSet, HashMap};
+
+/// Names that devices have before anybody names them. They tell nobody from others.
+const FACTORY_NAMES: [&str; 9] = [
+    "switch",
+    "router",
+    "bridge",
+    "localhost",
+    "(none)",
+    "hostname",
+    "default",
+    "unknown",
+    "noname",
+];
+
+/// Names in lower case, and the node that each means; `None` if several nodes have it.
+#[derive(Debug, Default)]
+pub(crate) struct NameIndex {
+    full: HashMap<String, Option<NodeIx>>,
+    /// The part before the domain of names that have one.
+    short: HashMap<String, Option<NodeIx>>,
+    /// The names with a domain of each node.
+    qualified: HashMap<NodeIx, Vec<String>>,
+}
+
+/// A host name without its domain.
+fn short(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// True for a name that a device may have from its factory.
+pub(crate) fn is_factory_name(name: &str) -> bool {
+    FACTORY_NAMES.iter().any(|f| name.eq_ignore_ascii_case(f))
+}
+
+impl NameIndex {
+    /// The names of the inventory come first, those of recordings' files last. A system name that
+    /// is shared or already taken names no node.
+    pub(super) fn new(facts: &Facts<'_>) -> NameIndex {
+        let mut index = NameIndex::default();
+        for (device, own) in facts.devices() {
+            for name in &own.own_names {
+                index.claim(name, device.into());
+            }
+        }
+        let listed = facts
+            .scope
+            .switches
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(facts.scope.hosts.keys().map(String::as_str));
+        for name in listed {
+            let Some(node) = facts.node_named(name) else {
+                continue;
+            };
+            let name = name.to_ascii_lowercase();
+            if facts.scope.policy.prefers_own_names {
+                index.full.entry(name).or_insert(Some(node));
+            } else {
+                index.full.insert(name, Some(node));
+            }
+        }
+        index
+    }
+
+    fn claim(&mut self, name: &str, node: NodeIx) {
+        let claim = |index: &mut HashMap<String, Option<NodeIx>>, name: &str| {
+            let owner = index.entry(name.to_owned()).or_insert(Some(node));
+            *owner = owner.filter(|known| *known == node);
+        };
+        claim(&mut self.full, name);
+        if short(name) != name {
+            claim(&mut self.short, short(name));
+            self.qualified
+                .entry(node)
+                .or_default()
+                .push(name.to_owned());
+        }
+    }
+
+    /// The node that a name means. A name without a domain may mean a node in any domain, if it
+    /// means only one. A name with a domain never means a node in another domain.
+    pub(crate) fn get(&self, name: &str) -> Option<NodeIx> {
+        let name = name.to_ascii_lowercase();
+        let plain = short(&name);
+        if name.is_empty() {
+            return None;
+        }
+        if plain == name {
+            let found: BTreeSet<Option<NodeIx>> = [self.full.get(&name), self.short.get(&name)]
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect();
+            return match (self.full.get(&name), found.len()) {
+                // A node that is listed under this very name goes first.
+                (Some(Some(node)), _) if !self.short.contains_key(&name) => Some(*node),
+                (_, 1) => found.into_iter().next().flatten(),
+                _ => None,
+            };
+        }
+        if let Some(owner) = self.full.get(&name) {
+            return *owner;
+        }
+        let node = self.full.get(plain).copied().flatten()?;
+        let elsewhere = |qualified: &Vec<String>| qualified.iter().any(|q| short(q) == plain);
+        (!self.qualified.get(&node).is_some_and(elsewhere)).then_some(node)
+    }
+
+    /// True if a listed or asked node has the name.
+    pub(crate) fn is_taken(&self, name: &str) -> bool {
+        self.full.contains_key(&name.to_ascii_lowercase())
+    }
+}

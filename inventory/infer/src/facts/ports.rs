@@ -1,0 +1,336 @@
+//! The ports of one device, interned: each number and name by which tables call a port leads to one
+//! [`PortIx`].
+use inventory::device_view::DeviceView;
+use inventory::observation::{BridgePort, InterfaceKind, InterfaceRow, StpState};
+use inventory::{BitsPerSec, Mac};
+use std::collections::HashMap;
+use std::ops::Index;
+
+/// The number of a port among the ports of its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PortIx(pub(crate) u32);
+
+/// The facts about one port.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PortFacts {
+    /// Its IF-MIB name, or the best known name.
+    pub(crate) name: String,
+    /// ifDescr.
+    pub(crate) descr: String,
+    /// ifAlias.
+    pub(crate) alias: String,
+    pub(crate) mac: Option<Mac>,
+    pub(crate) kind: InterfaceKind,
+    pub(crate) rate: Option<BitsPerSec>,
+    /// False if it is known to be down. Neighbours that it still lists are gone.
+    pub(crate) up: bool,
+    /// The aggregate that has it as a member.
+    pub(crate) aggregate: Option<PortIx>,
+    /// Its row as a bridge port, if forwarding databases use it.
+    pub(crate) bridge: Option<BridgePort>,
+    /// The logical unit that takes part in bridging in its place, as `ge-0/0/1.0` does for
+    /// `ge-0/0/1`.
+    unit: Option<PortIx>,
+    /// The interface that carries it, if it is such a unit.
+    pub(crate) carrier: Option<PortIx>,
+}
+
+/// All ports of a device.
+#[derive(Debug, Default)]
+pub(crate) struct PortTable {
+    ports: Vec<PortFacts>,
+    /// ifIndex to port.
+    by_index: HashMap<u32, PortIx>,
+    /// Base port to port: the two numberings differ (RFC 4188, dot1dBasePortIfIndex).
+    by_base: HashMap<u32, PortIx>,
+    names: HashMap<String, OneOrSeveral>,
+    descriptions: HashMap<String, OneOrSeveral>,
+    aliases: HashMap<String, OneOrSeveral>,
+    macs: HashMap<Mac, OneOrSeveral>,
+    /// Ports that only LLDP tables know, by name.
+    unlisted: HashMap<String, PortIx>,
+}
+
+/// The port that has a key, if only one has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OneOrSeveral {
+    One(PortIx),
+    Several,
+}
+
+impl OneOrSeveral {
+    fn add<K: std::hash::Hash + Eq>(keys: &mut HashMap<K, OneOrSeveral>, key: K, port: PortIx) {
+        keys.entry(key)
+            .and_modify(|known| {
+                if *known != OneOrSeveral::One(port) {
+                    *known = OneOrSeveral::Several;
+                }
+            })
+            .or_insert(OneOrSeveral::One(port));
+    }
+
+    fn only(known: Option<&OneOrSeveral>) -> Option<PortIx> {
+        match known {
+            Some(OneOrSeveral::One(port)) => Some(*port),
+            _ => None,
+        }
+    }
+}
+
+impl Index<PortIx> for PortTable {
+    type Output = PortFacts;
+
+    fn index(&self, port: PortIx) -> &PortFacts {
+        &self.ports[port.0 as usize]
+    }
+}
+
+impl PortTable {
+    pub(crate) fn new(view: &DeviceView) -> PortTable {
+        let mut table = PortTable::default();
+        let interfaces = view.interfaces.as_deref().unwrap_or_default();
+        // Of rows with one ifIndex the first counts.
+        for row in interfaces {
+            if !table.by_index.contains_key(&row.index) {
+                let port = table.add(of_interface(row));
+                table.by_index.insert(row.index, port);
+            }
+        }
+        table.join(interfaces);
+        let bridge = view.bridge.as_ref();
+        // A bridge without a root runs no spanning tree. It lists its ports as disabled although
+        // they carry frames.
+        let runs = bridge.is_some_and(|b| b.root_bridge.is_some());
+        for row in bridge.iter().flat_map(|b| &b.ports) {
+            table.add_base_port(row, runs);
+        }
+        table.join_units(interfaces);
+        table.index_keys();
+        table
+    }
+
+    fn add(&mut self, facts: PortFacts) -> PortIx {
+        let port = PortIx(u32::try_from(self.ports.len()).unwrap_or(u32::MAX));
+        self.ports.push(facts);
+        port
+    }
+
+    /// Joins each interface to its aggregate.
+    fn join(&mut self, interfaces: &[InterfaceRow]) {
+        for row in interfaces {
+            let port = self.by_index[&row.index];
+            let aggregate = row.aggregate.and_then(|index| self.by_index.get(&index));
+            let aggregate = aggregate.copied().filter(|a| *a != port);
+            self.ports[port.0 as usize].aggregate = aggregate;
+        }
+    }
+
+    /// Joins the logical units that take part in bridging to the interfaces that carry them, by
+    /// ifStackTable or by their names.
+    fn join_units(&mut self, interfaces: &[InterfaceRow]) {
+        let names: HashMap<&str, PortIx> = interfaces
+            .iter()
+            .rev()
+            .map(|row| (row.name.as_str(), self.by_index[&row.index]))
+            .collect();
+        for row in interfaces {
+            let port = self.by_index[&row.index];
+            let below = row
+                .below
+                .filter(|_| row.kind == InterfaceKind::Other)
+                .and_then(|index| self.by_index.get(&index));
+            let named = || {
+                let (carrier, unit) = row.name.rsplit_once('.')?;
+                let is_number = !unit.is_empty() && unit.bytes().all(|b| b.is_ascii_digit());
+                names.get(carrier).filter(|_| is_number)
+            };
+            let carrier = below.or_else(named).copied().filter(|c| *c != port);
+            let Some(carrier) = carrier else { continue };
+            self.ports[port.0 as usize].carrier = Some(carrier);
+            if self[port].bridge.is_some() && self[carrier].bridge.is_none() {
+                self.ports[carrier.0 as usize].unit.get_or_insert(port);
+            }
+        }
+    }
+
+    /// Adds a row of dot1dBasePortTable. Where a device lists no interfaces at all, its ports are
+    /// known only by their numbers.
+    fn add_base_port(&mut self, row: &BridgePort, runs_stp: bool) {
+        let port = match self.by_index.get(&row.if_index) {
+            Some(port) => *port,
+            None => {
+                let port = self.add(PortFacts {
+                    name: row.number.to_string(),
+                    up: true,
+                    ..PortFacts::default()
+                });
+                if row.if_index != 0 {
+                    self.by_index.insert(row.if_index, port);
+                }
+                port
+            }
+        };
+        self.by_base.entry(row.number).or_insert(port);
+        let facts = &mut self.ports[port.0 as usize];
+        // A port that is up carries frames, whatever spanning tree says of its part in it: it is a
+        // member of an aggregate, or takes no part.
+        let says = |state: &StpState| *state != StpState::Disabled || (runs_stp && !facts.up);
+        let row = BridgePort {
+            state: row.state.filter(says),
+            ..row.clone()
+        };
+        facts.bridge.get_or_insert(row);
+    }
+
+    fn index_keys(&mut self) {
+        for (number, facts) in self.ports.iter().enumerate() {
+            let port = PortIx(u32::try_from(number).unwrap_or(u32::MAX));
+            for (keys, key) in [
+                (&mut self.names, &facts.name),
+                (&mut self.descriptions, &facts.descr),
+                (&mut self.aliases, &facts.alias),
+            ] {
+                if !key.is_empty() {
+                    OneOrSeveral::add(keys, key.clone(), port);
+                }
+            }
+        }
+        let stations = |p: &PortFacts| p.mac.filter(|m| m.is_station());
+        let physical = self.ports.iter().enumerate();
+        let mut logical = Vec::new();
+        for (number, facts) in physical {
+            let port = PortIx(u32::try_from(number).unwrap_or(u32::MAX));
+            match stations(facts) {
+                Some(mac) if facts.is_cable() => {
+                    OneOrSeveral::add(&mut self.macs, mac, port);
+                }
+                Some(mac) => logical.push((mac, port)),
+                None => {}
+            }
+        }
+        // VLAN interfaces, aggregates and units often have the address of a port, which then means
+        // the port.
+        let known: Vec<(Mac, PortIx)> = logical
+            .into_iter()
+            .filter(|(mac, _)| !self.macs.contains_key(mac))
+            .collect();
+        for (mac, port) in known {
+            OneOrSeveral::add(&mut self.macs, mac, port);
+        }
+    }
+
+    /// Every port, with its number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (PortIx, &PortFacts)> {
+        let number = |n: usize| PortIx(u32::try_from(n).unwrap_or(u32::MAX));
+        self.ports
+            .iter()
+            .enumerate()
+            .map(move |(n, facts)| (number(n), facts))
+    }
+
+    /// The number of ports.
+    pub(crate) fn len(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// The port with an ifIndex.
+    pub(crate) fn by_index(&self, index: u32) -> Option<PortIx> {
+        self.by_index.get(&index).copied()
+    }
+
+    /// The port with a bridge port number, as in the forwarding database.
+    pub(crate) fn by_base(&self, number: u32) -> Option<PortIx> {
+        self.by_base.get(&number).copied()
+    }
+
+    /// The only port with this IF-MIB name.
+    pub(crate) fn by_name(&self, name: &str) -> Option<PortIx> {
+        OneOrSeveral::only(self.names.get(name))
+    }
+
+    /// The only port with this ifDescr.
+    pub(crate) fn by_descr(&self, descr: &str) -> Option<PortIx> {
+        OneOrSeveral::only(self.descriptions.get(descr))
+    }
+
+    /// The only port with this ifAlias.
+    pub(crate) fn by_alias(&self, alias: &str) -> Option<PortIx> {
+        OneOrSeveral::only(self.aliases.get(alias))
+    }
+
+    /// The only port with this MAC address. A physical port goes before its VLAN interfaces.
+    pub(crate) fn by_mac(&self, mac: Mac) -> Option<PortIx> {
+        OneOrSeveral::only(self.macs.get(&mac))
+    }
+
+    /// The port that takes part in bridging for a port: the aggregate that has it as a member, the
+    /// unit that it carries, or the port itself.
+    pub(crate) fn whole(&self, port: PortIx) -> PortIx {
+        let whole = self[port].aggregate.unwrap_or(port);
+        self[whole].unit.unwrap_or(whole)
+    }
+
+    /// True if neighbours may be heard on a port: LLDP runs on the members of aggregates.
+    pub(crate) fn may_speak(&self, port: PortIx) -> bool {
+        let is_aggregate = |p: PortIx| self[p].kind == InterfaceKind::Aggregate;
+        let facts = &self[port];
+        facts.may_be_cabled() && !is_aggregate(port) && !facts.carrier.is_some_and(is_aggregate)
+    }
+
+    /// The port's STP state, if the device serves one. The state of an aggregate's members is
+    /// listed with the aggregate.
+    pub(crate) fn state(&self, port: PortIx) -> Option<StpState> {
+        let own = |p: PortIx| self[p].bridge.as_ref().and_then(|b| b.state);
+        own(port).or_else(|| own(self.whole(port)))
+    }
+
+    /// The port with this name that only the device's LLDP tables know. It is added if it is new.
+    pub(crate) fn unlisted(&mut self, name: String) -> PortIx {
+        if let Some(known) = self.unlisted.get(&name) {
+            return *known;
+        }
+        let port = self.add(PortFacts {
+            name: name.clone(),
+            up: true,
+            ..PortFacts::default()
+        });
+        self.unlisted.insert(name, port);
+        port
+    }
+}
+
+impl PortFacts {
+    /// True if it is one cable's end, as far as its kind and name tell.
+    pub(crate) fn is_cable(&self) -> bool {
+        self.may_be_cabled() && self.kind != InterfaceKind::Aggregate && self.carrier.is_none()
+    }
+
+    /// True if a cable may end here. Many devices call each of their interfaces a cable's end, but
+    /// VLANs, tunnels and loopbacks are hardly ever anything else.
+    pub(crate) fn may_be_cabled(&self) -> bool {
+        !matches!(
+            self.kind,
+            InterfaceKind::Vlan
+                | InterfaceKind::Bridge
+                | InterfaceKind::Tunnel
+                | InterfaceKind::Loopback
+        )
+    }
+}
+
+fn of_interface(row: &InterfaceRow) -> PortFacts {
+    PortFacts {
+        name: if row.name.is_empty() {
+            row.index.to_string()
+        } else {
+            row.name.clone()
+        },
+        descr: row.descr.clone(),
+        alias: row.alias.clone(),
+        mac: row.mac,
+        kind: row.kind,
+        rate: row.rate,
+        up: row.up,
+        ..PortFacts::default()
+    }
+}

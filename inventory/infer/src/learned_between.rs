@@ -1,0 +1,86 @@
+//! What forwarding databases say of two ports that are claimed to share a cable.
+use crate::acceptance::known::Known;
+use crate::facts::ports::PortIx;
+use crate::facts::{DeviceIx, DevicePortIx, Facts};
+use inventory::Mac;
+use inventory::observation::StpState;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// The least number of stations that show anything: one row may be old.
+pub(crate) const LEAST: usize = 2;
+
+/// Of the stations that two devices share, at most one in this many may be in an impossible place,
+/// because its row is old.
+pub(crate) const STALE: usize = 20;
+
+/// Of the rows of two ports that face each other, at most one in this many may be of a station
+/// between them, because it moved while the tables were read.
+const MOVED: usize = 50;
+
+/// True if so many of all stations are between two ports that rows of many moments do not explain
+/// it. Where rows are of one moment, one station is enough.
+fn is_significant(between: usize, all: usize, mixes_moments: bool) -> bool {
+    between > 0 && (!mixes_moments || between * MOVED > all)
+}
+
+/// True if stations show that a bridge is between two ports. Where one of them blocks, each station
+/// that the other learned is between them; a blocked port still sends its own frames.
+pub(crate) fn are_parted(known: &Known<'_>, a: DevicePortIx, b: DevicePortIx) -> bool {
+    let facts = known.facts;
+    let (a, b) = (known.whole(a), known.whole(b));
+    let behind = |at: DevicePortIx| facts[at.0].learned.behind(at.1);
+    let blocks = |at: DevicePortIx| {
+        let state = known.state(at);
+        matches!(state, Some(StpState::Blocking | StpState::Broken))
+    };
+    let own = |mac: &Mac| facts[a.0].macs.contains(mac) || facts[b.0].macs.contains(mac);
+    let between = match (blocks(a), blocks(b)) {
+        (false, true) => behind(a).filter(|mac| !own(mac)).count(),
+        (true, false) => behind(b).filter(|mac| !own(mac)).count(),
+        _ => stations_between(facts, a, b).len(),
+    };
+    let all = behind(a).len() + behind(b).len();
+    is_significant(between, all, facts.scope.policy.mixes_moments)
+}
+
+/// The stations that both of two ports learned, as if they were between them. The devices' own
+/// addresses do not count.
+pub(crate) fn stations_between(facts: &Facts<'_>, a: DevicePortIx, b: DevicePortIx) -> Vec<Mac> {
+    let mut there = facts[b.0].learned.behind(b.1).peekable();
+    let here = facts[a.0].learned.behind(a.1);
+    let both = here.filter(|mac| {
+        while there.next_if(|other| other < mac).is_some() {}
+        there.peek() == Some(mac)
+    });
+    let own = |mac: &Mac| facts[a.0].macs.contains(mac) || facts[b.0].macs.contains(mac);
+    both.filter(|mac| !own(mac)).collect()
+}
+
+/// True if a device has another behind another port than this one: the other's own addresses, or
+/// stations that are only on the far side of the other.
+pub(crate) fn denies(
+    facts: &Facts<'_>,
+    (device, port): (DeviceIx, PortIx),
+    other: DeviceIx,
+) -> bool {
+    let (own, other) = (&facts[device], &facts[other]);
+    let learned = |mac: &Mac| own.learned.port_of(*mac);
+    if other.macs.iter().filter_map(learned).any(|at| at != port) {
+        return true;
+    }
+    let mut sides: HashMap<PortIx, (usize, usize)> = HashMap::new();
+    for (mac, there) in other.learned.rows() {
+        if let Some(here) = learned(&mac) {
+            let side = sides.entry(there).or_default();
+            side.0 += 1;
+            side.1 += usize::from(here != port);
+        }
+    }
+    // Of the other's ports, one leads here. Behind all others nothing may be elsewhere.
+    let mut elsewhere: Vec<(usize, usize)> = sides.into_values().collect();
+    elsewhere.sort_by_key(|(_, n)| Reverse(*n));
+    let shared: usize = elsewhere.iter().map(|(all, _)| all).sum();
+    let wrong: usize = elsewhere.iter().skip(1).map(|(_, n)| n).sum();
+    wrong >= LEAST && wrong * STALE > shared
+}

@@ -1,0 +1,61 @@
+//! Inference of a network again and again. What a device's view alone tells is kept until the view
+//! changes.
+use crate::facts::InferenceScope;
+use crate::facts::device::DeviceFacts;
+use crate::infer_in;
+use crate::policy::InferencePolicy;
+use inventory::device_view::{DeviceView, DeviceViews};
+use inventory::inventory_file::Inventory;
+use inventory::topology::Topology;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// The facts about each device as of the last inference.
+#[derive(Debug, Default)]
+pub struct InferenceMemory {
+    devices: HashMap<String, Arc<DeviceFacts>>,
+}
+
+impl InferenceMemory {
+    /// Infers the network as [`infer`](crate::infer()) does, from nothing that is kept.
+    pub fn infer(&mut self, inventory: &Inventory, views: &DeviceViews) -> Topology {
+        self.devices.clear();
+        self.infer_changed(inventory, views, &BTreeSet::new())
+    }
+
+    /// Infers the network as [`infer`](crate::infer()) does, where only the views of the devices in
+    /// `changed` differ from those of the last inference. Other views are not read again.
+    pub fn infer_changed(
+        &mut self,
+        inventory: &Inventory,
+        views: &DeviceViews,
+        changed: &BTreeSet<String>,
+    ) -> Topology {
+        for name in changed {
+            self.devices.remove(name);
+        }
+        let scope = InferenceScope {
+            switches: inventory
+                .switches
+                .iter()
+                .map(|(name, s)| (name.as_str(), s.address.to_string()))
+                .collect(),
+            hosts: &inventory.hosts,
+            stated: Some(inventory),
+            policy: InferencePolicy::LIVE,
+        };
+        let known = |name: &str, view: &DeviceView| {
+            let facts = self.devices.entry(name.to_owned());
+            facts
+                .or_insert_with(|| Arc::new(DeviceFacts::new(name, view)))
+                .clone()
+        };
+        let mut known = known;
+        let devices: Vec<Arc<DeviceFacts>> = scope
+            .switches
+            .iter()
+            .filter_map(|(name, _)| Some(known(name, views.get(*name)?)))
+            .collect();
+        infer_in(&scope, views, &devices)
+    }
+}

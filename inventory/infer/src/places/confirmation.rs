@@ -1,0 +1,144 @@
+//! The statements of a host about its place, held against those of switches.
+use super::port_tables::LearnedPorts;
+use super::seat::HostSeat;
+use crate::acceptance::known::Known;
+use crate::claims::{ClaimEnd, EndPort, slower};
+use crate::draft::DraftLink;
+use crate::facts::host_statements::HostStatement;
+use crate::facts::{Facts, NodeIx};
+use crate::readers::host::SilentSwitchPort;
+use inventory::alarm::{AlarmKind, HostElsewhere};
+use inventory::evidence::DevicePort;
+use inventory::topology::{LinkGrade, LinkState};
+use std::collections::BTreeSet;
+
+/// Adds the host's certain statements to the switches' statements by LLDP. If the two contradict
+/// each other, the switches' statements win, and an alarm is raised.
+pub(super) fn confirm(
+    known: &mut Known<'_>,
+    host: NodeIx,
+    mut announced: Vec<HostSeat>,
+    claimed: Vec<HostSeat>,
+    taken: impl Fn(&HostSeat) -> Option<HostElsewhere>,
+) -> Vec<HostSeat> {
+    let facts = known.facts;
+    let mut further = Vec::new();
+    let mut confirmed = BTreeSet::new();
+    for claim in claimed {
+        // A port that cannot be identified by its name is taken for the port that the switch
+        // states.
+        let same = |s: &HostSeat| {
+            s.is_at(&claim) || (claim.port.index().is_none() && s.device == claim.device)
+        };
+        match announced.iter().position(same) {
+            Some(at) => {
+                confirmed.insert(at);
+                announced[at].join(claim);
+            }
+            None => further.push(claim),
+        }
+    }
+    let unconfirmed: Vec<DevicePort> = (0..announced.len())
+        .filter(|i| !confirmed.contains(i) && !announced[*i].old)
+        .map(|i| announced[i].place(facts))
+        .collect();
+    for claim in further {
+        let against = taken(&claim).or_else(|| {
+            (!unconfirmed.is_empty()).then(|| HostElsewhere::Seen(unconfirmed.clone()))
+        });
+        match against {
+            None => announced.push(claim),
+            Some(_) if claim.old => {}
+            Some(against) => {
+                let at = claim.place(facts);
+                known.alarm(host, AlarmKind::HostContradicted { at, against });
+            }
+        }
+    }
+    announced
+}
+
+/// Adds the host's weaker statements to the places at which its addresses were learned.
+pub(super) fn add_weak_evidence(mut seats: Vec<HostSeat>, claimed: Vec<HostSeat>) -> Vec<HostSeat> {
+    for claim in claimed {
+        match seats.iter().position(|s| s.is_at(&claim)) {
+            Some(at) => seats[at].join(claim),
+            None if claim.old && !seats.is_empty() => {}
+            None => seats.push(claim),
+        }
+    }
+    seats
+}
+
+/// Compares the host's certain statement with the places at which its addresses were learned. If
+/// answering switches learned the claimed card's address elsewhere, and not at the claimed place,
+/// these are two places; an old statement is then ignored.
+pub(super) fn compare_with_learned(
+    claimed: Vec<HostSeat>,
+    edges: Vec<HostSeat>,
+    statement: &HostStatement<'_>,
+    learned: &LearnedPorts,
+) -> Vec<HostSeat> {
+    let speaks_against = |edge: &HostSeat| {
+        !edge.old
+            && claimed
+                .iter()
+                .any(|claim| learned_elsewhere(claim, statement, learned, edge))
+    };
+    let (against, fitting): (Vec<_>, Vec<_>) = edges.into_iter().partition(speaks_against);
+    if !against.is_empty() && statement.old {
+        return against;
+    }
+    let mut seats = claimed;
+    for edge in fitting {
+        if let Some(seat) = seats.iter_mut().find(|s| s.is_at(&edge)) {
+            seat.evidence.extend(edge.evidence);
+        }
+    }
+    if !against.is_empty() {
+        seats.extend(against);
+        for seat in &mut seats {
+            seat.grade = LinkGrade::Ambiguous;
+        }
+    }
+    seats
+}
+
+fn learned_elsewhere(
+    claim: &HostSeat,
+    statement: &HostStatement<'_>,
+    learned: &LearnedPorts,
+    edge: &HostSeat,
+) -> bool {
+    // The members of a bond share an address.
+    let card = statement.card(&claim.host_port);
+    let Some(card) = card.filter(|c| c.master.is_none()) else {
+        return false;
+    };
+    let at = |seat: &HostSeat| card.mac.is_some_and(|mac| learned.has(mac, seat));
+    at(edge) && !at(claim)
+}
+
+/// The link of a host to the one switch that it hears and that never answered.
+pub(super) fn link_to_silent_switch(
+    facts: &Facts<'_>,
+    host: NodeIx,
+    silent: &[SilentSwitchPort],
+) -> Option<DraftLink> {
+    let [one] = silent else { return None };
+    let mut evidence = vec![one.evidence.clone()];
+    let named = |name: &String| EndPort::Named(name.clone());
+    let ends = [
+        ClaimEnd::new(one.switch, named(&one.port)),
+        ClaimEnd::new(host, named(&one.card)),
+    ];
+    debug_assert!(facts.device_of(one.switch).is_none());
+    Some(DraftLink {
+        rate: slower([one.rate, None], &mut evidence),
+        ends,
+        members: vec![],
+        state: LinkState::Unknown,
+        grade: LinkGrade::Certain,
+        evidence,
+    })
+}

@@ -1,0 +1,213 @@
+//! Hosts that no device names. Each of them is where the path of its frames began: at an edge port
+//! of a device, or somewhere among the nodes that do not answer.
+use crate::acceptance::islands::{DeviceIslands, IslandExit};
+use crate::acceptance::known::Known;
+use crate::claims::ClaimEnd;
+use crate::draft::DraftLink;
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use inventory::evidence::{AssumedRate, Evidence};
+use inventory::topology::{LinkGrade, LinkState, NodeKind};
+use inventory::{BitsPerSec, Mac};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A port with at most this many stations may be an edge port.
+const FEW: usize = 3;
+
+/// With more candidates than this, none is shown.
+const MOST: usize = 4;
+
+/// The learned rows about hosts.
+pub(super) struct LearnedHosts<'i, 'f> {
+    facts: &'f Facts<'f>,
+    islands: &'i DeviceIslands<'f>,
+    /// The devices that learned each address.
+    by: HashMap<Mac, Vec<DeviceIx>>,
+    /// Ports that lead to other switches, according to the stations learned there.
+    inner: HashSet<DevicePortIx>,
+    /// The ports of devices without LLDP on which an address is one of [`FEW`].
+    alone: HashMap<Mac, Vec<DevicePortIx>>,
+    /// The switches of the inventory that may be anywhere.
+    unplaced: &'i [NodeIx],
+}
+
+impl<'i, 'f> LearnedHosts<'i, 'f> {
+    /// Reads the rows for the hosts that are not at the device that `named` gives for them.
+    pub(super) fn new(
+        facts: &'f Facts<'f>,
+        islands: &'i DeviceIslands<'f>,
+        named: &HashMap<NodeIx, DeviceIx>,
+        unplaced: &'i [NodeIx],
+    ) -> LearnedHosts<'i, 'f> {
+        let mut wanted = HashSet::new();
+        let mut elsewhere = HashMap::new();
+        for (host, _, _) in facts.hosts() {
+            for mac in facts.identity.macs_of_host(host) {
+                match named.get(&host) {
+                    Some(&device) => _ = elsewhere.insert(mac, device),
+                    None => _ = wanted.insert(mac),
+                }
+            }
+        }
+        let mut edges = LearnedHosts {
+            facts,
+            islands,
+            by: HashMap::new(),
+            inner: HashSet::new(),
+            alone: HashMap::new(),
+            unplaced,
+        };
+        for (device, _) in facts.devices().filter(|(_, d)| !d.speaks_lldp) {
+            edges.read_few(device);
+        }
+        // If all switches answer and speak LLDP, rows add nothing about hosts that are named.
+        if wanted.is_empty()
+            && facts.device_count() == facts.scope.switches.len()
+            && facts.devices().all(|(_, d)| d.speaks_lldp)
+        {
+            return edges;
+        }
+        for (device, _) in facts.devices() {
+            edges.read_rows(device, &wanted, &elsewhere);
+        }
+        edges
+    }
+
+    /// Reads the rows of a device: the requested addresses that it learned, and its ports that lead
+    /// to other switches.
+    fn read_rows(
+        &mut self,
+        device: DeviceIx,
+        wanted: &HashSet<Mac>,
+        elsewhere: &HashMap<Mac, DeviceIx>,
+    ) {
+        let own = &self.facts[device];
+        for (port, rows) in own.learned.ports() {
+            let open = self.islands.lead((device, port)).is_none();
+            // The number of hosts that are known to be elsewhere.
+            let mut foreign = 0;
+            for (_, mac) in rows {
+                if wanted.contains(mac) {
+                    self.by.entry(*mac).or_default().push(device);
+                }
+                let switch = || {
+                    let owner = self.facts.identity.owner_of(*mac);
+                    owner.is_some_and(|o| self.bridges(o)) && !own.macs.contains(mac)
+                };
+                foreign += usize::from(elsewhere.get(mac).is_some_and(|d| *d != device));
+                if open && switch() {
+                    self.inner.insert((device, port));
+                }
+            }
+            if open && foreign * 2 > rows.len() {
+                self.inner.insert((device, port));
+            }
+        }
+    }
+
+    /// True for a switch, asked or not.
+    fn bridges(&self, node: NodeIx) -> bool {
+        let device = self.facts.device_of(node);
+        !self.facts.is_host(node) && device.is_none_or(|d| self.facts[d].bridges)
+    }
+
+    fn read_few(&mut self, device: DeviceIx) {
+        let learned = &self.facts[device].learned;
+        for (port, rows) in learned.ports().filter(|(_, rows)| rows.len() <= FEW) {
+            if self.islands.lead((device, port)).is_none() {
+                for (_, mac) in rows {
+                    self.alone.entry(*mac).or_default().push((device, port));
+                }
+            }
+        }
+    }
+
+    /// True if hosts that are known to be elsewhere, or other switches, are learned on a port.
+    pub(super) fn leads_elsewhere(&self, port: DevicePortIx) -> bool {
+        self.inner.contains(&port)
+    }
+
+    /// Candidates for a host that is on no port of an answering device: the switches that may be
+    /// anywhere, if they are few.
+    pub(super) fn candidate_links(&self, known: &Known<'_>, host: NodeIx) -> Vec<DraftLink> {
+        let few = if self.unplaced.len() <= MOST {
+            self.unplaced
+        } else {
+            &[]
+        };
+        few.iter()
+            .map(|node| hidden(known, *node, host, LinkGrade::Ambiguous))
+            .collect()
+    }
+
+    /// The exits of devices that do not speak LLDP and so may pass it on, if one of these addresses
+    /// is on a port with few stations. A host that other devices hear may be there.
+    pub(super) fn denied_exits(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
+        let ports = macs.iter().filter_map(|mac| self.alone.get(mac)).flatten();
+        ports
+            .map(|(device, port)| IslandExit::Port(*device, *port))
+            .collect()
+    }
+
+    /// The exits to which the rows for these addresses lead, without ports to other switches.
+    pub(super) fn ends(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
+        let ends = macs.iter().flat_map(|mac| {
+            let by = self.by.get(mac).into_iter().flatten();
+            self.islands.ends(*mac, by.copied())
+        });
+        ends.filter(|exit| match exit {
+            IslandExit::Port(device, port) => !self.inner.contains(&(*device, *port)),
+            IslandExit::Dark(_) => true,
+        })
+        .collect()
+    }
+
+    /// Links to nodes that do not answer, if the rows lead to them. They are ambiguous if the rows
+    /// also lead elsewhere, or lead to several such nodes.
+    pub(super) fn links_beyond(
+        &self,
+        known: &Known<'_>,
+        host: NodeIx,
+        ends: &BTreeSet<IslandExit>,
+    ) -> Vec<DraftLink> {
+        let is_listed = |node: &NodeIx| self.facts.is_listed_switch(*node);
+        let may_have_hosts =
+            |node: &NodeIx| is_listed(node) || known.kind(*node) == NodeKind::Unmanaged;
+        let parts = ends.iter().filter_map(|e| match e {
+            IslandExit::Dark(part) => Some(*part),
+            IslandExit::Port(..) => None,
+        });
+        let mut nodes: Vec<NodeIx> = parts
+            .flat_map(|part| self.islands.dark_nodes(part).iter().copied())
+            .filter(may_have_hosts)
+            .collect();
+        // Behind a node that does not answer there may be further nodes that no device sees.
+        if nodes.iter().any(is_listed) {
+            nodes.extend(self.unplaced);
+        }
+        let grade = if ends.len() == 1 && nodes.len() == 1 {
+            LinkGrade::Inferred
+        } else {
+            LinkGrade::Ambiguous
+        };
+        nodes
+            .iter()
+            .map(|node| hidden(known, *node, host, grade))
+            .collect()
+    }
+}
+
+/// A link to a node that does not answer.
+fn hidden(known: &Known<'_>, node: NodeIx, host: NodeIx, grade: LinkGrade) -> DraftLink {
+    let why = Evidence::LearnedBeyond {
+        host: known.name(host).to_owned(),
+        silent: known.name(node).to_owned(),
+    };
+    DraftLink {
+        ends: [ClaimEnd::somewhere(node), ClaimEnd::somewhere(host)],
+        members: vec![],
+        rate: BitsPerSec::GIGABIT,
+        state: LinkState::Unknown,
+        grade,
+        evidence: vec![why, Evidence::Rate(AssumedRate::Gigabit)],
+    }
+}

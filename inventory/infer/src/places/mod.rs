@@ -1,0 +1,353 @@
+//! The place of each host. LLDP tells it, heard by the host's switch or by the host itself.
+//! Otherwise the edge port on which its MAC address is learned tells it, with the other frames that
+//! the host hears. A host has one seat; if the evidence fits several, all are shown as ambiguous
+//! and raise an alarm.
+mod confirmation;
+mod learned_hosts;
+mod port_tables;
+pub(crate) mod seat;
+
+use crate::acceptance::islands::{DeviceIslands, IslandExit};
+use crate::acceptance::known::{Known, plain_name};
+use crate::claims::{ClaimEnd, EndPort};
+use crate::draft::DraftLink;
+use crate::facts::host_statements::HostStatement;
+use crate::facts::ports::PortIx;
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::readers::host::{self, HostClaims, SilentSwitchPort};
+use inventory::Mac;
+use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
+use inventory::evidence::{DevicePort, Evidence};
+use inventory::natural_order::natural;
+use inventory::topology::{LinkGrade, LinkState, NodeKind};
+use learned_hosts::LearnedHosts;
+use port_tables::{LearnedPorts, PortOccupants, TrunkPorts};
+use seat::HostSeat;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// The seats found for one host.
+struct FoundSeats {
+    macs: BTreeSet<Mac>,
+    seats: Vec<HostSeat>,
+    /// Links to devices that do not answer and that the host may be behind.
+    behind: Vec<DraftLink>,
+    /// Switches that never answered and whose frames the host hears.
+    silent: Vec<SilentSwitchPort>,
+}
+
+/// Links of hosts with one seat each, by port.
+type LinksByPort = BTreeMap<ClaimEnd, Vec<DraftLink>>;
+
+/// All facts about the places of hosts.
+struct SeatSearch<'i, 'f> {
+    facts: &'f Facts<'f>,
+    trunks: TrunkPorts,
+    learned: LearnedPorts,
+    occupants: PortOccupants,
+    edges: LearnedHosts<'i, 'f>,
+}
+
+/// The links of all hosts of the inventory to their seats, with an alarm for each host whose seat is
+/// not known.
+pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<DraftLink> {
+    let facts = known.facts;
+    let islands = DeviceIslands::new(known);
+    let trunks = TrunkPorts::new(known);
+    let mut announced = port_tables::announced(facts, &trunks);
+    let heard = |(host, seats): (&NodeIx, &Vec<HostSeat>)| {
+        let seat = seats.iter().find(|s| !s.trunk)?;
+        Some((*host, seat.device))
+    };
+    let named: HashMap<NodeIx, DeviceIx> = announced.iter().filter_map(heard).collect();
+    let search = SeatSearch {
+        facts,
+        trunks,
+        learned: LearnedPorts::new(facts),
+        occupants: PortOccupants::new(facts),
+        edges: LearnedHosts::new(facts, &islands, &named, unplaced),
+    };
+    let mut links = Vec::new();
+    let mut seated = LinksByPort::new();
+    for (host, _, _) in facts.hosts() {
+        let announced = announced.remove(&host).unwrap_or_default();
+        let found = search.seats(known, host, announced);
+        known.nodes[host.0 as usize].chassis = found.macs.first().copied();
+        search.settle(known, host, found, &mut seated, &mut links);
+    }
+    add_seated(known, seated, &search.trunks, links)
+}
+
+impl SeatSearch<'_, '_> {
+    /// The seats of a host that the evidence allows.
+    fn seats(&self, known: &mut Known<'_>, host: NodeIx, announced: Vec<HostSeat>) -> FoundSeats {
+        let (facts, edges) = (self.facts, &self.edges);
+        let statement = facts.host_statements.get(&host);
+        let claims = self.claims(host, statement);
+        let macs: BTreeSet<Mac> = facts.identity.macs_of_host(host).collect();
+        let taken = |claim: &HostSeat| self.occupants.others(facts, claim, host);
+        let mut seats = confirmation::confirm(known, host, announced, claims.certain, taken);
+        let mut behind = Vec::new();
+        if seats.iter().all(|s| s.own) {
+            let ends = edges.ends(&macs);
+            let rows = at(facts, &macs, &ends);
+            if seats.is_empty() && claims.inferred.is_empty() {
+                behind = edges.links_beyond(known, host, &ends);
+            }
+            seats = match (seats.is_empty(), statement) {
+                (false, Some(statement)) => {
+                    confirmation::compare_with_learned(seats, rows, statement, &self.learned)
+                }
+                _ => confirmation::add_weak_evidence(rows, claims.inferred),
+            };
+        } else if seats.iter().all(|s| s.trunk) {
+            // A host that is heard through a trunk is behind a device that passes LLDP on. The
+            // learned rows tell where its frames come from.
+            let rows = at(facts, &macs, &edges.ends(&macs));
+            seats = if rows.len() == 1 { rows } else { seats };
+        } else if statement.is_none() {
+            seats.extend(self.denied(&macs));
+        }
+        self.doubt(&mut seats);
+        let seats = self.narrow(seat::merge_bonds(facts, seats, statement), &macs);
+        let is_learned = macs.iter().any(|m| !self.learned.of(*m).is_empty());
+        if behind.is_empty() && seats.len() != 1 && is_learned {
+            behind = edges.candidate_links(known, host);
+        }
+        FoundSeats {
+            macs,
+            seats,
+            behind,
+            silent: claims.silent,
+        }
+    }
+
+    /// The places that the host itself claims.
+    fn claims(&self, host: NodeIx, statement: Option<&HostStatement<'_>>) -> HostClaims {
+        let is_trunk = |port: DevicePortIx| self.trunks.inner.contains(&port);
+        statement
+            .map(|statement| host::propose(self.facts, host, statement, &is_trunk))
+            .unwrap_or_default()
+    }
+
+    /// Further possible seats of a host that switches hear: seats on devices that pass LLDP on.
+    fn denied(&self, macs: &BTreeSet<Mac>) -> Vec<HostSeat> {
+        let exits = self.edges.denied_exits(macs);
+        at(self.facts, macs, &exits)
+            .into_iter()
+            .filter(|seat| !self.facts[seat.device].hears_lldp)
+            .map(|seat| HostSeat {
+                grade: LinkGrade::Ambiguous,
+                ..seat
+            })
+            .collect()
+    }
+
+    /// Marks a seat as ambiguous if rows show that its port leads on to other switches.
+    fn doubt(&self, seats: &mut [HostSeat]) {
+        for seat in seats
+            .iter_mut()
+            .filter(|s| s.grade == LinkGrade::Certain && !s.own)
+        {
+            let ports = &self.facts[seat.device].ports;
+            let whole: Option<PortIx> = seat.port.index().map(|port| ports.whole(port));
+            if let Some(port) = whole
+                && self.edges.leads_elsewhere((seat.device, port))
+            {
+                seat.grade = LinkGrade::Ambiguous;
+                let at = self.facts[seat.device].place(port);
+                seat.evidence.push(Evidence::OthersLearned(at));
+            }
+        }
+    }
+
+    /// Keeps the seats with the better evidence: switches that answer before stale ones, edge ports
+    /// before trunks. For a host that just moved, it keeps the port at which its frames come in.
+    fn narrow(&self, mut seats: Vec<HostSeat>, macs: &BTreeSet<Mac>) -> Vec<HostSeat> {
+        prefer(&mut seats, |s| !s.old);
+        prefer(&mut seats, |s| !s.trunk);
+        let heard = |s: &HostSeat| macs.iter().any(|mac| self.learned.has(*mac, s));
+        let disputed = seats.iter().any(|s| s.grade == LinkGrade::Ambiguous);
+        if !disputed && seats.iter().filter(|s| heard(s)).count() == 1 {
+            prefer(&mut seats, heard);
+        }
+        seats
+    }
+
+    /// Links a host to its seat, or raises the alarm that it has none or several.
+    fn settle(
+        &self,
+        known: &mut Known<'_>,
+        host: NodeIx,
+        found: FoundSeats,
+        seated: &mut LinksByPort,
+        links: &mut Vec<DraftLink>,
+    ) {
+        let facts = self.facts;
+        let FoundSeats {
+            macs,
+            seats,
+            behind,
+            silent,
+        } = found;
+        if crate::readers::operator::states_place_of(facts, host) {
+            links.extend(seats.iter().map(|s| s.link(facts, host, s.grade)));
+            return;
+        }
+        match &seats[..] {
+            [] => match confirmation::link_to_silent_switch(facts, host, &silent) {
+                Some(link) => links.push(link),
+                None if !behind.is_empty() => links.extend(hidden(known, host, behind)),
+                None => self.alarm_nowhere(known, host, &macs),
+            },
+            [seat] if !seat.trunk && behind.is_empty() => {
+                let link = seat.link(facts, host, seat.grade);
+                match seat.port {
+                    // An aggregate without a name is never the port of another host, too.
+                    EndPort::Unknown => links.push(link),
+                    _ => seated.entry(seat.end()).or_default().push(link),
+                }
+            }
+            several => links.extend(contradiction(known, host, several, behind)),
+        }
+    }
+
+    fn alarm_nowhere(&self, known: &mut Known<'_>, host: NodeIx, macs: &BTreeSet<Mac>) {
+        let learned = macs.iter().flat_map(|m| self.learned.of(*m));
+        let far: BTreeSet<DevicePort> = learned
+            .map(|(device, port)| self.facts[*device].place(*port))
+            .collect();
+        let why = match (macs.is_empty(), far.is_empty()) {
+            (true, _) => HostNotFound::NoName,
+            (false, true) => HostNotFound::Unlearned,
+            (false, false) => HostNotFound::TrunksOnly(far.into_iter().collect()),
+        };
+        known.alarm(host, AlarmKind::HostUnfound(why));
+    }
+}
+
+/// Keeps the seats that fit, or all if none fits.
+fn prefer(seats: &mut Vec<HostSeat>, fits: impl Fn(&HostSeat) -> bool) {
+    if seats.iter().any(&fits) {
+        seats.retain(fits);
+    }
+}
+
+/// The edge port rule: a station is cabled to the port at which the path of its frames began.
+fn at(facts: &Facts<'_>, macs: &BTreeSet<Mac>, ends: &BTreeSet<IslandExit>) -> Vec<HostSeat> {
+    let seat = |exit: &IslandExit| {
+        let IslandExit::Port(device, port) = *exit else {
+            return None;
+        };
+        let evidence = vec![Evidence::LearnedAtEdge {
+            at: facts[device].place(port),
+            macs: macs.iter().copied().collect(),
+            stale: facts[device].stale,
+        }];
+        let (port, card) = (EndPort::At(port), String::new());
+        Some(HostSeat {
+            old: facts[device].stale,
+            ..HostSeat::new(device, port, card, LinkGrade::Inferred, evidence)
+        })
+    };
+    ends.iter().filter_map(seat).collect()
+}
+
+/// A host behind devices that do not answer. An alarm is raised if it may be behind several of
+/// them.
+fn hidden(known: &mut Known<'_>, host: NodeIx, behind: Vec<DraftLink>) -> Vec<DraftLink> {
+    if behind.iter().any(|l| l.grade == LinkGrade::Ambiguous) {
+        let names = behind.iter().map(|l| known.name(l.ends[0].node).to_owned());
+        let kind = AlarmKind::HostHidden(names.collect());
+        known.alarm(host, kind);
+    }
+    behind
+}
+
+fn contradiction(
+    known: &mut Known<'_>,
+    host: NodeIx,
+    seats: &[HostSeat],
+    behind: Vec<DraftLink>,
+) -> Vec<DraftLink> {
+    let facts = known.facts;
+    let mut places: Vec<HostPlace> = seats
+        .iter()
+        .map(|s| HostPlace::At(s.place(facts)))
+        .collect();
+    let name = |l: &DraftLink| known.name(l.ends[0].node).to_owned();
+    places.extend(behind.iter().map(|l| HostPlace::Behind(name(l))));
+    places.sort_by_cached_key(|p| natural(&p.to_string()));
+    known.alarm(host, AlarmKind::HostAmbiguous(places));
+    let seats = seats
+        .iter()
+        .map(|s| s.link(facts, host, LinkGrade::Ambiguous));
+    let behind = behind.into_iter().map(|l| DraftLink {
+        grade: LinkGrade::Ambiguous,
+        ..l
+    });
+    seats.chain(behind).collect()
+}
+
+/// Adds the links of hosts with one seat. If another host may have the port, too, they are
+/// inferred. Several hosts on one port get a bridge between.
+fn add_seated(
+    known: &mut Known<'_>,
+    seated: LinksByPort,
+    trunks: &TrunkPorts,
+    mut links: Vec<DraftLink>,
+) -> Vec<DraftLink> {
+    let facts = known.facts;
+    let disputed: HashSet<ClaimEnd> = links
+        .iter()
+        .filter(|l| l.grade == LinkGrade::Ambiguous)
+        .map(|l| l.ends[0].clone())
+        .collect();
+    for (end, mut here) in seated {
+        if disputed.contains(&end) {
+            let at = DevicePort::new(known.name(end.node), end.port_name(facts));
+            for link in &mut here {
+                link.grade = link.grade.max(LinkGrade::Inferred);
+                link.evidence.push(Evidence::OthersPossible(at.clone()));
+            }
+        }
+        let bridge = end.device_port(facts).and_then(|p| trunks.bridges.get(&p));
+        match (here.len(), bridge) {
+            (_, Some(bridge)) => links.extend(below(*bridge, here)),
+            (1, None) => links.extend(here),
+            _ => links.extend(on_unmanaged_bridge(known, end, here)),
+        }
+    }
+    links
+}
+
+/// Cables hosts to a bridge. The names of its ports are not known.
+fn below(bridge: NodeIx, links: Vec<DraftLink>) -> impl Iterator<Item = DraftLink> {
+    links.into_iter().map(move |mut link| {
+        link.ends[0] = ClaimEnd::somewhere(bridge);
+        link.grade = link.grade.max(LinkGrade::Inferred);
+        link
+    })
+}
+
+/// Several hosts behind one port: an unmanaged bridge is between.
+fn on_unmanaged_bridge(
+    known: &mut Known<'_>,
+    end: ClaimEnd,
+    links: Vec<DraftLink>,
+) -> Vec<DraftLink> {
+    let place = DevicePort::new(known.name(end.node), end.port_name(known.facts));
+    let name = format!("{}-{}", place.device, plain_name(&place.port));
+    let bridge = known.add_node(&name, NodeKind::Unmanaged);
+    let hosts = links.iter().map(|l| known.name(l.ends[1].node).to_owned());
+    let kind = AlarmKind::HostsOnPort(place, hosts.collect());
+    known.alarm(bridge, kind);
+    let up = DraftLink {
+        ends: [end, ClaimEnd::somewhere(bridge)],
+        members: vec![],
+        rate: links[0].rate,
+        state: LinkState::Unknown,
+        grade: LinkGrade::Inferred,
+        evidence: vec![Evidence::HostsOnPort(links.len())],
+    };
+    std::iter::once(up).chain(below(bridge, links)).collect()
+}

@@ -1,0 +1,155 @@
+//! Tables of the ports that devices name for hosts: by LLDP, by learned addresses, and by known
+//! cables.
+use super::seat::HostSeat;
+use crate::acceptance::known::Known;
+use crate::claims::EndPort;
+use crate::facts::{DevicePortIx, Facts, NodeIx};
+use inventory::Mac;
+use inventory::alarm::{HostElsewhere, NamedNode};
+use inventory::evidence::Evidence;
+use inventory::host_report::DiscoveryProtocol;
+use inventory::observation::NeighbourId;
+use inventory::topology::{LinkGrade, NodeKind};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// The ports at which switches hear each host by LLDP.
+pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> HashMap<NodeIx, Vec<HostSeat>> {
+    let mut seats: HashMap<NodeIx, Vec<HostSeat>> = HashMap::new();
+    for statement in facts.statements() {
+        let (device, row, host) = (statement.device, statement.row, statement.names.node);
+        if !facts.is_host(host) || row.protocol != DiscoveryProtocol::Lldp || row.down {
+            continue;
+        }
+        let host_port = match &row.row.port {
+            Some(NeighbourId::Text(text)) => text.clone(),
+            Some(id) if row.row.port_descr.is_empty() => id.to_string(),
+            _ => row.row.port_descr.clone(),
+        };
+        let evidence = vec![Evidence::Names {
+            protocol: row.protocol.into(),
+            at: facts[device].place(row.port),
+            neighbour: facts.nodes()[host.0 as usize].name.clone(),
+            by: statement.names.by,
+            stale: facts[device].stale,
+            down: false,
+        }];
+        let port = EndPort::At(row.port);
+        let seat = HostSeat {
+            trunk: trunks.inner.contains(&(device, row.port)),
+            old: facts[device].stale,
+            ..HostSeat::new(device, port, host_port, LinkGrade::Certain, evidence)
+        };
+        let seats = seats.entry(host).or_default();
+        if !seats.iter().any(|s| s.is_at(&seat)) {
+            seats.push(seat);
+        }
+    }
+    seats
+}
+
+/// The neighbours that answering switches hear on their ports by LLDP.
+pub(super) struct PortOccupants(HashMap<DevicePortIx, BTreeSet<NodeIx>>);
+
+impl PortOccupants {
+    pub(super) fn new(facts: &Facts<'_>) -> PortOccupants {
+        let mut occupants: HashMap<DevicePortIx, BTreeSet<NodeIx>> = HashMap::new();
+        for statement in facts.statements() {
+            let lldp = statement.row.protocol == DiscoveryProtocol::Lldp;
+            let node = statement.names.node;
+            if lldp && !facts[statement.device].stale && !facts.is_unlisted(node) {
+                let at = (statement.device, statement.row.port);
+                occupants.entry(at).or_default().insert(node);
+            }
+        }
+        PortOccupants(occupants)
+    }
+
+    /// The other nodes at the place that a host claims.
+    pub(super) fn others(
+        &self,
+        facts: &Facts<'_>,
+        claim: &HostSeat,
+        host: NodeIx,
+    ) -> Option<HostElsewhere> {
+        let at = (claim.device, claim.port.index()?);
+        let others = self.0.get(&at)?.iter().filter(|node| **node != host);
+        let mut others: Vec<NamedNode> = others.map(|node| facts.named_node(*node)).collect();
+        others.sort();
+        (!others.is_empty()).then_some(HostElsewhere::Taken(others))
+    }
+}
+
+/// The ports on which the hosts' MAC addresses are learned.
+pub(super) struct LearnedPorts(HashMap<Mac, Vec<DevicePortIx>>);
+
+impl LearnedPorts {
+    pub(super) fn new(facts: &Facts<'_>) -> LearnedPorts {
+        let wanted: HashSet<Mac> = facts
+            .hosts()
+            .flat_map(|(host, _, _)| facts.identity.macs_of_host(host).collect::<Vec<_>>())
+            .collect();
+        let mut learned: HashMap<Mac, Vec<DevicePortIx>> = HashMap::new();
+        for (device, own) in facts.devices() {
+            let rows = facts.views[&own.name].fdb.iter().flatten();
+            for row in rows.filter(|row| wanted.contains(&row.mac)) {
+                let port = own.ports.by_base(row.port);
+                if let Some(port) = port.filter(|p| own.ports[*p].up) {
+                    let at = learned.entry(row.mac).or_default();
+                    if !at.contains(&(device, port)) {
+                        at.push((device, port));
+                    }
+                }
+            }
+        }
+        LearnedPorts(learned)
+    }
+
+    /// The ports on which an address is learned.
+    pub(super) fn of(&self, mac: Mac) -> &[DevicePortIx] {
+        self.0.get(&mac).map_or(&[], Vec::as_slice)
+    }
+
+    /// True if an address is learned at the port of a seat.
+    pub(super) fn has(&self, mac: Mac, seat: &HostSeat) -> bool {
+        let port = seat.port.index();
+        port.is_some_and(|port| self.of(mac).contains(&(seat.device, port)))
+    }
+}
+
+/// Ports with known cables to other switches, and ports on shared segments.
+#[derive(Default)]
+pub(super) struct TrunkPorts {
+    /// Ports to other switches, their aggregates, and the members of those.
+    pub(super) inner: HashSet<DevicePortIx>,
+    /// The bridges that stand for shared segments.
+    pub(super) bridges: HashMap<DevicePortIx, NodeIx>,
+}
+
+impl TrunkPorts {
+    pub(super) fn new(known: &Known<'_>) -> TrunkPorts {
+        let facts = known.facts;
+        let mut found = TrunkPorts::default();
+        for cable in &known.cables {
+            for end in &cable.ends {
+                let Some(port) = end.device_port(facts) else {
+                    continue;
+                };
+                let far = cable.other(end.node).node;
+                let bridge = known.kind(far) == NodeKind::Unmanaged;
+                let members = facts[port.0].ports.iter();
+                let members = members
+                    .filter(|(_, p)| p.aggregate == Some(port.1))
+                    .map(|(member, _)| (port.0, member));
+                for port in [port, known.whole(port)].into_iter().chain(members) {
+                    match bridge {
+                        true => _ = found.bridges.insert(port, far),
+                        false => _ = found.inner.insert(port),
+                    }
+                }
+            }
+        }
+        // Nothing is known of its far end, but it is no host's port.
+        found.inner.extend(&known.unclear_aggregates);
+        found
+    }
+}

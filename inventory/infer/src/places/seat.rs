@@ -1,0 +1,157 @@
+//! A place to which a host may be cabled.
+use crate::claims::{ClaimEnd, EndPort, slower};
+use crate::draft::DraftLink;
+use crate::facts::host_statements::HostStatement;
+use crate::facts::ports::PortIx;
+use crate::facts::{DeviceIx, Facts, NodeIx};
+use inventory::BitsPerSec;
+use inventory::evidence::{DevicePort, Evidence};
+use inventory::topology::{AggregateMember, LinkGrade, LinkState};
+
+/// A place to which a host may be cabled.
+#[derive(Debug, Clone)]
+pub(crate) struct HostSeat {
+    pub(crate) device: DeviceIx,
+    pub(crate) port: EndPort,
+    pub(crate) host_port: String,
+    /// The rate of the host's end, if the host states it.
+    pub(crate) rate: Option<BitsPerSec>,
+    pub(crate) grade: LinkGrade,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) trunk: bool,
+    /// True if the source of the statement is silent by now.
+    pub(crate) old: bool,
+    /// True if only the host states the place, and no switch.
+    pub(crate) own: bool,
+    /// The cables of an aggregate.
+    pub(crate) members: Vec<AggregateMember>,
+}
+
+impl HostSeat {
+    pub(crate) fn new(
+        device: DeviceIx,
+        port: EndPort,
+        host_port: String,
+        grade: LinkGrade,
+        evidence: Vec<Evidence>,
+    ) -> HostSeat {
+        HostSeat {
+            device,
+            port,
+            host_port,
+            rate: None,
+            grade,
+            evidence,
+            trunk: false,
+            old: false,
+            own: false,
+            members: vec![],
+        }
+    }
+
+    /// True if both are at the same port.
+    pub(crate) fn is_at(&self, other: &HostSeat) -> bool {
+        self.device == other.device && self.port == other.port
+    }
+
+    pub(crate) fn end(&self) -> ClaimEnd {
+        ClaimEnd::new(self.device, self.port.clone())
+    }
+
+    pub(crate) fn place(&self, facts: &Facts<'_>) -> DevicePort {
+        DevicePort::new(&facts[self.device].name, self.end().port_name(facts))
+    }
+
+    /// The rate of the slower end.
+    fn slower(&self, facts: &Facts<'_>) -> Option<BitsPerSec> {
+        let rates = [self.end().rate(facts), self.rate];
+        rates.into_iter().flatten().min()
+    }
+
+    /// Adds the host's own statement about the same place. The host knows the name of its card
+    /// best.
+    pub(crate) fn join(&mut self, statement: HostSeat) {
+        self.host_port = statement.host_port;
+        self.rate = statement.rate.or(self.rate);
+        self.evidence.extend(statement.evidence);
+        self.old &= statement.old;
+    }
+
+    /// The link of a host at this place.
+    pub(crate) fn link(&self, facts: &Facts<'_>, host: NodeIx, grade: LinkGrade) -> DraftLink {
+        let mut evidence = self.evidence.clone();
+        let host_port = match self.host_port.as_str() {
+            "" => EndPort::Unknown,
+            name => EndPort::Named(name.to_owned()),
+        };
+        let rates = [self.end().rate(facts), self.rate];
+        DraftLink {
+            rate: slower(rates, &mut evidence),
+            ends: [self.end(), ClaimEnd::new(host, host_port)],
+            members: self.members.clone(),
+            state: LinkState::Unknown,
+            grade,
+            evidence,
+        }
+    }
+}
+
+/// Several cables of one bond, or of one aggregate, on one switch are one seat. Their rates add up
+/// only if the switch spreads frames over them, too, because a bond alone may use one cable at a
+/// time.
+pub(super) fn merge_bonds(
+    facts: &Facts<'_>,
+    seats: Vec<HostSeat>,
+    statement: Option<&HostStatement<'_>>,
+) -> Vec<HostSeat> {
+    let [first, rest @ ..] = &seats[..] else {
+        return seats;
+    };
+    if rest.is_empty() || rest.iter().any(|s| s.device != first.device) {
+        return seats;
+    }
+    let master = |s: &HostSeat| statement?.card(&s.host_port)?.master.clone();
+    let aggregate =
+        |s: &HostSeat| -> Option<PortIx> { facts[s.device].ports[s.port.index()?].aggregate };
+    let (bond, lag) = (master(first), aggregate(first));
+    let same_bond = bond.is_some() && seats.iter().all(|s| master(s) == bond);
+    let same_lag = lag.is_some() && seats.iter().all(|s| aggregate(s) == lag);
+    if !same_bond && !same_lag {
+        return seats;
+    }
+    let member = |s: &HostSeat| AggregateMember {
+        a_port: s.end().port_name(facts).to_owned(),
+        b_port: s.host_port.clone(),
+    };
+    let rates: Option<Vec<BitsPerSec>> = seats.iter().map(|s| s.slower(facts)).collect();
+    let rate = rates.and_then(|rates| {
+        let sum = || rates.iter().map(|r| r.0).fold(0, u64::saturating_add);
+        if same_lag {
+            Some(BitsPerSec(sum()))
+        } else {
+            rates.iter().copied().min()
+        }
+    });
+    let mut evidence = vec![Evidence::HostBond {
+        cables: seats.len(),
+        bond: bond.clone(),
+        aggregated: same_lag,
+    }];
+    evidence.extend(seats.iter().flat_map(|s| s.evidence.iter().cloned()));
+    let grade = seats.iter().map(|s| s.grade).max();
+    let port = lag.filter(|_| same_lag);
+    vec![HostSeat {
+        rate,
+        trunk: seats.iter().any(|s| s.trunk),
+        old: seats.iter().all(|s| s.old),
+        own: seats.iter().all(|s| s.own),
+        members: seats.iter().map(member).collect(),
+        ..HostSeat::new(
+            first.device,
+            port.map_or(EndPort::Unknown, EndPort::At),
+            bond.unwrap_or_default(),
+            grade.unwrap_or(LinkGrade::Inferred),
+            evidence,
+        )
+    }]
+}

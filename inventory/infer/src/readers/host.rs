@@ -1,0 +1,214 @@
+//! The places that hosts state. LLDP heard on a card is as certain as LLDP heard on a port, since
+//! no bridge passes it on. CDP and the designated port of a BPDU (IEEE 802.1D-2004, 9.3.1) may come
+//! from behind a bridge that sends no frames of its own.
+//!
+//! A host speaks of its own cable. So its statement adds to the switches' statements, and never
+//! overrules those that are certain.
+use crate::claims::EndPort;
+use crate::facts::host_statements::HostStatement;
+use crate::facts::identity::NeighbourIdentity;
+use crate::facts::ports::PortIx;
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::places::seat::HostSeat;
+use inventory::BitsPerSec;
+use inventory::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
+use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame};
+use inventory::observation::{BridgeId, LldpNeighbour, NeighbourId};
+use inventory::topology::LinkGrade;
+
+/// A switch that never answered, and the name of its port, as a host states them.
+pub(crate) struct SilentSwitchPort {
+    pub(crate) switch: NodeIx,
+    pub(crate) port: String,
+    pub(crate) card: String,
+    pub(crate) rate: Option<BitsPerSec>,
+    pub(crate) evidence: Evidence,
+}
+
+/// The places that a host claims.
+#[derive(Default)]
+pub(crate) struct HostClaims {
+    /// By LLDP.
+    pub(crate) certain: Vec<HostSeat>,
+    /// By CDP or BPDU.
+    pub(crate) inferred: Vec<HostSeat>,
+    /// On switches that are not among the devices.
+    pub(crate) silent: Vec<SilentSwitchPort>,
+}
+
+/// The places that are named by the frames which a host hears.
+pub(crate) fn propose(
+    facts: &Facts<'_>,
+    host: NodeIx,
+    statement: &HostStatement<'_>,
+    is_trunk: &dyn Fn(DevicePortIx) -> bool,
+) -> HostClaims {
+    let mut claims = HostClaims::default();
+    let name = |node: NodeIx| facts.nodes()[node.0 as usize].name.as_str();
+    for HeardFrame { nic, said, .. } in &statement.report.heard {
+        let Some(card) = statement.card(nic).filter(|c| c.up) else {
+            continue;
+        };
+        let Some((switch, by)) = sender(facts, host, said) else {
+            continue;
+        };
+        let evidence = Evidence::Hears {
+            protocol: protocol(said),
+            at: DevicePort::new(name(host), nic),
+            from: DevicePort::new(name(switch), port_said(said)),
+            by,
+            old: statement.old,
+        };
+        let Some(device) = facts.device_of(switch) else {
+            if is_lldp(said) {
+                claims.silent.push(SilentSwitchPort {
+                    switch,
+                    port: port_said(said),
+                    card: nic.clone(),
+                    rate: card.rate,
+                    evidence,
+                });
+            }
+            continue;
+        };
+        let Some(port) = port(facts, device, said) else {
+            continue;
+        };
+        let known = port.index();
+        if known.is_some_and(|p| !facts[device].ports[p].up) {
+            continue;
+        }
+        let grade = if is_lldp(said) {
+            LinkGrade::Certain
+        } else {
+            LinkGrade::Inferred
+        };
+        claims.add(HostSeat {
+            trunk: known.is_some_and(|p| is_trunk((device, p))),
+            rate: card.rate,
+            old: statement.old,
+            own: true,
+            ..HostSeat::new(device, port, nic.clone(), grade, vec![evidence])
+        });
+    }
+    claims
+}
+
+impl HostClaims {
+    /// Adds a place, or only its evidence if the place is known.
+    fn add(&mut self, claim: HostSeat) {
+        let list = if claim.grade == LinkGrade::Certain {
+            &mut self.certain
+        } else {
+            &mut self.inferred
+        };
+        match list.iter_mut().find(|s| s.is_at(&claim)) {
+            Some(seat) => seat.evidence.extend(claim.evidence),
+            None => list.push(claim),
+        }
+    }
+}
+
+fn is_lldp(said: &HeardContent) -> bool {
+    matches!(
+        said,
+        HeardContent::Neighbour {
+            protocol: DiscoveryProtocol::Lldp,
+            ..
+        }
+    )
+}
+
+/// The switch that sent a frame, and the key by which it is recognized if that is not its address.
+fn sender(
+    facts: &Facts<'_>,
+    host: NodeIx,
+    said: &HeardContent,
+) -> Option<(NodeIx, Option<RecognizedBy>)> {
+    let (node, by) = match said {
+        HeardContent::Neighbour { .. } => match facts.identity.identify(&row(said)?, host) {
+            NeighbourIdentity::Known(known) => (known.node, Some(known.by)),
+            _ => return None,
+        },
+        HeardContent::Bpdu { bridge, .. } => (facts.identity.owner_of(bridge.address)?, None),
+    };
+    (!facts.is_host(node)).then_some((node, by))
+}
+
+/// A neighbour in the form of a switch's table row.
+fn row(said: &HeardContent) -> Option<LldpNeighbour> {
+    let HeardContent::Neighbour {
+        chassis,
+        port,
+        port_descr,
+        name,
+        capabilities,
+        protocol,
+    } = said
+    else {
+        return None;
+    };
+    // CDP has no chassis: its device ID is a name.
+    let (chassis, name) = match (protocol, chassis) {
+        (DiscoveryProtocol::Cdp, NeighbourId::Text(device)) if name.is_empty() => {
+            (None, device.clone())
+        }
+        _ => (Some(chassis.clone()), name.clone()),
+    };
+    Some(LldpNeighbour {
+        chassis,
+        port: Some(port.clone()),
+        port_descr: port_descr.clone(),
+        name,
+        capabilities: *capabilities,
+        ..LldpNeighbour::default()
+    })
+}
+
+fn protocol(said: &HeardContent) -> NeighbourProtocol {
+    match said {
+        HeardContent::Neighbour { protocol, .. } => (*protocol).into(),
+        HeardContent::Bpdu { .. } => NeighbourProtocol::Stp,
+    }
+}
+
+fn port_said(said: &HeardContent) -> String {
+    match said {
+        HeardContent::Neighbour {
+            port: NeighbourId::Mac(_),
+            port_descr,
+            ..
+        } if !port_descr.is_empty() => port_descr.clone(),
+        HeardContent::Neighbour { port, .. } => port.to_string(),
+        HeardContent::Bpdu { port, .. } => format!("port {port:04x}"),
+    }
+}
+
+/// The port that sent a frame, by the switch's name for it.
+fn port(facts: &Facts<'_>, device: DeviceIx, said: &HeardContent) -> Option<EndPort> {
+    match said {
+        HeardContent::Neighbour {
+            port, port_descr, ..
+        } => {
+            let listed = facts[device].remote_port(Some(port), port_descr);
+            Some(listed.map_or_else(|| EndPort::Named(port_said(said)), EndPort::At))
+        }
+        HeardContent::Bpdu { bridge, port, .. } => {
+            designated(facts, device, *bridge, *port).map(EndPort::At)
+        }
+    }
+}
+
+/// The port with this identifier: by the switch's own table, or else by the 12 bits that are its
+/// number (IEEE 802.1D-2004, 9.2.7).
+fn designated(facts: &Facts<'_>, device: DeviceIx, bridge: BridgeId, port: u16) -> Option<PortIx> {
+    let ports = &facts[device].ports;
+    let own = ports.iter().find(|(_, p)| {
+        p.bridge.as_ref().is_some_and(|row| {
+            let named = row.designated_bridge.map(|b| b.address);
+            row.designated_port == Some(port) && named == Some(bridge.address)
+        })
+    });
+    own.map(|(port, _)| port)
+        .or_else(|| ports.by_base(u32::from(port & 0x0fff)))
+}

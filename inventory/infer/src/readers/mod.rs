@@ -1,0 +1,18 @@
+//! Readers: each proposes claims from one source. A reader sees the facts and what is known so far,
+//! and decides nothing; `acceptance` does, by the table in `ranking`.
+//!
+//! | module | source |
+//! |---|---|
+//! | `neighbours` | LLDP and CDP: the statements of both ends become one claim |
+//! | `designated` | spanning tree: the designated port of each segment |
+//! | `facing` | forwarding databases: ports that face each other |
+//! | `edge` | forwarding databases: devices without one |
+//! | `host` | the agents of hosts |
+//! | `operator` | the inventory |
+pub(crate) mod designated;
+pub(crate) mod edge;
+pub(crate) mod facing;
+pub(crate) mod host;
+pub(crate) mod neighbours;
+pub(crate) mod operator;
+pub(crate) mod segments;

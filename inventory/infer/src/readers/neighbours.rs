@@ -1,0 +1,269 @@
+//! Cables between devices by LLDP and CDP: each end names the other, and the two statements become
+//! one claim.
+use crate::claims::{Claim, ClaimEnd, EndPort, RefusedStatement};
+use crate::facts::device::tells;
+use crate::facts::names::is_factory_name;
+use crate::facts::ports::PortIx;
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NamedNeighbour, NeighbourStatement, NodeIx};
+use crate::ranking::ClaimGrounds;
+use inventory::alarm::AlarmKind;
+use inventory::evidence::{Evidence, NeighbourProtocol, RecognizedBy};
+use inventory::host_report::DiscoveryProtocol;
+use inventory::observation::LldpNeighbour;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The claims from neighbour tables.
+#[derive(Default)]
+pub(crate) struct NeighbourClaims {
+    pub(crate) claims: Vec<Claim>,
+    pub(crate) refused: Vec<RefusedStatement>,
+    /// The hosts that are heard on each port.
+    pub(crate) hosts: BTreeMap<DevicePortIx, BTreeSet<NodeIx>>,
+    /// Ports that are down and still name a neighbour.
+    pub(crate) down: Vec<DevicePortIx>,
+}
+
+/// The statement of one device about another that can also be asked.
+struct TrunkHalf<'f> {
+    at: DeviceIx,
+    port: PortIx,
+    row: &'f LldpNeighbour,
+    names: NamedNeighbour,
+    protocol: DiscoveryProtocol,
+    down: bool,
+    to: DeviceIx,
+    /// The port that is named at the other device.
+    far: Option<PortIx>,
+}
+
+/// All claims about devices, and about nodes that are named but not asked. Statements of a device
+/// about itself are no claims.
+pub(crate) fn propose(facts: &Facts<'_>) -> NeighbourClaims {
+    let mut found = NeighbourClaims::default();
+    let mut halves = Vec::new();
+    for statement in facts.statements() {
+        let (device, row) = (statement.device, statement.row);
+        let node = statement.names.node;
+        if facts.is_host(node) {
+            let at = (device, row.port);
+            found.hosts.entry(at).or_default().insert(node);
+            continue;
+        }
+        if row.down {
+            found.down.push((device, row.port));
+        }
+        match facts.device_of(node) {
+            Some(to) => halves.push(TrunkHalf {
+                at: device,
+                port: row.port,
+                far: facts[to].remote_port(row.row.port.as_ref(), &row.row.port_descr),
+                row: &row.row,
+                protocol: row.protocol,
+                down: row.down,
+                to,
+                names: statement.names,
+            }),
+            None => found.claims.push(about_unasked(facts, &statement)),
+        }
+    }
+    let key = |h: &TrunkHalf<'_>| (h.at, h.port, h.to, h.far);
+    halves.sort_by_key(key);
+    halves.dedup_by_key(|h| key(h));
+    pair(facts, &halves, &mut found);
+    found
+}
+
+/// The claim about a node that cannot be asked. A switch of the inventory that never answered
+/// cannot deny it.
+fn about_unasked(facts: &Facts<'_>, statement: &NeighbourStatement<'_>) -> Claim {
+    let NeighbourStatement { device, row, names } = statement;
+    let node = &facts.nodes()[names.node.0 as usize];
+    let evidence = vec![Evidence::Names {
+        protocol: row.protocol.into(),
+        at: facts[*device].place(row.port),
+        neighbour: node.name.clone(),
+        by: names.by.clone(),
+        stale: facts[*device].stale,
+        down: row.down,
+    }];
+    let silent = facts.is_listed_switch(names.node);
+    let grounds = match row.protocol {
+        _ if row.down => ClaimGrounds::NamedWhileDown,
+        DiscoveryProtocol::Cdp => ClaimGrounds::NamedByCdp,
+        DiscoveryProtocol::Lldp if silent => ClaimGrounds::NamedSilent,
+        DiscoveryProtocol::Lldp if is_nobody(&row.row) => ClaimGrounds::NamedNobody,
+        DiscoveryProtocol::Lldp => ClaimGrounds::NamedByOne,
+    };
+    let ends = [
+        ClaimEnd::at(*device, row.port),
+        ClaimEnd::new(names.node, EndPort::as_said(&row.row)),
+    ];
+    let mut claim = Claim::new(facts, ends, grounds, evidence);
+    if silent {
+        let unanswering = Evidence::Unanswering(node.name.clone());
+        claim.evidence.push(unanswering);
+    }
+    claim
+}
+
+/// True if a row has nothing by which the neighbour can be told from others. It may be any device,
+/// even one that was asked.
+fn is_nobody(row: &LldpNeighbour) -> bool {
+    let has_id = row.chassis.as_ref().is_some_and(tells);
+    !has_id && (row.name.is_empty() || is_factory_name(&row.name))
+}
+
+/// Joins the statements of both ends: first those whose ports agree on both sides, then those with
+/// one unknown port, then those with just one statement left in each direction.
+fn pair(facts: &Facts<'_>, halves: &[TrunkHalf<'_>], found: &mut NeighbourClaims) {
+    let partner = partners(halves);
+    for (i, half) in halves.iter().enumerate() {
+        match partner[i] {
+            Some(j) if j < i => {}
+            Some(j) => found.claims.push(joined(facts, half, Some(&halves[j]))),
+            None => match refusal(facts, half) {
+                None => found.claims.push(joined(facts, half, None)),
+                Some(kind) => found.refused.push(RefusedStatement {
+                    at: (half.at, half.port),
+                    kind,
+                }),
+            },
+        }
+    }
+}
+
+/// The statement of the other end that belongs to each statement.
+fn partners(halves: &[TrunkHalf<'_>]) -> Vec<Option<usize>> {
+    let mut partner: Vec<Option<usize>> = vec![None; halves.len()];
+    let mut between: HashMap<(DeviceIx, DeviceIx), Vec<usize>> = HashMap::new();
+    for (i, h) in halves.iter().enumerate() {
+        between.entry((h.at, h.to)).or_default().push(i);
+    }
+    for strict in [true, false] {
+        for (i, a) in halves.iter().enumerate() {
+            let fits = |b: &TrunkHalf<'_>| {
+                let (there, back) = (a.far == Some(b.port), b.far == Some(a.port));
+                if strict {
+                    there && back
+                } else {
+                    (there && b.far.is_none()) || (back && a.far.is_none())
+                }
+            };
+            let others = between.get(&(a.to, a.at)).into_iter().flatten();
+            if partner[i].is_none()
+                && let Some(&j) = others
+                    .into_iter()
+                    .find(|&&j| j != i && partner[j].is_none() && fits(&halves[j]))
+            {
+                (partner[i], partner[j]) = (Some(j), Some(i));
+            }
+        }
+    }
+    let mut left: BTreeMap<(DeviceIx, DeviceIx), Vec<usize>> = BTreeMap::new();
+    for (i, h) in halves.iter().enumerate() {
+        if partner[i].is_none() && h.far.is_none() {
+            left.entry((h.at, h.to)).or_default().push(i);
+        }
+    }
+    for ((at, to), mine) in &left {
+        if let ([i], Some([j])) = (mine.as_slice(), left.get(&(*to, *at)).map(Vec::as_slice)) {
+            partner[*i] = Some(*j);
+        }
+    }
+    partner
+}
+
+/// The reason why a statement that only one end makes cannot be true: the other end's port is down,
+/// or the named device has another name, because every node may announce a switch's identifiers.
+fn refusal(facts: &Facts<'_>, half: &TrunkHalf<'_>) -> Option<AlarmKind> {
+    let (near, other) = (&facts[half.at], &facts[half.to]);
+    let at = near.place(half.port);
+    let protocol = NeighbourProtocol::from(half.protocol);
+    match half.far.filter(|far| !other.ports[*far].up) {
+        Some(far) => Some(AlarmKind::NamedPortDown {
+            at,
+            named: other.place(far),
+            protocol,
+        }),
+        None if !may_be_called(facts, half.to, &half.row.name) => Some(AlarmKind::Impostor {
+            at,
+            called: half.row.name.clone(),
+            by: half.names.by.clone(),
+            protocol,
+            owner: other.name.clone(),
+        }),
+        None => None,
+    }
+}
+
+/// True if the name may be one of the device's own names: whole, cut short or without domain. A
+/// device without a name may have any.
+fn may_be_called(facts: &Facts<'_>, device: DeviceIx, name: &str) -> bool {
+    let own = &facts[device];
+    let name = name.to_ascii_lowercase();
+    let alike = |own: &str| {
+        own.starts_with(&name)
+            || name.starts_with(own)
+            || own.split('.').next() == name.split('.').next()
+    };
+    name.is_empty()
+        || own.own_names.is_empty()
+        || own.own_names.iter().any(|own| alike(own))
+        || alike(&own.name.to_ascii_lowercase())
+}
+
+fn joined(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>) -> Claim {
+    let (near, other) = (&facts[half.at], &facts[half.to]);
+    let mut evidence = vec![half.evidence(facts)];
+    match back {
+        Some(b) => evidence.push(b.evidence(facts)),
+        None => evidence.push(Evidence::NotNamedBack {
+            device: other.name.clone(),
+            other: near.name.clone(),
+        }),
+    }
+    let far = match back.map(|b| b.port).or(half.far) {
+        Some(port) => EndPort::At(port),
+        None => EndPort::as_said(half.row),
+    };
+    let ends = [
+        ClaimEnd::at(half.at, half.port),
+        ClaimEnd::new(half.to, far),
+    ];
+    Claim::new(facts, ends, grounds(facts, half, back), evidence)
+}
+
+fn grounds(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>) -> ClaimGrounds {
+    let said = || [Some(half), back].into_iter().flatten();
+    // One statement by LLDP is enough, whatever the other end states by CDP.
+    let by_lldp = said().any(|s| s.protocol == DiscoveryProtocol::Lldp);
+    let other = &facts[half.to];
+    match back {
+        _ if said().any(|s| s.down) => ClaimGrounds::NamedWhileDown,
+        Some(_) if said().any(|s| s.names.doubtful) => ClaimGrounds::NamedDespiteChassis,
+        None if half.names.doubtful => ClaimGrounds::NamedByContestedName,
+        _ if !by_lldp => ClaimGrounds::NamedByCdp,
+        Some(_) => ClaimGrounds::NamedByBoth,
+        // A device that hears others by LLDP would hear this one, too. Another node may use its
+        // identifiers.
+        None if !other.stale && other.hears_lldp => ClaimGrounds::NamedUnheard,
+        None if matches!(half.names.by, RecognizedBy::Name(_)) && other.has_identity() => {
+            ClaimGrounds::NamedByName
+        }
+        None => ClaimGrounds::NamedByOne,
+    }
+}
+
+impl TrunkHalf<'_> {
+    /// The evidence for a cable from this device to that neighbour.
+    fn evidence(&self, facts: &Facts<'_>) -> Evidence {
+        Evidence::Names {
+            protocol: self.protocol.into(),
+            at: facts[self.at].place(self.port),
+            neighbour: facts[self.to].name.clone(),
+            by: self.names.by.clone(),
+            stale: facts[self.at].stale,
+            down: self.down,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Links and devices that the operator states. They take precedence over found ones; if the network
+//! contradicts them, an alarm is raised.
+use crate::claims::{ClaimEnd, EndPort, slower};
+use crate::draft::{DraftLink, DraftNetwork};
+use crate::facts::{Facts, NodeIx};
+use inventory::alarm::AlarmKind;
+use inventory::evidence::{AssumedRate, DevicePort, Evidence};
+use inventory::inventory_file::InventoryCable;
+use inventory::observation::NeighbourId;
+use inventory::topology::{LinkGrade, LinkState, NodeKind};
+use std::collections::BTreeMap;
+
+/// True if a link to this host is stated.
+pub(crate) fn states_place_of(facts: &Facts<'_>, host: NodeIx) -> bool {
+    let name = &facts.nodes()[host.0 as usize].name;
+    cables(facts).iter().any(|l| l.b == *name)
+}
+
+fn cables<'a>(facts: &Facts<'a>) -> &'a [InventoryCable] {
+    facts.scope.stated.map_or(&[], |i| &i.links)
+}
+
+/// All stated cables, with the devices' names for their ports.
+fn stated_cables<'a>(facts: &Facts<'a>) -> Vec<StatedCable<'a>> {
+    let cables = cables(facts).iter();
+    cables.filter_map(|c| StatedCable::new(facts, c)).collect()
+}
+
+/// Adds stated links to the found ones, and removes found links that contradict them.
+pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
+    let stated = stated_cables(draft.facts);
+    if stated.is_empty() {
+        return;
+    }
+    move_behind_bridges(draft, &stated);
+    let mut matched: Vec<Option<usize>> = vec![None; draft.links.len()];
+    let mut missing = Vec::new();
+    for (number, cable) in stated.iter().enumerate() {
+        let fit = |i: &usize| cable.fits(draft, &draft.links[*i]);
+        let fitting = (0..matched.len()).filter(|i| matched[*i].is_none() && fit(i).is_some());
+        match fitting.max_by_key(|i| (fit(i), std::cmp::Reverse(*i))) {
+            Some(i) => matched[i] = Some(number),
+            None => missing.push(number),
+        }
+    }
+    let links = std::mem::take(&mut draft.links);
+    for (mut link, matched) in links.into_iter().zip(matched) {
+        if let Some(number) = matched {
+            stated[number].confirm(&mut link, draft);
+        } else if let Some(s) = stated.iter().find(|s| s.excludes(&link, draft)) {
+            s.contradict(&link, draft);
+            continue;
+        }
+        draft.links.push(link);
+    }
+    for number in missing {
+        let link = stated[number].link(draft.facts);
+        draft.links.push(link);
+    }
+}
+
+/// Moves found nodes at the port of a stated unmanaged bridge below that bridge, unless they have a
+/// stated place.
+fn move_behind_bridges(draft: &mut DraftNetwork<'_>, stated: &[StatedCable<'_>]) {
+    // Assumed bridges at the place of a stated one, and the stated one.
+    let mut known: BTreeMap<NodeIx, NodeIx> = BTreeMap::new();
+    let elsewhere = |host: NodeIx, bridge: NodeIx| {
+        let mut own = stated.iter().filter(|s| s.ends[1].node == host);
+        own.any(|s| s.ends[0].node != bridge)
+    };
+    for mut link in std::mem::take(&mut draft.links) {
+        let is_free = stated.iter().all(|s| s.fits(draft, &link).is_none());
+        let mut stated = stated.iter().filter(|_| is_free);
+        if let Some(bridge) = stated.find_map(|s| s.bridge_at(draft, &link)) {
+            let far = link.ends[1].node;
+            if draft.kind(far) == NodeKind::Unmanaged {
+                known.insert(far, bridge);
+                continue;
+            }
+            if !elsewhere(far, bridge) {
+                let name = draft.name(bridge).to_owned();
+                hang(&mut link, bridge, &name);
+            }
+        }
+        draft.links.push(link);
+    }
+    for i in 0..draft.links.len() {
+        if let Some(bridge) = known.get(&draft.links[i].ends[0].node) {
+            let name = draft.name(*bridge).to_owned();
+            hang(&mut draft.links[i], *bridge, &name);
+        }
+    }
+    let names: Vec<String> = known.keys().map(|n| draft.name(*n).to_owned()).collect();
+    draft
+        .alarms
+        .retain(|a| !names.iter().any(|bridge| a.subject.is_node(bridge)));
+    draft.dropped.extend(known.into_keys());
+}
+
+/// Cables a host to a stated bridge. The rates of such a bridge's ports are unknown.
+fn hang(link: &mut DraftLink, bridge: NodeIx, name: &str) {
+    if link.rate_is_known() {
+        let rate = AssumedRate::AsBefore(name.to_owned());
+        link.evidence.push(Evidence::Rate(rate));
+    }
+    link.evidence.push(Evidence::BehindBridge(name.to_owned()));
+    link.ends[0] = ClaimEnd::somewhere(bridge);
+    link.grade = link.grade.max(LinkGrade::Inferred);
+}
+
+/// Gives stated links their stated states, once the states of the others are known. A port that is
+/// down carries nothing.
+pub(crate) fn set_stated_states(draft: &mut DraftNetwork<'_>) {
+    for stated in stated_cables(draft.facts) {
+        let is_stated = |l: &DraftLink| l.evidence.first() == Some(&Evidence::Stated);
+        let Some(i) = (0..draft.links.len()).find(|i| {
+            let link = &draft.links[*i];
+            is_stated(link) && stated.fits(draft, link).is_some()
+        }) else {
+            continue;
+        };
+        let ends = draft.links[i].ends.each_ref().map(|end| end.node);
+        let found = draft.links[i].state;
+        match stated.cable.state {
+            Some(state) if state != found => {
+                if found != LinkState::Unknown {
+                    let stated = state;
+                    draft.alarm_between(ends, AlarmKind::StatedState { stated, found });
+                }
+                draft.links[i].evidence.push(Evidence::StateStated(state));
+                draft.links[i].state = state;
+            }
+            Some(_) => {}
+            None => {
+                if let Some(port) = stated.port_down(draft.facts) {
+                    draft.alarm_between(ends, AlarmKind::StatedDown(port.clone()));
+                    draft.links[i].evidence.push(Evidence::PortDown(port));
+                    draft.links[i].state = LinkState::Blocked;
+                }
+            }
+        }
+    }
+}
+
+/// A stated cable, with the devices' names for its ports.
+struct StatedCable<'a> {
+    cable: &'a InventoryCable,
+    ends: [ClaimEnd; 2],
+}
+
+impl<'a> StatedCable<'a> {
+    fn new(facts: &Facts<'a>, cable: &'a InventoryCable) -> Option<StatedCable<'a>> {
+        let end = |(node, port): (&str, &str)| {
+            let node = facts.node_named(node)?;
+            let id = NeighbourId::Text(port.to_owned());
+            let listed = facts
+                .device_of(node)
+                .filter(|_| !port.is_empty())
+                .and_then(|d| facts[d].remote_port(Some(&id), port));
+            let port = match listed {
+                Some(port) => EndPort::At(port),
+                None if port.is_empty() => EndPort::Unknown,
+                None => EndPort::Named(port.to_owned()),
+            };
+            Some(ClaimEnd::new(node, port))
+        };
+        let [a, b] = cable.ends().map(end);
+        let ends = [a?, b?];
+        Some(StatedCable { cable, ends })
+    }
+
+    /// The number of ports that agree; `None` if the found link is another one.
+    fn fits(&self, draft: &DraftNetwork<'_>, link: &DraftLink) -> Option<usize> {
+        let agree = |stated: &ClaimEnd, found: &ClaimEnd| {
+            let (own, other) = (draft.port_name(stated), draft.port_name(found));
+            match () {
+                () if stated.node != found.node => None,
+                () if own.is_empty() || other.is_empty() => Some(0),
+                () => (own == other).then_some(1),
+            }
+        };
+        let [a, b] = &self.ends;
+        let [x, y] = &link.ends;
+        let straight = || Some(agree(a, x)? + agree(b, y)?);
+        straight().or_else(|| Some(agree(a, y)? + agree(b, x)?))
+    }
+
+    /// True if the found link needs a port of this link, or gives its host another place.
+    fn excludes(&self, link: &DraftLink, draft: &DraftNetwork<'_>) -> bool {
+        let is_at = |end: &ClaimEnd, found: &ClaimEnd| {
+            let (own, other) = (draft.port_name(end), draft.port_name(found));
+            end.node == found.node && !own.is_empty() && own == other
+        };
+        let ports = self
+            .ends
+            .iter()
+            .any(|e| link.ends.iter().any(|f| is_at(e, f)));
+        let host = self.ends[1].node;
+        let same_host = draft.kind(host) == NodeKind::Host && link.ends[1].node == host;
+        ports || same_host
+    }
+
+    /// Overrides the facts found about this link.
+    fn confirm(&self, link: &mut DraftLink, draft: &mut DraftNetwork<'_>) {
+        let nodes = self.ends.each_ref().map(|end| end.node);
+        if let Some(rate) = self.cable.rate.filter(|rate| *rate != link.rate) {
+            if link.rate_is_known() {
+                let kind = AlarmKind::StatedRate {
+                    stated: rate,
+                    found: link.rate,
+                };
+                draft.alarm_between(nodes, kind);
+            }
+            link.evidence.retain(|e| !matches!(e, Evidence::Rate(_)));
+            link.rate = rate;
+        }
+        for end in &self.ends {
+            let own = link.ends.iter_mut().find(|e| e.node == end.node);
+            if let Some(own) = own.filter(|e| e.port == EndPort::Unknown) {
+                own.port = end.port.clone();
+            }
+        }
+        link.grade = LinkGrade::Certain;
+        link.evidence.insert(0, Evidence::Stated);
+    }
+
+    /// The stated unmanaged bridge to which nodes found at this link's port are cabled. Such a
+    /// bridge passes on every frame that it hears.
+    fn bridge_at(&self, draft: &DraftNetwork<'_>, link: &DraftLink) -> Option<NodeIx> {
+        let is_bridge = |node: NodeIx| draft.kind(node) == NodeKind::Unmanaged;
+        let [a, b] = &self.ends;
+        let (port, bridge) = if is_bridge(b.node) {
+            (a, b.node)
+        } else {
+            (b, a.node)
+        };
+        let far = link.ends[1].node;
+        let near = &link.ends[0];
+        let is_at = port.port != EndPort::Unknown
+            && near.node == port.node
+            && draft.port_name(near) == draft.port_name(port);
+        let hangs = matches!(draft.kind(far), NodeKind::Host | NodeKind::Unmanaged);
+        let stated = draft.facts.is_stated(bridge) && is_bridge(bridge);
+        (is_at && hangs && far != bridge && stated).then_some(bridge)
+    }
+
+    fn contradict(&self, link: &DraftLink, draft: &mut DraftNetwork<'_>) {
+        if link.grade == LinkGrade::Certain {
+            let found = link
+                .ends
+                .each_ref()
+                .map(|end| DevicePort::new(draft.name(end.node), draft.port_name(end)));
+            let kind = AlarmKind::StatedElsewhere {
+                found,
+                why: link.evidence.first().cloned(),
+            };
+            draft.alarm_between(self.ends.each_ref().map(|end| end.node), kind);
+        }
+    }
+
+    /// A link that is known only by the operator's statement.
+    fn link(&self, facts: &Facts<'_>) -> DraftLink {
+        let mut evidence = vec![Evidence::Stated];
+        let rates = self.ends.each_ref().map(|end| end.rate(facts));
+        DraftLink {
+            rate: match self.cable.rate {
+                Some(rate) => rate,
+                None => slower(rates, &mut evidence),
+            },
+            ends: self.ends.clone(),
+            members: vec![],
+            state: LinkState::Unknown,
+            grade: LinkGrade::Certain,
+            evidence,
+        }
+    }
+
+    /// A port that is known to be down.
+    fn port_down(&self, facts: &Facts<'_>) -> Option<DevicePort> {
+        let ports = self.ends.iter().filter_map(|end| end.device_port(facts));
+        let mut down = ports.filter(|(device, port)| !facts[*device].ports[*port].up);
+        down.next().map(|(device, port)| facts[device].place(port))
+    }
+}

@@ -1,0 +1,110 @@
+//! Ends that share a segment, as spanning tree and forwarding databases show them.
+use crate::acceptance::known::Known;
+use crate::claims::ClaimEnd;
+use crate::facts::ports::PortIx;
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::ranking::ClaimGrounds;
+use inventory::evidence::Evidence;
+use inventory::host_report::DiscoveryProtocol;
+use std::collections::HashSet;
+
+/// An end of a segment that no device names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum SegmentEnd {
+    /// At a port of a device.
+    At(DeviceIx, PortIx),
+    /// Somewhere among these nodes, which do not answer.
+    Dark(Vec<NodeIx>),
+}
+
+/// Two ends that share a segment, and the evidence.
+#[derive(Debug, Clone)]
+pub(crate) struct SegmentPair {
+    pub(crate) ends: [SegmentEnd; 2],
+    pub(crate) evidence: Vec<Evidence>,
+    /// True if no other device can be between them.
+    pub(crate) sure: bool,
+    /// True if stations were learned between them.
+    pub(crate) parted: bool,
+    /// The grounds of a cable between just these two.
+    pub(crate) grounds: ClaimGrounds,
+}
+
+impl SegmentEnd {
+    pub(crate) fn device(&self) -> Option<DeviceIx> {
+        match self {
+            SegmentEnd::At(device, _) => Some(*device),
+            SegmentEnd::Dark(_) => None,
+        }
+    }
+
+    /// The end of a cable. Of several nodes that do not answer, it takes the first.
+    pub(crate) fn cable_end(&self) -> ClaimEnd {
+        match self {
+            SegmentEnd::At(device, port) => ClaimEnd::at(*device, *port),
+            SegmentEnd::Dark(nodes) => ClaimEnd::somewhere(nodes[0]),
+        }
+    }
+
+    /// Its name in evidence and alarms.
+    pub(crate) fn told(&self, known: &Known<'_>) -> String {
+        match self {
+            SegmentEnd::At(..) => known.place_of(&self.cable_end()),
+            SegmentEnd::Dark(nodes) => {
+                let names: Vec<&str> = nodes.iter().map(|n| known.name(*n)).collect();
+                names.join(" or ")
+            }
+        }
+    }
+}
+
+/// The ports at which a cable may be that no device names.
+pub(crate) struct OpenPorts<'f> {
+    facts: &'f Facts<'f>,
+    /// Ports that lead to known nodes, and their aggregates.
+    taken: HashSet<DevicePortIx>,
+    /// Devices that send LLDP, or that hear it.
+    speaking: HashSet<DeviceIx>,
+}
+
+impl<'f> OpenPorts<'f> {
+    pub(crate) fn new(known: &Known<'f>) -> OpenPorts<'f> {
+        let facts = known.facts;
+        let mut speaking = HashSet::new();
+        let lldp = facts
+            .statements()
+            .filter(|s| s.row.protocol == DiscoveryProtocol::Lldp);
+        for statement in lldp {
+            speaking.insert(statement.device);
+            speaking.extend(facts.device_of(statement.names.node));
+        }
+        OpenPorts {
+            facts,
+            taken: known.taken(),
+            speaking,
+        }
+    }
+
+    /// True if the two ends can belong to one cable that neither device names. Two devices that
+    /// both speak LLDP would have named each other, so another device is between them. Spanning
+    /// tree speaks against such a device: one that swallows LLDP would swallow its frames, too.
+    pub(crate) fn may_be_cable(&self, pair: &SegmentPair) -> bool {
+        let speaks = |end: &SegmentEnd| end.device().is_some_and(|d| self.speaking.contains(&d));
+        let unspoken = !pair.ends.iter().all(speaks);
+        !pair.parted && (unspoken || pair.grounds == ClaimGrounds::Designated)
+    }
+
+    /// True if a link between these ends would be new and possible.
+    pub(crate) fn admit(&self, [a, b]: &[SegmentEnd; 2]) -> bool {
+        let is_free = |end: &SegmentEnd| match end {
+            SegmentEnd::At(device, port) => self.is_free((*device, *port)),
+            SegmentEnd::Dark(_) => true,
+        };
+        (a.device().is_none() || a.device() != b.device()) && is_free(a) && is_free(b)
+    }
+
+    /// True if the port is up and leads to no known node.
+    pub(crate) fn is_free(&self, (device, port): DevicePortIx) -> bool {
+        !self.taken.contains(&(device, port)) && self.facts[device].ports[port].up
+    }
+}

@@ -1,0 +1,235 @@
+//! The links that carry frames by STP (IEEE 802.1D, clause 8.4), the root bridges, and alarms about
+//! loops.
+use crate::draft::{DraftLink, DraftNetwork};
+use crate::facts::device::DeviceFacts;
+use crate::facts::{DeviceIx, DevicePortIx, Facts};
+use crate::readers::operator;
+use crate::routed;
+use indexmap::IndexMap;
+use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
+use inventory::evidence::Evidence;
+use inventory::observation::{BridgeId, StpState};
+use inventory::topology::{LinkGrade, LinkState, NodeKind};
+use petgraph::algo::bridges::bridges;
+use petgraph::graph::UnGraph;
+use petgraph::unionfind::UnionFind;
+use petgraph::visit::EdgeRef;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Sets the state of every link, raises alarms about loops, and returns the root bridges' names.
+pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
+    let mut open = Vec::new();
+    for i in 0..draft.links.len() {
+        let link = &draft.links[i];
+        let states = end_states(draft, link);
+        let far = draft.kind(link.ends[1].node);
+        let at_edge = matches!(far, NodeKind::Host | NodeKind::Unmanaged);
+        let (state, told) = (combined(states, at_edge), told(draft, link, states));
+        let forwards = |s: &StpState| *s == StpState::Forwarding;
+        let unsaid = states.contains(&None)
+            && states.iter().flatten().all(forwards)
+            && !is_unheard(draft, link);
+        if state == LinkState::Unknown && link.grade != LinkGrade::Ambiguous && unsaid {
+            open.push(i);
+        }
+        let link = &mut draft.links[i];
+        link.state = state;
+        link.evidence.extend(told);
+    }
+    operator::set_stated_states(draft);
+    open.retain(|i| draft.links[*i].state == LinkState::Unknown);
+    only_ways(draft, &open);
+    routed::settle_router_links(draft, &open);
+    loops(draft);
+    root_bridges(draft)
+}
+
+/// The STP state of each end.
+fn end_states(draft: &DraftNetwork<'_>, link: &DraftLink) -> [Option<StpState>; 2] {
+    link.ends.each_ref().map(|end| {
+        let (device, port) = end.device_port(draft.facts)?;
+        let ports = &draft.facts[device].ports;
+        let unreported = || ports.state(*draft.unreported.get(&(device, port))?);
+        ports.state(port).or_else(unreported)
+    })
+}
+
+/// True if no end learned a station there, although one learns stations elsewhere. Nodes that do
+/// not answer may have unknown links; frames that come in prove that this link carries.
+fn is_unheard(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
+    let heard = link.ends.each_ref().map(|end| {
+        let device = draft.facts.device_of(end.node)?;
+        let own = &draft.facts[device];
+        let at_port = end.port.index().is_some_and(|port| {
+            let whole = draft.whole((device, port)).1;
+            own.learned.behind(whole).len() > 0
+        });
+        (!own.learned.is_empty()).then_some(at_port)
+    });
+    heard.contains(&Some(false)) && !heard.contains(&Some(true))
+}
+
+/// A link carries if both ends forward, and does not if one end does not. At a host only one end
+/// can be asked, and a switch without STP forwards.
+fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState {
+    let said: Vec<StpState> = ends.into_iter().flatten().collect();
+    let blocked = said.iter().any(|s| {
+        matches!(
+            s,
+            StpState::Blocking | StpState::Disabled | StpState::Broken
+        )
+    });
+    let moving = said
+        .iter()
+        .any(|s| matches!(s, StpState::Listening | StpState::Learning));
+    match said.len() {
+        _ if blocked => LinkState::Blocked,
+        _ if moving => LinkState::Unknown,
+        2 => LinkState::Forwarding,
+        _ if at_edge => LinkState::Forwarding,
+        _ => LinkState::Unknown,
+    }
+}
+
+fn told(
+    draft: &DraftNetwork<'_>,
+    link: &DraftLink,
+    states: [Option<StpState>; 2],
+) -> Option<Evidence> {
+    let said: Vec<_> = link
+        .ends
+        .iter()
+        .zip(states)
+        .filter_map(|(end, state)| {
+            let (device, port) = end.device_port(draft.facts)?;
+            Some((draft.facts[device].place(port), state?))
+        })
+        .collect();
+    (!said.is_empty()).then_some(Evidence::PortStates(said))
+}
+
+/// Not every device serves its STP states. A link that is the only connection between two parts
+/// carries the frames between them, even if its ends state nothing. Such links are the bridges of
+/// the graph of links that are not blocked.
+fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize]) {
+    if open.is_empty() {
+        return;
+    }
+    let mut graph = UnGraph::<(), usize>::new_undirected();
+    let numbers: Vec<_> = draft.nodes.iter().map(|_| graph.add_node(())).collect();
+    let links = draft.links.iter().enumerate();
+    for (i, link) in links.filter(|(_, l)| l.state != LinkState::Blocked) {
+        let [a, b] = link.nodes().map(|n| numbers[n]);
+        graph.add_edge(a, b, i);
+    }
+    // Two cables in parallel are two connections. The algorithm sees edges between distinct pairs,
+    // so parallel cables are taken out.
+    let pair = |a, b| if a < b { (a, b) } else { (b, a) };
+    let mut pairs: HashMap<_, usize> = HashMap::new();
+    for edge in graph.edge_references() {
+        *pairs.entry(pair(edge.source(), edge.target())).or_default() += 1;
+    }
+    let ways: BTreeSet<usize> = bridges(&graph)
+        .filter(|e| pairs[&pair(e.source(), e.target())] == 1)
+        .map(|e| *e.weight())
+        .collect();
+    for &i in open.iter().filter(|i| ways.contains(i)) {
+        let routed = |node: usize| draft.nodes[node].kind == NodeKind::Router;
+        if draft.links[i].nodes().into_iter().any(routed) {
+            continue;
+        }
+        let link = &mut draft.links[i];
+        link.state = LinkState::Forwarding;
+        link.evidence.push(Evidence::OnlyWay);
+    }
+}
+
+/// Forwarding links must form a forest.
+fn loops(draft: &mut DraftNetwork<'_>) {
+    let mut parts = UnionFind::new(draft.nodes.len());
+    let mut closing = Vec::new();
+    for link in draft.links.iter().filter(|l| l.carries_frames()) {
+        let [a, b] = link.nodes();
+        if !parts.union(a, b) {
+            closing.push(link.ends.each_ref().map(|end| end.node));
+        }
+    }
+    for ends in closing {
+        draft.alarm_between(ends, AlarmKind::Loop);
+    }
+}
+
+/// For each part without a router between its switches: the switch whose bridge address all
+/// answering switches name as the root's. A part whose switches disagree has no root bridge.
+fn root_bridges(draft: &mut DraftNetwork<'_>) -> Vec<String> {
+    let facts = draft.facts;
+    let owner_of: HashMap<_, &DeviceFacts> = facts
+        .devices()
+        .filter_map(|(_, d)| Some((d.bridge_address?, d)))
+        .collect();
+    let mut owners: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut unwatched = BTreeSet::new();
+    for part in parts(draft) {
+        let Some(root) = root_bridge(facts, &part) else {
+            continue;
+        };
+        match owner_of.get(&root.address) {
+            Some(owner) if seen.insert(&owner.name) => owners.push(owner.name.clone()),
+            Some(_) => {}
+            None => drop(unwatched.insert(root)),
+        }
+    }
+    for root in unwatched {
+        draft.alarms.push(Alarm {
+            subject: AlarmSubject::RootBridge,
+            kind: AlarmKind::RootUnwatched(root),
+        });
+    }
+    owners
+}
+
+/// The bridges of each part; parts are in the order of their first bridge.
+fn parts(draft: &DraftNetwork<'_>) -> Vec<Vec<DeviceIx>> {
+    let routes = |node: usize| draft.nodes[node].kind == NodeKind::Router;
+    let mut joined = UnionFind::new(draft.nodes.len());
+    for link in &draft.links {
+        let [a, b] = link.nodes();
+        if !routes(a) && !routes(b) {
+            joined.union(a, b);
+        }
+    }
+    let mut parts: IndexMap<usize, Vec<DeviceIx>> = IndexMap::new();
+    for (device, _) in draft.facts.devices() {
+        let node = device.0 as usize;
+        if !routes(node) {
+            parts.entry(joined.find(node)).or_default().push(device);
+        }
+    }
+    parts.into_values().collect()
+}
+
+/// The root bridge that all fresh devices name, or that all devices name if none is fresh.
+fn root_bridge(facts: &Facts<'_>, part: &[DeviceIx]) -> Option<BridgeId> {
+    let said = |fresh: bool| -> BTreeSet<BridgeId> {
+        part.iter()
+            .map(|d| &facts[*d])
+            .filter(|d| !(fresh && d.stale))
+            .filter_map(|d| d.root_bridge)
+            .collect()
+    };
+    let fresh = said(true);
+    let roots = if fresh.is_empty() { said(false) } else { fresh };
+    roots.first().copied().filter(|_| roots.len() == 1)
+}
+
+impl DraftNetwork<'_> {
+    /// The aggregate that has the port as a member, or the port itself.
+    fn whole(&self, (device, port): DevicePortIx) -> DevicePortIx {
+        let found = self.unreported.get(&(device, port)).copied();
+        (
+            device,
+            self.facts[device].ports.whole(found.unwrap_or(port)),
+        )
+    }
+}

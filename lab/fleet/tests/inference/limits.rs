@@ -1,0 +1,247 @@
+//! The figures to which inference is held, by situation.
+//!
+//! `GOAL` is what the project promises. `TODAY` is what was measured last, where that is worse; a
+//! better inference tightens it. The order of the columns is that of [`VerdictLimits`].
+use crate::VerdictKey;
+use crate::verdict::{InferenceVerdict, VerdictError};
+use fleet::network::LinkVoice;
+use fleet::network::NetworkSituation as S;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The worst allowed figures of a class.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct VerdictLimits {
+    pub false_certain: usize,
+    pub certain_wrong_state: usize,
+    /// The share of inferred links that are false.
+    pub false_inferred: f64,
+    /// The share of links that are found as certain or inferred, where LLDP or CDP speaks.
+    pub spoken: f64,
+    /// The same, from forwarding databases alone.
+    pub learned: f64,
+}
+
+const fn limits(
+    false_certain: usize,
+    certain_wrong_state: usize,
+    false_inferred: f64,
+    spoken: f64,
+    learned: f64,
+) -> VerdictLimits {
+    VerdictLimits {
+        false_certain,
+        certain_wrong_state,
+        false_inferred,
+        spoken,
+        learned,
+    }
+}
+
+/// With all bridges asked, and with up to three that are not.
+pub(crate) const GOAL: [VerdictLimits; 2] = [
+    limits(0, 0, 0.02, 0.95, 0.90),
+    limits(0, 0, 0.05, 0.95, 0.90),
+];
+
+/// What was measured last: the situation, with all bridges asked and with up to three that are not;
+/// the worse of both ways to infer.
+const TODAY: [(S, [VerdictLimits; 2]); 18] = [
+    (
+        S::Field,
+        [
+            limits(0, 0, 0.047, 1.000, 0.931),
+            limits(0, 2, 0.023, 1.000, 0.735),
+        ],
+    ),
+    (
+        S::TreeAggregates,
+        [
+            limits(0, 142, 0.663, 0.994, 0.759),
+            limits(0, 135, 0.703, 0.984, 0.750),
+        ],
+    ),
+    (
+        S::TreeOff,
+        [
+            limits(0, 269, 0.010, 0.997, 0.148),
+            limits(0, 263, 0.250, 1.000, 0.214),
+        ],
+    ),
+    (
+        S::PortIds,
+        [
+            limits(0, 0, 0.000, 0.967, 0.903),
+            limits(1, 2, 0.016, 0.964, 0.827),
+        ],
+    ),
+    (
+        S::SharedNames,
+        [
+            limits(0, 0, 0.032, 0.998, 0.958),
+            limits(4, 1, 0.519, 0.882, 0.600),
+        ],
+    ),
+    (
+        S::BadChassis,
+        [
+            limits(0, 0, 0.000, 0.978, 0.918),
+            limits(0, 3, 0.066, 0.996, 0.798),
+        ],
+    ),
+    (
+        S::RelayedFrames,
+        [
+            limits(8, 1, 0.096, 0.979, 0.303),
+            limits(6, 0, 0.196, 0.982, 0.379),
+        ],
+    ),
+    (
+        S::DatabasesAlone,
+        [
+            limits(0, 0, 0.001, 1.000, 0.937),
+            limits(0, 0, 0.035, 1.000, 0.843),
+        ],
+    ),
+    (
+        S::PartialDatabases,
+        [
+            limits(0, 0, 0.067, 0.997, 0.905),
+            limits(0, 0, 0.078, 0.989, 0.861),
+        ],
+    ),
+    (
+        S::UnmanagedSwitches,
+        [
+            limits(0, 1, 0.250, 1.000, 0.951),
+            limits(0, 2, 0.176, 0.982, 0.700),
+        ],
+    ),
+    (
+        S::SharedSegments,
+        [
+            limits(0, 1, 0.156, 1.000, 0.514),
+            limits(0, 0, 0.227, 1.000, 0.703),
+        ],
+    ),
+    (
+        S::AskedHosts,
+        [
+            limits(0, 0, 0.034, 1.000, 0.156),
+            limits(0, 3, 0.000, 1.000, 0.242),
+        ],
+    ),
+    (
+        S::RoutersAndTunnels,
+        [
+            limits(0, 0, 0.389, 0.985, 0.718),
+            limits(0, 0, 0.337, 0.972, 0.571),
+        ],
+    ),
+    (
+        S::Phones,
+        [
+            limits(0, 0, 0.041, 0.975, 0.200),
+            limits(0, 0, 0.009, 0.978, 0.400),
+        ],
+    ),
+    (
+        S::StaleNeighbours,
+        [
+            limits(1, 0, 0.239, 0.954, 0.814),
+            limits(0, 0, 0.305, 0.929, 0.668),
+        ],
+    ),
+    (
+        S::HalfStated,
+        [
+            limits(0, 1, 0.138, 0.994, 0.878),
+            limits(0, 3, 0.143, 1.000, 0.682),
+        ],
+    ),
+    (
+        S::VirtualBridges,
+        [
+            limits(0, 1, 0.003, 0.879, 0.765),
+            limits(0, 0, 0.066, 0.885, 0.800),
+        ],
+    ),
+    (
+        S::Mixed,
+        [
+            limits(1, 25, 0.248, 0.933, 0.271),
+            limits(4, 8, 0.500, 0.816, 0.255),
+        ],
+    ),
+];
+
+/// The figures of a verdict.
+pub(crate) fn measured(verdict: &InferenceVerdict) -> VerdictLimits {
+    VerdictLimits {
+        false_certain: verdict.count(VerdictError::FalseCertain),
+        certain_wrong_state: verdict.count(VerdictError::CertainWrongState),
+        false_inferred: verdict.false_inferred(),
+        spoken: verdict.voice(LinkVoice::Spoken).recall(),
+        learned: verdict.voice(LinkVoice::Learned).recall(),
+    }
+}
+
+impl VerdictLimits {
+    /// The worse of both in each figure.
+    fn or_worse(self, other: VerdictLimits) -> VerdictLimits {
+        VerdictLimits {
+            false_certain: self.false_certain.max(other.false_certain),
+            certain_wrong_state: self.certain_wrong_state.max(other.certain_wrong_state),
+            false_inferred: self.false_inferred.max(other.false_inferred),
+            spoken: self.spoken.min(other.spoken),
+            learned: self.learned.min(other.learned),
+        }
+    }
+}
+
+/// The goal, or what was measured last where that is worse.
+pub(crate) fn limits_of((situation, unasked, _): VerdictKey) -> VerdictLimits {
+    let part = usize::from(unasked);
+    let today = TODAY.iter().find(|(s, _)| *s == situation);
+    today.map_or(GOAL[part], |(_, today)| today[part].or_worse(GOAL[part]))
+}
+
+/// True if no figure is worse than its limit. The few networks of a debug run are too few for
+/// shares.
+pub(crate) fn hold(key: VerdictKey, verdict: &InferenceVerdict) -> bool {
+    let (figures, limits) = (measured(verdict), limits_of(key));
+    let shares = figures.or_worse(limits) == limits;
+    let counts = figures.false_certain <= limits.false_certain
+        && figures.certain_wrong_state <= limits.certain_wrong_state;
+    counts && (shares || cfg!(debug_assertions))
+}
+
+/// The rows of `TODAY`, as measured.
+pub(crate) fn rows(sums: &BTreeMap<VerdictKey, InferenceVerdict>) -> String {
+    let mut text = String::new();
+    for situation in S::ALL {
+        let part = |unasked| {
+            let [a, b] = [false, true].map(|recorded| {
+                let none = InferenceVerdict::default();
+                measured(sums.get(&(situation, unasked, recorded)).unwrap_or(&none))
+            });
+            let worse = a.or_worse(b);
+            // Rounded to the worse side.
+            format!(
+                "limits({}, {}, {:.3}, {:.3}, {:.3})",
+                worse.false_certain,
+                worse.certain_wrong_state,
+                (worse.false_inferred * 1000.0).ceil() / 1000.0,
+                (worse.spoken * 1000.0).floor() / 1000.0,
+                (worse.learned * 1000.0).floor() / 1000.0,
+            )
+        };
+        let _ = writeln!(
+            text,
+            "(S::{situation:?}, [{}, {}]),",
+            part(false),
+            part(true)
+        );
+    }
+    text
+}
