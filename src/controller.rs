@@ -89,6 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         journal: args.journal.clone(),
     };
+    daemon::give_memory_back();
     let runtime = tokio::runtime::Runtime::new()?;
     let ran = runtime.block_on(daemon::run(config));
     // This does not wait for a thread that hangs in a frozen file system.

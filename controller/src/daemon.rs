@@ -33,6 +33,7 @@ use directory::publishing::EpochStore;
 use directory::reading;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
+pub use memory::give_memory_back;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use pace::TickPace;
 use poller::SwitchPollers;
@@ -68,7 +69,6 @@ enum FinishedWork {
 /// # Errors
 /// [`ControllerError`] if it cannot start. Later failures become alarms.
 pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
-    memory::give_memory_back();
     let mut signals = DaemonSignals::catch()?;
     let files = all_files()?;
     let (inventory, pollers) = load(&config)?;

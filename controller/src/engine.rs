@@ -43,6 +43,7 @@ use crate::triggers::{self, TrapTopic};
 use api::{EpochInfo, EventLevel};
 use candidate::{EpochCandidate, PublishedNetwork};
 use directory::job_record::JobRecord;
+use infer::InferenceMemory;
 use inventory::Millis;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
@@ -69,6 +70,7 @@ pub struct ControllerEngine {
     /// it. Most events are pulses without news.
     next_tick: Cell<Option<Option<Millis>>>,
     observed: ObservedNetwork,
+    memory: InferenceMemory,
     judged: JudgedNetwork,
     making: EpochInMaking,
     public: PublicRecord,
@@ -85,6 +87,7 @@ impl ControllerEngine {
             wake: false,
             next_tick: Cell::default(),
             observed: ObservedNetwork::default(),
+            memory: InferenceMemory::default(),
             judged: JudgedNetwork::default(),
             making: EpochInMaking::default(),
             public: PublicRecord::default(),
@@ -374,11 +377,10 @@ impl ControllerEngine {
             claims,
             agents,
             changed,
-            memory,
             ..
         } = &mut self.observed;
         let changed = std::mem::take(changed);
-        let topology = memory.infer_changed(&self.inventory, views, &changed);
+        let topology = self.memory.infer_changed(&self.inventory, views, &changed);
         let contradicted = claims.update(&self.inventory, views, &topology);
         if self.judged.infer(now, topology, contradicted) {
             self.making.hold_down.change(now);

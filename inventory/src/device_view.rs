@@ -150,17 +150,17 @@ fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
             descr,
             alias,
             mac,
-            kind,
             rate,
             up,
             aggregate,
+            kind,
             below,
             in_octets: _,
             out_octets: _,
         } = a;
         (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
             && (name, descr, alias) == (&b.name, &b.descr, &b.alias)
-            && (*kind, *below) == (b.kind, b.below)
+            && (kind, below) == (&b.kind, &b.below)
     };
     a.len() == b.len() && a.iter().zip(b).all(same)
 }

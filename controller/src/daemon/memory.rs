@@ -9,8 +9,9 @@ const ARENAS: libc::c_int = 2;
 /// at the end of the heap.
 const LARGE: libc::c_int = 128 << 10;
 
-/// Sets the allocator up, before there are threads that allocate.
-pub(super) fn give_memory_back() {
+/// Sets the allocator up. To be called before there are other threads: each keeps the arena that it
+/// began with.
+pub fn give_memory_back() {
     #[cfg(target_env = "gnu")]
     for (what, value) in [
         (libc::M_ARENA_MAX, ARENAS),

@@ -7,7 +7,6 @@ use super::reads::PendingReads;
 use crate::jobs::JobTracker;
 use crate::loads::LoadMeter;
 use crate::{poll_timing, triggers};
-use infer::InferenceMemory;
 use inventory::address::AddressLookup;
 use inventory::device_view::{self, DeviceView, DeviceViews};
 use inventory::host_report::HostReport;
@@ -32,8 +31,6 @@ pub(super) struct ObservedNetwork {
     pub(super) jobs: JobTracker,
     /// The devices whose statements changed since the last inference, as far as it reads them.
     pub(super) changed: BTreeSet<String>,
-    /// The facts of the last inference.
-    pub(super) memory: InferenceMemory,
     /// The time of the first of these changes.
     changed_at: Millis,
 }
