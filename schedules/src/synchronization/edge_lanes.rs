@@ -167,7 +167,7 @@ impl MessageOrder {
 
 /// Rows of bits are kept for at most so many messages times words of a row. Beyond, they would take
 /// longer than all the rest, and a message knows only what it follows directly.
-const MOST_WORDS: usize = 1 << 31;
+const MOST_WORDS: usize = 1 << 29;
 
 /// The lanes whose last users are over before a message starts.
 struct LaneKnowledge {
