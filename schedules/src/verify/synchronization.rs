@@ -117,7 +117,7 @@ fn can_be_carried_out(
 const MOST_AT_ONCE: u64 = 5 * 4_096;
 
 /// Messages of a schedule for each thread that checks it; smaller ones are not worth a thread.
-const MESSAGES_PER_THREAD: usize = if cfg!(test) { 8 } else { 1 << 18 };
+const MESSAGES_PER_THREAD: usize = if cfg!(test) { 8 } else { 1 << 22 };
 
 fn widths_are_kept(
     names: &NodeNames<'_>,
