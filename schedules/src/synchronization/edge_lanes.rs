@@ -142,7 +142,7 @@ impl MessageOrder {
             found.retain(|&earlier| earlier != NOBODY && messages.phase(earlier) < phase);
             let row = known.begin(&found, lanes);
             for &at in &several {
-                if let Some(former) = wide[at as usize].follow(m.src, phase, &known.rows, row) {
+                if let Some(former) = wide[at as usize].follow(m.src, phase, &known, row) {
                     found.push(former);
                     known.learn(row, former);
                 }
@@ -153,7 +153,7 @@ impl MessageOrder {
                     src: m.src,
                     phase,
                 };
-                left.push(wide[at as usize].take(user, &mut known, row));
+                left.push(wide[at as usize].take(user, &mut known, row, &found));
             }
             known.end(row);
             left.drain(..)
@@ -165,8 +165,13 @@ impl MessageOrder {
     }
 }
 
+/// Rows of bits are kept for at most so many messages times words of a row. Beyond, they would take
+/// longer than all the rest, and a message knows only what it follows directly.
+const MOST_WORDS: usize = 1 << 29;
+
 /// The lanes whose last users are over before a message starts.
 struct LaneKnowledge {
+    is_kept: bool,
     rows: KnowledgeRows,
     /// The row of each message so far.
     row: Vec<RowNumber>,
@@ -178,8 +183,10 @@ struct LaneKnowledge {
 
 impl LaneKnowledge {
     fn new(slots: usize, messages: usize) -> LaneKnowledge {
+        let is_kept = slots.div_ceil(64).saturating_mul(messages) <= MOST_WORDS;
         LaneKnowledge {
-            rows: KnowledgeRows::new(slots),
+            is_kept,
+            rows: KnowledgeRows::new(if is_kept { slots } else { 0 }),
             row: Vec::with_capacity(messages),
             phase: 0,
             started: Vec::new(),
@@ -189,7 +196,7 @@ impl LaneKnowledge {
 
     /// A message of this phase comes next.
     fn enter(&mut self, phase: u32) {
-        if phase == self.phase {
+        if phase == self.phase || !self.is_kept {
             return;
         }
         let mut first = 0;
@@ -205,6 +212,9 @@ impl LaneKnowledge {
     /// Begins the row of the next message, which follows these. It is read until the message has left so
     /// many `lanes`, including that of its sender.
     fn begin(&mut self, follows: &[u32], lanes: u32) -> RowNumber {
+        if !self.is_kept {
+            return 0;
+        }
         let earlier = follows.iter().map(|&earlier| self.row[earlier as usize]);
         let row = self.rows.join(earlier);
         self.rows.hold(row, lanes - 1);
@@ -213,20 +223,28 @@ impl LaneKnowledge {
     }
 
     fn learn(&mut self, row: RowNumber, earlier: u32) {
-        self.rows.learn(row, self.row[earlier as usize]);
+        if self.is_kept {
+            self.rows.learn(row, self.row[earlier as usize]);
+        }
     }
 
     fn take(&mut self, slot: SlotNumber) {
-        self.rows.take(slot);
-        self.taken.push(slot);
+        if self.is_kept {
+            self.rows.take(slot);
+            self.taken.push(slot);
+        }
     }
 
     fn end(&mut self, row: RowNumber) {
-        self.started.push((row, self.taken.len()));
+        if self.is_kept {
+            self.started.push((row, self.taken.len()));
+        }
     }
 
     fn forget(&mut self, message: u32) {
-        self.rows.release(self.row[message as usize]);
+        if self.is_kept {
+            self.rows.release(self.row[message as usize]);
+        }
     }
 }
 
@@ -277,10 +295,10 @@ impl EdgeLanes {
 
     /// The message that one from `src` has to follow so that a lane becomes free. `row` is what it
     /// knows.
-    fn follow(&self, src: u32, phase: u32, rows: &KnowledgeRows, row: RowNumber) -> Option<u32> {
+    fn follow(&self, src: u32, phase: u32, known: &LaneKnowledge, row: RowNumber) -> Option<u32> {
         let free = self.has_room()
             || self.own(src, phase).is_some()
-            || self.oldest_over(rows, row).is_some();
+            || self.oldest_over(known, row, &[]).is_some();
         if free {
             return None;
         }
@@ -288,8 +306,14 @@ impl EdgeLanes {
         (oldest.phase < phase).then_some(oldest.number)
     }
 
-    /// Gives a message a lane, and returns the lane's former user.
-    fn take(&mut self, user: LaneUser, known: &mut LaneKnowledge, row: RowNumber) -> u32 {
+    /// Gives a message, which follows `found`, a lane, and returns the lane's former user.
+    fn take(
+        &mut self,
+        user: LaneUser,
+        known: &mut LaneKnowledge,
+        row: RowNumber,
+        found: &[u32],
+    ) -> u32 {
         let own = self.own(user.src, user.phase);
         if own.is_none() && self.has_room() {
             known.take(self.first + self.user.len() as SlotNumber);
@@ -297,7 +321,7 @@ impl EdgeLanes {
             self.sender.push(user.src);
             return NOBODY;
         }
-        let oldest = || self.oldest_over(&known.rows, row);
+        let oldest = || self.oldest_over(known, row, found);
         let lane = own.or_else(oldest).unwrap_or(0);
         known.take(self.first + lane as SlotNumber);
         self.sender[lane] = user.src;
@@ -317,10 +341,15 @@ impl EdgeLanes {
     }
 
     /// Of the lanes whose last user is over, as far as `row` knows, the one that was not used for
-    /// longest.
-    fn oldest_over(&self, rows: &KnowledgeRows, row: RowNumber) -> Option<usize> {
+    /// longest. Without rows, only the messages of `found` are known to be over.
+    fn oldest_over(&self, known: &LaneKnowledge, row: RowNumber, found: &[u32]) -> Option<usize> {
+        if !known.is_kept {
+            let over = (0..self.user.len()).filter(|&lane| found.contains(&self.user[lane].number));
+            return over.min_by_key(|&lane| self.user[lane].number);
+        }
         let mut oldest: Option<usize> = None;
         let number = |lane: usize| self.user[lane].number;
+        let rows = &known.rows;
         rows.visit_over(row, self.first, self.user.len() as SlotNumber, |lane| {
             if oldest.is_none_or(|other| number(lane) < number(other)) {
                 oldest = Some(lane);

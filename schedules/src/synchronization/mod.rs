@@ -8,7 +8,8 @@
 //! once where it is wide) when all its messages of earlier phases are over.
 //! [`SyncReduction::Minimal`] keeps only the orders that no others imply. If all widths are 1, it
 //! is the smallest such set. Cost: O(messages * path length) for the chain; where edges are wider
-//! than a message, and for the minimal set, O(messages * path length * hosts). Memory
+//! than a message, O(messages * path length * lanes / 64); for the minimal set, O(messages * path
+//! length * hosts). Memory
 //! O(edges * hosts). Deviations:
 //! - The paper builds the conflict graph of all message pairs, O(n⁴ switches²), and reduces it in
 //!   O(n⁶). The users of an edge of width 1 are totally ordered, so consecutive users suffice: the

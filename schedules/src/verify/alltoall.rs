@@ -1,11 +1,12 @@
 //! All-to-alls: every message comes once, no edge exceeds its width, the certificate and the
 //! synchronizations are right.
-use super::room::{EdgeCollision, EdgeRoom};
+use super::delivery::NOWHERE;
 use super::synchronization;
 use super::{NamedEdge, NodeNames, ScheduleViolation};
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use crate::bound::PhaseBound;
 use crate::capacities::EdgeCapacities;
+use crate::message::Message;
 use crate::transfers::{PairNumbers, TransferSchedule};
 use inventory::tree::{EdgeNumber, Tree};
 
@@ -70,29 +71,50 @@ fn no_contention(
     schedule: &TransferSchedule,
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
-    let mut room = EdgeRoom::new(names.0, schedule);
-    for transfer in 0..schedule.ends().len() as u32 {
-        room.take(transfer, 1, |edge| Some(capacities.width(edge)))
-            .map_err(
-                |EdgeCollision {
-                     edge,
-                     first,
-                     second,
-                 }| {
-                    let [first, second] = [first, second]
-                        .map(|transfer| names.of(schedule.ends()[transfer as usize]));
-                    let phase = schedule.phase_of()[transfer as usize] as usize;
-                    ScheduleViolation::Contention {
-                        edge: names.edge(edge),
-                        phase,
-                        width: capacities.width(edge),
-                        first,
-                        second,
-                    }
-                },
-            )?;
+    let tree = names.0;
+    let widths: Vec<u64> = (0..tree.edges())
+        .map(|edge| capacities.width(edge))
+        .collect();
+    // By edge: the phase of its latest use, and the number of its users in that phase.
+    let mut users = vec![(NOWHERE, 0u32); tree.edges() as usize];
+    let messages = schedule.ends().iter().zip(schedule.phase_of());
+    for ((&m, &phase), position) in messages.zip(0..) {
+        let mut collision = None;
+        tree.path(m.src, m.dst, |edge| {
+            let (latest, count) = users[edge as usize];
+            let count = if latest == phase { count + 1 } else { 1 };
+            users[edge as usize] = (phase, count);
+            if u64::from(count) > widths[edge as usize] {
+                collision = Some(edge);
+            }
+        });
+        if let Some(edge) = collision {
+            return Err(ScheduleViolation::Contention {
+                edge: names.edge(edge),
+                phase: phase as usize,
+                width: widths[edge as usize],
+                first: names.of(former_user(tree, schedule, edge, position)),
+                second: names.of(m),
+            });
+        }
     }
     Ok(())
+}
+
+/// The last message before this position that uses the edge; the message itself if none does.
+fn former_user(
+    tree: &Tree,
+    schedule: &TransferSchedule,
+    edge: EdgeNumber,
+    position: usize,
+) -> Message {
+    let uses = |m: &&Message| {
+        let mut uses = false;
+        tree.path(m.src, m.dst, |on_path| uses |= on_path == edge);
+        uses
+    };
+    let (before, rest) = schedule.ends().split_at(position);
+    before.iter().rev().find(uses).copied().unwrap_or(rest[0])
 }
 
 /// Compares the load of the edges with the schedule. Every pair is known to come once, so an edge

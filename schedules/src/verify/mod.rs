@@ -7,8 +7,8 @@
 //! the schedule's scheme. If the scheme keeps all messages apart that would collide, no edge ever
 //! has more messages under way than it carries at once, whatever the pace of the hosts. A scheme
 //! that only limits contention (blocks of phases, dummies, none) promises no order; its tokens only
-//! have to be possible. Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per
-//! token under way. Deviations: none. Nothing here calls planning code.
+//! have to be possible. Cost: O(messages * (path length + chains / 64)), memory O(hosts²) and a row of
+//! bits per token under way. Deviations: none. Nothing here calls planning code.
 mod allgather;
 mod alltoall;
 #[cfg(test)]

@@ -5,9 +5,10 @@
 //! can have more messages under way than it is wide, whatever the pace of the hosts. This follows
 //! from the synchronizations and the senders' own order: a sender starts the messages of a phase
 //! when all its messages of earlier phases are over. The check is exact: `Ok` if and only if that
-//! holds. Cost: O(messages * (path length + hosts)), memory O(hosts²) and a clock per token under
-//! way. Here a host counts as often as it sends messages at once. For wide edges see
-//! [`wide_edges`]. Deviations: none.
+//! holds. Cost: O(messages * path length) where the quick half ([`told`]) settles all; otherwise
+//! O(messages * (path length + chains / 64)), where an edge has as many chains as it is wide
+//! ([`order_walk`]). Memory O(hosts²) and a row of bits, one per chain, for each token under way.
+//! For wide edges see [`wide_edges`]. Deviations: none.
 mod order_walk;
 #[cfg(test)]
 mod tests;
@@ -116,7 +117,7 @@ fn can_be_carried_out(
 const MOST_AT_ONCE: u64 = 5 * 4_096;
 
 /// Messages of a schedule for each thread that checks it; smaller ones are not worth a thread.
-const MESSAGES_PER_THREAD: usize = if cfg!(test) { 8 } else { 1 << 18 };
+const MESSAGES_PER_THREAD: usize = if cfg!(test) { 8 } else { 1 << 22 };
 
 fn widths_are_kept(
     names: &NodeNames<'_>,
