@@ -158,7 +158,6 @@ pub(crate) unsafe fn allgather(
     within: &CallComm,
     mesh: &mut TcpMesh,
     parts: &[RankPart],
-    block: usize,
 ) -> MpiResult<()> {
     let me = within.rank as u32;
     let incoming = call.received()?;
@@ -166,10 +165,9 @@ pub(crate) unsafe fn allgather(
         // SAFETY: passed on to the caller.
         unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) }?;
     }
-    let mut places = ReceiveBlocks::of(
-        (0..within.size as u32).map(|rank| incoming.of_rank(rank)),
-        block,
-    )?;
+    let ranks = 0..within.size as u32;
+    let mut places =
+        ReceiveBlocks::of(ranks.map(|rank| (incoming.of_rank(rank), incoming.octets(rank))))?;
     // SAFETY: passed on to the caller.
     unsafe { places.pack(me) }?;
     // SAFETY: the application leaves the buffer alone during the call, and its blocks do not

@@ -307,7 +307,7 @@ impl ProcessSet {
         unsafe {
             match (way, mesh, &self.messages) {
                 (Way::Ring { .. }, Some(mesh), _) => {
-                    mesh_state::allgather(call, within, mesh, follow.parts(way), block)?
+                    mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
                 (_, Some(mesh), _) => {
                     mesh_state::alltoall(call, within, mesh, follow.parts(way), block)?
@@ -344,11 +344,9 @@ impl ProcessSet {
         );
         if way.carrier() == Some(DataCarrier::Tcp) {
             watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
-            let equal = matches!(
-                call.collective,
-                Collective::Alltoall | Collective::Allgather
-            );
-            let connects = equal && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
+            // Of blocks that differ, each rank knows the lengths in an allgather only.
+            let known = call.collective != Collective::Alltoallv;
+            let connects = known && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
             if connects && self.wires.ensure_connected(within, follow)? {
                 return Ok(way);
             }
