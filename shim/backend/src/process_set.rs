@@ -389,28 +389,35 @@ impl ProcessSet {
 
     /// What rank 0 has read every rank can read: they have the same octets.
     fn take_up(&mut self, lean: &[u8], force: ForcedWays) {
-        match LeanEpoch::from_bytes(lean) {
-            Ok(lean) => {
-                self.followed =
-                    FollowState::Unplanned(Box::new(UnplannedEpoch::new(lean, MPI, force)));
+        let prospect = LeanEpoch::from_bytes(lean)
+            .map_err(|e| e.to_string())
+            .and_then(|lean| {
+                UnplannedEpoch::new(lean, &self.hosts, MPI, force).map_err(|e| e.to_string())
+            });
+        match prospect {
+            Ok(prospect) => {
+                self.followed = FollowState::Unplanned(Box::new(prospect));
                 if let Some(root) = &mut self.root {
                     root.follows();
                 }
             }
-            Err(e) => self.stand_aside(e.to_string()),
+            Err(problem) => self.stand_aside(problem),
         }
     }
 
     /// Plans, if nobody has, and makes sure that all ranks have the same plan. Planning only
     /// computes, so a panic in it may be caught. Collective.
     fn plan(&mut self, within: &CallComm) -> MpiResult<()> {
-        let FollowState::Unplanned(prospect) = &self.followed else {
-            return Ok(());
+        let prospect = match std::mem::take(&mut self.followed) {
+            FollowState::Unplanned(prospect) => prospect,
+            other => {
+                self.followed = other;
+                return Ok(());
+            }
         };
+        let rank = self.rank;
         let planned = catch_unwind(AssertUnwindSafe(|| {
-            prospect
-                .plan(&self.hosts, self.rank)
-                .map_err(|e| e.to_string())
+            prospect.plan(rank).map_err(|e| e.to_string())
         }))
         .unwrap_or_else(|_| {
             Err("planning for this communicator failed; please report this".into())

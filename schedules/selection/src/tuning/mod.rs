@@ -183,10 +183,13 @@ impl TuningRuns {
     }
 
     /// The decision table for a tree: the measurements on this tree, or on the tree before harmless
-    /// recabling; the predictions of the model if the tree differs; [`DecisionTable::default`]
-    /// under a library that was not measured.
+    /// recabling; the predictions of the model if the tree differs;
+    /// [`DecisionTable::unmeasured`] for all hosts under a library that was not measured.
     pub fn table(&self, tree: &Tree) -> DecisionTable {
-        let mut table = DecisionTable::default();
+        let host_of: Vec<u32> = (0..tree.hosts())
+            .flat_map(|host| std::iter::repeat_n(host, tree.ranks(host) as usize))
+            .collect();
+        let mut table = DecisionTable::unmeasured(tree, &host_of);
         for run in &self.runs {
             let ground = ranges::RunGrounds::of(run, tree);
             for (collective, entries) in [
