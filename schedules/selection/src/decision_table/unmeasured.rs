@@ -34,7 +34,7 @@ const ALLTOALL_OF_MANY: OverflowingCall = OverflowingCall {
     octets: Bytes(256 << 10),
     block: Duration::from_micros(1600),
 };
-const SHORT: Bytes = Bytes(16 << 10);
+const SHORT: Bytes = Bytes(12 << 10);
 const LONG: Bytes = Bytes(64 << 10);
 const ALLGATHER: OverflowingCall = OverflowingCall {
     octets: Bytes(80 << 10),

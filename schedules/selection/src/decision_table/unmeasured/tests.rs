@@ -85,7 +85,7 @@ fn between_many_hosts_the_long_and_the_short_blocks_go_over_tcp() {
         let way = table(tree).choose(Collective::Alltoall, Bytes(kilobytes << 10));
         way.carrier() == Some(DataCarrier::Tcp)
     };
-    let ways = |tree: &Tree| [2, 4, 16, 32, 64].map(|kilobytes| way(tree, kilobytes));
+    let ways = |tree: &Tree| [2, 4, 12, 32, 64].map(|kilobytes| way(tree, kilobytes));
     assert_eq!(ways(&chain(4, 4, 20)), [false, true, true, false, true]);
     assert_eq!(ways(&chain(1, 16, 20)), [false, false, false, true, true]);
     assert_eq!(ways(&chain(4, 8, 100)), [false, false, false, false, true]);
