@@ -31,7 +31,7 @@ const ALLTOALL: OverflowingCall = OverflowingCall {
 /// routine keeps up until they are long.
 const MANY_PAIRS: u64 = 40;
 const ALLTOALL_OF_MANY: OverflowingCall = OverflowingCall {
-    octets: Bytes(256 << 10),
+    octets: Bytes(192 << 10),
     block: Duration::from_micros(1600),
 };
 const SHORT: Bytes = Bytes(12 << 10);
