@@ -43,7 +43,7 @@ impl UnplannedEpoch {
     ) -> Result<UnplannedEpoch, FollowError> {
         let view = ProcessSetView::of(&lean, hosts)?;
         let unmeasured = if view.has_all_addresses() {
-            DecisionTable::unmeasured(&view.hosts, &view.host_of)
+            DecisionTable::unmeasured(&view.hosts, &view.host_of, view.delay)
         } else {
             DecisionTable::default()
         };

@@ -27,55 +27,50 @@ const ALLTOALL: OverflowingCall = OverflowingCall {
 };
 /// Where so many pairs of hosts share a trunk, their blocks overflow its queue while each is short.
 /// What is lost of a short block comes again only when a timer runs out: too few segments follow it
-/// for a fast retransmission (RFC 5681). Longer blocks are sent again at once, and the library's
-/// routine keeps up until they are long.
+/// for a fast retransmission (RFC 5681).
 const MANY_PAIRS: u64 = 40;
 const ALLTOALL_OF_MANY: OverflowingCall = OverflowingCall {
     octets: Bytes(192 << 10),
     block: Duration::from_micros(1600),
 };
-const SHORT: Bytes = Bytes(12 << 10);
-const LONG: Bytes = Bytes(64 << 10);
 const ALLGATHER: OverflowingCall = OverflowingCall {
     octets: Bytes(80 << 10),
     block: Duration::from_micros(650),
 };
 /// The time of a step of the ring beside that of its block.
 const RING_STEP: Duration = Duration::from_micros(300);
+/// A block has to last so many times as long as its token is on its way over a long cable.
+const TOKENS: u32 = 5;
 
 impl OverflowingCall {
-    /// The smallest block of such a call.
-    fn smallest_block(&self, hosts: &Tree, bottleneck: BottleneckLoad) -> Bytes {
+    /// The smallest block of such a call, if it has to last longer by this time.
+    fn smallest_block(&self, hosts: &Tree, bottleneck: BottleneckLoad, longer: Duration) -> Bytes {
         let BottleneckLoad { blocks, rate } = bottleneck;
         // Over a wide trunk several blocks go at once, each at the rate of its host's link.
         let one = BottleneckLoad {
             blocks: 1,
             rate: bound::slowest_host_link(hosts).map_or(rate, |slowest| slowest.min(rate)),
         };
-        let lasting = self.block.as_secs_f64() / one.seconds(Bytes(1));
+        let lasting = (self.block + longer).as_secs_f64() / one.seconds(Bytes(1));
         Bytes(self.octets.0.div_ceil(blocks).max(lasting.ceil() as u64))
     }
 }
 
 impl DecisionTable {
     /// The table for a process set whose rank `r` runs on host `host_of[r]` of a network on which
-    /// nobody has measured.
-    pub fn unmeasured(hosts: &Tree, host_of: &[NodeNumber]) -> DecisionTable {
+    /// nobody has measured, and whose cables delay a frame by `delay` together.
+    pub fn unmeasured(hosts: &Tree, host_of: &[NodeNumber], delay: Duration) -> DecisionTable {
         let mut ranks = vec![0; hosts.hosts() as usize];
         host_of.iter().for_each(|&host| ranks[host as usize] += 1);
         let over = DataCarrier::Tcp;
         let sync = SyncKind::Receiver.into();
         let alltoall = bound::alltoall_bottleneck(hosts, &ranks)
-            .map(|bottleneck| phases(hosts, bottleneck, Way::Aapc { sync, over }));
-        let allgather = bound::allgather_bottleneck(hosts, &ranks).map(|bottleneck| {
-            (
-                smallest_of_ring(hosts, host_of, bottleneck),
-                Way::Ring { over },
-            )
-        });
-        let allgather = entries(allgather);
+            .map(|bottleneck| smallest_of_phases(hosts, bottleneck, delay));
+        let allgather = bound::allgather_bottleneck(hosts, &ranks)
+            .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
+        let allgather = entries(allgather, Way::Ring { over });
         DecisionTable {
-            alltoall: entries(alltoall.into_iter().flatten()),
+            alltoall: entries(alltoall, Way::Aapc { sync, over }),
             allgatherv: allgather.clone(),
             allgather,
             ..DecisionTable::default()
@@ -103,11 +98,11 @@ impl DecisionTable {
     }
 }
 
-/// The library's own routine, and other ways from other sizes on.
-fn entries(others: impl IntoIterator<Item = (Bytes, Way)>) -> Vec<DecisionEntry> {
+/// The library's own routine, and a way from this size on.
+fn entries(size: Option<Bytes>, way: Way) -> Vec<DecisionEntry> {
     let native = [(Bytes(0), Way::Native)].into_iter();
     native
-        .chain(others)
+        .chain(size.map(|size| (size, way)))
         .map(|(from, way)| DecisionEntry {
             from,
             way,
@@ -117,30 +112,31 @@ fn entries(others: impl IntoIterator<Item = (Bytes, Way)>) -> Vec<DecisionEntry>
         .collect()
 }
 
-/// The sizes from which the phases of an all-to-all pay, and from which they do not.
-fn phases(hosts: &Tree, bottleneck: BottleneckLoad, phases: Way) -> Vec<(Bytes, Way)> {
-    let from = ALLTOALL.smallest_block(hosts, bottleneck);
+/// The smallest block with which the phases of an all-to-all pay.
+fn smallest_of_phases(hosts: &Tree, bottleneck: BottleneckLoad, delay: Duration) -> Bytes {
     let n = hosts.hosts();
     let pairs =
         bound::alltoall_bottleneck(hosts, &vec![1; n as usize]).map_or(0, |link| link.blocks);
     // A host's own link has one less than there are hosts.
-    if pairs < MANY_PAIRS.max(u64::from(n)) {
-        return vec![(from, phases)];
-    }
-    let short = ALLTOALL_OF_MANY.smallest_block(hosts, bottleneck);
-    let mut ways = vec![(from.max(LONG), phases)];
-    if short <= SHORT {
-        ways.splice(0..0, [(short, phases), (Bytes(SHORT.0 + 1), Way::Native)]);
-    }
-    ways
+    let call = if pairs < MANY_PAIRS.max(u64::from(n)) {
+        ALLTOALL
+    } else {
+        ALLTOALL_OF_MANY
+    };
+    call.smallest_block(hosts, bottleneck, TOKENS * delay)
 }
 
 /// The smallest block with which the ring pays: the libraries' own routine overflows a queue, or it
 /// doubles blocks over links on which that takes longer than all steps of the ring cost.
-fn smallest_of_ring(hosts: &Tree, host_of: &[NodeNumber], bottleneck: BottleneckLoad) -> Bytes {
-    let overflows = ALLGATHER.smallest_block(hosts, bottleneck);
+fn smallest_of_ring(
+    hosts: &Tree,
+    host_of: &[NodeNumber],
+    bottleneck: BottleneckLoad,
+    delay: Duration,
+) -> Bytes {
+    let overflows = ALLGATHER.smallest_block(hosts, bottleneck, delay);
     let longer = doubling_seconds(hosts, host_of) - bottleneck.seconds(Bytes(1));
-    let cost = RING_STEP.as_secs_f64() * (host_of.len() - 1) as f64;
+    let cost = RING_STEP.as_secs_f64() * (host_of.len() - 1) as f64 + delay.as_secs_f64();
     if longer > 0.0 {
         overflows.min(Bytes((cost / longer).ceil() as u64))
     } else {

@@ -31,6 +31,7 @@ use crate::decision_table::{Collective, DecisionEntry, DecisionGrounds, Decision
 use inventory::tree::Tree;
 use inventory::{Bytes, Millis};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// With fewer times of a way at a size, its noise is unknown.
 pub const REPETITIONS: usize = 3;
@@ -189,7 +190,8 @@ impl TuningRuns {
         let host_of: Vec<u32> = (0..tree.hosts())
             .flat_map(|host| std::iter::repeat_n(host, tree.ranks(host) as usize))
             .collect();
-        let mut table = DecisionTable::unmeasured(tree, &host_of);
+        // A process set knows the delays of its cables, and computes these entries again.
+        let mut table = DecisionTable::unmeasured(tree, &host_of, Duration::ZERO);
         for run in &self.runs {
             let ground = ranges::RunGrounds::of(run, tree);
             for (collective, entries) in [

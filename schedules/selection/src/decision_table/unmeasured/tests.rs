@@ -39,12 +39,16 @@ fn tree(hosts: usize, each: usize, rate: u64, trunks: &[[usize; 2]], trunk: u64)
 
 /// A rank on each host.
 fn table(hosts: &Tree) -> DecisionTable {
-    DecisionTable::unmeasured(hosts, &(0..hosts.hosts()).collect::<Vec<_>>())
+    DecisionTable::unmeasured(
+        hosts,
+        &(0..hosts.hosts()).collect::<Vec<_>>(),
+        Duration::ZERO,
+    )
 }
 
 fn from(hosts: &Tree, collective: Collective) -> u64 {
     let table = table(hosts);
-    let [native, tcp, ..] = table.entries(collective) else {
+    let [native, tcp] = table.entries(collective) else {
         panic!("{table:?}")
     };
     assert_eq!((native.from, native.way), (Bytes(0), Way::Native));
@@ -83,25 +87,36 @@ fn a_way_over_tcp_begins_where_it_was_measured_to_be_ahead() {
     );
 }
 
-/// Where many hosts share a trunk, blocks of 20 to 48 kB were not faster over tcp; where many ranks
-/// share a host's link, short ones were not.
+/// Where many ranks share a host's link, short blocks were not faster over tcp.
 #[test]
-fn between_many_hosts_the_long_and_the_short_blocks_go_over_tcp() {
-    let way = |tree: &Tree, kilobytes: u64| {
-        let way = table(tree).choose(Collective::Alltoall, Bytes(kilobytes << 10));
-        way.carrier() == Some(DataCarrier::Tcp)
-    };
-    let ways = |tree: &Tree| [2, 4, 12, 32, 64].map(|kilobytes| way(tree, kilobytes));
-    assert_eq!(ways(&chain(4, 4, 20)), [false, true, true, false, true]);
-    assert_eq!(ways(&chain(1, 16, 20)), [false, false, false, true, true]);
-    assert_eq!(ways(&chain(4, 8, 100)), [false, false, false, false, true]);
-    assert_eq!(ways(&chain(1, 64, 20)), [false, false, true, true, true]);
+fn many_ranks_on_few_hosts_are_not_many_hosts() {
     let four_each: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
-    let several = DecisionTable::unmeasured(&chain(1, 4, 20), &four_each);
+    let several = DecisionTable::unmeasured(&chain(1, 4, 20), &four_each, Duration::ZERO);
     assert_eq!(
         several.choose(Collective::Alltoall, Bytes(8 << 10)),
         Way::Native
     );
+}
+
+/// As measured between two clusters with 10 ms and 10 Mbit/s between them.
+#[test]
+fn over_long_cables_blocks_have_to_last_longer() {
+    let sites = tree(6, 3, 20, &[[0, 1]], 10);
+    let ranks: Vec<u32> = (0..6).collect();
+    let table = |delay| DecisionTable::unmeasured(&sites, &ranks, Duration::from_millis(delay));
+    let from = |delay| {
+        (
+            table(delay).alltoall[1].from,
+            table(delay).allgather[1].from,
+        )
+    };
+    assert!(from(0).0 < Bytes(32 << 10) && from(0).1 <= Bytes(512));
+    assert!(
+        (32 << 10..=64 << 10).contains(&from(10).0.0),
+        "{:?}",
+        from(10)
+    );
+    assert!((512..=4096).contains(&from(10).1.0), "{:?}", from(10));
 }
 
 #[test]
@@ -120,7 +135,9 @@ fn faster_links_need_larger_blocks() {
 fn the_order_of_ranks_decides_from_where_the_ring_pays() {
     let hosts = chain(4, 4, 20);
     let scattered: Vec<u32> = (0..16).map(|rank| rank % 4 * 4 + rank / 4).collect();
-    let from = |host_of: &[u32]| DecisionTable::unmeasured(&hosts, host_of).allgather[1].from;
+    let from = |host_of: &[u32]| {
+        DecisionTable::unmeasured(&hosts, host_of, Duration::ZERO).allgather[1].from
+    };
     assert!(from(&scattered) > from(&(0..16).collect::<Vec<_>>()));
 }
 
