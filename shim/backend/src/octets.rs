@@ -121,12 +121,13 @@ impl ReceiveBlocks {
     pub(crate) unsafe fn blocks(&mut self) -> Vec<&mut [u8]> {
         match &mut self.aside {
             Some(aside) => aside.iter_mut().map(Vec::as_mut_slice).collect(),
-            // SAFETY: passed on to the caller. An empty block may be anywhere, even at no address.
             None => self
                 .blocks
                 .iter()
                 .map(|&(block, length)| match length {
+                    // It may be anywhere, even at no address.
                     0 => &mut [][..],
+                    // SAFETY: passed on to the caller.
                     _ => unsafe { std::slice::from_raw_parts_mut(block.at.cast(), length) },
                 })
                 .collect(),
