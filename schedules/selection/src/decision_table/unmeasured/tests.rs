@@ -48,7 +48,7 @@ fn table(hosts: &Tree) -> DecisionTable {
 
 fn from(hosts: &Tree, collective: Collective) -> u64 {
     let table = table(hosts);
-    let [native, tcp, ..] = table.entries(collective) else {
+    let [native, tcp] = table.entries(collective) else {
         panic!("{table:?}")
     };
     assert_eq!((native.from, native.way), (Bytes(0), Way::Native));
@@ -85,18 +85,6 @@ fn a_way_over_tcp_begins_where_it_was_measured_to_be_ahead() {
         from(&one, Collective::Allgather),
         from(&one, Collective::Allgatherv)
     );
-}
-
-/// Where many hosts share a trunk, blocks of 32 kB were not faster over tcp.
-#[test]
-fn between_many_hosts_the_long_and_the_short_blocks_go_over_tcp() {
-    let ways = |tree: &Tree| {
-        let way = |kb: u64| table(tree).choose(Collective::Alltoall, Bytes(kb << 10));
-        [2, 4, 16, 32, 64].map(|kb| way(kb).carrier() == Some(DataCarrier::Tcp))
-    };
-    assert_eq!(ways(&chain(4, 4, 20)), [false, true, true, false, true]);
-    assert_eq!(ways(&chain(1, 64, 20)), [false, false, true, true, true]);
-    assert_eq!(ways(&chain(4, 8, 100)), [false, false, false, false, true]);
 }
 
 /// Where many ranks share a host's link, short blocks were not faster over tcp.
