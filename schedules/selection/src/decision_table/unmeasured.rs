@@ -42,7 +42,7 @@ const ALLGATHER: OverflowingCall = OverflowingCall {
 /// The time of a step of the ring beside that of its block.
 const RING_STEP: Duration = Duration::from_micros(300);
 /// A block has to last so many times as long as its token is on its way over a long cable.
-const TOKENS: u32 = 5;
+const TOKENS: u32 = 10;
 
 impl OverflowingCall {
     /// The smallest block of such a call, if it has to last longer by this time.
@@ -138,7 +138,9 @@ fn smallest_of_ring(
 ) -> Bytes {
     let overflows = ALLGATHER.smallest_block(hosts, bottleneck, delay);
     let longer = doubling_seconds(hosts, host_of) - bottleneck.seconds(Bytes(1));
-    let cost = RING_STEP.as_secs_f64() * (host_of.len() - 1) as f64 + delay.as_secs_f64();
+    let cost = RING_STEP.as_secs_f64() * (host_of.len() - 1) as f64;
+    // Blocks go over the cable there and back.
+    let cost = cost + 2.0 * delay.as_secs_f64();
     if longer > 0.0 {
         overflows.min(Bytes((cost / longer).ceil() as u64))
     } else {

@@ -112,11 +112,11 @@ fn over_long_cables_blocks_have_to_last_longer() {
     };
     assert!(from(0).0 < Bytes(32 << 10) && from(0).1 <= Bytes(512));
     assert!(
-        (32 << 10..=64 << 10).contains(&from(10).0.0),
+        (64 << 10..=256 << 10).contains(&from(10).0.0),
         "{:?}",
         from(10)
     );
-    assert!((512..=4096).contains(&from(10).1.0), "{:?}", from(10));
+    assert!((2048..=16384).contains(&from(10).1.0), "{:?}", from(10));
 }
 
 #[test]
