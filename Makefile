@@ -110,6 +110,7 @@ bench-mpi:
 	@scripts/need-root "make bench-mpi"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-mpi
+	scripts/bench-mpi --loaded --size 512,2048,8192,32768,65536,262144
 
 bench-live:
 	@scripts/packages build lab

@@ -19,6 +19,7 @@ mod house;
 mod lab;
 mod lg;
 mod live_cluster;
+mod loaded;
 mod loading;
 mod mpi;
 mod predict;

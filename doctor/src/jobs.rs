@@ -279,7 +279,11 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
         }),
     );
     let table = epoch.table.clone().for_mpi(mpi);
-    for collective in [Collective::Alltoall, Collective::Allgather] {
+    for collective in [
+        Collective::Alltoall,
+        Collective::Allgather,
+        Collective::Allgatherv,
+    ] {
         findings.note("", &collective.to_string());
         findings
             .list

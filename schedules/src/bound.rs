@@ -101,31 +101,57 @@ pub fn allgather_bound_seconds(tree: &Tree, block: Bytes) -> f64 {
     allgather_seconds(tree, &vec![1; tree.hosts() as usize], block)
 }
 
-/// [`payload_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none). An edge
-/// carries a block for every pair of ranks that it separates.
+/// [`payload_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none).
 pub fn alltoall_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
-    slowest_edge(
-        tree,
-        ranks,
-        |this_side, other_side| this_side * other_side,
-        block,
-    )
+    alltoall_bottleneck(tree, ranks).map_or(0.0, |link| link.seconds(block))
 }
 
-/// [`allgather_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none). An edge
-/// carries each block of its sending side at least once.
+/// [`allgather_bound_seconds`] with `ranks[h]` ranks on host `h` (missing entries: none).
 pub fn allgather_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
-    slowest_edge(
+    allgather_bottleneck(tree, ranks).map_or(0.0, |link| link.seconds(block))
+}
+
+/// The edge that a collective occupies longest, in the direction in which it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BottleneckLoad {
+    /// Blocks of one call over the edge.
+    pub blocks: u64,
+    /// The rate of its cable.
+    pub rate: BitsPerSec,
+}
+
+impl BottleneckLoad {
+    /// The seconds of a call with blocks of this size, at line rate, TCP over Ethernet.
+    pub fn seconds(&self, block: Bytes) -> f64 {
+        self.blocks as f64 * block.0 as f64 * 8.0 * WIRE_PER_PAYLOAD / self.rate.0.max(1) as f64
+    }
+}
+
+/// The bottleneck of an all-to-all with `ranks[h]` ranks on host `h` (missing entries: none): an
+/// edge carries a block for every pair of ranks that it separates. `None` where nothing is sent.
+pub fn alltoall_bottleneck(tree: &Tree, ranks: &[u32]) -> Option<BottleneckLoad> {
+    bottleneck(tree, ranks, |this_side, other_side| this_side * other_side)
+}
+
+/// The bottleneck of an allgather with `ranks[h]` ranks on host `h` (missing entries: none): an
+/// edge carries each block of its sending side at least once. `None` where nothing is sent.
+pub fn allgather_bottleneck(tree: &Tree, ranks: &[u32]) -> Option<BottleneckLoad> {
+    bottleneck(
         tree,
         ranks,
-        |this_side, other_side| if other_side > 0.0 { this_side } else { 0.0 },
-        block,
+        |this_side, other_side| {
+            if other_side > 0 { this_side } else { 0 }
+        },
     )
 }
 
-/// The seconds of the slowest edge. An edge carries `blocks(ranks on the sending side, ranks on the
-/// receiving side)`.
-fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, block: Bytes) -> f64 {
+/// The slowest edge, which carries `blocks(ranks on the sending side, ranks on the receiving
+/// side)`.
+fn bottleneck(
+    tree: &Tree,
+    ranks: &[u32],
+    blocks: impl Fn(u64, u64) -> u64,
+) -> Option<BottleneckLoad> {
     let mut below = vec![0u64; tree.nodes() as usize];
     below
         .iter_mut()
@@ -138,18 +164,22 @@ fn slowest_edge(tree: &Tree, ranks: &[u32], blocks: impl Fn(f64, f64) -> f64, bl
         }
     }
     let total = below[tree.root() as usize];
-    let seconds = |edge: EdgeNumber| {
+    let load = |edge: EdgeNumber| {
         let v = edge / 2;
         tree.parent(v)?;
-        let (low, high) = (below[v as usize] as f64, (total - below[v as usize]) as f64);
-        let count = if edge.is_multiple_of(2) {
+        let (low, high) = (below[v as usize], total - below[v as usize]);
+        let blocks = if edge.is_multiple_of(2) {
             blocks(low, high)
         } else {
             blocks(high, low)
         };
-        Some(count * block.0 as f64 * 8.0 * WIRE_PER_PAYLOAD / tree.rate(v).0.max(1) as f64)
+        let rate = tree.rate(v);
+        (blocks > 0).then_some(BottleneckLoad { blocks, rate })
     };
-    (0..tree.edges()).filter_map(seconds).fold(0.0, f64::max)
+    let time = |load: &BottleneckLoad| load.seconds(Bytes(1));
+    (0..tree.edges())
+        .filter_map(load)
+        .max_by(|a, b| time(a).total_cmp(&time(b)))
 }
 
 #[cfg(test)]

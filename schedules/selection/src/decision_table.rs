@@ -1,5 +1,6 @@
 //! The decision table: the way of a collective at each block size.
 mod collective;
+mod unmeasured;
 mod way;
 
 pub use collective::{Collective, UnknownCollective};
@@ -7,7 +8,6 @@ pub use way::{DataCarrier, UnknownWay, Way};
 
 use inventory::Bytes;
 pub use inventory::mpi::{Mpi, UnknownMpi};
-use schedules::synchronization::SyncKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub struct DecisionEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionGrounds {
-    /// Measured on heddle's own emulated cluster, not on this one: [`DecisionTable::default`].
+    /// Measured on heddle's own emulated clusters, not on this one: [`DecisionTable::unmeasured`].
     #[default]
     Elsewhere,
     /// Measured on this cluster's hosts and cables.
@@ -96,35 +96,14 @@ fn is_native(entries: &Vec<DecisionEntry>) -> bool {
     *entries == native()
 }
 
-/// As measured on an emulated cluster of four switches and twelve hosts (docs/figures.md). A way is
-/// taken from the smallest measured block on from which it was faster than the library's own
-/// routine, and only under the library under which it was faster. Receiver tokens keep the phases
-/// apart, because only they kept switch buffers from overflowing.
+/// The library's own routine everywhere.
 impl Default for DecisionTable {
     fn default() -> Self {
-        let entry = |from, way, mpi| DecisionEntry {
-            from: Bytes(from),
-            way,
-            mpi,
-            grounds: DecisionGrounds::Elsewhere,
-        };
-        let native = entry(0, Way::Native, None);
-        let ring = Way::Ring {
-            over: DataCarrier::Mpi,
-        };
-        let aapc = Way::Aapc {
-            sync: SyncKind::Receiver.into(),
-            over: DataCarrier::Mpi,
-        };
         DecisionTable {
-            alltoall: vec![native, entry(64 << 10, aapc, Some(Mpi::Mpich))],
-            allgather: vec![
-                native,
-                entry(64 << 10, ring, Some(Mpi::OpenMpi)),
-                entry(256 << 10, ring, None),
-            ],
-            alltoallv: self::native(),
-            allgatherv: self::native(),
+            alltoall: native(),
+            allgather: native(),
+            alltoallv: native(),
+            allgatherv: native(),
         }
     }
 }
@@ -166,7 +145,7 @@ impl DecisionTable {
             self.alltoall
                 .iter()
                 .chain(&self.allgather)
-                .filter(|entry| entry.mpi.is_some())
+                .filter(|entry| entry.mpi.is_some() || entry.way != Way::Native)
         };
         let measured = [
             DecisionGrounds::Confirmed,

@@ -177,7 +177,8 @@ pub(crate) struct RankBlocks {
     side: CallBuffer,
     /// Bytes from an element to the next: negative where a datatype's extent is.
     extent: isize,
-    empty: bool,
+    /// Octets of an element.
+    size: usize,
 }
 
 impl RankBlocks {
@@ -186,7 +187,7 @@ impl RankBlocks {
         Ok(RankBlocks {
             side,
             extent,
-            empty: size == 0,
+            size: size as usize,
         })
     }
 
@@ -208,9 +209,14 @@ impl RankBlocks {
         // `CallAmount::fits` has seen that the count does, too.
         MpiElements {
             at: at.cast(),
-            count: if self.empty { 0 } else { count as c_int },
+            count: if self.size == 0 { 0 } else { count as c_int },
             datatype: self.side.datatype,
         }
+    }
+
+    /// The octets of that block.
+    pub(crate) fn octets(&self, rank: u32) -> usize {
+        self.size * self.of_rank(rank).count as usize
     }
 }
 

@@ -9,11 +9,16 @@ use runtime::tcp::greeting::MeshSecret;
 use runtime::tcp::{MeshError, MeshListener, TcpMesh, descriptors};
 use runtime::{settings, stderr};
 use schedules::transfers::part::RankPart;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An address among the ranks: a family octet (0: none), sixteen of the address, two of the port.
 const DOOR: usize = 19;
+
+/// This process waited in vain for connections. It makes no more, so that a job waits once where a
+/// firewall drops calls, and not at each communicator.
+static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
 
 /// The state of the connections.
 #[derive(Debug, Default)]
@@ -36,9 +41,7 @@ impl MeshState {
             let (mesh, problem) = connect(within, follow)?;
             let everybody = within.holds_on_all_ranks(mesh.is_some())?;
             if let (false, Some(problem)) = (everybody, problem) {
-                stderr::write_line_once(&format!(
-                    "TCP path: {problem}; MPI point-to-point carries the blocks"
-                ));
+                stderr::write_line_once(&format!("TCP path: {problem}; calls go without it"));
             }
             *self = mesh
                 .filter(|_| everybody)
@@ -74,7 +77,14 @@ fn connect(
     let address = follow
         .view
         .address(me)
-        .ok_or_else(|| "the topology states no address for this host".to_owned());
+        .ok_or_else(|| "the topology states no address for this host".to_owned())
+        .and_then(|address| {
+            if WAITED_IN_VAIN.load(Ordering::Relaxed) {
+                Err("another communicator waited for connections in vain".to_owned())
+            } else {
+                Ok(address)
+            }
+        });
     let address = address.and_then(|address| {
         descriptors::check_descriptors(TcpMesh::descriptors(within.size as u32)).map(|()| address)
     });
@@ -107,7 +117,10 @@ fn connect(
                 within.progress()
             }) {
                 Ok(mesh) => (Some(mesh), None),
-                Err(e) => (None, Some(e.to_string())),
+                Err(e) => {
+                    WAITED_IN_VAIN.fetch_or(e.kind() == ErrorKind::TimedOut, Ordering::Relaxed);
+                    (None, Some(e.to_string()))
+                }
             }
         }
     })
@@ -158,7 +171,6 @@ pub(crate) unsafe fn allgather(
     within: &CallComm,
     mesh: &mut TcpMesh,
     parts: &[RankPart],
-    block: usize,
 ) -> MpiResult<()> {
     let me = within.rank as u32;
     let incoming = call.received()?;
@@ -166,10 +178,9 @@ pub(crate) unsafe fn allgather(
         // SAFETY: passed on to the caller.
         unsafe { call.sent()?.of_rank(0).copy(incoming.of_rank(me)) }?;
     }
-    let mut places = ReceiveBlocks::of(
-        (0..within.size as u32).map(|rank| incoming.of_rank(rank)),
-        block,
-    )?;
+    let ranks = 0..within.size as u32;
+    let mut places =
+        ReceiveBlocks::of(ranks.map(|rank| (incoming.of_rank(rank), incoming.octets(rank))))?;
     // SAFETY: passed on to the caller.
     unsafe { places.pack(me) }?;
     // SAFETY: the application leaves the buffer alone during the call, and its blocks do not

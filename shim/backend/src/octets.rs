@@ -33,7 +33,7 @@ pub(crate) unsafe fn alltoall(
     let ranks = 0..within.size as u32;
     // SAFETY: passed on to the caller.
     let packed = unsafe { PackedBlocks::of(ranks.clone().map(|rank| outgoing.to(rank)), block) }?;
-    let mut places = ReceiveBlocks::of(ranks.map(|rank| incoming.of_rank(rank)), block)?;
+    let mut places = ReceiveBlocks::of(ranks.map(|rank| (incoming.of_rank(rank), block)))?;
     // SAFETY: the application leaves both buffers alone during the call, and its blocks do not
     // overlap.
     exchange(&packed.blocks(), &mut unsafe { places.blocks() })?;
@@ -92,43 +92,44 @@ impl PackedBlocks {
 
 /// Where blocks are received as octets: the application's own memory where it is plain, else aside.
 pub(crate) struct ReceiveBlocks {
-    blocks: Vec<MpiElements>,
-    length: usize,
-    aside: Option<Vec<u8>>,
+    /// Each block, and its octets.
+    blocks: Vec<(MpiElements, usize)>,
+    /// By rank.
+    aside: Option<Vec<Vec<u8>>>,
 }
 
 impl ReceiveBlocks {
     pub(crate) fn of(
-        blocks: impl Iterator<Item = MpiElements>,
-        length: usize,
+        blocks: impl Iterator<Item = (MpiElements, usize)>,
     ) -> MpiResult<ReceiveBlocks> {
-        let blocks: Vec<MpiElements> = blocks.collect();
+        let blocks: Vec<(MpiElements, usize)> = blocks.collect();
         let plain = blocks
             .first()
-            .is_none_or(|b| b.datatype == mpi().handle.byte)
-            || DatatypeLayout::of(blocks[0].datatype)?.plain;
+            .is_none_or(|(b, _)| b.datatype == mpi().handle.byte)
+            || DatatypeLayout::of(blocks[0].0.datatype)?.plain;
         let aside = if plain {
             None
         } else {
-            Some(room(length.saturating_mul(blocks.len()))?)
+            let rooms: MpiResult<_> = blocks.iter().map(|&(_, length)| room(length)).collect();
+            Some(rooms?)
         };
-        Ok(ReceiveBlocks {
-            blocks,
-            length,
-            aside,
-        })
+        Ok(ReceiveBlocks { blocks, aside })
     }
 
     /// # Safety
     /// The application's blocks must be as long as said and not overlap.
     pub(crate) unsafe fn blocks(&mut self) -> Vec<&mut [u8]> {
         match &mut self.aside {
-            Some(aside) => aside.chunks_exact_mut(self.length).collect(),
-            // SAFETY: passed on to the caller.
+            Some(aside) => aside.iter_mut().map(Vec::as_mut_slice).collect(),
             None => self
                 .blocks
                 .iter()
-                .map(|b| unsafe { std::slice::from_raw_parts_mut(b.at.cast(), self.length) })
+                .map(|&(block, length)| match length {
+                    // It may be anywhere, even at no address.
+                    0 => &mut [][..],
+                    // SAFETY: passed on to the caller.
+                    _ => unsafe { std::slice::from_raw_parts_mut(block.at.cast(), length) },
+                })
                 .collect(),
         }
     }
@@ -141,9 +142,9 @@ impl ReceiveBlocks {
         let Some(aside) = &mut self.aside else {
             return Ok(());
         };
-        let begin = rank as usize * self.length;
+        let rank = rank as usize;
         // SAFETY: passed on to the caller.
-        unsafe { self.blocks[rank as usize].copy(octets_of(&aside[begin..begin + self.length])) }
+        unsafe { self.blocks[rank].0.copy(octets_of(&aside[rank])) }
     }
 
     /// Puts what came aside where it belongs; the block of `me` is there.
@@ -154,12 +155,10 @@ impl ReceiveBlocks {
         let Some(aside) = &self.aside else {
             return Ok(());
         };
-        for (rank, (block, octets)) in
-            (0..).zip(self.blocks.iter().zip(aside.chunks_exact(self.length)))
-        {
+        for (rank, (&(block, _), octets)) in (0..).zip(self.blocks.iter().zip(aside)) {
             if rank != me {
                 // SAFETY: passed on to the caller.
-                unsafe { octets_of(octets).copy(*block) }?;
+                unsafe { octets_of(octets).copy(block) }?;
             }
         }
         Ok(())

@@ -307,7 +307,7 @@ impl ProcessSet {
         unsafe {
             match (way, mesh, &self.messages) {
                 (Way::Ring { .. }, Some(mesh), _) => {
-                    mesh_state::allgather(call, within, mesh, follow.parts(way), block)?
+                    mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
                 (_, Some(mesh), _) => {
                     mesh_state::alltoall(call, within, mesh, follow.parts(way), block)?
@@ -344,11 +344,9 @@ impl ProcessSet {
         );
         if way.carrier() == Some(DataCarrier::Tcp) {
             watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
-            let equal = matches!(
-                call.collective,
-                Collective::Alltoall | Collective::Allgather
-            );
-            let connects = equal && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
+            // Of blocks that differ, each rank knows the lengths in an allgather only.
+            let known = call.collective != Collective::Alltoallv;
+            let connects = known && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
             if connects && self.wires.ensure_connected(within, follow)? {
                 return Ok(way);
             }
@@ -391,28 +389,35 @@ impl ProcessSet {
 
     /// What rank 0 has read every rank can read: they have the same octets.
     fn take_up(&mut self, lean: &[u8], force: ForcedWays) {
-        match LeanEpoch::from_bytes(lean) {
-            Ok(lean) => {
-                self.followed =
-                    FollowState::Unplanned(Box::new(UnplannedEpoch::new(lean, MPI, force)));
+        let prospect = LeanEpoch::from_bytes(lean)
+            .map_err(|e| e.to_string())
+            .and_then(|lean| {
+                UnplannedEpoch::new(lean, &self.hosts, MPI, force).map_err(|e| e.to_string())
+            });
+        match prospect {
+            Ok(prospect) => {
+                self.followed = FollowState::Unplanned(Box::new(prospect));
                 if let Some(root) = &mut self.root {
                     root.follows();
                 }
             }
-            Err(e) => self.stand_aside(e.to_string()),
+            Err(problem) => self.stand_aside(problem),
         }
     }
 
     /// Plans, if nobody has, and makes sure that all ranks have the same plan. Planning only
     /// computes, so a panic in it may be caught. Collective.
     fn plan(&mut self, within: &CallComm) -> MpiResult<()> {
-        let FollowState::Unplanned(prospect) = &self.followed else {
-            return Ok(());
+        let prospect = match std::mem::take(&mut self.followed) {
+            FollowState::Unplanned(prospect) => prospect,
+            other => {
+                self.followed = other;
+                return Ok(());
+            }
         };
+        let rank = self.rank;
         let planned = catch_unwind(AssertUnwindSafe(|| {
-            prospect
-                .plan(&self.hosts, self.rank)
-                .map_err(|e| e.to_string())
+            prospect.plan(rank).map_err(|e| e.to_string())
         }))
         .unwrap_or_else(|_| {
             Err("planning for this communicator failed; please report this".into())

@@ -1,15 +1,18 @@
-//! Times MPI_Alltoall and MPI_Allgather across the ranks it runs on, and checks every byte if
-//! asked.
+//! Times MPI_Alltoall, MPI_Allgather and their forms with unequal blocks across the ranks it runs
+//! on, and checks every byte if asked.
 //!
 //! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime
 //! preloaded or without.
+mod block_layout;
 mod library_routines;
 mod machine;
 
+use block_layout::BlockLayout;
 use clap::{Parser, ValueEnum};
 use library_routines::LibraryRoutines;
 use machine::MachineCounters;
 use mpi::collective::SystemOperation;
+use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 use std::path::PathBuf;
@@ -19,15 +22,16 @@ use std::time::{Duration, Instant};
 /// Sizes of ping-pongs: from them the start-up time of a message is told, which large ones hide.
 const PINGS: [u64; 6] = [16, 64, 256, 1024, 4096, 16384];
 
-/// Time MPI_Alltoall and MPI_Allgather; rank 0 prints a line per collective and block size.
+/// Time MPI_Alltoall, MPI_Allgather or another collective; rank 0 prints a line per collective and
+/// block size.
 #[derive(Parser)]
 #[command(version)]
 struct Args {
     /// The collective to time
     #[arg(long, value_enum, default_value = "alltoall")]
     collective: BenchSelection,
-    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather;
-    /// ping-pongs have sizes of their own
+    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; the
+    /// mean of unequal blocks; ping-pongs have sizes of their own
     #[arg(
         long,
         value_name = "BYTES,...",
@@ -107,9 +111,13 @@ enum BenchSelection {
     Alltoall,
     Allgather,
     Both,
+    /// Every other block is three times as long as the others
+    Alltoallv,
+    /// Every other rank contributes three times as much as the others
+    Allgatherv,
     /// No collective: half of the way to the last rank and back, which is usually on another host
     Pingpong,
-    /// All three
+    /// Ping-pong, MPI_Alltoall and MPI_Allgather
     All,
 }
 
@@ -119,6 +127,8 @@ impl BenchSelection {
         match self {
             BenchSelection::Alltoall => &[BenchCollective::Alltoall],
             BenchSelection::Allgather => &[BenchCollective::Allgather],
+            BenchSelection::Alltoallv => &[BenchCollective::Alltoallv],
+            BenchSelection::Allgatherv => &[BenchCollective::Allgatherv],
             BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
             BenchSelection::Pingpong => &[BenchCollective::Pingpong],
             BenchSelection::All => &[
@@ -134,14 +144,39 @@ impl BenchSelection {
 enum BenchCollective {
     Alltoall,
     Allgather,
+    Alltoallv,
+    Allgatherv,
     Pingpong,
 }
 
 impl BenchCollective {
+    /// Whether each rank sends one block, and the same to all.
+    fn goes_to_all(self) -> bool {
+        matches!(
+            self,
+            BenchCollective::Allgather | BenchCollective::Allgatherv
+        )
+    }
+
+    /// The octets of a block where the mean is `block`.
+    fn length(self, block: usize, from: usize, to: usize) -> usize {
+        let unequal = matches!(
+            self,
+            BenchCollective::Alltoallv | BenchCollective::Allgatherv
+        );
+        match (from + to) % 2 {
+            _ if !unequal => block,
+            0 => block - block / 2,
+            _ => block + block / 2,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             BenchCollective::Alltoall => "alltoall",
             BenchCollective::Allgather => "allgather",
+            BenchCollective::Alltoallv => "alltoallv",
+            BenchCollective::Allgatherv => "allgatherv",
             BenchCollective::Pingpong => "pingpong",
         }
     }
@@ -157,6 +192,11 @@ fn main() -> ExitCode {
     let collectives = args.collective.collectives();
     if args.each {
         introduce(&world);
+    }
+    let unequal = [BenchCollective::Alltoallv, BenchCollective::Allgatherv];
+    if args.compare && collectives.iter().any(|c| unequal.contains(c)) {
+        eprintln!("bench: --compare is for MPI_Alltoall and MPI_Allgather");
+        return ExitCode::from(64);
     }
     let own = if args.compare {
         let Some(own) = LibraryRoutines::find() else {
@@ -282,7 +322,9 @@ struct CollectiveBench<'a> {
     /// Calls that are timed as one.
     row: u64,
     send: Vec<u8>,
+    sent: BlockLayout,
     receive: Vec<u8>,
+    received: BlockLayout,
     /// Seconds on this rank of a call, on average over each row of them.
     took: Vec<f64>,
     /// Before the first call.
@@ -296,13 +338,9 @@ impl<'a> CollectiveBench<'a> {
         block: u64,
         check: bool,
     ) -> CollectiveBench<'a> {
-        let (block, ranks) = (block as usize, world.size() as usize);
-        let blocks = if collective == BenchCollective::Alltoall {
-            ranks
-        } else {
-            1
-        };
-        let (send, receive) = (vec![0; block * blocks], vec![0; block * ranks]);
+        let (block, ranks, me) = (block as usize, world.size() as usize, world.rank() as usize);
+        let sent = BlockLayout::sent(collective, block, me, ranks);
+        let received = BlockLayout::received(collective, block, me, ranks);
         CollectiveBench {
             world,
             collective,
@@ -310,8 +348,10 @@ impl<'a> CollectiveBench<'a> {
             check,
             own: None,
             row: 1,
-            send,
-            receive,
+            send: vec![0; sent.octets()],
+            sent,
+            receive: vec![0; received.octets()],
+            received,
             took: Vec::new(),
             machine: MachineCounters::now(),
         }
@@ -372,6 +412,19 @@ impl<'a> CollectiveBench<'a> {
             (BenchCollective::Allgather, None) => self
                 .world
                 .all_gather_into(&self.send[..], &mut self.receive[..]),
+            (BenchCollective::Alltoallv, _) => {
+                let BlockLayout { counts, places } = &self.sent;
+                let from = Partition::new(&self.send[..], &counts[..], &places[..]);
+                let BlockLayout { counts, places } = &self.received;
+                let mut into = PartitionMut::new(&mut self.receive[..], &counts[..], &places[..]);
+                self.world.all_to_all_varcount_into(&from, &mut into)
+            }
+            (BenchCollective::Allgatherv, _) => {
+                let BlockLayout { counts, places } = &self.received;
+                let mut into = PartitionMut::new(&mut self.receive[..], &counts[..], &places[..]);
+                self.world
+                    .all_gather_varcount_into(&self.send[..], &mut into)
+            }
             (BenchCollective::Pingpong, _) => self.there_and_back(),
         }
     }
@@ -404,9 +457,11 @@ impl<'a> CollectiveBench<'a> {
 
     fn fill(&mut self) {
         let (call, me) = (self.took.len(), self.world.rank() as usize);
-        for (to, block) in self.send.chunks_mut(self.block).enumerate() {
-            block
-                .iter_mut()
+        let mut octets = self.send.iter_mut();
+        for (to, &count) in self.sent.counts.iter().enumerate() {
+            octets
+                .by_ref()
+                .take(count as usize)
                 .enumerate()
                 .for_each(|(i, byte)| *byte = Self::byte(call, me, to, i));
         }
@@ -415,12 +470,8 @@ impl<'a> CollectiveBench<'a> {
 
     fn verify(&self) {
         let (call, me) = (self.took.len() - 1, self.world.rank() as usize);
-        let to = if self.collective == BenchCollective::Alltoall {
-            me
-        } else {
-            0
-        };
-        for (from, block) in self.receive.chunks(self.block).enumerate() {
+        let to = if self.collective.goes_to_all() { 0 } else { me };
+        for (from, block) in self.received.blocks(&self.receive).enumerate() {
             if let Some(i) = (0..block.len()).find(|&i| block[i] != Self::byte(call, from, to, i)) {
                 let (name, expected) = (self.collective.name(), Self::byte(call, from, to, i));
                 eprintln!(
@@ -482,6 +533,7 @@ impl<'a> CollectiveBench<'a> {
 
     /// The median of the calls, and the state of the machine meanwhile.
     fn print_median(&self, args: &Args, mut slowest: Vec<f64>, idle: f64, retransmitted: u64) {
+        let mean = slowest.iter().sum::<f64>() / slowest.len() as f64;
         slowest.sort_by(f64::total_cmp);
         let median = slowest[slowest.len() / 2];
         let (name, block, ranks, calls) = (
@@ -495,10 +547,10 @@ impl<'a> CollectiveBench<'a> {
             println!(
                 concat!(
                     "{{\"collective\":\"{}\",\"block\":{},\"ranks\":{},\"calls\":{},",
-                    "\"median_seconds\":{:e},\"cpu_idle\":{:.3},",
+                    "\"median_seconds\":{:e},\"mean_seconds\":{:e},\"cpu_idle\":{:.3},",
                     "\"retransmitted\":{},\"checked\":{}}}"
                 ),
-                name, block, ranks, calls, median, idle, retransmitted, args.check
+                name, block, ranks, calls, median, mean, idle, retransmitted, args.check
             );
         } else {
             let checked = if args.check {

@@ -10,41 +10,49 @@ mod tests;
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::settings::ForcedWays;
 use directory::epoch::LeanEpoch;
-use inventory::Bytes;
+use inventory::{Bytes, TopologyFile};
 use planned_ways::PlannedWays;
-use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bundled;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::part::RankPart;
-use selection::decision_table::{
-    Collective, DataCarrier, DecisionGrounds, DecisionTable, Mpi, Way,
-};
+use selection::decision_table::{Collective, DataCarrier, DecisionTable, Mpi, Way};
 
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more
 /// octets, the call goes another way.
 const MOST_TOGETHER: u64 = 1 << 30;
 
-/// Measured on 12 hosts with trunks three times as fast (docs/limits.md): over the libraries'
-/// point-to-point these schedules take longer than the libraries' own routine.
-const WIDE: &str = "; trunks are faster than host links: all-to-all stays the library's unless \
-                    `heddle tune` finds better, or HEDDLE_FORCE=aapc";
-
 /// An epoch before anything is planned.
 #[derive(Debug)]
 pub struct UnplannedEpoch {
-    lean: LeanEpoch,
+    topology: TopologyFile,
+    view: ProcessSetView,
     table: DecisionTable,
     force: ForcedWays,
 }
 
 impl UnplannedEpoch {
-    /// An epoch under `mpi`.
-    pub fn new(lean: LeanEpoch, mpi: Mpi, force: ForcedWays) -> UnplannedEpoch {
-        UnplannedEpoch {
-            table: lean.table.clone().for_mpi(mpi),
-            lean,
+    /// An epoch under `mpi`, for the process set whose rank `r` runs on `hosts[r]`.
+    ///
+    /// # Errors
+    /// [`FollowError`], the same on every rank.
+    pub fn new(
+        lean: LeanEpoch,
+        hosts: &[String],
+        mpi: Mpi,
+        force: ForcedWays,
+    ) -> Result<UnplannedEpoch, FollowError> {
+        let view = ProcessSetView::of(&lean, hosts)?;
+        let unmeasured = if view.has_all_addresses() {
+            DecisionTable::unmeasured(&view.hosts, &view.host_of, view.delay)
+        } else {
+            DecisionTable::default()
+        };
+        Ok(UnplannedEpoch {
+            topology: lean.topology,
+            view,
+            table: lean.table.for_mpi(mpi).with_unmeasured(unmeasured),
             force,
-        }
+        })
     }
 
     /// True if a call with blocks of this size may go another way than the library's.
@@ -72,12 +80,12 @@ impl UnplannedEpoch {
         decided.map_or_else(|| "forced".to_owned(), |entry| entry.grounds.to_string())
     }
 
-    /// Plans for the process set whose rank `r` runs on `hosts[r]`, and keeps what `rank` needs.
+    /// Plans, and keeps what `rank` needs.
     ///
     /// # Errors
     /// [`FollowError`], the same on every rank.
-    pub fn plan(&self, hosts: &[String], rank: u32) -> Result<FollowedEpoch, FollowError> {
-        FollowedEpoch::plan(&self.lean, self.table.clone(), &self.force, hosts, rank)
+    pub fn plan(self, rank: u32) -> Result<FollowedEpoch, FollowError> {
+        FollowedEpoch::plan(self, rank)
     }
 }
 
@@ -108,25 +116,20 @@ pub struct FollowedEpoch {
 }
 
 impl FollowedEpoch {
-    fn plan(
-        lean: &LeanEpoch,
-        mut table: DecisionTable,
-        force: &ForcedWays,
-        hosts: &[String],
-        rank: u32,
-    ) -> Result<FollowedEpoch, FollowError> {
-        let view = ProcessSetView::of(lean, hosts)?;
-        let wide = AlltoallAlgorithm::faster_for(&view.leaves) == AlltoallAlgorithm::Capacity;
-        if wide {
-            drop_entries_from_elsewhere(&mut table);
-        }
-        let mut planned = PlannedWays::new(&view, rank, &table, force);
+    fn plan(prospect: UnplannedEpoch, rank: u32) -> Result<FollowedEpoch, FollowError> {
+        let UnplannedEpoch {
+            topology,
+            view,
+            table,
+            force,
+        } = prospect;
+        let mut planned = PlannedWays::new(&view, rank, &table, &force);
         planned.add_ring()?;
         let mut phases = 0;
-        for sync in schemes(&table, force) {
+        for sync in schemes(&table, &force) {
             phases = planned.add_aapc(sync)?;
         }
-        if ways(&table, force).any(|way| way == Way::Bundled) {
+        if ways(&table, &force).any(|way| way == Way::Bundled) {
             planned.add_bundled();
         }
         let mut summary = format!(
@@ -135,18 +138,15 @@ impl FollowedEpoch {
             view.leaves.hosts(),
             view.hosts.hosts()
         );
-        if ways(&table, force).any(|way| way == Way::Lg) {
-            summary += &planned.add_lg(&lean.topology)?;
-        }
-        if wide && table.alltoall.iter().all(|entry| entry.way == Way::Native) {
-            summary += WIDE;
+        if ways(&table, &force).any(|way| way == Way::Lg) {
+            summary += &planned.add_lg(&topology)?;
         }
         let (parts, digest) = planned.finish();
         Ok(FollowedEpoch {
             view,
             summary,
             table,
-            force: force.clone(),
+            force,
             parts,
             digest,
         })
@@ -226,15 +226,6 @@ impl FollowedEpoch {
             .iter()
             .find(|(known, _)| *known == way)
             .map_or(&[], |(_, parts)| parts)
-    }
-}
-
-/// Drops what was measured for all-to-alls on another cluster, where all links had one rate.
-fn drop_entries_from_elsewhere(table: &mut DecisionTable) {
-    for entries in [&mut table.alltoall, &mut table.alltoallv] {
-        entries.retain(|entry| {
-            entry.way == Way::Native || entry.grounds != DecisionGrounds::Elsewhere
-        });
     }
 }
 

@@ -1,11 +1,13 @@
 //! A process set on the tree of an epoch: its hosts' part of it, with its ranks as leaves.
 use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
-use inventory::{BitsPerSec, Bytes};
+use inventory::{BitsPerSec, Bytes, TopologyFile};
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use selection::decision_table::Collective;
+use std::collections::HashSet;
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// Planning takes every rank time and memory that grow with the square of the communicator's size:
 /// 0.1 s and 30 MB at this many ranks.
@@ -24,6 +26,8 @@ pub struct ProcessSetView {
     pub(crate) host_of: Vec<u32>,
     /// The number of ranks on each host.
     ranks: Vec<u32>,
+    /// The delays of the cables between the hosts, together.
+    pub(crate) delay: Duration,
     addresses: Vec<Option<IpAddr>>,
 }
 
@@ -84,6 +88,7 @@ impl ProcessSetView {
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
         Ok(ProcessSetView {
             epoch,
+            delay: delay(&hosts, &lean.topology),
             leaves,
             host_of: host_of(&members),
             ranks: members
@@ -172,6 +177,22 @@ fn members(tree: &Tree, hosts: &[String]) -> Result<Vec<(String, Vec<u32>)>, Tre
         members[at].1.push(rank as u32);
     }
     Ok(members)
+}
+
+/// The delays of the cables of this tree, together: a frame is delayed no longer on its way.
+fn delay(hosts: &Tree, topology: &TopologyFile) -> Duration {
+    let names: HashSet<&str> = (0..hosts.nodes()).map(|node| hosts.name(node)).collect();
+    let own = topology
+        .hosts
+        .iter()
+        .filter(|(name, _)| names.contains(name.as_str()))
+        .map(|(_, host)| host.delay)
+        .max();
+    let links = topology
+        .links
+        .iter()
+        .filter(|link| names.contains(link.a.as_str()) && names.contains(link.b.as_str()));
+    links.map(|link| link.delay).sum::<Duration>() + 2 * own.unwrap_or_default()
 }
 
 /// The number of each rank's host.

@@ -1,9 +1,10 @@
 use super::*;
 use proptest::prelude::*;
+use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
 
 #[test]
-fn small_blocks_stay_native_and_libraries_differ() {
+fn where_nothing_is_known_the_library_goes_its_own_way() {
     let table = DecisionTable::default();
     table.check().unwrap();
     assert_eq!(
@@ -14,43 +15,38 @@ fn small_blocks_stay_native_and_libraries_differ() {
         !table.to_json().contains("gatherv"),
         "what nobody measured is not written"
     );
-    let (open_mpi, mpich) = (
-        table.clone().for_mpi(Mpi::OpenMpi),
-        table.for_mpi(Mpi::Mpich),
+    assert_eq!(
+        table.choose(Collective::Alltoall, Bytes(u64::MAX)),
+        Way::Native
     );
-    for collective in [Collective::Alltoall, Collective::Allgather] {
-        for small in [0, 65_535] {
-            assert_eq!(open_mpi.choose(collective, Bytes(small)), Way::Native);
-            assert_eq!(mpich.choose(collective, Bytes(small)), Way::Native);
-        }
+}
+
+/// A table with all-to-alls of one library over tcp from 65536 on.
+fn usual() -> DecisionTable {
+    let from = |from, way: &str, mpi| DecisionEntry {
+        from: Bytes(from),
+        way: way.parse().unwrap(),
+        mpi,
+        grounds: DecisionGrounds::Elsewhere,
+    };
+    DecisionTable {
+        alltoall: vec![
+            from(0, "native", None),
+            from(65_536, "aapc tcp", Some(Mpi::Mpich)),
+        ],
+        ..DecisionTable::default()
     }
-    assert_eq!(
-        mpich.choose(Collective::Alltoall, Bytes(65_536)),
-        Way::Aapc {
-            sync: SyncKind::Receiver.into(),
-            over: DataCarrier::Mpi
-        }
-    );
-    assert_eq!(
-        open_mpi.choose(Collective::Alltoall, Bytes(u64::MAX)),
-        Way::Native
-    );
-    assert_eq!(
-        open_mpi.choose(Collective::Allgather, Bytes(65_536)),
-        Way::Ring {
-            over: DataCarrier::Mpi
-        }
-    );
-    assert_eq!(
-        mpich.choose(Collective::Allgather, Bytes(65_536)),
-        Way::Native
-    );
-    assert_eq!(
-        mpich.choose(Collective::Allgather, Bytes(u64::MAX)),
-        Way::Ring {
-            over: DataCarrier::Mpi
-        }
-    );
+}
+
+#[test]
+fn libraries_differ() {
+    let way = |mpi| {
+        usual()
+            .for_mpi(mpi)
+            .choose(Collective::Alltoall, Bytes(65_536))
+    };
+    assert_eq!(way(Mpi::OpenMpi), Way::Native);
+    assert_eq!(way(Mpi::Mpich).to_string(), "aapc tcp");
 }
 
 /// A table with these entries for all-to-all calls, read from JSON.
@@ -99,7 +95,6 @@ fn refuses_a_way_that_does_not_serve_the_collective() {
             .unwrap_err()
             .to_string()
     };
-    let usual = DecisionTable::default;
     let allgatherv = DecisionTable {
         allgatherv: usual().alltoall,
         ..usual()

@@ -31,6 +31,7 @@ use crate::decision_table::{Collective, DecisionEntry, DecisionGrounds, Decision
 use inventory::tree::Tree;
 use inventory::{Bytes, Millis};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// With fewer times of a way at a size, its noise is unknown.
 pub const REPETITIONS: usize = 3;
@@ -183,10 +184,14 @@ impl TuningRuns {
     }
 
     /// The decision table for a tree: the measurements on this tree, or on the tree before harmless
-    /// recabling; the predictions of the model if the tree differs; [`DecisionTable::default`]
-    /// under a library that was not measured.
+    /// recabling; the predictions of the model if the tree differs;
+    /// [`DecisionTable::unmeasured`] for all hosts under a library that was not measured.
     pub fn table(&self, tree: &Tree) -> DecisionTable {
-        let mut table = DecisionTable::default();
+        let host_of: Vec<u32> = (0..tree.hosts())
+            .flat_map(|host| std::iter::repeat_n(host, tree.ranks(host) as usize))
+            .collect();
+        // A process set knows the delays of its cables, and computes these entries again.
+        let mut table = DecisionTable::unmeasured(tree, &host_of, Duration::ZERO);
         for run in &self.runs {
             let ground = ranges::RunGrounds::of(run, tree);
             for (collective, entries) in [

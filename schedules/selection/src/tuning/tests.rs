@@ -222,7 +222,7 @@ fn a_library_that_was_not_measured_keeps_the_default() {
             .clone()
             .for_mpi(Mpi::OpenMpi)
             .choose(Collective::Allgather, Bytes(1 << 18)),
-        way("ring")
+        way("ring tcp")
     );
     assert_eq!(
         tuned

@@ -2,20 +2,33 @@ mod lg;
 
 use super::*;
 use crate::process_set_view::MOST_RANKS;
-use inventory::TopologyFile;
 use schedules::synchronization::SyncKind;
+use selection::tuning::TuningRuns;
 
-const PAIR: &str = "switches: [a, b]\nhosts: \
-                    {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: b}}\nlinks: \
-                    [{a: a, b: b, rate: RATE}]";
+const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, address: 10.0.0.1}, \
+                    x: {switch: a, address: 10.0.0.2}, y: {switch: b, address: 10.0.0.3}, \
+                    z: {switch: b, address: 10.0.0.4}}\nlinks: [{a: a, b: b, rate: RATE}]";
 
-fn lean(rate: &str) -> LeanEpoch {
-    let topology = TopologyFile::parse("pair.yaml", &PAIR.replace("RATE", rate)).unwrap();
+fn lean_of(text: &str) -> LeanEpoch {
+    let topology = TopologyFile::parse("pair.yaml", text).unwrap();
     LeanEpoch {
         number: 7,
+        table: TuningRuns::default().table(&topology.tree().unwrap()),
         topology,
-        table: DecisionTable::default(),
     }
+}
+
+fn lean(rate: &str) -> LeanEpoch {
+    lean_of(&PAIR.replace("RATE", rate))
+}
+
+fn unplanned(
+    lean: LeanEpoch,
+    force: ForcedWays,
+    hosts: &[&str],
+) -> Result<UnplannedEpoch, FollowError> {
+    let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
+    UnplannedEpoch::new(lean, &hosts, Mpi::Mpich, force)
 }
 
 fn plan(
@@ -24,8 +37,7 @@ fn plan(
     hosts: &[&str],
     rank: u32,
 ) -> Result<FollowedEpoch, FollowError> {
-    let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
-    UnplannedEpoch::new(lean(rate), Mpi::Mpich, force).plan(&hosts, rank)
+    unplanned(lean(rate), force, hosts)?.plan(rank)
 }
 
 fn peers(follow: &FollowedEpoch) -> Vec<u32> {
@@ -76,30 +88,58 @@ fn every_rank_makes_the_same_plan_and_sends_to_every_other() {
     assert_eq!(ring, [0, 1, 2, 3, 4]);
 }
 
+fn over_tcp(name: &str) -> Way {
+    name.parse::<Way>().unwrap().with_carrier(DataCarrier::Tcp)
+}
+
 #[test]
-fn small_blocks_stay_the_librarys() {
-    let follow = plan("1G", ForcedWays::default(), &["w", "x", "y", "z"], 0).unwrap();
-    assert_eq!(follow.way(Collective::Alltoall, 8, 0), Way::Native);
-    assert_eq!(
-        follow.way(Collective::Alltoall, 1 << 20, 0),
-        Way::Aapc {
-            sync: SyncKind::Receiver.into(),
-            over: DataCarrier::Mpi
+fn small_blocks_stay_the_librarys_and_large_ones_go_over_tcp() {
+    for rate in ["1G", "10G"] {
+        let follow = plan(rate, ForcedWays::default(), &["w", "x", "y", "z"], 0).unwrap();
+        let ways = [
+            (Collective::Alltoall, over_tcp("aapc")),
+            (Collective::Allgather, over_tcp("ring")),
+            (Collective::Allgatherv, over_tcp("ring")),
+            (Collective::Alltoallv, Way::Native),
+        ];
+        for (collective, large) in ways {
+            assert_eq!(follow.way(collective, 256, 0), Way::Native);
+            assert_eq!(follow.way(collective, 1 << 20, 0), large, "{collective}");
+            assert_eq!(
+                follow.way_without_tcp(collective, 1 << 20, large),
+                Way::Native
+            );
         }
-    );
-    assert_eq!(
-        follow.way(Collective::Allgather, 1 << 20, 0),
-        Way::Ring {
-            over: DataCarrier::Mpi
-        }
-    );
+    }
+}
+
+/// The trunk is the slow link; who does not use it has others.
+#[test]
+fn a_process_set_has_a_table_for_its_own_links() {
+    let from = |hosts: &[&str]| {
+        let prospect = unplanned(lean("10M"), ForcedWays::default(), hosts).unwrap();
+        (0..30).find(|k| prospect.may_differ(Collective::Alltoall, 1 << k))
+    };
+    assert!(from(&["w", "x", "y", "z"]) < from(&["w", "x"]));
+}
+
+#[test]
+fn without_an_address_nothing_differs_and_nothing_is_planned() {
+    let text = PAIR
+        .replace("RATE", "10M")
+        .replace(", address: 10.0.0.4", "");
+    let differs = |hosts: &[&str]| {
+        let prospect = unplanned(lean_of(&text), ForcedWays::default(), hosts).unwrap();
+        prospect.takes_part(Collective::Alltoall) || prospect.takes_part(Collective::Allgatherv)
+    };
+    assert!(differs(&["w", "x", "y"]) && !differs(&["w", "x", "y", "z"]));
 }
 
 #[test]
 fn what_may_differ_is_known_without_a_plan() {
-    let prospect = |force: &str| {
-        UnplannedEpoch::new(lean("1G"), Mpi::Mpich, ForcedWays::parse(force).unwrap())
-    };
+    let hosts = ["w", "x", "y", "z"];
+    let prospect =
+        |force: &str| unplanned(lean("1G"), ForcedWays::parse(force).unwrap(), &hosts).unwrap();
     let differs = |force: &str, collective, block| prospect(force).may_differ(collective, block);
     assert!(!differs("", Collective::Alltoall, 8) && differs("", Collective::Alltoall, 1 << 20));
     assert!(
@@ -113,22 +153,9 @@ fn what_may_differ_is_known_without_a_plan() {
 }
 
 #[test]
-fn over_faster_trunks_the_library_goes_unless_forced_and_then_several_messages_at_once() {
-    let hosts = ["w", "x", "y", "z"];
-    let follow = plan("10G", ForcedWays::default(), &hosts, 0).unwrap();
-    assert_eq!(follow.way(Collective::Alltoall, 1 << 20, 0), Way::Native);
-    assert_eq!(
-        follow.way(Collective::Allgather, 1 << 20, 0),
-        Way::Ring {
-            over: DataCarrier::Mpi
-        }
-    );
-    assert!(
-        follow.summary.contains("stays the library's"),
-        "{}",
-        follow.summary
-    );
+fn over_faster_trunks_several_messages_go_at_once() {
     let phases = |rate: &str| {
+        let hosts = ["w", "x", "y", "z"];
         let forced = plan(rate, ForcedWays::parse("aapc").unwrap(), &hosts, 0).unwrap();
         assert_eq!(
             forced.way(Collective::Alltoall, 8, 0),

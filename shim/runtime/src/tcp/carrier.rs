@@ -1,6 +1,6 @@
-//! A part of a schedule over TCP. Blocks have one length in a call, so a connection's stream needs
-//! no frames: what comes after the last piece belongs to the next call, and stays in the kernel
-//! until then.
+//! A part of a schedule over TCP. Both ends know the length of each block, so a connection's stream
+//! needs no frames: what comes after the last piece belongs to the next call, and stays in the
+//! kernel until then.
 use super::MeshError;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
@@ -20,8 +20,9 @@ const CHUNK: usize = 16 * 1024;
 impl TcpMesh {
     /// Carries out this rank's part of a schedule that all ranks share: sends `outgoing[rank]`,
     /// this rank's block for each other one, and fills `incoming[rank]` from it. Where blocks
-    /// stream around a ring, this rank's own lies in `incoming`, too. `progress` is called while
-    /// nothing comes.
+    /// stream around a ring, this rank's own lies in `incoming`, too. Blocks may differ in length,
+    /// except where ranks pass on blocks that are not for them. `progress` is called while nothing
+    /// comes.
     ///
     /// # Errors
     /// [`MeshError`]: some blocks have been sent, others not. Nothing can be sent over this mesh
@@ -81,7 +82,7 @@ impl TcpMesh {
 /// The memory of the blocks.
 struct BlockStore<'a, 'o, 'i> {
     part: &'a RankPart,
-    /// Octets of a block.
+    /// Octets of a block that is passed on.
     length: usize,
     outgoing: &'a [&'o [u8]],
     incoming: &'a mut [&'i mut [u8]],
@@ -90,6 +91,24 @@ struct BlockStore<'a, 'o, 'i> {
 }
 
 impl BlockStore<'_, '_, '_> {
+    /// The octets of a block that comes.
+    fn incoming_length(&self, block: Message) -> usize {
+        if self.part.streams || block.dst == self.part.rank {
+            self.incoming[block.src as usize].len()
+        } else {
+            self.length
+        }
+    }
+
+    /// The octets of a block that goes.
+    fn outgoing_length(&self, block: OutgoingBlock) -> usize {
+        match block.origin {
+            _ if self.part.streams => self.incoming[block.block.src as usize].len(),
+            BlockOrigin::Own => self.outgoing[block.block.dst as usize].len(),
+            BlockOrigin::Received { .. } => self.length,
+        }
+    }
+
     /// The memory a block is received into.
     fn place(&mut self, block: Message) -> &mut [u8] {
         if self.part.streams || block.dst == self.part.rank {
@@ -150,7 +169,7 @@ struct MeshCarrier<'a, 'o, 'i> {
 impl MeshCarrier<'_, '_, '_> {
     /// Takes what has come from a rank.
     fn take(&mut self, rank: u32) -> Result<(), MeshError> {
-        let (part, length) = (self.blocks.part, self.blocks.length);
+        let part = self.blocks.part;
         let Some(stream) = self.streams.get_mut(rank as usize) else {
             return Ok(());
         };
@@ -161,13 +180,16 @@ impl MeshCarrier<'_, '_, '_> {
             } else {
                 receive.blocks.len()
             };
-            let whole = blocks * length;
+            let blocks = &receive.blocks[piece.block..piece.block + blocks];
+            let length = |blocks: &[Message]| -> usize {
+                blocks.iter().map(|&b| self.blocks.incoming_length(b)).sum()
+            };
+            let whole = length(blocks);
             let almost = whole - LEAD.min(whole / 4);
-            let before = stream.at.blocks * length + stream.at.octets;
-            let place = self
-                .blocks
-                .place(receive.blocks[piece.block + stream.at.blocks]);
+            let before = length(&blocks[..stream.at.blocks]) + stream.at.octets;
+            let place = self.blocks.place(blocks[stream.at.blocks]);
             let peer = self.mesh.peer(rank)?;
+            let length = place.len();
             let room = length - stream.at.octets;
             let received = peer.receive(rank, &mut place[stream.at.octets..])?;
             stream.at.octets += received;
@@ -201,10 +223,10 @@ impl MeshCarrier<'_, '_, '_> {
             block: at,
         } = block.origin
         else {
-            return self.blocks.length;
+            return self.blocks.outgoing_length(block);
         };
         if !self.blocks.part.streams {
-            return self.blocks.length;
+            return self.blocks.outgoing_length(block);
         }
         let stream = &self.streams[self.blocks.part.receives[transfer].peer as usize];
         match stream.pieces.front() {
@@ -212,7 +234,7 @@ impl MeshCarrier<'_, '_, '_> {
                 stream.at.octets / CHUNK * CHUNK
             }
             Some(first) if first.transfer == transfer && first.block < at => 0,
-            _ => self.blocks.length,
+            _ => self.blocks.outgoing_length(block),
         }
     }
 
@@ -231,7 +253,7 @@ impl MeshCarrier<'_, '_, '_> {
                         .peer(send.peer)?
                         .send(send.peer, &self.blocks.octets(block)[at.octets..there])?;
                 }
-                if at.octets < self.blocks.length {
+                if at.octets < self.blocks.outgoing_length(block) {
                     break;
                 }
                 at = PiecePlace {

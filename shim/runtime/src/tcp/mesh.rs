@@ -21,8 +21,8 @@ const FLAGS: EpollFlags = EpollFlags::EPOLLIN
 /// that strangers cannot fill the house.
 const UNKNOWN: usize = 64;
 /// How long a machine may take to answer a call: its kernel does, however busy its processes are,
-/// and a call that got lost is repeated after one, three and seven seconds.
-const ANSWER: Duration = Duration::from_secs(10);
+/// and a call that got lost is repeated after one and three seconds.
+const ANSWER: Duration = Duration::from_secs(4);
 /// What epoll knows the listening socket and callers by; calls of this rank's own go by the rank
 /// that is called.
 const DOOR: u64 = u64::MAX;

@@ -12,10 +12,9 @@ fn plans(hosts: &[&str], force: &str, clusters: &str) -> Vec<FollowedEpoch> {
     let mut lean = lean("10M");
     let text = PAIR.replace("RATE", "10M") + clusters;
     lean.topology = TopologyFile::parse("pair.yaml", &text).unwrap();
-    let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
-    let unplanned = UnplannedEpoch::new(lean, Mpi::Mpich, ForcedWays::parse(force).unwrap());
+    let plan = |rank| unplanned(lean.clone(), ForcedWays::parse(force).unwrap(), hosts)?.plan(rank);
     (0..hosts.len() as u32)
-        .map(|rank| unplanned.plan(&hosts, rank).unwrap())
+        .map(|rank| plan(rank).unwrap())
         .collect()
 }
 

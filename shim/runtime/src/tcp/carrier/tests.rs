@@ -16,21 +16,25 @@ fn tree() -> Tree {
     TopologyFile::parse("test", TREE).unwrap().tree().unwrap()
 }
 
+/// A call with blocks of `length(from, to)` octets; around a ring `to` is the sender, too.
 fn exchange(
     mesh: &mut TcpMesh,
     part: &RankPart,
     call: usize,
-    length: usize,
+    length: impl Fn(u32, u32) -> usize,
 ) -> Result<(), MeshError> {
     let (me, n) = (part.rank, mesh.ranks());
-    let of = |from: u32, to: u32| block(call, from, if part.streams { from } else { to }, length);
+    let of = |from: u32, to: u32| {
+        let to = if part.streams { from } else { to };
+        block(call, from, to, length(from, to))
+    };
     let outgoing: Vec<Vec<u8>> = (0..n).map(|to| of(me, to)).collect();
     let mut incoming: Vec<Vec<u8>> = (0..n)
         .map(|from| {
             if from == me {
                 of(me, me)
             } else {
-                vec![0; length]
+                vec![0; of(from, me).len()]
             }
         })
         .collect();
@@ -77,7 +81,31 @@ fn schedules_of_every_shape_follow_each_other_without_a_pause() {
         let parts: Vec<RankPart> = shapes.iter().map(|shape| part::of(shape, me)).collect();
         for (call, length) in LENGTHS.into_iter().enumerate() {
             for part in &parts {
-                exchange(&mut mesh, part, call, length).unwrap();
+                exchange(&mut mesh, part, call, |_, _| length).unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn blocks_may_differ_in_length_and_be_empty() {
+    let tree = tree();
+    let shapes = [
+        TransferSchedule::try_from(&alltoall::plan(&tree, SyncKind::Receiver)).unwrap(),
+        TransferSchedule::from(&allgather::plan(&tree)),
+    ];
+    let lengths = [0, 100_000, 1, 16_384, 0, 40_001, 7];
+    ranks(5, |me, mut mesh| {
+        for call in 0..lengths.len() {
+            for shape in &shapes {
+                let length = |from: u32, to: u32| {
+                    lengths[(call + 2 * from as usize + to as usize) % lengths.len()]
+                };
+                exchange(&mut mesh, &part::of(shape, me), call, length).unwrap();
+            }
+            let nothing_but_of_2 = |from: u32, _| if from == 2 { 300_000 } else { 0 };
+            for shape in &shapes {
+                exchange(&mut mesh, &part::of(shape, me), call, nothing_but_of_2).unwrap();
             }
         }
     });
@@ -89,7 +117,7 @@ fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
         TransferSchedule::try_from(&alltoall::plan(&tree(), SyncKind::Receiver)).unwrap();
     let outcomes = ranks(5, |me, mut mesh| {
         let part = part::of(&schedule, me);
-        (me != 2).then(|| [(); 2].map(|()| exchange(&mut mesh, &part, 0, 50_000)))
+        (me != 2).then(|| [(); 2].map(|()| exchange(&mut mesh, &part, 0, |_, _| 50_000)))
     });
     for [first, second] in outcomes.iter().flatten() {
         assert!(

@@ -1,0 +1,180 @@
+//! The ways of a process set on a network where nobody has measured.
+//!
+//! A schedule over TCP pays where the libraries' own routine overflows the queue of a switch port
+//! and waits for retransmission timers, or where it sends the same block over a slow link again and
+//! again. It costs some processor time a step. So it is taken from the size on from which the gain
+//! is larger than the cost, for the links and the ranks of the process set. The figures are from
+//! heddle's own emulated clusters: docs/mpi-runtime.md.
+use super::{DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
+use inventory::tree::NodeNumber;
+use inventory::{Bytes, Tree};
+use schedules::bound::{self, BottleneckLoad, WIRE_PER_PAYLOAD};
+use schedules::synchronization::SyncKind;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// A call that overflows the queue of a switch port, with steps that are long beside their cost.
+struct OverflowingCall {
+    /// Octets of the whole call over its bottleneck link.
+    octets: Bytes,
+    /// The time of one block on the slowest link.
+    block: Duration,
+}
+
+const ALLTOALL: OverflowingCall = OverflowingCall {
+    octets: Bytes(256 << 10),
+    block: Duration::from_millis(5),
+};
+/// Where so many pairs of hosts share a trunk, their blocks overflow its queue while each is short.
+/// What is lost of a short block comes again only when a timer runs out: too few segments follow it
+/// for a fast retransmission (RFC 5681). Blocks of 32 kB are lost less dearly, and on a chain the
+/// library's routine is as fast with them; but where calls of other sizes go over TCP, it is slower
+/// than alone (1.06 to 1.18 of its time), as its own connections begin anew after a pause.
+const MANY_PAIRS: u64 = 40;
+const ALLTOALL_OF_MANY: OverflowingCall = OverflowingCall {
+    octets: Bytes(192 << 10),
+    block: Duration::from_micros(1600),
+};
+const ALLGATHER: OverflowingCall = OverflowingCall {
+    octets: Bytes(80 << 10),
+    block: Duration::from_micros(650),
+};
+/// The time of a step of the ring beside that of its block.
+const RING_STEP: Duration = Duration::from_micros(300);
+/// A block has to last so many times as long as its token is on its way over a long cable.
+const TOKENS: u32 = 10;
+
+impl OverflowingCall {
+    /// The smallest block of such a call, if it has to last longer by this time.
+    fn smallest_block(&self, hosts: &Tree, bottleneck: BottleneckLoad, longer: Duration) -> Bytes {
+        let BottleneckLoad { blocks, rate } = bottleneck;
+        // Over a wide trunk several blocks go at once, each at the rate of its host's link.
+        let one = BottleneckLoad {
+            blocks: 1,
+            rate: bound::slowest_host_link(hosts).map_or(rate, |slowest| slowest.min(rate)),
+        };
+        let lasting = (self.block + longer).as_secs_f64() / one.seconds(Bytes(1));
+        Bytes(self.octets.0.div_ceil(blocks).max(lasting.ceil() as u64))
+    }
+}
+
+impl DecisionTable {
+    /// The table for a process set whose rank `r` runs on host `host_of[r]` of a network on which
+    /// nobody has measured, and whose cables delay a frame by `delay` together.
+    pub fn unmeasured(hosts: &Tree, host_of: &[NodeNumber], delay: Duration) -> DecisionTable {
+        let mut ranks = vec![0; hosts.hosts() as usize];
+        host_of.iter().for_each(|&host| ranks[host as usize] += 1);
+        let over = DataCarrier::Tcp;
+        let sync = SyncKind::Receiver.into();
+        let alltoall = bound::alltoall_bottleneck(hosts, &ranks)
+            .map(|bottleneck| smallest_of_phases(hosts, bottleneck, delay));
+        let allgather = bound::allgather_bottleneck(hosts, &ranks)
+            .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
+        let allgather = entries(allgather, Way::Ring { over });
+        DecisionTable {
+            alltoall: entries(alltoall, Way::Aapc { sync, over }),
+            allgatherv: allgather.clone(),
+            allgather,
+            ..DecisionTable::default()
+        }
+    }
+
+    /// This table, reduced to one library by [`DecisionTable::for_mpi`], with other ways for the
+    /// collectives that nobody measured: a process set has links and ranks of its own.
+    #[must_use]
+    pub fn with_unmeasured(mut self, unmeasured: DecisionTable) -> DecisionTable {
+        for (entries, others) in [
+            (&mut self.alltoall, unmeasured.alltoall),
+            (&mut self.allgather, unmeasured.allgather),
+            (&mut self.alltoallv, unmeasured.alltoallv),
+            (&mut self.allgatherv, unmeasured.allgatherv),
+        ] {
+            let is_unmeasured = |entry: &DecisionEntry| {
+                entry.grounds == DecisionGrounds::Elsewhere && entry.way != Way::Native
+            };
+            if entries.iter().any(is_unmeasured) {
+                *entries = others;
+            }
+        }
+        self
+    }
+}
+
+/// The library's own routine, and a way from this size on.
+fn entries(size: Option<Bytes>, way: Way) -> Vec<DecisionEntry> {
+    let native = [(Bytes(0), Way::Native)].into_iter();
+    native
+        .chain(size.map(|size| (size, way)))
+        .map(|(from, way)| DecisionEntry {
+            from,
+            way,
+            mpi: None,
+            grounds: DecisionGrounds::Elsewhere,
+        })
+        .collect()
+}
+
+/// The smallest block with which the phases of an all-to-all pay.
+fn smallest_of_phases(hosts: &Tree, bottleneck: BottleneckLoad, delay: Duration) -> Bytes {
+    let n = hosts.hosts();
+    let pairs =
+        bound::alltoall_bottleneck(hosts, &vec![1; n as usize]).map_or(0, |link| link.blocks);
+    // A host's own link has one less than there are hosts.
+    let call = if pairs < MANY_PAIRS.max(u64::from(n)) {
+        ALLTOALL
+    } else {
+        ALLTOALL_OF_MANY
+    };
+    call.smallest_block(hosts, bottleneck, TOKENS * delay)
+}
+
+/// The smallest block with which the ring pays: the libraries' own routine overflows a queue, or it
+/// doubles blocks over links on which that takes longer than all steps of the ring cost.
+fn smallest_of_ring(
+    hosts: &Tree,
+    host_of: &[NodeNumber],
+    bottleneck: BottleneckLoad,
+    delay: Duration,
+) -> Bytes {
+    let overflows = ALLGATHER.smallest_block(hosts, bottleneck, delay);
+    let longer = doubling_seconds(hosts, host_of) - bottleneck.seconds(Bytes(1));
+    let cost = RING_STEP.as_secs_f64() * (host_of.len() - 1) as f64;
+    // Blocks go over the cable there and back.
+    let cost = cost + 2.0 * delay.as_secs_f64();
+    if longer > 0.0 {
+        overflows.min(Bytes((cost / longer).ceil() as u64))
+    } else {
+        overflows
+    }
+}
+
+/// The least seconds, for each octet of a block, of the allgather in which what a rank sends
+/// doubles from step to step, as both libraries have it for small blocks: recursive doubling where
+/// the ranks are a power of two, else Bruck's. (Thakur, Rabenseifner, Gropp 2005, section 4.1.)
+fn doubling_seconds(hosts: &Tree, host_of: &[NodeNumber]) -> f64 {
+    let n = host_of.len();
+    let distances = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|&k| k < n);
+    let step = |distance: usize| {
+        let mut senders: HashMap<_, u64> = HashMap::new();
+        for (rank, &host) in host_of.iter().enumerate() {
+            let to = if n.is_power_of_two() {
+                rank ^ distance
+            } else {
+                (rank + n - distance) % n
+            };
+            hosts.path(host, host_of[to], |edge| {
+                *senders.entry(edge).or_default() += 1;
+            });
+        }
+        let octets = distance.min(n - distance) as f64 * 8.0 * WIRE_PER_PAYLOAD;
+        let slowest = senders
+            .iter()
+            .map(|(edge, senders)| *senders as f64 / hosts.rate(edge / 2).0.max(1) as f64)
+            .fold(0.0, f64::max);
+        slowest * octets
+    };
+    distances.map(step).sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+use super::super::{Collective, Mpi};
+use super::*;
+use crate::test_trees::{any_tree, topology};
+use proptest::prelude::*;
+
+/// `each` hosts on each of so many switches in a row, all links at so many Mbit/s.
+fn chain(switches: usize, each: usize, rate: u64) -> Tree {
+    let trunks: Vec<[usize; 2]> = (1..switches).map(|s| [s - 1, s]).collect();
+    tree(switches * each, each, rate, &trunks, rate)
+}
+
+/// [`around`] with trunks four times as fast.
+fn wide() -> Tree {
+    around(80)
+}
+
+/// Four switches of four hosts around one that has none.
+fn around(trunk: u64) -> Tree {
+    tree(16, 4, 20, &[[4, 0], [4, 1], [4, 2], [4, 3]], trunk)
+}
+
+fn tree(hosts: usize, each: usize, rate: u64, trunks: &[[usize; 2]], trunk: u64) -> Tree {
+    let switches = trunks.len() + 1;
+    let hosts: Vec<String> = (0..hosts)
+        .map(|h| format!("n{h}: {{switch: s{}, rate: {rate}M}}", h / each))
+        .collect();
+    let names: Vec<String> = (0..switches).map(|s| format!("s{s}")).collect();
+    let trunks: Vec<String> = trunks
+        .iter()
+        .map(|[a, b]| format!("{{a: s{a}, b: s{b}, rate: {trunk}M}}"))
+        .collect();
+    topology(&format!(
+        "switches: [{}]\nhosts: {{{}}}\nlinks: [{}]",
+        names.join(", "),
+        hosts.join(", "),
+        trunks.join(", ")
+    ))
+}
+
+/// A rank on each host.
+fn table(hosts: &Tree) -> DecisionTable {
+    DecisionTable::unmeasured(
+        hosts,
+        &(0..hosts.hosts()).collect::<Vec<_>>(),
+        Duration::ZERO,
+    )
+}
+
+fn from(hosts: &Tree, collective: Collective) -> u64 {
+    let table = table(hosts);
+    let [native, tcp] = table.entries(collective) else {
+        panic!("{table:?}")
+    };
+    assert_eq!((native.from, native.way), (Bytes(0), Way::Native));
+    assert_eq!(tcp.way.carrier(), Some(DataCarrier::Tcp));
+    assert_eq!(tcp.mpi, None);
+    tcp.from.0
+}
+
+/// The sizes between which `scripts/bench-mpi` shows a way over tcp to come ahead, or shows that it
+/// stays ahead from the second one on.
+#[test]
+fn a_way_over_tcp_begins_where_it_was_measured_to_be_ahead() {
+    let (one, many, wide) = (chain(1, 16, 20), chain(4, 4, 20), wide());
+    let (fast, pair) = (chain(1, 8, 100), chain(2, 2, 100));
+    for (tree, collective, behind, ahead) in [
+        (&one, Collective::Alltoall, 8 << 10, 32 << 10),
+        (&one, Collective::Allgather, 4 << 10, 8 << 10),
+        (&many, Collective::Alltoall, 2 << 10, 4 << 10),
+        (&around(20), Collective::Alltoall, 2 << 10, 4 << 10),
+        (&many, Collective::Allgather, 128, 256),
+        (&fast, Collective::Alltoall, 32 << 10, 64 << 10),
+        (&fast, Collective::Allgather, 8 << 10, 16 << 10),
+        (&pair, Collective::Alltoall, 32 << 10, 64 << 10),
+        (&pair, Collective::Allgather, 1 << 10, 8 << 10),
+        (&wide, Collective::Allgather, 4 << 10, 8 << 10),
+    ] {
+        let from = from(tree, collective);
+        assert!(
+            behind < from && from <= ahead,
+            "{collective} from {from}, expected from {behind} to {ahead}"
+        );
+    }
+    assert_eq!(
+        from(&one, Collective::Allgather),
+        from(&one, Collective::Allgatherv)
+    );
+}
+
+/// Where many ranks share a host's link, short blocks were not faster over tcp.
+#[test]
+fn many_ranks_on_few_hosts_are_not_many_hosts() {
+    let four_each: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
+    let several = DecisionTable::unmeasured(&chain(1, 4, 20), &four_each, Duration::ZERO);
+    assert_eq!(
+        several.choose(Collective::Alltoall, Bytes(8 << 10)),
+        Way::Native
+    );
+}
+
+/// As measured between two clusters with 10 ms and 10 Mbit/s between them.
+#[test]
+fn over_long_cables_blocks_have_to_last_longer() {
+    let sites = tree(6, 3, 20, &[[0, 1]], 10);
+    let ranks: Vec<u32> = (0..6).collect();
+    let table = |delay| DecisionTable::unmeasured(&sites, &ranks, Duration::from_millis(delay));
+    let from = |delay| {
+        (
+            table(delay).alltoall[1].from,
+            table(delay).allgather[1].from,
+        )
+    };
+    assert!(from(0).0 < Bytes(32 << 10) && from(0).1 <= Bytes(512));
+    assert!(
+        (64 << 10..=256 << 10).contains(&from(10).0.0),
+        "{:?}",
+        from(10)
+    );
+    assert!((2048..=16384).contains(&from(10).1.0), "{:?}", from(10));
+}
+
+#[test]
+fn faster_links_need_larger_blocks() {
+    for collective in [Collective::Alltoall, Collective::Allgather] {
+        for (switches, each) in [(1, 24), (4, 8)] {
+            let [slow, fast] =
+                [20, 10_000].map(|rate| from(&chain(switches, each, rate), collective));
+            assert!(fast > 20 * slow, "{collective}: {slow}, {fast}");
+        }
+    }
+}
+
+/// Where the farthest partners are on one switch, the largest messages cross no trunk.
+#[test]
+fn the_order_of_ranks_decides_from_where_the_ring_pays() {
+    let hosts = chain(4, 4, 20);
+    let scattered: Vec<u32> = (0..16).map(|rank| rank % 4 * 4 + rank / 4).collect();
+    let from = |host_of: &[u32]| {
+        DecisionTable::unmeasured(&hosts, host_of, Duration::ZERO).allgather[1].from
+    };
+    assert!(from(&scattered) > from(&(0..16).collect::<Vec<_>>()));
+}
+
+#[test]
+fn what_was_measured_here_stays_and_the_rest_follows_the_process_set() {
+    let (all, part) = (chain(4, 4, 20), chain(1, 4, 20));
+    let own = DecisionEntry {
+        from: Bytes(1 << 20),
+        way: Way::Native,
+        mpi: Some(Mpi::Mpich),
+        grounds: DecisionGrounds::Confirmed,
+    };
+    let published = DecisionTable {
+        alltoall: vec![table(&all).alltoall[0], own],
+        ..table(&all)
+    };
+    let here = published.clone().with_unmeasured(table(&part));
+    assert_eq!(here.alltoall, published.alltoall);
+    assert_eq!(here.allgather, table(&part).allgather);
+    assert_ne!(here.allgather, published.allgather);
+    let nowhere = published.with_unmeasured(DecisionTable::default());
+    assert_eq!(nowhere.allgather, DecisionTable::default().allgather);
+}
+
+proptest! {
+    #[test]
+    fn every_tree_has_a_table(tree in any_tree(1..=12)) {
+        let table = table(&tree);
+        prop_assert_eq!(table.check(), Ok(()));
+        prop_assert_eq!(table.alltoall.len() > 1, tree.hosts() > 1);
+        prop_assert_eq!(DecisionTable::from_json(table.to_json().as_bytes()), Ok(table));
+    }
+}

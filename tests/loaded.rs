@@ -1,0 +1,64 @@
+//! What a job gets that loads heddle and configures nothing, in a lab under both MPI libraries.
+//! Needs root and the programs of tests/mpi and tests/lab.
+use crate::common::epochs::{AT_ONCE, publish, records};
+use crate::common::job::{BOTH, TestJobOutput};
+use crate::common::lab::RunningLab;
+use crate::common::runtime::lib;
+use inventory::Mpi;
+use std::fs;
+use std::time::Duration;
+
+const TWO: &str = include_str!("../lab/topologies/two.yaml");
+
+/// With blocks of 256 octets the library is as fast as the cables; with 64 kB it overflows the
+/// queues of ports.
+#[test]
+fn large_blocks_go_over_tcp_and_small_ones_the_librarys_way() {
+    let up = RunningLab::new("loaded", TWO);
+    let folder = up.lab.dir();
+    for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
+        let dir = folder.join("shared");
+        let _ = fs::remove_dir_all(&dir);
+        publish(
+            &dir,
+            &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"),
+        );
+        for (collective, way) in [
+            ("alltoall", "aapc tcp"),
+            ("allgather", "ring tcp"),
+            ("allgatherv", "ring tcp"),
+            ("alltoallv", "native"),
+        ] {
+            let bench = lib().join(format!("bench-{mpi}"));
+            let words = [
+                bench.to_str().expect("a plain path"),
+                "--collective",
+                collective,
+                "--size",
+                "256,65536",
+                "--iterations",
+                "3",
+                "--check",
+            ];
+            let job = lab::mpi::MpiJob {
+                timeout: Some(Duration::from_secs(120)),
+                ..lab::mpi::MpiJob::new(library)
+            };
+            let mut command = up.lab.mpirun(&job, words);
+            let output = command.env(AT_ONCE.0, AT_ONCE.1).output().expect("mpirun");
+            let said = TestJobOutput::new(&output, &format!("{mpi} {collective}"));
+            assert_eq!(said.out.matches("every byte checked").count(), 2);
+            let latest = records(&dir).into_iter().flat_map(|record| record.calls);
+            let gone: Vec<(u64, String)> = latest
+                .filter(|calls| calls.collective.to_string() == collective)
+                .map(|calls| (calls.block, calls.way.to_string()))
+                .collect();
+            let expected = [(256, "native"), (65_536, way)];
+            assert_eq!(
+                gone,
+                expected.map(|(block, way)| (block, way.to_owned())),
+                "{collective} on {mpi}"
+            );
+        }
+    }
+}
