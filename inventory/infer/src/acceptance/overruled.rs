@@ -22,6 +22,9 @@ use inventory::observation::StpState;
 use inventory::topology::LinkGrade;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A port with more stations than this is hardly one neighbour's: a telephone has one host behind it.
+const MOST_AT_EDGE: usize = 3;
+
 /// A longer database is not compared, station by station, with those of all bridges.
 const MOST_ROWS: usize = 4096;
 
@@ -159,12 +162,13 @@ fn moved(known: &Known<'_>, claim: &Claim, between: &[BridgeBetween]) -> Option<
         last.evidence(facts, known, claim),
     ];
     let ends = [at, claim.ends[side].clone()];
-    Some(Claim::new(
-        facts,
-        ends,
-        ClaimGrounds::LearnedAtEdge,
-        evidence,
-    ))
+    let mut moved = Claim::new(facts, ends, ClaimGrounds::LearnedAtEdge, evidence);
+    // Where many stations are, a further bridge may be.
+    let learned = &facts[last.bridge].learned;
+    if learned.behind(last.toward[side]).len() > MOST_AT_EDGE {
+        moved.lower(LinkGrade::Ambiguous);
+    }
+    Some(moved)
 }
 
 /// Lowers the grade of certain claims that leave a trace of a bridge that nobody asked.
