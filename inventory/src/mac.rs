@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A 48-bit MAC address, shown as `02:00:00:00:00:01`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mac(pub [u8; 6]);
 
 /// A text that is not a MAC address.
@@ -12,7 +12,25 @@ pub struct Mac(pub [u8; 6]);
 #[error("MAC address \"{0}\": expected six hexadecimal octets like 02:00:00:00:00:01")]
 pub struct MacError(pub String);
 
+impl PartialOrd for Mac {
+    fn partial_cmp(&self, other: &Mac) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Mac {
+    /// By octets, compared as one number: databases of many thousands of addresses are in order.
+    fn cmp(&self, other: &Mac) -> std::cmp::Ordering {
+        self.number().cmp(&other.number())
+    }
+}
+
 impl Mac {
+    fn number(self) -> u64 {
+        let [a, b, c, d, e, f] = self.0;
+        u64::from_be_bytes([0, 0, a, b, c, d, e, f])
+    }
+
     /// An address that can name one station: not zero, not a group address (IEEE 802-2014, 8.2).
     pub fn is_station(self) -> bool {
         self.0 != [0; 6] && self.0[0] & 1 == 0

@@ -70,12 +70,10 @@ pub(crate) fn denies(
         return true;
     }
     let mut sides: HashMap<PortIx, (usize, usize)> = HashMap::new();
-    for (mac, there) in other.learned.rows() {
-        if let Some(here) = learned(&mac) {
-            let side = sides.entry(there).or_default();
-            side.0 += 1;
-            side.1 += usize::from(here != port);
-        }
+    for (_, there, here) in other.learned.shared(&own.learned) {
+        let side = sides.entry(there).or_default();
+        side.0 += 1;
+        side.1 += usize::from(here != port);
     }
     // Of the other's ports, one leads here. Behind all others nothing may be elsewhere.
     let mut elsewhere: Vec<(usize, usize)> = sides.into_values().collect();

@@ -126,8 +126,8 @@ fn toward(known: &Known<'_>, bridge: DeviceIx, end: &ClaimEnd) -> Option<PortIx>
     }
     let port = end.device_port(facts).map(|p| known.whole(p).1)?;
     let mut stations: BTreeMap<PortIx, usize> = BTreeMap::new();
-    for (mac, _) in own.learned.rows().filter(|(_, p)| *p != port) {
-        if let Some(there) = learned.port_of(mac) {
+    for (_, here, there) in own.learned.shared(learned) {
+        if here != port {
             *stations.entry(there).or_default() += 1;
         }
     }

@@ -66,6 +66,19 @@ impl LearnedStations {
         self.by_mac.iter().copied()
     }
 
+    /// The stations that another device learned, too: the port here, and the port there.
+    pub(crate) fn shared<'a>(
+        &'a self,
+        other: &'a LearnedStations,
+    ) -> impl Iterator<Item = (Mac, PortIx, PortIx)> + 'a {
+        let mut there = other.by_mac.iter().peekable();
+        self.by_mac.iter().filter_map(move |(mac, port)| {
+            while there.next_if(|row| row.0 < *mac).is_some() {}
+            let row = there.peek().filter(|row| row.0 == *mac)?;
+            Some((*mac, *port, row.1))
+        })
+    }
+
     /// The number of stations.
     pub(crate) fn len(&self) -> usize {
         self.by_mac.len()

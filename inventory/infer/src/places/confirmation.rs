@@ -1,5 +1,5 @@
 //! The statements of a host about its place, held against those of switches.
-use super::port_tables::LearnedPorts;
+use super::port_tables::is_learned_at;
 use super::seat::HostSeat;
 use crate::acceptance::known::Known;
 use crate::claims::{ClaimEnd, EndPort, slower};
@@ -77,13 +77,13 @@ pub(super) fn compare_with_learned(
     claimed: Vec<HostSeat>,
     edges: Vec<HostSeat>,
     statement: &HostStatement<'_>,
-    learned: &LearnedPorts,
+    facts: &Facts<'_>,
 ) -> Vec<HostSeat> {
     let speaks_against = |edge: &HostSeat| {
         !edge.old
             && claimed
                 .iter()
-                .any(|claim| learned_elsewhere(claim, statement, learned, edge))
+                .any(|claim| learned_elsewhere(claim, statement, facts, edge))
     };
     let (against, fitting): (Vec<_>, Vec<_>) = edges.into_iter().partition(speaks_against);
     if !against.is_empty() && statement.old {
@@ -107,7 +107,7 @@ pub(super) fn compare_with_learned(
 fn learned_elsewhere(
     claim: &HostSeat,
     statement: &HostStatement<'_>,
-    learned: &LearnedPorts,
+    facts: &Facts<'_>,
     edge: &HostSeat,
 ) -> bool {
     // The members of a bond share an address.
@@ -115,7 +115,7 @@ fn learned_elsewhere(
     let Some(card) = card.filter(|c| c.master.is_none()) else {
         return false;
     };
-    let at = |seat: &HostSeat| card.mac.is_some_and(|mac| learned.has(mac, seat));
+    let at = |seat: &HostSeat| card.mac.is_some_and(|mac| is_learned_at(facts, mac, seat));
     at(edge) && !at(claim)
 }
 

@@ -21,7 +21,7 @@ use inventory::evidence::{DevicePort, Evidence};
 use inventory::natural_order::natural;
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
 use learned_hosts::LearnedHosts;
-use port_tables::{LearnedPorts, PortOccupants, TrunkPorts};
+use port_tables::{PortOccupants, TrunkPorts, is_learned_at, learned_ports};
 use seat::HostSeat;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -42,7 +42,6 @@ type LinksByPort = BTreeMap<ClaimEnd, Vec<DraftLink>>;
 struct SeatSearch<'i, 'f> {
     facts: &'f Facts<'f>,
     trunks: TrunkPorts,
-    learned: LearnedPorts,
     occupants: PortOccupants,
     edges: LearnedHosts<'i, 'f>,
 }
@@ -62,7 +61,6 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
     let search = SeatSearch {
         facts,
         trunks,
-        learned: LearnedPorts::new(facts),
         occupants: PortOccupants::new(facts),
         edges: LearnedHosts::new(facts, &islands, &named, unplaced),
     };
@@ -95,7 +93,7 @@ impl SeatSearch<'_, '_> {
             }
             seats = match (seats.is_empty(), statement) {
                 (false, Some(statement)) => {
-                    confirmation::compare_with_learned(seats, rows, statement, &self.learned)
+                    confirmation::compare_with_learned(seats, rows, statement, facts)
                 }
                 _ => confirmation::add_weak_evidence(rows, claims.inferred),
             };
@@ -109,8 +107,11 @@ impl SeatSearch<'_, '_> {
         }
         self.doubt(&mut seats);
         let seats = self.narrow(seat::merge_bonds(facts, seats, statement), &macs);
-        let is_learned = macs.iter().any(|m| !self.learned.of(*m).is_empty());
-        if behind.is_empty() && seats.len() != 1 && is_learned {
+        let is_learned = || {
+            macs.iter()
+                .any(|m| learned_ports(facts, *m).next().is_some())
+        };
+        if behind.is_empty() && seats.len() != 1 && is_learned() {
             behind = edges.candidate_links(known, host);
         }
         FoundSeats {
@@ -165,7 +166,7 @@ impl SeatSearch<'_, '_> {
     fn narrow(&self, mut seats: Vec<HostSeat>, macs: &BTreeSet<Mac>) -> Vec<HostSeat> {
         prefer(&mut seats, |s| !s.old);
         prefer(&mut seats, |s| !s.trunk);
-        let heard = |s: &HostSeat| macs.iter().any(|mac| self.learned.has(*mac, s));
+        let heard = |s: &HostSeat| macs.iter().any(|mac| is_learned_at(self.facts, *mac, s));
         let disputed = seats.iter().any(|s| s.grade == LinkGrade::Ambiguous);
         if !disputed && seats.iter().filter(|s| heard(s)).count() == 1 {
             prefer(&mut seats, heard);
@@ -212,9 +213,9 @@ impl SeatSearch<'_, '_> {
     }
 
     fn alarm_nowhere(&self, known: &mut Known<'_>, host: NodeIx, macs: &BTreeSet<Mac>) {
-        let learned = macs.iter().flat_map(|m| self.learned.of(*m));
+        let learned = macs.iter().flat_map(|m| learned_ports(self.facts, *m));
         let far: BTreeSet<DevicePort> = learned
-            .map(|(device, port)| self.facts[*device].place(*port))
+            .map(|(device, port)| self.facts[device].place(port))
             .collect();
         let why = match (macs.is_empty(), far.is_empty()) {
             (true, _) => HostNotFound::NoName,

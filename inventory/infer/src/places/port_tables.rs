@@ -79,41 +79,21 @@ impl PortOccupants {
     }
 }
 
-/// The ports on which the hosts' MAC addresses are learned.
-pub(super) struct LearnedPorts(HashMap<Mac, Vec<DevicePortIx>>);
+/// The ports on which an address is learned.
+pub(super) fn learned_ports<'f>(
+    facts: &'f Facts<'_>,
+    mac: Mac,
+) -> impl Iterator<Item = DevicePortIx> + 'f {
+    facts
+        .devices()
+        .filter_map(move |(device, own)| Some((device, own.learned.port_of(mac)?)))
+}
 
-impl LearnedPorts {
-    pub(super) fn new(facts: &Facts<'_>) -> LearnedPorts {
-        let wanted: HashSet<Mac> = facts
-            .hosts()
-            .flat_map(|(host, _, _)| facts.identity.macs_of_host(host).collect::<Vec<_>>())
-            .collect();
-        let mut learned: HashMap<Mac, Vec<DevicePortIx>> = HashMap::new();
-        for (device, own) in facts.devices() {
-            let rows = facts.views[&own.name].fdb.iter().flatten();
-            for row in rows.filter(|row| wanted.contains(&row.mac)) {
-                let port = own.ports.by_base(row.port);
-                if let Some(port) = port.filter(|p| own.ports[*p].up) {
-                    let at = learned.entry(row.mac).or_default();
-                    if !at.contains(&(device, port)) {
-                        at.push((device, port));
-                    }
-                }
-            }
-        }
-        LearnedPorts(learned)
-    }
-
-    /// The ports on which an address is learned.
-    pub(super) fn of(&self, mac: Mac) -> &[DevicePortIx] {
-        self.0.get(&mac).map_or(&[], Vec::as_slice)
-    }
-
-    /// True if an address is learned at the port of a seat.
-    pub(super) fn has(&self, mac: Mac, seat: &HostSeat) -> bool {
-        let port = seat.port.index();
-        port.is_some_and(|port| self.of(mac).contains(&(seat.device, port)))
-    }
+/// True if an address is learned at the port of a seat.
+pub(super) fn is_learned_at(facts: &Facts<'_>, mac: Mac, seat: &HostSeat) -> bool {
+    let own = &facts[seat.device];
+    let port = seat.port.index().map(|port| own.ports.whole(port));
+    port.is_some() && own.learned.port_of(mac) == port
 }
 
 /// Ports with known cables to other switches, and ports on shared segments.
