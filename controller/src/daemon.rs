@@ -20,7 +20,7 @@ use crate::engine::{
 };
 use crate::history;
 use crate::http::{
-    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, SnapshotSource,
+    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, SnapshotSender,
     TlsCertificate, snapshot_feed,
 };
 use crate::journal::{Journal, MAX_BYTES};
@@ -74,10 +74,8 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let (inventory, pollers) = load(&config)?;
     let token = |file: &Option<PathBuf>| file.as_deref().map(BearerToken::read).transpose();
     let keys = ApiTokens::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
-    let certificate = config.tls.as_ref();
-    let tls = certificate
-        .map(|(cert, key)| TlsCertificate::read(cert, key))
-        .transpose()?;
+    let read = |(cert, key): &(PathBuf, PathBuf)| TlsCertificate::read(cert, key);
+    let tls = config.tls.as_ref().map(read).transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
     let Some((store, started)) = open(&config, &mut signals).await? else {
         return Ok(());
@@ -254,7 +252,7 @@ struct ControllerDaemon {
     traps: TrapListener,
     events: mpsc::Sender<ControllerEvent>,
     done: mpsc::UnboundedSender<FinishedWork>,
-    shown: SnapshotSource,
+    shown: SnapshotSender,
     rota: watch::Sender<Arc<DirectionsByHost>>,
     tls: Option<TlsCertificate>,
     show: bool,

@@ -25,7 +25,7 @@ mod tls;
 mod token;
 
 pub use reports::ReportIntake;
-pub use snapshot_feed::{SnapshotFeed, SnapshotSource, snapshot_feed};
+pub use snapshot_feed::{SnapshotFeed, SnapshotSender, snapshot_feed};
 pub use tls::TlsCertificate;
 pub use token::{ApiTokens, BearerToken};
 

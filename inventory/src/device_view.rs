@@ -2,8 +2,8 @@
 use crate::Millis;
 use crate::host_report::{HostReport, RoundTrip};
 use crate::observation::{
-    ArpEntry, BridgeTable, DeviceFact, DevicePulse, FdbEntry, InterfaceRow, LldpTable, Observation,
-    SystemGroup,
+    ArpEntry, BridgeTable, DeviceFact, DevicePulse, DeviceTable, FdbEntry, InterfaceRow, LldpTable,
+    Observation, SystemGroup,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -44,20 +44,7 @@ pub struct DeviceView {
 pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
     let view = views.entry(observation.reporter.clone()).or_default();
     if let DeviceFact::Failed { table, problem } = &observation.fact {
-        return match table {
-            Some(t) => {
-                view.failed
-                    .insert(format!("{t:?}").to_lowercase(), problem.clone())
-                    .as_ref()
-                    != Some(problem)
-            }
-            None => {
-                let first = view.stale.is_none();
-                let since = view.stale.as_ref().map_or(observation.at, |(at, _)| *at);
-                view.stale = Some((since, problem.clone()));
-                first
-            }
-        };
+        return fail(view, observation.at, *table, problem);
     }
     view.seen = Some(observation.at);
     let back = view.stale.take().is_some();
@@ -104,6 +91,23 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
         view.failed.remove(table);
     }
     changed || back
+}
+
+/// Notes that a table, or the whole device, did not answer. Returns true if that is news.
+fn fail(view: &mut DeviceView, at: Millis, table: Option<DeviceTable>, problem: &str) -> bool {
+    match table {
+        Some(table) => {
+            let name = format!("{table:?}").to_lowercase();
+            let before = view.failed.insert(name, problem.to_owned());
+            before.as_deref() != Some(problem)
+        }
+        None => {
+            let first = view.stale.is_none();
+            let since = view.stale.as_ref().map_or(at, |(at, _)| *at);
+            view.stale = Some((since, problem.to_owned()));
+            first
+        }
+    }
 }
 
 fn table_name(fact: &DeviceFact) -> Option<&'static str> {

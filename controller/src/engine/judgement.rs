@@ -91,27 +91,32 @@ pub(crate) fn judge(
         alarms = keep_absent(now, input, settled, &placed, absent, &mut network);
     }
     let candidate = whole(inventory, views, network, settled);
-    let Some(settled) = settled else {
-        return NetworkJudgement {
-            candidate,
-            alarms,
-            plain,
-        };
+    let candidate = match settled {
+        Some(settled) => as_damped(input, candidate, settled),
+        None => candidate,
     };
-    let candidate = candidate
-        .and_then(|candidate| {
-            if damping.holds_trunks() {
-                frozen(inventory, views, &candidate, settled)
-            } else {
-                Ok(candidate)
-            }
-        })
-        .map(|candidate| as_published::freeze_claims(damping, candidate, settled));
     NetworkJudgement {
         candidate,
         alarms,
         plain,
     }
+}
+
+/// The candidate in which all that flaps stays as published.
+fn as_damped(
+    input: &JudgementInput<'_>,
+    candidate: Result<EpochCandidate, Vec<TreeDoubt>>,
+    settled: &PublishedNetwork,
+) -> Result<EpochCandidate, Vec<TreeDoubt>> {
+    let damping = input.damping;
+    let frozen = candidate.and_then(|candidate| {
+        if damping.holds_trunks() {
+            frozen(input.inventory, input.views, &candidate, settled)
+        } else {
+            Ok(candidate)
+        }
+    });
+    frozen.map(|candidate| as_published::freeze_claims(damping, candidate, settled))
 }
 
 /// Puts the published hosts that have no place now back to their published places, unless there is

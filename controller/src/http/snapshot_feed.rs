@@ -29,7 +29,7 @@ struct SnapshotDemand {
 
 /// The controller's side.
 #[derive(Debug)]
-pub struct SnapshotSource {
+pub struct SnapshotSender {
     shown: watch::Sender<ServedSnapshot>,
     demand: Arc<SnapshotDemand>,
 }
@@ -45,10 +45,10 @@ impl Drop for DemandShare {
 }
 
 /// A feed that begins with this snapshot, and its source.
-pub fn snapshot_feed(first: ServedSnapshot) -> (SnapshotSource, SnapshotFeed) {
+pub fn snapshot_feed(first: ServedSnapshot) -> (SnapshotSender, SnapshotFeed) {
     let (shown, look) = watch::channel(first);
     let demand = Arc::new(SnapshotDemand::default());
-    let source = SnapshotSource {
+    let source = SnapshotSender {
         shown,
         demand: Arc::clone(&demand),
     };
@@ -89,7 +89,7 @@ impl SnapshotFeed {
     }
 }
 
-impl SnapshotSource {
+impl SnapshotSender {
     /// Returns whether anybody waits for a snapshot: a request, or, if it is `due`, a follower.
     pub fn is_wanted(&self, due: bool) -> bool {
         let waits = |count: &AtomicUsize| count.load(SeqCst) > 0;

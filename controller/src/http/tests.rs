@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 /// A controller's API with hosts n0 and n1, without a controller.
 struct ServedApi {
     address: SocketAddr,
-    shown: Arc<SnapshotSource>,
+    shown: Arc<SnapshotSender>,
     events: mpsc::Receiver<ControllerEvent>,
     _rota: watch::Sender<Arc<DirectionsByHost>>,
 }
@@ -78,7 +78,7 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
 }
 
 /// Shows the same snapshot again to each viewer that comes.
-async fn serve_again(shown: Arc<SnapshotSource>) {
+async fn serve_again(shown: Arc<SnapshotSender>) {
     loop {
         shown.viewer().await;
         shown.show(shown.shown());

@@ -22,7 +22,7 @@ use std::sync::Arc;
 const FEW: usize = 256;
 
 /// A host's switch, and the rate of its cable.
-type HostSeat<'a> = (&'a str, BitsPerSec);
+type RatedSeat<'a> = (&'a str, BitsPerSec);
 
 /// Judges the network that `last` became by `difference`; `None`: nothing differs. No judgement
 /// comes back where only the whole network can be judged; `absent` is unchanged then.
@@ -47,7 +47,7 @@ pub(crate) fn judge_moved(
         return None;
     }
     let mut away = absent.clone();
-    let mut seats: BTreeMap<&str, HostSeat<'_>> = BTreeMap::new();
+    let mut seats: BTreeMap<&str, RatedSeat<'_>> = BTreeMap::new();
     for &host in &moved {
         match here.iter().filter(|l| l.b == host).collect::<Vec<_>>()[..] {
             [] => drop(away.entry(host.to_owned()).or_insert(now)),
@@ -101,7 +101,7 @@ fn keep_away<'a>(
     settled: &'a PublishedNetwork,
     moved: &HashSet<&str>,
     away: &'a AbsentHosts,
-    seats: &mut BTreeMap<&'a str, HostSeat<'a>>,
+    seats: &mut BTreeMap<&'a str, RatedSeat<'a>>,
 ) -> Option<Vec<ControllerAlarm>> {
     let mut alarms = Vec::new();
     for (host, since) in away {
@@ -127,7 +127,7 @@ fn keep_away<'a>(
 fn seated(
     input: &JudgementInput<'_>,
     before: &EpochCandidate,
-    seats: &BTreeMap<&str, HostSeat<'_>>,
+    seats: &BTreeMap<&str, RatedSeat<'_>>,
 ) -> Option<EpochCandidate> {
     let stays = |switch: &str| {
         input.inventory.switches.contains_key(switch)

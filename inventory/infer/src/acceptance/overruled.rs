@@ -15,12 +15,13 @@ use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::learned_between::{LEAST, STALE, denies, stations_between};
 use crate::ranking::ClaimGrounds;
+use crate::readers::designated::named_designated;
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
 use inventory::evidence::Evidence;
 use inventory::observation::StpState;
 use inventory::topology::LinkGrade;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A port with more stations than this is hardly one neighbour's: a telephone has one host behind it.
 const MOST_AT_EDGE: usize = 3;
@@ -178,16 +179,16 @@ fn moved(known: &Known<'_>, claim: &Claim, between: &[BridgeBetween]) -> Option<
 /// bridge in between.
 pub(super) fn doubt_crossed(known: &mut Known<'_>) {
     let facts = known.facts;
+    let named = named_designated(facts);
     let mut cables = std::mem::take(&mut known.cables);
     for claim in cables
         .iter_mut()
         .filter(|c| c.grade != LinkGrade::Ambiguous)
     {
         let ends = claim.ends.each_ref().map(|end| end.device_port(facts));
-        let third = ends
-            .into_iter()
-            .flatten()
-            .find_map(|at| third_bridge(known, at, claim));
+        let third = ends.into_iter().flatten().find_map(|at| {
+            third_bridge(known, at, claim).or_else(|| third_on_segment(known, &named, at, claim))
+        });
         let crossed = match ends {
             [Some(a), Some(b)] => crossed(known, [a, b]),
             _ => None,
@@ -241,6 +242,28 @@ fn crossed(known: &Known<'_>, ends: [DevicePortIx; 2]) -> Option<(usize, Evidenc
     let mac = *found.first()?;
     let ends = ends.map(|(device, port)| facts[device].place(port));
     Some((found.len(), Evidence::LearnedBetween { mac, ends }))
+}
+
+/// A third bridge that does not speak LLDP and is on the segment of a port: it names the port as its
+/// designated one.
+fn third_on_segment(
+    known: &Known<'_>,
+    named: &HashMap<DevicePortIx, Vec<DevicePortIx>>,
+    at: DevicePortIx,
+    claim: &Claim,
+) -> Option<Evidence> {
+    let facts = known.facts;
+    let on_segment = named.get(&known.whole(at))?.iter();
+    let mut thirds = on_segment.filter(|(device, _)| {
+        let is_end = claim.ends.iter().any(|e| e.node == NodeIx::from(*device));
+        !is_end && !facts[*device].speaks_lldp
+    });
+    thirds
+        .next()
+        .map(|(device, port)| Evidence::DesignatedPort {
+            at: facts[*device].place(*port),
+            designated: facts[at.0].place(at.1),
+        })
 }
 
 /// The end that has the other one behind another port than the claimed one.

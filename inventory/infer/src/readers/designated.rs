@@ -5,7 +5,7 @@
 use super::segments::{OpenPorts, SegmentEnd, SegmentPair};
 use crate::acceptance::known::Known;
 use crate::facts::ports::PortIx;
-use crate::facts::{DeviceIx, Facts, NodeIx};
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::learned_between::are_parted;
 use crate::ranking::ClaimGrounds;
 use inventory::Mac;
@@ -13,7 +13,7 @@ use inventory::alarm::AlarmKind;
 use inventory::evidence::{Evidence, SilentBridge};
 use inventory::observation::{BridgePort, StpState};
 use inventory::topology::NodeKind;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// With more ports on one segment than this, only the pairs with its designated port are made.
 const MOST_ON_SEGMENT: usize = 64;
@@ -92,6 +92,17 @@ pub(crate) fn propose_silent(known: &mut Known<'_>, missing: &[NodeIx]) -> Vec<S
         });
     }
     pairs
+}
+
+/// The bridges that name each port as the designated one of a segment of theirs: their own ports.
+pub(crate) fn named_designated(facts: &Facts<'_>) -> HashMap<DevicePortIx, Vec<DevicePortIx>> {
+    let mut named: HashMap<DevicePortIx, Vec<DevicePortIx>> = HashMap::new();
+    for (device, port, row) in bridge_ports(facts) {
+        if let Some(far) = designated(facts, device, row) {
+            named.entry(far).or_default().push((device, port));
+        }
+    }
+    named
 }
 
 /// All bridge ports of all devices.
