@@ -80,11 +80,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let Some((store, started)) = open(&config, &mut signals).await? else {
         return Ok(());
     };
-    let options = ControllerOptions {
-        directory: config.dir.display().to_string(),
-        ..ControllerOptions::default()
-    };
-    let engine = ControllerEngine::new(inventory.clone(), options);
+    let engine = engine_for(&config, &inventory);
     let journal = begin_journal(config.journal.as_deref(), &engine)?;
     let (events, queue) = mpsc::channel(QUEUE);
     let (done, finished) = mpsc::unbounded_channel();
@@ -122,6 +118,14 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     };
     serving.spawn(http::serve(listener, tls, state, files));
     daemon.run(signals, queue, finished).await
+}
+
+fn engine_for(config: &ControllerConfig, inventory: &Inventory) -> ControllerEngine {
+    let options = ControllerOptions {
+        directory: config.dir.display().to_string(),
+        ..ControllerOptions::default()
+    };
+    ControllerEngine::new(inventory.clone(), options)
 }
 
 fn begin_journal(
@@ -267,15 +271,7 @@ impl ControllerDaemon {
         mut finished: mpsc::UnboundedReceiver<FinishedWork>,
     ) -> Result<(), ControllerError> {
         let mut show = tokio::time::interval(SHOW);
-        let (dir, events) = (self.config.dir.clone(), self.events.clone());
-        let mut watching = JoinSet::new();
-        watching.spawn(async move { job_records::watch(&dir, events).await });
-        let (dir, events) = (self.config.dir.clone(), self.events.clone());
-        watching.spawn(async move {
-            if let Ok(measurements) = spawn_blocking(move || MeasurementWatcher::new(&dir)).await {
-                measurements.watch(events).await;
-            }
-        });
+        let mut watching = self.watch_directory();
         let mut next_tick = Instant::now();
         let mut pace = TickPace::default();
         let mut next_show = Instant::now();
@@ -320,6 +316,20 @@ impl ControllerDaemon {
             let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
         }
         Ok(())
+    }
+
+    /// Watches the job records and the measurements of the shared directory.
+    fn watch_directory(&self) -> JoinSet<()> {
+        let mut watching = JoinSet::new();
+        let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        watching.spawn(async move { job_records::watch(&dir, events).await });
+        let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        watching.spawn(async move {
+            if let Ok(measurements) = spawn_blocking(move || MeasurementWatcher::new(&dir)).await {
+                measurements.watch(events).await;
+            }
+        });
+        watching
     }
 
     /// Gives the engine an event, and carries out its effects.
