@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
-use inventory::natural_order::natural;
+use inventory::natural_order::{NaturalKey, natural};
 use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState, Node, NodeKind, Topology};
 use std::collections::{HashMap, HashSet};
 
@@ -117,8 +117,8 @@ impl<'f> DraftNetwork<'f> {
         let facts = self.facts;
         self.links.sort_by_cached_key(|link| {
             let [a, b] = link.nodes();
-            let port = |end: &ClaimEnd| natural(end.port_name(facts));
-            (rank[a], port(&link.ends[0]), rank[b], port(&link.ends[1]))
+            let [x, y] = link.ends.each_ref().map(|end| port_order(facts, end));
+            (rank[a], x, rank[b], y)
         });
         let links = std::mem::take(&mut self.links);
         let links: Vec<Link> = links.into_iter().map(|l| self.named(l)).collect();
@@ -155,6 +155,15 @@ impl<'f> DraftNetwork<'f> {
             grade: link.grade,
             evidence: link.evidence,
         }
+    }
+}
+
+/// The place of a port among those of its node: by number where the device was asked, by name
+/// elsewhere.
+fn port_order(facts: &Facts<'_>, end: &ClaimEnd) -> (u32, Option<NaturalKey>) {
+    match end.device_port(facts) {
+        Some((device, port)) => (facts[device].ports.place_in_order(port), None),
+        None => (0, Some(natural(end.port_name(facts)))),
     }
 }
 

@@ -114,6 +114,7 @@ impl DeviceFacts {
         let (tunnels, neighbours): (Vec<_>, Vec<_>) = rows
             .into_iter()
             .partition(|row| ports[row.port].kind == InterfaceKind::Tunnel);
+        ports.put_in_order();
         let learned = LearnedStations::new(view.fdb.as_deref().unwrap_or_default(), &ports);
         let bridge = view.bridge.as_ref();
         let system = view.system.as_ref();

@@ -68,7 +68,7 @@ pub(crate) struct InferenceScope<'a> {
 pub(crate) struct NeighbourStatement<'f> {
     pub(crate) device: DeviceIx,
     pub(crate) row: &'f NeighbourRow,
-    pub(crate) names: NamedNeighbour,
+    pub(crate) names: &'f NamedNeighbour,
 }
 
 /// The node that a statement names, and the key by which it is recognized.
@@ -336,7 +336,7 @@ impl<'a> Facts<'a> {
                 .zip(named)
                 .filter(move |(row, _)| keeps_down || !row.down)
                 .filter_map(move |(row, named)| {
-                    let names = named.clone()?;
+                    let names = named.as_ref()?;
                     Some(NeighbourStatement { device, row, names })
                 })
         })

@@ -1,6 +1,7 @@
 //! The ports of one device, interned: each number and name by which tables call a port leads to one
 //! [`PortIx`].
 use inventory::device_view::DeviceView;
+use inventory::natural_order::natural;
 use inventory::observation::{BridgePort, InterfaceKind, InterfaceRow, StpState};
 use inventory::{BitsPerSec, Mac};
 use std::collections::HashMap;
@@ -47,6 +48,8 @@ pub(crate) struct PortTable {
     descriptions: HashMap<String, OneOrSeveral>,
     aliases: HashMap<String, OneOrSeveral>,
     macs: HashMap<Mac, OneOrSeveral>,
+    /// The place of each port in the natural order of names.
+    places: Vec<u32>,
     /// Ports that only LLDP tables know, by name.
     unlisted: HashMap<String, PortIx>,
 }
@@ -217,6 +220,21 @@ impl PortTable {
         for (mac, port) in known {
             OneOrSeveral::add(&mut self.macs, mac, port);
         }
+    }
+
+    /// Puts all ports in the natural order of their names.
+    pub(crate) fn put_in_order(&mut self) {
+        let mut order: Vec<usize> = (0..self.ports.len()).collect();
+        order.sort_by_cached_key(|port| natural(&self.ports[*port].name));
+        self.places = vec![0; self.ports.len()];
+        for (place, port) in order.into_iter().enumerate() {
+            self.places[port] = u32::try_from(place).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// The place of a port in the natural order of names.
+    pub(crate) fn place_in_order(&self, port: PortIx) -> u32 {
+        self.places[port.0 as usize]
     }
 
     /// Every port, with its number.

@@ -21,6 +21,9 @@ pub(super) fn confirm(
     claimed: Vec<HostSeat>,
     taken: impl Fn(&HostSeat) -> Option<HostElsewhere>,
 ) -> Vec<HostSeat> {
+    if claimed.is_empty() {
+        return announced;
+    }
     let facts = known.facts;
     let mut further = Vec::new();
     let mut confirmed = BTreeSet::new();

@@ -191,24 +191,31 @@ impl SeatSearch<'_, '_> {
             silent,
         } = found;
         if crate::readers::operator::states_place_of(facts, host) {
-            links.extend(seats.iter().map(|s| s.link(facts, host, s.grade)));
+            links.extend(seats.into_iter().map(|s| {
+                let grade = s.grade;
+                s.link(facts, host, grade)
+            }));
             return;
         }
-        match &seats[..] {
-            [] => match confirmation::link_to_silent_switch(facts, host, &silent) {
+        let alone = matches!(&seats[..], [seat] if !seat.trunk) && behind.is_empty();
+        let mut seats = seats;
+        match (seats.len(), alone) {
+            (0, _) => match confirmation::link_to_silent_switch(facts, host, &silent) {
                 Some(link) => links.push(link),
                 None if !behind.is_empty() => links.extend(hidden(known, host, behind)),
                 None => self.alarm_nowhere(known, host, &macs),
             },
-            [seat] if !seat.trunk && behind.is_empty() => {
-                let link = seat.link(facts, host, seat.grade);
-                match seat.port {
+            (_, true) => {
+                let seat = seats.remove(0);
+                let (end, grade) = (seat.end(), seat.grade);
+                let link = seat.link(facts, host, grade);
+                match end.port {
                     // An aggregate without a name is never the port of another host, too.
                     EndPort::Unknown => links.push(link),
-                    _ => seated.entry(seat.end()).or_default().push(link),
+                    _ => seated.entry(end).or_default().push(link),
                 }
             }
-            several => links.extend(contradiction(known, host, several, behind)),
+            _ => links.extend(contradiction(known, host, seats, behind)),
         }
     }
 
@@ -267,7 +274,7 @@ fn hidden(known: &mut Known<'_>, host: NodeIx, behind: Vec<DraftLink>) -> Vec<Dr
 fn contradiction(
     known: &mut Known<'_>,
     host: NodeIx,
-    seats: &[HostSeat],
+    seats: Vec<HostSeat>,
     behind: Vec<DraftLink>,
 ) -> Vec<DraftLink> {
     let facts = known.facts;
@@ -280,7 +287,7 @@ fn contradiction(
     places.sort_by_cached_key(|p| natural(&p.to_string()));
     known.alarm(host, AlarmKind::HostAmbiguous(places));
     let seats = seats
-        .iter()
+        .into_iter()
         .map(|s| s.link(facts, host, LinkGrade::Ambiguous));
     let behind = behind.into_iter().map(|l| DraftLink {
         grade: LinkGrade::Ambiguous,

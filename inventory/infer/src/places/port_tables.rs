@@ -29,7 +29,7 @@ pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> HashMap<NodeI
             protocol: row.protocol.into(),
             at: facts[device].place(row.port),
             neighbour: facts.nodes()[host.0 as usize].name.clone(),
-            by: statement.names.by,
+            by: statement.names.by.clone(),
             stale: facts[device].stale,
             down: false,
         }];

@@ -78,17 +78,19 @@ impl HostSeat {
     }
 
     /// The link of a host at this place.
-    pub(crate) fn link(&self, facts: &Facts<'_>, host: NodeIx, grade: LinkGrade) -> DraftLink {
-        let mut evidence = self.evidence.clone();
-        let host_port = match self.host_port.as_str() {
-            "" => EndPort::Unknown,
-            name => EndPort::Named(name.to_owned()),
+    pub(crate) fn link(self, facts: &Facts<'_>, host: NodeIx, grade: LinkGrade) -> DraftLink {
+        let end = self.end();
+        let rates = [end.rate(facts), self.rate];
+        let mut evidence = self.evidence;
+        let host_port = if self.host_port.is_empty() {
+            EndPort::Unknown
+        } else {
+            EndPort::Named(self.host_port)
         };
-        let rates = [self.end().rate(facts), self.rate];
         DraftLink {
             rate: slower(rates, &mut evidence),
-            ends: [self.end(), ClaimEnd::new(host, host_port)],
-            members: self.members.clone(),
+            ends: [end, ClaimEnd::new(host, host_port)],
+            members: self.members,
             state: LinkState::Unknown,
             grade,
             evidence,

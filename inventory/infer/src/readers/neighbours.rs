@@ -28,7 +28,7 @@ struct TrunkHalf<'f> {
     at: DeviceIx,
     port: PortIx,
     row: &'f LldpNeighbour,
-    names: NamedNeighbour,
+    names: &'f NamedNeighbour,
     protocol: DiscoveryProtocol,
     down: bool,
     to: DeviceIx,
