@@ -85,6 +85,9 @@ pub(super) fn match_members(known: &Known<'_>, mut claims: Vec<Claim>) -> Vec<Cl
     claims
 }
 
+/// With more candidates than this, no aggregate is sought.
+const MOST_OPEN: usize = 1024;
+
 /// The ports of a device's known cables, by the node at the other end.
 type PortsByNeighbour = BTreeMap<NodeIx, BTreeSet<PortIx>>;
 
@@ -163,7 +166,6 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
                 && facts.up
                 && own.ports[*port].carrier.is_none()
                 && !reported.contains(port)
-                && !own.ports.iter().any(|(_, p)| p.aggregate == Some(*port))
                 && (is_aggregate(*port)
                     || own.ports.whole(*port) == *port
                         && !named.is_empty()
@@ -180,7 +182,7 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
 
     /// Each member with its aggregate, and the aggregates whose members are not known.
     fn members(&self) -> (Vec<(PortIx, PortIx)>, Vec<PortIx>) {
-        if self.hidden.is_empty() {
+        if self.hidden.is_empty() || self.open.len() > MOST_OPEN {
             return (vec![], vec![]);
         }
         let (mut members, mut unclear) = (Vec::new(), Vec::new());

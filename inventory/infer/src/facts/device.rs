@@ -12,7 +12,7 @@ use inventory::observation::{
     BridgeId, CdpNeighbour, InterfaceKind, LldpNeighbour, LldpPort, LldpTable, NeighbourId,
     StpState, SystemCapabilities,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// The most ports of a bridge for which addresses near its own are assumed.
 const MOST_PORTS: u32 = 128;
@@ -241,12 +241,7 @@ fn neighbour_rows(
         spoken.insert(port);
         rows.push((port, row.clone(), DiscoveryProtocol::Lldp));
     }
-    for row in lldp
-        .cdp
-        .neighbours
-        .iter()
-        .filter(|row| is_cable_row(row, lldp))
-    {
+    for row in cable_rows(lldp) {
         let port = ports
             .by_index(row.if_index)
             .unwrap_or_else(|| ports.unlisted(row.if_index.to_string()));
@@ -264,12 +259,17 @@ fn neighbour_rows(
     rows.into_iter().map(row).collect()
 }
 
-/// True if a row of a vendor's protocol tells of the neighbour at a port. A protocol that is
-/// broadcast names everybody behind the port; one that is alone there is likely next to it.
-fn is_cable_row(row: &CdpNeighbour, lldp: &LldpTable) -> bool {
-    let rows = || lldp.cdp.neighbours.iter();
-    let alone = || rows().filter(|r| r.if_index == row.if_index).count() == 1;
-    row.if_index != 0 && (!row.protocol.is_broadcast() || alone())
+/// The rows of vendors' protocols that tell of the neighbour at a port. A protocol that is broadcast
+/// names everybody behind the port; a neighbour that is alone there is likely next to it.
+fn cable_rows(lldp: &LldpTable) -> impl Iterator<Item = &CdpNeighbour> {
+    let mut at: HashMap<u32, usize> = HashMap::new();
+    for row in &lldp.cdp.neighbours {
+        *at.entry(row.if_index).or_default() += 1;
+    }
+    let counts = move |row: &&CdpNeighbour| {
+        row.if_index != 0 && (!row.protocol.is_broadcast() || at[&row.if_index] == 1)
+    };
+    lldp.cdp.neighbours.iter().filter(counts)
 }
 
 /// A CDP row in the form of an LLDP row: the device id is a name, or an address that names the

@@ -9,7 +9,7 @@ use inventory::observation::{LldpPort, LldpTable, NeighbourId};
 use std::collections::HashMap;
 
 /// Of tables with more ports than this, abbreviated names are not searched.
-const MOST_TO_SEARCH: usize = 4096;
+const MOST_TO_SEARCH: usize = 1024;
 
 /// The local port table of LLDP, with the port of each row.
 #[derive(Debug, Default)]

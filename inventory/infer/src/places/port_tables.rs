@@ -3,6 +3,7 @@
 use super::seat::HostSeat;
 use crate::acceptance::known::Known;
 use crate::claims::EndPort;
+use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
 use inventory::Mac;
 use inventory::alarm::{HostElsewhere, NamedNode};
@@ -109,6 +110,16 @@ impl TrunkPorts {
     pub(super) fn new(known: &Known<'_>) -> TrunkPorts {
         let facts = known.facts;
         let mut found = TrunkPorts::default();
+        let mut members: HashMap<DevicePortIx, Vec<PortIx>> = HashMap::new();
+        for (device, own) in facts.devices() {
+            for (port, aggregate) in own
+                .ports
+                .iter()
+                .filter_map(|(p, f)| Some((p, f.aggregate?)))
+            {
+                members.entry((device, aggregate)).or_default().push(port);
+            }
+        }
         for cable in &known.cables {
             for end in &cable.ends {
                 let Some(port) = end.device_port(facts) else {
@@ -116,10 +127,8 @@ impl TrunkPorts {
                 };
                 let far = cable.other(end.node).node;
                 let bridge = known.kind(far) == NodeKind::Unmanaged;
-                let members = facts[port.0].ports.iter();
-                let members = members
-                    .filter(|(_, p)| p.aggregate == Some(port.1))
-                    .map(|(member, _)| (port.0, member));
+                let members = members.get(&port).into_iter().flatten();
+                let members = members.map(|member| (port.0, *member));
                 for port in [port, known.whole(port)].into_iter().chain(members) {
                     match bridge {
                         true => _ = found.bridges.insert(port, far),
