@@ -1,6 +1,6 @@
 //! Absurd tables: they take no more time than their rows need, and harm no other device.
 use super::*;
-use inventory::observation::{CdpNeighbour, VendorProtocol};
+use inventory::observation::{CdpNeighbour, CdpTable, VendorProtocol};
 
 const ROWS: u32 = if cfg!(debug_assertions) {
     5_000
@@ -8,18 +8,24 @@ const ROWS: u32 = if cfg!(debug_assertions) {
     200_000
 };
 
-/// A device whose every table is as long as it can be.
-fn absurd() -> DeviceView {
-    let mac = |n: u32| {
-        Mac([
-            2,
-            0xbb,
-            (n >> 24) as u8,
-            (n >> 16) as u8,
-            (n >> 8) as u8,
-            n as u8,
-        ])
+fn address(n: u32) -> Mac {
+    let [a, b, c, d] = n.to_be_bytes();
+    Mac([2, 0xbb, a, b, c, d])
+}
+
+fn interfaces() -> Vec<InterfaceRow> {
+    let interface = |n: u32| InterfaceRow {
+        index: n,
+        name: format!("e{}.{n}", n / 2),
+        mac: Some(address(n)),
+        aggregate: n.is_multiple_of(3).then_some(n / 3),
+        up: true,
+        ..InterfaceRow::default()
     };
+    (1..ROWS).map(interface).collect()
+}
+
+fn neighbours() -> LldpTable {
     let port = |n: u32| LldpPort {
         number: n,
         kind: None,
@@ -28,69 +34,60 @@ fn absurd() -> DeviceView {
     };
     let neighbour = |n: u32| LldpNeighbour {
         local_port: n,
-        chassis: Some(NeighbourId::Mac(mac(n % 1_000))),
+        chassis: Some(NeighbourId::Mac(address(n % 1_000))),
         port: Some(NeighbourId::Text(format!("Ethernet{n}"))),
-        name: if n % 2 == 0 {
-            "s0".into()
-        } else {
-            format!("who{n}")
-        },
+        name: format!("s{}", n % 50),
         ..LldpNeighbour::default()
     };
-    let interface = |n: u32| InterfaceRow {
-        index: n,
-        name: format!("e{}.{n}", n / 2),
-        mac: Some(mac(n)),
-        aggregate: (n % 3 == 0).then_some(n / 3),
-        up: true,
-        ..InterfaceRow::default()
+    let broadcast = |n: u32| CdpNeighbour {
+        protocol: VendorProtocol::Mndp,
+        if_index: n % 5,
+        device: Some(NeighbourId::Text("m".into())),
+        ..CdpNeighbour::default()
     };
-    let bridge_port = |n: u32| BridgePort {
+    LldpTable {
+        ports: (1..ROWS).map(port).collect(),
+        neighbours: (1..ROWS).map(neighbour).collect(),
+        cdp: CdpTable {
+            device: String::new(),
+            neighbours: (1..ROWS).map(broadcast).collect(),
+        },
+        ..LldpTable::default()
+    }
+}
+
+fn bridge() -> BridgeTable {
+    let id = |n| BridgeId {
+        priority: 0,
+        address: address(n),
+    };
+    let port = |n: u32| BridgePort {
         number: n,
         if_index: n,
         state: Some(StpState::Disabled),
-        designated_bridge: Some(BridgeId {
-            priority: 0,
-            address: mac(n),
-        }),
+        designated_bridge: Some(id(n)),
         designated_port: Some(1),
+    };
+    BridgeTable {
+        address: Some(address(0)),
+        root_bridge: Some(id(0)),
+        ports: (1..ROWS).map(port).collect(),
+        ..BridgeTable::default()
+    }
+}
+
+/// A device whose every table is as long as it can be.
+fn absurd() -> DeviceView {
+    let learned = |n: u32| FdbEntry {
+        mac: address(n),
+        port: n % 100,
     };
     DeviceView {
         seen: Some(Millis(1)),
-        interfaces: Some((1..ROWS).map(interface).collect()),
-        lldp: Some(LldpTable {
-            ports: (1..ROWS).map(port).collect(),
-            neighbours: (1..ROWS).map(neighbour).collect(),
-            cdp: inventory::observation::CdpTable {
-                device: String::new(),
-                neighbours: (1..ROWS)
-                    .map(|n| CdpNeighbour {
-                        protocol: VendorProtocol::Mndp,
-                        if_index: n % 5,
-                        device: Some(NeighbourId::Text("m".into())),
-                        ..CdpNeighbour::default()
-                    })
-                    .collect(),
-            },
-            ..LldpTable::default()
-        }),
-        bridge: Some(BridgeTable {
-            address: Some(mac(0)),
-            root_bridge: Some(BridgeId {
-                priority: 0,
-                address: mac(0),
-            }),
-            ports: (1..ROWS).map(bridge_port).collect(),
-            ..BridgeTable::default()
-        }),
-        fdb: Some(
-            (1..ROWS)
-                .map(|n| FdbEntry {
-                    mac: mac(n),
-                    port: n % 100,
-                })
-                .collect(),
-        ),
+        interfaces: Some(interfaces()),
+        lldp: Some(neighbours()),
+        bridge: Some(bridge()),
+        fdb: Some((1..ROWS).map(learned).collect()),
         ..DeviceView::default()
     }
 }
