@@ -52,8 +52,8 @@ const NETWORKS: [SmallNetwork; 13] = [
     SmallNetwork {
         folder: "cdp-through-a-switch",
         cables: &[
-            "SEP0004F2000001 Port 1 - b p2 inferred forwarding",
             "a p1 - b p8 inferred forwarding",
+            "b p2 - SEP0004F2000001 Port 1 inferred forwarding",
         ],
         alarms: 0,
     },
