@@ -5,7 +5,8 @@ use super::infer_recorded;
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::observation::{
     BridgeId, BridgePort, BridgeTable, CdpNeighbour, CdpTable, InterfaceRow, LldpNeighbour,
-    LldpPort, LldpTable, NeighbourId, StpState, SystemCapabilities, SystemGroup,
+    LldpPort, LldpTable, NeighbourId, SpanningInstance, SpanningInstanceId, StpState,
+    SystemCapabilities, SystemGroup,
 };
 use inventory::topology::{LinkGrade, LinkState, NodeKind, Topology};
 use inventory::{BitsPerSec, Mac, Millis};
@@ -528,4 +529,43 @@ fn a_row_said_twice_is_said_once_and_zeros_are_no_port() {
         "{}",
         alarms(&t)
     );
+}
+
+#[test]
+fn a_port_that_blocks_in_one_tree_of_several_is_unknown() {
+    let mut views = network(2);
+    hears(&mut views, "d1", 1, named(2, 2));
+    hears(&mut views, "d2", 2, named(1, 1));
+    hears(&mut views, "d1", 3, named(2, 4));
+    hears(&mut views, "d2", 4, named(1, 3));
+    let port = |n: u32| BridgePort {
+        number: n,
+        if_index: 100 + n,
+        state: Some(StpState::Forwarding),
+        designated_bridge: None,
+        designated_port: None,
+    };
+    let tree = |vlan, state| SpanningInstance {
+        id: SpanningInstanceId::Vlan(vlan),
+        root_bridge: None,
+        states: [(101, state)].into(),
+    };
+    let bridge = |instances| BridgeTable {
+        root_bridge: Some(BridgeId {
+            priority: 0,
+            address: Mac([2, 0, 0, 0, 1, 0]),
+        }),
+        ports: (1..=4).map(port).collect(),
+        instances,
+        ..BridgeTable::default()
+    };
+    views.get_mut("d2").unwrap().bridge = Some(bridge(vec![]));
+    for (state, expected) in [
+        (StpState::Forwarding, LinkState::Forwarding),
+        (StpState::Blocking, LinkState::Unknown),
+    ] {
+        views.get_mut("d1").unwrap().bridge =
+            Some(bridge(vec![tree(1, StpState::Forwarding), tree(20, state)]));
+        assert_eq!(infer_recorded(&views).links[0].state, expected);
+    }
 }

@@ -2,9 +2,9 @@
 //! [`PortIx`].
 use inventory::device_view::DeviceView;
 use inventory::natural_order::natural;
-use inventory::observation::{BridgePort, InterfaceKind, InterfaceRow, StpState};
+use inventory::observation::{BridgePort, BridgeTable, InterfaceKind, InterfaceRow, StpState};
 use inventory::{BitsPerSec, Mac};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Index;
 
 /// The number of a port among the ports of its device.
@@ -105,7 +105,8 @@ impl PortTable {
         // they carry frames.
         let runs = bridge.is_some_and(|b| b.root_bridge.is_some());
         for row in bridge.iter().flat_map(|b| &b.ports) {
-            table.add_base_port(row, runs);
+            let differs = bridge.is_some_and(|b| differs_by_tree(b, row));
+            table.add_base_port(row, runs, differs);
         }
         table.join_units(interfaces);
         table.index_keys();
@@ -158,7 +159,7 @@ impl PortTable {
 
     /// Adds a row of dot1dBasePortTable. Where a device lists no interfaces at all, its ports are
     /// known only by their numbers.
-    fn add_base_port(&mut self, row: &BridgePort, runs_stp: bool) {
+    fn add_base_port(&mut self, row: &BridgePort, runs_stp: bool, differs: bool) {
         let port = match self.by_index.get(&row.if_index) {
             Some(port) => *port,
             None => {
@@ -177,7 +178,8 @@ impl PortTable {
         let facts = &mut self.ports[port.0 as usize];
         // A port that is up carries frames, whatever spanning tree says of its part in it: it is a
         // member of an aggregate, or takes no part.
-        let says = |state: &StpState| *state != StpState::Disabled || (runs_stp && !facts.up);
+        let takes_part = |state: StpState| state != StpState::Disabled || (runs_stp && !facts.up);
+        let says = |state: &StpState| !differs && takes_part(*state);
         let row = BridgePort {
             state: row.state.filter(says),
             ..row.clone()
@@ -334,6 +336,15 @@ impl PortFacts {
                 | InterfaceKind::Loopback
         )
     }
+}
+
+/// True if a port is not in one state in all spanning trees of its bridge, so that it carries the
+/// frames of some VLANs only.
+fn differs_by_tree(bridge: &BridgeTable, row: &BridgePort) -> bool {
+    let trees = bridge.instances.iter();
+    let states = trees.filter_map(|tree| tree.states.get(&row.if_index).copied());
+    let all: BTreeSet<StpState> = states.chain(row.state).collect();
+    all.iter().filter(|s| **s != StpState::Disabled).count() > 1
 }
 
 fn of_interface(row: &InterfaceRow) -> PortFacts {
