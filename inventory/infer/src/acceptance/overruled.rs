@@ -196,7 +196,7 @@ pub(super) fn doubt_crossed(known: &mut Known<'_>) {
         // A single station may just be moving.
         let strong = third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1);
         let one_sided = claim.grounds != ClaimGrounds::NamedByBoth;
-        let elsewhere = || elsewhere(known, ends).filter(|_| one_sided);
+        let elsewhere = || one_sided.then(|| elsewhere(known, ends)).flatten();
         let Some(why) = third.or(crossed.map(|c| c.1)).or_else(elsewhere) else {
             continue;
         };

@@ -32,7 +32,7 @@ pub(crate) struct NodeDirectory {
     names: NameIndex,
     /// The known MAC addresses of each host.
     host_macs: HashMap<NodeIx, BTreeSet<Mac>>,
-    /// What devices answer to the chassis ids that are announced under their names.
+    /// What devices answer to chassis ids of others that are announced under their names.
     answers: HashMap<(NodeIx, NeighbourId), ChassisAnswer>,
     /// Nodes whose name is used by others, too.
     contested: HashSet<NodeIx>,
@@ -124,17 +124,17 @@ impl NodeDirectory {
     /// Adds the statements of hosts about themselves by LLDP: a MAC address in a row with a host's
     /// name belongs to that host.
     fn add_announced_hosts(&mut self, facts: &mut Facts<'_>) {
-        let mut announced: HashMap<Mac, BTreeSet<NodeIx>> = HashMap::new();
+        let mut announced: Vec<(Mac, NodeIx)> = Vec::new();
         for (_, row) in lldp_rows(facts) {
             if let Some(host) = self.names.get(&row.name).filter(|n| facts.is_host(*n)) {
-                for mac in macs_of(row) {
-                    announced.entry(mac).or_default().insert(host);
-                }
+                announced.extend(macs_of(row).map(|mac| (mac, host)));
             }
         }
-        let mut announced: Vec<_> = announced.into_iter().collect();
-        announced.sort();
-        for (mac, hosts) in announced {
+        announced.sort_unstable();
+        announced.dedup();
+        for same in announced.chunk_by(|a, b| a.0 == b.0) {
+            let mac = same[0].0;
+            let hosts: BTreeSet<NodeIx> = same.iter().map(|(_, host)| *host).collect();
             let mut owners = hosts.clone();
             owners.extend(self.macs.get(&mac).filter(|o| facts.is_host(*o)));
             for &owner in owners.iter().filter(|_| owners.len() > 1) {
@@ -187,7 +187,9 @@ impl NodeDirectory {
                 && let Some(device) = facts.device_of(node)
             {
                 let answer = facts[device].answer_to(id);
-                self.answers.insert((node, id.clone()), answer);
+                if answer != ChassisAnswer::Agrees {
+                    self.answers.insert((node, id.clone()), answer);
+                }
                 if answer == ChassisAnswer::Denies {
                     self.contested.insert(node);
                 }
