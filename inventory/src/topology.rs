@@ -3,7 +3,7 @@ use crate::alarm::Alarm;
 use crate::cluster_reason::ClusterReason;
 use crate::evidence::Evidence;
 use crate::natural_order::natural;
-use crate::topology_file::{self, TopologyFile, is_name};
+use crate::topology_file::{self, TopologyFile, is_name, plain_name};
 use crate::tree::{Tree, TreeCable, TreeError};
 use crate::{BitsPerSec, Mac};
 use indexmap::IndexMap;
@@ -281,14 +281,7 @@ impl Topology {
             .collect();
         let mut names: HashMap<&str, String> = HashMap::new();
         for node in self.nodes.iter().filter(|n| !is_name(&n.name)) {
-            let allowed = |c: char| {
-                if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-                    c
-                } else {
-                    '-'
-                }
-            };
-            let plain: String = node.name.chars().take(56).map(allowed).collect();
+            let plain: String = plain_name(&node.name).chars().take(56).collect();
             let candidates =
                 std::iter::once(plain.clone()).chain((2..).map(|n: u32| format!("{plain}-{n}")));
             if let Some(name) = candidates

@@ -64,10 +64,7 @@ impl KnowledgeRows {
                 let made = self.made[first as usize];
                 let (target, source) = two_rows(&mut self.values, self.words, row, first);
                 let taken = self.taken.since(made);
-                let known = source
-                    .iter()
-                    .zip(taken)
-                    .map(|(known, taken)| known & !taken);
+                let known = still_known(source, taken);
                 target
                     .iter_mut()
                     .zip(known)
@@ -83,10 +80,7 @@ impl KnowledgeRows {
         let made = self.made[other as usize];
         let (target, source) = two_rows(&mut self.values, self.words, row, other);
         let taken = self.taken.since(made);
-        let known = source
-            .iter()
-            .zip(taken)
-            .map(|(known, taken)| known & !taken);
+        let known = still_known(source, taken);
         target
             .iter_mut()
             .zip(known)
@@ -380,6 +374,11 @@ fn with_a_word_more(rows: &[u64], words: usize) -> Vec<u64> {
         wider.push(0);
     }
     wider
+}
+
+/// The bits of a row that no message has taken over since.
+fn still_known(row: &[u64], taken: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+    row.iter().zip(taken).map(|(known, taken)| known & !taken)
 }
 
 /// A row to be written and another one to be read.

@@ -3,7 +3,6 @@ use crate::acceptance::known::Known;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts};
 use inventory::Mac;
-use inventory::observation::StpState;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -30,14 +29,10 @@ pub(crate) fn are_parted(known: &Known<'_>, a: DevicePortIx, b: DevicePortIx) ->
     let facts = known.facts;
     let (a, b) = (known.whole(a), known.whole(b));
     let behind = |at: DevicePortIx| facts[at.0].learned.behind(at.1);
-    let blocks = |at: DevicePortIx| {
-        let state = known.state(at);
-        matches!(state, Some(StpState::Blocking | StpState::Broken))
-    };
-    let own = |mac: &Mac| facts[a.0].macs.contains(mac) || facts[b.0].macs.contains(mac);
-    let between = match (blocks(a), blocks(b)) {
-        (false, true) => behind(a).filter(|mac| !own(mac)).count(),
-        (true, false) => behind(b).filter(|mac| !own(mac)).count(),
+    let foreign = |mac: &Mac| is_foreign(facts, [a.0, b.0], *mac);
+    let between = match (known.blocks(a), known.blocks(b)) {
+        (false, true) => behind(a).filter(foreign).count(),
+        (true, false) => behind(b).filter(foreign).count(),
         _ => stations_between(facts, a, b).len(),
     };
     let all = behind(a).len() + behind(b).len();
@@ -53,8 +48,13 @@ pub(crate) fn stations_between(facts: &Facts<'_>, a: DevicePortIx, b: DevicePort
         while there.next_if(|other| other < mac).is_some() {}
         there.peek() == Some(mac)
     });
-    let own = |mac: &Mac| facts[a.0].macs.contains(mac) || facts[b.0].macs.contains(mac);
-    both.filter(|mac| !own(mac)).collect()
+    both.filter(|mac| is_foreign(facts, [a.0, b.0], *mac))
+        .collect()
+}
+
+/// True for an address that is none of these devices' own.
+pub(crate) fn is_foreign(facts: &Facts<'_>, devices: [DeviceIx; 2], mac: Mac) -> bool {
+    !devices.iter().any(|d| facts[*d].macs.contains(&mac))
 }
 
 /// True if a device has another behind another port than this one: the other's own addresses, or

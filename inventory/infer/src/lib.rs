@@ -52,12 +52,13 @@ use inventory::inventory_file::Inventory;
 use inventory::topology::Topology;
 use policy::InferencePolicy;
 use readers::operator;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Infers the network from the statements of the inventory's switches. Views of other devices are
 /// not used.
 pub fn infer(inventory: &Inventory, views: &DeviceViews) -> Topology {
-    InferenceMemory::default().infer(inventory, views)
+    InferenceMemory::default().infer_changed(inventory, views, &BTreeSet::new())
 }
 
 /// Infers the network from recordings alone: every device that answered, and every node that they

@@ -17,12 +17,6 @@ pub struct InferenceMemory {
 }
 
 impl InferenceMemory {
-    /// Infers the network as [`infer`](crate::infer()) does, from nothing that is kept.
-    pub fn infer(&mut self, inventory: &Inventory, views: &DeviceViews) -> Topology {
-        self.devices.clear();
-        self.infer_changed(inventory, views, &BTreeSet::new())
-    }
-
     /// Infers the network as [`infer`](crate::infer()) does, where only the views of the devices in
     /// `changed` differ from those of the last inference. Other views are not read again.
     pub fn infer_changed(
@@ -44,13 +38,12 @@ impl InferenceMemory {
             stated: Some(inventory),
             policy: InferencePolicy::LIVE,
         };
-        let known = |name: &str, view: &DeviceView| {
+        let mut known = |name: &str, view: &DeviceView| {
             let facts = self.devices.entry(name.to_owned());
             facts
                 .or_insert_with(|| Arc::new(DeviceFacts::new(name, view)))
                 .clone()
         };
-        let mut known = known;
         let devices: Vec<Arc<DeviceFacts>> = scope
             .switches
             .iter()

@@ -115,7 +115,7 @@ pub(super) fn find_unreported(known: &mut Known<'_>) {
     }
 }
 
-/// What the tables of a device tell of aggregates that it does not report.
+/// The ports of a device that may belong to aggregates which it does not report.
 struct UnreportedAggregates<'k, 'f> {
     known: &'k Known<'f>,
     device: DeviceIx,

@@ -8,9 +8,10 @@ use inventory::evidence::Evidence;
 use inventory::natural_order::natural;
 use inventory::observation::StpState;
 use inventory::topology::{LinkGrade, Node, NodeKind};
+use inventory::topology_file::plain_name;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// What is known so far.
+/// The accepted claims, and the nodes and alarms that they need.
 pub(crate) struct Known<'f> {
     pub(crate) facts: &'f Facts<'f>,
     /// Nodes by number: those of the facts, then those that acceptance had to add.
@@ -139,22 +140,16 @@ impl<'f> Known<'f> {
         })
     }
 
+    /// True if spanning tree blocks the port.
+    pub(crate) fn blocks(&self, port: DevicePortIx) -> bool {
+        let state = self.state(port);
+        matches!(state, Some(StpState::Blocking | StpState::Broken))
+    }
+
     /// The port's STP state, or that of its aggregate.
     pub(crate) fn state(&self, (device, port): DevicePortIx) -> Option<StpState> {
         let ports = &self.facts[device].ports;
         let unreported = || ports.state(*self.unreported.get(&(device, port))?);
         ports.state(port).or_else(unreported)
     }
-}
-
-/// A name fit for a topology file.
-pub(crate) fn plain_name(text: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-            c
-        } else {
-            '-'
-        }
-    };
-    text.chars().map(plain).collect()
 }

@@ -13,13 +13,12 @@ use crate::claims::{Claim, ClaimEnd};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
-use crate::learned_between::{LEAST, STALE, denies, stations_between};
+use crate::learned_between::{LEAST, STALE, denies, is_foreign, stations_between};
 use crate::ranking::ClaimGrounds;
 use crate::readers::designated::named_designated;
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
 use inventory::evidence::Evidence;
-use inventory::observation::StpState;
 use inventory::topology::LinkGrade;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -227,14 +226,12 @@ pub(super) fn doubt_crossed(known: &mut Known<'_>) {
 fn crossed(known: &Known<'_>, ends: [DevicePortIx; 2]) -> Option<(usize, Evidence)> {
     let facts = known.facts;
     let [(a, p), (b, q)] = ends.map(|end| known.whole(end));
-    let blocks =
-        |at: DevicePortIx| matches!(known.state(at), Some(StpState::Blocking | StpState::Broken));
     // A blocked port still sends its own frames.
-    let foreign = |mac: &Mac| !facts[a].macs.contains(mac) && !facts[b].macs.contains(mac);
+    let foreign = |mac: &Mac| is_foreign(facts, [a, b], *mac);
     let (here, there) = (facts[a].learned.behind(p), facts[b].learned.behind(q));
-    let found: Vec<Mac> = if blocks((b, q)) {
+    let found: Vec<Mac> = if known.blocks((b, q)) {
         here.filter(foreign).take(1).collect()
-    } else if blocks((a, p)) {
+    } else if known.blocks((a, p)) {
         there.filter(foreign).take(1).collect()
     } else {
         stations_between(facts, (a, p), (b, q))

@@ -109,7 +109,8 @@ fn without_denied(
     claims
 }
 
-/// What a dropped statement adds to the confirmed cable, and the refusal if another port made it.
+/// The evidence that a dropped statement adds to the confirmed cable, and the refusal if another port
+/// made it.
 fn contradiction(
     known: &Known<'_>,
     dropped: &Claim,

@@ -60,7 +60,7 @@ pub(crate) struct DeviceFacts {
     pub(crate) lldp_ports: LldpPorts,
 }
 
-/// What a device says of a chassis id that somebody else announces under its name.
+/// The answer of a device to a chassis id that somebody else announces under its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChassisAnswer {
     /// It is its own, or the device does not say.
@@ -165,7 +165,7 @@ impl DeviceFacts {
         self.lldp_chassis.is_some() || !self.macs.is_empty()
     }
 
-    /// What its own tables say of the claim that this is its chassis id.
+    /// The answer of its own tables to the claim that this is its chassis id.
     pub(crate) fn answer_to(&self, id: &NeighbourId) -> ChassisAnswer {
         match (&self.lldp_chassis, id) {
             (Some(own), id) if own == id => ChassisAnswer::Agrees,

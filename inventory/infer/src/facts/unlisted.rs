@@ -5,6 +5,7 @@ use super::names::is_factory_name;
 use super::{Facts, NodeIx};
 use inventory::observation::{LldpNeighbour, NeighbourId};
 use inventory::topology::{Node, NodeKind};
+use inventory::topology_file::plain_name;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The longest name of a node in a topology file, as far as it is a neighbour's own name.
@@ -124,14 +125,5 @@ pub(crate) fn stated_kind(row: &LldpNeighbour) -> NodeKind {
 
 /// A name fit for a topology file, from a stranger's name.
 fn as_name(said: &str) -> String {
-    said.chars()
-        .take(LONGEST_NAME)
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect()
+    plain_name(said).chars().take(LONGEST_NAME).collect()
 }

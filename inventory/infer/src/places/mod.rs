@@ -8,7 +8,7 @@ mod port_tables;
 pub(crate) mod seat;
 
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
-use crate::acceptance::known::{Known, plain_name};
+use crate::acceptance::known::Known;
 use crate::claims::{ClaimEnd, EndPort};
 use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
@@ -20,6 +20,7 @@ use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::natural_order::natural;
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
+use inventory::topology_file::plain_name;
 use learned_hosts::LearnedHosts;
 use port_tables::{PortOccupants, TrunkPorts, is_learned_at, learned_ports};
 use seat::HostSeat;
