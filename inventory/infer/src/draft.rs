@@ -1,17 +1,17 @@
 //! The network on its way to a topology: links by node and port numbers, to which names are given
 //! at the end.
 use crate::acceptance::known::Known;
+use crate::acceptance::members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::clusters::{ClusterInput, clusters, unseen_routers};
-use crate::facts::ports::PortIx;
-use crate::facts::{DevicePortIx, Facts, NodeIx};
+use crate::facts::{Facts, NodeIx};
 use indexmap::IndexMap;
 use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
 use inventory::natural_order::{NaturalKey, natural};
 use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState, Node, NodeKind, Topology};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// A cable, or an aggregate of cables.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub(crate) struct DraftNetwork<'f> {
     pub(crate) links: Vec<DraftLink>,
     pub(crate) alarms: Vec<Alarm>,
     /// The aggregates of ports that their device does not report as members.
-    pub(crate) unreported: HashMap<DevicePortIx, PortIx>,
+    pub(crate) unreported: UnreportedMembers,
     /// Nodes that turned out to be another node.
     pub(crate) dropped: HashSet<NodeIx>,
 }

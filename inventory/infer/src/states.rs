@@ -2,7 +2,7 @@
 //! loops.
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::DeviceFacts;
-use crate::facts::{DeviceIx, DevicePortIx, Facts};
+use crate::facts::{DeviceIx, Facts};
 use crate::readers::operator;
 use crate::routed;
 use indexmap::IndexMap;
@@ -47,10 +47,8 @@ pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
 /// The STP state of each end.
 fn end_states(draft: &DraftNetwork<'_>, link: &DraftLink) -> [Option<StpState>; 2] {
     link.ends.each_ref().map(|end| {
-        let (device, port) = end.device_port(draft.facts)?;
-        let ports = &draft.facts[device].ports;
-        let unreported = || ports.state(*draft.unreported.get(&(device, port))?);
-        ports.state(port).or_else(unreported)
+        let port = end.device_port(draft.facts)?;
+        draft.unreported.state(draft.facts, port)
     })
 }
 
@@ -61,7 +59,7 @@ fn is_unheard(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
         let device = draft.facts.device_of(end.node)?;
         let own = &draft.facts[device];
         let at_port = end.port.index().is_some_and(|port| {
-            let whole = draft.whole((device, port)).1;
+            let whole = draft.unreported.whole(draft.facts, (device, port)).1;
             own.learned.behind(whole).len() > 0
         });
         (!own.learned.is_empty()).then_some(at_port)
@@ -221,15 +219,4 @@ fn root_bridge(facts: &Facts<'_>, part: &[DeviceIx]) -> Option<BridgeId> {
     let fresh = said(true);
     let roots = if fresh.is_empty() { said(false) } else { fresh };
     roots.first().copied().filter(|_| roots.len() == 1)
-}
-
-impl DraftNetwork<'_> {
-    /// The aggregate that has the port as a member, or the port itself.
-    fn whole(&self, (device, port): DevicePortIx) -> DevicePortIx {
-        let found = self.unreported.get(&(device, port)).copied();
-        (
-            device,
-            self.facts[device].ports.whole(found.unwrap_or(port)),
-        )
-    }
 }

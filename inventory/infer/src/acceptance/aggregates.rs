@@ -108,7 +108,7 @@ pub(super) fn find_unreported(known: &mut Known<'_>) {
         let found = UnreportedAggregates::new(known, device, &cables);
         let (members, unclear) = found.members();
         for (member, aggregate) in members {
-            known.unreported.insert((device, member), aggregate);
+            known.unreported.add((device, member), aggregate);
         }
         let unclear = unclear.into_iter().map(|port| (device, port));
         known.unclear_aggregates.extend(unclear);

@@ -1,4 +1,5 @@
 //! The network as far as it is known: accepted claims, and what they leave open.
+use super::members::UnreportedMembers;
 use crate::claims::{Claim, ClaimEnd};
 use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
@@ -22,7 +23,7 @@ pub(crate) struct Known<'f> {
     /// The hosts that are heard on each port.
     pub(crate) hosts_heard: BTreeMap<DevicePortIx, BTreeSet<NodeIx>>,
     /// The aggregates of ports that their device does not report as members.
-    pub(crate) unreported: HashMap<DevicePortIx, PortIx>,
+    pub(crate) unreported: UnreportedMembers,
     /// Aggregates whose far end is one of several devices.
     pub(crate) unclear_aggregates: HashSet<DevicePortIx>,
     pub(crate) alarms: Vec<Alarm>,
@@ -36,7 +37,7 @@ impl<'f> Known<'f> {
             added: HashMap::new(),
             cables: Vec::new(),
             hosts_heard: BTreeMap::new(),
-            unreported: HashMap::new(),
+            unreported: UnreportedMembers::default(),
             unclear_aggregates: HashSet::new(),
             alarms: facts.alarms.clone(),
         }
@@ -69,15 +70,13 @@ impl<'f> Known<'f> {
     }
 
     /// The aggregate that has the port as a member, reported or found.
-    pub(crate) fn aggregate(&self, (device, port): DevicePortIx) -> Option<PortIx> {
-        let reported = self.facts[device].ports[port].aggregate;
-        reported.or_else(|| self.unreported.get(&(device, port)).copied())
+    pub(crate) fn aggregate(&self, port: DevicePortIx) -> Option<PortIx> {
+        self.unreported.aggregate(self.facts, port)
     }
 
     /// The port that takes part in bridging for a port: its aggregate, its unit, or the port itself.
-    pub(crate) fn whole(&self, (device, port): DevicePortIx) -> DevicePortIx {
-        let aggregate = self.aggregate((device, port)).unwrap_or(port);
-        (device, self.facts[device].ports.whole(aggregate))
+    pub(crate) fn whole(&self, port: DevicePortIx) -> DevicePortIx {
+        self.unreported.whole(self.facts, port)
     }
 
     /// The ports that lead to known nodes, and their aggregates.
@@ -147,9 +146,7 @@ impl<'f> Known<'f> {
     }
 
     /// The port's STP state, or that of its aggregate.
-    pub(crate) fn state(&self, (device, port): DevicePortIx) -> Option<StpState> {
-        let ports = &self.facts[device].ports;
-        let unreported = || ports.state(*self.unreported.get(&(device, port))?);
-        ports.state(port).or_else(unreported)
+    pub(crate) fn state(&self, port: DevicePortIx) -> Option<StpState> {
+        self.unreported.state(self.facts, port)
     }
 }

@@ -11,6 +11,7 @@
 mod aggregates;
 pub(crate) mod islands;
 pub(crate) mod known;
+pub(crate) mod members;
 mod overruled;
 mod segments;
 mod shared_ports;
