@@ -1,7 +1,7 @@
 //! The network on its way to a topology: links by node and port numbers, to which names are given
 //! at the end.
 use crate::acceptance::known::Known;
-use crate::acceptance::members::UnreportedMembers;
+use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::clusters::{ClusterInput, clusters, unseen_routers};
 use crate::facts::{Facts, NodeIx};

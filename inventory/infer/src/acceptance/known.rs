@@ -1,5 +1,5 @@
 //! The network as far as it is known: accepted claims, and what they leave open.
-use super::members::UnreportedMembers;
+use super::unreported_members::UnreportedMembers;
 use crate::claims::{Claim, ClaimEnd};
 use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};

@@ -11,11 +11,11 @@
 mod aggregates;
 pub(crate) mod islands;
 pub(crate) mod known;
-pub(crate) mod members;
 mod overruled;
 mod segments;
 mod shared_ports;
 pub(crate) mod silent_switches;
+pub(crate) mod unreported_members;
 
 use crate::claims::{Claim, ClaimEnd};
 use crate::draft::DraftLink;
