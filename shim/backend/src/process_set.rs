@@ -3,6 +3,7 @@
 //! together, and agree on it at calls on any of these communicators.
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
+use crate::location::beside_this_library;
 use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
@@ -16,6 +17,7 @@ use runtime::agreement_pace::AgreementPace;
 use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::{self, ForcedWays};
+use runtime::tracing::{self, clock, recorder::TraceRecorder};
 use runtime::{stderr, watchdog};
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
 use std::ffi::c_char;
@@ -86,6 +88,8 @@ pub(crate) struct ProcessSet {
     wires: MeshState,
     /// Rank 0 has more to do.
     root: Option<Box<RootRank>>,
+    /// What this rank does when, where that is recorded.
+    trace: Option<Box<TraceRecorder>>,
 }
 
 /// True if threads of this process may call MPI at once: then calls on two communicators have no
@@ -209,6 +213,7 @@ impl ProcessSet {
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
             root,
+            trace: None,
         }
     }
 
@@ -222,6 +227,7 @@ impl ProcessSet {
         within: &CallComm,
         amount: CallAmount,
     ) -> MpiResult<i32> {
+        let came = self.trace.as_ref().map_or(Duration::ZERO, |_| clock::now());
         if self
             .pace
             .due(self.hosts.len() as u64, amount.known_to_all())
@@ -248,8 +254,18 @@ impl ProcessSet {
             .root
             .as_mut()
             .map(|root| root.begin(call.collective, way, amount.block, why));
-        // SAFETY: passed on to the caller.
-        let code = unsafe { self.carry_out(call, within, way, amount.block as usize) };
+        let mut trace = self.trace.take();
+        if let Some(trace) = &mut trace {
+            trace.begin(call.collective, way, amount.block, came);
+        }
+        let code = tracing::during(&mut trace, || {
+            // SAFETY: passed on to the caller.
+            unsafe { self.carry_out(call, within, way, amount.block as usize) }
+        });
+        if let Some(trace) = &mut trace {
+            trace.end();
+        }
+        self.trace = trace;
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
             root.done(timer);
         }
@@ -382,8 +398,25 @@ impl ProcessSet {
         match RootDirective::from_bytes(&body) {
             RootDirective::Keep => {}
             RootDirective::Aside(problem) => self.stand_aside(problem),
-            RootDirective::Follow { lean, force } => self.take_up(&lean, force),
+            RootDirective::Follow { lean, force, trace } => {
+                self.trace = self.trace.take().or_else(|| {
+                    trace.map(|order| Box::new(TraceRecorder::new(order, self.rank, &self.hosts)))
+                });
+                self.take_up(&lean, force);
+            }
         }
+        self.compare_clocks(within)
+    }
+
+    /// Where a trace is recorded, the ranks find how far their clocks are apart. Collective.
+    fn compare_clocks(&mut self, within: &CallComm) -> MpiResult<()> {
+        let Some(trace) = &mut self.trace else {
+            return Ok(());
+        };
+        let bounds = clock::compare(trace.meetings(), self.rank as usize, &self.hosts, |own| {
+            within.gather_all(own)
+        })?;
+        trace.clocks_compared(bounds);
         Ok(())
     }
 
@@ -392,6 +425,9 @@ impl ProcessSet {
         let prospect = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
+                if let Some(trace) = &mut self.trace {
+                    trace.follows(lean.number, &lean.topology);
+                }
                 UnplannedEpoch::new(lean, &self.hosts, MPI, force).map_err(|e| e.to_string())
             });
         match prospect {
@@ -469,6 +505,9 @@ impl ProcessSet {
     pub(crate) fn leave(&mut self) {
         if let Some(mut root) = self.root.take() {
             root.finish();
+        }
+        if let Some(trace) = self.trace.take() {
+            trace.finish(&beside_this_library("heddle-helper"));
         }
         self.release_resources();
     }
