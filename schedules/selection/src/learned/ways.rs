@@ -1,4 +1,5 @@
 //! What the jobs say together: the part of the figures that a later job needs.
+use super::figures::FiguresError;
 use super::{LearnedPlace, LearnedTiming};
 use crate::decision_table::Collective;
 use inventory::Bytes;
@@ -16,6 +17,20 @@ impl LearnedWays {
         if !timings.is_empty() {
             self.places.push((place, timings));
         }
+    }
+
+    /// The timings as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self)
+            .unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}"))
+    }
+
+    /// Reads the output of [`LearnedWays::to_json`] of the same version.
+    ///
+    /// # Errors
+    /// [`FiguresError`] if the text is anything else.
+    pub fn from_json(text: &[u8]) -> Result<LearnedWays, FiguresError> {
+        serde_json::from_slice(text).map_err(|e| FiguresError(e.to_string()))
     }
 
     /// True if nobody has learned anything.
