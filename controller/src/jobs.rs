@@ -237,7 +237,7 @@ pub(crate) mod tests {
             updated: Millis(calls),
             hosts: vec!["n0".into(), "n1".into()],
             ranks: 4,
-            layout: RankLayout::of(&[0, 0, 1, 1]),
+            layout: RankLayout::default(),
             mpi: Mpi::Mpich.into(),
             epoch,
             epoch_since: Millis(1),

@@ -61,6 +61,17 @@ pub struct JobLesson {
     pub timings: Vec<RecordedTiming>,
 }
 
+/// What a lesson changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LessonNews {
+    /// Nothing.
+    None,
+    /// Figures that change little for another job.
+    Figures,
+    /// Another job would now go another way, or expect another time.
+    Ways,
+}
+
 /// The reason why a file is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no figures that jobs learned: {0}")]
@@ -156,10 +167,9 @@ impl LearnedFigures {
     }
 
     /// Takes what a job learned at a place, instead of what it had learned there before. The
-    /// lesson's time is the present. Returns whether another job would now go another way, or
-    /// expect another time.
-    pub fn merge(&mut self, place: &LearnedPlace, lesson: JobLesson) -> bool {
-        let now = lesson.at;
+    /// lesson's time is the present.
+    pub fn merge(&mut self, place: &LearnedPlace, lesson: JobLesson) -> LessonNews {
+        let (now, lesson) = (lesson.at, lesson.shortened());
         let before = self.at_place(place);
         let at = self.places.iter().position(|known| known.place == *place);
         let at = at.unwrap_or_else(|| {
@@ -168,11 +178,22 @@ impl LearnedFigures {
             self.places.len() - 1
         });
         let lessons = &mut self.places[at].lessons;
-        lessons.retain(|known| (known.job, &known.user) != (lesson.job, &lesson.user));
-        lessons.push(lesson.shortened());
+        let is_known = |known: &JobLesson| (known.job, &known.user) == (lesson.job, &lesson.user);
+        if lessons
+            .iter()
+            .any(|known| is_known(known) && known.timings == lesson.timings)
+        {
+            return LessonNews::None;
+        }
+        lessons.retain(|known| !is_known(known));
+        lessons.push(lesson);
         self.places[at].bound(now);
         self.bound();
-        is_news(&before, &self.at_place(place))
+        if is_news(&before, &self.at_place(place)) {
+            LessonNews::Ways
+        } else {
+            LessonNews::Figures
+        }
     }
 
     /// Drops what nobody confirmed for long.

@@ -25,7 +25,7 @@ use inventory::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The times of calls of a collective that went one way, in one size class, as a job learned them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LearnedTiming<C = Collective, W = Way> {
     /// The collective.
     pub collective: C,

@@ -64,7 +64,7 @@ fn merged(lessons: &[JobLesson]) -> LearnedFigures {
 fn one_job_teaches_the_next_and_a_job_that_compared_nothing_teaches_nobody() {
     let mut figures = LearnedFigures::default();
     let alone = lesson("ann", 1, 1, timings(1024, &[("aapc tcp", 80)]));
-    assert!(!figures.merge(&here(), alone));
+    assert_eq!(figures.merge(&here(), alone), LessonNews::Figures);
     assert_eq!(decision(&figures), None);
     let compared = |at, us| {
         lesson(
@@ -74,10 +74,11 @@ fn one_job_teaches_the_next_and_a_job_that_compared_nothing_teaches_nobody() {
             timings(1024, &[("native", 100), ("aapc tcp", us)]),
         )
     };
-    assert!(figures.merge(&here(), compared(2, 80)));
+    assert_eq!(figures.merge(&here(), compared(2, 80)), LessonNews::Ways);
+    assert_eq!(figures.merge(&here(), compared(3, 80)), LessonNews::None);
     assert_eq!(decision(&figures), Some((way("aapc tcp"), 80)));
-    assert!(!figures.merge(&here(), compared(3, 81)), "no news");
-    assert!(figures.merge(&here(), compared(4, 99)), "within the noise");
+    assert_eq!(figures.merge(&here(), compared(3, 81)), LessonNews::Figures);
+    assert_eq!(figures.merge(&here(), compared(4, 99)), LessonNews::Ways);
     assert_eq!(decision(&figures), Some((Way::Native, 100)));
 }
 
