@@ -164,7 +164,7 @@ fn is_possible(timing: &LearnedTiming, between: &Tree, ranks: &[u32]) -> bool {
         Collective::Alltoall => bound::alltoall_seconds(between, ranks, timing.from),
         Collective::Allgather => bound::allgather_seconds(between, ranks, timing.from),
         // Unequal blocks can be spread so that hardly any of them crosses a cable.
-        Collective::Alltoallv | Collective::Allgatherv => 0.0,
+        _ => 0.0,
     };
     let mean = Duration::from_nanos(timing.mean_ns);
     (from == 0 || from.is_power_of_two())

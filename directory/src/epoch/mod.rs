@@ -39,7 +39,7 @@ use schedules::json;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::verify::{self, ScheduleViolation};
-use selection::decision_table::{Collective, DecisionTable, Way};
+use selection::decision_table::{Collective, DecisionTable, Mpi, Way};
 use selection::learned::{LearnedFigures, LearnedPlace, LearnedWays};
 use selection::tuning::TuningRuns;
 use serde::Deserialize;
@@ -136,7 +136,7 @@ impl Epoch {
             return Err(PlanError::TooLarge(tree.hosts()));
         }
         let bound = bound_of(&tree);
-        let table = tuning.table(&tree);
+        let table = table_of_all(&tree, &tuning, &learned);
         let alltoall = (tree.hosts() <= MOST_PLANNED)
             .then(|| whole(&tree, &table))
             .transpose()?;
@@ -248,6 +248,23 @@ impl Epoch {
             learned,
         })
     }
+}
+
+/// The decision table, with what jobs on all hosts learned about collectives that nobody tuned.
+/// Process sets compute such entries for their own place.
+fn table_of_all(tree: &Tree, tuning: &TuningRuns, learned: &LearnedFigures) -> DecisionTable {
+    let mut table = tuning.table(tree);
+    let host_of: Vec<u32> = (0..tree.hosts())
+        .flat_map(|host| std::iter::repeat_n(host, tree.ranks(host) as usize))
+        .collect();
+    let ways = learned.ways();
+    for mpi in Mpi::ALL {
+        let place = LearnedPlace::new(tree, &host_of, mpi);
+        let mut timings = ways.for_place(&place);
+        timings.retain(|timing| table.is_untuned(timing.collective, mpi));
+        table = table.with_learned(mpi, &timings);
+    }
+    table
 }
 
 /// The bound of the algorithm that fits the tree.
