@@ -7,20 +7,10 @@ pub mod writing;
 
 use inventory::Millis;
 use selection::decision_table::{Collective, Mpi, Way};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt;
+use selection::learned::{RankLayout, RecordedTiming};
+pub use selection::recorded_name::RecordedName;
+use serde::{Deserialize, Serialize};
 use std::mem::size_of;
-use std::str::FromStr;
-
-/// A value named in a record: known to this version of heddle, or a name that only another version
-/// knows. The file holds the name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecordedName<T> {
-    /// A known value.
-    Known(T),
-    /// An unknown name.
-    Unknown(String),
-}
 
 /// A job's communicator, as its rank 0 last wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +29,9 @@ pub struct JobRecord {
     pub hosts: Vec<String>,
     /// The number of its ranks.
     pub ranks: u32,
+    /// The host of each rank, by its number among `hosts`; empty if the job does not say.
+    #[serde(default, skip_serializing_if = "RankLayout::is_empty")]
+    pub layout: RankLayout,
     /// The MPI library.
     pub mpi: RecordedName<Mpi>,
     /// The epoch it follows; 0 while it follows none.
@@ -53,6 +46,16 @@ pub struct JobRecord {
     pub finished: bool,
     /// Totals per collective, way and block size.
     pub calls: Vec<CallTotal>,
+    /// What it learned about ways, on the epoch that it follows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learned: Vec<RecordedTiming>,
+    /// Seconds that trying slower ways cost it, if it learns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learning_cost_seconds: Option<f64>,
+    /// Seconds that it took less than it would have by the library's own routines, if it learns.
+    /// Below zero if it took more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learning_saved_seconds: Option<f64>,
 }
 
 /// Totals of one kind of call since the start.
@@ -88,7 +91,10 @@ impl JobRecord {
             .chain(self.unknown_names())
             .map(|text| text.len() + TEXT)
             .sum();
-        texts + self.calls.len() * size_of::<CallTotal>()
+        texts
+            + self.calls.len() * size_of::<CallTotal>()
+            + self.learned.len() * size_of::<RecordedTiming>()
+            + self.layout.memory()
     }
 
     /// The names in it that this version of heddle does not know: foreign text.
@@ -97,58 +103,11 @@ impl JobRecord {
             .calls
             .iter()
             .flat_map(|call| [call.collective.unknown(), call.way.unknown()]);
-        calls.chain([self.mpi.unknown()]).flatten()
-    }
-}
-
-impl<T> RecordedName<T> {
-    /// The value, if this version knows it.
-    pub fn known(&self) -> Option<&T> {
-        match self {
-            RecordedName::Known(thing) => Some(thing),
-            RecordedName::Unknown(_) => None,
-        }
-    }
-
-    /// A name that only another version knows.
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            RecordedName::Known(_) => None,
-            RecordedName::Unknown(name) => Some(name),
-        }
-    }
-}
-
-impl<T> From<T> for RecordedName<T> {
-    fn from(thing: T) -> RecordedName<T> {
-        RecordedName::Known(thing)
-    }
-}
-
-impl<T: fmt::Display> fmt::Display for RecordedName<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RecordedName::Known(thing) => thing.fmt(f),
-            RecordedName::Unknown(name) => f.pad(name),
-        }
-    }
-}
-
-impl<T: fmt::Display> Serialize for RecordedName<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de, T: FromStr + fmt::Display> Deserialize<'de> for RecordedName<T> {
-    /// A name of a known value that this version would write differently stays as it is.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RecordedName<T>, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let known = name
-            .parse()
-            .ok()
-            .filter(|thing: &T| thing.to_string() == name);
-        Ok(known.map_or(RecordedName::Unknown(name), RecordedName::Known))
+        let learned = self
+            .learned
+            .iter()
+            .flat_map(|timing| [timing.collective.unknown(), timing.way.unknown()]);
+        calls.chain(learned).chain([self.mpi.unknown()]).flatten()
     }
 }
 
@@ -161,11 +120,14 @@ mod tests {
     fn what_another_version_named_is_read_and_written_as_it_stands() {
         let json = concat!(
             r#"{"id":"n0-1-1","program":"a.out","user":"ann","started":1,"updated":2,"#,
-            r#""hosts":["n0"],"ranks":2,"mpi":"mvapich","epoch":1,"epoch_since":1,"finished":false,"#,
+            r#""hosts":["n0"],"ranks":2,"layout":[[0,1,2]],"mpi":"mvapich","epoch":1,"#,
+            r#""epoch_since":1,"finished":false,"#,
             r#""calls":[{"collective":"alltoall","way":"ring tcp","block":8,"calls":1,"#,
             r#""seconds":1.0,"bound_seconds":0.5},"#,
             r#"{"collective":"bcast","way":"aapc receiver","block":8,"calls":1,"#,
-            r#""seconds":1.0,"bound_seconds":0.5}]}"#
+            r#""seconds":1.0,"bound_seconds":0.5}],"#,
+            r#""learned":[{"collective":"bcast","from":8,"way":"native","samples":1,"#,
+            r#""mean_ns":1,"error_ns":0}],"learning_cost_seconds":0.5}"#
         );
         let record: JobRecord = serde_json::from_str(json).unwrap();
         assert_eq!(record.mpi.unknown(), Some("mvapich"));
@@ -185,6 +147,11 @@ mod tests {
                 record.calls[1].way.unknown()
             ),
             (Some("bcast"), Some("aapc receiver"))
+        );
+        assert_eq!(record.learned[0].collective.unknown(), Some("bcast"));
+        assert_eq!(
+            record.unknown_names().collect::<Vec<_>>(),
+            ["bcast", "aapc receiver", "bcast", "mvapich"]
         );
         assert_eq!(serde_json::to_string(&record).unwrap(), json);
     }

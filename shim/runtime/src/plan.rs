@@ -47,10 +47,20 @@ impl UnplannedEpoch {
         } else {
             DecisionTable::default()
         };
+        let learned = if lean.learned.is_empty() {
+            Vec::new()
+        } else {
+            lean.learned.for_place(&view.place(mpi))
+        };
         Ok(UnplannedEpoch {
             topology: lean.topology,
             view,
-            table: lean.table.for_mpi(mpi).with_unmeasured(unmeasured),
+            table: lean
+                .table
+                .for_mpi(mpi)
+                .with_unmeasured(unmeasured)
+                .with_learned(mpi, &learned)
+                .for_mpi(mpi),
             force,
         })
     }
@@ -229,16 +239,12 @@ impl FollowedEpoch {
     }
 }
 
-/// The ways of all-to-alls that the table, or the forced way, can ask for.
+/// The ways that the table, or the forced way, can ask for.
 fn ways<'a>(table: &'a DecisionTable, force: &'a ForcedWays) -> impl Iterator<Item = Way> + 'a {
-    let forced = force.ways(Collective::Alltoall).iter().copied();
-    forced.chain(
-        table
-            .alltoall
-            .iter()
-            .chain(&table.alltoallv)
-            .map(|entry| entry.way),
-    )
+    Collective::ALL.into_iter().flat_map(|collective| {
+        let forced = force.ways(collective).iter().copied();
+        forced.chain(table.entries(collective).iter().map(|entry| entry.way))
+    })
 }
 
 /// Their synchronizations.

@@ -4,7 +4,8 @@ use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, TopologyFile};
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
-use selection::decision_table::Collective;
+use selection::decision_table::{Collective, CollectiveTraffic, Mpi};
+use selection::learned::LearnedPlace;
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -106,6 +107,11 @@ impl ProcessSetView {
         })
     }
 
+    /// Where figures that jobs learned hold for it.
+    pub fn place(&self, mpi: Mpi) -> LearnedPlace {
+        LearnedPlace::new(&self.hosts, &self.host_of, mpi)
+    }
+
     /// One line about the epoch and the process set.
     pub fn summary(&self) -> String {
         format!(
@@ -157,13 +163,9 @@ impl ProcessSetView {
     /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks,
     /// what the mean one would take.
     pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
-        match collective {
-            Collective::Alltoall | Collective::Alltoallv => {
-                bound::alltoall_seconds(&self.hosts, &self.ranks, block)
-            }
-            Collective::Allgather | Collective::Allgatherv => {
-                bound::allgather_seconds(&self.hosts, &self.ranks, block)
-            }
+        match collective.traffic() {
+            CollectiveTraffic::Exchange => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
+            CollectiveTraffic::Gather => bound::allgather_seconds(&self.hosts, &self.ranks, block),
         }
     }
 }
