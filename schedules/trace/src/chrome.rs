@@ -1,7 +1,7 @@
 //! A call for Perfetto and `chrome://tracing`: their JSON trace format (Trace Event Format, Google,
 //! 2016: complete events `X`, flows `s` and `f`, names `M`).
 use crate::job::{TracedCall, TracedJob};
-use crate::step::{RankStep, TracedPiece};
+use crate::step::{RankStep, TimedStep, TracedPiece};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -37,88 +37,79 @@ fn micros(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e3
 }
 
+/// A bar of a rank.
+fn bar(rank: u32, thread: u32, title: &str, from: Duration, took: Duration) -> Value {
+    json!({
+        "ph": "X", "name": title, "pid": rank, "tid": thread,
+        "ts": micros(from), "dur": micros(took),
+    })
+}
+
+/// A piece on its way: sender, receiver, phase and block.
+type PieceKey = (u32, u32, u32, u32);
+
 fn add(call: &TracedCall, offset: Duration, events: &mut Vec<Value>) {
-    let began: HashMap<(u32, u32, u32, u32), Duration> = (0..)
-        .zip(&call.steps)
-        .flat_map(|(rank, steps)| steps.iter().map(move |step| (rank, step)))
-        .filter_map(|(rank, step)| match step.step {
-            RankStep::SendBegan(p) => Some(((rank, p.peer, p.phase, p.block), step.at)),
-            _ => None,
-        })
-        .collect();
+    let mut began: HashMap<PieceKey, Duration> = HashMap::new();
+    for (rank, steps) in (0..).zip(&call.steps) {
+        for step in steps {
+            if let RankStep::SendBegan(p) = step.step {
+                began.insert((rank, p.peer, p.phase, p.block), step.at);
+            }
+        }
+    }
+    let kind = call.kind;
+    let title = format!("{} of {} B, {}", kind.collective, kind.block, kind.way);
     for (rank, steps) in (0..).zip(&call.steps) {
         let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
             continue;
         };
-        let title = format!(
-            "{} of {} B, {}",
-            call.kind.collective, call.kind.block, call.kind.way
-        );
-        let bar = |thread: u32, title: &str, from: Duration, to: Duration| {
-            json!({
-                "ph": "X", "name": title, "pid": rank, "tid": thread,
-                "ts": micros(offset + from), "dur": micros(to.saturating_sub(from)),
-            })
-        };
-        let piece = |thread, piece: TracedPiece, key: (u32, u32, u32, u32), to: Duration| {
-            let (way, from) = if thread == SENDS {
+        let took = last.at.saturating_sub(first.at);
+        events.push(bar(rank, CALLS, &title, offset + first.at, took));
+        let piece = |thread, piece: TracedPiece, key: PieceKey, to: Duration| {
+            let (way, other) = if thread == SENDS {
                 ("to", key.1)
             } else {
                 ("from", key.0)
             };
-            let title = format!("phase {} {way} {from}", piece.phase);
-            began.get(&key).map(|&since| bar(thread, &title, since, to))
+            let title = format!("phase {} {way} {other}", piece.phase);
+            let since = *began.get(&key)?;
+            Some(bar(
+                rank,
+                thread,
+                &title,
+                offset + since,
+                to.saturating_sub(since),
+            ))
         };
-        events.push(bar(CALLS, &title, first.at, last.at));
-        for step in steps {
-            match step.step {
-                RankStep::SendGone(p) => {
-                    events.extend(piece(SENDS, p, (rank, p.peer, p.phase, p.block), step.at));
-                }
-                RankStep::Arrived(p) => {
-                    events.extend(piece(
-                        RECEIVES,
-                        p,
-                        (p.peer, rank, p.phase, p.block),
-                        step.at,
-                    ));
-                }
-                RankStep::TokenGiven(t) => {
-                    events.push(flow(
-                        "s",
-                        (rank, t.peer, t.id),
-                        rank,
-                        RECEIVES,
-                        call,
-                        offset + step.at,
-                    ));
-                }
+        for TimedStep { at, step } in steps {
+            events.extend(match *step {
+                RankStep::SendGone(p) => piece(SENDS, p, (rank, p.peer, p.phase, p.block), *at),
+                RankStep::Arrived(p) => piece(RECEIVES, p, (p.peer, rank, p.phase, p.block), *at),
+                RankStep::TokenGiven(t) => Some(flow(
+                    "s",
+                    (rank, t.peer, t.id),
+                    RECEIVES,
+                    call,
+                    offset + *at,
+                )),
                 RankStep::TokenTaken(t) => {
-                    events.push(flow(
-                        "f",
-                        (t.peer, rank, t.id),
-                        rank,
-                        SENDS,
-                        call,
-                        offset + step.at,
-                    ));
+                    Some(flow("f", (t.peer, rank, t.id), SENDS, call, offset + *at))
                 }
-                _ => {}
-            }
+                _ => None,
+            });
         }
     }
 }
 
-/// A token: an arrow from its giver to its taker.
+/// A token: an arrow from its giver to its taker, of which this is one end.
 fn flow(
     end: &str,
-    token: (u32, u32, u32),
-    rank: u32,
+    (giver, taker, id): (u32, u32, u32),
     thread: u32,
     call: &TracedCall,
     at: Duration,
 ) -> Value {
-    let (giver, taker, id) = token;
+    let rank = if end == "s" { giver } else { taker };
     json!({
         "ph": end, "bp": "e", "cat": "token", "name": "token",
         "id": format!("{}-{giver}-{taker}-{id}", call.number),

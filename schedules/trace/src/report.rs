@@ -188,6 +188,39 @@ pub fn text(job: &TracedJob, reports: &[CallReport]) -> String {
 }
 
 fn call_lines(job: &TracedJob, report: &CallReport) -> Vec<String> {
+    let took = report.took.as_secs_f64().max(1e-9);
+    let mut lines = vec![title(report)];
+    for sink in TimeSink::ALL {
+        if let Some(spent) = report.sinks.get(&sink) {
+            let share = 100.0 * spent.as_secs_f64() / took;
+            let (spent, title) = (time(*spent), sink.title());
+            lines.push(format!("  {share:5.1} %  {spent:>9}  {title}"));
+        }
+    }
+    if let Some((rank, late)) = report.last_to_come.filter(|(_, late)| !late.is_zero()) {
+        let (rank, late) = (job.rank(rank), time(late));
+        lines.push(format!("  last to come: {rank}, {late} after the first"));
+    }
+    for LinkUse {
+        name,
+        blocks,
+        share,
+    } in &report.links
+    {
+        let busy = 100.0 * share;
+        lines.push(format!(
+            "  link {name}: {blocks} blocks, busy {busy:.0} % of the time"
+        ));
+    }
+    if report.sent_again > 0 {
+        lines.push(format!("  segments sent again: {}", report.sent_again));
+    }
+    lines.extend(longest_lines(job, report));
+    lines
+}
+
+/// The call, and why it is told of.
+fn title(report: &CallReport) -> String {
     let CallKind {
         collective,
         way,
@@ -200,47 +233,19 @@ fn call_lines(job: &TracedJob, report: &CallReport) -> Vec<String> {
         CallChoice::Slowest => format!("the slowest of {}", report.of_its_kind),
         CallChoice::Asked => format!("one of {}", report.of_its_kind),
     };
-    let took = report.took.as_secs_f64().max(1e-9);
-    let mut lines = vec![format!(
-        "call {}, {collective} of {block} B a block, {way}, epoch {epoch}, {choice}: {}",
-        report.number,
-        time(report.took)
-    )];
-    for sink in TimeSink::ALL {
-        if let Some(spent) = report.sinks.get(&sink) {
-            let share = 100.0 * spent.as_secs_f64() / took;
-            lines.push(format!(
-                "  {share:5.1} %  {:>9}  {}",
-                time(*spent),
-                sink.title()
-            ));
-        }
-    }
-    if let Some((rank, late)) = report.last_to_come.filter(|(_, late)| !late.is_zero()) {
-        lines.push(format!(
-            "  last to come: {}, {} after the first",
-            job.rank(rank),
-            time(late)
-        ));
-    }
-    for link in &report.links {
-        let LinkUse {
-            name,
-            blocks,
-            share,
-        } = link;
-        lines.push(format!(
-            "  link {name}: {blocks} blocks, busy {:.0} % of the time",
-            100.0 * share
-        ));
-    }
-    if report.sent_again > 0 {
-        lines.push(format!("  segments sent again: {}", report.sent_again));
-    }
-    let mut longest: Vec<&PathSegment> = report.path.iter().collect();
+    let (number, took) = (report.number, time(report.took));
+    format!(
+        "call {number}, {collective} of {block} B a block, {way}, epoch {epoch}, {choice}: {took}"
+    )
+}
+
+/// The segments of the path with the most time beyond their data, of those worth a line.
+fn longest_lines(job: &TracedJob, report: &CallReport) -> Vec<String> {
+    let worth_a_line = |segment: &&PathSegment| waste(segment) * 1000 > report.took;
+    let mut longest: Vec<&PathSegment> = report.path.iter().filter(worth_a_line).collect();
     longest.sort_by_key(|segment| std::cmp::Reverse((waste(segment), segment.ended)));
     longest.truncate(LONGEST_SEGMENTS);
-    longest.retain(|segment| !waste(segment).is_zero());
+    let mut lines = Vec::new();
     if !longest.is_empty() {
         lines.push("  what it waited for longest:".to_owned());
     }
