@@ -24,6 +24,7 @@ pub fn deliver(helper: &Path, dir: &Path, name: String, octets: Vec<u8>) {
 
 fn try_to(helper: &Path, dir: &Path, name: String, octets: Vec<u8>) -> io::Result<()> {
     let mut socket = start(dir, helper, Arc::default())?;
+    socket.set_write_timeout(Some(PATIENCE))?;
     framing::send(&socket, &HelperRequest::File { name, octets })?;
     socket.set_read_timeout(Some(PATIENCE))?;
     let (mut incoming, mut octets) = (IncomingOctets::default(), [0; 4096]);
