@@ -9,11 +9,13 @@
 //! |---|---|
 //! | [`decision_table`] | the way at each block size |
 //! | [`tuning`] | the measurements, and the table that follows from them |
+//! | [`learning`] | the ways of calls, learned while a job runs |
 //! | [`signature`] | the effect of contention on the time of an all-to-all, fitted and predicted |
 //! | [`simulate`] | the time that traffic takes on shared cables |
 //! | [`predict`] | the time of each algorithm |
 //! | [`what_if`] | the gain from recabling |
 pub mod decision_table;
+pub mod learning;
 pub mod predict;
 pub mod signature;
 pub mod simulate;

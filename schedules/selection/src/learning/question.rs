@@ -1,0 +1,260 @@
+//! Which way is fastest for the calls of a collective whose blocks are about as large.
+//!
+//! Calls go the fastest way so far, but for short rows of calls that go another one, between rows
+//! of the fastest. What a row took is the same on all ranks, so all come to the same answer.
+use super::CandidateWay;
+use super::budget::LearningBudget;
+use super::trials::{TrialVerdict, WayTrials};
+use crate::decision_table::Way;
+use std::time::Duration;
+
+/// A row of a way that is tried: long beside an agreement, short beside what it may cost.
+const TRIED: Duration = Duration::from_millis(30);
+/// A row of the fastest way, while others are open.
+const COMPARED: Duration = Duration::from_millis(120);
+/// A row of the fastest way, while nothing can be tried.
+const UNDISTURBED: Duration = Duration::from_secs(1);
+/// A row of the fastest way when the question is settled.
+const SETTLED: Duration = Duration::from_secs(4);
+/// A row has at most so many times the calls of the longest one before.
+const GROWTH: u32 = 4;
+const MOST_CALLS: u32 = 1 << 16;
+/// The first call that goes another way finds connections that have paused. Where calls take less
+/// than this, it is left out of the row.
+const PAUSE_SHOWS: Duration = Duration::from_millis(20);
+/// So many rows of a settled question, one after the other, each longer by this factor than when it
+/// was settled, open it again.
+const DRIFTED: (u32, f64) = (3, 1.25);
+/// A way that was slower by this factor stays out when the question is opened again.
+const HOPELESS: f64 = 3.0;
+
+/// Calls one after the other that go one way.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct TimedRow {
+    /// The number of the way.
+    way: usize,
+    calls: u32,
+    /// The first of them that are not timed.
+    untimed: u32,
+    done: u32,
+    octets: u64,
+    /// This rank's own time in the timed calls.
+    own: Duration,
+}
+
+/// The ways of some calls, and the fastest so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WayQuestion {
+    ways: Vec<WayTrials>,
+    /// The number of the fastest way.
+    fastest: usize,
+    row: TimedRow,
+    /// The most calls of a row so far.
+    longest: u32,
+    /// Octets of a block in the last row.
+    block: u64,
+    /// Once settled: the mean then, and the rows since that were longer.
+    settled: Option<(f64, u32)>,
+}
+
+impl WayQuestion {
+    /// A question that calls go the first of `candidates` until there is an answer.
+    pub(super) fn new(candidates: &[CandidateWay]) -> WayQuestion {
+        let ways = candidates
+            .iter()
+            .map(|candidate| WayTrials::new(candidate.way, candidate.expected))
+            .collect();
+        WayQuestion {
+            ways,
+            fastest: 0,
+            row: TimedRow {
+                calls: 1,
+                ..TimedRow::default()
+            },
+            longest: 1,
+            block: 0,
+            settled: None,
+        }
+    }
+
+    /// The way of the next call.
+    pub(super) fn way(&self) -> Way {
+        self.ways[self.row.way].way
+    }
+
+    /// The fastest way so far.
+    pub fn fastest(&self) -> Way {
+        self.ways[self.fastest].way
+    }
+
+    /// True if there is more than one way.
+    pub(super) fn has_choice(&self) -> bool {
+        self.ways.len() > 1
+    }
+
+    /// True if the next call goes another way than the fastest so far.
+    pub fn is_trying(&self) -> bool {
+        self.row.way != self.fastest
+    }
+
+    /// A call has taken this long on this rank. Gives this rank's time of the row, if the row has
+    /// ended: [`WayQuestion::end_row`] comes next.
+    pub(super) fn count(&mut self, block: u64, own: Duration) -> Option<Duration> {
+        let row = &mut self.row;
+        row.done += 1;
+        if row.done > row.untimed {
+            row.octets += block;
+            row.own += own;
+        }
+        (row.done >= row.untimed + row.calls).then_some(row.own)
+    }
+
+    /// The timed calls of the row took so long, since the last rank came to them. The same on all
+    /// ranks.
+    pub(super) fn end_row(&mut self, took: Duration, budget: &mut LearningBudget) {
+        let row = std::mem::take(&mut self.row);
+        self.block = (row.octets / u64::from(row.calls)).max(1);
+        self.longest = self.longest.max(row.calls);
+        let usual = self.ways[self.fastest].mean();
+        let lost = usual.map_or(Duration::ZERO, |usual| {
+            took.saturating_sub(nanoseconds(usual * row.octets as f64))
+        });
+        self.ways[row.way].add(took, row.octets, row.calls);
+        if row.way == self.fastest {
+            budget.add_row(took, Duration::ZERO);
+            self.watch();
+        } else {
+            let all = f64::from(row.calls + row.untimed) / f64::from(row.calls);
+            budget.add_row(took, lost.mul_f64(all));
+            self.judge(row.way);
+        }
+        self.row = self.next_row(row.way, budget);
+    }
+
+    /// Ways that cannot be gone are no candidates any more.
+    pub(super) fn refuse(&mut self, refused: impl Fn(Way) -> bool) {
+        if !self.ways.iter().any(|trials| refused(trials.way)) {
+            return;
+        }
+        let fastest = self.fastest();
+        self.ways.retain(|trials| !refused(trials.way));
+        if self.ways.is_empty() {
+            self.ways.push(WayTrials::new(Way::Native, 1.0));
+        }
+        let stays = |trials: &WayTrials| trials.way == fastest;
+        let least = |a: &usize, b: &usize| {
+            self.ways[*a].expected.total_cmp(&self.ways[*b].expected)
+        };
+        self.fastest = self
+            .ways
+            .iter()
+            .position(stays)
+            .or_else(|| (0..self.ways.len()).min_by(least))
+            .unwrap_or(0);
+        self.settled = None;
+        self.row = TimedRow {
+            way: self.fastest,
+            calls: 1,
+            ..TimedRow::default()
+        };
+    }
+
+    /// The way of a row beside the fastest.
+    fn judge(&mut self, tried: usize) {
+        match self.ways[tried].beside(&self.ways[self.fastest]) {
+            TrialVerdict::Faster => {
+                self.ways[self.fastest].is_out = true;
+                self.fastest = tried;
+            }
+            TrialVerdict::Slower | TrialVerdict::Alike => self.ways[tried].is_out = true,
+            TrialVerdict::Open => {}
+        }
+        let open = (0..self.ways.len()).any(|way| self.is_open(way));
+        self.settled = self.ways[self.fastest]
+            .mean()
+            .filter(|_| !open)
+            .map(|mean| (mean, 0));
+    }
+
+    fn is_open(&self, way: usize) -> bool {
+        way != self.fastest && !self.ways[way].is_out
+    }
+
+    /// Looks whether calls take longer than when the question was settled.
+    fn watch(&mut self) {
+        let last = self.ways[self.fastest].last();
+        let (Some((usual, longer)), Some(last)) = (&mut self.settled, last) else {
+            return;
+        };
+        let (rows, factor) = DRIFTED;
+        *longer = if last > factor * *usual { *longer + 1 } else { 0 };
+        if *longer < rows {
+            return;
+        }
+        let usual = *usual;
+        self.settled = None;
+        for way in &mut self.ways {
+            way.forget(usual);
+            way.is_out = way.expected > HOPELESS;
+        }
+        self.ways[self.fastest].is_out = false;
+    }
+
+    /// The row after one that went the way `last`.
+    fn next_row(&self, last: usize, budget: &LearningBudget) -> TimedRow {
+        let open = (0..self.ways.len()).filter(|&way| self.is_open(way));
+        let next = open.min_by(|&a, &b| self.octet(a).total_cmp(&self.octet(b)));
+        let Some(next) = next else {
+            return self.row_of(self.fastest, last, SETTLED);
+        };
+        if last == self.fastest && self.ways[last].mean().is_some() {
+            let row = self.row_of(next, last, TRIED);
+            let wait = budget.wait_for(self.cost(&row) + budget.agreement());
+            if wait == Duration::ZERO {
+                return row;
+            }
+            return self.row_of(self.fastest, last, wait.clamp(COMPARED, UNDISTURBED));
+        }
+        self.row_of(self.fastest, last, COMPARED)
+    }
+
+    /// A row that takes about so long.
+    fn row_of(&self, way: usize, last: usize, about: Duration) -> TimedRow {
+        let call = self.call(way);
+        let calls = about.as_secs_f64() / call.as_secs_f64().max(1e-9);
+        let most = self.longest.saturating_mul(GROWTH).min(MOST_CALLS);
+        TimedRow {
+            way,
+            calls: (calls as u32).clamp(1, most),
+            untimed: u32::from(way != last && call < PAUSE_SHOWS),
+            ..TimedRow::default()
+        }
+    }
+
+    /// The time of a call, as far as it is known.
+    fn call(&self, way: usize) -> Duration {
+        nanoseconds(self.octet(way) * self.block as f64)
+    }
+
+    /// Nanoseconds an octet: the mean, or what is expected.
+    fn octet(&self, way: usize) -> f64 {
+        let fastest = self.ways[self.fastest].mean().unwrap_or(0.0);
+        let trials = &self.ways[way];
+        trials.mean().unwrap_or(trials.expected.max(1.0) * fastest)
+    }
+
+    /// The time that a row loses beside the fastest way.
+    fn cost(&self, row: &TimedRow) -> Duration {
+        let more = self.call(row.way).saturating_sub(self.call(self.fastest));
+        more * (row.calls + row.untimed)
+    }
+
+    /// The ways that calls went, with their trials.
+    pub(super) fn tried(&self) -> impl Iterator<Item = &WayTrials> {
+        self.ways.iter().filter(|trials| trials.mean().is_some())
+    }
+}
+
+fn nanoseconds(time: f64) -> Duration {
+    Duration::from_nanos(time.clamp(0.0, 1e18) as u64)
+}
