@@ -41,6 +41,7 @@ mod process_set;
 mod registry;
 mod requests;
 mod root_rank;
+mod set_learning;
 mod shared_recorder;
 
 use self::call::CollectiveCall;

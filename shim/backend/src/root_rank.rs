@@ -215,6 +215,7 @@ impl RootRank {
                 RootDirective::Follow {
                     lean: octets.to_vec(),
                     force: self.settings.force.clone(),
+                    learns: self.settings.learns,
                 }
             }
             Err(problem) => {

@@ -13,13 +13,20 @@ use directory::epoch::LeanEpoch;
 use inventory::{Bytes, TopologyFile};
 use planned_ways::PlannedWays;
 use schedules::bundled;
+use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::part::RankPart;
 use selection::decision_table::{Collective, DataCarrier, DecisionTable, Mpi, Way};
+use selection::learning::{self, CandidateGrounds, CandidateWay};
+use std::time::Duration;
 
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more
 /// octets, the call goes another way.
 const MOST_TOGETHER: u64 = 1 << 30;
+/// A plan takes about so long for each pair of ranks (docs/scaling.md).
+const PLANNED_PAIR: Duration = Duration::from_nanos(200);
+/// A connection to another rank takes about so long.
+const CONNECTION: Duration = Duration::from_micros(300);
 
 /// An epoch before anything is planned.
 #[derive(Debug)]
@@ -28,10 +35,12 @@ pub struct UnplannedEpoch {
     view: ProcessSetView,
     table: DecisionTable,
     force: ForcedWays,
+    learns: bool,
 }
 
 impl UnplannedEpoch {
-    /// An epoch under `mpi`, for the process set whose rank `r` runs on `hosts[r]`.
+    /// An epoch under `mpi`, for the process set whose rank `r` runs on `hosts[r]`, and which
+    /// learns ways from its calls or does not.
     ///
     /// # Errors
     /// [`FollowError`], the same on every rank.
@@ -40,6 +49,7 @@ impl UnplannedEpoch {
         hosts: &[String],
         mpi: Mpi,
         force: ForcedWays,
+        learns: bool,
     ) -> Result<UnplannedEpoch, FollowError> {
         let view = ProcessSetView::of(&lean, hosts)?;
         let unmeasured = if view.has_all_addresses() {
@@ -52,6 +62,7 @@ impl UnplannedEpoch {
             view,
             table: lean.table.for_mpi(mpi).with_unmeasured(unmeasured),
             force,
+            learns,
         })
     }
 
@@ -71,6 +82,22 @@ impl UnplannedEpoch {
         takes_part(&self.table, &self.force, collective)
     }
 
+    /// The ways that calls of a collective with blocks of about this size may learn, the present
+    /// one first.
+    pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
+        if self.learns {
+            candidates(&self.view, &self.table, &self.force, collective, block)
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// What the ranks need to plan and to connect, about.
+    pub fn setup(&self) -> Duration {
+        let ranks = self.view.host_of.len() as u32;
+        PLANNED_PAIR * ranks.saturating_mul(ranks) + CONNECTION * ranks
+    }
+
     /// Why a call goes the library's way, in a few words.
     pub fn why(&self, collective: Collective, block: u64) -> String {
         let decided = self
@@ -87,6 +114,24 @@ impl UnplannedEpoch {
     pub fn plan(self, rank: u32) -> Result<FollowedEpoch, FollowError> {
         FollowedEpoch::plan(self, rank)
     }
+}
+
+fn candidates(
+    view: &ProcessSetView,
+    table: &DecisionTable,
+    force: &ForcedWays,
+    collective: Collective,
+    block: u64,
+) -> Vec<CandidateWay> {
+    if !force.ways(collective).is_empty() {
+        return Vec::new();
+    }
+    let grounds = CandidateGrounds {
+        table,
+        has_addresses: view.has_all_addresses(),
+        shares_hosts: view.hosts.hosts() < view.leaves.hosts(),
+    };
+    learning::candidates(grounds, collective, Bytes(block))
 }
 
 fn takes_part(table: &DecisionTable, force: &ForcedWays, collective: Collective) -> bool {
@@ -108,6 +153,7 @@ pub struct FollowedEpoch {
     pub summary: String,
     table: DecisionTable,
     force: ForcedWays,
+    learns: bool,
     /// By way, over MPI: this rank's part, in as many as the schedule's barriers divide it into.
     /// Only the ways that the table or the forced way can ask for; LG only where the ranks span
     /// clusters.
@@ -122,14 +168,18 @@ impl FollowedEpoch {
             view,
             table,
             force,
+            learns,
         } = prospect;
         let mut planned = PlannedWays::new(&view, rank, &table, &force);
         planned.add_ring()?;
         let mut phases = 0;
-        for sync in schemes(&table, &force) {
+        let learned = if learns { learned_ways() } else { Vec::new() };
+        let ways: Vec<Way> = ways(&table, &force).chain(learned).collect();
+        for sync in schemes(&ways) {
             phases = planned.add_aapc(sync)?;
         }
-        if ways(&table, &force).any(|way| way == Way::Bundled) {
+        let shares_hosts = view.hosts.hosts() < view.leaves.hosts();
+        if ways.contains(&Way::Bundled) && shares_hosts {
             planned.add_bundled();
         }
         let mut summary = format!(
@@ -138,7 +188,7 @@ impl FollowedEpoch {
             view.leaves.hosts(),
             view.hosts.hosts()
         );
-        if ways(&table, &force).any(|way| way == Way::Lg) {
+        if ways.contains(&Way::Lg) {
             summary += &planned.add_lg(&topology)?;
         }
         let (parts, digest) = planned.finish();
@@ -147,6 +197,7 @@ impl FollowedEpoch {
             summary,
             table,
             force,
+            learns,
             parts,
             digest,
         })
@@ -170,8 +221,17 @@ impl FollowedEpoch {
         })
     }
 
+    /// As [`UnplannedEpoch::candidates`].
+    pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
+        if self.learns {
+            candidates(&self.view, &self.table, &self.force, collective, block)
+        } else {
+            Vec::new()
+        }
+    }
+
     /// True if this communicator can go a way with blocks of this size, connections or not.
-    fn can(&self, way: Way, block: u64) -> bool {
+    pub fn can(&self, way: Way, block: u64) -> bool {
         let together = |blocks: u64| block.saturating_mul(blocks) <= MOST_TOGETHER;
         match way {
             Way::Lg => {
@@ -241,10 +301,20 @@ fn ways<'a>(table: &'a DecisionTable, force: &'a ForcedWays) -> impl Iterator<It
     )
 }
 
+/// Ways of all-to-alls that are learned, beside those of the table.
+fn learned_ways() -> Vec<Way> {
+    let aapc = Way::Aapc {
+        sync: SyncKind::Receiver.into(),
+        over: DataCarrier::Mpi,
+    };
+    vec![aapc, Way::Bundled]
+}
+
 /// Their synchronizations.
-fn schemes(table: &DecisionTable, force: &ForcedWays) -> Vec<SyncScheme> {
-    let mut schemes: Vec<SyncScheme> = ways(table, force)
-        .filter_map(|way| {
+fn schemes(ways: &[Way]) -> Vec<SyncScheme> {
+    let mut schemes: Vec<SyncScheme> = ways
+        .iter()
+        .filter_map(|&way| {
             if let Way::Aapc { sync, .. } = way {
                 Some(sync)
             } else {

@@ -11,12 +11,26 @@ pub struct LearningBudget {
     spent: Duration,
     /// The last agreement on a time.
     agreement: Duration,
+    /// What the first way but the library's own costs beside its calls.
+    setup: Duration,
 }
 
 impl LearningBudget {
+    pub(super) fn new(setup: Duration) -> LearningBudget {
+        LearningBudget {
+            setup,
+            ..LearningBudget::default()
+        }
+    }
+
+    /// Another way than the library's own is gone.
+    pub(super) fn set_up(&mut self) {
+        self.spent += std::mem::take(&mut self.setup);
+    }
+
     /// The time of calls that has to pass before something of this cost may be tried.
     pub(super) fn wait_for(&self, cost: Duration) -> Duration {
-        ((self.spent + cost) * COST).saturating_sub(self.calls)
+        ((self.spent + self.setup + cost) * COST).saturating_sub(self.calls)
     }
 
     /// A row of calls took so long, of which a faster way would have saved a part.

@@ -73,7 +73,11 @@ pub fn candidates(
                 .into_iter()
                 .for_each(|way| add(way, expected));
         }
-        let expected = if first == Way::Native { BY_MESSAGES } else { LIBRARY };
+        let expected = if first == Way::Native {
+            BY_MESSAGES
+        } else {
+            LIBRARY
+        };
         planned(DataCarrier::Mpi)
             .into_iter()
             .for_each(|way| add(way, expected));
@@ -102,6 +106,5 @@ fn over_tcp(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> 
     let over_tcp = |entry: &&DecisionEntry| entry.way.carrier() == Some(DataCarrier::Tcp);
     let from = entries.iter().find(over_tcp)?.from;
     let below = from.0 as f64 / block.0.max(1) as f64;
-    (grounds.has_addresses && below <= FAR_BELOW as f64)
-        .then(|| 1.0 + 0.15 * below.log2().max(0.0))
+    (grounds.has_addresses && below <= FAR_BELOW as f64).then(|| 1.0 + 0.15 * below.log2().max(0.0))
 }

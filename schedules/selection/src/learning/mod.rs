@@ -74,6 +74,15 @@ pub struct LearnedClass {
 }
 
 impl CallLearner {
+    /// Nothing learned yet. Before the first way but the library's own can be gone, the ranks need
+    /// about so long to plan and to connect.
+    pub fn new(setup: Duration) -> CallLearner {
+        CallLearner {
+            questions: BTreeMap::new(),
+            budget: LearningBudget::new(setup),
+        }
+    }
+
     /// The way of the next call of a class; `None` where there is nothing to learn. `candidates` are
     /// asked for at the first call: the ways that can be fastest, the present one first.
     pub fn way(
@@ -88,7 +97,11 @@ impl CallLearner {
             .questions
             .entry(class)
             .or_insert_with(|| WayQuestion::new(&candidates()));
-        question.has_choice().then(|| question.way())
+        let way = question.has_choice().then(|| question.way())?;
+        if way != Way::Native {
+            self.budget.set_up();
+        }
+        Some(way)
     }
 
     /// The question of a class.

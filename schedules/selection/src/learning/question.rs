@@ -142,9 +142,8 @@ impl WayQuestion {
             self.ways.push(WayTrials::new(Way::Native, 1.0));
         }
         let stays = |trials: &WayTrials| trials.way == fastest;
-        let least = |a: &usize, b: &usize| {
-            self.ways[*a].expected.total_cmp(&self.ways[*b].expected)
-        };
+        let least =
+            |a: &usize, b: &usize| self.ways[*a].expected.total_cmp(&self.ways[*b].expected);
         self.fastest = self
             .ways
             .iter()
@@ -187,7 +186,11 @@ impl WayQuestion {
             return;
         };
         let (rows, factor) = DRIFTED;
-        *longer = if last > factor * *usual { *longer + 1 } else { 0 };
+        *longer = if last > factor * *usual {
+            *longer + 1
+        } else {
+            0
+        };
         if *longer < rows {
             return;
         }

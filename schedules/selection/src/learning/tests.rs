@@ -47,7 +47,8 @@ impl SimulatedJob {
         let class = CallClass::of(Collective::Alltoall, BLOCK);
         let candidates = || {
             let all = ways().into_iter().zip(expected);
-            all.map(|(way, expected)| CandidateWay { way, expected }).collect()
+            all.map(|(way, expected)| CandidateWay { way, expected })
+                .collect()
         };
         let way = self.learner.way(class, candidates).unwrap();
         let number = ways().iter().position(|&known| known == way).unwrap();
@@ -55,7 +56,10 @@ impl SimulatedJob {
         self.elapsed += took;
         self.calls[number] += 1;
         let agreement = Duration::from_secs_f64(0.01 * self.seconds[0].min(1e-3));
-        if let Some(row) = self.learner.count(class, BLOCK, Duration::from_secs_f64(took)) {
+        if let Some(row) = self
+            .learner
+            .count(class, BLOCK, Duration::from_secs_f64(took))
+        {
             self.elapsed += agreement.as_secs_f64();
             self.learner.end_row(class, row, agreement);
         }
@@ -86,7 +90,11 @@ fn a_faster_way_is_found_and_kept() {
         let mut job = SimulatedJob::new([own, over_tcp, 1.2 * own], 7);
         job.run(2000.0 * own, [1.0, 1.15, 1.3]);
         assert_eq!(job.fastest(), ways()[1], "{own} s: {:?}", job.calls);
-        assert!(job.calls[1] > job.calls[0] + job.calls[2], "{:?}", job.calls);
+        assert!(
+            job.calls[1] > job.calls[0] + job.calls[2],
+            "{:?}",
+            job.calls
+        );
     }
 }
 
@@ -95,7 +103,12 @@ fn the_librarys_own_routine_comes_back_where_it_is_faster() {
     let mut job = SimulatedJob::new([10e-3, 12e-3, 30e-3], 3);
     job.run(60.0, [1.8, 1.0, 1.8]);
     assert_eq!(job.fastest(), Way::Native);
-    assert!(job.elapsed < 1.02 * job.least(), "{} of {}", job.elapsed, job.least());
+    assert!(
+        job.elapsed < 1.02 * job.least(),
+        "{} of {}",
+        job.elapsed,
+        job.least()
+    );
 }
 
 #[test]
@@ -136,7 +149,10 @@ fn what_was_learned_is_told() {
     let learned: Vec<LearnedClass> = job.learner.learned().collect();
     let fastest: Vec<&LearnedClass> = learned.iter().filter(|class| class.is_fastest).collect();
     assert_eq!(fastest.len(), 1);
-    assert_eq!((fastest[0].way, fastest[0].class.from), (ways()[1], Bytes(BLOCK)));
+    assert_eq!(
+        (fastest[0].way, fastest[0].class.from),
+        (ways()[1], Bytes(BLOCK))
+    );
     let mean = fastest[0].mean.as_secs_f64();
     assert!((mean / 5e-3 - 1.0).abs() < 0.05, "{mean}");
     assert!(fastest[0].error < fastest[0].mean / 20);
