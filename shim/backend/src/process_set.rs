@@ -252,11 +252,14 @@ impl ProcessSet {
             )
         });
         let followed = &self.followed;
-        let why = || followed.why(call.collective, amount.block, way);
-        let timer = self
-            .root
-            .as_mut()
-            .map(|root| root.begin(call.collective, way, amount.block, why));
+        let why = || followed.why(call.collective, amount.block, way, class.is_some());
+        let is_tried = class.is_some_and(|class| self.learning.is_trying(class));
+        let timer = self.root.as_mut().map(|root| {
+            if !is_tried {
+                root.tell_decision(call.collective, way, amount.block, why);
+            }
+            root.begin(call.collective, way, amount.block)
+        });
         let began = class.map(|class| (class, Instant::now()));
         // SAFETY: passed on to the caller.
         let code = unsafe { self.carry_out(call, within, way, amount.block as usize) };
@@ -538,7 +541,7 @@ impl ProcessSet {
     /// given back.
     pub(crate) fn leave(&mut self) {
         if let Some(mut root) = self.root.take() {
-            root.finish();
+            root.finish(self.learning.learner());
         }
         self.release_resources();
     }
@@ -593,10 +596,13 @@ impl FollowState {
     }
 
     /// Why a call goes a way, for people.
-    fn why(&self, collective: Collective, block: u64, way: Way) -> String {
+    fn why(&self, collective: Collective, block: u64, way: Way, learns: bool) -> String {
         match self {
             FollowState::Nothing => String::new(),
             FollowState::Unplanned(prospect) => prospect.why(collective, block),
+            FollowState::Planned(follow) if learns && !follow.decides(collective, block, way) => {
+                "learned".to_owned()
+            }
             FollowState::Planned(follow) => follow.why(collective, block, way),
         }
     }

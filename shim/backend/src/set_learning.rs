@@ -4,7 +4,7 @@ use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use runtime::watchdog;
 use selection::decision_table::Way;
-use selection::learning::{CallClass, CallLearner, CandidateWay};
+use selection::learning::{CallClass, CallLearner, CandidateWay, WayQuestion};
 use std::time::{Duration, Instant};
 
 /// A process set's learner, and this rank's share in it.
@@ -31,6 +31,13 @@ impl SetLearning {
         candidates: impl FnOnce() -> Vec<CandidateWay>,
     ) -> Option<Way> {
         self.learner.way(class, candidates)
+    }
+
+    /// True if the next call of a class goes a way that is only tried.
+    pub(crate) fn is_trying(&self, class: CallClass) -> bool {
+        self.learner
+            .question(class)
+            .is_some_and(WayQuestion::is_trying)
     }
 
     /// Ways that the process set cannot go.

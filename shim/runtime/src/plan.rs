@@ -273,6 +273,11 @@ impl FollowedEpoch {
         }
     }
 
+    /// True if the decision table, or the forced way, says so.
+    pub fn decides(&self, collective: Collective, block: u64, way: Way) -> bool {
+        self.way(collective, block, 0) == way
+    }
+
     /// True if a call of this collective may go another way than the library's, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         takes_part(&self.table, &self.force, collective)

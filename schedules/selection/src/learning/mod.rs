@@ -23,8 +23,10 @@ pub use candidates::{CandidateGrounds, CandidateWay, candidates};
 pub use question::WayQuestion;
 
 use crate::decision_table::{Collective, Way};
+use crate::learned::{LearnedTiming, size_class};
 use inventory::Bytes;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 /// More questions than any program asks that calls again and again with like blocks.
@@ -42,8 +44,10 @@ pub struct CallClass {
 impl CallClass {
     /// The class of a call.
     pub fn of(collective: Collective, block: u64) -> CallClass {
-        let from = Bytes(block.checked_ilog2().map_or(0, |log| 1 << log));
-        CallClass { collective, from }
+        CallClass {
+            collective,
+            from: size_class(block),
+        }
     }
 }
 
@@ -52,25 +56,6 @@ impl CallClass {
 pub struct CallLearner {
     questions: BTreeMap<CallClass, WayQuestion>,
     budget: LearningBudget,
-}
-
-/// What the calls of a class taught.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LearnedClass {
-    /// The calls.
-    pub class: CallClass,
-    /// The way of its timed calls.
-    pub way: Way,
-    /// The rows that were timed and are remembered.
-    pub rows: u32,
-    /// The timed calls.
-    pub calls: u64,
-    /// The mean time of a call with the smallest block of the class.
-    pub mean: Duration,
-    /// The standard error of that mean.
-    pub error: Duration,
-    /// True of the fastest way of its class.
-    pub is_fastest: bool,
 }
 
 impl CallLearner {
@@ -139,19 +124,56 @@ impl CallLearner {
         self.budget
     }
 
-    /// What was learned, by class.
-    pub fn learned(&self) -> impl Iterator<Item = LearnedClass> {
-        self.questions.iter().flat_map(|(&class, question)| {
-            let call = move |octet: f64| Duration::from_nanos((octet * class.from.0 as f64) as u64);
-            question.tried().map(move |trials| LearnedClass {
-                class,
-                way: trials.way,
-                rows: trials.rows() as u32,
-                calls: trials.calls,
-                mean: call(trials.mean().unwrap_or(0.0)),
-                error: call(trials.error()),
-                is_fastest: trials.way == question.fastest(),
-            })
-        })
+    /// What was learned: a timing for each class and way that calls went.
+    pub fn timings(&self) -> Vec<LearnedTiming> {
+        let each = |(&class, question): (&CallClass, &WayQuestion)| {
+            question
+                .tried()
+                .map(|trials| trials.timing(class))
+                .collect::<Vec<_>>()
+        };
+        self.questions.iter().flat_map(each).collect()
+    }
+
+    /// The time that calls would have taken beyond theirs if all had gone the library's way, as far
+    /// as its times are known.
+    pub fn saved(&self) -> Duration {
+        let saved = self.questions.values().map(WayQuestion::saved).sum();
+        Duration::try_from_secs_f64(saved).unwrap_or_default()
+    }
+
+    /// A line for each class in which calls went more than one way, and one on the cost.
+    pub fn lines(&self) -> Vec<String> {
+        let asked = self
+            .questions
+            .iter()
+            .filter(|(_, question)| question.tried().count() > 1);
+        let mut lines: Vec<String> = asked
+            .map(|(class, question)| format!("learned: {class}: {question}"))
+            .collect();
+        let (calls, spent) = (self.budget.calls(), self.budget.spent());
+        if calls > Duration::ZERO {
+            lines.push(format!(
+                "learning took {:.3} s of {:.3} s in calls ({:.2} %) and saved {:.3} s beside the \
+                 library's own routine",
+                spent.as_secs_f64(),
+                calls.as_secs_f64(),
+                100.0 * spent.as_secs_f64() / calls.as_secs_f64(),
+                self.saved().as_secs_f64(),
+            ));
+        }
+        lines
+    }
+}
+
+impl fmt::Display for CallClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CallClass { collective, from } = self;
+        write!(
+            f,
+            "{collective} of {} to {} B",
+            from.0,
+            2 * from.0.max(1) - 1
+        )
     }
 }

@@ -6,6 +6,7 @@ use super::CandidateWay;
 use super::budget::LearningBudget;
 use super::trials::{TrialVerdict, WayTrials};
 use crate::decision_table::Way;
+use std::fmt;
 use std::time::Duration;
 
 /// A row of a way that is tried: long beside an agreement, short beside what it may cost.
@@ -252,9 +253,39 @@ impl WayQuestion {
         more * (row.calls + row.untimed)
     }
 
+    /// Seconds saved beside the library's own routine; 0 where its time is unknown.
+    pub(super) fn saved(&self) -> f64 {
+        let own = self.tried().find(|trials| trials.way == Way::Native);
+        own.and_then(WayTrials::mean).map_or(0.0, |octet| {
+            self.tried().map(|trials| trials.saved(octet)).sum()
+        })
+    }
+
     /// The ways that calls went, with their trials.
     pub(super) fn tried(&self) -> impl Iterator<Item = &WayTrials> {
         self.ways.iter().filter(|trials| trials.mean().is_some())
+    }
+}
+
+/// The fastest way, and what the others took: `aapc tcp 12.31 ms a call; native 15.02 ms`.
+impl fmt::Display for WayQuestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let call = |octet: f64| 1e-6 * octet * self.block as f64;
+        write!(
+            f,
+            "{} {:.3} ms a call",
+            self.fastest(),
+            call(self.octet(self.fastest))
+        )?;
+        let others = self.tried().filter(|trials| trials.way != self.fastest());
+        others.into_iter().try_for_each(|trials| {
+            write!(
+                f,
+                "; {} {:.3} ms",
+                trials.way,
+                call(trials.mean().unwrap_or(0.0))
+            )
+        })
     }
 }
 

@@ -146,16 +146,22 @@ fn what_cannot_be_gone_is_forgotten() {
 fn what_was_learned_is_told() {
     let mut job = SimulatedJob::new([10e-3, 5e-3, 30e-3], 17);
     job.run(60.0, [1.0, 1.2, 1.3]);
-    let learned: Vec<LearnedClass> = job.learner.learned().collect();
-    let fastest: Vec<&LearnedClass> = learned.iter().filter(|class| class.is_fastest).collect();
-    assert_eq!(fastest.len(), 1);
-    assert_eq!(
-        (fastest[0].way, fastest[0].class.from),
-        (ways()[1], Bytes(BLOCK))
-    );
-    let mean = fastest[0].mean.as_secs_f64();
+    let timings = job.learner.timings();
+    let over_tcp = timings
+        .iter()
+        .find(|timing| timing.way == ways()[1])
+        .unwrap();
+    assert_eq!(over_tcp.from, Bytes(BLOCK));
+    let mean = over_tcp.mean_ns as f64 / 1e9;
     assert!((mean / 5e-3 - 1.0).abs() < 0.05, "{mean}");
-    assert!(fastest[0].error < fastest[0].mean / 20);
+    assert!(over_tcp.error_ns < over_tcp.mean_ns / 20);
+    assert!(job.learner.saved().as_secs_f64() > 0.8 * 5e-3 * f64::from(job.calls[1] as u32));
+    let lines = job.learner.lines();
+    assert!(
+        lines[0].starts_with("learned: alltoall of 4096 to 8191 B: aapc tcp "),
+        "{lines:?}"
+    );
+    assert!(lines[1].contains("%) and saved"), "{lines:?}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The times of one way at the calls of a question, and what they say beside another way's.
 
+use super::CallClass;
 use crate::decision_table::Way;
+use crate::learned::LearnedTiming;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -24,8 +26,9 @@ pub(super) struct WayTrials {
     pub(super) expected: f64,
     /// Nanoseconds an octet of a block, of each row.
     rows: VecDeque<f64>,
-    /// Calls in all rows, the forgotten ones too.
-    pub(super) calls: u64,
+    /// Timed calls in all rows, the forgotten ones too, and the octets of their blocks.
+    calls: u32,
+    octets: u64,
     /// It is not tried any more.
     pub(super) is_out: bool,
 }
@@ -47,6 +50,7 @@ impl WayTrials {
             expected,
             rows: VecDeque::new(),
             calls: 0,
+            octets: 0,
             is_out: false,
         }
     }
@@ -58,7 +62,8 @@ impl WayTrials {
         }
         self.rows
             .push_back(took.as_nanos() as f64 / octets.max(1) as f64);
-        self.calls += u64::from(calls);
+        self.calls = self.calls.saturating_add(calls);
+        self.octets = self.octets.saturating_add(octets);
     }
 
     /// Forgets all times but their mean, which is expected from now on.
@@ -70,7 +75,26 @@ impl WayTrials {
         self.is_out = false;
     }
 
-    pub(super) fn rows(&self) -> usize {
+    /// Calls with blocks of the smallest size of their class.
+    pub(super) fn timing(&self, class: CallClass) -> LearnedTiming {
+        let call = |octet: f64| (octet * class.from.0 as f64) as u64;
+        LearnedTiming {
+            collective: class.collective,
+            from: class.from,
+            way: self.way,
+            samples: self.calls,
+            mean_ns: call(self.mean().unwrap_or(0.0)),
+            error_ns: call(self.error()),
+        }
+    }
+
+    /// Seconds that all calls would have taken beyond their own at so many nanoseconds an octet.
+    pub(super) fn saved(&self, octet: f64) -> f64 {
+        let own = self.mean().unwrap_or(octet);
+        self.octets as f64 * (octet - own) / 1e9
+    }
+
+    fn rows(&self) -> usize {
         self.rows.len()
     }
 
