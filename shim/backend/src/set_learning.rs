@@ -1,5 +1,6 @@
 //! What the ranks of a process set learn together: each times its own calls, and at the end of a
-//! row they agree on the least time that one of them spent in it.
+//! row, when all have left the last call, they agree on the least time that one of them spent in
+//! the row. That is the time since the last rank came.
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use runtime::watchdog;
@@ -62,10 +63,15 @@ impl SetLearning {
             return Ok(());
         };
         watchdog::begin_wait(|| format!("rank {}: the times of all ranks", within.rank));
+        // Ranks leave a call one after the other: it has ended when the last one comes here.
         let began = Instant::now();
-        let [row, agreement] = least(within, [row, self.agreement])?;
+        within.barrier()?;
+        let waited = began.elapsed();
+        let began = Instant::now();
+        let [row, agreement] = least(within, [row + waited, self.agreement])?;
         self.learner.end_row(class, row, agreement);
-        self.agreement = began.elapsed();
+        // The barrier took about as long, beside the wait.
+        self.agreement = 2 * began.elapsed();
         Ok(())
     }
 }
