@@ -268,8 +268,7 @@ impl ProcessSet {
         }
         if let Some((class, began)) = began {
             // A call that failed here counts as everywhere else, so that all meet at the same one.
-            let took = began.elapsed();
-            let told = self.learning.called(within, class, amount.block, took);
+            let told = self.learning.called(within, class, amount.block, began);
             return code.and_then(|code| told.map(|()| code));
         }
         code

@@ -1,17 +1,26 @@
-//! What the ranks of a process set learn together: each times its own calls, and at the end of a
-//! row, when all have left the last call, they agree on the least time that one of them spent in
-//! the row. That is the time since the last rank came.
+//! What the ranks of a process set learn together.
+//!
+//! Each rank times its own calls. At the end of a row all meet in a barrier: that is one moment on
+//! all their clocks, but for the time in which a barrier lets them go. From then they count back
+//! when each came to a call and left it, and compare. A call took from when the last one came to
+//! when the last one left.
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use runtime::watchdog;
 use selection::decision_table::Way;
 use selection::learning::{CallClass, CallLearner, CandidateWay, WayQuestion};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+
+/// A timed call on this rank: when it came, and when it left.
+type TimedCall = [Instant; 2];
 
 /// A process set's learner, and this rank's share in it.
 #[derive(Debug, Default)]
 pub(crate) struct SetLearning {
     learner: CallLearner,
+    /// The timed calls of each row under way.
+    rows: BTreeMap<CallClass, Vec<TimedCall>>,
     /// This rank's time in the last agreement.
     agreement: Duration,
 }
@@ -21,7 +30,7 @@ impl SetLearning {
     pub(crate) fn new(setup: Duration) -> SetLearning {
         SetLearning {
             learner: CallLearner::new(setup),
-            agreement: Duration::ZERO,
+            ..SetLearning::default()
         }
     }
 
@@ -44,6 +53,7 @@ impl SetLearning {
     /// Ways that the process set cannot go.
     pub(crate) fn refuse(&mut self, refused: impl Fn(Way) -> bool) {
         self.learner.refuse(refused);
+        self.rows.clear();
     }
 
     /// What has been learned.
@@ -51,51 +61,84 @@ impl SetLearning {
         &self.learner
     }
 
-    /// A call of a class has taken this long here. Collective.
+    /// A call of a class that began then has ended. Collective.
     pub(crate) fn called(
         &mut self,
         within: &CallComm,
         class: CallClass,
         block: u64,
-        took: Duration,
+        began: Instant,
     ) -> MpiResult<()> {
-        let Some(row) = self.learner.count(class, block, took) else {
+        let Some(counted) = self.learner.count(class, block) else {
             return Ok(());
         };
+        if counted.is_timed {
+            let calls = self.rows.entry(class).or_default();
+            calls.push([began, Instant::now()]);
+        }
+        if !counted.ends_row {
+            return Ok(());
+        }
         watchdog::begin_wait(|| format!("rank {}: the times of all ranks", within.rank));
-        // Ranks leave a call one after the other: it has ended when the last one comes here.
-        let began = Instant::now();
+        let calls = self.rows.remove(&class).unwrap_or_default();
         within.barrier()?;
-        let waited = began.elapsed();
-        let began = Instant::now();
-        let [row, agreement] = least(within, [row + waited, self.agreement])?;
-        self.learner.end_row(class, row, agreement);
+        let met = Instant::now();
+        let mut ago: Vec<Duration> = calls.iter().flatten().map(|&at| met - at).collect();
+        ago.push(self.agreement);
+        let mut least = least(within, &ago)?;
+        let agreement = least.pop().unwrap_or_default();
+        self.learner.end_row(class, busy(&least), agreement);
         // The barrier took about as long, beside the wait.
-        self.agreement = 2 * began.elapsed();
+        self.agreement = 2 * met.elapsed();
         Ok(())
     }
 }
 
+/// The time of calls together, from when the last rank came to each and left it, so long ago. Ranks
+/// may come to a call before others have left the one before.
+fn busy(ago: &[Duration]) -> Duration {
+    let calls = ago.chunks_exact(2);
+    let began = calls.clone().scan(Duration::MAX, |left, call| {
+        let began = call[0].min(*left);
+        *left = call[1];
+        Some(began)
+    });
+    let each = began.zip(calls);
+    each.map(|(began, call)| began.saturating_sub(call[1]))
+        .sum()
+}
+
 /// The least of each of these times on any rank. Collective.
-fn least<const N: usize>(within: &CallComm, own: [Duration; N]) -> MpiResult<[Duration; N]> {
+fn least(within: &CallComm, own: &[Duration]) -> MpiResult<Vec<Duration>> {
     let octets: Vec<u8> = own
         .iter()
         .flat_map(|time| nanoseconds(*time).to_le_bytes())
         .collect();
     let all = within.gather_all(&octets)?;
-    let mut least = [u64::MAX; N];
+    let mut least = vec![u64::MAX; own.len()];
     for rank in all.chunks_exact(octets.len()) {
         for (least, time) in least.iter_mut().zip(rank.chunks_exact(8)) {
-            let time = time
-                .iter()
-                .rev()
-                .fold(0, |n, &octet| n << 8 | u64::from(octet));
+            let octets = time.iter().rev();
+            let time = octets.fold(0, |n, &octet| n << 8 | u64::from(octet));
             *least = time.min(*least);
         }
     }
-    Ok(least.map(Duration::from_nanos))
+    Ok(least.into_iter().map(Duration::from_nanos).collect())
 }
 
 fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos().try_into().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_overlap_count_once() {
+        let ago = [100, 70, 80, 40, 30, 10].map(Duration::from_millis);
+        // 30 ms; from 70 ms ago, 30 ms; 20 ms.
+        assert_eq!(busy(&ago), Duration::from_millis(80));
+        assert_eq!(busy(&[]), Duration::ZERO);
+    }
 }

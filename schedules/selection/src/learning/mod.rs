@@ -7,10 +7,10 @@
 //! all ranks. Guarantee: trying other ways, and agreeing on times, takes at most one part in a
 //! hundred of the time of all calls, as far as what is expected of a way before its first row holds.
 //! Another way is taken if its rows are faster than those of the present one by more than the noise.
-//! Every rank that is told the same times goes the same ways. Cost: a reduction of two numbers a
+//! Every rank that is told the same times goes the same ways. Cost: a barrier and a small exchange a
 //! row. Deviations: STAR-MPI has no bound on what a search costs, and times a call on each rank by
-//! itself; a row here counts with the least time that a rank spent in it, so that a rank that comes
-//! late does not count.
+//! itself; here a call takes from when the last rank comes to when the last one leaves, so that a rank
+//! that comes late does not count, and one that leaves late does.
 mod budget;
 mod candidates;
 mod question;
@@ -20,7 +20,7 @@ mod trials;
 
 pub use budget::LearningBudget;
 pub use candidates::{CandidateGrounds, CandidateWay, candidates};
-pub use question::WayQuestion;
+pub use question::{MOST_TIMED, WayQuestion};
 
 use crate::decision_table::{Collective, Way};
 use crate::learned::{LearnedTiming, size_class};
@@ -49,6 +49,15 @@ impl CallClass {
             from: size_class(block),
         }
     }
+}
+
+/// What a call is in its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedCall {
+    /// Its times count.
+    pub is_timed: bool,
+    /// It is the last one.
+    pub ends_row: bool,
 }
 
 /// What the ranks of a process set have learned, the same on each.
@@ -96,15 +105,16 @@ impl CallLearner {
             .filter(|question| question.has_choice())
     }
 
-    /// A call of a class has taken this long on this rank. Gives this rank's time of the row, if
-    /// the row has ended, on all ranks at the same call: [`CallLearner::end_row`] comes next.
-    pub fn count(&mut self, class: CallClass, block: u64, own: Duration) -> Option<Duration> {
+    /// Counts a call of a class; `None` where nothing is learned. The answer is the same on all
+    /// ranks. After the last call of a row comes [`CallLearner::end_row`].
+    pub fn count(&mut self, class: CallClass, block: u64) -> Option<CountedCall> {
         let question = self.questions.get_mut(&class)?;
-        question.count(block, own)
+        question.has_choice().then(|| question.count(block))
     }
 
-    /// The least time that a rank spent in the calls of the row, and in the agreement on the row
-    /// before.
+    /// The row of a class has ended, and its timed calls took so long together: each since the last
+    /// rank came to it, and until the last one left it. The agreement on these times took about as
+    /// long as is said. All ranks say the same.
     pub fn end_row(&mut self, class: CallClass, took: Duration, agreement: Duration) {
         self.budget.add_agreement(agreement);
         if let Some(question) = self.questions.get_mut(&class) {

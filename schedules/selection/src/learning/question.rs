@@ -2,9 +2,9 @@
 //!
 //! Calls go the fastest way so far, but for short rows of calls that go another one, between rows
 //! of the fastest. What a row took is the same on all ranks, so all come to the same answer.
-use super::CandidateWay;
 use super::budget::LearningBudget;
-use super::trials::{TrialVerdict, WayTrials};
+use super::trials::{CallAmounts, TrialVerdict, WayTrials};
+use super::{CandidateWay, CountedCall};
 use crate::decision_table::Way;
 use std::fmt;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const SETTLED: Duration = Duration::from_secs(4);
 const GROWTH: u32 = 4;
 const MOST_CALLS: u32 = 1 << 16;
 /// The first call that goes another way finds connections that have paused. Where calls take less
-/// than this, it is left out of the row.
+/// than this, there is one more, which is not timed.
 const PAUSE_SHOWS: Duration = Duration::from_millis(20);
 /// So many rows of a settled question, one after the other, each longer by this factor than when it
 /// was settled, open it again.
@@ -29,18 +29,32 @@ const DRIFTED: (u32, f64) = (3, 1.25);
 /// A way that was slower by this factor stays out when the question is opened again.
 const HOPELESS: f64 = 3.0;
 
+/// The last calls of a row are timed, so many at most: the ranks compare two times of each.
+pub const MOST_TIMED: u32 = 16;
+
 /// Calls one after the other that go one way.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct TimedRow {
     /// The number of the way.
     way: usize,
     calls: u32,
-    /// The first of them that are not timed.
-    untimed: u32,
-    done: u32,
-    octets: u64,
-    /// This rank's own time in the timed calls.
-    own: Duration,
+    /// The last of them that are timed.
+    timed: u32,
+    /// What has been called so far, and what of it was timed.
+    done: CallAmounts,
+    done_timed: CallAmounts,
+}
+
+impl TimedRow {
+    /// The first call of all, which is timed.
+    fn first(way: usize) -> TimedRow {
+        TimedRow {
+            way,
+            calls: 1,
+            timed: 1,
+            ..TimedRow::default()
+        }
+    }
 }
 
 /// The ways of some calls, and the fastest so far.
@@ -68,10 +82,7 @@ impl WayQuestion {
         WayQuestion {
             ways,
             fastest: 0,
-            row: TimedRow {
-                calls: 1,
-                ..TimedRow::default()
-            },
+            row: TimedRow::first(0),
             longest: 1,
             block: 0,
             settled: None,
@@ -98,35 +109,37 @@ impl WayQuestion {
         self.row.way != self.fastest
     }
 
-    /// A call has taken this long on this rank. Gives this rank's time of the row, if the row has
-    /// ended: [`WayQuestion::end_row`] comes next.
-    pub(super) fn count(&mut self, block: u64, own: Duration) -> Option<Duration> {
+    /// Counts a call.
+    pub(super) fn count(&mut self, block: u64) -> CountedCall {
         let row = &mut self.row;
-        row.done += 1;
-        if row.done > row.untimed {
-            row.octets += block;
-            row.own += own;
+        row.done.add(block);
+        let is_timed = row.done.calls > row.calls - row.timed;
+        if is_timed {
+            row.done_timed.add(block);
         }
-        (row.done >= row.untimed + row.calls).then_some(row.own)
+        CountedCall {
+            is_timed,
+            ends_row: row.done.calls >= row.calls,
+        }
     }
 
-    /// The timed calls of the row took so long, since the last rank came to them. The same on all
-    /// ranks.
+    /// The timed calls of the row took so long together, each since the last rank came to it and
+    /// until the last one left it. The same on all ranks.
     pub(super) fn end_row(&mut self, took: Duration, budget: &mut LearningBudget) {
         let row = std::mem::take(&mut self.row);
-        self.block = (row.octets / u64::from(row.calls)).max(1);
+        let (done, timed) = (row.done, row.done_timed);
+        self.block = (done.octets / u64::from(row.calls)).max(1);
         self.longest = self.longest.max(row.calls);
         let usual = self.ways[self.fastest].mean();
-        let lost = usual.map_or(Duration::ZERO, |usual| {
-            took.saturating_sub(nanoseconds(usual * row.octets as f64))
-        });
-        self.ways[row.way].add(took, row.octets, row.calls);
+        self.ways[row.way].add(took, timed, done);
+        // The other calls took as long, for their octets.
+        let all = took.mul_f64(done.octets as f64 / timed.octets.max(1) as f64);
         if row.way == self.fastest {
-            budget.add_row(took, Duration::ZERO);
+            budget.add_row(all, Duration::ZERO);
             self.watch();
         } else {
-            let all = f64::from(row.calls + row.untimed) / f64::from(row.calls);
-            budget.add_row(took, lost.mul_f64(all));
+            let usual = usual.map_or(all, |usual| nanoseconds(usual * done.octets as f64));
+            budget.add_row(all, all.saturating_sub(usual));
             self.judge(row.way);
         }
         self.row = self.next_row(row.way, budget);
@@ -152,11 +165,7 @@ impl WayQuestion {
             .or_else(|| (0..self.ways.len()).min_by(least))
             .unwrap_or(0);
         self.settled = None;
-        self.row = TimedRow {
-            way: self.fastest,
-            calls: 1,
-            ..TimedRow::default()
-        };
+        self.row = TimedRow::first(self.fastest);
     }
 
     /// The way of a row beside the fastest.
@@ -227,10 +236,11 @@ impl WayQuestion {
         let call = self.call(way);
         let calls = about.as_secs_f64() / call.as_secs_f64().max(1e-9);
         let most = self.longest.saturating_mul(GROWTH).min(MOST_CALLS);
+        let calls = (calls as u32).clamp(1, most);
         TimedRow {
             way,
-            calls: (calls as u32).clamp(1, most),
-            untimed: u32::from(way != last && call < PAUSE_SHOWS),
+            calls: calls + u32::from(way != last && call < PAUSE_SHOWS),
+            timed: calls.min(MOST_TIMED),
             ..TimedRow::default()
         }
     }
@@ -250,7 +260,7 @@ impl WayQuestion {
     /// The time that a row loses beside the fastest way.
     fn cost(&self, row: &TimedRow) -> Duration {
         let more = self.call(row.way).saturating_sub(self.call(self.fastest));
-        more * (row.calls + row.untimed)
+        more * row.calls
     }
 
     /// Seconds saved beside the library's own routine; 0 where its time is unknown.

@@ -21,6 +21,8 @@ struct SimulatedJob {
     random: u64,
     elapsed: f64,
     calls: [u64; 3],
+    /// Seconds of the timed calls of the row.
+    row: f64,
 }
 
 impl SimulatedJob {
@@ -31,6 +33,7 @@ impl SimulatedJob {
             random: seed,
             elapsed: 0.0,
             calls: [0; 3],
+            row: 0.0,
         }
     }
 
@@ -56,11 +59,13 @@ impl SimulatedJob {
         self.elapsed += took;
         self.calls[number] += 1;
         let agreement = Duration::from_secs_f64(0.01 * self.seconds[0].min(1e-3));
-        if let Some(row) = self
-            .learner
-            .count(class, BLOCK, Duration::from_secs_f64(took))
-        {
+        let counted = self.learner.count(class, BLOCK).unwrap();
+        if counted.is_timed {
+            self.row += took;
+        }
+        if counted.ends_row {
             self.elapsed += agreement.as_secs_f64();
+            let row = Duration::from_secs_f64(std::mem::take(&mut self.row));
             self.learner.end_row(class, row, agreement);
         }
     }

@@ -17,6 +17,20 @@ const FEWEST: usize = 3;
 /// After so many rows a way that is not clearly faster is not tried any more.
 const ENOUGH: usize = 8;
 
+/// Calls, and the octets of their blocks together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct CallAmounts {
+    pub(super) calls: u32,
+    pub(super) octets: u64,
+}
+
+impl CallAmounts {
+    pub(super) fn add(&mut self, block: u64) {
+        self.calls += 1;
+        self.octets = self.octets.saturating_add(block);
+    }
+}
+
 /// One way, as the calls of a job went it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WayTrials {
@@ -26,8 +40,9 @@ pub(super) struct WayTrials {
     pub(super) expected: f64,
     /// Nanoseconds an octet of a block, of each row.
     rows: VecDeque<f64>,
-    /// Timed calls in all rows, the forgotten ones too, and the octets of their blocks.
-    calls: u32,
+    /// Timed calls in all rows, the forgotten ones too.
+    timed: u32,
+    /// Octets of the blocks of all calls.
     octets: u64,
     /// It is not tried any more.
     pub(super) is_out: bool,
@@ -49,21 +64,21 @@ impl WayTrials {
             way,
             expected,
             rows: VecDeque::new(),
-            calls: 0,
+            timed: 0,
             octets: 0,
             is_out: false,
         }
     }
 
-    /// A row of calls with so many octets in their blocks together took so long.
-    pub(super) fn add(&mut self, took: Duration, octets: u64, calls: u32) {
+    /// The timed calls of a row took so long.
+    pub(super) fn add(&mut self, took: Duration, timed: CallAmounts, all: CallAmounts) {
         if self.rows.len() == REMEMBERED {
             self.rows.pop_front();
         }
         self.rows
-            .push_back(took.as_nanos() as f64 / octets.max(1) as f64);
-        self.calls = self.calls.saturating_add(calls);
-        self.octets = self.octets.saturating_add(octets);
+            .push_back(took.as_nanos() as f64 / timed.octets.max(1) as f64);
+        self.timed = self.timed.saturating_add(timed.calls);
+        self.octets = self.octets.saturating_add(all.octets);
     }
 
     /// Forgets all times but their mean, which is expected from now on.
@@ -82,7 +97,7 @@ impl WayTrials {
             collective: class.collective,
             from: class.from,
             way: self.way,
-            samples: self.calls,
+            samples: self.timed,
             mean_ns: call(self.mean().unwrap_or(0.0)),
             error_ns: call(self.error()),
         }
