@@ -269,7 +269,10 @@ impl ProcessSet {
         if let Some((class, began)) = began {
             // A call that failed here counts as everywhere else, so that all meet at the same one.
             let told = self.learning.called(within, class, amount.block, began);
-            return code.and_then(|code| told.map(|()| code));
+            if let (Some(root), Ok(true)) = (&mut self.root, &told) {
+                root.learned(self.learning.learner());
+            }
+            return code.and_then(|code| told.map(|_| code));
         }
         code
     }
@@ -467,10 +470,11 @@ impl ProcessSet {
             });
         match prospect {
             Ok(prospect) => {
-                self.learning = SetLearning::new(prospect.setup());
+                self.learning.move_to(prospect.place(MPI), prospect.setup());
                 self.followed = FollowState::Unplanned(Box::new(prospect));
                 if let Some(root) = &mut self.root {
                     root.follows();
+                    root.learned(self.learning.learner());
                 }
             }
             Err(problem) => self.stand_aside(problem),

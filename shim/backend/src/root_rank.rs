@@ -305,6 +305,13 @@ impl RootRank {
         self.recorder.lock().done(timer);
     }
 
+    /// The members have learned more.
+    pub(crate) fn learned(&mut self, learner: &CallLearner) {
+        let cost = learner.budget().spent();
+        let mut recorder = self.recorder.lock();
+        recorder.learned(learner.timings(), cost, learner.saved());
+    }
+
     pub(crate) fn finish(&mut self, learner: &CallLearner) {
         if self.settings.verbose > 0 {
             for line in self.recorder.lock().lines().iter().chain(&learner.lines()) {

@@ -8,6 +8,7 @@ use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use runtime::watchdog;
 use selection::decision_table::Way;
+use selection::learned::LearnedPlace;
 use selection::learning::{CallClass, CallLearner, CandidateWay, WayQuestion};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -23,14 +24,20 @@ pub(crate) struct SetLearning {
     rows: BTreeMap<CallClass, Vec<TimedCall>>,
     /// This rank's time in the last agreement.
     agreement: Duration,
+    /// Where it holds.
+    place: Option<LearnedPlace>,
 }
 
 impl SetLearning {
-    /// For ranks that first need so long to plan and to connect, before they can try anything.
-    pub(crate) fn new(setup: Duration) -> SetLearning {
-        SetLearning {
-            learner: CallLearner::new(setup),
-            ..SetLearning::default()
+    /// From now on the ranks are at this place. What they learned at the same one holds; at another,
+    /// they first need so long to plan and to connect, before they can try anything.
+    pub(crate) fn move_to(&mut self, place: LearnedPlace, setup: Duration) {
+        if self.place.as_ref() != Some(&place) {
+            *self = SetLearning {
+                learner: CallLearner::new(setup),
+                place: Some(place),
+                ..SetLearning::default()
+            };
         }
     }
 
@@ -61,23 +68,23 @@ impl SetLearning {
         &self.learner
     }
 
-    /// A call of a class that began then has ended. Collective.
+    /// A call of a class that began then has ended. True if a row has, too. Collective.
     pub(crate) fn called(
         &mut self,
         within: &CallComm,
         class: CallClass,
         block: u64,
         began: Instant,
-    ) -> MpiResult<()> {
+    ) -> MpiResult<bool> {
         let Some(counted) = self.learner.count(class, block) else {
-            return Ok(());
+            return Ok(false);
         };
         if counted.is_timed {
             let calls = self.rows.entry(class).or_default();
             calls.push([began, Instant::now()]);
         }
         if !counted.ends_row {
-            return Ok(());
+            return Ok(false);
         }
         watchdog::begin_wait(|| format!("rank {}: the times of all ranks", within.rank));
         let calls = self.rows.remove(&class).unwrap_or_default();
@@ -90,7 +97,7 @@ impl SetLearning {
         self.learner.end_row(class, busy(&least), agreement);
         // The barrier took about as long, beside the wait.
         self.agreement = 2 * met.elapsed();
-        Ok(())
+        Ok(true)
     }
 }
 

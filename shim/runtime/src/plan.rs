@@ -17,6 +17,7 @@ use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::part::RankPart;
 use selection::decision_table::{Collective, DataCarrier, DecisionTable, Mpi, Way};
+use selection::learned::{LearnedPlace, LearnedTiming};
 use selection::learning::{self, CandidateGrounds, CandidateWay};
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ pub struct UnplannedEpoch {
     view: ProcessSetView,
     table: DecisionTable,
     force: ForcedWays,
-    learns: bool,
+    /// What jobs learned at this place, if this one learns.
+    learned: Option<Vec<LearnedTiming>>,
 }
 
 impl UnplannedEpoch {
@@ -72,7 +74,7 @@ impl UnplannedEpoch {
                 .with_learned(mpi, &learned)
                 .for_mpi(mpi),
             force,
-            learns,
+            learned: learns.then_some(learned),
         })
     }
 
@@ -95,11 +97,16 @@ impl UnplannedEpoch {
     /// The ways that calls of a collective with blocks of about this size may learn, the present
     /// one first.
     pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
-        if self.learns {
-            candidates(&self.view, &self.table, &self.force, collective, block)
-        } else {
-            Vec::new()
-        }
+        let Some(learned) = self.learned.as_deref() else {
+            return Vec::new();
+        };
+        let grounds = grounds(&self.view, &self.table, learned);
+        candidates(grounds, &self.force, collective, block)
+    }
+
+    /// Where what is learned holds.
+    pub fn place(&self, mpi: Mpi) -> LearnedPlace {
+        self.view.place(mpi)
     }
 
     /// What the ranks need to plan and to connect, about.
@@ -126,22 +133,30 @@ impl UnplannedEpoch {
     }
 }
 
-fn candidates(
+fn grounds<'a>(
     view: &ProcessSetView,
-    table: &DecisionTable,
+    table: &'a DecisionTable,
+    learned: &'a [LearnedTiming],
+) -> CandidateGrounds<'a> {
+    CandidateGrounds {
+        table,
+        learned,
+        has_addresses: view.has_all_addresses(),
+        shares_hosts: view.hosts.hosts() < view.leaves.hosts(),
+    }
+}
+
+fn candidates(
+    grounds: CandidateGrounds,
     force: &ForcedWays,
     collective: Collective,
     block: u64,
 ) -> Vec<CandidateWay> {
-    if !force.ways(collective).is_empty() {
-        return Vec::new();
+    if force.ways(collective).is_empty() {
+        learning::candidates(grounds, collective, Bytes(block))
+    } else {
+        Vec::new()
     }
-    let grounds = CandidateGrounds {
-        table,
-        has_addresses: view.has_all_addresses(),
-        shares_hosts: view.hosts.hosts() < view.leaves.hosts(),
-    };
-    learning::candidates(grounds, collective, Bytes(block))
 }
 
 fn takes_part(table: &DecisionTable, force: &ForcedWays, collective: Collective) -> bool {
@@ -163,7 +178,7 @@ pub struct FollowedEpoch {
     pub summary: String,
     table: DecisionTable,
     force: ForcedWays,
-    learns: bool,
+    learned: Option<Vec<LearnedTiming>>,
     /// By way, over MPI: this rank's part, in as many as the schedule's barriers divide it into.
     /// Only the ways that the table or the forced way can ask for; LG only where the ranks span
     /// clusters.
@@ -178,13 +193,15 @@ impl FollowedEpoch {
             view,
             table,
             force,
-            learns,
+            learned,
         } = prospect;
         let mut planned = PlannedWays::new(&view, rank, &table, &force);
         planned.add_ring()?;
         let mut phases = 0;
-        let learned = if learns { learned_ways() } else { Vec::new() };
-        let ways: Vec<Way> = ways(&table, &force).chain(learned).collect();
+        let tried = learned.as_ref().map(|_| tried_ways());
+        let ways: Vec<Way> = ways(&table, &force)
+            .chain(tried.into_iter().flatten())
+            .collect();
         for sync in schemes(&ways) {
             phases = planned.add_aapc(sync)?;
         }
@@ -207,7 +224,7 @@ impl FollowedEpoch {
             summary,
             table,
             force,
-            learns,
+            learned,
             parts,
             digest,
         })
@@ -233,11 +250,11 @@ impl FollowedEpoch {
 
     /// As [`UnplannedEpoch::candidates`].
     pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
-        if self.learns {
-            candidates(&self.view, &self.table, &self.force, collective, block)
-        } else {
-            Vec::new()
-        }
+        let Some(learned) = self.learned.as_deref() else {
+            return Vec::new();
+        };
+        let grounds = grounds(&self.view, &self.table, learned);
+        candidates(grounds, &self.force, collective, block)
     }
 
     /// True if this communicator can go a way with blocks of this size, connections or not.
@@ -312,13 +329,13 @@ fn ways<'a>(table: &'a DecisionTable, force: &'a ForcedWays) -> impl Iterator<It
     })
 }
 
-/// Ways of all-to-alls that are learned, beside those of the table.
-fn learned_ways() -> Vec<Way> {
+/// Ways of all-to-alls that a job that learns may try, beside those of the table.
+fn tried_ways() -> [Way; 2] {
     let aapc = Way::Aapc {
         sync: SyncKind::Receiver.into(),
         over: DataCarrier::Mpi,
     };
-    vec![aapc, Way::Bundled]
+    [aapc, Way::Bundled]
 }
 
 /// Their synchronizations.

@@ -5,6 +5,7 @@
 use crate::decision_table::{
     Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way,
 };
+use crate::learned::{LearnedTiming, size_class};
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
 
@@ -22,6 +23,8 @@ pub struct CandidateWay {
 pub struct CandidateGrounds<'a> {
     /// The decision table, for its library.
     pub table: &'a DecisionTable,
+    /// What jobs learned at this place.
+    pub learned: &'a [LearnedTiming],
     /// True if each rank's address is known, so that calls can go over TCP.
     pub has_addresses: bool,
     /// True if some host has several ranks.
@@ -86,6 +89,7 @@ pub fn candidates(
     if grounds.shares_hosts && block <= MOST_BUNDLED {
         add(Way::Bundled, BUNDLED);
     }
+    expect_as_learned(&mut all, grounds.learned, collective, block);
     all
 }
 
@@ -96,7 +100,37 @@ fn is_settled(entry: &DecisionEntry) -> bool {
         | DecisionGrounds::Confirmed
         | DecisionGrounds::Unconfirmed
         | DecisionGrounds::Kept => true,
-        DecisionGrounds::Elsewhere | DecisionGrounds::Modelled | DecisionGrounds::Stale => false,
+        DecisionGrounds::Elsewhere
+        | DecisionGrounds::Modelled
+        | DecisionGrounds::Stale
+        | DecisionGrounds::Learned => false,
+    }
+}
+
+/// What jobs before this one measured is expected now.
+fn expect_as_learned(
+    all: &mut [CandidateWay],
+    learned: &[LearnedTiming],
+    collective: Collective,
+    block: Bytes,
+) {
+    let from = size_class(block.0);
+    let mean = |way: Way| {
+        let same = |timing: &&LearnedTiming| {
+            (timing.collective, timing.from, timing.way) == (collective, from, way)
+        };
+        learned
+            .iter()
+            .find(same)
+            .map(|timing| timing.mean_ns as f64)
+    };
+    let Some(first) = all.first().and_then(|first| mean(first.way)) else {
+        return;
+    };
+    for candidate in &mut all[1..] {
+        if let Some(mean) = mean(candidate.way) {
+            candidate.expected = mean / first.max(1.0);
+        }
     }
 }
 

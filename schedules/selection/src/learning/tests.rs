@@ -174,6 +174,7 @@ fn measured_sizes_and_small_blocks_ask_nothing() {
     let table = DecisionTable::default();
     let grounds = CandidateGrounds {
         table: &table,
+        learned: &[],
         has_addresses: true,
         shares_hosts: false,
     };
