@@ -118,6 +118,14 @@ collective!(
     (a, b, c, d, e, f, g, h, i)
 );
 collective!(
+    alltoallw,
+    MPI_Alltoallw,
+    PMPI_Alltoallw,
+    to_alltoallw,
+    NineArguments,
+    (a, b, c, d, e, f, g, h, i)
+);
+collective!(
     allgatherv,
     MPI_Allgatherv,
     PMPI_Allgatherv,
@@ -148,6 +156,14 @@ collective!(
     MPI_Alltoallv_c,
     PMPI_Alltoallv_c,
     to_alltoallv_c,
+    NineArguments,
+    (a, b, c, d, e, f, g, h, i)
+);
+collective!(
+    alltoallw_c,
+    MPI_Alltoallw_c,
+    PMPI_Alltoallw_c,
+    to_alltoallw_c,
     NineArguments,
     (a, b, c, d, e, f, g, h, i)
 );

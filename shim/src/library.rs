@@ -18,10 +18,12 @@ pub(crate) struct ServedLibrary {
     pub(crate) alltoall: ServedCollective<SevenArguments>,
     pub(crate) allgather: ServedCollective<SevenArguments>,
     pub(crate) alltoallv: ServedCollective<NineArguments>,
+    pub(crate) alltoallw: ServedCollective<NineArguments>,
     pub(crate) allgatherv: ServedCollective<EightArguments>,
     pub(crate) alltoall_c: ServedCollective<SevenArguments>,
     pub(crate) allgather_c: ServedCollective<SevenArguments>,
     pub(crate) alltoallv_c: ServedCollective<NineArguments>,
+    pub(crate) alltoallw_c: ServedCollective<NineArguments>,
     pub(crate) allgatherv_c: ServedCollective<EightArguments>,
 }
 
@@ -87,10 +89,12 @@ impl ServedLibrary {
             alltoall: found.served("Alltoall"),
             allgather: found.served("Allgather"),
             alltoallv: found.served("Alltoallv"),
+            alltoallw: found.served("Alltoallw"),
             allgatherv: found.served("Allgatherv"),
             alltoall_c: found.large("Alltoall_c"),
             allgather_c: found.large("Allgather_c"),
             alltoallv_c: found.large("Alltoallv_c"),
+            alltoallw_c: found.large("Alltoallw_c"),
             allgatherv_c: found.large("Allgatherv_c"),
             file: found.file,
         }
@@ -202,7 +206,13 @@ impl LoadedBackend {
             return Err(last_error());
         }
         let backend = LoadedBackend { path, handle };
-        for name in ["alltoall", "allgather", "alltoallv", "allgatherv"] {
+        for name in [
+            "alltoall",
+            "allgather",
+            "alltoallv",
+            "alltoallw",
+            "allgatherv",
+        ] {
             backend.symbol(&format!("heddle_{name}"))?;
         }
         // SAFETY: the backend defines `heddle_open` with this signature.

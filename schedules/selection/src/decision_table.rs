@@ -74,7 +74,7 @@ pub struct DecisionTable {
     pub alltoall: Vec<DecisionEntry>,
     /// For MPI_Allgather: native or ring.
     pub allgather: Vec<DecisionEntry>,
-    /// For MPI_Alltoallv, by the mean block: native or aapc.
+    /// For MPI_Alltoallv and MPI_Alltoallw, by the mean block: native or aapc.
     #[serde(default = "native", skip_serializing_if = "is_native")]
     pub alltoallv: Vec<DecisionEntry>,
     /// For MPI_Allgatherv, by the mean block: native or ring.
@@ -176,7 +176,7 @@ impl DecisionTable {
         match collective {
             Collective::Alltoall => &self.alltoall,
             Collective::Allgather => &self.allgather,
-            Collective::Alltoallv => &self.alltoallv,
+            Collective::Alltoallv | Collective::Alltoallw => &self.alltoallv,
             Collective::Allgatherv => &self.allgatherv,
         }
     }

@@ -3,6 +3,7 @@
 //! together, and agree on it at calls on any of these communicators.
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
+use crate::length_forecasts::LengthForecasts;
 use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
@@ -13,6 +14,7 @@ use crate::root_rank::RootRank;
 use crate::{point_to_point, registry};
 use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
+use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::{self, ForcedWays};
@@ -81,6 +83,7 @@ pub(crate) struct ProcessSet {
     hosts: Vec<String>,
     pace: AgreementPace,
     row: CallRow,
+    forecasts: LengthForecasts,
     followed: FollowState,
     messages: PrivateCommState,
     wires: MeshState,
@@ -205,6 +208,7 @@ impl ProcessSet {
             hosts,
             pace: AgreementPace::new(1),
             row: CallRow::default(),
+            forecasts: LengthForecasts::default(),
             followed: FollowState::Nothing,
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
@@ -229,11 +233,16 @@ impl ProcessSet {
             self.agree(within)?;
         }
         let amount = if amount.differs {
-            self.mean(within, amount)?
+            // SAFETY: passed on to the caller.
+            unsafe { self.common_amount(call, within, amount) }?
         } else {
             amount
         };
         let way = self.way(call, within, amount)?;
+        if way.carrier() == Some(DataCarrier::Mpi) {
+            // Over MPI not every block can be carried.
+            self.forecasts.distrust(call.collective);
+        }
         watchdog::begin_wait(|| {
             format!(
                 "{}: {} of {} B a block, the library's routine",
@@ -263,27 +272,34 @@ impl ProcessSet {
 
     /// What all ranks together move, where each of them knows its own part; this rank's own where
     /// nobody needs to know. Collective.
-    fn mean(&mut self, within: &CallComm, own: CallAmount) -> MpiResult<CallAmount> {
-        if !self.followed.takes_part(Collective::Alltoallv) {
+    ///
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    unsafe fn common_amount(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+        own: CallAmount,
+    ) -> MpiResult<CallAmount> {
+        let ranks = self.hosts.len();
+        if !self.followed.takes_part(call.collective) {
+            self.forecasts.forget(call.collective);
             return Ok(own);
         }
-        let told = if own.fits { own.block } else { u64::MAX };
-        let all = within.gather_all(&told.to_le_bytes())?;
-        let all = all.chunks_exact(8).map(|octets| {
-            octets
-                .iter()
-                .rev()
-                .fold(0, |n, &octet| n << 8 | u64::from(octet))
-        });
-        let (mut sum, mut fits) = (0u64, true);
-        all.for_each(|block| {
-            fits &= block < u64::MAX;
-            sum = sum.saturating_add(block);
-        });
-        let ranks = self.hosts.len() as u64;
-        let block = sum.div_ceil(ranks);
-        self.pace.add(ranks, block);
-        Ok(CallAmount { block, fits, ..own })
+        // SAFETY: passed on to the caller.
+        let known = unsafe { call.own(ranks, own) };
+        let followed = &self.followed;
+        let way = |block| followed.likely_way(call.collective, block);
+        let size = self.forecasts.size(call.collective, within, known, way)?;
+        if size.block == NOT_SERVED {
+            return Ok(CallAmount { fits: false, ..own });
+        }
+        self.pace.add(ranks as u64, size.block);
+        Ok(CallAmount {
+            block: size.block,
+            fits: true,
+            ..own
+        })
     }
 
     /// # Safety
@@ -309,9 +325,7 @@ impl ProcessSet {
                 (Way::Ring { .. }, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
-                (_, Some(mesh), _) => {
-                    mesh_state::alltoall(call, within, mesh, follow.parts(way), block)?
-                }
+                (_, Some(mesh), _) => mesh_state::alltoall(call, within, mesh, follow.parts(way))?,
                 (_, None, PrivateCommState::Over(twin)) => {
                     twin.quietly(|| by_messages(call, within, way, twin, follow, block))?
                 }
@@ -344,9 +358,7 @@ impl ProcessSet {
         );
         if way.carrier() == Some(DataCarrier::Tcp) {
             watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
-            // Of blocks that differ, each rank knows the lengths in an allgather only.
-            let known = call.collective != Collective::Alltoallv;
-            let connects = known && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
+            let connects = block <= MOST_OVER_TCP && follow.may_connect(call.collective);
             if connects && self.wires.ensure_connected(within, follow)? {
                 return Ok(way);
             }
@@ -511,6 +523,15 @@ impl FollowState {
             FollowState::Nothing => false,
             FollowState::Unplanned(prospect) => prospect.takes_part(collective),
             FollowState::Planned(follow) => follow.takes_part(collective),
+        }
+    }
+
+    /// The way of a call with blocks of this size, as far as it is known before it.
+    fn likely_way(&self, collective: Collective, block: u64) -> Way {
+        match self {
+            FollowState::Nothing => Way::Native,
+            FollowState::Unplanned(prospect) => prospect.likely_way(collective, block),
+            FollowState::Planned(follow) => follow.way(collective, block, 0),
         }
     }
 

@@ -24,8 +24,7 @@ const FEWEST_CALLS: u64 = 8;
 /// After so many agreements in a row that show no period, the mean of the last calls stands for
 /// each of the next.
 const PATIENCE: u32 = 2 * LONGEST as u32;
-/// The block of a call that some rank cannot serve, or of which ranks expect other lengths than
-/// are sent.
+/// The block of a call that some rank cannot serve.
 pub const NOT_SERVED: u64 = u64::MAX;
 
 /// What this rank knows of a call.
@@ -33,8 +32,6 @@ pub const NOT_SERVED: u64 = u64::MAX;
 pub struct OwnCall {
     /// The mean of its blocks, in octets, or [`NOT_SERVED`].
     pub block: u64,
-    /// The octets that it sends less those that it expects.
-    pub excess: i64,
     /// A digest of the lengths.
     pub digest: u64,
 }
@@ -47,6 +44,14 @@ pub struct CallSize {
     /// The place of the call among those whose lengths come in turn, if they have done so on every
     /// rank for a while.
     pub place: Option<usize>,
+}
+
+impl CallSize {
+    /// Of a call that some rank cannot serve.
+    pub const NOT_SERVED: CallSize = CallSize {
+        block: NOT_SERVED,
+        place: None,
+    };
 }
 
 /// The calls of one collective so far, on one rank. What it forecasts is the same on all ranks.
@@ -107,7 +112,6 @@ impl CallForecast {
         };
         let mut word = Vec::with_capacity(WORD + before.len());
         word.extend(now.block.to_le_bytes());
-        word.extend(now.excess.to_le_bytes());
         word.push(self.own_turn());
         word.extend(before.iter().map(|call| size_class(call.block)));
         word
@@ -167,11 +171,7 @@ impl CallForecast {
             let is_near = size_class(heard).abs_diff(size_class(forecast)) <= 1;
             if is_near { forecast } else { heard }
         });
-        let excess = words
-            .iter()
-            .fold(0, |sum, word| u64::wrapping_add(sum, number(&word[8..])));
         let now = mean(words.iter().map(|word| number(word)));
-        let now = if excess == 0 { now } else { NOT_SERVED };
         before.chain([now]).collect()
     }
 
@@ -214,8 +214,8 @@ fn common_turn(own: impl Iterator<Item = usize>) -> usize {
     own.fold(1, |turn, own| common(turn, own).unwrap_or(0))
 }
 
-/// Octets of a word before the classes of sizes: the block, the excess, the turn.
-const WORD: usize = 17;
+/// Octets of a word before the classes of sizes: the block, the turn.
+const WORD: usize = 9;
 
 fn number(octets: &[u8]) -> u64 {
     octets.first_chunk().map_or(0, |&n| u64::from_le_bytes(n))

@@ -142,7 +142,7 @@ impl ProcessSetView {
     /// what the mean one would take.
     pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
         match collective {
-            Collective::Alltoall | Collective::Alltoallv => {
+            Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
                 bound::alltoall_seconds(&self.hosts, &self.ranks, block)
             }
             Collective::Allgather | Collective::Allgatherv => {

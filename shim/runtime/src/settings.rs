@@ -27,6 +27,7 @@ pub struct RuntimeSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct ForcedWays {
     alltoall: Vec<Way>,
+    /// MPI_Alltoallw too.
     alltoallv: Vec<Way>,
     /// MPI_Allgatherv too.
     allgather: Vec<Way>,
@@ -79,7 +80,7 @@ impl RuntimeSettings {
 }
 
 impl ForcedWays {
-    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` and `bundled` are of MPI_Alltoall,
+    /// `aapc` is a way of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, `lg` and `bundled` are of MPI_Alltoall,
     /// `ring` of MPI_Allgather and MPI_Allgatherv, `native` of all; several are given with commas.
     /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<ForcedWays> {
@@ -152,7 +153,7 @@ impl ForcedWays {
     pub fn ways(&self, collective: Collective) -> &[Way] {
         match collective {
             Collective::Alltoall => &self.alltoall,
-            Collective::Alltoallv => &self.alltoallv,
+            Collective::Alltoallv | Collective::Alltoallw => &self.alltoallv,
             Collective::Allgather | Collective::Allgatherv => &self.allgather,
         }
     }

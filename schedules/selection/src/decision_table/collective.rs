@@ -13,8 +13,17 @@ pub enum Collective {
     Allgather,
     /// MPI_Alltoallv.
     Alltoallv,
+    /// MPI_Alltoallw.
+    Alltoallw,
     /// MPI_Allgatherv.
     Allgatherv,
+}
+
+impl Collective {
+    /// True if each rank knows the lengths only of the blocks that it sends and receives itself.
+    pub fn has_own_lengths(self) -> bool {
+        matches!(self, Collective::Alltoallv | Collective::Alltoallw)
+    }
 }
 
 impl fmt::Display for Collective {
@@ -23,6 +32,7 @@ impl fmt::Display for Collective {
             Collective::Alltoall => "alltoall",
             Collective::Allgather => "allgather",
             Collective::Alltoallv => "alltoallv",
+            Collective::Alltoallw => "alltoallw",
             Collective::Allgatherv => "allgatherv",
         })
     }
@@ -36,6 +46,7 @@ impl FromStr for Collective {
             Collective::Alltoall,
             Collective::Allgather,
             Collective::Alltoallv,
+            Collective::Alltoallw,
             Collective::Allgatherv,
         ];
         all.into_iter()
@@ -46,5 +57,5 @@ impl FromStr for Collective {
 
 /// A name that does not name a [`Collective`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("collective \"{0}\": expected alltoall, allgather, alltoallv or allgatherv")]
+#[error("collective \"{0}\": expected alltoall, allgather, alltoallv, alltoallw or allgatherv")]
 pub struct UnknownCollective(pub String);

@@ -58,7 +58,7 @@ impl Way {
             Way::Native => true,
             Way::Aapc { sync, .. } => {
                 sync.mechanism() != SyncMechanism::Dummy
-                    && matches!(collective, Collective::Alltoall | Collective::Alltoallv)
+                    && (collective == Collective::Alltoall || collective.has_own_lengths())
             }
             // A rank that passes on a block knows its size only if all blocks have the same size.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,

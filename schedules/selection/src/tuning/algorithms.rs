@@ -87,7 +87,7 @@ impl ForcedAlgorithms {
     /// The library's name for the algorithm of a collective.
     pub fn name(&self, collective: Collective) -> &'static str {
         match collective {
-            Collective::Alltoall | Collective::Alltoallv => self.alltoall,
+            Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => self.alltoall,
             Collective::Allgather | Collective::Allgatherv => self.allgather,
         }
     }

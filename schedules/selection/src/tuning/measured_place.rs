@@ -39,7 +39,9 @@ impl PayloadBounds {
     /// Seconds per octet of a block at the bound.
     pub fn seconds_per_octet(&self, collective: Collective) -> f64 {
         let ns = match collective {
-            Collective::Alltoall | Collective::Alltoallv => self.alltoall_ns,
+            Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+                self.alltoall_ns
+            }
             Collective::Allgather | Collective::Allgatherv => self.allgather_ns,
         };
         ns as f64 / 1e9 / BLOCK.0 as f64

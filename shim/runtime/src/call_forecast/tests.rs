@@ -23,7 +23,6 @@ impl ForecastingRanks {
         self.call_of(|rank| OwnCall {
             // Rank 0 has little, the last one much.
             block: block * rank as u64 / (RANKS as u64 - 1) * 2,
-            excess: rank as i64 * 2 - (RANKS as i64 - 1),
             digest: block + rank as u64,
         })
     }
@@ -109,13 +108,6 @@ fn a_call_that_one_rank_cannot_serve_is_served_by_none() {
         ..OwnCall::default()
     });
     assert_eq!(size.block, NOT_SERVED);
-    // More is sent than expected.
-    let size = ForecastingRanks::new().call_of(|rank| OwnCall {
-        block: 60_000,
-        excess: i64::from(rank == 1),
-        digest: 0,
-    });
-    assert_eq!(size.block, NOT_SERVED);
 }
 
 #[test]
@@ -156,7 +148,7 @@ proptest! {
     fn all_ranks_forecast_alike(calls in prop::collection::vec(prop::array::uniform4(0..1u64 << 20), 1..300)) {
         let mut ranks = ForecastingRanks::new();
         for lengths in calls {
-            ranks.call_of(|rank| OwnCall { block: lengths[rank], excess: 0, digest: lengths[rank] });
+            ranks.call_of(|rank| OwnCall { block: lengths[rank], digest: lengths[rank] });
         }
     }
 }

@@ -359,7 +359,7 @@ pub(super) enum ReadyPeer {
 impl TcpMesh {
     /// Closes every connection, so that each rank that waits for this one hears of the failure,
     /// too.
-    pub(super) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.peers.iter_mut().for_each(|peer| *peer = None);
         self.is_closed = true;
     }
