@@ -80,11 +80,12 @@ impl PrivateComm {
     ) -> MpiResult<MPI_Request> {
         let mpi = mpi();
         let mut request = mpi.handle.request_null;
+        let count = data.int_count()?;
         // SAFETY: passed on to the caller.
         check(unsafe {
             (mpi.call.Isend)(
                 data.at,
-                data.count,
+                count,
                 data.datatype,
                 to,
                 tag,
@@ -105,11 +106,12 @@ impl PrivateComm {
     ) -> MpiResult<MPI_Request> {
         let mpi = mpi();
         let mut request = mpi.handle.request_null;
+        let count = data.int_count()?;
         // SAFETY: passed on to the caller.
         check(unsafe {
             (mpi.call.Irecv)(
                 data.at,
-                data.count,
+                count,
                 data.datatype,
                 from,
                 tag,

@@ -3,6 +3,8 @@
 //! together, and agree on it at calls on any of these communicators.
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
+use crate::follow_state::FollowState;
+use crate::length_forecasts::LengthForecasts;
 use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
@@ -14,12 +16,13 @@ use crate::set_learning::SetLearning;
 use crate::{point_to_point, registry};
 use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
+use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::{self, ForcedWays};
 use runtime::{stderr, watchdog};
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
-use selection::learning::{CallClass, CandidateWay};
+use selection::learning::CallClass;
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,17 +57,6 @@ impl CallRow {
     }
 }
 
-/// The epoch that the process set follows.
-#[derive(Debug, Default)]
-enum FollowState {
-    /// The library's own routines run.
-    #[default]
-    Nothing,
-    /// An epoch for which nobody has asked for another way yet.
-    Unplanned(Box<UnplannedEpoch>),
-    Planned(Box<FollowedEpoch>),
-}
-
 /// A process set, as one of its processes knows it.
 #[derive(Debug)]
 pub(crate) struct ProcessSet {
@@ -73,6 +65,7 @@ pub(crate) struct ProcessSet {
     hosts: Vec<String>,
     pace: AgreementPace,
     row: CallRow,
+    forecasts: LengthForecasts,
     followed: FollowState,
     messages: PrivateCommState,
     wires: MeshState,
@@ -213,6 +206,7 @@ impl ProcessSet {
             hosts,
             pace: AgreementPace::new(1),
             row: CallRow::default(),
+            forecasts: LengthForecasts::default(),
             followed: FollowState::Nothing,
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
@@ -238,11 +232,16 @@ impl ProcessSet {
             self.agree(within)?;
         }
         let amount = if amount.differs {
-            self.mean(within, amount)?
+            // SAFETY: passed on to the caller.
+            unsafe { self.common_amount(call, within, amount) }?
         } else {
             amount
         };
         let (way, class) = self.way(call, within, amount)?;
+        if way.carrier() == Some(DataCarrier::Mpi) {
+            // Over MPI not every block can be carried.
+            self.forecasts.distrust(call.collective);
+        }
         watchdog::begin_wait(|| {
             format!(
                 "{}: {} of {} B a block, the library's routine",
@@ -284,27 +283,34 @@ impl ProcessSet {
 
     /// What all ranks together move, where each of them knows its own part; this rank's own where
     /// nobody needs to know. Collective.
-    fn mean(&mut self, within: &CallComm, own: CallAmount) -> MpiResult<CallAmount> {
-        if !self.followed.takes_part(Collective::Alltoallv) {
+    ///
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    unsafe fn common_amount(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+        own: CallAmount,
+    ) -> MpiResult<CallAmount> {
+        let ranks = self.hosts.len();
+        if !self.followed.takes_part(call.collective) {
+            self.forecasts.forget(call.collective);
             return Ok(own);
         }
-        let told = if own.fits { own.block } else { u64::MAX };
-        let all = within.gather_all(&told.to_le_bytes())?;
-        let all = all.chunks_exact(8).map(|octets| {
-            octets
-                .iter()
-                .rev()
-                .fold(0, |n, &octet| n << 8 | u64::from(octet))
-        });
-        let (mut sum, mut fits) = (0u64, true);
-        all.for_each(|block| {
-            fits &= block < u64::MAX;
-            sum = sum.saturating_add(block);
-        });
-        let ranks = self.hosts.len() as u64;
-        let block = sum.div_ceil(ranks);
-        self.pace.add(ranks, block);
-        Ok(CallAmount { block, fits, ..own })
+        // SAFETY: passed on to the caller.
+        let known = unsafe { call.own(ranks, own) };
+        let followed = &self.followed;
+        let way = |block| followed.likely_way(call.collective, block);
+        let size = self.forecasts.size(call.collective, within, known, way)?;
+        if size.block == NOT_SERVED {
+            return Ok(CallAmount { fits: false, ..own });
+        }
+        self.pace.add(ranks as u64, size.block);
+        Ok(CallAmount {
+            block: size.block,
+            fits: true,
+            ..own
+        })
     }
 
     /// # Safety
@@ -330,9 +336,7 @@ impl ProcessSet {
                 (Way::Ring { .. }, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
-                (_, Some(mesh), _) => {
-                    mesh_state::alltoall(call, within, mesh, follow.parts(way), block)?
-                }
+                (_, Some(mesh), _) => mesh_state::alltoall(call, within, mesh, follow.parts(way))?,
                 (_, None, PrivateCommState::Over(twin)) => {
                     twin.quietly(|| by_messages(call, within, way, twin, follow, block))?
                 }
@@ -351,10 +355,11 @@ impl ProcessSet {
         amount: CallAmount,
     ) -> MpiResult<(Way, Option<CallClass>)> {
         let CallAmount { block, fits, .. } = amount;
-        if block == 0 || !fits {
+        let collective = call.collective;
+        let is_common = !amount.differs || self.followed.takes_part(collective);
+        if block == 0 || !fits || !is_common {
             return Ok((Way::Native, None));
         }
-        let collective = call.collective;
         let class = CallClass::of(collective, block);
         let candidates = || self.followed.candidates(collective, block);
         let Some(learned) = self.learning.way(class, candidates) else {
@@ -383,9 +388,7 @@ impl ProcessSet {
         };
         let mut way = follow.way(collective, block, self.row.count(collective, block));
         if way.carrier() == Some(DataCarrier::Tcp) {
-            // Of blocks that differ, each rank knows the lengths in an allgather only.
-            let known = collective != Collective::Alltoallv;
-            if known && follow.may_connect(collective) && self.connects(within, block)? {
+            if follow.may_connect(collective) && self.connects(within, block)? {
                 return Ok(way);
             }
             let FollowState::Planned(follow) = &self.followed else {
@@ -569,44 +572,6 @@ unsafe fn by_messages(
             Way::Bundled => point_to_point::passed_on(call, within, twin, parts, usize::MAX, block),
             Way::Ring { .. } => point_to_point::allgather(call, twin, parts),
             Way::Native => Ok(()),
-        }
-    }
-}
-
-impl FollowState {
-    fn may_differ(&self, collective: Collective, block: u64) -> bool {
-        match self {
-            FollowState::Nothing => false,
-            FollowState::Unplanned(prospect) => prospect.may_differ(collective, block),
-            FollowState::Planned(follow) => follow.takes_part(collective),
-        }
-    }
-
-    fn takes_part(&self, collective: Collective) -> bool {
-        match self {
-            FollowState::Nothing => false,
-            FollowState::Unplanned(prospect) => prospect.takes_part(collective),
-            FollowState::Planned(follow) => follow.takes_part(collective),
-        }
-    }
-
-    fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
-        match self {
-            FollowState::Nothing => Vec::new(),
-            FollowState::Unplanned(prospect) => prospect.candidates(collective, block),
-            FollowState::Planned(follow) => follow.candidates(collective, block),
-        }
-    }
-
-    /// Why a call goes a way, for people.
-    fn why(&self, collective: Collective, block: u64, way: Way, learns: bool) -> String {
-        match self {
-            FollowState::Nothing => String::new(),
-            FollowState::Unplanned(prospect) => prospect.why(collective, block),
-            FollowState::Planned(follow) if learns && !follow.decides(collective, block, way) => {
-                "learned".to_owned()
-            }
-            FollowState::Planned(follow) => follow.why(collective, block, way),
         }
     }
 }

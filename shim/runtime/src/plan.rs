@@ -89,6 +89,12 @@ impl UnplannedEpoch {
         }
     }
 
+    /// The way of a call with blocks of this size, as far as it is known before planning.
+    pub fn likely_way(&self, collective: Collective, block: u64) -> Way {
+        let forced = self.force.ways(collective).first().copied();
+        forced.unwrap_or_else(|| self.table.choose(collective, Bytes(block)))
+    }
+
     /// True if a call of this collective may, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         takes_part(&self.table, &self.force, collective)
