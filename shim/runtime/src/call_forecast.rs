@@ -21,6 +21,8 @@ const MOST_CALLS: u64 = 256;
 /// calls for it: of large calls each is worth more.
 const MOST_WORK: u64 = 4096;
 const FEWEST_CALLS: u64 = 8;
+/// Lengths come in turn if they have done so for a turn and so many calls.
+const ENOUGH_ALIKE: usize = 4;
 /// After so many agreements in a row that show no period, the mean of the last calls stands for
 /// each of the next.
 const PATIENCE: u32 = 2 * LONGEST as u32;
@@ -146,7 +148,7 @@ impl CallForecast {
         let now = self.own.iter().map(|call| call.digest);
         let latest: Vec<u64> = self.digests.iter().copied().chain(now).rev().collect();
         let repeats = |turn: &usize| {
-            let often = *turn + FEWEST_CALLS as usize;
+            let often = *turn + ENOUGH_ALIKE;
             let before = latest.iter().skip(*turn);
             latest.len() >= turn + often
                 && latest.iter().zip(before).take(often).all(|(a, b)| a == b)
