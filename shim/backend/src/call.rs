@@ -5,7 +5,7 @@ use crate::elements::MpiElements;
 use crate::mpi::mpi;
 use crate::mpi_result::MpiResult;
 use crate::octets::{octets_of, room};
-use runtime::call_forecast::{NOT_SERVED, OwnCall};
+use runtime::call_forecast::{CallPlace, NOT_SERVED, OwnCall};
 use selection::decision_table::Collective;
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -171,6 +171,8 @@ pub(crate) struct CallAmount {
     pub(crate) fits: bool,
     /// True if each rank knows its own blocks only.
     pub(crate) differs: bool,
+    /// Where the call has one among others whose lengths it repeats.
+    pub(crate) place: Option<CallPlace>,
 }
 
 impl CallAmount {
@@ -225,7 +227,25 @@ impl CollectiveCall<'_> {
             block: total.div_ceil(ranks as u64),
             fits,
             differs: self.collective.has_own_lengths(),
+            place: None,
         })
+    }
+
+    /// The octets that this rank sends to each of so many ranks.
+    ///
+    /// # Safety
+    /// As the MPI standard says of the arguments, on a communicator of so many ranks.
+    pub(crate) unsafe fn sent_lengths(&self, size: usize) -> Vec<u64> {
+        let side = if self.in_place() {
+            &self.receive
+        } else {
+            &self.send
+        };
+        let mut lengths = Vec::with_capacity(size);
+        // SAFETY: passed on to the caller.
+        unsafe { side.each_length(size, self.comm, |length| lengths.push(length)) };
+        lengths.resize(size, 0);
+        lengths
     }
 
     /// What this rank alone knows of a call whose amount this is.
@@ -234,13 +254,8 @@ impl CollectiveCall<'_> {
     /// As the MPI standard says of the arguments, on a communicator of so many ranks.
     pub(crate) unsafe fn own(&self, size: usize, amount: CallAmount) -> OwnCall {
         let mut digest = DefaultHasher::new();
-        let side = if self.in_place() {
-            &self.receive
-        } else {
-            &self.send
-        };
         // SAFETY: passed on to the caller.
-        unsafe { side.each_length(size, self.comm, |length| length.hash(&mut digest)) };
+        unsafe { self.sent_lengths(size) }.hash(&mut digest);
         OwnCall {
             block: if amount.fits {
                 amount.block

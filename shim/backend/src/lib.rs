@@ -12,6 +12,7 @@
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
 //! | [`call_comm`] | agreements among the ranks of a call |
 //! | [`length_forecasts`] | sizes of calls whose lengths each rank knows in part |
+//! | [`length_plans`] | plans for lengths that repeat themselves |
 //! | [`private_comm`], [`requests`] | messages on a communicator of the runtime's own |
 //! | [`point_to_point`] | parts of schedules over MPI's messages |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
@@ -32,6 +33,7 @@ mod entries;
 mod error_handlers;
 mod follow_state;
 mod length_forecasts;
+mod length_plans;
 mod location;
 mod member_check;
 mod mesh_state;

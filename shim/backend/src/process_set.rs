@@ -5,6 +5,7 @@ use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
 use crate::follow_state::FollowState;
 use crate::length_forecasts::LengthForecasts;
+use crate::length_plans::LengthPlans;
 use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
@@ -66,6 +67,7 @@ pub(crate) struct ProcessSet {
     pace: AgreementPace,
     row: CallRow,
     forecasts: LengthForecasts,
+    plans: LengthPlans,
     followed: FollowState,
     messages: PrivateCommState,
     wires: MeshState,
@@ -207,6 +209,7 @@ impl ProcessSet {
             pace: AgreementPace::new(1),
             row: CallRow::default(),
             forecasts: LengthForecasts::default(),
+            plans: LengthPlans::default(),
             followed: FollowState::Nothing,
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
@@ -261,7 +264,7 @@ impl ProcessSet {
         });
         let began = class.map(|class| (class, Instant::now()));
         // SAFETY: passed on to the caller.
-        let code = unsafe { self.carry_out(call, within, way, amount.block as usize) };
+        let code = unsafe { self.carry_out(call, within, way, amount) };
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
             root.done(timer);
         }
@@ -309,6 +312,7 @@ impl ProcessSet {
         Ok(CallAmount {
             block: size.block,
             fits: true,
+            place: size.place,
             ..own
         })
     }
@@ -320,7 +324,7 @@ impl ProcessSet {
         call: &CollectiveCall,
         within: &CallComm,
         way: Way,
-        block: usize,
+        amount: CallAmount,
     ) -> MpiResult<i32> {
         let (FollowState::Planned(follow), true) = (&self.followed, way != Way::Native) else {
             // SAFETY: passed on to the caller.
@@ -330,14 +334,27 @@ impl ProcessSet {
             .wires
             .mesh()
             .filter(|_| way.carrier() == Some(DataCarrier::Tcp));
+        let by_lengths = match (&mesh, amount.place) {
+            (Some(_), Some(place)) if follow.may_plan_lengths() => {
+                // SAFETY: passed on to the caller.
+                let own = || unsafe { call.sent_lengths(self.hosts.len()) };
+                self.plans
+                    .part(call.collective, place, within, follow, own)?
+            }
+            _ => None,
+        };
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh, &self.messages) {
                 (Way::Ring { .. }, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
-                (_, Some(mesh), _) => mesh_state::alltoall(call, within, mesh, follow.parts(way))?,
+                (_, Some(mesh), _) => {
+                    let parts = by_lengths.map_or(follow.parts(way), std::slice::from_ref);
+                    mesh_state::alltoall(call, within, mesh, parts)?
+                }
                 (_, None, PrivateCommState::Over(twin)) => {
+                    let block = amount.block as usize;
                     twin.quietly(|| by_messages(call, within, way, twin, follow, block))?
                 }
                 (_, None, _) => return Ok(call.native()),

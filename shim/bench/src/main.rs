@@ -4,10 +4,13 @@
 //! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime
 //! preloaded or without.
 mod block_layout;
+mod block_lengths;
 mod library_routines;
 mod machine;
+mod typed_exchange;
 
 use block_layout::BlockLayout;
+use block_lengths::BlockLengths;
 use clap::{Parser, ValueEnum};
 use library_routines::LibraryRoutines;
 use machine::MachineCounters;
@@ -61,6 +64,10 @@ struct Args {
     /// With --watch: until this file is gone, if that comes first
     #[arg(long = "while", value_name = "FILE", requires = "watch")]
     while_there: Option<PathBuf>,
+    /// Unequal blocks of MPI_Alltoallv and MPI_Alltoallw by Zipf's law with this exponent: the k-th
+    /// largest is 1 / k^S of the largest
+    #[arg(long, value_name = "S")]
+    zipf: Option<f64>,
     /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans
     /// and connections
     #[arg(long)]
@@ -113,6 +120,8 @@ enum BenchSelection {
     Both,
     /// Every other block is three times as long as the others
     Alltoallv,
+    /// The same, with a datatype for each rank
+    Alltoallw,
     /// Every other rank contributes three times as much as the others
     Allgatherv,
     /// No collective: half of the way to the last rank and back, which is usually on another host
@@ -128,6 +137,7 @@ impl BenchSelection {
             BenchSelection::Alltoall => &[BenchCollective::Alltoall],
             BenchSelection::Allgather => &[BenchCollective::Allgather],
             BenchSelection::Alltoallv => &[BenchCollective::Alltoallv],
+            BenchSelection::Alltoallw => &[BenchCollective::Alltoallw],
             BenchSelection::Allgatherv => &[BenchCollective::Allgatherv],
             BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
             BenchSelection::Pingpong => &[BenchCollective::Pingpong],
@@ -145,6 +155,7 @@ enum BenchCollective {
     Alltoall,
     Allgather,
     Alltoallv,
+    Alltoallw,
     Allgatherv,
     Pingpong,
 }
@@ -158,17 +169,10 @@ impl BenchCollective {
         )
     }
 
-    /// The octets of a block where the mean is `block`.
-    fn length(self, block: usize, from: usize, to: usize) -> usize {
-        let unequal = matches!(
-            self,
-            BenchCollective::Alltoallv | BenchCollective::Allgatherv
-        );
-        match (from + to) % 2 {
-            _ if !unequal => block,
-            0 => block - block / 2,
-            _ => block + block / 2,
-        }
+    /// Whether blocks differ in length.
+    fn is_unequal(self) -> bool {
+        use BenchCollective::{Allgatherv, Alltoallv, Alltoallw};
+        matches!(self, Alltoallv | Alltoallw | Allgatherv)
     }
 
     fn name(self) -> &'static str {
@@ -176,6 +180,7 @@ impl BenchCollective {
             BenchCollective::Alltoall => "alltoall",
             BenchCollective::Allgather => "allgather",
             BenchCollective::Alltoallv => "alltoallv",
+            BenchCollective::Alltoallw => "alltoallw",
             BenchCollective::Allgatherv => "allgatherv",
             BenchCollective::Pingpong => "pingpong",
         }
@@ -193,8 +198,7 @@ fn main() -> ExitCode {
     if args.each {
         introduce(&world);
     }
-    let unequal = [BenchCollective::Alltoallv, BenchCollective::Allgatherv];
-    if args.compare && collectives.iter().any(|c| unequal.contains(c)) {
+    if args.compare && collectives.iter().any(|c| c.is_unequal()) {
         eprintln!("bench: --compare is for MPI_Alltoall and MPI_Allgather");
         return ExitCode::from(64);
     }
@@ -214,7 +218,7 @@ fn main() -> ExitCode {
     if args.warm_up {
         collectives
             .iter()
-            .for_each(|&collective| CollectiveBench::new(&world, collective, 1024, false).rows(1));
+            .for_each(|&collective| CollectiveBench::new(&world, collective, 1024, &args).rows(1));
     }
     if args.watch {
         watch(&world, &args, &wanted);
@@ -223,7 +227,7 @@ fn main() -> ExitCode {
             let mut bench = CollectiveBench {
                 own,
                 row: args.calls_in_a_row(collective, block),
-                ..CollectiveBench::new(&world, collective, block, args.check)
+                ..CollectiveBench::new(&world, collective, block, &args)
             };
             match args.iterations {
                 Some(n) => bench.rows(n),
@@ -293,7 +297,7 @@ fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(BenchCollective, u6
         began.elapsed().as_secs_f64() < args.seconds && is_wanted(),
     ) {
         for &(collective, block) in wanted {
-            let mut bench = CollectiveBench::new(world, collective, block, args.check);
+            let mut bench = CollectiveBench::new(world, collective, block, args);
             bench.run(share, args.at_least);
             bench.print(args);
         }
@@ -336,16 +340,21 @@ impl<'a> CollectiveBench<'a> {
         world: &'a SimpleCommunicator,
         collective: BenchCollective,
         block: u64,
-        check: bool,
+        args: &Args,
     ) -> CollectiveBench<'a> {
         let (block, ranks, me) = (block as usize, world.size() as usize, world.rank() as usize);
-        let sent = BlockLayout::sent(collective, block, me, ranks);
-        let received = BlockLayout::received(collective, block, me, ranks);
+        let lengths = match args.zipf.filter(|_| !collective.goes_to_all()) {
+            _ if !collective.is_unequal() => BlockLengths::equal(block, ranks),
+            Some(exponent) => BlockLengths::by_zipf(block, ranks, exponent),
+            None => BlockLengths::alternating(block, ranks),
+        };
+        let sent = BlockLayout::sent(&lengths, me, collective.goes_to_all());
+        let received = BlockLayout::received(&lengths, me, collective.goes_to_all());
         CollectiveBench {
             world,
             collective,
             block,
-            check,
+            check: args.check,
             own: None,
             row: 1,
             send: vec![0; sent.octets()],
@@ -419,6 +428,11 @@ impl<'a> CollectiveBench<'a> {
                 let mut into = PartitionMut::new(&mut self.receive[..], &counts[..], &places[..]);
                 self.world.all_to_all_varcount_into(&from, &mut into)
             }
+            (BenchCollective::Alltoallw, _) => typed_exchange::all_to_all(
+                self.world,
+                (&self.send, &self.sent),
+                (&mut self.receive, &self.received),
+            ),
             (BenchCollective::Allgatherv, _) => {
                 let BlockLayout { counts, places } = &self.received;
                 let mut into = PartitionMut::new(&mut self.receive[..], &counts[..], &places[..]);

@@ -21,6 +21,8 @@ const MOST_CALLS: u64 = 256;
 /// calls for it: of large calls each is worth more.
 const MOST_WORK: u64 = 4096;
 const FEWEST_CALLS: u64 = 8;
+/// Lengths come in turn if they have done so for a turn and so many calls.
+const ENOUGH_ALIKE: usize = 4;
 /// After so many agreements in a row that show no period, the mean of the last calls stands for
 /// each of the next.
 const PATIENCE: u32 = 2 * LONGEST as u32;
@@ -43,7 +45,24 @@ pub struct CallSize {
     pub block: u64,
     /// The place of the call among those whose lengths come in turn, if they have done so on every
     /// rank for a while.
-    pub place: Option<usize>,
+    pub place: Option<CallPlace>,
+}
+
+/// The place of a call among those whose lengths come in turn. As long as they do, calls of one
+/// place have the same lengths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallPlace {
+    /// The first call of which the turns are known.
+    since: u64,
+    turn: usize,
+    at: usize,
+}
+
+impl CallPlace {
+    /// True if calls of both places come in the same turns.
+    pub fn is_of(self, other: CallPlace) -> bool {
+        (self.since, self.turn) == (other.since, other.turn)
+    }
 }
 
 impl CallSize {
@@ -69,6 +88,8 @@ pub struct CallForecast {
     without: u32,
     /// After so many calls the lengths of all ranks are the same again; 0 where they are not.
     turn: usize,
+    /// Since this call.
+    since: u64,
     /// This rank's calls since the last agreement.
     own: Vec<OwnCall>,
     /// Digests of this rank's calls before those.
@@ -101,8 +122,12 @@ impl CallForecast {
     }
 
     /// The place of a call among those whose lengths come in turn.
-    fn place(&self, call: u64) -> Option<usize> {
-        (self.turn > 0).then(|| (call % self.turn as u64) as usize)
+    fn place(&self, call: u64) -> Option<CallPlace> {
+        (self.turn > 0).then(|| CallPlace {
+            since: self.since,
+            turn: self.turn,
+            at: (call % self.turn as u64) as usize,
+        })
     }
 
     /// This rank's word at an agreement; as long on every rank.
@@ -123,7 +148,7 @@ impl CallForecast {
         let now = self.own.iter().map(|call| call.digest);
         let latest: Vec<u64> = self.digests.iter().copied().chain(now).rev().collect();
         let repeats = |turn: &usize| {
-            let often = *turn + FEWEST_CALLS as usize;
+            let often = *turn + ENOUGH_ALIKE;
             let before = latest.iter().skip(*turn);
             latest.len() >= turn + often
                 && latest.iter().zip(before).take(often).all(|(a, b)| a == b)
@@ -139,7 +164,10 @@ impl CallForecast {
         let blocks = self.heard_blocks(&words);
         let is_alike = |(at, &block): (usize, &u64)| way(block) == way(self.forecast(at).block);
         let was_right = self.period > 0 && blocks.iter().enumerate().all(is_alike);
-        self.turn = common_turn(words.iter().map(|word| usize::from(word[WORD - 1])));
+        let turn = common_turn(words.iter().map(|word| usize::from(word[WORD - 1])));
+        if turn != std::mem::replace(&mut self.turn, turn) {
+            self.since = self.calls;
+        }
         self.remember(&blocks);
         self.period = self.likely_period(way);
         self.without = if self.period == 0 {

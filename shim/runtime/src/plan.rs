@@ -3,6 +3,7 @@
 //! Every rank plans for itself and comes to the same plan; [`FollowedEpoch::digest`] lets the ranks
 //! make sure of it. They plan when a call first may go another way than the library's: a
 //! [`UnplannedEpoch`] tells that from the decision table alone.
+mod by_lengths;
 mod planned_ways;
 #[cfg(test)]
 mod tests;
