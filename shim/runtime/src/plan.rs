@@ -149,7 +149,7 @@ fn grounds<'a>(
         table,
         learned,
         has_addresses: view.has_all_addresses(),
-        shares_hosts: view.hosts.hosts() < view.leaves.hosts(),
+        shares_hosts: shares_hosts(view),
     }
 }
 
@@ -205,15 +205,14 @@ impl FollowedEpoch {
         let mut planned = PlannedWays::new(&view, rank, &table, &force);
         planned.add_ring()?;
         let mut phases = 0;
-        let tried = learned.as_ref().map(|_| tried_ways());
+        let tried = learned.as_ref().map(|_| tried_ways(&view));
         let ways: Vec<Way> = ways(&table, &force)
             .chain(tried.into_iter().flatten())
             .collect();
         for sync in schemes(&ways) {
             phases = planned.add_aapc(sync)?;
         }
-        let shares_hosts = view.hosts.hosts() < view.leaves.hosts();
-        if ways.contains(&Way::Bundled) && shares_hosts {
+        if ways.contains(&Way::Bundled) {
             planned.add_bundled();
         }
         let mut summary = format!(
@@ -272,8 +271,11 @@ impl FollowedEpoch {
                 self.parts(way).iter().any(|part| part.phases > 0)
                     && together(self.view.host_of.len() as u64)
             }
-            Way::Bundled => together(bundled::most_blocks(&self.view.host_of)),
-            _ => true,
+            Way::Bundled => {
+                !self.parts(way).is_empty() && together(bundled::most_blocks(&self.view.host_of))
+            }
+            Way::Native => true,
+            Way::Aapc { .. } | Way::Ring { .. } => !self.parts(way).is_empty(),
         }
     }
 
@@ -337,12 +339,18 @@ fn ways<'a>(table: &'a DecisionTable, force: &'a ForcedWays) -> impl Iterator<It
 }
 
 /// Ways of all-to-alls that a job that learns may try, beside those of the table.
-fn tried_ways() -> [Way; 2] {
+fn tried_ways(view: &ProcessSetView) -> impl Iterator<Item = Way> + use<> {
     let aapc = Way::Aapc {
         sync: SyncKind::Receiver.into(),
         over: DataCarrier::Mpi,
     };
-    [aapc, Way::Bundled]
+    let bundled = shares_hosts(view).then_some(Way::Bundled);
+    std::iter::once(aapc).chain(bundled)
+}
+
+/// True if some host has several ranks.
+fn shares_hosts(view: &ProcessSetView) -> bool {
+    view.hosts.hosts() < view.leaves.hosts()
 }
 
 /// Their synchronizations.
