@@ -11,6 +11,9 @@ use std::sync::OnceLock;
 /// About 0.2 s of calls on a network of 1 Gbit/s, however large they are; a look takes some 2 ms
 /// there.
 const ENOUGH: u64 = 4096;
+/// The work of a call whose size no rank knows alone: each rank has a message for each other one in
+/// it, and so few hundred of them are worth a look.
+const OF_UNKNOWN_SIZE: u64 = 16;
 
 /// The work of the calls on a communicator so far.
 #[derive(Debug, Default)]
@@ -31,16 +34,16 @@ pub enum CallAction {
 }
 
 impl CommunicatorWork {
-    /// Counts a call in which this rank exchanges blocks of `block` octets with each of `ranks`.
-    pub fn count(&mut self, ranks: u64, block: u64) -> CallAction {
+    /// Counts a call in which this rank exchanges blocks of `block` octets with each of `ranks`, if
+    /// all of them know so.
+    pub fn count(&mut self, ranks: u64, block: Option<u64>) -> CallAction {
         self.count_up_to(enough(), ranks, block)
     }
 
-    fn count_up_to(&mut self, enough: u64, ranks: u64, block: u64) -> CallAction {
-        self.work = self
-            .work
-            .saturating_add(1)
-            .saturating_add(block.saturating_mul(ranks) >> 12);
+    fn count_up_to(&mut self, enough: u64, ranks: u64, block: Option<u64>) -> CallAction {
+        let exchanged = |block: u64| (block.saturating_mul(ranks) >> 12).saturating_add(1);
+        let work = block.map_or(OF_UNKNOWN_SIZE, exchanged);
+        self.work = self.work.saturating_add(work);
         if self.work >= enough {
             CallAction::Look
         } else if 2 * self.work >= enough && !self.prepared {
@@ -77,7 +80,7 @@ mod tests {
     #[test]
     fn few_calls_pass_and_many_are_looked_at_once_prepared() {
         let mut worth = CommunicatorWork::default();
-        let steps: Vec<CallAction> = (0..8).map(|_| worth.count_up_to(8, 4, 8)).collect();
+        let steps: Vec<CallAction> = (0..8).map(|_| worth.count_up_to(8, 4, Some(8))).collect();
         assert_eq!(
             steps[..4],
             [
@@ -106,7 +109,9 @@ mod tests {
                 .find(|_| worth.count_up_to(ENOUGH, 16, block) == CallAction::Look)
                 .unwrap()
         };
-        assert_eq!((calls(8), calls(1 << 16), calls(1 << 30)), (4096, 16, 1));
+        let of = |block| calls(Some(block));
+        assert_eq!((of(8), of(1 << 16), of(1 << 30)), (4096, 16, 1));
+        assert_eq!(calls(None), 256);
     }
 
     #[test]
