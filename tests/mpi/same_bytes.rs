@@ -68,7 +68,8 @@ fn wrong_arguments_raise_the_same_errors() {
                 "allgather ring",
                 "allgatherv ring",
                 "alltoall aapc",
-                "alltoallv aapc"
+                "alltoallv aapc",
+                "alltoallw aapc"
             ]
         );
     }

@@ -176,9 +176,9 @@ pub(crate) struct CallAmount {
 }
 
 impl CallAmount {
-    /// The block as far as it is the same on all ranks.
-    pub(crate) fn known_to_all(self) -> u64 {
-        if self.differs { 0 } else { self.block }
+    /// The block, if it is the same on all ranks.
+    pub(crate) fn known_to_all(self) -> Option<u64> {
+        (!self.differs).then_some(self.block)
     }
 }
 

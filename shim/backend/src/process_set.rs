@@ -230,7 +230,7 @@ impl ProcessSet {
     ) -> MpiResult<i32> {
         if self
             .pace
-            .due(self.hosts.len() as u64, amount.known_to_all())
+            .due(self.hosts.len() as u64, amount.known_to_all().unwrap_or(0))
         {
             self.agree(within)?;
         }

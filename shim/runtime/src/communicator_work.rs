@@ -20,6 +20,9 @@ const ENOUGH: u64 = 4096;
 const MEETINGS: [u64; 2] = [16, 4];
 /// A look takes some 3 ms.
 pub const WORTH_A_LOOK: Duration = Duration::from_millis(300);
+/// The work of a call whose size no rank knows alone: each rank has a message for each other one in
+/// it, and so few hundred of them are worth a look.
+const OF_UNKNOWN_SIZE: u64 = 16;
 
 /// The work of the calls on a communicator so far.
 #[derive(Debug, Default)]
@@ -50,16 +53,16 @@ impl CommunicatorWork {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// Counts a call in which this rank exchanges blocks of `block` octets with each of `ranks`.
-    pub fn count(&mut self, ranks: u64, block: u64) -> CallAction {
+    /// Counts a call in which this rank exchanges blocks of `block` octets with each of `ranks`, if
+    /// all of them know so.
+    pub fn count(&mut self, ranks: u64, block: Option<u64>) -> CallAction {
         self.count_up_to(enough(), ranks, block)
     }
 
-    fn count_up_to(&mut self, enough: u64, ranks: u64, block: u64) -> CallAction {
-        self.work = self
-            .work
-            .saturating_add(1)
-            .saturating_add(block.saturating_mul(ranks) >> 12);
+    fn count_up_to(&mut self, enough: u64, ranks: u64, block: Option<u64>) -> CallAction {
+        let exchanged = |block: u64| (block.saturating_mul(ranks) >> 12).saturating_add(1);
+        let work = block.map_or(OF_UNKNOWN_SIZE, exchanged);
+        self.work = self.work.saturating_add(work);
         self.began.get_or_insert_with(Instant::now);
         let meeting = MEETINGS.get(self.met).map(|part| enough / part);
         if self.work >= enough {
@@ -101,7 +104,7 @@ mod tests {
     #[test]
     fn few_calls_pass_and_many_are_looked_at_once_prepared() {
         let mut worth = CommunicatorWork::default();
-        let steps: Vec<CallAction> = (0..32).map(|_| worth.count_up_to(32, 4, 8)).collect();
+        let steps: Vec<CallAction> = (0..32).map(|_| worth.count_up_to(32, 4, Some(8))).collect();
         let at = |action| {
             let calls = (1..).zip(&steps);
             calls
@@ -122,7 +125,9 @@ mod tests {
                 .find(|_| worth.count_up_to(ENOUGH, 16, block) == CallAction::Look)
                 .unwrap()
         };
-        assert_eq!((calls(8), calls(1 << 16), calls(1 << 30)), (4096, 16, 1));
+        let of = |block| calls(Some(block));
+        assert_eq!((of(8), of(1 << 16), of(1 << 30)), (4096, 16, 1));
+        assert_eq!(calls(None), 256);
     }
 
     #[test]
