@@ -156,6 +156,14 @@ impl Epoch {
         })
     }
 
+    /// The decision table with what jobs learned meanwhile on all hosts.
+    ///
+    /// # Errors
+    /// [`TreeError`] if the topology is no tree; no epoch that was published is like that.
+    pub fn table_with(&self, learned: &LearnedFigures) -> Result<DecisionTable, TreeError> {
+        Ok(table_of_all(&self.topology.tree()?, &self.tuning, learned))
+    }
+
     /// Names and contents of the files, the manifest last. `current` will hold
     /// [`EpochPointer::new`] of the manifest.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
