@@ -216,14 +216,17 @@ impl LearnedFigures {
         let mut all = 0;
         let mut dropped = Vec::new();
         for (at, lesson) in newest {
-            let is_first = paid.insert((at, &lesson.user));
-            let place = if is_first { self.places[at].cost() } else { 0 };
+            let has_paid = paid.contains(&(at, &lesson.user));
+            let place = if has_paid { 0 } else { self.places[at].cost() };
             let cost = lesson.cost() + place;
             let own = users.entry(&lesson.user).or_default();
-            *own += cost;
-            let fits = *own <= EACH && all + cost <= ALL;
-            all += if fits { cost } else { 0 };
-            dropped.extend((!fits).then(|| (at, lesson.job, lesson.user.clone())));
+            if *own + cost <= EACH && all + cost <= ALL {
+                *own += cost;
+                all += cost;
+                paid.insert((at, &lesson.user));
+            } else {
+                dropped.push((at, lesson.job, lesson.user.clone()));
+            }
         }
         for (at, job, user) in dropped {
             let lessons = &mut self.places[at].lessons;
