@@ -241,13 +241,19 @@ impl LearnedFigures {
         let mut ways = LearnedWays::default();
         let mut alike: BTreeMap<LearnedPlace, Vec<&PlaceFigures>> = BTreeMap::new();
         for figures in &self.places {
-            ways.add(figures.place.clone(), decide(figures.lessons.iter()));
             let group = alike.entry(figures.place.without_hosts()).or_default();
             group.push(figures);
         }
-        for (place, group) in alike.into_iter().filter(|(_, group)| group.len() > 1) {
+        for (together, group) in &alike {
+            if let [only] = group.as_slice() {
+                ways.add([&only.place, together], &decide(only.lessons.iter()));
+                continue;
+            }
+            for figures in group {
+                ways.add([&figures.place], &decide(figures.lessons.iter()));
+            }
             let lessons = group.iter().flat_map(|figures| &figures.lessons);
-            ways.add(place, decide(lessons));
+            ways.add([together], &decide(lessons));
         }
         ways
     }
