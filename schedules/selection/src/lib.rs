@@ -7,12 +7,14 @@
 //!
 //! | module | one idea |
 //! |---|---|
+//! | [`calibration`] | the time of a call, from measured ones |
 //! | [`decision_table`] | the way at each block size |
 //! | [`tuning`] | the measurements, and the table that follows from them |
 //! | [`signature`] | the effect of contention on the time of an all-to-all, fitted and predicted |
 //! | [`simulate`] | the time that traffic takes on shared cables |
 //! | [`predict`] | the time of each algorithm |
 //! | [`what_if`] | the gain from recabling |
+pub mod calibration;
 pub mod decision_table;
 pub mod predict;
 pub mod signature;
