@@ -11,12 +11,14 @@
 //! O(measured calls), and the profile's. Deviations: the paper fits two parameters by least squares
 //! on one network. They cannot tell blocks that wait for a retransmission timer from longer ones
 //! that do not.
+mod comparison;
 mod profile;
 mod routine;
 mod shapes;
 #[cfg(test)]
 mod tests;
 
+pub use comparison::{WayComparison, WayPrediction, calibrated_ways};
 pub use profile::CallProfile;
 pub use routine::{LibraryRoutine, TimedRoutine};
 pub use shapes::{BenchCell, BenchShape, shipped_cells};
