@@ -6,6 +6,7 @@
 mod block_layout;
 mod library_routines;
 mod machine;
+mod sequential_test;
 
 use block_layout::BlockLayout;
 use clap::{Parser, ValueEnum};
@@ -79,10 +80,17 @@ struct Args {
     /// preloaded, in turns, and is told of on its own. What `heddle tune --check` reads
     #[arg(long, requires = "each")]
     compare: bool,
-    /// At least so many calls, or rows of calls, of each collective and size, however long they
-    /// take
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    at_least: u64,
+    /// At least so many calls, or rows of calls, of each size, however long they take: a number for
+    /// all collectives, or one for each
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1")]
+    at_least: Vec<u64>,
+    /// Only these of all collectives and sizes
+    #[arg(long, value_name = "COLLECTIVE:BYTES,...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// With --compare: the time for a size is over, and fewer calls are enough, as soon as it is
+    /// clear which of the two is faster
+    #[arg(long, requires = "compare")]
+    until_clear: bool,
 }
 
 impl Args {
@@ -93,6 +101,12 @@ impl Args {
         } else {
             &self.size
         }
+    }
+
+    /// The least number of rows of a collective, the `at`-th one of this run.
+    fn least_rows(&self, at: usize) -> u64 {
+        let own = self.at_least.get(at).or(self.at_least.first());
+        own.copied().unwrap_or(1)
     }
 
     /// The number of calls timed as one.
@@ -210,6 +224,9 @@ fn main() -> ExitCode {
     let wanted: Vec<(BenchCollective, u64)> = collectives
         .iter()
         .flat_map(|&c| args.sizes(c).iter().map(move |&size| (c, size)))
+        .filter(|&(c, size)| {
+            args.only.is_empty() || args.only.contains(&format!("{}:{size}", c.name()))
+        })
         .collect();
     if args.warm_up {
         collectives
@@ -227,7 +244,15 @@ fn main() -> ExitCode {
             };
             match args.iterations {
                 Some(n) => bench.rows(n),
-                None => bench.run(Duration::from_secs_f64(args.seconds), args.at_least),
+                None => {
+                    let at = collectives.iter().position(|&c| c == collective);
+                    let least = args.least_rows(at.unwrap_or_default());
+                    bench.run(
+                        Duration::from_secs_f64(args.seconds),
+                        least,
+                        args.until_clear,
+                    );
+                }
             }
             bench.print(&args);
         }
@@ -294,7 +319,7 @@ fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(BenchCollective, u6
     ) {
         for &(collective, block) in wanted {
             let mut bench = CollectiveBench::new(world, collective, block, args.check);
-            bench.run(share, args.at_least);
+            bench.run(share, args.least_rows(0), false);
             bench.print(args);
         }
     }
@@ -357,23 +382,33 @@ impl<'a> CollectiveBench<'a> {
         }
     }
 
-    fn run(&mut self, time: Duration, at_least: u64) {
+    fn run(&mut self, time: Duration, at_least: u64, until_clear: bool) {
         let began = Instant::now();
         let mut batch = 1;
         loop {
             self.rows(batch);
-            if !agreed(
-                self.world,
-                began.elapsed() < time || (self.took.len() as u64) < at_least,
-            ) {
+            let is_over = began.elapsed() >= time && self.took.len() as u64 >= at_least;
+            let is_clear = until_clear && sequential_test::is_clear(&self.pairs());
+            if !agreed(self.world, !is_over && !is_clear) {
                 return;
             }
             // A tenth of the time between two looks at the clock, so that the looks do not count.
             let each = began.elapsed().as_secs_f64() / self.took.len() as f64;
             let mut next = ((time.as_secs_f64() / 10.0 / each) as u64).clamp(1, 1000);
             self.world.process_at_rank(0).broadcast_into(&mut next);
-            batch = next;
+            // The test looks after every two pairs.
+            batch = if until_clear { next.min(4) } else { next };
         }
+    }
+
+    /// Calls past what is preloaded on this rank, each with its neighbour.
+    fn pairs(&self) -> Vec<(f64, f64)> {
+        let pair = |(at, two): (usize, &[f64])| match two {
+            [first, second] if goes_past(2 * at) => Some((*first, *second)),
+            [first, second] => Some((*second, *first)),
+            _ => None,
+        };
+        self.took.chunks(2).enumerate().filter_map(pair).collect()
     }
 
     fn rows(&mut self, number: u64) {
