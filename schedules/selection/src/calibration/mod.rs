@@ -30,7 +30,9 @@ use inventory::{Bytes, Mpi};
 use std::sync::OnceLock;
 
 /// Calls that differ by so little in every way that matters weigh alike.
-const ALIKE: f64 = 0.1;
+const ALIKE: f64 = 0.3;
+/// How fast the weight of a call falls with its distance.
+const STEEPNESS: i32 = 3;
 /// The share of predictions that keep the stated error.
 const KEEPING: f64 = 0.9;
 /// A call measured on the network that a prediction is for counts as so many measured elsewhere.
@@ -146,14 +148,15 @@ impl CallCalibration {
                 .iter()
                 .filter(|call| call.collective == collective && without != Some(&*call.network))
         };
-        let same = others().filter(|call| call.routine == routine);
         // A routine that was never measured is like those that come closest to it.
-        nearby(profile, same).or_else(|| {
-            nearby(
-                profile,
-                others().filter(|call| call.routine.is_like(routine)),
-            )
-        })
+        TimedRoutine::substitutes()
+            .into_iter()
+            .find_map(|stands_for| {
+                nearby(
+                    profile,
+                    others().filter(|call| stands_for(call.routine, routine)),
+                )
+            })
     }
 
     /// What nine of ten predictions of a routine keep: each of its calls is predicted from the
@@ -182,7 +185,7 @@ impl CallCalibration {
 fn nearby<'a>(profile: &CallProfile, calls: impl Iterator<Item = &'a MeasuredCall>) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
     for call in calls {
-        let weight = call.weight / (ALIKE + profile.distance(&call.profile)).powi(2);
+        let weight = call.weight / (ALIKE + profile.distance(&call.profile)).powi(STEEPNESS);
         sum += weight * call.ratio();
         weights += weight;
     }

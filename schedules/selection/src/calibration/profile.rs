@@ -14,6 +14,10 @@ use schedules::bound::{self, WIRE_PER_PAYLOAD};
 /// 100 us the one with which calls of 1 kB at 20 and at 100 Mbit/s predict each other best.
 const MESSAGE: f64 = 60e-6;
 
+/// The queue of a switch port in the lab, in octets. What does not fit is lost, and what is lost of
+/// a short block comes again only when a timer runs out.
+const QUEUE: f64 = 131_072.0;
+
 /// A call on a tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CallProfile {
@@ -24,6 +28,11 @@ pub struct CallProfile {
     pub least: f64,
     /// The octets of the largest message.
     pub largest: Bytes,
+    /// How many times as long as a host's own link the most loaded one is busy: contention for a
+    /// trunk leaves hosts idle, contention for hosts does not.
+    pub sharing: f64,
+    /// Octets that wait before the most loaded link if all ranks send at once.
+    pub waiting: f64,
 }
 
 impl CallProfile {
@@ -38,53 +47,89 @@ impl CallProfile {
         if ranks < 2 {
             return None;
         }
-        let direct = f64::from(ranks - 1);
-        let steps = match (collective, routine) {
-            (Collective::Alltoall | Collective::Alltoallv, TimedRoutine::Library(_, library)) => {
-                alltoall_steps(library, ranks)
-            }
-            (_, TimedRoutine::Library(_, library)) => allgather_steps(library, ranks),
-            _ => None,
-        };
-        let at_least = match collective {
-            Collective::Alltoall | Collective::Alltoallv => {
-                bound::payload_bound_seconds(tree, block)
-            }
-            Collective::Allgather | Collective::Allgatherv => {
-                bound::allgather_bound_seconds(tree, block)
-            }
-        };
-        let linear_allgather = matches!(
-            (collective, routine),
-            (
-                Collective::Allgather,
-                TimedRoutine::Library(_, LibraryRoutine::Linear)
-            )
-        );
-        let (wire, messages, blocks) = match steps {
-            Some(steps) => (
-                steps.iter().map(|step| step.seconds(tree, block)).sum(),
-                steps.len() as f64,
-                steps.iter().map(|step| step.blocks).max().unwrap_or(1),
-            ),
-            None if linear_allgather => (bound::payload_bound_seconds(tree, block), direct, 1),
-            None => (at_least, direct, 1),
-        };
+        let host = bound::slowest_host_link(tree)?.0.max(1) as f64;
+        let seconds_alone = |blocks: f64| blocks * block.0 as f64 * 8.0 * WIRE_PER_PAYLOAD / host;
+        let CallTraffic {
+            wire,
+            messages,
+            at_once,
+            largest,
+            sent,
+        } = CallTraffic::of(tree, collective, routine, block);
+        let sharing = wire / seconds_alone(sent);
         Some(CallProfile {
             block,
             least: wire + MESSAGE * messages,
-            largest: Bytes(block.0.saturating_mul(u64::from(blocks))),
+            largest: Bytes(block.0.saturating_mul(u64::from(largest))),
+            sharing,
+            waiting: at_once * block.0 as f64 * (sharing - 1.0).max(0.0),
         })
     }
 
-    /// How different two calls are: 1 is twice the block, or twice the time. Doubling the largest
-    /// message counts for two, because libraries send large messages in another way.
+    /// How different two calls are: 1 is twice the block, or four times the time. Doubling the
+    /// largest message counts for two, because libraries send large messages in another way.
     pub(super) fn distance(&self, other: &CallProfile) -> f64 {
         let doublings = |a: f64, b: f64| (a / b).log2();
         let octets = |a: Bytes, b: Bytes| doublings(a.0.max(1) as f64, b.0.max(1) as f64);
         octets(self.block, other.block).powi(2)
-            + doublings(self.least, other.least).powi(2)
+            + (0.5 * doublings(self.least, other.least)).powi(2)
             + (2.0 * octets(self.largest, other.largest)).powi(2)
+            + doublings(self.sharing, other.sharing).powi(2)
+            + (self.overflow() - other.overflow()).powi(2)
+    }
+
+    /// From -1, where the queue of a port holds all that waits, to 1, where it does by no means.
+    fn overflow(&self) -> f64 {
+        (self.waiting.max(1.0) / QUEUE).log2().clamp(-1.0, 1.0)
+    }
+}
+
+/// The messages of a call.
+struct CallTraffic {
+    /// Seconds that the most loaded link of each step needs.
+    wire: f64,
+    /// Messages of a rank one after the other.
+    messages: f64,
+    /// Blocks that a rank sends at once.
+    at_once: f64,
+    /// Blocks of the largest message.
+    largest: u32,
+    /// Blocks that a rank sends.
+    sent: f64,
+}
+
+impl CallTraffic {
+    fn of(tree: &Tree, collective: Collective, routine: TimedRoutine, block: Bytes) -> CallTraffic {
+        let ranks = tree.hosts();
+        let gathers = matches!(collective, Collective::Allgather | Collective::Allgatherv);
+        let steps = match routine {
+            TimedRoutine::Library(_, library) if gathers => allgather_steps(library, ranks),
+            TimedRoutine::Library(_, library) => alltoall_steps(library, ranks),
+            _ => None,
+        };
+        let others = f64::from(ranks - 1);
+        let Some(steps) = steps else {
+            let along_ring = gathers && !matches!(routine, TimedRoutine::Library(..));
+            return CallTraffic {
+                wire: if along_ring {
+                    bound::allgather_bound_seconds(tree, block)
+                } else {
+                    bound::payload_bound_seconds(tree, block)
+                },
+                messages: others,
+                at_once: others,
+                largest: 1,
+                sent: others,
+            };
+        };
+        let sent: f64 = steps.iter().map(|step| f64::from(step.blocks)).sum();
+        CallTraffic {
+            wire: steps.iter().map(|step| step.seconds(tree, block)).sum(),
+            messages: steps.len() as f64,
+            at_once: sent / steps.len() as f64,
+            largest: steps.iter().map(|step| step.blocks).max().unwrap_or(1),
+            sent,
+        }
     }
 }
 

@@ -172,7 +172,7 @@ impl LibraryRoutine {
     /// The library's own choice.
     pub fn chosen(mpi: Mpi, collective: Collective, ranks: u32, block: Bytes) -> LibraryRoutine {
         let alltoall = matches!(collective, Collective::Alltoall | Collective::Alltoallv);
-        match mpi {
+        let chosen = match mpi {
             Mpi::OpenMpi if alltoall => by_rules(&OPEN_ALLTOALL, ranks, block),
             Mpi::OpenMpi => by_rules(&OPEN_ALLGATHER, ranks, block),
             Mpi::Mpich if alltoall => match block.0 {
@@ -180,15 +180,15 @@ impl LibraryRoutine {
                 ..=32_768 => Scattered,
                 _ => Pairwise,
             },
-            Mpi::Mpich => {
-                let all = block.0.saturating_mul(u64::from(ranks));
-                match all {
-                    ..524_288 if ranks.is_power_of_two() => Doubling,
-                    524_288 if ranks.is_power_of_two() => Doubling,
-                    ..=81_920 => Bruck,
-                    _ => Ring,
-                }
-            }
+            Mpi::Mpich => match block.0.saturating_mul(u64::from(ranks)) {
+                ..524_288 if ranks.is_power_of_two() => Doubling,
+                ..=81_920 => Bruck,
+                _ => Ring,
+            },
+        };
+        match chosen {
+            Doubling if !ranks.is_power_of_two() => Bruck,
+            chosen => chosen,
         }
     }
 }
@@ -244,8 +244,16 @@ impl TimedRoutine {
         .filter(|_| way.serves(collective))
     }
 
-    /// True if the other one is of the same kind: nothing closer was measured.
-    pub(super) fn is_like(self, other: TimedRoutine) -> bool {
-        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    /// Whether another routine stands for this one, the best substitute first: the same algorithm
+    /// of another library, then any of the same kind.
+    pub(super) fn substitutes() -> [fn(TimedRoutine, TimedRoutine) -> bool; 3] {
+        let same_algorithm = |one, other| match (one, other) {
+            (TimedRoutine::Library(_, one), TimedRoutine::Library(_, other)) => one == other,
+            _ => false,
+        };
+        let same_kind = |one: TimedRoutine, other: TimedRoutine| {
+            std::mem::discriminant(&one) == std::mem::discriminant(&other)
+        };
+        [|one, other| one == other, same_algorithm, same_kind]
     }
 }
