@@ -8,7 +8,7 @@ use inventory::Bytes;
 use lab::Lab;
 use lab::mpi::MpiJob;
 use selection::decision_table::{Collective, Way};
-use selection::tuning::{pairs, row};
+use selection::tuning::{MEASURED, pairs, row};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ pub(super) struct BenchSeries {
 pub(super) fn collective(name: &str) -> Option<Collective> {
     name.parse()
         .ok()
-        .filter(|collective| matches!(collective, Collective::Alltoall | Collective::Allgather))
+        .filter(|collective| MEASURED.contains(collective))
 }
 
 impl<'a> JobLauncher<'a> {

@@ -1,6 +1,6 @@
 //! The ways of a call under each library, fastest first.
 use super::{CalibratedTime, CallCalibration, TimedRoutine};
-use crate::decision_table::{Collective, DataCarrier, Way};
+use crate::decision_table::{Collective, CollectiveTraffic, DataCarrier, Way};
 use inventory::tree::Tree;
 use inventory::{Bytes, Mpi};
 use schedules::bound;
@@ -63,13 +63,10 @@ impl WayComparison {
             .filter_map(prediction)
             .collect();
         ways.sort_by(|a, b| a.time.seconds.total_cmp(&b.time.seconds));
-        let bound = match collective {
-            Collective::Alltoall | Collective::Alltoallv => {
-                bound::payload_bound_seconds(tree, block)
-            }
-            Collective::Allgather | Collective::Allgatherv => {
-                bound::allgather_bound_seconds(tree, block)
-            }
+        let bound = if collective.traffic() == CollectiveTraffic::Exchange {
+            bound::payload_bound_seconds(tree, block)
+        } else {
+            bound::allgather_bound_seconds(tree, block)
         };
         WayComparison {
             mpi,
@@ -83,12 +80,13 @@ impl WayComparison {
 
 /// The ways of which calls were measured.
 pub fn calibrated_ways(collective: Collective) -> [Way; 3] {
-    let over = |over| match collective {
-        Collective::Alltoall | Collective::Alltoallv => Way::Aapc {
-            sync: SyncKind::Receiver.into(),
-            over,
-        },
-        Collective::Allgather | Collective::Allgatherv => Way::Ring { over },
+    let over = |over| {
+        if collective.traffic() == CollectiveTraffic::Exchange {
+            let sync = SyncKind::Receiver.into();
+            Way::Aapc { sync, over }
+        } else {
+            Way::Ring { over }
+        }
     };
     [Way::Native, over(DataCarrier::Mpi), over(DataCarrier::Tcp)]
 }

@@ -23,7 +23,7 @@ pub use profile::CallProfile;
 pub use routine::{LibraryRoutine, TimedRoutine};
 pub use shapes::{BenchCell, BenchShape, shipped_cells};
 
-use crate::decision_table::{Collective, Way};
+use crate::decision_table::{Collective, DecisionGrounds, Way};
 use crate::tuning::TuningRun;
 use inventory::tree::Tree;
 use inventory::{Bytes, Mpi};
@@ -93,17 +93,20 @@ impl CallCalibration {
         })
     }
 
-    /// With the calls of a run of `heddle tune` on the tree that it measured.
+    /// With the calls of a run of `heddle tune`, if its hosts are cabled as they were.
     #[must_use]
     pub fn with(mut self, run: &TuningRun, tree: &Tree) -> CallCalibration {
+        let Some(ranks) = ranks_of(run, tree) else {
+            return self;
+        };
         let measured = run.figures.iter().chain(&run.early).filter_map(|figure| {
-            let ranks = tree.hosts();
-            let block = figure.timing.block;
-            let routine = TimedRoutine::of(figure.way, run.mpi, figure.collective, ranks, block)?;
+            let (collective, block) = (figure.collective, figure.timing.block);
+            let number = ranks.hosts();
+            let routine = TimedRoutine::of(figure.way, run.mpi, collective, number, block)?;
             Some(MeasuredCall {
-                collective: figure.collective,
+                collective,
                 routine,
-                profile: CallProfile::of(tree, figure.collective, routine, block)?,
+                profile: CallProfile::of(&ranks, collective, routine, block)?,
                 seconds: figure.timing.seconds(),
                 network: "tuned".to_owned(),
                 weight: OWN_NETWORK,
@@ -179,6 +182,16 @@ impl CallCalibration {
         let place = (off.len() as f64 * KEEPING).ceil() as usize;
         off.get(place.checked_sub(1)?).copied()
     }
+}
+
+/// The ranks of a run as leaves of the tree; `None` if the cables have changed since.
+fn ranks_of(run: &TuningRun, tree: &Tree) -> Option<Tree> {
+    if run.grounds(tree) == DecisionGrounds::Stale {
+        return None;
+    }
+    let named = |(rank, host): (usize, &String)| Some((format!("{host}:{rank}"), tree.host(host)?));
+    let ranks: Option<Vec<(String, u32)>> = run.place.hosts.iter().enumerate().map(named).collect();
+    tree.with_ranks(&ranks?).ok()
 }
 
 /// The least time of a call, multiplied as in these calls; `None` without calls.

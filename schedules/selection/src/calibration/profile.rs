@@ -5,7 +5,7 @@
 //! execution in these steps is faster than [`CallProfile::least`] without the cost of messages.
 //! Cost: a path for every message, but those of rings and direct exchanges, which repeat.
 use super::routine::{LibraryRoutine, TimedRoutine};
-use crate::decision_table::Collective;
+use crate::decision_table::{Collective, CollectiveTraffic};
 use inventory::Bytes;
 use inventory::tree::{NodeNumber, Tree};
 use schedules::bound::{self, WIRE_PER_PAYLOAD};
@@ -36,7 +36,8 @@ pub struct CallProfile {
 }
 
 impl CallProfile {
-    /// The profile of a call; `None` where nothing is sent.
+    /// The profile of a call; `None` where nothing is sent, and for other collectives than those
+    /// that were measured.
     pub fn of(
         tree: &Tree,
         collective: Collective,
@@ -44,7 +45,7 @@ impl CallProfile {
         block: Bytes,
     ) -> Option<CallProfile> {
         let ranks = tree.hosts();
-        if ranks < 2 {
+        if ranks < 2 || !matches!(collective, Collective::Alltoall | Collective::Allgather) {
             return None;
         }
         let host = bound::slowest_host_link(tree)?.0.max(1) as f64;
@@ -101,7 +102,7 @@ struct CallTraffic {
 impl CallTraffic {
     fn of(tree: &Tree, collective: Collective, routine: TimedRoutine, block: Bytes) -> CallTraffic {
         let ranks = tree.hosts();
-        let gathers = matches!(collective, Collective::Allgather | Collective::Allgatherv);
+        let gathers = collective.traffic() == CollectiveTraffic::Gather;
         let steps = match routine {
             TimedRoutine::Library(_, library) if gathers => allgather_steps(library, ranks),
             TimedRoutine::Library(_, library) => alltoall_steps(library, ranks),

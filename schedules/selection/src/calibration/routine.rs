@@ -5,7 +5,7 @@
 //! block); MPICH 4.0, the control variables `MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE`, `…_MEDIUM_MSG_SIZE`,
 //! `MPIR_CVAR_ALLGATHER_SHORT_MSG_SIZE`, `…_LONG_MSG_SIZE` with their defaults. Other versions may
 //! choose otherwise.
-use crate::decision_table::{Collective, DataCarrier, Way};
+use crate::decision_table::{Collective, CollectiveTraffic, DataCarrier, Way};
 use inventory::{Bytes, Mpi};
 use schedules::synchronization::SyncKind;
 use std::fmt;
@@ -171,7 +171,7 @@ const OPEN_ALLGATHER: [OpenRules; 5] = [
 impl LibraryRoutine {
     /// The library's own choice.
     pub fn chosen(mpi: Mpi, collective: Collective, ranks: u32, block: Bytes) -> LibraryRoutine {
-        let alltoall = matches!(collective, Collective::Alltoall | Collective::Alltoallv);
+        let alltoall = collective.traffic() == CollectiveTraffic::Exchange;
         let chosen = match mpi {
             Mpi::OpenMpi if alltoall => by_rules(&OPEN_ALLTOALL, ranks, block),
             Mpi::OpenMpi => by_rules(&OPEN_ALLGATHER, ranks, block),

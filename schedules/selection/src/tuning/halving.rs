@@ -17,7 +17,7 @@ const RUNNERS_UP: usize = 3;
 
 /// Those of `ways` that stay, in their order.
 pub fn kept(medians: &[WayMedian], ways: &[Way]) -> Vec<Way> {
-    let stay: Vec<Way> = [Collective::Alltoall, Collective::Allgather]
+    let stay: Vec<Way> = super::MEASURED
         .into_iter()
         .flat_map(|c| best(medians, ways, c))
         .collect();

@@ -94,7 +94,7 @@ pub fn promising(
             .any(|(_, most)| most < least)
     };
     let calls = || {
-        [Collective::Alltoall, Collective::Allgather]
+        super::MEASURED
             .into_iter()
             .flat_map(|collective| sizes.iter().map(move |&block| (collective, block)))
     };
