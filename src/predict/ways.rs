@@ -94,7 +94,7 @@ fn table(tree: &Tree, call: &[WayComparison]) -> String {
 
 fn error(way: &WayPrediction) -> String {
     way.time.error.map_or_else(
-        || "never measured".to_owned(),
+        || "no such call measured".to_owned(),
         |error| format!("± {:.0} %", error * 100.0),
     )
 }

@@ -33,6 +33,9 @@ use std::sync::OnceLock;
 const ALIKE: f64 = 0.3;
 /// How fast the weight of a call falls with its distance.
 const STEEPNESS: i32 = 3;
+/// A call is unlike all measured ones if its distance from each is larger: four times the block or
+/// thirty times the rate.
+const FAR: f64 = 6.0;
 /// The share of predictions that keep the stated error.
 const KEEPING: f64 = 0.9;
 /// A call measured on the network that a prediction is for counts as so many measured elsewhere.
@@ -68,7 +71,7 @@ pub struct CalibratedTime {
     /// Seconds of a call.
     pub seconds: f64,
     /// The share of the time by which nine of ten predictions of this routine are wrong at most;
-    /// `None` where the routine was not measured on two networks.
+    /// `None` where the routine was not measured on two networks, or no call like this one was.
     pub error: Option<f64>,
 }
 
@@ -134,7 +137,7 @@ impl CallCalibration {
         let profile = CallProfile::of(tree, collective, routine, block)?;
         Some(CalibratedTime {
             seconds: self.seconds(collective, routine, &profile, None)?,
-            error: self.error(collective, routine),
+            error: self.error(collective, routine, &profile),
         })
     }
 
@@ -163,21 +166,26 @@ impl CallCalibration {
     }
 
     /// What nine of ten predictions of a routine keep: each of its calls is predicted from the
-    /// calls on other networks.
-    fn error(&self, collective: Collective, routine: TimedRoutine) -> Option<f64> {
-        let own = self
+    /// calls on other networks. `None` far from all of its calls.
+    fn error(
+        &self,
+        collective: Collective,
+        routine: TimedRoutine,
+        profile: &CallProfile,
+    ) -> Option<f64> {
+        let own: Vec<&MeasuredCall> = self
             .calls
             .iter()
-            .filter(|call| call.collective == collective && call.routine == routine);
-        let mut off: Vec<f64> = own
-            .filter_map(|call| {
-                let others = self.calls.iter().filter(|other| {
-                    (other.collective, other.routine) == (collective, routine)
-                        && other.network != call.network
-                });
-                Some((nearby(&call.profile, others)? / call.seconds - 1.0).abs())
-            })
+            .filter(|call| (call.collective, call.routine) == (collective, routine))
             .collect();
+        if own.iter().all(|call| profile.distance(&call.profile) > FAR) {
+            return None;
+        }
+        let elsewhere = |call: &&MeasuredCall| {
+            let others = own.iter().filter(|other| other.network != call.network);
+            Some((nearby(&call.profile, others.copied())? / call.seconds - 1.0).abs())
+        };
+        let mut off: Vec<f64> = own.iter().filter_map(elsewhere).collect();
         off.sort_by(f64::total_cmp);
         let place = (off.len() as f64 * KEEPING).ceil() as usize;
         off.get(place.checked_sub(1)?).copied()

@@ -95,6 +95,13 @@ impl BenchCell {
         seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN)
     }
 
+    /// True for the cells by which predictions are judged: 8 or 16 hosts at 20 Mbit/s, four sizes.
+    pub fn is_goal(&self) -> bool {
+        let BenchShape { name, each, .. } = &self.shape;
+        [1 << 10, 1 << 13, 1 << 16, 1 << 18].contains(&self.block.0)
+            && *each == if name == "switch" { 16 } else { 4 }
+    }
+
     /// The routine behind the script's name for it.
     pub fn routine(&self, ranks: u32) -> Option<TimedRoutine> {
         let library = |routine| Some(TimedRoutine::Library(self.mpi, routine));
