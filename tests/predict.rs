@@ -2,9 +2,8 @@
 use crate::common::golden::{check, folder, transcript};
 
 #[test]
-fn transcripts() {
-    let folder = folder("predict");
-    for (golden, command) in [
+fn ways_of_calls() {
+    check_all(&[
         (
             "ways",
             "predict --topology ../schedule/figure-1.yaml --size 64k",
@@ -18,6 +17,12 @@ fn transcripts() {
             "ways-lone",
             "predict --topology ../schedule/lone.yaml --size 1M",
         ),
+    ]);
+}
+
+#[test]
+fn simulated_algorithms() {
+    check_all(&[
         (
             "figure-1",
             "predict --topology ../schedule/figure-1.yaml --size 64k --algorithms",
@@ -46,6 +51,12 @@ fn transcripts() {
             "lone",
             "predict --topology ../schedule/lone.yaml --size 1M --algorithms",
         ),
+    ]);
+}
+
+#[test]
+fn refusals() {
+    check_all(&[
         (
             "bad-host",
             "predict --topology ../schedule/figure-1.yaml --size 1M --hosts n0,n6",
@@ -66,7 +77,12 @@ fn transcripts() {
             "usage-latency",
             "predict --topology ../schedule/figure-1.yaml --size 1 --algorithms --latency 50",
         ),
-    ] {
+    ]);
+}
+
+fn check_all(commands: &[(&str, &str)]) {
+    let folder = folder("predict");
+    for (golden, command) in commands {
         let args: Vec<&str> = command.split(' ').collect();
         check(
             &folder.join(golden).with_extension("txt"),

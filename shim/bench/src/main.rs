@@ -3,11 +3,13 @@
 //!
 //! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime
 //! preloaded or without.
+mod arguments;
 mod block_layout;
 mod library_routines;
 mod machine;
 mod sequential_test;
 
+use arguments::Args;
 use block_layout::BlockLayout;
 use clap::{Parser, ValueEnum};
 use library_routines::LibraryRoutines;
@@ -16,109 +18,8 @@ use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-/// Sizes of ping-pongs: from them the start-up time of a message is told, which large ones hide.
-const PINGS: [u64; 6] = [16, 64, 256, 1024, 4096, 16384];
-
-/// Time MPI_Alltoall, MPI_Allgather or another collective; rank 0 prints a line per collective and
-/// block size.
-#[derive(Parser)]
-#[command(version)]
-struct Args {
-    /// The collective to time
-    #[arg(long, value_enum, default_value = "alltoall")]
-    collective: BenchSelection,
-    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; the
-    /// mean of unequal blocks; ping-pongs have sizes of their own
-    #[arg(
-        long,
-        value_name = "BYTES,...",
-        value_delimiter = ',',
-        default_value = "65536",
-        value_parser = clap::value_parser!(u64).range(1..1 << 30)
-    )]
-    size: Vec<u64>,
-    /// The number of calls timed as one, without a barrier between them, of each size
-    #[arg(
-        long,
-        value_name = "N,...",
-        value_delimiter = ',',
-        requires = "each",
-        conflicts_with = "check"
-    )]
-    rows: Vec<u64>,
-    /// Time for each collective and size
-    #[arg(long, value_name = "S", default_value_t = 2.0)]
-    seconds: f64,
-    /// Number of calls of each collective and size, whatever time they take
-    #[arg(long, value_name = "N", conflicts_with = "seconds")]
-    iterations: Option<u64>,
-    /// Go through the sizes again and again until the time is over, printing a line a second
-    #[arg(long)]
-    watch: bool,
-    /// With --watch: until this file is gone, if that comes first
-    #[arg(long = "while", value_name = "FILE", requires = "watch")]
-    while_there: Option<PathBuf>,
-    /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans
-    /// and connections
-    #[arg(long)]
-    warm_up: bool,
-    /// Check every byte of every call; a wrong one ends the job with exit status 1
-    #[arg(long)]
-    check: bool,
-    /// Print JSON, an object a line
-    #[arg(long)]
-    json: bool,
-    /// Print JSON with the time of every call (of a row, on average), in their order; first of all
-    /// a line about the job. What `heddle tune` reads
-    #[arg(long, conflicts_with = "watch")]
-    each: bool,
-    /// With --each: every other call, or row of calls, goes to the MPI library past whatever is
-    /// preloaded, in turns, and is told of on its own. What `heddle tune --check` reads
-    #[arg(long, requires = "each")]
-    compare: bool,
-    /// At least so many calls, or rows of calls, of each size, however long they take: a number for
-    /// all collectives, or one for each
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1")]
-    at_least: Vec<u64>,
-    /// Only these of all collectives and sizes
-    #[arg(long, value_name = "COLLECTIVE:BYTES,...", value_delimiter = ',')]
-    only: Vec<String>,
-    /// With --compare: the time for a size is over, and fewer calls are enough, as soon as it is
-    /// clear which of the two is faster
-    #[arg(long, requires = "compare")]
-    until_clear: bool,
-}
-
-impl Args {
-    /// The block sizes of a collective.
-    fn sizes(&self, collective: BenchCollective) -> &[u64] {
-        if collective == BenchCollective::Pingpong {
-            &PINGS
-        } else {
-            &self.size
-        }
-    }
-
-    /// The least number of rows of a collective, the `at`-th one of this run.
-    fn least_rows(&self, at: usize) -> u64 {
-        let own = self.at_least.get(at).or(self.at_least.first());
-        own.copied().unwrap_or(1)
-    }
-
-    /// The number of calls timed as one.
-    fn calls_in_a_row(&self, collective: BenchCollective, size: u64) -> u64 {
-        let at = self
-            .size
-            .iter()
-            .position(|other| *other == size)
-            .filter(|_| collective != BenchCollective::Pingpong);
-        at.and_then(|at| self.rows.get(at).copied()).unwrap_or(1)
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BenchSelection {
@@ -236,28 +137,39 @@ fn main() -> ExitCode {
     if args.watch {
         watch(&world, &args, &wanted);
     } else {
-        for &(collective, block) in &wanted {
-            let mut bench = CollectiveBench {
-                own,
-                row: args.calls_in_a_row(collective, block),
-                ..CollectiveBench::new(&world, collective, block, args.check)
-            };
-            match args.iterations {
-                Some(n) => bench.rows(n),
-                None => {
-                    let at = collectives.iter().position(|&c| c == collective);
-                    let least = args.least_rows(at.unwrap_or_default());
-                    bench.run(
-                        Duration::from_secs_f64(args.seconds),
-                        least,
-                        args.until_clear,
-                    );
-                }
-            }
-            bench.print(&args);
-        }
+        measure(&world, &args, &wanted, own);
     }
     ExitCode::SUCCESS
+}
+
+/// Each collective and size once.
+fn measure(
+    world: &SimpleCommunicator,
+    args: &Args,
+    wanted: &[(BenchCollective, u64)],
+    own: Option<LibraryRoutines>,
+) {
+    let collectives = args.collective.collectives();
+    for &(collective, block) in wanted {
+        let mut bench = CollectiveBench {
+            own,
+            row: args.calls_in_a_row(collective, block),
+            ..CollectiveBench::new(world, collective, block, args.check)
+        };
+        match args.iterations {
+            Some(n) => bench.rows(n),
+            None => {
+                let at = collectives.iter().position(|&c| c == collective);
+                let least = args.least_rows(at.unwrap_or_default());
+                bench.run(
+                    Duration::from_secs_f64(args.seconds),
+                    least,
+                    args.until_clear,
+                );
+            }
+        }
+        bench.print(args);
+    }
 }
 
 /// A line about the job: the library, the host of each rank, and the process that is rank 0.

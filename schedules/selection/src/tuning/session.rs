@@ -372,6 +372,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_predicted_to_be_slower_at_every_size_is_not_tried() {
+        let hosts: Vec<String> = (0..16)
+            .map(|host| format!("n{host}: {{switch: s, rate: 20M}}"))
+            .collect();
+        let text = format!("switches: [s]\nhosts: {{{}}}", hosts.join(", "));
+        let tree = TopologyFile::parse("t", &text).unwrap().tree().unwrap();
+        let bundled = Way::Bundled;
+        let asked = vec![Way::Native, bundled, OVER_MPI, OVER_TCP];
+        let tried = |size: u64| {
+            let shipped = CallCalibration::shipped();
+            promising(shipped, &tree, Mpi::OpenMpi, &[Bytes(size)], asked.clone())
+        };
+        assert_eq!(
+            tried(1 << 18),
+            [Way::Native, bundled, OVER_TCP],
+            "the ring over MPI takes a fifth longer; nothing is predicted of the others' rival"
+        );
+        assert_eq!(tried(1 << 13), asked, "there both rings are about as fast");
+    }
+
+    #[test]
     fn contenders_are_those_asked_for_and_the_librarys_own() {
         let file = TopologyFile::parse("t", FILE).unwrap();
         assert_eq!(
