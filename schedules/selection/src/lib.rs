@@ -7,6 +7,7 @@
 //!
 //! | module | one idea |
 //! |---|---|
+//! | [`calibration`] | the time of a call, from measured ones |
 //! | [`decision_table`] | the way at each block size |
 //! | [`tuning`] | the measurements, and the table that follows from them |
 //! | [`learning`] | the ways of calls, learned while a job runs |
@@ -16,6 +17,7 @@
 //! | [`simulate`] | the time that traffic takes on shared cables |
 //! | [`predict`] | the time of each algorithm |
 //! | [`what_if`] | the gain from recabling |
+pub mod calibration;
 pub mod decision_table;
 pub mod learned;
 pub mod learning;
