@@ -11,7 +11,8 @@ use crate::common::mpirun::mpirun;
 use crate::common::runtime::lib;
 use directory::reading::current_epoch;
 use inventory::Bytes;
-use selection::decision_table::{Collective, Mpi, Way};
+use selection::decision_table::{Mpi, Way};
+use selection::tuning::MEASURED;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -245,7 +246,7 @@ fn assert_agreement_holds_between(dir: &Path, mpi: &str) {
         .expect("published")
         .table
         .for_mpi(of);
-    for collective in [Collective::Alltoall, Collective::Allgather] {
+    for collective in MEASURED {
         let way = |block: u64| table.choose(collective, Bytes(block));
         for (size, next) in [
             (1 << 10, 16 << 10),

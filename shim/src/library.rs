@@ -1,7 +1,7 @@
 //! Which MPI library is in this process, and where its functions are.
+use crate::collectives::ServedCollectives;
 use crate::mapped_file::{MappedFile, file_of};
 use crate::profiler;
-use crate::{EightArguments, NineArguments, SevenArguments};
 use libc::{
     RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void,
 };
@@ -15,14 +15,7 @@ use std::sync::OnceLock;
 pub(crate) struct ServedLibrary {
     /// The library's own file.
     file: MappedFile,
-    pub(crate) alltoall: ServedCollective<SevenArguments>,
-    pub(crate) allgather: ServedCollective<SevenArguments>,
-    pub(crate) alltoallv: ServedCollective<NineArguments>,
-    pub(crate) allgatherv: ServedCollective<EightArguments>,
-    pub(crate) alltoall_c: ServedCollective<SevenArguments>,
-    pub(crate) allgather_c: ServedCollective<SevenArguments>,
-    pub(crate) alltoallv_c: ServedCollective<NineArguments>,
-    pub(crate) allgatherv_c: ServedCollective<EightArguments>,
+    pub(crate) collectives: ServedCollectives,
 }
 
 /// One collective in one form: who serves it, and the library's own.
@@ -84,14 +77,7 @@ impl ServedLibrary {
             backend: opened.ok().flatten(),
         };
         ServedLibrary {
-            alltoall: found.served("Alltoall"),
-            allgather: found.served("Allgather"),
-            alltoallv: found.served("Alltoallv"),
-            allgatherv: found.served("Allgatherv"),
-            alltoall_c: found.large("Alltoall_c"),
-            allgather_c: found.large("Allgather_c"),
-            alltoallv_c: found.large("Alltoallv_c"),
-            allgatherv_c: found.large("Allgatherv_c"),
+            collectives: ServedCollectives::find(&found),
             file: found.file,
         }
     }
@@ -116,7 +102,7 @@ impl ServedLibrary {
 }
 
 /// What collectives are looked up in.
-struct FoundMpi {
+pub(crate) struct FoundMpi {
     version: String,
     file: MappedFile,
     backend: Option<LoadedBackend>,
@@ -124,7 +110,7 @@ struct FoundMpi {
 
 impl FoundMpi {
     /// `F` must be the type of the collective of this name.
-    fn served<F: Copy>(&self, name: &str) -> ServedCollective<F> {
+    pub(crate) fn served<F: Copy>(&self, name: &str) -> ServedCollective<F> {
         let own = library_function(name).unwrap_or_else(|| {
             say(&format!(
                 "{}: no PMPI_{name}; the call cannot be served",
@@ -136,7 +122,7 @@ impl FoundMpi {
     }
 
     /// The same of a large-count form, which a library may lack.
-    fn large<F: Copy>(&self, name: &str) -> ServedCollective<F> {
+    pub(crate) fn large<F: Copy>(&self, name: &str) -> ServedCollective<F> {
         self.form(
             name,
             library_function(name)
@@ -158,11 +144,13 @@ impl FoundMpi {
     }
 
     fn ours(&self, name: &str) -> Option<*mut c_void> {
-        self.backend
-            .as_ref()?
-            .symbol(&format!("heddle_{}", name.to_lowercase()))
-            .ok()
+        self.backend.as_ref()?.symbol(&backend_name(name)).ok()
     }
+}
+
+/// What a backend calls the collective of this name.
+fn backend_name(name: &str) -> String {
+    format!("heddle_{}", name.to_lowercase())
 }
 
 fn library_function(name: &str) -> Option<*mut c_void> {
@@ -202,8 +190,8 @@ impl LoadedBackend {
             return Err(last_error());
         }
         let backend = LoadedBackend { path, handle };
-        for name in ["alltoall", "allgather", "alltoallv", "allgatherv"] {
-            backend.symbol(&format!("heddle_{name}"))?;
+        for name in ServedCollectives::NAMES {
+            backend.symbol(&backend_name(name))?;
         }
         // SAFETY: the backend defines `heddle_open` with this signature.
         let open: OpenBackend = unsafe { std::mem::transmute(backend.symbol("heddle_open")?) };

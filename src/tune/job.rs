@@ -8,7 +8,7 @@ use inventory::Bytes;
 use lab::Lab;
 use lab::mpi::MpiJob;
 use selection::decision_table::{Collective, Way};
-use selection::tuning::row;
+use selection::tuning::{MEASURED, row};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -70,7 +70,7 @@ pub(super) struct BenchSeries {
 pub(super) fn collective(name: &str) -> Option<Collective> {
     name.parse()
         .ok()
-        .filter(|collective| matches!(collective, Collective::Alltoall | Collective::Allgather))
+        .filter(|collective| MEASURED.contains(collective))
 }
 
 impl<'a> JobLauncher<'a> {

@@ -1,7 +1,7 @@
 //! The report of `heddle tune`: measurements and decisions, for people.
 use crate::output::time;
 use selection::decision_table::{Collective, DecisionEntry, DecisionTable, Way};
-use selection::tuning::{CallTiming, TuningRun, algorithms};
+use selection::tuning::{CallTiming, MEASURED, TuningRun, algorithms};
 use std::fmt::Write as _;
 
 /// The medians at each size, the table, and better choices among the library's own algorithms.
@@ -17,7 +17,7 @@ pub(super) fn text(run: &TuningRun, table: &DecisionTable) -> String {
         run.epoch
     );
     let table = table.clone().for_mpi(run.mpi);
-    for collective in [Collective::Alltoall, Collective::Allgather] {
+    for collective in MEASURED {
         text += &measured(run, collective);
         text += &tried(run, collective);
         text += &decided(table.entries(collective));

@@ -38,7 +38,7 @@ use schedules::json;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::verify::{self, ScheduleViolation};
-use selection::decision_table::{DecisionTable, Way};
+use selection::decision_table::{Collective, DecisionTable, Way};
 use selection::tuning::TuningRuns;
 use serde::Deserialize;
 use std::io;
@@ -229,13 +229,16 @@ fn bound_of(tree: &Tree) -> PhaseBound {
 
 /// The all-to-all of all hosts, verified.
 fn whole(tree: &Tree, table: &DecisionTable) -> Result<AlltoallSchedule, ScheduleViolation> {
-    let told = table.alltoall.iter().find_map(|entry| {
-        if let Way::Aapc { sync, .. } = entry.way {
-            Some(sync)
-        } else {
-            None
-        }
-    });
+    let told = table
+        .entries(Collective::Alltoall)
+        .iter()
+        .find_map(|entry| {
+            if let Way::Aapc { sync, .. } = entry.way {
+                Some(sync)
+            } else {
+                None
+            }
+        });
     let plan = plan_file::in_file_order(alltoall::plan(
         tree,
         told.map_or(SyncKind::Receiver, SyncScheme::tokens),

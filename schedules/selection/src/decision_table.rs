@@ -1,9 +1,10 @@
 //! The decision table: the way of a collective at each block size.
 mod collective;
+mod table_form;
 mod unmeasured;
 mod way;
 
-pub use collective::{Collective, UnknownCollective};
+pub use collective::{Collective, CollectiveTraffic, UnknownCollective};
 pub use way::{DataCarrier, UnknownWay, Way};
 
 use inventory::Bytes;
@@ -67,19 +68,10 @@ impl fmt::Display for DecisionGrounds {
 
 /// The entries of each collective, in ascending order for each MPI library. The first one begins at
 /// 0.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DecisionTable {
-    /// For MPI_Alltoall: native, aapc, lg or bundled.
-    pub alltoall: Vec<DecisionEntry>,
-    /// For MPI_Allgather: native or ring.
-    pub allgather: Vec<DecisionEntry>,
-    /// For MPI_Alltoallv, by the mean block: native or aapc.
-    #[serde(default = "native", skip_serializing_if = "is_native")]
-    pub alltoallv: Vec<DecisionEntry>,
-    /// For MPI_Allgatherv, by the mean block: native or ring.
-    #[serde(default = "native", skip_serializing_if = "is_native")]
-    pub allgatherv: Vec<DecisionEntry>,
+    /// By the place in [`Collective::ALL`].
+    entries: [Vec<DecisionEntry>; Collective::ALL.len()],
 }
 
 /// The library's own routine at every size, for collectives that nobody has measured.
@@ -92,18 +84,11 @@ fn native() -> Vec<DecisionEntry> {
     }]
 }
 
-fn is_native(entries: &Vec<DecisionEntry>) -> bool {
-    *entries == native()
-}
-
 /// The library's own routine everywhere.
 impl Default for DecisionTable {
     fn default() -> Self {
         DecisionTable {
-            alltoall: native(),
-            allgather: native(),
-            alltoallv: native(),
-            allgatherv: native(),
+            entries: std::array::from_fn(|_| native()),
         }
     }
 }
@@ -118,7 +103,7 @@ pub enum DecisionTableError {
     #[error("decision table, {collective}: {problem}")]
     Content {
         /// The collective of the entries.
-        collective: &'static str,
+        collective: Collective,
         /// The problem, and what was expected.
         problem: String,
     },
@@ -131,10 +116,9 @@ impl DecisionTable {
     /// The entries that hold under one MPI library.
     pub fn for_mpi(mut self, mpi: Mpi) -> DecisionTable {
         let holds = |entry: &DecisionEntry| entry.mpi.is_none_or(|only| only == mpi);
-        self.alltoall.retain(holds);
-        self.allgather.retain(holds);
-        self.alltoallv.retain(holds);
-        self.allgatherv.retain(holds);
+        for entries in &mut self.entries {
+            entries.retain(holds);
+        }
         self
     }
 
@@ -142,9 +126,9 @@ impl DecisionTable {
     /// between measured sizes`.
     pub fn summary(&self) -> String {
         let all = || {
-            self.alltoall
+            self.entries
                 .iter()
-                .chain(&self.allgather)
+                .flatten()
                 .filter(|entry| entry.mpi.is_some() || entry.way != Way::Native)
         };
         let measured = [
@@ -173,12 +157,18 @@ impl DecisionTable {
 
     /// A collective's entries.
     pub fn entries(&self, collective: Collective) -> &[DecisionEntry] {
-        match collective {
-            Collective::Alltoall => &self.alltoall,
-            Collective::Allgather => &self.allgather,
-            Collective::Alltoallv => &self.alltoallv,
-            Collective::Allgatherv => &self.allgatherv,
-        }
+        &self.entries[collective as usize]
+    }
+
+    /// This table with other entries for a collective.
+    #[must_use]
+    pub fn with_entries(
+        mut self,
+        collective: Collective,
+        entries: Vec<DecisionEntry>,
+    ) -> DecisionTable {
+        self.entries[collective as usize] = entries;
+        self
     }
 
     /// The entry for blocks of this size, in a table that [`DecisionTable::for_mpi`] has reduced.
@@ -231,30 +221,13 @@ impl DecisionTable {
     /// # Errors
     /// [`DecisionTableError::Content`].
     pub fn check(&self) -> Result<(), DecisionTableError> {
-        check(
-            "alltoall",
-            &self.alltoall,
-            "native, aapc, lg or bundled",
-            |way| way.serves(Collective::Alltoall),
-        )?;
-        check("allgather", &self.allgather, "native or ring", |way| {
-            way.serves(Collective::Allgather)
-        })?;
-        check("alltoallv", &self.alltoallv, "native or aapc", |way| {
-            way.serves(Collective::Alltoallv)
-        })?;
-        check("allgatherv", &self.allgatherv, "native or ring", |way| {
-            way.serves(Collective::Allgatherv)
-        })
+        Collective::ALL
+            .into_iter()
+            .try_for_each(|collective| check(collective, self.entries(collective)))
     }
 }
 
-fn check(
-    collective: &'static str,
-    entries: &[DecisionEntry],
-    ways: &str,
-    can: impl Fn(Way) -> bool,
-) -> Result<(), DecisionTableError> {
+fn check(collective: Collective, entries: &[DecisionEntry]) -> Result<(), DecisionTableError> {
     let wrong = |problem: String| {
         Err(DecisionTableError::Content {
             collective,
@@ -291,9 +264,22 @@ fn check(
             ));
         }
     }
-    match entries.iter().find(|entry| !can(entry.way)) {
-        Some(entry) => wrong(format!("entry from {}: expected {ways}", entry.from.0)),
+    match entries.iter().find(|entry| !entry.way.serves(collective)) {
+        Some(entry) => wrong(format!(
+            "entry from {}: expected {}",
+            entry.from.0,
+            alternatives(Way::usual().filter(|way| way.serves(collective)))
+        )),
         None => Ok(()),
+    }
+}
+
+/// The names of things of which one is expected: `native, aapc or ring`.
+fn alternatives(things: impl IntoIterator<Item = impl fmt::Display>) -> String {
+    let names: Vec<String> = things.into_iter().map(|thing| thing.to_string()).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
     }
 }
 

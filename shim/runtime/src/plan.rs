@@ -229,16 +229,12 @@ impl FollowedEpoch {
     }
 }
 
-/// The ways of all-to-alls that the table, or the forced way, can ask for.
+/// The ways that the table, or the forced way, can ask for.
 fn ways<'a>(table: &'a DecisionTable, force: &'a ForcedWays) -> impl Iterator<Item = Way> + 'a {
-    let forced = force.ways(Collective::Alltoall).iter().copied();
-    forced.chain(
-        table
-            .alltoall
-            .iter()
-            .chain(&table.alltoallv)
-            .map(|entry| entry.way),
-    )
+    Collective::ALL.into_iter().flat_map(|collective| {
+        let forced = force.ways(collective).iter().copied();
+        forced.chain(table.entries(collective).iter().map(|entry| entry.way))
+    })
 }
 
 /// Their synchronizations.

@@ -4,7 +4,7 @@ use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, TopologyFile};
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
-use selection::decision_table::Collective;
+use selection::decision_table::{Collective, CollectiveTraffic};
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -141,13 +141,9 @@ impl ProcessSetView {
     /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks,
     /// what the mean one would take.
     pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
-        match collective {
-            Collective::Alltoall | Collective::Alltoallv => {
-                bound::alltoall_seconds(&self.hosts, &self.ranks, block)
-            }
-            Collective::Allgather | Collective::Allgatherv => {
-                bound::allgather_seconds(&self.hosts, &self.ranks, block)
-            }
+        match collective.traffic() {
+            CollectiveTraffic::Exchange => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
+            CollectiveTraffic::Gather => bound::allgather_seconds(&self.hosts, &self.ranks, block),
         }
     }
 }

@@ -6,6 +6,7 @@ use schedules::synchronization::SyncKind;
 use selection::decision_table::{Collective, DataCarrier, UnknownWay, Way};
 use selection::tuning::{row, turn};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,12 +26,7 @@ pub struct RuntimeSettings {
 /// One way at every size, or several in turn: for tests and measurements. It holds for the
 /// collectives that can go it; the others follow the epoch's decision table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct ForcedWays {
-    alltoall: Vec<Way>,
-    alltoallv: Vec<Way>,
-    /// MPI_Allgatherv too.
-    allgather: Vec<Way>,
-}
+pub struct ForcedWays(BTreeMap<Collective, Vec<Way>>);
 
 /// `HEDDLE_PATIENCE`, in seconds: how long a communicator's ranks wait for each other at its first
 /// collective before the library's own routines run on it, and how long they wait for each other's
@@ -108,19 +104,9 @@ impl ForcedWays {
 
     /// One way, for all that can go it.
     fn takes(&mut self, way: Way) {
-        let ForcedWays {
-            alltoall,
-            alltoallv,
-            allgather,
-        } = self;
-        let all = [
-            (Collective::Alltoall, alltoall),
-            (Collective::Alltoallv, alltoallv),
-            (Collective::Allgather, allgather),
-        ];
-        all.into_iter()
-            .filter(|(collective, _)| way.serves(*collective))
-            .for_each(|(_, ways)| *ways = vec![way]);
+        for collective in Collective::ALL.into_iter().filter(|c| way.serves(*c)) {
+            self.0.insert(collective, vec![way]);
+        }
     }
 
     /// Names of ways, with commas: successive rows of calls of a collective with blocks of one size
@@ -130,17 +116,14 @@ impl ForcedWays {
             .split(',')
             .map(str::parse)
             .collect::<Result<Vec<Way>, _>>()?;
-        let of = |collective| {
-            ways.iter()
-                .copied()
-                .filter(|way| way.serves(collective))
-                .collect()
-        };
-        Ok(ForcedWays {
-            alltoall: of(Collective::Alltoall),
-            alltoallv: of(Collective::Alltoallv),
-            allgather: of(Collective::Allgather),
-        })
+        let mut force = ForcedWays::default();
+        for collective in Collective::ALL {
+            let own = ways.iter().copied().filter(|way| way.serves(collective));
+            for way in own {
+                force.0.entry(collective).or_default().push(way);
+            }
+        }
+        Ok(force)
     }
 
     /// True if anything is forced.
@@ -150,11 +133,7 @@ impl ForcedWays {
 
     /// The ways this collective is forced to go in turn; none where the table decides.
     pub fn ways(&self, collective: Collective) -> &[Way] {
-        match collective {
-            Collective::Alltoall => &self.alltoall,
-            Collective::Alltoallv => &self.alltoallv,
-            Collective::Allgather | Collective::Allgatherv => &self.allgather,
-        }
+        self.0.get(&collective).map_or(&[], Vec::as_slice)
     }
 
     /// The way of a call with blocks of this size before which `calls` of its kind came one after

@@ -3,7 +3,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A collective that heddle serves.
+/// A collective that heddle serves. A new one is a variant, a place in [`Collective::ALL`], a name
+/// and its traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Collective {
@@ -17,14 +18,46 @@ pub enum Collective {
     Allgatherv,
 }
 
-impl fmt::Display for Collective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+/// Who sends what to whom in a collective: it decides about ways and bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CollectiveTraffic {
+    /// Each rank has a block for each other rank.
+    Exchange,
+    /// Each rank has one block, for all other ranks.
+    Gather,
+}
+
+impl Collective {
+    /// Every collective, in the order of the variants.
+    pub const ALL: [Collective; 4] = [
+        Collective::Alltoall,
+        Collective::Allgather,
+        Collective::Alltoallv,
+        Collective::Allgatherv,
+    ];
+
+    /// The name, as in files and on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
             Collective::Alltoall => "alltoall",
             Collective::Allgather => "allgather",
             Collective::Alltoallv => "alltoallv",
             Collective::Allgatherv => "allgatherv",
-        })
+        }
+    }
+
+    /// Who sends what to whom.
+    pub fn traffic(self) -> CollectiveTraffic {
+        match self {
+            Collective::Alltoall | Collective::Alltoallv => CollectiveTraffic::Exchange,
+            Collective::Allgather | Collective::Allgatherv => CollectiveTraffic::Gather,
+        }
+    }
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -32,19 +65,35 @@ impl FromStr for Collective {
     type Err = UnknownCollective;
 
     fn from_str(text: &str) -> Result<Collective, UnknownCollective> {
-        let all = [
-            Collective::Alltoall,
-            Collective::Allgather,
-            Collective::Alltoallv,
-            Collective::Allgatherv,
-        ];
-        all.into_iter()
-            .find(|collective| collective.to_string() == text)
+        Collective::ALL
+            .into_iter()
+            .find(|collective| collective.name() == text)
             .ok_or_else(|| UnknownCollective(text.to_owned()))
     }
 }
 
 /// A name that does not name a [`Collective`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("collective \"{0}\": expected alltoall, allgather, alltoallv or allgatherv")]
+#[error("collective \"{0}\": expected {names}", names = super::alternatives(Collective::ALL))]
 pub struct UnknownCollective(pub String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_collective_has_its_place_and_its_name() {
+        for (place, collective) in Collective::ALL.into_iter().enumerate() {
+            assert_eq!(collective as usize, place);
+            assert_eq!(collective.name().parse(), Ok(collective));
+            assert_eq!(
+                serde_json::to_string(&collective).unwrap(),
+                format!("\"{collective}\"")
+            );
+        }
+        assert_eq!(
+            "scan".parse::<Collective>().unwrap_err().to_string(),
+            "collective \"scan\": expected alltoall, allgather, alltoallv or allgatherv"
+        );
+    }
+}

@@ -29,13 +29,11 @@ fn usual() -> DecisionTable {
         mpi,
         grounds: DecisionGrounds::Elsewhere,
     };
-    DecisionTable {
-        alltoall: vec![
-            from(0, "native", None),
-            from(65_536, "aapc tcp", Some(Mpi::Mpich)),
-        ],
-        ..DecisionTable::default()
-    }
+    let entries = vec![
+        from(0, "native", None),
+        from(65_536, "aapc tcp", Some(Mpi::Mpich)),
+    ];
+    DecisionTable::default().with_entries(Collective::Alltoall, entries)
 }
 
 #[test]
@@ -63,6 +61,34 @@ fn reads_each_way_of_a_collective() {
         r#"{"from":0,"way":"lg"},{"from":1,"way":"bundled"}"#,
     ] {
         assert!(read_alltoall(entries).is_ok(), "{entries}");
+    }
+}
+
+#[test]
+fn a_file_has_each_collective_once_and_lacks_only_what_nobody_measured() {
+    let native = r#"[{"from":0,"way":"native"}]"#;
+    let read = |text: String| {
+        DecisionTable::from_json(text.as_bytes())
+            .map_err(|e| e.to_string())
+            .map(|_| ())
+    };
+    assert_eq!(
+        read(format!(r#"{{"alltoall":{native},"allgather":{native}}}"#)),
+        Ok(())
+    );
+    for (text, reason) in [
+        (format!(r#"{{"alltoall":{native}}}"#), "allgather"),
+        (
+            format!(r#"{{"alltoall":{native},"allgather":{native},"alltoall":{native}}}"#),
+            "duplicate",
+        ),
+        (
+            format!(r#"{{"alltoall":{native},"allgather":{native},"scan":{native}}}"#),
+            "scan",
+        ),
+    ] {
+        let refusal = read(text.clone()).unwrap_err();
+        assert!(refusal.contains(reason), "{text}: {refusal}");
     }
 }
 
@@ -95,20 +121,12 @@ fn refuses_a_way_that_does_not_serve_the_collective() {
             .unwrap_err()
             .to_string()
     };
-    let allgatherv = DecisionTable {
-        allgatherv: usual().alltoall,
-        ..usual()
-    };
+    let entries = usual().entries(Collective::Alltoall).to_vec();
+    let allgatherv = usual().with_entries(Collective::Allgatherv, entries.clone());
     assert!(refusal(allgatherv).contains("allgatherv: entry from 65536"));
     for way in [Way::Lg, Way::Bundled] {
-        let entry = DecisionEntry {
-            way,
-            ..usual().alltoall[0]
-        };
-        let alltoallv = DecisionTable {
-            alltoallv: vec![entry],
-            ..usual()
-        };
+        let entry = DecisionEntry { way, ..entries[0] };
+        let alltoallv = usual().with_entries(Collective::Alltoallv, vec![entry]);
         assert!(refusal(alltoallv).contains("alltoallv: entry from 0: expected native or aapc"));
     }
 }
@@ -122,10 +140,10 @@ fn where_there_are_no_connections_the_entry_before_decides() {
             mpi: None,
             grounds: DecisionGrounds::Measured,
         };
-        DecisionTable {
-            alltoall: ways.into_iter().enumerate().map(entry).collect(),
-            ..DecisionTable::default()
-        }
+        DecisionTable::default().with_entries(
+            Collective::Alltoall,
+            ways.into_iter().enumerate().map(entry).collect(),
+        )
     };
     let table = entries(["native", "aapc", "aapc tcp"]);
     table.check().unwrap();

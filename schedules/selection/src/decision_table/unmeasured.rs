@@ -5,7 +5,7 @@
 //! again. It costs some processor time a step. So it is taken from the size on from which the gain
 //! is larger than the cost, for the links and the ranks of the process set. The figures are from
 //! heddle's own emulated clusters: docs/mpi-runtime.md.
-use super::{DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
+use super::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
 use inventory::tree::NodeNumber;
 use inventory::{Bytes, Tree};
 use schedules::bound::{self, BottleneckLoad, WIRE_PER_PAYLOAD};
@@ -71,24 +71,20 @@ impl DecisionTable {
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
         let allgather = entries(allgather, Way::Ring { over });
-        DecisionTable {
-            alltoall: entries(alltoall, Way::Aapc { sync, over }),
-            allgatherv: allgather.clone(),
-            allgather,
-            ..DecisionTable::default()
-        }
+        DecisionTable::default()
+            .with_entries(
+                Collective::Alltoall,
+                entries(alltoall, Way::Aapc { sync, over }),
+            )
+            .with_entries(Collective::Allgatherv, allgather.clone())
+            .with_entries(Collective::Allgather, allgather)
     }
 
     /// This table, reduced to one library by [`DecisionTable::for_mpi`], with other ways for the
     /// collectives that nobody measured: a process set has links and ranks of its own.
     #[must_use]
     pub fn with_unmeasured(mut self, unmeasured: DecisionTable) -> DecisionTable {
-        for (entries, others) in [
-            (&mut self.alltoall, unmeasured.alltoall),
-            (&mut self.allgather, unmeasured.allgather),
-            (&mut self.alltoallv, unmeasured.alltoallv),
-            (&mut self.allgatherv, unmeasured.allgatherv),
-        ] {
+        for (entries, others) in self.entries.iter_mut().zip(unmeasured.entries) {
             let is_unmeasured = |entry: &DecisionEntry| {
                 entry.grounds == DecisionGrounds::Elsewhere && entry.way != Way::Native
             };

@@ -1,5 +1,5 @@
 //! The ways of a call, and their names.
-use super::Collective;
+use super::{Collective, CollectiveTraffic};
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,20 @@ pub enum Way {
 }
 
 impl Way {
+    /// Each way once, with the usual choices.
+    pub(super) fn usual() -> impl Iterator<Item = Way> {
+        let over = DataCarrier::Mpi;
+        let sync = SyncKind::Receiver.into();
+        [
+            Way::Native,
+            Way::Aapc { sync, over },
+            Way::Lg,
+            Way::Bundled,
+            Way::Ring { over },
+        ]
+        .into_iter()
+    }
+
     /// The carrier of the blocks; `None` where the library chooses it.
     pub fn carrier(self) -> Option<DataCarrier> {
         match self {
@@ -58,13 +72,11 @@ impl Way {
             Way::Native => true,
             Way::Aapc { sync, .. } => {
                 sync.mechanism() != SyncMechanism::Dummy
-                    && matches!(collective, Collective::Alltoall | Collective::Alltoallv)
+                    && collective.traffic() == CollectiveTraffic::Exchange
             }
             // A rank that passes on a block knows its size only if all blocks have the same size.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,
-            Way::Ring { .. } => {
-                matches!(collective, Collective::Allgather | Collective::Allgatherv)
-            }
+            Way::Ring { .. } => collective.traffic() == CollectiveTraffic::Gather,
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Source: `ompi_info --param coll tuned --level 9` of Open MPI 4.1; the control variables that
 //! `mpichversion` of MPICH 4.0 documents.
 use super::{CallTiming, LibraryTiming, TuningRun};
-use crate::decision_table::{Collective, Mpi};
+use crate::decision_table::{Collective, CollectiveTraffic, Mpi};
 
 /// Algorithms that are forced in one launch: one for each collective.
 #[derive(Debug)]
@@ -86,9 +86,9 @@ pub fn of(mpi: Mpi) -> &'static [ForcedAlgorithms] {
 impl ForcedAlgorithms {
     /// The library's name for the algorithm of a collective.
     pub fn name(&self, collective: Collective) -> &'static str {
-        match collective {
-            Collective::Alltoall | Collective::Alltoallv => self.alltoall,
-            Collective::Allgather | Collective::Allgatherv => self.allgather,
+        match collective.traffic() {
+            CollectiveTraffic::Exchange => self.alltoall,
+            CollectiveTraffic::Gather => self.allgather,
         }
     }
 

@@ -40,10 +40,7 @@ pub fn sizes(run: &TuningRun, table: &DecisionTable) -> BTreeSet<Bytes> {
         let sizes = from.chain(run.sizes(collective));
         sizes.filter(move |&size| table.choose(collective, size) != Way::Native)
     };
-    [Collective::Alltoall, Collective::Allgather]
-        .into_iter()
-        .flat_map(of)
-        .collect()
+    super::MEASURED.into_iter().flat_map(of).collect()
 }
 
 /// The comparisons of a table's calls, without those that were the library's own anyway.
@@ -240,15 +237,14 @@ mod tests {
 
     #[test]
     fn only_what_is_not_the_librarys_own_is_tried() {
-        let table = DecisionTable {
-            alltoall: table(&[
-                (0, "native", Elsewhere),
-                (20, "aapc", Measured),
-                (40, "native", Measured),
-            ]),
-            ..DecisionTable::default()
-        }
-        .for_mpi(crate::decision_table::Mpi::Mpich);
+        let entries = table(&[
+            (0, "native", Elsewhere),
+            (20, "aapc", Measured),
+            (40, "native", Measured),
+        ]);
+        let table = DecisionTable::default()
+            .with_entries(Collective::Alltoall, entries)
+            .for_mpi(crate::decision_table::Mpi::Mpich);
         let compared = [10, 20, 40].map(|block| trial(block, "native", 0.9).comparison);
         let trials = trials(&compared, &table);
         assert_eq!(

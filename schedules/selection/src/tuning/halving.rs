@@ -14,7 +14,7 @@ pub const LEAST: usize = 3;
 
 /// Those of `ways` that stay, in their order.
 pub fn kept(figures: &[WayTiming], ways: &[Way]) -> Vec<Way> {
-    let stay: Vec<Way> = [Collective::Alltoall, Collective::Allgather]
+    let stay: Vec<Way> = super::MEASURED
         .into_iter()
         .flat_map(|c| best(figures, ways, c))
         .collect();

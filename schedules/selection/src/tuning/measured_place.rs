@@ -1,5 +1,5 @@
 //! The hosts and cables of a measurement, so that a later tree can be compared with them.
-use crate::decision_table::Collective;
+use crate::decision_table::{Collective, CollectiveTraffic};
 use inventory::Bytes;
 use inventory::tree::{Tree, TreeError};
 use schedules::bound;
@@ -38,9 +38,9 @@ pub struct PayloadBounds {
 impl PayloadBounds {
     /// Seconds per octet of a block at the bound.
     pub fn seconds_per_octet(&self, collective: Collective) -> f64 {
-        let ns = match collective {
-            Collective::Alltoall | Collective::Alltoallv => self.alltoall_ns,
-            Collective::Allgather | Collective::Allgatherv => self.allgather_ns,
+        let ns = match collective.traffic() {
+            CollectiveTraffic::Exchange => self.alltoall_ns,
+            CollectiveTraffic::Gather => self.allgather_ns,
         };
         ns as f64 / 1e9 / BLOCK.0 as f64
     }

@@ -33,6 +33,8 @@ use inventory::{Bytes, Millis};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+/// The collectives that `heddle tune` measures.
+pub const MEASURED: [Collective; 2] = [Collective::Alltoall, Collective::Allgather];
 /// With fewer times of a way at a size, its noise is unknown.
 pub const REPETITIONS: usize = 3;
 /// Longest file that is read, in bytes.
@@ -194,11 +196,8 @@ impl TuningRuns {
         let mut table = DecisionTable::unmeasured(tree, &host_of, Duration::ZERO);
         for run in &self.runs {
             let ground = ranges::RunGrounds::of(run, tree);
-            for (collective, entries) in [
-                (Collective::Alltoall, &mut table.alltoall),
-                (Collective::Allgather, &mut table.allgather),
-            ] {
-                *entries = leave_to_others(entries, run.mpi);
+            for collective in MEASURED {
+                let mut entries = leave_to_others(table.entries(collective), run.mpi);
                 let measured = confirm::entries(
                     &ranges::entries(run, collective, &ground),
                     collective,
@@ -209,6 +208,7 @@ impl TuningRuns {
                     ..range
                 }));
                 entries.sort_by_key(|entry| (entry.from, entry.mpi));
+                table = table.with_entries(collective, entries);
             }
         }
         table

@@ -36,7 +36,7 @@ impl CallPairs {
 /// The sizes at which a table's promise is checked: the given ones, those from which on the table
 /// goes another way, and a small one.
 pub fn sizes(asked: &[Bytes], table: &DecisionTable) -> BTreeSet<Bytes> {
-    let entries = [Collective::Alltoall, Collective::Allgather]
+    let entries = super::MEASURED
         .into_iter()
         .flat_map(|collective| table.entries(collective));
     asked

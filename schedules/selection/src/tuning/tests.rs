@@ -115,7 +115,7 @@ fn what_is_within_the_noise_stays_the_librarys() {
         .for_each(|f| f.timing.error_ns = f.timing.median_ns / 50);
     assert!(
         table(run, &topology(PAIR))
-            .alltoall
+            .entries(Collective::Alltoall)
             .iter()
             .all(|entry| entry.way == Way::Native)
     );
@@ -129,7 +129,7 @@ fn the_model_finds_where_ways_cross_between_measured_sizes_and_says_so() {
     assert!(4096.0 < crossing && crossing < 65536.0, "{crossing}");
     let table = table(run, &topology(PAIR));
     let first = table
-        .alltoall
+        .entries(Collective::Alltoall)
         .iter()
         .find(|entry| entry.way != Way::Native)
         .unwrap();
@@ -153,7 +153,7 @@ fn without_a_model_a_gap_stays_the_librarys() {
     };
     let table = table(run, &topology(PAIR));
     let first = table
-        .alltoall
+        .entries(Collective::Alltoall)
         .iter()
         .find(|entry| entry.way != Way::Native)
         .unwrap();
@@ -195,7 +195,7 @@ fn harmless_recabling_keeps_the_measurements_and_other_trees_get_the_models_word
     let slower = topology(&PAIR.replace("b: b, rate: 100M", "b: b, rate: 10M"));
     let from = |table: DecisionTable| {
         table
-            .alltoall
+            .entries(Collective::Alltoall)
             .iter()
             .find(|entry| entry.way != Way::Native)
             .map(|e| (e.from.0, e.grounds))
@@ -210,7 +210,12 @@ fn harmless_recabling_keeps_the_measurements_and_other_trees_get_the_models_word
         "{after} {before}"
     );
     let alone = table(usual(), &topology("switches: [a]\nhosts: {q: {switch: a}}"));
-    assert!(alone.alltoall.iter().all(|entry| entry.way == Way::Native));
+    assert!(
+        alone
+            .entries(Collective::Alltoall)
+            .iter()
+            .all(|entry| entry.way == Way::Native)
+    );
 }
 
 #[test]

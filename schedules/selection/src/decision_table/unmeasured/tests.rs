@@ -106,8 +106,8 @@ fn over_long_cables_blocks_have_to_last_longer() {
     let table = |delay| DecisionTable::unmeasured(&sites, &ranks, Duration::from_millis(delay));
     let from = |delay| {
         (
-            table(delay).alltoall[1].from,
-            table(delay).allgather[1].from,
+            table(delay).entries(Collective::Alltoall)[1].from,
+            table(delay).entries(Collective::Allgather)[1].from,
         )
     };
     assert!(from(0).0 < Bytes(32 << 10) && from(0).1 <= Bytes(512));
@@ -136,7 +136,8 @@ fn the_order_of_ranks_decides_from_where_the_ring_pays() {
     let hosts = chain(4, 4, 20);
     let scattered: Vec<u32> = (0..16).map(|rank| rank % 4 * 4 + rank / 4).collect();
     let from = |host_of: &[u32]| {
-        DecisionTable::unmeasured(&hosts, host_of, Duration::ZERO).allgather[1].from
+        DecisionTable::unmeasured(&hosts, host_of, Duration::ZERO).entries(Collective::Allgather)[1]
+            .from
     };
     assert!(from(&scattered) > from(&(0..16).collect::<Vec<_>>()));
 }
@@ -150,16 +151,26 @@ fn what_was_measured_here_stays_and_the_rest_follows_the_process_set() {
         mpi: Some(Mpi::Mpich),
         grounds: DecisionGrounds::Confirmed,
     };
-    let published = DecisionTable {
-        alltoall: vec![table(&all).alltoall[0], own],
-        ..table(&all)
-    };
+    let native = table(&all).entries(Collective::Alltoall)[0];
+    let published = table(&all).with_entries(Collective::Alltoall, vec![native, own]);
     let here = published.clone().with_unmeasured(table(&part));
-    assert_eq!(here.alltoall, published.alltoall);
-    assert_eq!(here.allgather, table(&part).allgather);
-    assert_ne!(here.allgather, published.allgather);
+    assert_eq!(
+        here.entries(Collective::Alltoall),
+        published.entries(Collective::Alltoall)
+    );
+    assert_eq!(
+        here.entries(Collective::Allgather),
+        table(&part).entries(Collective::Allgather)
+    );
+    assert_ne!(
+        here.entries(Collective::Allgather),
+        published.entries(Collective::Allgather)
+    );
     let nowhere = published.with_unmeasured(DecisionTable::default());
-    assert_eq!(nowhere.allgather, DecisionTable::default().allgather);
+    assert_eq!(
+        nowhere.entries(Collective::Allgather),
+        DecisionTable::default().entries(Collective::Allgather)
+    );
 }
 
 proptest! {
@@ -167,7 +178,7 @@ proptest! {
     fn every_tree_has_a_table(tree in any_tree(1..=12)) {
         let table = table(&tree);
         prop_assert_eq!(table.check(), Ok(()));
-        prop_assert_eq!(table.alltoall.len() > 1, tree.hosts() > 1);
+        prop_assert_eq!(table.entries(Collective::Alltoall).len() > 1, tree.hosts() > 1);
         prop_assert_eq!(DecisionTable::from_json(table.to_json().as_bytes()), Ok(table));
     }
 }
