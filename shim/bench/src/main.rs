@@ -16,7 +16,7 @@ use block_layout::BlockLayout;
 use block_lengths::BlockLengths;
 use clap::{Parser, ValueEnum};
 use library_routines::LibraryRoutines;
-use machine::MachineCounters;
+use machine::{MachineCounters, MachineUse};
 use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::SimpleCommunicator;
@@ -451,6 +451,12 @@ impl<'a> CollectiveBench<'a> {
             &mut retransmitted,
             SystemOperation::sum(),
         );
+        let mut processor = 0.0;
+        self.world.all_reduce_into(
+            &machine.own_since(&self.machine).as_secs_f64(),
+            &mut processor,
+            SystemOperation::sum(),
+        );
         let mut slowest = vec![0.0; self.took.len()];
         self.world
             .all_reduce_into(&self.took[..], &mut slowest[..], SystemOperation::max());
@@ -460,8 +466,20 @@ impl<'a> CollectiveBench<'a> {
         if args.each {
             self.print_each(&slowest);
         } else {
-            self.print_median(args, slowest, idle, retransmitted);
+            let state = MachineUse {
+                idle,
+                retransmitted,
+                processor,
+            };
+            self.print_median(args, slowest, &state);
         }
+    }
+
+    /// The octets that all ranks together have received from others.
+    fn payload(&self) -> f64 {
+        let ranks = f64::from(self.world.size());
+        let calls = self.row as f64 * self.took.len() as f64;
+        self.block as f64 * calls * ranks * (ranks - 1.0).max(1.0)
     }
 
     /// The time of every call, in their order.
@@ -489,7 +507,7 @@ impl<'a> CollectiveBench<'a> {
     }
 
     /// The median of the calls, and the state of the machine meanwhile.
-    fn print_median(&self, args: &Args, mut slowest: Vec<f64>, idle: f64, retransmitted: u64) {
+    fn print_median(&self, args: &Args, mut slowest: Vec<f64>, state: &MachineUse) {
         let mean = slowest.iter().sum::<f64>() / slowest.len() as f64;
         slowest.sort_by(f64::total_cmp);
         let median = slowest[slowest.len() / 2];
@@ -505,9 +523,18 @@ impl<'a> CollectiveBench<'a> {
                 concat!(
                     "{{\"collective\":\"{}\",\"block\":{},\"ranks\":{},\"calls\":{},",
                     "\"median_seconds\":{:e},\"mean_seconds\":{:e},\"cpu_idle\":{:.3},",
-                    "\"retransmitted\":{},\"checked\":{}}}"
+                    "\"cpu_seconds_per_byte\":{:e},\"retransmitted\":{},\"checked\":{}}}"
                 ),
-                name, block, ranks, calls, median, mean, idle, retransmitted, args.check
+                name,
+                block,
+                ranks,
+                calls,
+                median,
+                mean,
+                state.idle,
+                state.processor / self.payload(),
+                state.retransmitted,
+                args.check
             );
         } else {
             let checked = if args.check {
