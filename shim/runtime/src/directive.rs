@@ -16,6 +16,8 @@ pub enum RootDirective {
         lean: Vec<u8>,
         /// One way at every size.
         force: ForcedWays,
+        /// Learn ways from the calls of the job.
+        learns: bool,
         /// Record what each rank does when.
         trace: Option<TraceOrder>,
     },
@@ -53,6 +55,7 @@ mod tests {
         let follow = RootDirective::Follow {
             lean: vec![1, 2, 3],
             force: ForcedWays::default(),
+            learns: true,
             trace: Some(TraceOrder {
                 dir: "/traces".into(),
                 job: 7,
