@@ -5,8 +5,8 @@ use schedules::transfers::part::{RankPart, SyncToken};
 use std::time::{Duration, Instant};
 use trace::step::{RankStep, TracedPiece, TracedToken};
 
-/// A shorter wait is not asked whether it ended late: the question takes a microsecond.
-const LONG_WAIT: Duration = Duration::from_micros(50);
+/// A shorter wait is not asked whether it ended late: the question takes a few microseconds.
+const LONG_WAIT: Duration = Duration::from_micros(300);
 /// Whoever stood in line for less was not late.
 const LATE: Duration = Duration::from_micros(20);
 /// Asking a connection what it sent again takes less than this. They are asked after calls of which
