@@ -10,6 +10,8 @@
 //! | [`member_check`] | whether all members have the runtime |
 //! | [`process_set`], [`registry`] | the epoch that the same members follow together |
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
+//! | [`set_trace`] | what this rank did when, for `HEDDLE_TRACE` |
+//! | [`call_row`] | which calls follow each other |
 //! | [`call_comm`] | agreements among the ranks of a call |
 //! | [`length_forecasts`] | sizes of calls whose lengths each rank knows in part |
 //! | [`length_plans`] | plans for lengths that repeat themselves |
@@ -26,6 +28,7 @@
 mod abi;
 mod call;
 mod call_comm;
+mod call_row;
 mod communicators;
 mod datatype;
 mod elements;
@@ -47,6 +50,7 @@ mod registry;
 mod requests;
 mod root_rank;
 mod set_learning;
+mod set_trace;
 mod shared_recorder;
 
 use self::call::CollectiveCall;

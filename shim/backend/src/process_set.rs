@@ -3,10 +3,10 @@
 //! together, and agree on it at calls on any of these communicators.
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
+use crate::call_row::CallRow;
 use crate::follow_state::FollowState;
 use crate::length_forecasts::LengthForecasts;
 use crate::length_plans::LengthPlans;
-use crate::location::beside_this_library;
 use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
@@ -15,6 +15,7 @@ use crate::private_comm::{PrivateComm, PrivateCommState};
 use crate::registry::WorldRanks;
 use crate::root_rank::RootRank;
 use crate::set_learning::SetLearning;
+use crate::set_trace::SetTrace;
 use crate::{point_to_point, registry};
 use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
@@ -22,7 +23,6 @@ use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::{self, ForcedWays};
-use runtime::tracing::{self, clock, recorder::TraceRecorder};
 use runtime::{stderr, watchdog};
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
 use selection::learning::CallClass;
@@ -43,23 +43,6 @@ const NAME: usize = 256;
 /// A call over TCP needs a packed copy, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;
 
-/// Calls of one kind, one after the other: the same on all ranks, so that ways can be taken in
-/// turn.
-#[derive(Debug, Default)]
-struct CallRow {
-    kind: Option<(Collective, u64)>,
-    calls: u64,
-}
-
-impl CallRow {
-    /// Counts a call; gives how many of its kind came just before.
-    fn count(&mut self, collective: Collective, block: u64) -> u64 {
-        let same = self.kind.replace((collective, block)) == Some((collective, block));
-        self.calls = if same { self.calls + 1 } else { 0 };
-        self.calls
-    }
-}
-
 /// A process set, as one of its processes knows it.
 #[derive(Debug)]
 pub(crate) struct ProcessSet {
@@ -77,7 +60,7 @@ pub(crate) struct ProcessSet {
     /// Rank 0 has more to do.
     root: Option<Box<RootRank>>,
     /// What this rank does when, where that is recorded.
-    trace: Option<Box<TraceRecorder>>,
+    trace: SetTrace,
 }
 
 /// True if threads of this process may call MPI at once: then calls on two communicators have no
@@ -219,7 +202,7 @@ impl ProcessSet {
             wires: MeshState::default(),
             learning: SetLearning::default(),
             root,
-            trace: None,
+            trace: SetTrace::default(),
         }
     }
 
@@ -233,7 +216,7 @@ impl ProcessSet {
         within: &CallComm,
         amount: CallAmount,
     ) -> MpiResult<i32> {
-        let came = self.trace.as_ref().map_or(Duration::ZERO, |_| clock::now());
+        let came = self.trace.came();
         if self
             .pace
             .due(self.hosts.len() as u64, amount.known_to_all().unwrap_or(0))
@@ -252,12 +235,8 @@ impl ProcessSet {
             self.forecasts.distrust(call.collective);
         }
         watchdog::begin_wait(|| {
-            format!(
-                "{}: {} of {} B a block, the library's routine",
-                self.me(),
-                call.collective,
-                amount.block
-            )
+            let (me, block, collective) = (self.me(), amount.block, call.collective);
+            format!("{me}: {collective} of {block} B a block, the library's routine")
         });
         let followed = &self.followed;
         let why = || followed.why(call.collective, amount.block, way, class.is_some());
@@ -269,17 +248,10 @@ impl ProcessSet {
             root.begin(call.collective, way, amount.block)
         });
         let began = class.map(|class| (class, Instant::now()));
-        let mut trace = self.trace.take();
-        if let Some(trace) = &mut trace {
-            trace.begin(call.collective, way, amount.block, came);
-        }
-        let code = tracing::during(&mut trace, || {
-            // SAFETY: passed on to the caller.
-            unsafe { self.carry_out(call, within, way, amount) }
-        });
-        if let Some(trace) = &mut trace {
-            trace.end();
-        }
+        let mut trace = std::mem::take(&mut self.trace);
+        // SAFETY: passed on to the caller.
+        let carry_out = || unsafe { self.carry_out(call, within, way, amount) };
+        let code = trace.around((call.collective, way, amount.block), came, carry_out);
         self.trace = trace;
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
             root.done(timer);
@@ -493,25 +465,11 @@ impl ProcessSet {
                 learns,
                 trace,
             } => {
-                self.trace = self.trace.take().or_else(|| {
-                    trace.map(|order| Box::new(TraceRecorder::new(order, self.rank, &self.hosts)))
-                });
+                self.trace.obey(trace, self.rank, &self.hosts);
                 self.take_up(&lean, force, learns);
             }
         }
-        self.compare_clocks(within)
-    }
-
-    /// Where a trace is recorded, the ranks find how far their clocks are apart. Collective.
-    fn compare_clocks(&mut self, within: &CallComm) -> MpiResult<()> {
-        let Some(trace) = &mut self.trace else {
-            return Ok(());
-        };
-        let bounds = clock::compare(trace.meetings(), self.rank as usize, &self.hosts, |own| {
-            within.gather_all(own)
-        })?;
-        trace.clocks_compared(bounds);
-        Ok(())
+        self.trace.compare_clocks(within, &self.hosts)
     }
 
     /// What rank 0 has read every rank can read: they have the same octets.
@@ -519,9 +477,7 @@ impl ProcessSet {
         let prospect = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
-                if let Some(trace) = &mut self.trace {
-                    trace.follows(lean.number, &lean.topology);
-                }
+                self.trace.follows(lean.number, &lean.topology);
                 UnplannedEpoch::new(lean, &self.hosts, MPI, force, learns)
                     .map_err(|e| e.to_string())
             });
@@ -603,9 +559,7 @@ impl ProcessSet {
         if let Some(mut root) = self.root.take() {
             root.finish(self.learning.learner());
         }
-        if let Some(trace) = self.trace.take() {
-            trace.finish(&beside_this_library("heddle-helper"));
-        }
+        self.trace.finish();
         self.release_resources();
     }
 }
