@@ -43,9 +43,7 @@ pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
 }
 
 impl RuntimeSettings {
-    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS`, `HEDDLE_LEARN`, `HEDDLE_VERBOSE` and
-    /// `HEDDLE_TRACE` through `var`, and
-    /// says what it did not understand.
+    /// Reads the settings through `var`, and says what it did not understand.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Option<String>) {
         let mut problem = None;
         let text = var("HEDDLE_FORCE").unwrap_or_default();

@@ -416,19 +416,6 @@ impl TcpMesh {
         tokens.iter().map(due).collect()
     }
 
-    /// The octets of a block from a rank that are still to come when the first of these tokens is
-    /// given.
-    pub(super) fn longest_lead(
-        &mut self,
-        rank: u32,
-        tokens: &[SyncToken],
-    ) -> Result<usize, MeshError> {
-        let pace = self.peer(rank)?.pace_now();
-        tokens.iter().try_fold(0, |longest, token| {
-            Ok(self.peer(token.peer)?.lead(pace).max(longest))
-        })
-    }
-
     /// Begins a call and gives the tokens that came too early, if they are of it.
     pub(super) fn begin(&mut self) -> Vec<MeshToken> {
         self.calls = self.calls.wrapping_add(1);
