@@ -209,9 +209,9 @@ impl EdgeUsers {
                     return self.shift(from, user, missing, &reached_by, &gives_up);
                 }
                 let holds = |taken: &[(usize, u64)]| taken.iter().any(|t| t.0 == from && t.1 > 0);
-                for other in from + 1..self.taken.len() {
+                for (other, taken) in self.taken.iter().enumerate().skip(from + 1) {
                     let is_new = other != user && gives_up[other] == usize::MAX;
-                    if is_new && holds(&self.taken[other]) {
+                    if is_new && holds(taken) {
                         gives_up[other] = from;
                         queue.push_back(other);
                     }
