@@ -10,6 +10,7 @@
 //! | [`calibration`] | the time of a call, from measured ones |
 //! | [`decision_table`] | the way at each block size |
 //! | [`tuning`] | the measurements, and the table that follows from them |
+//! | [`learning`] | the ways of calls, learned while a job runs |
 //! | [`learned`] | what jobs learned while they ran |
 //! | [`recorded_name`] | names that another version of heddle may have written |
 //! | [`signature`] | the effect of contention on the time of an all-to-all, fitted and predicted |
@@ -19,6 +20,7 @@
 pub mod calibration;
 pub mod decision_table;
 pub mod learned;
+pub mod learning;
 pub mod predict;
 pub mod recorded_name;
 pub mod signature;

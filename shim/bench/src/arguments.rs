@@ -45,6 +45,10 @@ pub(crate) struct Args {
     /// With --watch: until this file is gone, if that comes first
     #[arg(long = "while", value_name = "FILE", requires = "watch")]
     pub(crate) while_there: Option<PathBuf>,
+    /// Unequal blocks of MPI_Alltoallv and MPI_Alltoallw by Zipf's law with this exponent: the k-th
+    /// largest is 1 / k^S of the largest
+    #[arg(long, value_name = "S")]
+    pub(crate) zipf: Option<f64>,
     /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans
     /// and connections
     #[arg(long)]

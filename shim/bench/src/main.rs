@@ -5,15 +5,18 @@
 //! preloaded or without.
 mod arguments;
 mod block_layout;
+mod block_lengths;
 mod library_routines;
 mod machine;
 mod sequential_test;
+mod typed_exchange;
 
 use arguments::Args;
 use block_layout::BlockLayout;
+use block_lengths::BlockLengths;
 use clap::{Parser, ValueEnum};
 use library_routines::LibraryRoutines;
-use machine::MachineCounters;
+use machine::{MachineCounters, MachineUse};
 use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::SimpleCommunicator;
@@ -28,6 +31,8 @@ enum BenchSelection {
     Both,
     /// Every other block is three times as long as the others
     Alltoallv,
+    /// The same, with a datatype for each rank
+    Alltoallw,
     /// Every other rank contributes three times as much as the others
     Allgatherv,
     /// No collective: half of the way to the last rank and back, which is usually on another host
@@ -43,6 +48,7 @@ impl BenchSelection {
             BenchSelection::Alltoall => &[BenchCollective::Alltoall],
             BenchSelection::Allgather => &[BenchCollective::Allgather],
             BenchSelection::Alltoallv => &[BenchCollective::Alltoallv],
+            BenchSelection::Alltoallw => &[BenchCollective::Alltoallw],
             BenchSelection::Allgatherv => &[BenchCollective::Allgatherv],
             BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
             BenchSelection::Pingpong => &[BenchCollective::Pingpong],
@@ -60,6 +66,7 @@ enum BenchCollective {
     Alltoall,
     Allgather,
     Alltoallv,
+    Alltoallw,
     Allgatherv,
     Pingpong,
 }
@@ -73,17 +80,10 @@ impl BenchCollective {
         )
     }
 
-    /// The octets of a block where the mean is `block`.
-    fn length(self, block: usize, from: usize, to: usize) -> usize {
-        let unequal = matches!(
-            self,
-            BenchCollective::Alltoallv | BenchCollective::Allgatherv
-        );
-        match (from + to) % 2 {
-            _ if !unequal => block,
-            0 => block - block / 2,
-            _ => block + block / 2,
-        }
+    /// Whether blocks differ in length.
+    fn is_unequal(self) -> bool {
+        use BenchCollective::{Allgatherv, Alltoallv, Alltoallw};
+        matches!(self, Alltoallv | Alltoallw | Allgatherv)
     }
 
     fn name(self) -> &'static str {
@@ -91,6 +91,7 @@ impl BenchCollective {
             BenchCollective::Alltoall => "alltoall",
             BenchCollective::Allgather => "allgather",
             BenchCollective::Alltoallv => "alltoallv",
+            BenchCollective::Alltoallw => "alltoallw",
             BenchCollective::Allgatherv => "allgatherv",
             BenchCollective::Pingpong => "pingpong",
         }
@@ -108,8 +109,7 @@ fn main() -> ExitCode {
     if args.each {
         introduce(&world);
     }
-    let unequal = [BenchCollective::Alltoallv, BenchCollective::Allgatherv];
-    if args.compare && collectives.iter().any(|c| unequal.contains(c)) {
+    if args.compare && collectives.iter().any(|c| c.is_unequal()) {
         eprintln!("bench: --compare is for MPI_Alltoall and MPI_Allgather");
         return ExitCode::from(64);
     }
@@ -132,7 +132,7 @@ fn main() -> ExitCode {
     if args.warm_up {
         collectives
             .iter()
-            .for_each(|&collective| CollectiveBench::new(&world, collective, 1024, false).rows(1));
+            .for_each(|&collective| CollectiveBench::new(&world, collective, 1024, &args).rows(1));
     }
     if args.watch {
         watch(&world, &args, &wanted);
@@ -154,7 +154,7 @@ fn measure(
         let mut bench = CollectiveBench {
             own,
             row: args.calls_in_a_row(collective, block),
-            ..CollectiveBench::new(world, collective, block, args.check)
+            ..CollectiveBench::new(world, collective, block, args)
         };
         match args.iterations {
             Some(n) => bench.rows(n),
@@ -230,7 +230,7 @@ fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(BenchCollective, u6
         began.elapsed().as_secs_f64() < args.seconds && is_wanted(),
     ) {
         for &(collective, block) in wanted {
-            let mut bench = CollectiveBench::new(world, collective, block, args.check);
+            let mut bench = CollectiveBench::new(world, collective, block, args);
             bench.run(share, args.least_rows(0), false);
             bench.print(args);
         }
@@ -273,16 +273,21 @@ impl<'a> CollectiveBench<'a> {
         world: &'a SimpleCommunicator,
         collective: BenchCollective,
         block: u64,
-        check: bool,
+        args: &Args,
     ) -> CollectiveBench<'a> {
         let (block, ranks, me) = (block as usize, world.size() as usize, world.rank() as usize);
-        let sent = BlockLayout::sent(collective, block, me, ranks);
-        let received = BlockLayout::received(collective, block, me, ranks);
+        let lengths = match args.zipf.filter(|_| !collective.goes_to_all()) {
+            _ if !collective.is_unequal() => BlockLengths::equal(block, ranks),
+            Some(exponent) => BlockLengths::by_zipf(block, ranks, exponent),
+            None => BlockLengths::alternating(block, ranks),
+        };
+        let sent = BlockLayout::sent(&lengths, me, collective.goes_to_all());
+        let received = BlockLayout::received(&lengths, me, collective.goes_to_all());
         CollectiveBench {
             world,
             collective,
             block,
-            check,
+            check: args.check,
             own: None,
             row: 1,
             send: vec![0; sent.octets()],
@@ -366,6 +371,11 @@ impl<'a> CollectiveBench<'a> {
                 let mut into = PartitionMut::new(&mut self.receive[..], &counts[..], &places[..]);
                 self.world.all_to_all_varcount_into(&from, &mut into)
             }
+            (BenchCollective::Alltoallw, _) => typed_exchange::all_to_all(
+                self.world,
+                (&self.send, &self.sent),
+                (&mut self.receive, &self.received),
+            ),
             (BenchCollective::Allgatherv, _) => {
                 let BlockLayout { counts, places } = &self.received;
                 let mut into = PartitionMut::new(&mut self.receive[..], &counts[..], &places[..]);
@@ -441,6 +451,12 @@ impl<'a> CollectiveBench<'a> {
             &mut retransmitted,
             SystemOperation::sum(),
         );
+        let mut processor = 0.0;
+        self.world.all_reduce_into(
+            &machine.own_since(&self.machine).as_secs_f64(),
+            &mut processor,
+            SystemOperation::sum(),
+        );
         let mut slowest = vec![0.0; self.took.len()];
         self.world
             .all_reduce_into(&self.took[..], &mut slowest[..], SystemOperation::max());
@@ -450,8 +466,20 @@ impl<'a> CollectiveBench<'a> {
         if args.each {
             self.print_each(&slowest);
         } else {
-            self.print_median(args, slowest, idle, retransmitted);
+            let state = MachineUse {
+                idle,
+                retransmitted,
+                processor,
+            };
+            self.print_median(args, slowest, &state);
         }
+    }
+
+    /// The octets that all ranks together have received from others.
+    fn payload(&self) -> f64 {
+        let ranks = f64::from(self.world.size());
+        let calls = self.row as f64 * self.took.len() as f64;
+        self.block as f64 * calls * ranks * (ranks - 1.0).max(1.0)
     }
 
     /// The time of every call, in their order.
@@ -479,7 +507,7 @@ impl<'a> CollectiveBench<'a> {
     }
 
     /// The median of the calls, and the state of the machine meanwhile.
-    fn print_median(&self, args: &Args, mut slowest: Vec<f64>, idle: f64, retransmitted: u64) {
+    fn print_median(&self, args: &Args, mut slowest: Vec<f64>, state: &MachineUse) {
         let mean = slowest.iter().sum::<f64>() / slowest.len() as f64;
         slowest.sort_by(f64::total_cmp);
         let median = slowest[slowest.len() / 2];
@@ -495,9 +523,18 @@ impl<'a> CollectiveBench<'a> {
                 concat!(
                     "{{\"collective\":\"{}\",\"block\":{},\"ranks\":{},\"calls\":{},",
                     "\"median_seconds\":{:e},\"mean_seconds\":{:e},\"cpu_idle\":{:.3},",
-                    "\"retransmitted\":{},\"checked\":{}}}"
+                    "\"cpu_seconds_per_byte\":{:e},\"retransmitted\":{},\"checked\":{}}}"
                 ),
-                name, block, ranks, calls, median, mean, idle, retransmitted, args.check
+                name,
+                block,
+                ranks,
+                calls,
+                median,
+                mean,
+                state.idle,
+                state.processor / self.payload(),
+                state.retransmitted,
+                args.check
             );
         } else {
             let checked = if args.check {

@@ -71,11 +71,11 @@ impl DecisionTable {
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
         let allgather = entries(allgather, Way::Ring { over });
+        let alltoall = entries(alltoall, Way::Aapc { sync, over });
         DecisionTable::default()
-            .with_entries(
-                Collective::Alltoall,
-                entries(alltoall, Way::Aapc { sync, over }),
-            )
+            .with_entries(Collective::Alltoallv, alltoall.clone())
+            .with_entries(Collective::Alltoallw, alltoall.clone())
+            .with_entries(Collective::Alltoall, alltoall)
             .with_entries(Collective::Allgatherv, allgather.clone())
             .with_entries(Collective::Allgather, allgather)
     }

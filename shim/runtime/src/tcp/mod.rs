@@ -25,6 +25,7 @@ pub mod mesh;
 mod peer;
 mod socket;
 
+pub use carrier::ArrivedBlocks;
 pub use mesh::{MeshListener, TcpMesh};
 
 use std::io;
