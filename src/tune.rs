@@ -67,8 +67,7 @@ pub(crate) struct Args {
     )]
     size: Vec<Bytes>,
     /// The ways that take turns, besides the library's own routine [default: aapc with every
-    /// synchronization, with tokens and barriers also for blocks of 4 and 16 phases, and ring, each
-    /// over mpi and tcp; bundled; lg if the hosts are in several clusters]
+    /// synchronization that does not group phases into blocks, and ring, each over mpi and tcp; bundled; lg if the hosts are in several clusters]
     #[arg(long, value_name = "WAY,...", value_delimiter = ',')]
     ways: Vec<Way>,
     /// The number of launches of the job, the first one included if there are several
@@ -150,7 +149,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 /// them.
 fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result<TuningRun> {
     let tree = epoch.topology.tree()?;
-    let mut ways = contenders(&args.ways, &epoch.topology, epoch.bound.phases)?;
+    let mut ways = contenders(&args.ways, &epoch.topology)?;
     if args.ways.is_empty() {
         let all = ways.clone();
         let calibration = CallCalibration::shipped();

@@ -19,12 +19,10 @@ pub(crate) struct JudgedCell {
 }
 
 impl JudgedCell {
-    fn of(cell: &BenchCell) -> Option<JudgedCell> {
+    fn of(cell: &BenchCell, calibration: &CallCalibration) -> Option<JudgedCell> {
         let call = cell.call()?;
-        let predicted = |without| {
-            let shipped = CallCalibration::shipped();
-            shipped.seconds(call.collective, call.routine, &call.profile, without)
-        };
+        let predicted =
+            |without| calibration.seconds(call.collective, call.routine, &call.profile, without);
         Some(JudgedCell {
             network: call.network.clone(),
             mpi: cell.mpi.title(),
@@ -60,7 +58,20 @@ impl JudgedCell {
 /// The cells by which predictions are judged.
 pub(crate) fn cells() -> Vec<JudgedCell> {
     let goal = shipped_cells().iter().filter(|cell| cell.is_goal());
-    goal.filter_map(JudgedCell::of).collect()
+    let shipped = CallCalibration::shipped();
+    goal.filter_map(|cell| JudgedCell::of(cell, shipped))
+        .collect()
+}
+
+/// Calls on two networks that were measured when everything else was done: a switch of 12 hosts,
+/// and a chain of four switches with 3 hosts each. They are predicted from all others.
+pub(crate) fn measured_last() -> Vec<JudgedCell> {
+    let is_last = |cell: &&BenchCell| matches!(cell.shape.each, 3 | 12);
+    let others = shipped_cells().iter().filter(|cell| !is_last(cell));
+    let others = CallCalibration::of(others.filter_map(BenchCell::call).collect());
+    let last = shipped_cells().iter().filter(is_last);
+    last.filter_map(|cell| JudgedCell::of(cell, &others))
+        .collect()
 }
 
 /// The share of predictions that are off by a tenth at most.

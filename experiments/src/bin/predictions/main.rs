@@ -66,6 +66,7 @@ fn page(cells: &[JudgedCell]) -> String {
         .replace("{cells}", &cells.len().to_string())
         .replace("{summary}", &summary(&all))
         .replace("{ranking}", &ranking(cells))
+        .replace("{measured_last}", &measured_last())
         .replace("{residuals}", &residuals(cells))
 }
 
@@ -123,6 +124,39 @@ fn ranking(cells: &[JudgedCell]) -> String {
     };
     line("from all measured calls", |cell| cell.fitted)
         + &line("from calls on other networks", |cell| cell.elsewhere)
+}
+
+/// Rows for the networks that were measured last.
+fn measured_last() -> String {
+    let cells = judged::measured_last();
+    let row = |name: &str, own: Vec<&JudgedCell>| {
+        let (median, most) = spread(&own, JudgedCell::off_fitted);
+        format!(
+            "| {name} | {} | **{:.0} %** | {:.1} % | {:.0} % |\n",
+            own.len(),
+            share(&own, JudgedCell::off_fitted) * 100.0,
+            median * 100.0,
+            most * 100.0
+        )
+    };
+    let on = |network: &str| {
+        cells
+            .iter()
+            .filter(|cell| cell.network == network)
+            .collect()
+    };
+    let RankingScore {
+        calls,
+        beyond_noise,
+        ..
+    } = RankingScore::of(&cells, |cell| cell.fitted);
+    row("one switch, 12 hosts", on("switch"))
+        + &row("chain of 4 switches, 12 hosts", on("chain"))
+        + &row("both", cells.iter().collect())
+        + &format!(
+            "\nOf their {calls} calls {:.0} % have the two fastest ways in order, or within 5 %.\n",
+            100.0 * beyond_noise as f64 / calls.max(1) as f64
+        )
 }
 
 /// A row for each way and size, a column for each network.
