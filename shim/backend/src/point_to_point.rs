@@ -193,12 +193,15 @@ impl Packed<'_, '_> {
     fn pack(&self, send: &OutgoingTransfer) -> MpiResult<Vec<u8>> {
         let mut message = room(send.blocks.len() * self.block)?;
         for (block, place) in send.blocks.iter().zip(message.chunks_exact_mut(self.block)) {
-            place.copy_from_slice(match block.origin {
+            let octets = match block.origin {
                 BlockOrigin::Own => self.own[block.block.dst as usize],
                 BlockOrigin::Received { transfer, block } => {
-                    &self.received[transfer][block * self.block..][..self.block]
+                    &self.received[transfer][block * self.block..]
                 }
-            });
+            };
+            // A rank may have counts that are not the others': they say so.
+            let length = octets.len().min(self.block);
+            place[..length].copy_from_slice(&octets[..length]);
         }
         Ok(message)
     }
