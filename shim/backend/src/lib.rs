@@ -31,6 +31,7 @@ mod datatype;
 mod elements;
 mod entries;
 mod error_handlers;
+mod follow_state;
 mod length_forecasts;
 mod length_plans;
 mod location;
@@ -45,6 +46,7 @@ mod process_set;
 mod registry;
 mod requests;
 mod root_rank;
+mod set_learning;
 mod shared_recorder;
 
 use self::call::CollectiveCall;

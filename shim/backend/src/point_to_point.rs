@@ -196,11 +196,11 @@ impl Packed<'_, '_> {
             let octets = match block.origin {
                 BlockOrigin::Own => self.own[block.block.dst as usize],
                 BlockOrigin::Received { transfer, block } => {
-                    &self.received[transfer][block * self.block..]
+                    &self.received[transfer][block * self.block..][..self.block]
                 }
             };
-            // A rank may have counts that are not the others': they say so.
-            let length = octets.len().min(self.block);
+            // A wrong program may send less or more than it receives.
+            let length = place.len().min(octets.len());
             place[..length].copy_from_slice(&octets[..length]);
         }
         Ok(message)
@@ -367,7 +367,9 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
             match done {
                 TransferCompletion::Received(piece) => {
                     self.places.arrived(piece);
-                    events.extend([CarrierEvent::Arriving(piece), CarrierEvent::Arrived(piece)]);
+                    let tokens = &self.part.receives[piece.transfer].give;
+                    events.extend(tokens.iter().map(|&token| CarrierEvent::Due(piece, token)));
+                    events.push(CarrierEvent::Arrived(piece));
                 }
                 TransferCompletion::Sent(piece) => {
                     self.places.gone(piece);

@@ -30,7 +30,7 @@ fn unplanned(
     hosts: &[&str],
 ) -> Result<UnplannedEpoch, FollowError> {
     let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
-    UnplannedEpoch::new(lean, &hosts, Mpi::Mpich, force)
+    UnplannedEpoch::new(lean, &hosts, Mpi::Mpich, force, false)
 }
 
 fn plan(
