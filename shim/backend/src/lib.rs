@@ -10,6 +10,7 @@
 //! | [`member_check`] | whether all members have the runtime |
 //! | [`process_set`], [`registry`] | the epoch that the same members follow together |
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
+//! | [`call_row`] | calls of one kind in a row |
 //! | [`call_comm`] | agreements among the ranks of a call |
 //! | [`length_forecasts`] | sizes of calls whose lengths each rank knows in part |
 //! | [`length_plans`] | plans for lengths that repeat themselves |
@@ -26,6 +27,7 @@
 mod abi;
 mod call;
 mod call_comm;
+mod call_row;
 mod communicators;
 mod datatype;
 mod elements;

@@ -3,6 +3,7 @@
 //! together, and agree on it at calls on any of these communicators.
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
+use crate::call_row::CallRow;
 use crate::follow_state::FollowState;
 use crate::length_forecasts::LengthForecasts;
 use crate::length_plans::LengthPlans;
@@ -11,7 +12,7 @@ use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
-use crate::private_comm::{PrivateComm, PrivateCommState};
+use crate::private_comm::PrivateCommState;
 use crate::registry::WorldRanks;
 use crate::root_rank::RootRank;
 use crate::set_learning::SetLearning;
@@ -42,23 +43,6 @@ pub(crate) const MPI: Mpi = if cfg!(open_mpi) {
 const NAME: usize = 256;
 /// A call over TCP needs a packed copy, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;
-
-/// Calls of one kind, one after the other: the same on all ranks, so that ways can be taken in
-/// turn.
-#[derive(Debug, Default)]
-struct CallRow {
-    kind: Option<(Collective, u64)>,
-    calls: u64,
-}
-
-impl CallRow {
-    /// Counts a call; gives how many of its kind came just before.
-    fn count(&mut self, collective: Collective, block: u64) -> u64 {
-        let same = self.kind.replace((collective, block)) == Some((collective, block));
-        self.calls = if same { self.calls + 1 } else { 0 };
-        self.calls
-    }
-}
 
 /// A process set, as one of its processes knows it.
 #[derive(Debug)]
@@ -371,7 +355,9 @@ impl ProcessSet {
                 }
                 (_, None, PrivateCommState::Over(twin)) => {
                     let block = amount.block as usize;
-                    twin.quietly(|| by_messages(call, within, way, twin, follow, block))?
+                    twin.quietly(|| {
+                        point_to_point::carry_out(call, within, way, twin, follow, block)
+                    })?
                 }
                 (_, None, _) => return Ok(call.native()),
             }
@@ -607,28 +593,5 @@ impl ProcessSet {
             trace.finish(&beside_this_library("heddle-helper"));
         }
         self.release_resources();
-    }
-}
-
-/// # Safety
-/// As the MPI standard says of the call's arguments.
-unsafe fn by_messages(
-    call: &CollectiveCall,
-    within: &CallComm,
-    way: Way,
-    twin: &PrivateComm,
-    follow: &FollowedEpoch,
-    block: usize,
-) -> MpiResult<()> {
-    let parts = follow.parts(way);
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match way {
-            Way::Aapc { .. } => point_to_point::alltoall(call, within, twin, parts),
-            Way::Lg => point_to_point::passed_on(call, within, twin, parts, 1, block),
-            Way::Bundled => point_to_point::passed_on(call, within, twin, parts, usize::MAX, block),
-            Way::Ring { .. } => point_to_point::allgather(call, twin, parts),
-            Way::Native => Ok(()),
-        }
     }
 }
