@@ -224,24 +224,17 @@ impl ProcessSet {
         {
             self.agree(within)?;
         }
-        let amount = if amount.differs {
-            // SAFETY: passed on to the caller.
-            unsafe { self.common_amount(call, within, amount) }?
-        } else {
-            amount
-        };
+        // SAFETY: passed on to the caller.
+        let amount = unsafe { self.common_amount(call, within, amount) }?;
         let (way, class) = self.way(call, within, amount)?;
         if way.carrier() == Some(DataCarrier::Mpi) {
             // Over MPI not every block can be carried.
             self.forecasts.distrust(call.collective);
         }
+        let (collective, block) = (call.collective, amount.block);
         watchdog::begin_wait(|| {
-            format!(
-                "{}: {} of {} B a block, the library's routine",
-                self.me(),
-                call.collective,
-                amount.block
-            )
+            let me = self.me();
+            format!("{me}: {collective} of {block} B a block, the library's routine")
         });
         let followed = &self.followed;
         let why = || followed.why(call.collective, amount.block, way, class.is_some());
@@ -295,6 +288,9 @@ impl ProcessSet {
         within: &CallComm,
         own: CallAmount,
     ) -> MpiResult<CallAmount> {
+        if !own.differs {
+            return Ok(own);
+        }
         let ranks = self.hosts.len();
         if !self.followed.takes_part(call.collective) {
             self.forecasts.forget(call.collective);
