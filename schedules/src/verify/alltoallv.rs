@@ -209,10 +209,10 @@ impl EdgeUsers {
                     return self.shift(from, user, missing, &reached_by, &gives_up);
                 }
                 let holds = |taken: &[(usize, u64)]| taken.iter().any(|t| t.0 == from && t.1 > 0);
-                let takers = gives_up.iter_mut().zip(&self.taken).enumerate();
-                for (other, (given_up, taken)) in takers.skip(from + 1) {
-                    if other != user && *given_up == usize::MAX && holds(taken) {
-                        *given_up = from;
+                for (other, taken) in self.taken.iter().enumerate().skip(from + 1) {
+                    let is_new = other != user && gives_up[other] == usize::MAX;
+                    if is_new && holds(taken) {
+                        gives_up[other] = from;
                         queue.push_back(other);
                     }
                 }

@@ -60,7 +60,7 @@ impl UnplannedEpoch {
         } else {
             DecisionTable::default()
         };
-        let learned = if lean.learned.is_empty() {
+        let learned = if lean.learned.is_empty() || !learns {
             Vec::new()
         } else {
             lean.learned.for_place(&view.place(mpi))

@@ -121,7 +121,7 @@ fn lengths_that_come_in_turn_have_places() {
         (150..200).all(|call| places[call] == Some((3, call % 3))),
         "{places:?}"
     );
-    let later: Vec<_> = (0..600).map(|call| place(call)).collect();
+    let later: Vec<_> = (0..600).map(place).collect();
     assert_eq!(later[599], None);
 }
 
