@@ -1,4 +1,4 @@
-//! Which calls follow each other.
+//! Calls of one kind, counted alike on all ranks.
 use selection::decision_table::Collective;
 
 /// Calls of one kind, one after the other: the same on all ranks, so that ways can be taken in

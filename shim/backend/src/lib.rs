@@ -11,7 +11,7 @@
 //! | [`process_set`], [`registry`] | the epoch that the same members follow together |
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
 //! | [`set_trace`] | what this rank did when, for `HEDDLE_TRACE` |
-//! | [`call_row`] | which calls follow each other |
+//! | [`call_row`] | calls of one kind in a row |
 //! | [`call_comm`] | agreements among the ranks of a call |
 //! | [`length_forecasts`] | sizes of calls whose lengths each rank knows in part |
 //! | [`length_plans`] | plans for lengths that repeat themselves |

@@ -180,6 +180,13 @@ fn exchange(
     receives: &mut [&mut [u8]],
 ) -> MpiResult<()> {
     let progress = &mut || within.progress();
+    let equal = |(sent, received): (&&[u8], &&mut [u8])| sent.len() == received.len();
+    if !call.collective.has_own_lengths() && !sends.iter().zip(&*receives).all(equal) {
+        // What this rank sends and expects cannot both be what the others do. Without frames they
+        // would wait for each other, or take octets of this call for those of the next.
+        mesh.close();
+        return Err(MpiErrorCode::truncated());
+    }
     let arrived = if call.collective.has_own_lengths() {
         mesh.carry_out_framed(part, sends, receives, progress)
     } else {

@@ -12,9 +12,11 @@ use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, room};
 use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
-use runtime::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
+use runtime::exchange::{self, CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece};
+use runtime::plan::FollowedEpoch;
 use schedules::transfers::part::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
+use selection::decision_table::Way;
 use std::ffi::c_int;
 
 /// Enough receives that a block never waits for its own; more would make each wait look at more.
@@ -29,6 +31,31 @@ const RING: ExchangeWindow = ExchangeWindow {
 };
 const DATA: c_int = 1;
 const FIRST_TOKEN: c_int = 2;
+
+/// One call, over the communicator's messages.
+///
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn carry_out(
+    call: &CollectiveCall,
+    within: &CallComm,
+    way: Way,
+    twin: &PrivateComm,
+    follow: &FollowedEpoch,
+    block: usize,
+) -> MpiResult<()> {
+    let parts = follow.parts(way);
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match way {
+            Way::Aapc { .. } => alltoall(call, within, twin, parts),
+            Way::Lg => passed_on(call, within, twin, parts, 1, block),
+            Way::Bundled => passed_on(call, within, twin, parts, usize::MAX, block),
+            Way::Ring { .. } => allgather(call, twin, parts),
+            Way::Native => Ok(()),
+        }
+    }
+}
 
 /// An all-to-all of one block a transfer, as many parts as barriers divide it into.
 ///
@@ -283,7 +310,7 @@ impl<'a, P: PiecePlaces> MessageCarrier<'a, P> {
             requests: PendingRequests::new(),
             done: Vec::new(),
         };
-        let outcome = carry_out(part, &mut carrier, window, &call.collective);
+        let outcome = exchange::carry_out(part, &mut carrier, window, &call.collective);
         if !carrier.requests.is_empty() {
             carrier.places.leak();
         }

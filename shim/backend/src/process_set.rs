@@ -11,7 +11,7 @@ use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
-use crate::private_comm::{PrivateComm, PrivateCommState};
+use crate::private_comm::PrivateCommState;
 use crate::registry::WorldRanks;
 use crate::root_rank::RootRank;
 use crate::set_learning::SetLearning;
@@ -223,19 +223,16 @@ impl ProcessSet {
         {
             self.agree(within)?;
         }
-        let amount = if amount.differs {
-            // SAFETY: passed on to the caller.
-            unsafe { self.common_amount(call, within, amount) }?
-        } else {
-            amount
-        };
+        // SAFETY: passed on to the caller.
+        let amount = unsafe { self.common_amount(call, within, amount) }?;
         let (way, class) = self.way(call, within, amount)?;
         if way.carrier() == Some(DataCarrier::Mpi) {
             // Over MPI not every block can be carried.
             self.forecasts.distrust(call.collective);
         }
+        let (collective, block) = (call.collective, amount.block);
         watchdog::begin_wait(|| {
-            let (me, block, collective) = (self.me(), amount.block, call.collective);
+            let me = self.me();
             format!("{me}: {collective} of {block} B a block, the library's routine")
         });
         let followed = &self.followed;
@@ -283,6 +280,9 @@ impl ProcessSet {
         within: &CallComm,
         own: CallAmount,
     ) -> MpiResult<CallAmount> {
+        if !own.differs {
+            return Ok(own);
+        }
         let ranks = self.hosts.len();
         if !self.followed.takes_part(call.collective) {
             self.forecasts.forget(call.collective);
@@ -343,7 +343,9 @@ impl ProcessSet {
                 }
                 (_, None, PrivateCommState::Over(twin)) => {
                     let block = amount.block as usize;
-                    twin.quietly(|| by_messages(call, within, way, twin, follow, block))?
+                    twin.quietly(|| {
+                        point_to_point::carry_out(call, within, way, twin, follow, block)
+                    })?
                 }
                 (_, None, _) => return Ok(call.native()),
             }
@@ -561,28 +563,5 @@ impl ProcessSet {
         }
         self.trace.finish();
         self.release_resources();
-    }
-}
-
-/// # Safety
-/// As the MPI standard says of the call's arguments.
-unsafe fn by_messages(
-    call: &CollectiveCall,
-    within: &CallComm,
-    way: Way,
-    twin: &PrivateComm,
-    follow: &FollowedEpoch,
-    block: usize,
-) -> MpiResult<()> {
-    let parts = follow.parts(way);
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match way {
-            Way::Aapc { .. } => point_to_point::alltoall(call, within, twin, parts),
-            Way::Lg => point_to_point::passed_on(call, within, twin, parts, 1, block),
-            Way::Bundled => point_to_point::passed_on(call, within, twin, parts, usize::MAX, block),
-            Way::Ring { .. } => point_to_point::allgather(call, twin, parts),
-            Way::Native => Ok(()),
-        }
     }
 }

@@ -16,10 +16,10 @@ const REMEMBERED: usize = 4 * LONGEST;
 /// One call in so many may differ from the one a period before.
 const MOST_UNLIKE: usize = 4;
 /// The most calls between two agreements: an agreement takes less time than the smallest call.
-const MOST_CALLS: u64 = 256;
-/// The most work between two agreements, as [`crate::agreement_pace`] counts it, and the fewest
-/// calls for it: of large calls each is worth more.
-const MOST_WORK: u64 = 4096;
+const MOST_CALLS: u64 = 64;
+/// The most octets that a rank receives between two agreements, and the fewest calls for it: beside
+/// large calls an agreement takes no time, and each that goes the wrong way costs more.
+const MOST_OCTETS: u64 = 128 << 10;
 const FEWEST_CALLS: u64 = 8;
 /// Lengths come in turn if they have done so for a turn and so many calls.
 const ENOUGH_ALIKE: usize = 4;
@@ -230,8 +230,8 @@ impl CallForecast {
 
 /// The most calls of this size between two agreements.
 fn most_calls(ranks: u64, block: u64) -> u64 {
-    let work = block.saturating_mul(ranks).saturating_mul(ranks) >> 12;
-    (MOST_WORK / work.saturating_add(1)).clamp(FEWEST_CALLS, MOST_CALLS)
+    let octets = block.saturating_mul(ranks).max(1);
+    (MOST_OCTETS / octets).clamp(FEWEST_CALLS, MOST_CALLS)
 }
 
 /// The turn of all ranks whose own turns these are.

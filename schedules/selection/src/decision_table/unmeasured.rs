@@ -71,10 +71,12 @@ impl DecisionTable {
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
         let allgather = entries(allgather, Way::Ring { over });
+        let unequal = alltoall.map(|Bytes(size)| Bytes(size + size / 2));
+        let unequal = entries(unequal, Way::Aapc { sync, over });
         let alltoall = entries(alltoall, Way::Aapc { sync, over });
         DecisionTable::default()
-            .with_entries(Collective::Alltoallv, alltoall.clone())
-            .with_entries(Collective::Alltoallw, alltoall.clone())
+            .with_entries(Collective::Alltoallv, unequal.clone())
+            .with_entries(Collective::Alltoallw, unequal)
             .with_entries(Collective::Alltoall, alltoall)
             .with_entries(Collective::Allgatherv, allgather.clone())
             .with_entries(Collective::Allgather, allgather)

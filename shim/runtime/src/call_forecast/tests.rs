@@ -62,7 +62,7 @@ fn shares(blocks: impl Iterator<Item = u64>) -> (f64, f64) {
 #[test]
 fn calls_that_stay_the_same_are_hardly_agreed_on() {
     let (wrong, agreed) = shares(std::iter::repeat_n(60, 3000));
-    assert!(wrong == 0.0 && agreed < 0.01, "{wrong} {agreed}");
+    assert!(wrong == 0.0 && agreed < 0.03, "{wrong} {agreed}");
     let (wrong, agreed) = shares(std::iter::repeat_n(300_000, 1000));
     assert!(wrong == 0.0 && agreed < 0.14, "{wrong} {agreed}");
 }
@@ -83,7 +83,7 @@ fn sizes_that_take_turns_are_told_apart() {
 fn a_change_is_noticed_and_then_trusted() {
     let phases = [60, 300_000, 60, 300_000].map(|block| std::iter::repeat_n(block, 500));
     let (wrong, agreed) = shares(phases.into_iter().flatten());
-    assert!(wrong < 0.3 && agreed < 0.1, "{wrong} {agreed}");
+    assert!(wrong < 0.1 && agreed < 0.2, "{wrong} {agreed}");
 }
 
 #[test]
