@@ -16,6 +16,7 @@ mod brute_force;
 mod delivery;
 mod lanes;
 mod lg;
+mod relay;
 mod room;
 mod synchronization;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use allgather::allgather;
 pub use alltoall::alltoall;
 pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
+pub use relay::{RelayViolation, relay};
 pub use violation::{NamedEdge, NamedMessage, ScheduleViolation, ScheduledPlace};
 
 struct NodeNames<'a>(&'a Tree);
