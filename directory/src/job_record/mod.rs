@@ -7,20 +7,9 @@ pub mod writing;
 
 use inventory::Millis;
 use selection::decision_table::{Collective, Mpi, Way};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt;
+pub use selection::recorded_name::RecordedName;
+use serde::{Deserialize, Serialize};
 use std::mem::size_of;
-use std::str::FromStr;
-
-/// A value named in a record: known to this version of heddle, or a name that only another version
-/// knows. The file holds the name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecordedName<T> {
-    /// A known value.
-    Known(T),
-    /// An unknown name.
-    Unknown(String),
-}
 
 /// A job's communicator, as its rank 0 last wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,57 +87,6 @@ impl JobRecord {
             .iter()
             .flat_map(|call| [call.collective.unknown(), call.way.unknown()]);
         calls.chain([self.mpi.unknown()]).flatten()
-    }
-}
-
-impl<T> RecordedName<T> {
-    /// The value, if this version knows it.
-    pub fn known(&self) -> Option<&T> {
-        match self {
-            RecordedName::Known(thing) => Some(thing),
-            RecordedName::Unknown(_) => None,
-        }
-    }
-
-    /// A name that only another version knows.
-    pub fn unknown(&self) -> Option<&str> {
-        match self {
-            RecordedName::Known(_) => None,
-            RecordedName::Unknown(name) => Some(name),
-        }
-    }
-}
-
-impl<T> From<T> for RecordedName<T> {
-    fn from(thing: T) -> RecordedName<T> {
-        RecordedName::Known(thing)
-    }
-}
-
-impl<T: fmt::Display> fmt::Display for RecordedName<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RecordedName::Known(thing) => thing.fmt(f),
-            RecordedName::Unknown(name) => f.pad(name),
-        }
-    }
-}
-
-impl<T: fmt::Display> Serialize for RecordedName<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de, T: FromStr + fmt::Display> Deserialize<'de> for RecordedName<T> {
-    /// A name of a known value that this version would write differently stays as it is.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RecordedName<T>, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let known = name
-            .parse()
-            .ok()
-            .filter(|thing: &T| thing.to_string() == name);
-        Ok(known.map_or(RecordedName::Unknown(name), RecordedName::Known))
     }
 }
 

@@ -9,12 +9,16 @@
 //! |---|---|
 //! | [`decision_table`] | the way at each block size |
 //! | [`tuning`] | the measurements, and the table that follows from them |
+//! | [`learned`] | what jobs learned while they ran |
+//! | [`recorded_name`] | names that another version of heddle may have written |
 //! | [`signature`] | the effect of contention on the time of an all-to-all, fitted and predicted |
 //! | [`simulate`] | the time that traffic takes on shared cables |
 //! | [`predict`] | the time of each algorithm |
 //! | [`what_if`] | the gain from recabling |
 pub mod decision_table;
+pub mod learned;
 pub mod predict;
+pub mod recorded_name;
 pub mod signature;
 pub mod simulate;
 pub mod tuning;
