@@ -102,7 +102,7 @@ mod tests {
             r#""hosts":["n0"],"ranks":2,"mpi":"mvapich","epoch":1,"epoch_since":1,"finished":false,"#,
             r#""calls":[{"collective":"alltoall","way":"ring tcp","block":8,"calls":1,"#,
             r#""seconds":1.0,"bound_seconds":0.5},"#,
-            r#"{"collective":"bcast","way":"aapc receiver","block":8,"calls":1,"#,
+            r#"{"collective":"scan","way":"aapc receiver","block":8,"calls":1,"#,
             r#""seconds":1.0,"bound_seconds":0.5}]}"#
         );
         let record: JobRecord = serde_json::from_str(json).unwrap();
@@ -122,7 +122,7 @@ mod tests {
                 record.calls[1].collective.unknown(),
                 record.calls[1].way.unknown()
             ),
-            (Some("bcast"), Some("aapc receiver"))
+            (Some("scan"), Some("aapc receiver"))
         );
         assert_eq!(serde_json::to_string(&record).unwrap(), json);
     }

@@ -112,6 +112,7 @@ pub struct FollowedEpoch {
     /// Only the ways that the table or the forced way can ask for; LG only where the ranks span
     /// clusters.
     parts: Vec<(Way, Vec<RankPart>)>,
+    ring: Vec<u32>,
     digest: u64,
 }
 
@@ -124,7 +125,7 @@ impl FollowedEpoch {
             force,
         } = prospect;
         let mut planned = PlannedWays::new(&view, rank, &table, &force);
-        planned.add_ring()?;
+        let ring = planned.add_ring()?;
         let mut phases = 0;
         for sync in schemes(&table, &force) {
             phases = planned.add_aapc(sync)?;
@@ -148,8 +149,14 @@ impl FollowedEpoch {
             table,
             force,
             parts,
+            ring,
             digest,
         })
+    }
+
+    /// The ranks in the order of the ring.
+    pub fn ring(&self) -> &[u32] {
+        &self.ring
     }
 
     /// The same on all ranks that made the same plan; never 0.
@@ -194,7 +201,12 @@ impl FollowedEpoch {
         let forced = !self.force.ways(collective).is_empty();
         let can = |way: Way| way.carrier() != Some(DataCarrier::Tcp) && self.can(way, block);
         if forced {
-            way.with_carrier(DataCarrier::Mpi)
+            let carried = way.with_carrier(DataCarrier::Mpi);
+            if carried.serves(collective) {
+                carried
+            } else {
+                Way::Native
+            }
         } else {
             self.table.choose_where(collective, Bytes(block), can)
         }

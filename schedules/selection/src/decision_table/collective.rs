@@ -16,6 +16,13 @@ pub enum Collective {
     Alltoallv,
     /// MPI_Allgatherv.
     Allgatherv,
+    /// MPI_Allreduce.
+    Allreduce,
+    /// MPI_Reduce_scatter_block.
+    #[serde(rename = "reduce_scatter_block")]
+    ReduceScatterBlock,
+    /// MPI_Bcast.
+    Bcast,
 }
 
 /// Who sends what to whom in a collective: it decides about ways and bounds.
@@ -25,15 +32,25 @@ pub enum CollectiveTraffic {
     Exchange,
     /// Each rank has one block, for all other ranks.
     Gather,
+    /// Each rank has one block, and each gets the combination of all. The block is what the library
+    /// calls the buffer.
+    Combine,
+    /// Each rank has a block for each rank, and each gets the combination of those for it.
+    CombineForEach,
+    /// One rank has the only block, for all other ranks.
+    Spread,
 }
 
 impl Collective {
     /// Every collective, in the order of the variants.
-    pub const ALL: [Collective; 4] = [
+    pub const ALL: [Collective; 7] = [
         Collective::Alltoall,
         Collective::Allgather,
         Collective::Alltoallv,
         Collective::Allgatherv,
+        Collective::Allreduce,
+        Collective::ReduceScatterBlock,
+        Collective::Bcast,
     ];
 
     /// The name, as in files and on command lines.
@@ -43,6 +60,9 @@ impl Collective {
             Collective::Allgather => "allgather",
             Collective::Alltoallv => "alltoallv",
             Collective::Allgatherv => "allgatherv",
+            Collective::Allreduce => "allreduce",
+            Collective::ReduceScatterBlock => "reduce_scatter_block",
+            Collective::Bcast => "bcast",
         }
     }
 
@@ -51,6 +71,9 @@ impl Collective {
         match self {
             Collective::Alltoall | Collective::Alltoallv => CollectiveTraffic::Exchange,
             Collective::Allgather | Collective::Allgatherv => CollectiveTraffic::Gather,
+            Collective::Allreduce => CollectiveTraffic::Combine,
+            Collective::ReduceScatterBlock => CollectiveTraffic::CombineForEach,
+            Collective::Bcast => CollectiveTraffic::Spread,
         }
     }
 }
@@ -93,7 +116,8 @@ mod tests {
         }
         assert_eq!(
             "scan".parse::<Collective>().unwrap_err().to_string(),
-            "collective \"scan\": expected alltoall, allgather, alltoallv or allgatherv"
+            "collective \"scan\": expected alltoall, allgather, alltoallv, allgatherv, allreduce, \
+             reduce_scatter_block or bcast"
         );
     }
 }

@@ -25,7 +25,8 @@ pub enum Way {
     Lg,
     /// One message for each pair of hosts, by [`schedules::bundled`], over MPI.
     Bundled,
-    /// The ring of [`schedules::allgather`].
+    /// The ring of [`schedules::allgather`]; over TCP also for reductions and broadcasts
+    /// ([`schedules::relay`]).
     Ring {
         /// The carrier of the blocks.
         #[serde(default)]
@@ -34,8 +35,8 @@ pub enum Way {
 }
 
 impl Way {
-    /// Each way once, with the usual choices.
-    pub(super) fn usual() -> impl Iterator<Item = Way> {
+    /// Each way of a collective once, with the usual choices if it can go it so.
+    pub(super) fn usual(collective: Collective) -> impl Iterator<Item = Way> {
         let over = DataCarrier::Mpi;
         let sync = SyncKind::Receiver.into();
         [
@@ -46,6 +47,10 @@ impl Way {
             Way::Ring { over },
         ]
         .into_iter()
+        .filter_map(move |way| {
+            let carried = [way, way.with_carrier(DataCarrier::Tcp)];
+            carried.into_iter().find(|way| way.serves(collective))
+        })
     }
 
     /// The carrier of the blocks; `None` where the library chooses it.
@@ -76,7 +81,13 @@ impl Way {
             }
             // A rank that passes on a block knows its size only if all blocks have the same size.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,
-            Way::Ring { .. } => collective.traffic() == CollectiveTraffic::Gather,
+            Way::Ring { over } => match collective.traffic() {
+                CollectiveTraffic::Exchange => false,
+                CollectiveTraffic::Gather => true,
+                CollectiveTraffic::Combine
+                | CollectiveTraffic::CombineForEach
+                | CollectiveTraffic::Spread => over == DataCarrier::Tcp,
+            },
         }
     }
 }

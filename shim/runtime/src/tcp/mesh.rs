@@ -26,6 +26,8 @@ const ANSWER: Duration = Duration::from_secs(4);
 /// What epoll knows the listening socket and callers by; calls of this rank's own go by the rank
 /// that is called.
 const DOOR: u64 = u64::MAX;
+/// A token of so many calls on is early; one of a call before this has a number beyond.
+const AHEAD: u32 = u32::MAX / 2;
 /// A rank for which nothing comes calls its `progress` after so long, for the MPI library must move
 /// on meanwhile; each time it waits twice as long until the next, up to the longest, as each call
 /// takes the processor from who could send.
@@ -524,7 +526,8 @@ impl TcpMesh {
             };
             match token.call.wrapping_sub(calls) {
                 0 => tokens.push(token),
-                1 => early.push(token),
+                // Nobody waits for the last ranks of a broadcast: others may be calls ahead.
+                1..=AHEAD => early.push(token),
                 _ => {
                     return Err(MeshError::Nonsense {
                         rank,
