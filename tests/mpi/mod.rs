@@ -5,6 +5,7 @@
 //! which takes root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran
 //! python3-mpi4py clang libclang-dev
 mod programs;
+mod reductions;
 mod running_jobs;
 mod same_bytes;
 mod shared_directory;

@@ -5,6 +5,7 @@ mod unmeasured;
 mod way;
 
 pub use collective::{Collective, CollectiveTraffic, UnknownCollective};
+pub use unmeasured::LEAST_RELAYED;
 pub use way::{DataCarrier, UnknownWay, Way};
 
 use inventory::Bytes;

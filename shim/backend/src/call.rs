@@ -1,11 +1,11 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
-use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
+use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op};
 use crate::datatype::{DatatypeLayout, size_if_valid};
 use crate::elements::MpiElements;
 use crate::error_handlers::quietly;
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
-use selection::decision_table::Collective;
+use selection::decision_table::{Collective, CollectiveTraffic};
 use std::ffi::{c_int, c_void};
 
 /// A block of more octets is left to the library: MPI counts the pieces of a message by `int`.
@@ -18,9 +18,21 @@ pub(crate) struct CollectiveCall<'a> {
     pub(crate) collective: Collective,
     pub(crate) send: CallBuffer,
     pub(crate) receive: CallBuffer,
+    pub(crate) role: CallRole,
     pub(crate) comm: MPI_Comm,
     /// The library's own routine, with the arguments as they came.
     pub(crate) native: &'a dyn Fn() -> c_int,
+}
+
+/// What a call has beside its buffers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CallRole {
+    /// Nothing: ranks exchange blocks.
+    Blocks,
+    /// The operation that combines elements.
+    Reduction(MPI_Op),
+    /// The rank that has what all get; both buffers are the same.
+    Broadcast { root: c_int },
 }
 
 /// A call's arguments about its send or receive buffer.
@@ -46,6 +58,16 @@ pub(crate) enum BlockCounts {
         counts: *const MPI_Count,
         places: *const isize,
     },
+}
+
+impl CallBuffer {
+    /// The elements of a block where all are equal; none of a wrong count.
+    pub(crate) fn elements(&self) -> u64 {
+        match self.counts {
+            BlockCounts::Each(count) => count.max(0) as u64,
+            BlockCounts::Int { .. } | BlockCounts::Large { .. } => 0,
+        }
+    }
 }
 
 impl BlockCounts {
@@ -95,13 +117,8 @@ pub(crate) struct CallAmount {
     pub(crate) fits: bool,
     /// True if each rank knows its own blocks only, as in MPI_Alltoallv.
     pub(crate) differs: bool,
-}
-
-impl CallAmount {
-    /// The block as far as it is the same on all ranks.
-    pub(crate) fn known_to_all(self) -> u64 {
-        if self.differs { 0 } else { self.block }
-    }
+    /// What this rank moves for each rank, as far as it is the same on all ranks.
+    pub(crate) known_to_all: u64,
 }
 
 impl CollectiveCall<'_> {
@@ -134,6 +151,10 @@ impl CollectiveCall<'_> {
             side.counts.lacks_an_array()
                 || (0..ranks).any(|rank| unsafe { side.counts.of_rank(rank) } < 0)
         };
+        let is_no_rank = |root| !(0..size as c_int).contains(&root);
+        if matches!(self.role, CallRole::Broadcast { root } if is_no_rank(root)) {
+            return None;
+        }
         if wrong(&self.receive)
             || (!self.in_place()
                 && (wrong(&self.send) || size_if_valid(self.send.datatype, self.comm).is_none()))
@@ -153,10 +174,19 @@ impl CollectiveCall<'_> {
             total = total.saturating_add(block);
             fits &= block <= most;
         }
+        let block = total.div_ceil(ranks as u64);
+        let differs = self.collective == Collective::Alltoallv;
+        let moved = match self.collective.traffic() {
+            // Twice around the ring, or once, in parts.
+            CollectiveTraffic::Combine => (2 * block).div_ceil(size as u64),
+            CollectiveTraffic::Spread => block.div_ceil(size as u64),
+            _ => block,
+        };
         Some(CallAmount {
-            block: total.div_ceil(ranks as u64),
+            block,
             fits,
-            differs: self.collective == Collective::Alltoallv,
+            differs,
+            known_to_all: if differs { 0 } else { moved },
         })
     }
 

@@ -119,7 +119,7 @@ impl CommState {
             CommStage::Joined(set) => return Ok(Some(Arc::clone(set))),
             CommStage::Counting(worth) => worth,
         };
-        match worth.count(self.size as u64, amount.known_to_all()) {
+        match worth.count(self.size as u64, amount.known_to_all) {
             CallAction::Pass => return Ok(None),
             CallAction::Prepare => {
                 if self.rank == 0 {

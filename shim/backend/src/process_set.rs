@@ -10,7 +10,7 @@ use crate::mpi_result::{MpiResult, check};
 use crate::private_comm::PrivateComm;
 use crate::registry::WorldRanks;
 use crate::root_rank::RootRank;
-use crate::{point_to_point, registry};
+use crate::{point_to_point, registry, relayed};
 use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
 use runtime::directive::RootDirective;
@@ -222,10 +222,7 @@ impl ProcessSet {
         within: &CallComm,
         amount: CallAmount,
     ) -> MpiResult<i32> {
-        if self
-            .pace
-            .due(self.hosts.len() as u64, amount.known_to_all())
-        {
+        if self.pace.due(self.hosts.len() as u64, amount.known_to_all) {
             self.agree(within)?;
         }
         let amount = if amount.differs {
@@ -306,6 +303,9 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh, &self.messages) {
+                (Way::Relay, Some(mesh), _) => {
+                    relayed::carry_out(call, within, mesh, follow.ring())?
+                }
                 (Way::Ring { .. }, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
@@ -331,6 +331,9 @@ impl ProcessSet {
     ) -> MpiResult<Way> {
         let CallAmount { block, fits, .. } = amount;
         if block == 0 || !fits || !self.followed.may_differ(call.collective, block) {
+            return Ok(Way::Native);
+        }
+        if !relayed::may_go(call, within)? {
             return Ok(Way::Native);
         }
         self.plan(within)?;
@@ -492,7 +495,7 @@ unsafe fn by_messages(
             Way::Lg => point_to_point::passed_on(call, within, twin, parts, 1, block),
             Way::Bundled => point_to_point::passed_on(call, within, twin, parts, usize::MAX, block),
             Way::Ring { .. } => point_to_point::allgather(call, twin, parts),
-            Way::Native => Ok(()),
+            Way::Relay | Way::Native => Ok(()),
         }
     }
 }

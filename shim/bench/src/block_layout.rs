@@ -1,5 +1,5 @@
 //! The lengths of the blocks that a rank sends and receives, one behind the other in its buffers.
-use crate::BenchCollective;
+use crate::bench_collective::BenchCollective;
 use mpi::Count;
 
 /// One block for each receiver or from each sender; in an allgather one block for all.
@@ -38,6 +38,7 @@ impl BlockLayout {
         ranks: usize,
     ) -> BlockLayout {
         let to = if of.goes_to_all() { 0 } else { me };
+        let ranks = if of.comes_as_one() { 1 } else { ranks };
         BlockLayout::new((0..ranks).map(|from| of.length(block, from, to)))
     }
 

@@ -1,14 +1,17 @@
-//! Times MPI_Alltoall, MPI_Allgather and their forms with unequal blocks across the ranks it runs
-//! on, and checks every byte if asked.
+//! Times MPI_Alltoall, MPI_Allgather, their forms with unequal blocks, reductions and broadcasts
+//! across the ranks it runs on, and checks every byte if asked.
 //!
 //! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime
 //! preloaded or without.
+mod bench_collective;
 mod block_layout;
+mod combined;
 mod library_routines;
 mod machine;
 
+use bench_collective::{BenchCollective, BenchSelection};
 use block_layout::BlockLayout;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use library_routines::LibraryRoutines;
 use machine::MachineCounters;
 use mpi::collective::SystemOperation;
@@ -31,7 +34,8 @@ struct Args {
     #[arg(long, value_enum, default_value = "alltoall")]
     collective: BenchSelection,
     /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; the
-    /// mean of unequal blocks; ping-pongs have sizes of their own
+    /// mean of unequal blocks; bytes a rank gets of a reduction or broadcast; ping-pongs have sizes
+    /// of their own
     #[arg(
         long,
         value_name = "BYTES,...",
@@ -61,8 +65,8 @@ struct Args {
     /// With --watch: until this file is gone, if that comes first
     #[arg(long = "while", value_name = "FILE", requires = "watch")]
     while_there: Option<PathBuf>,
-    /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans
-    /// and connections
+    /// Call each collective once before, with blocks of 1 kB, reductions and broadcasts with the
+    /// largest ones, so that no measured call makes plans and connections
     #[arg(long)]
     warm_up: bool,
     /// Check every byte of every call; a wrong one ends the job with exit status 1
@@ -106,82 +110,6 @@ impl Args {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BenchSelection {
-    Alltoall,
-    Allgather,
-    Both,
-    /// Every other block is three times as long as the others
-    Alltoallv,
-    /// Every other rank contributes three times as much as the others
-    Allgatherv,
-    /// No collective: half of the way to the last rank and back, which is usually on another host
-    Pingpong,
-    /// Ping-pong, MPI_Alltoall and MPI_Allgather
-    All,
-}
-
-impl BenchSelection {
-    /// The collectives in the order in which they are timed.
-    fn collectives(self) -> &'static [BenchCollective] {
-        match self {
-            BenchSelection::Alltoall => &[BenchCollective::Alltoall],
-            BenchSelection::Allgather => &[BenchCollective::Allgather],
-            BenchSelection::Alltoallv => &[BenchCollective::Alltoallv],
-            BenchSelection::Allgatherv => &[BenchCollective::Allgatherv],
-            BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
-            BenchSelection::Pingpong => &[BenchCollective::Pingpong],
-            BenchSelection::All => &[
-                BenchCollective::Pingpong,
-                BenchCollective::Alltoall,
-                BenchCollective::Allgather,
-            ],
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BenchCollective {
-    Alltoall,
-    Allgather,
-    Alltoallv,
-    Allgatherv,
-    Pingpong,
-}
-
-impl BenchCollective {
-    /// Whether each rank sends one block, and the same to all.
-    fn goes_to_all(self) -> bool {
-        matches!(
-            self,
-            BenchCollective::Allgather | BenchCollective::Allgatherv
-        )
-    }
-
-    /// The octets of a block where the mean is `block`.
-    fn length(self, block: usize, from: usize, to: usize) -> usize {
-        let unequal = matches!(
-            self,
-            BenchCollective::Alltoallv | BenchCollective::Allgatherv
-        );
-        match (from + to) % 2 {
-            _ if !unequal => block,
-            0 => block - block / 2,
-            _ => block + block / 2,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            BenchCollective::Alltoall => "alltoall",
-            BenchCollective::Allgather => "allgather",
-            BenchCollective::Alltoallv => "alltoallv",
-            BenchCollective::Allgatherv => "allgatherv",
-            BenchCollective::Pingpong => "pingpong",
-        }
-    }
-}
-
 fn main() -> ExitCode {
     let args = Args::parse();
     let Some(universe) = mpi::initialize() else {
@@ -193,8 +121,12 @@ fn main() -> ExitCode {
     if args.each {
         introduce(&world);
     }
-    let unequal = [BenchCollective::Alltoallv, BenchCollective::Allgatherv];
-    if args.compare && collectives.iter().any(|c| unequal.contains(c)) {
+    let comparable = [
+        BenchCollective::Alltoall,
+        BenchCollective::Allgather,
+        BenchCollective::Pingpong,
+    ];
+    if args.compare && !collectives.iter().all(|c| comparable.contains(c)) {
         eprintln!("bench: --compare is for MPI_Alltoall and MPI_Allgather");
         return ExitCode::from(64);
     }
@@ -212,9 +144,14 @@ fn main() -> ExitCode {
         .flat_map(|&c| args.sizes(c).iter().map(move |&size| (c, size)))
         .collect();
     if args.warm_up {
-        collectives
-            .iter()
-            .for_each(|&collective| CollectiveBench::new(&world, collective, 1024, false).rows(1));
+        for &collective in collectives {
+            // Small reductions and broadcasts are never looked at.
+            let largest = args.sizes(collective).iter().max().copied();
+            let block = largest
+                .filter(|_| collective.comes_as_one())
+                .unwrap_or(1024);
+            CollectiveBench::new(&world, collective, block, false).rows(1);
+        }
     }
     if args.watch {
         watch(&world, &args, &wanted);
@@ -425,6 +362,8 @@ impl<'a> CollectiveBench<'a> {
                 self.world
                     .all_gather_varcount_into(&self.send[..], &mut into)
             }
+            (BenchCollective::Allreduce | BenchCollective::ReduceScatterBlock, _) => self.combine(),
+            (BenchCollective::Bcast, _) => self.spread(),
             (BenchCollective::Pingpong, _) => self.there_and_back(),
         }
     }
@@ -472,8 +411,15 @@ impl<'a> CollectiveBench<'a> {
         let (call, me) = (self.took.len() - 1, self.world.rank() as usize);
         let to = if self.collective.goes_to_all() { 0 } else { me };
         for (from, block) in self.received.blocks(&self.receive).enumerate() {
-            if let Some(i) = (0..block.len()).find(|&i| block[i] != Self::byte(call, from, to, i)) {
-                let (name, expected) = (self.collective.name(), Self::byte(call, from, to, i));
+            let expected = |i| {
+                if self.collective.comes_as_one() {
+                    self.combined_byte(call, me, i)
+                } else {
+                    Self::byte(call, from, to, i)
+                }
+            };
+            if let Some(i) = (0..block.len()).find(|&i| block[i] != expected(i)) {
+                let (name, expected) = (self.collective.name(), expected(i));
                 eprintln!(
                     "bench: {name}, call {call}: rank {me} got byte {i} from rank {from} wrong: \
                      {}, expected {expected}",

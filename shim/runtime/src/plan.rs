@@ -202,10 +202,10 @@ impl FollowedEpoch {
         let can = |way: Way| way.carrier() != Some(DataCarrier::Tcp) && self.can(way, block);
         if forced {
             let carried = way.with_carrier(DataCarrier::Mpi);
-            if carried.serves(collective) {
-                carried
-            } else {
+            if carried.carrier() == Some(DataCarrier::Tcp) {
                 Way::Native
+            } else {
+                carried
             }
         } else {
             self.table.choose_where(collective, Bytes(block), can)

@@ -39,6 +39,8 @@ const ALLGATHER: OverflowingCall = OverflowingCall {
     octets: Bytes(80 << 10),
     block: Duration::from_micros(650),
 };
+/// Smaller reductions and broadcasts are the library's own.
+pub const LEAST_RELAYED: Bytes = Bytes(256 << 10);
 /// The time of a step of the ring beside that of its block.
 const RING_STEP: Duration = Duration::from_micros(300);
 /// A block has to last so many times as long as its token is on its way over a long cable.

@@ -1,0 +1,106 @@
+//! The collectives that can be timed.
+use clap::ValueEnum;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchSelection {
+    Alltoall,
+    Allgather,
+    Both,
+    /// Every other block is three times as long as the others
+    Alltoallv,
+    /// Every other rank contributes three times as much as the others
+    Allgatherv,
+    /// The sum of bytes
+    Allreduce,
+    /// The sum of bytes, a block for each rank
+    ReduceScatterBlock,
+    /// From rank 0
+    Bcast,
+    /// No collective: half of the way to the last rank and back, which is usually on another host
+    Pingpong,
+    /// Ping-pong, MPI_Alltoall and MPI_Allgather
+    All,
+}
+
+impl BenchSelection {
+    /// The collectives in the order in which they are timed.
+    pub(crate) fn collectives(self) -> &'static [BenchCollective] {
+        match self {
+            BenchSelection::Alltoall => &[BenchCollective::Alltoall],
+            BenchSelection::Allgather => &[BenchCollective::Allgather],
+            BenchSelection::Alltoallv => &[BenchCollective::Alltoallv],
+            BenchSelection::Allgatherv => &[BenchCollective::Allgatherv],
+            BenchSelection::Allreduce => &[BenchCollective::Allreduce],
+            BenchSelection::ReduceScatterBlock => &[BenchCollective::ReduceScatterBlock],
+            BenchSelection::Bcast => &[BenchCollective::Bcast],
+            BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
+            BenchSelection::Pingpong => &[BenchCollective::Pingpong],
+            BenchSelection::All => &[
+                BenchCollective::Pingpong,
+                BenchCollective::Alltoall,
+                BenchCollective::Allgather,
+            ],
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BenchCollective {
+    Alltoall,
+    Allgather,
+    Alltoallv,
+    Allgatherv,
+    Allreduce,
+    ReduceScatterBlock,
+    Bcast,
+    Pingpong,
+}
+
+impl BenchCollective {
+    /// Whether each rank sends one block, and the same to all.
+    pub(crate) fn goes_to_all(self) -> bool {
+        matches!(
+            self,
+            BenchCollective::Allgather
+                | BenchCollective::Allgatherv
+                | BenchCollective::Allreduce
+                | BenchCollective::Bcast
+        )
+    }
+
+    /// Whether each rank gets one block, made of those of others.
+    pub(crate) fn comes_as_one(self) -> bool {
+        matches!(
+            self,
+            BenchCollective::Allreduce
+                | BenchCollective::ReduceScatterBlock
+                | BenchCollective::Bcast
+        )
+    }
+
+    /// The octets of a block where the mean is `block`.
+    pub(crate) fn length(self, block: usize, from: usize, to: usize) -> usize {
+        let unequal = matches!(
+            self,
+            BenchCollective::Alltoallv | BenchCollective::Allgatherv
+        );
+        match (from + to) % 2 {
+            _ if !unequal => block,
+            0 => block - block / 2,
+            _ => block + block / 2,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            BenchCollective::Alltoall => "alltoall",
+            BenchCollective::Allgather => "allgather",
+            BenchCollective::Alltoallv => "alltoallv",
+            BenchCollective::Allgatherv => "allgatherv",
+            BenchCollective::Allreduce => "allreduce",
+            BenchCollective::ReduceScatterBlock => "reduce_scatter_block",
+            BenchCollective::Bcast => "bcast",
+            BenchCollective::Pingpong => "pingpong",
+        }
+    }
+}
