@@ -8,8 +8,8 @@ use crate::serve;
 use selection::decision_table::Collective;
 use std::ffi::{c_int, c_void};
 
-type MutAddress = *mut c_void;
-type ConstAddress = *const c_void;
+pub(crate) type MutAddress = *mut c_void;
+pub(crate) type ConstAddress = *const c_void;
 
 /// Defines one collective: its arguments, how its sides are made of them, and how the library is
 /// called.

@@ -1,14 +1,11 @@
 //! What the front calls, as in [`crate::entries`]: reductions and broadcasts.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op};
 use crate::call::{BlockCounts, CallBuffer, CallRole, CollectiveCall};
-use crate::entries::{int, narrowed};
+use crate::entries::{ConstAddress, MutAddress, int, narrowed};
 use crate::mpi::mpi;
 use crate::{relayed, serve};
 use selection::decision_table::Collective;
-use std::ffi::{c_int, c_void};
-
-type MutAddress = *mut c_void;
-type ConstAddress = *const c_void;
+use std::ffi::c_int;
 
 /// Defines a reduction whose ranks all get something, in both forms.
 macro_rules! reduction {

@@ -10,9 +10,9 @@ pub(crate) enum BenchSelection {
     Alltoallv,
     /// Every other rank contributes three times as much as the others
     Allgatherv,
-    /// The sum of bytes
+    /// Bytes, by exclusive or
     Allreduce,
-    /// The sum of bytes, a block for each rank
+    /// The same, a block for each rank
     ReduceScatterBlock,
     /// From rank 0
     Bcast,

@@ -1,21 +1,22 @@
-//! Reductions and broadcasts: sums of octets, modulo 256.
+//! Reductions and broadcasts. Octets are combined by exclusive or: sums of them saturate in one MPI
+//! library and overflow in the other.
 use crate::CollectiveBench;
 use crate::bench_collective::BenchCollective;
 use mpi::collective::SystemOperation;
 use mpi::traits::*;
 
 impl CollectiveBench<'_> {
-    /// The sum of what the ranks send.
+    /// What the ranks send, combined.
     pub(crate) fn combine(&mut self) {
-        let (send, receive, sum) = (
+        let (send, receive, xor) = (
             &self.send[..],
             &mut self.receive[..],
-            SystemOperation::sum(),
+            SystemOperation::bitwise_xor(),
         );
         if self.collective == BenchCollective::Allreduce {
-            self.world.all_reduce_into(send, receive, sum);
+            self.world.all_reduce_into(send, receive, xor);
         } else {
-            self.world.reduce_scatter_block_into(send, receive, sum);
+            self.world.reduce_scatter_block_into(send, receive, xor);
         }
     }
 
@@ -39,9 +40,7 @@ impl CollectiveBench<'_> {
             BenchCollective::Bcast => Self::byte(call, 0, 0, i),
             _ => {
                 let to = if self.collective.goes_to_all() { 0 } else { me };
-                (0..ranks).fold(0, |sum, from| {
-                    sum.wrapping_add(Self::byte(call, from, to, i))
-                })
+                (0..ranks).fold(0, |octet, from| octet ^ Self::byte(call, from, to, i))
             }
         }
     }

@@ -144,14 +144,7 @@ fn main() -> ExitCode {
         .flat_map(|&c| args.sizes(c).iter().map(move |&size| (c, size)))
         .collect();
     if args.warm_up {
-        for &collective in collectives {
-            // Small reductions and broadcasts are never looked at.
-            let largest = args.sizes(collective).iter().max().copied();
-            let block = largest
-                .filter(|_| collective.comes_as_one())
-                .unwrap_or(1024);
-            CollectiveBench::new(&world, collective, block, false).rows(1);
-        }
+        warm_up(&world, &args, collectives);
     }
     if args.watch {
         watch(&world, &args, &wanted);
@@ -170,6 +163,15 @@ fn main() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+fn warm_up(world: &SimpleCommunicator, args: &Args, collectives: &[BenchCollective]) {
+    for &collective in collectives {
+        // Small reductions and broadcasts are never looked at.
+        let largest = args.sizes(collective).iter().max().copied();
+        let block = largest.filter(|_| collective.comes_as_one());
+        CollectiveBench::new(world, collective, block.unwrap_or(1024), false).rows(1);
+    }
 }
 
 /// A line about the job: the library, the host of each rank, and the process that is rank 0.

@@ -12,8 +12,11 @@ use std::ops::Range;
 const MOST: usize = 16 * 1024;
 /// The smallest one, unless a part is smaller: each costs calls of the system.
 const LEAST: usize = 2 * 1024;
-/// A part comes in at least so many chunks, so that the first ones go on while others come.
+/// A part comes in at least so many chunks, so that the first ones go on while others come; what
+/// goes around once, in so many for each rank, for the last one gets the first chunk only after all
+/// others have had it.
 const CHUNKS: usize = 4;
+const CHUNKS_A_RANK: usize = 8;
 
 /// Combines the second octets with the first ones, into the second; both hold whole elements.
 pub type CombineParts<'a> = &'a mut dyn FnMut(&[u8], &mut [u8]);
@@ -95,7 +98,12 @@ impl<'a, 'm> RelayRun<'a, 'm> {
     ) -> Self {
         let element = memory.element.max(1);
         let longest = memory.parts.iter().map(Range::len).max().unwrap_or(0);
-        let chunk = (longest / CHUNKS).clamp(LEAST, MOST);
+        let chunks = if share.incoming.len() > 1 {
+            CHUNKS
+        } else {
+            CHUNKS_A_RANK * mesh.ranks() as usize
+        };
+        let chunk = (longest / chunks).clamp(LEAST, MOST);
         RelayRun {
             mesh,
             share,

@@ -158,7 +158,7 @@ fn a_door_holds_many_callers_before_it_is_answered() {
 fn a_token_may_come_calls_ahead_and_never_late() {
     let given = Barrier::new(2);
     ranks(2, |me, mut mesh| {
-        let mut wait = |mesh: &mut TcpMesh| {
+        let wait = |mesh: &mut TcpMesh| {
             let (mut tokens, mut naps) = (Vec::new(), 0);
             loop {
                 let progress = &mut || {

@@ -39,7 +39,7 @@ fn relay(
     let position = RING.iter().position(|&rank| rank == me).unwrap();
     let share = share(&RING, position, collective);
     let parts = match collective {
-        RelayCollective::Broadcast { .. } => vec![0..work.len()],
+        RelayCollective::Broadcast { .. } => std::iter::once(0..work.len()).collect(),
         _ => parts(work.len(), element, RING.len()),
     };
     let memory = RelayMemory {
