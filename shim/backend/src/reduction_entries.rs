@@ -136,7 +136,7 @@ fn reduction(
     let side = |at| CallBuffer {
         at,
         counts: BlockCounts::Each(count),
-        datatype,
+        types: datatype.into(),
     };
     CollectiveCall {
         collective,
@@ -157,7 +157,7 @@ fn broadcast(
     let buffer = CallBuffer {
         at,
         counts: BlockCounts::Each(count),
-        datatype,
+        types: datatype.into(),
     };
     CollectiveCall {
         collective: Collective::Bcast,

@@ -35,7 +35,7 @@ pub(crate) fn is_too_small(call: &CollectiveCall) -> bool {
         LEAST_RELAYED.0
     };
     !is_forced
-        && datatype::size_if_valid(call.receive.datatype, call.comm)
+        && datatype::size_if_valid(call.receive.datatype(), call.comm)
             .is_none_or(|size| size.saturating_mul(call.receive.elements()) < least)
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn may_go(call: &CollectiveCall, within: &CallComm) -> MpiResult<bool
     let CallRole::Reduction(op) = call.role else {
         return Ok(true);
     };
-    let datatype = call.receive.datatype;
+    let datatype = call.receive.datatype();
     // The standard has predefined operations and their datatypes be the same on all ranks
     // (MPI-4.1, 6.9.1).
     if reduce_op::is_predefined(op) {
@@ -87,7 +87,7 @@ unsafe fn broadcast(
     let mut aside = octets::room(if plain { 0 } else { length })?;
     if !plain && root == within.rank as u32 {
         // SAFETY: passed on to the caller.
-        unsafe { elements.copy(octets_of(&aside)) }?;
+        unsafe { elements.copy(octets_of(&mut aside)) }?;
     }
     let work = if plain {
         // SAFETY: the application leaves its buffer alone during the call.
@@ -109,7 +109,7 @@ unsafe fn broadcast(
         Ok(())
     } else {
         // SAFETY: passed on to the caller.
-        unsafe { octets_of(&aside).copy(elements) }
+        unsafe { octets_of(&mut aside).copy(elements) }
     }
 }
 
@@ -121,7 +121,7 @@ unsafe fn allreduce(
     mesh: &mut TcpMesh,
     ring: &[u32],
 ) -> MpiResult<()> {
-    let element = DatatypeLayout::of(call.receive.datatype)?.size as usize;
+    let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
     let elements = call.receive.elements() as usize;
     let length = element * elements;
     let at = |rank: usize| elements * rank / ring.len() * element;
@@ -164,7 +164,7 @@ unsafe fn reduce_scatter_block(
     mesh: &mut TcpMesh,
     ring: &[u32],
 ) -> MpiResult<()> {
-    let element = DatatypeLayout::of(call.receive.datatype)?.size as usize;
+    let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
     let block = element * call.receive.elements() as usize;
     let parts: Vec<Range<usize>> = (0..ring.len())
         .map(|rank| rank * block..(rank + 1) * block)
@@ -215,7 +215,7 @@ fn relay(
         let into = into.as_mut_ptr().cast();
         // SAFETY: both hold so many elements, which lie as they are sent, and do not overlap.
         let code = unsafe {
-            (mpi().call.Reduce_local)(from, into, count as i32, call.receive.datatype, op)
+            (mpi().call.Reduce_local)(from, into, count as i32, call.receive.datatype(), op)
         };
         outcome = outcome.and(check(code));
     };

@@ -8,6 +8,8 @@ pub(crate) enum BenchSelection {
     Both,
     /// Every other block is three times as long as the others
     Alltoallv,
+    /// The same, with a datatype for each rank
+    Alltoallw,
     /// Every other rank contributes three times as much as the others
     Allgatherv,
     /// Bytes, by exclusive or
@@ -29,6 +31,7 @@ impl BenchSelection {
             BenchSelection::Alltoall => &[BenchCollective::Alltoall],
             BenchSelection::Allgather => &[BenchCollective::Allgather],
             BenchSelection::Alltoallv => &[BenchCollective::Alltoallv],
+            BenchSelection::Alltoallw => &[BenchCollective::Alltoallw],
             BenchSelection::Allgatherv => &[BenchCollective::Allgatherv],
             BenchSelection::Allreduce => &[BenchCollective::Allreduce],
             BenchSelection::ReduceScatterBlock => &[BenchCollective::ReduceScatterBlock],
@@ -49,6 +52,7 @@ pub(crate) enum BenchCollective {
     Alltoall,
     Allgather,
     Alltoallv,
+    Alltoallw,
     Allgatherv,
     Allreduce,
     ReduceScatterBlock,
@@ -70,25 +74,14 @@ impl BenchCollective {
 
     /// Whether each rank gets one block, made of those of others.
     pub(crate) fn comes_as_one(self) -> bool {
-        matches!(
-            self,
-            BenchCollective::Allreduce
-                | BenchCollective::ReduceScatterBlock
-                | BenchCollective::Bcast
-        )
+        use BenchCollective::{Allreduce, Bcast, ReduceScatterBlock};
+        matches!(self, Allreduce | ReduceScatterBlock | Bcast)
     }
 
-    /// The octets of a block where the mean is `block`.
-    pub(crate) fn length(self, block: usize, from: usize, to: usize) -> usize {
-        let unequal = matches!(
-            self,
-            BenchCollective::Alltoallv | BenchCollective::Allgatherv
-        );
-        match (from + to) % 2 {
-            _ if !unequal => block,
-            0 => block - block / 2,
-            _ => block + block / 2,
-        }
+    /// Whether blocks differ in length.
+    pub(crate) fn is_unequal(self) -> bool {
+        use BenchCollective::{Allgatherv, Alltoallv, Alltoallw};
+        matches!(self, Alltoallv | Alltoallw | Allgatherv)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -96,6 +89,7 @@ impl BenchCollective {
             BenchCollective::Alltoall => "alltoall",
             BenchCollective::Allgather => "allgather",
             BenchCollective::Alltoallv => "alltoallv",
+            BenchCollective::Alltoallw => "alltoallw",
             BenchCollective::Allgatherv => "allgatherv",
             BenchCollective::Allreduce => "allreduce",
             BenchCollective::ReduceScatterBlock => "reduce_scatter_block",

@@ -18,6 +18,8 @@ pub struct RuntimeSettings {
     /// `HEDDLE_FORCE`: one way at every size; `HEDDLE_TURNS`: several, one row of calls after the
     /// other.
     pub force: ForcedWays,
+    /// `HEDDLE_LEARN=off`: calls go the ways of the decision table for good.
+    pub learns: bool,
     /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every
     /// decision too.
     pub verbose: u8,
@@ -44,8 +46,8 @@ pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
 }
 
 impl RuntimeSettings {
-    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS`, `HEDDLE_REDUCE` and `HEDDLE_VERBOSE`
-    /// through `var`, and says what it did not understand.
+    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS`, `HEDDLE_REDUCE`, `HEDDLE_LEARN` and
+    /// `HEDDLE_VERBOSE` through `var`, and says what it did not understand.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Option<String>) {
         let mut problem = None;
         let text = var("HEDDLE_FORCE").unwrap_or_default();
@@ -62,6 +64,13 @@ impl RuntimeSettings {
                 ForcedWays::default()
             });
         }
+        let learn = var("HEDDLE_LEARN").unwrap_or_default();
+        let learns = !matches!(learn.as_str(), "off" | "0" | "no");
+        if !matches!(learn.as_str(), "" | "on" | "off" | "0" | "1" | "no" | "yes") {
+            problem = Some(format!(
+                "HEDDLE_LEARN={learn}: expected on or off; jobs learn"
+            ));
+        }
         force.own_reductions = var("HEDDLE_REDUCE").is_some_and(|v| v == "off");
         let dir = var("HEDDLE_DIR")
             .filter(|v| !v.is_empty())
@@ -73,6 +82,7 @@ impl RuntimeSettings {
             RuntimeSettings {
                 dir,
                 force,
+                learns,
                 verbose,
             },
             problem,
@@ -81,9 +91,9 @@ impl RuntimeSettings {
 }
 
 impl ForcedWays {
-    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` and `bundled` are of MPI_Alltoall,
-    /// `ring` of MPI_Allgather and MPI_Allgatherv, `relay` of reductions and MPI_Bcast, `native` of
-    /// all; several are given with commas.
+    /// `aapc` is a way of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, `lg` and `bundled` are of
+    /// MPI_Alltoall, `ring` of MPI_Allgather and MPI_Allgatherv, `relay` of reductions and MPI_Bcast,
+    /// `native` of all; several are given with commas.
     /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<ForcedWays> {
         let mut force = ForcedWays::default();

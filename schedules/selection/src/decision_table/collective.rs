@@ -16,6 +16,8 @@ pub enum Collective {
     Alltoallv,
     /// MPI_Allgatherv.
     Allgatherv,
+    /// MPI_Alltoallw.
+    Alltoallw,
     /// MPI_Allreduce.
     Allreduce,
     /// MPI_Reduce_scatter_block.
@@ -43,11 +45,12 @@ pub enum CollectiveTraffic {
 
 impl Collective {
     /// Every collective, in the order of the variants.
-    pub const ALL: [Collective; 7] = [
+    pub const ALL: [Collective; 8] = [
         Collective::Alltoall,
         Collective::Allgather,
         Collective::Alltoallv,
         Collective::Allgatherv,
+        Collective::Alltoallw,
         Collective::Allreduce,
         Collective::ReduceScatterBlock,
         Collective::Bcast,
@@ -60,6 +63,7 @@ impl Collective {
             Collective::Allgather => "allgather",
             Collective::Alltoallv => "alltoallv",
             Collective::Allgatherv => "allgatherv",
+            Collective::Alltoallw => "alltoallw",
             Collective::Allreduce => "allreduce",
             Collective::ReduceScatterBlock => "reduce_scatter_block",
             Collective::Bcast => "bcast",
@@ -69,12 +73,19 @@ impl Collective {
     /// Who sends what to whom.
     pub fn traffic(self) -> CollectiveTraffic {
         match self {
-            Collective::Alltoall | Collective::Alltoallv => CollectiveTraffic::Exchange,
+            Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+                CollectiveTraffic::Exchange
+            }
             Collective::Allgather | Collective::Allgatherv => CollectiveTraffic::Gather,
             Collective::Allreduce => CollectiveTraffic::Combine,
             Collective::ReduceScatterBlock => CollectiveTraffic::CombineForEach,
             Collective::Bcast => CollectiveTraffic::Spread,
         }
+    }
+
+    /// True if each rank knows the lengths only of the blocks that it sends and receives itself.
+    pub fn has_own_lengths(self) -> bool {
+        matches!(self, Collective::Alltoallv | Collective::Alltoallw)
     }
 }
 
@@ -116,8 +127,8 @@ mod tests {
         }
         assert_eq!(
             "scan".parse::<Collective>().unwrap_err().to_string(),
-            "collective \"scan\": expected alltoall, allgather, alltoallv, allgatherv, allreduce, \
-             reduce_scatter_block or bcast"
+            "collective \"scan\": expected alltoall, allgather, alltoallv, allgatherv, alltoallw, \
+             allreduce, reduce_scatter_block or bcast"
         );
     }
 }

@@ -75,14 +75,14 @@ impl DecisionTable {
         let allgather = entries(allgather, Way::Ring { over });
         let part = smallest_part(hosts, &ranks, delay);
         let whole = part.map(|part| Bytes(part.0 * host_of.len() as u64));
+        let alltoall = entries(alltoall, Way::Aapc { sync, over });
         DecisionTable::default()
             .with_entries(Collective::Allreduce, entries(whole, Way::Relay))
             .with_entries(Collective::ReduceScatterBlock, entries(part, Way::Relay))
             .with_entries(Collective::Bcast, entries(whole, Way::Relay))
-            .with_entries(
-                Collective::Alltoall,
-                entries(alltoall, Way::Aapc { sync, over }),
-            )
+            .with_entries(Collective::Alltoallv, alltoall.clone())
+            .with_entries(Collective::Alltoallw, alltoall.clone())
+            .with_entries(Collective::Alltoall, alltoall)
             .with_entries(Collective::Allgatherv, allgather.clone())
             .with_entries(Collective::Allgather, allgather)
     }

@@ -27,6 +27,7 @@ mod peer;
 pub mod relay;
 mod socket;
 
+pub use carrier::ArrivedBlocks;
 pub use mesh::{MeshListener, TcpMesh};
 
 use std::io;

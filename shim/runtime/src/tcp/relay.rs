@@ -214,7 +214,7 @@ impl<'a, 'm> RelayRun<'a, 'm> {
                     _ => self.memory.work,
                 };
                 let rank = self.share.next;
-                self.going.octets += self.mesh.peer(rank)?.send(rank, &from[octets])?;
+                self.going.octets += self.mesh.peer(rank)?.send(rank, [&from[octets], &[]], 0)?;
             }
             if self.going.octets < range.len() {
                 return Ok(());

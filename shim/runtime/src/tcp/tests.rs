@@ -166,7 +166,7 @@ fn a_token_may_come_calls_ahead_and_never_late() {
                     naps < 5
                 };
                 match mesh.wait(&mut Vec::new(), &mut tokens, progress) {
-                    Ok(()) => {}
+                    Ok(_) => {}
                     Err(MeshError::Wait(_)) => return Ok(tokens),
                     Err(other) => return Err(other),
                 }
