@@ -22,7 +22,7 @@ use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::{self, ForcedWays};
-use runtime::{stderr, watchdog};
+use runtime::watchdog;
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
 use selection::learning::CallClass;
 use std::ffi::c_char;
@@ -140,7 +140,7 @@ pub(crate) fn meet(within: &CallComm, is_worth_a_look: bool) -> MpiResult<Meetin
     };
     let Some(common) = member_check::compare_members(within, patience, known)? else {
         if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
-            not_everybody(within, patience);
+            member_check::not_everybody(within, patience);
         }
         return Ok(MeetingOutcome::Apart);
     };
@@ -184,21 +184,6 @@ fn ask_hosts(within: &CallComm) -> MpiResult<Vec<String>> {
 fn text(name: &[u8]) -> String {
     let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end]).into_owned()
-}
-
-/// Two ranks say it, in case rank 0 is the one without the runtime.
-fn not_everybody(within: &CallComm, patience: Duration) {
-    if within.rank < 2 {
-        stderr::write_line_once(&format!(
-            "communicator of {} ranks: not all came to a collective within {} s \
-             (HEDDLE_PATIENCE); one is late, or heddle is loaded on some of them only, or \
-             HEDDLE_AFTER or HEDDLE_FORCE is not set alike on all; the MPI library's own routines \
-             run on it. Load heddle on all ranks or on none: where some lack it, non-blocking \
-             collectives of the program may fail",
-            within.size,
-            patience.as_secs_f64()
-        ));
-    }
 }
 
 impl ProcessSet {
