@@ -129,6 +129,9 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Bench
         CollectiveChoice::Alltoall => ("alltoall", 1),
         CollectiveChoice::Allgather => ("allgather", 1),
         CollectiveChoice::Both => ("both", 2),
+        CollectiveChoice::Allreduce => ("allreduce", 1),
+        CollectiveChoice::ReduceScatterBlock => ("reduce-scatter-block", 1),
+        CollectiveChoice::Bcast => ("bcast", 1),
     };
     let sizes: Vec<String> = args.size.iter().map(u64::to_string).collect();
     let timeout = Some(Duration::from_secs_f64(

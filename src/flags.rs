@@ -1,6 +1,7 @@
 //! Values of flags that several commands take.
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use inventory::Mpi;
+use selection::decision_table::Collective;
 
 /// The collectives of a command that measures or predicts.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -9,8 +10,28 @@ pub(crate) enum CollectiveChoice {
     Alltoall,
     /// MPI_Allgather
     Allgather,
-    /// One after the other
+    /// MPI_Alltoall, then MPI_Allgather
     Both,
+    /// MPI_Allreduce
+    Allreduce,
+    /// MPI_Reduce_scatter_block
+    ReduceScatterBlock,
+    /// MPI_Bcast
+    Bcast,
+}
+
+impl CollectiveChoice {
+    /// The reduction or broadcast.
+    pub(crate) fn relayed(self) -> Option<Collective> {
+        match self {
+            CollectiveChoice::Alltoall | CollectiveChoice::Allgather | CollectiveChoice::Both => {
+                None
+            }
+            CollectiveChoice::Allreduce => Some(Collective::Allreduce),
+            CollectiveChoice::ReduceScatterBlock => Some(Collective::ReduceScatterBlock),
+            CollectiveChoice::Bcast => Some(Collective::Bcast),
+        }
+    }
 }
 
 /// Reads the name of an MPI library.

@@ -89,6 +89,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     };
     let mut comparisons = Vec::new();
     for &block in &args.size {
+        if let Some(collective) = args.collective.relayed() {
+            comparisons.push(predict::relay(&tree, collective, block, &model)?);
+            continue;
+        }
         if args.collective != CollectiveChoice::Allgather {
             comparisons.push(predict::alltoall(&tree, &clusters, block, &model)?);
         }

@@ -111,6 +111,30 @@ pub fn allgather_seconds(tree: &Tree, ranks: &[u32], block: Bytes) -> f64 {
     allgather_bottleneck(tree, ranks).map_or(0.0, |link| link.seconds(block))
 }
 
+/// The least seconds of an allreduce of `octets` with `ranks[h]` ranks on host `h`. Each edge
+/// carries all of them at least once, in both directions. And all hosts together send them twice
+/// for each host but one: a tree that combines has as many messages as hosts but one, and so has a
+/// tree that spreads (Patarasuk and Yuan 2009, lemma 1).
+pub fn allreduce_seconds(tree: &Tree, ranks: &[u32], octets: Bytes) -> f64 {
+    let links: Vec<BitsPerSec> = (0..tree.hosts())
+        .filter(|&host| ranks.get(host as usize).is_some_and(|&ranks| ranks > 0))
+        .filter(|&host| tree.parent(host).is_some())
+        .map(|host| tree.rate(host))
+        .collect();
+    let together = BottleneckLoad {
+        blocks: 2 * (links.len() as u64).saturating_sub(1),
+        rate: BitsPerSec(links.iter().map(|rate| rate.0).sum()),
+    };
+    broadcast_seconds(tree, ranks, octets).max(together.seconds(octets))
+}
+
+/// The least seconds of a broadcast of `octets` with `ranks[h]` ranks on host `h`: each edge
+/// carries all of them once, in one direction.
+pub fn broadcast_seconds(tree: &Tree, ranks: &[u32], octets: Bytes) -> f64 {
+    let once = |this_side, other_side| u64::from(this_side > 0 && other_side > 0);
+    bottleneck(tree, ranks, once).map_or(0.0, |link| link.seconds(octets))
+}
+
 /// The edge that a collective occupies longest, in the direction in which it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BottleneckLoad {
@@ -237,6 +261,30 @@ mod tests {
                 (0.0, 0.0)
             );
         }
+    }
+
+    #[test]
+    fn reductions_fill_all_links_or_the_slowest_one() {
+        let second = Bytes(125_000_000); // Of gigabit.
+        let seconds =
+            |seconds: f64| move |found: f64| (found / WIRE_PER_PAYLOAD - seconds).abs() < 1e-9;
+        let even = star(&[3, 3]);
+        assert!(seconds(10.0 / 6.0)(allreduce_seconds(
+            &even, &[1; 6], second
+        )));
+        assert!(seconds(1.0)(broadcast_seconds(&even, &[1; 6], second)));
+        assert!(seconds(1.0)(allreduce_seconds(
+            &even,
+            &[2, 0, 0, 0, 0, 2],
+            second
+        )));
+        let slow = topology(
+            "switches: [a, b]\nhosts: {x: {switch: a}, y: {switch: b}}\nlinks: [{a: a, b: b, rate: \
+             100M}]",
+        );
+        assert!(seconds(10.0)(allreduce_seconds(&slow, &[1, 1], second)));
+        assert!(seconds(10.0)(broadcast_seconds(&slow, &[1, 1], second)));
+        assert_eq!(allreduce_seconds(&slow, &[2, 0], second), 0.0);
     }
 
     #[test]

@@ -21,6 +21,7 @@
 //! | [`transfers`] | one shape for every schedule, and one rank's part of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
+//! | [`relay`] | reductions and broadcasts along the logical ring |
 //! | `knowledge` | what each message knows to be over |
 //! | [`random`] | numbers that look random and are the same everywhere |
 //! | [`lg`] | an all-to-all among clusters joined by long-distance links |
@@ -43,6 +44,7 @@ pub mod message;
 pub mod phase_order;
 pub mod program;
 pub mod random;
+pub mod relay;
 pub mod root;
 pub mod synchronization;
 pub mod transfers;

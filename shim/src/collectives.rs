@@ -86,6 +86,9 @@ collectives! {
     alltoallv, MPI_Alltoallv, PMPI_Alltoallv, to_alltoallv, served("Alltoallv"), (a b c d e f g h i);
     allgatherv, MPI_Allgatherv, PMPI_Allgatherv, to_allgatherv, served("Allgatherv"), (a b c d e f g h);
     alltoallw, MPI_Alltoallw, PMPI_Alltoallw, to_alltoallw, served("Alltoallw"), (a b c d e f g h i);
+    allreduce, MPI_Allreduce, PMPI_Allreduce, to_allreduce, served("Allreduce"), (a b c d e f);
+    reduce_scatter_block, MPI_Reduce_scatter_block, PMPI_Reduce_scatter_block, to_reduce_scatter_block, served("Reduce_scatter_block"), (a b c d e f);
+    bcast, MPI_Bcast, PMPI_Bcast, to_bcast, served("Bcast"), (a b c d e);
     // With counts of type `MPI_Count`. A program that finds these calls them (mpi4py does, through a
     // weak symbol, even where the library has none): the backend takes them.
     alltoall_c, MPI_Alltoall_c, PMPI_Alltoall_c, to_alltoall_c, large("Alltoall_c"), (a b c d e f g);
@@ -93,4 +96,7 @@ collectives! {
     alltoallv_c, MPI_Alltoallv_c, PMPI_Alltoallv_c, to_alltoallv_c, large("Alltoallv_c"), (a b c d e f g h i);
     allgatherv_c, MPI_Allgatherv_c, PMPI_Allgatherv_c, to_allgatherv_c, large("Allgatherv_c"), (a b c d e f g h);
     alltoallw_c, MPI_Alltoallw_c, PMPI_Alltoallw_c, to_alltoallw_c, large("Alltoallw_c"), (a b c d e f g h i);
+    allreduce_c, MPI_Allreduce_c, PMPI_Allreduce_c, to_allreduce_c, large("Allreduce_c"), (a b c d e f);
+    reduce_scatter_block_c, MPI_Reduce_scatter_block_c, PMPI_Reduce_scatter_block_c, to_reduce_scatter_block_c, large("Reduce_scatter_block_c"), (a b c d e f);
+    bcast_c, MPI_Bcast_c, PMPI_Bcast_c, to_bcast_c, large("Bcast_c"), (a b c d e);
 }

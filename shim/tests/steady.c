@@ -1,5 +1,5 @@
 /* Calls checked collectives, on everybody and on halves: `steady SECONDS [FILE [MILLISECONDS]]`. Makes FILE after its first calls and
-   ends when it is gone again, if that comes first; rests so many MILLISECONDS between its rounds, and tells of its calls each second.
+   ends when it is gone again, if that comes first; with STEADY_REDUCTIONS it calls reductions and broadcasts, too; rests so many MILLISECONDS between its rounds, and tells of its calls each second.
    With STEADY_ALARMS a signal comes each millisecond and interrupts what waits; with STEADY_FULL no descriptor is free for who comes
    after the MPI library. */
 #include <fcntl.h>
@@ -47,6 +47,35 @@ static void both(MPI_Comm comm, int call)
 	took(began);
 	for (int i = 0; i < size * block; i++)
 		wrong += got[i] != call * 65536 + i / block * 4096 + i % block % 4096;
+	free(sent);
+	free(got);
+}
+
+static void reductions(MPI_Comm comm, int call)
+{
+	int size, rank, block = call % 16 == 15 ? LARGE : SMALL;
+	MPI_Comm_size(comm, &size);
+	MPI_Comm_rank(comm, &rank);
+	int *sent = malloc(sizeof(int) * size * block), *got = malloc(sizeof(int) * size * block);
+	for (int i = 0; i < size * block; i++) {
+		sent[i] = call + rank * i;
+		got[i] = -1;
+	}
+	double began = MPI_Wtime();
+	MPI_Allreduce(sent, got, size * block, MPI_INT, MPI_SUM, comm);
+	took(began);
+	for (int i = 0; i < size * block; i++)
+		wrong += got[i] != size * call + size * (size - 1) / 2 * i;
+	began = MPI_Wtime();
+	MPI_Reduce_scatter_block(sent, got, block, MPI_INT, MPI_MAX, comm);
+	took(began);
+	for (int i = 0; i < block; i++)
+		wrong += got[i] != call + (size - 1) * (rank * block + i);
+	began = MPI_Wtime();
+	MPI_Bcast(sent, size * block, MPI_INT, call % size, comm);
+	took(began);
+	for (int i = 0; i < size * block; i++)
+		wrong += sent[i] != call + call % size * i;
 	free(sent);
 	free(got);
 }
@@ -104,7 +133,7 @@ static void fill(MPI_Comm comm)
 
 int main(int argc, char **argv)
 {
-	int rank, go_on = 1, all;
+	int rank, go_on = 1, made = 0, all;
 	MPI_Comm halves;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -117,8 +146,14 @@ int main(int argc, char **argv)
 	for (int call = 0; go_on; call = (call + 1) % 1000) {
 		both(MPI_COMM_WORLD, call);
 		both(halves, call);
-		if (rank == 0 && calls == 4 && argc > 2)
+		if (getenv("STEADY_REDUCTIONS")) {
+			reductions(MPI_COMM_WORLD, call);
+			reductions(halves, call);
+		}
+		if (rank == 0 && calls >= 4 && !made && argc > 2) {
+			made = 1;
 			mknod(argv[2], S_IFREG | 0600, 0); /* Needs no descriptor. */
+		}
 		if (rank == 0 && argc > 3 && MPI_Wtime() > told + 1) {
 			printf("steady: %d calls so far, %d wrong at rank 0\n", calls, wrong);
 			fflush(stdout);

@@ -6,6 +6,7 @@
 //! python3-mpi4py clang libclang-dev
 mod learning;
 mod programs;
+mod reductions;
 mod running_jobs;
 mod same_bytes;
 mod shared_directory;

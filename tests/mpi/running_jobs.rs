@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// [`TREE`], where n2 and n3 have moved.
-const MOVED: &str = "switches: [s0, s1, s2]
+pub(super) const MOVED: &str = "switches: [s0, s1, s2]
 hosts: {n0: {switch: s0, address: 127.0.0.1}, n1: {switch: s0, address: 127.0.0.1}, n2: {switch: s2, address: 127.0.0.1}, n3: {switch: s0, address: 127.0.0.1}, n4: {switch: s1, address: 127.0.0.1}, n5: {switch: s2, address: 127.0.0.1}, n6: {switch: s2, address: 127.0.0.1}, n7: {switch: s2, address: 127.0.0.1}}
 links: [{a: s0, b: s1}, {a: s1, b: s2}]
 ";
 
 /// Runs a program that makes a file after its first calls and ends when the file is gone. The file
 /// is removed once `enough` is true, which is asked at most ten times a second.
-fn until(
+pub(super) fn until(
     job: &TestJob,
     program: &Path,
     arguments: &[&str],

@@ -26,7 +26,8 @@ fn of_unequal_blocks_those_of_an_allgather_go_over_tcp_where_nobody_measured() {
                 "allgatherv native",
                 "allgatherv ring tcp",
                 "alltoall native",
-                "alltoallv native"
+                "alltoallv native",
+                "alltoallw native"
             ],
             "{mpi}"
         );

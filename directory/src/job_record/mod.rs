@@ -124,9 +124,9 @@ mod tests {
             r#""epoch_since":1,"finished":false,"#,
             r#""calls":[{"collective":"alltoall","way":"ring tcp","block":8,"calls":1,"#,
             r#""seconds":1.0,"bound_seconds":0.5},"#,
-            r#"{"collective":"bcast","way":"aapc receiver","block":8,"calls":1,"#,
+            r#"{"collective":"scan","way":"aapc receiver","block":8,"calls":1,"#,
             r#""seconds":1.0,"bound_seconds":0.5}],"#,
-            r#""learned":[{"collective":"bcast","from":8,"way":"native","samples":1,"#,
+            r#""learned":[{"collective":"scan","from":8,"way":"native","samples":1,"#,
             r#""mean_ns":1,"error_ns":0}],"learning_cost_seconds":0.5}"#
         );
         let record: JobRecord = serde_json::from_str(json).unwrap();
@@ -146,12 +146,12 @@ mod tests {
                 record.calls[1].collective.unknown(),
                 record.calls[1].way.unknown()
             ),
-            (Some("bcast"), Some("aapc receiver"))
+            (Some("scan"), Some("aapc receiver"))
         );
-        assert_eq!(record.learned[0].collective.unknown(), Some("bcast"));
+        assert_eq!(record.learned[0].collective.unknown(), Some("scan"));
         assert_eq!(
             record.unknown_names().collect::<Vec<_>>(),
-            ["bcast", "aapc receiver", "bcast", "mvapich"]
+            ["scan", "aapc receiver", "scan", "mvapich"]
         );
         assert_eq!(serde_json::to_string(&record).unwrap(), json);
     }

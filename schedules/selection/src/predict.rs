@@ -5,6 +5,7 @@
 //! simulation per algorithm; 1,024 hosts take seconds. Deviations: those of the simulator. Tokens
 //! of senders and of receivers cost the same there, so only receivers' are listed. Every leaf of
 //! the tree is a rank.
+use crate::decision_table::{Collective, CollectiveTraffic};
 use crate::simulate::libraries::{self, LibraryAlgorithm};
 use crate::simulate::planned;
 use crate::simulate::{Deadlock, SimulatedTraffic, SimulationModel, run};
@@ -41,7 +42,7 @@ impl fmt::Display for TimePrediction {
 /// All algorithms of a collective at one block size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlgorithmComparison {
-    /// `alltoall` or `allgather`.
+    /// The collective's name.
     pub collective: &'static str,
     /// Octets that a rank sends to each other rank (all-to-all) or contributes (allgather).
     pub block: Bytes,
@@ -141,6 +142,44 @@ pub fn allgather(
     ))
 }
 
+/// The pieces in which a broadcast is played.
+const PIECES: u64 = 64;
+
+/// What heddle's ring takes for a reduction or broadcast of `block`, as [`Collective`] counts it.
+///
+/// # Errors
+/// [`Deadlock`], as [`alltoall`].
+pub fn relay(
+    tree: &Tree,
+    collective: Collective,
+    block: Bytes,
+    model: &SimulationModel,
+) -> Result<AlgorithmComparison, Deadlock> {
+    let (ring, ranks) = (allgather::plan(tree).ring, vec![1; tree.hosts() as usize]);
+    let part = |parts: u64| Bytes(block.0.div_ceil(parts.max(1)));
+    let (traffic, bound) = match collective.traffic() {
+        CollectiveTraffic::Combine => (
+            planned::reduction(&ring, part(ring.len() as u64), true),
+            bound::allreduce_seconds(tree, &ranks, block),
+        ),
+        CollectiveTraffic::Spread => (
+            planned::broadcast(&ring, part(PIECES), PIECES as usize),
+            bound::broadcast_seconds(tree, &ranks, block),
+        ),
+        _ => (
+            planned::reduction(&ring, block, false),
+            bound::allgather_bound_seconds(tree, block),
+        ),
+    };
+    let mut compared = PredictionRun {
+        tree,
+        model,
+        predictions: Vec::new(),
+    };
+    compared.add("ring", None, traffic)?;
+    Ok(compared.sorted(collective.name(), block, bound))
+}
+
 struct PredictionRun<'a> {
     tree: &'a Tree,
     model: &'a SimulationModel,
@@ -229,6 +268,24 @@ mod tests {
                 .map(|r| (r * 100.0).round()),
             Some(101.0)
         );
+    }
+
+    #[test]
+    fn along_the_ring_reductions_come_near_their_bounds() {
+        let tree = star(&[4, 4]);
+        let model = SimulationModel::default();
+        let ratio = |collective| {
+            let compared = relay(&tree, collective, Bytes(8 << 20), &model).unwrap();
+            compared.ratio(&compared.predictions[0]).unwrap()
+        };
+        for collective in [
+            Collective::Allreduce,
+            Collective::ReduceScatterBlock,
+            Collective::Bcast,
+        ] {
+            let ratio = ratio(collective);
+            assert!((1.0 - 1e-9..1.15).contains(&ratio), "{collective}: {ratio}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod brute_force;
 mod delivery;
 mod lanes;
 mod lg;
+mod relay;
 mod room;
 mod synchronization;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use alltoall::alltoall;
 pub use alltoallv::{LengthViolation, alltoallv};
 pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
+pub use relay::{RelayViolation, relay};
 pub use violation::{NamedEdge, NamedMessage, ScheduleViolation, ScheduledPlace};
 
 struct NodeNames<'a>(&'a Tree);

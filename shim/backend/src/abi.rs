@@ -23,6 +23,6 @@ macro_rules! handles {
     };
 }
 
-handles! { MPI_Comm MPI_Datatype MPI_Errhandler MPI_Group MPI_Request }
+handles! { MPI_Comm MPI_Datatype MPI_Errhandler MPI_Group MPI_Op MPI_Request }
 
 pub(crate) type MPI_Count = i64;

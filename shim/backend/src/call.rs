@@ -1,12 +1,12 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
-use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
+use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op};
 use crate::datatype::{self, DatatypeLayout, size_if_valid};
 use crate::elements::MpiElements;
 use crate::mpi::mpi;
 use crate::mpi_result::MpiResult;
 use crate::octets::{octets_of, room};
 use runtime::call_forecast::{CallPlace, NOT_SERVED, OwnCall};
-use selection::decision_table::Collective;
+use selection::decision_table::{Collective, CollectiveTraffic};
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -20,9 +20,21 @@ pub(crate) struct CollectiveCall<'a> {
     pub(crate) collective: Collective,
     pub(crate) send: CallBuffer,
     pub(crate) receive: CallBuffer,
+    pub(crate) role: CallRole,
     pub(crate) comm: MPI_Comm,
     /// The library's own routine, with the arguments as they came.
     pub(crate) native: &'a dyn Fn() -> c_int,
+}
+
+/// What a call has beside its buffers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CallRole {
+    /// Nothing: ranks exchange blocks.
+    Blocks,
+    /// The operation that combines elements.
+    Reduction(MPI_Op),
+    /// The rank that has what all get; both buffers are the same.
+    Broadcast { root: c_int },
 }
 
 /// A call's arguments about its send or receive buffer.
@@ -89,6 +101,24 @@ pub(crate) enum BlockCounts {
         counts: *const MPI_Count,
         places: *const isize,
     },
+}
+
+impl CallBuffer {
+    /// The datatype of all blocks; none where each has its own.
+    pub(crate) fn datatype(&self) -> MPI_Datatype {
+        match self.types {
+            BlockTypes::Same(datatype) => datatype,
+            BlockTypes::Each(_) => mpi().handle.datatype_null,
+        }
+    }
+
+    /// The elements of a block where all are equal; none of a wrong count.
+    pub(crate) fn elements(&self) -> u64 {
+        match self.counts {
+            BlockCounts::Each(count) => count.max(0) as u64,
+            BlockCounts::Int { .. } | BlockCounts::Large { .. } => 0,
+        }
+    }
 }
 
 impl BlockCounts {
@@ -171,14 +201,16 @@ pub(crate) struct CallAmount {
     pub(crate) fits: bool,
     /// True if each rank knows its own blocks only.
     pub(crate) differs: bool,
+    /// What this rank moves for each rank.
+    pub(crate) moved: u64,
     /// Where the call has one among others whose lengths it repeats.
     pub(crate) place: Option<CallPlace>,
 }
 
 impl CallAmount {
-    /// The block, if it is the same on all ranks.
+    /// What a rank moves for each rank, if it is the same on all ranks.
     pub(crate) fn known_to_all(self) -> Option<u64> {
-        (!self.differs).then_some(self.block)
+        (!self.differs).then_some(self.moved)
     }
 }
 
@@ -207,6 +239,10 @@ impl CollectiveCall<'_> {
     pub(crate) unsafe fn amount(&self, size: usize) -> Option<CallAmount> {
         let equal = matches!(self.receive.counts, BlockCounts::Each(_));
         let ranks = if equal { 1 } else { size };
+        let is_no_rank = |root| !(0..size as c_int).contains(&root);
+        if matches!(self.role, CallRole::Broadcast { root } if is_no_rank(root)) {
+            return None;
+        }
         if !self.in_place() {
             // SAFETY: passed on to the caller.
             unsafe { self.send.each_length(ranks, self.comm, |_| ()) }?;
@@ -223,9 +259,17 @@ impl CollectiveCall<'_> {
         };
         // SAFETY: passed on to the caller.
         unsafe { self.receive.each_length(ranks, self.comm, add) }?;
+        let block = total.div_ceil(ranks as u64);
+        let moved = match self.collective.traffic() {
+            // Twice around the ring, or once, in parts.
+            CollectiveTraffic::Combine => (2 * block).div_ceil(size as u64),
+            CollectiveTraffic::Spread => block.div_ceil(size as u64),
+            _ => block,
+        };
         Some(CallAmount {
-            block: total.div_ceil(ranks as u64),
+            block,
             fits,
+            moved,
             differs: self.collective.has_own_lengths(),
             place: None,
         })

@@ -1,6 +1,7 @@
 //! What heddle asks about the application's datatypes. A question that fails is heddle's own
 //! trouble: the call then goes to the library, which raises what there is to raise.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
+use crate::error_handlers::quietly;
 use crate::mpi::{SUCCESS, mpi};
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use std::ffi::c_int;
@@ -24,7 +25,7 @@ fn is_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> bool {
     let mut size = 0;
     datatype.0 as u32 >> 24 == PREDEFINED
         // SAFETY: MPICH checks handles before it follows them.
-        || crate::error_handlers::quietly(comm, || unsafe { (mpi().call.Pack_size)(1, datatype, comm, &mut size) } == SUCCESS)
+        || quietly(comm, || unsafe { (mpi().call.Pack_size)(1, datatype, comm, &mut size) } == SUCCESS)
 }
 
 /// Handles are addresses: nothing tells a wrong one, but null.
@@ -70,6 +71,41 @@ impl DatatypeLayout {
             plain,
         })
     }
+}
+
+/// Larger elements are not looked at.
+const MOST_LOOKED_AT: u64 = 1 << 16;
+
+/// True if elements, of an application's own datatype perhaps, lie without gaps, octet by octet as
+/// they are sent: two octets of each place's number are packed in the places' order.
+pub(crate) fn lies_as_sent(datatype: MPI_Datatype) -> bool {
+    let Ok(layout) = DatatypeLayout::of(datatype) else {
+        return false;
+    };
+    let size = layout.size;
+    if layout.plain || size == 0 || layout.extent as u64 != size || size > MOST_LOOKED_AT {
+        return layout.plain;
+    }
+    let (mut lower, mut extent) = (0, 0);
+    // SAFETY: a datatype of the application and places for the results.
+    let code = unsafe { (mpi().call.Type_get_true_extent)(datatype, &mut lower, &mut extent) };
+    if code != SUCCESS || lower != 0 || extent as u64 != size {
+        return false;
+    }
+    let own = mpi().handle.comm_self;
+    [0, 8].into_iter().all(|shift| {
+        let places: Vec<u8> = (0..size as u32)
+            .map(|place| (place >> shift) as u8)
+            .collect();
+        let mut packed = vec![0; places.len()];
+        let (from, into) = (places.as_ptr().cast(), packed.as_mut_ptr().cast());
+        let (room, mut position) = (size as c_int, 0);
+        let code = quietly(own, || {
+            // SAFETY: an element lies within its true extent, and there is room for it.
+            unsafe { (mpi().call.Pack)(from, 1, datatype, into, room, &mut position, own) }
+        });
+        code == SUCCESS && packed == places
+    })
 }
 
 /// By the form with large counts where the library has it: the other one refuses types that were

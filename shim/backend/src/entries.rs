@@ -1,15 +1,15 @@
 //! What the front calls: the collectives under their C signatures, each in the form of the standard
 //! and in the one with large counts, which also a library without large counts can be called by.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
-use crate::call::{BlockCounts, CallBuffer, CollectiveCall};
+use crate::call::{BlockCounts, CallBuffer, CallRole, CollectiveCall};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::serve;
 use selection::decision_table::Collective;
 use std::ffi::{c_int, c_void};
 
-type MutAddress = *mut c_void;
-type ConstAddress = *const c_void;
+pub(crate) type MutAddress = *mut c_void;
+pub(crate) type ConstAddress = *const c_void;
 
 /// Defines one collective: its arguments, how its sides are made of them, and how the library is
 /// called.
@@ -27,6 +27,7 @@ macro_rules! entry {
                 collective: Collective::$collective,
                 send: CallBuffer { at: send.0.cast_mut(), counts: send.1, types: send.2.into() },
                 receive: CallBuffer { at: receive.0, counts: receive.1, types: receive.2.into() },
+                role: CallRole::Blocks,
                 comm: $comm,
                 native: &native,
             };
@@ -166,11 +167,11 @@ entry!(
 
 /// A call narrowed to the `int` form, in a library that has no other; counts that do not fit are an
 /// error.
-fn narrowed(call: impl FnOnce() -> Option<c_int>) -> c_int {
+pub(crate) fn narrowed(call: impl FnOnce() -> Option<c_int>) -> c_int {
     call().unwrap_or(MpiErrorCode::count().0)
 }
 
-fn int(count: MPI_Count) -> Option<c_int> {
+pub(crate) fn int(count: MPI_Count) -> Option<c_int> {
     c_int::try_from(count).ok()
 }
 

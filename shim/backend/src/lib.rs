@@ -3,7 +3,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`abi`], [`mpi`], [`mpi_result`] | the library's types, its functions and handles, its codes |
-//! | [`entries`] | the functions that the front calls |
+//! | [`entries`], [`reduction_entries`] | the functions that the front calls |
 //! | [`call`], [`elements`], [`datatype`] | one call of the application, its blocks and datatypes |
 //! | [`error_handlers`] | heddle's own errors never reach the application's handlers |
 //! | [`communicators`] | the state of each communicator, once its calls are worth it |
@@ -19,6 +19,8 @@
 //! | [`point_to_point`] | parts of schedules over MPI's messages |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
 //! | [`mesh_state`] | the same over the runtime's own TCP connections |
+//! | [`relayed`], [`reduce_op`] | reductions and broadcasts along the ring |
+//! | [`aligned_room`] | memory in which elements of any datatype may lie |
 //! | [`location`] | where this library lies |
 //!
 //! Every choice is made from what is the same on all ranks and is made before the first message;
@@ -26,6 +28,7 @@
 #![allow(unsafe_code)] // it is called from C and calls MPI
 
 mod abi;
+mod aligned_room;
 mod call;
 mod call_comm;
 mod call_row;
@@ -46,7 +49,10 @@ mod octets;
 mod point_to_point;
 mod private_comm;
 mod process_set;
+mod reduce_op;
+mod reduction_entries;
 mod registry;
+mod relayed;
 mod requests;
 mod root_rank;
 mod set_learning;

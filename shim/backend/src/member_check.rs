@@ -130,6 +130,21 @@ fn completes(
     }
 }
 
+/// Two ranks say it, in case rank 0 is the one without the runtime.
+pub(crate) fn not_everybody(within: &CallComm, patience: std::time::Duration) {
+    if within.rank < 2 {
+        runtime::stderr::write_line_once(&format!(
+            "communicator of {} ranks: not all came to a collective within {} s \
+             (HEDDLE_PATIENCE); one is late, or heddle is loaded on some of them only, or \
+             HEDDLE_AFTER or HEDDLE_FORCE is not set alike on all; the MPI library's own routines \
+             run on it. Load heddle on all ranks or on none: where some lack it, non-blocking \
+             collectives of the program may fail",
+            within.size,
+            patience.as_secs_f64()
+        ));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -232,7 +232,7 @@ pub(crate) unsafe fn allgather(
 
 /// What has begun cannot be undone: the application hears of it as of any failure of its MPI
 /// library.
-fn failed(broken: &MeshError) -> MpiErrorCode {
+pub(crate) fn failed(broken: &MeshError) -> MpiErrorCode {
     stderr::write_line(&format!("TCP path: {broken}; the call failed"));
     MpiErrorCode::other()
 }

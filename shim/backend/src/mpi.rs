@@ -6,7 +6,7 @@
 #![allow(non_snake_case)] // MPI's names
 
 use crate::abi::{
-    MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Request, MPI_Status,
+    MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Op, MPI_Request, MPI_Status,
 };
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -84,6 +84,7 @@ functions! {
     Abort(MPI_Comm, c_int);
     Allgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
     Allgatherv(*const c_void, c_int, MPI_Datatype, *mut c_void, *const c_int, *const c_int, MPI_Datatype, MPI_Comm);
+    Allreduce(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm);
     Alltoall(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
     Alltoallv(*const c_void, *const c_int, *const c_int, MPI_Datatype, *mut c_void, *const c_int, *const c_int, MPI_Datatype, MPI_Comm);
     Alltoallw(
@@ -113,13 +114,18 @@ functions! {
     Iprobe(c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
     Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
+    Op_commutative(MPI_Op, *mut c_int);
+    Pack(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, *mut c_int, MPI_Comm);
     #[cfg(mpich)]
     Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
     Query_thread(*mut c_int);
+    Reduce_local(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op);
+    Reduce_scatter_block(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm);
     Test(*mut MPI_Request, *mut c_int, *mut MPI_Status);
     // MPI_Aint is an integer as wide as an address.
     Type_get_envelope(MPI_Datatype, *mut c_int, *mut c_int, *mut c_int, *mut c_int);
     Type_get_extent(MPI_Datatype, *mut isize, *mut isize);
+    Type_get_true_extent(MPI_Datatype, *mut isize, *mut isize);
     Type_size_x(MPI_Datatype, *mut MPI_Count);
     Waitsome(c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
 }
@@ -129,6 +135,7 @@ functions! {
     Large: Some;
     Allgather_c(*const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm);
     Allgatherv_c(*const c_void, MPI_Count, MPI_Datatype, *mut c_void, *const MPI_Count, *const isize, MPI_Datatype, MPI_Comm);
+    Allreduce_c(*const c_void, *mut c_void, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
     Alltoall_c(*const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm);
     Alltoallv_c(
         *const c_void, *const MPI_Count, *const isize, MPI_Datatype, *mut c_void, *const MPI_Count, *const isize, MPI_Datatype, MPI_Comm
@@ -136,6 +143,8 @@ functions! {
     Alltoallw_c(
         *const c_void, *const MPI_Count, *const isize, *const MPI_Datatype, *mut c_void, *const MPI_Count, *const isize, *const MPI_Datatype, MPI_Comm
     );
+    Bcast_c(*mut c_void, MPI_Count, MPI_Datatype, c_int, MPI_Comm);
+    Reduce_scatter_block_c(*const c_void, *mut c_void, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
     Type_get_envelope_c(MPI_Datatype, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut c_int);
 }
 
@@ -149,6 +158,10 @@ pub(crate) struct MpiHandles {
     pub(crate) comm_self: MPI_Comm,
     pub(crate) comm_world: MPI_Comm,
     pub(crate) group_null: MPI_Group,
+    pub(crate) op_null: MPI_Op,
+    /// The operations of reductions.
+    #[cfg(open_mpi)]
+    pub(crate) ops: [MPI_Op; 12],
     pub(crate) request_null: MPI_Request,
     pub(crate) errors_return: MPI_Errhandler,
 }
@@ -160,7 +173,22 @@ impl MpiHandles {
             // SAFETY: a C string.
             Some(unsafe { find(name.as_ptr()) }).filter(|p| !p.is_null())
         };
+        let op = |name| Some(MPI_Op(address(name)?.cast()));
         Some(MpiHandles {
+            ops: [
+                op(c"ompi_mpi_op_max")?,
+                op(c"ompi_mpi_op_min")?,
+                op(c"ompi_mpi_op_sum")?,
+                op(c"ompi_mpi_op_prod")?,
+                op(c"ompi_mpi_op_land")?,
+                op(c"ompi_mpi_op_band")?,
+                op(c"ompi_mpi_op_lor")?,
+                op(c"ompi_mpi_op_bor")?,
+                op(c"ompi_mpi_op_lxor")?,
+                op(c"ompi_mpi_op_bxor")?,
+                op(c"ompi_mpi_op_maxloc")?,
+                op(c"ompi_mpi_op_minloc")?,
+            ],
             byte: MPI_Datatype(address(c"ompi_mpi_byte")?.cast()),
             packed: MPI_Datatype(address(c"ompi_mpi_packed")?.cast()),
             datatype_null: MPI_Datatype(address(c"ompi_mpi_datatype_null")?.cast()),
@@ -168,6 +196,7 @@ impl MpiHandles {
             comm_self: MPI_Comm(address(c"ompi_mpi_comm_self")?.cast()),
             comm_world: MPI_Comm(address(c"ompi_mpi_comm_world")?.cast()),
             group_null: MPI_Group(address(c"ompi_mpi_group_null")?.cast()),
+            op_null: MPI_Op(address(c"ompi_mpi_op_null")?.cast()),
             request_null: MPI_Request(address(c"ompi_request_null")?.cast()),
             errors_return: MPI_Errhandler(address(c"ompi_mpi_errors_return")?.cast()),
         })
@@ -183,6 +212,7 @@ impl MpiHandles {
             static HEDDLE_COMM_SELF: MPI_Comm;
             static HEDDLE_COMM_WORLD: MPI_Comm;
             static HEDDLE_GROUP_NULL: MPI_Group;
+            static HEDDLE_OP_NULL: MPI_Op;
             static HEDDLE_REQUEST_NULL: MPI_Request;
             static HEDDLE_ERRORS_RETURN: MPI_Errhandler;
         }
@@ -196,6 +226,7 @@ impl MpiHandles {
                 comm_self: HEDDLE_COMM_SELF,
                 comm_world: HEDDLE_COMM_WORLD,
                 group_null: HEDDLE_GROUP_NULL,
+                op_null: HEDDLE_OP_NULL,
                 request_null: HEDDLE_REQUEST_NULL,
                 errors_return: HEDDLE_ERRORS_RETURN,
             })

@@ -1,6 +1,7 @@
 //! What this process knows as a member of a process set: the members of a communicator, of its
 //! duplicates, and of others that have the same members in the same order. They follow an epoch
 //! together, and agree on it at calls on any of these communicators.
+use crate::call::CallRole;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
 use crate::call_row::CallRow;
@@ -16,14 +17,14 @@ use crate::registry::WorldRanks;
 use crate::root_rank::RootRank;
 use crate::set_learning::SetLearning;
 use crate::set_trace::SetTrace;
-use crate::{point_to_point, registry};
+use crate::{point_to_point, registry, relayed};
 use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
 use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::{self, ForcedWays};
-use runtime::{stderr, watchdog};
+use runtime::watchdog;
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
 use selection::learning::CallClass;
 use std::ffi::c_char;
@@ -126,7 +127,7 @@ pub(crate) fn meet(within: &CallComm, is_worth_a_look: bool) -> MpiResult<Meetin
     };
     let Some(common) = member_check::compare_members(within, patience, known)? else {
         if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
-            not_everybody(within, patience);
+            member_check::not_everybody(within, patience);
         }
         return Ok(MeetingOutcome::Apart);
     };
@@ -170,21 +171,6 @@ fn ask_hosts(within: &CallComm) -> MpiResult<Vec<String>> {
 fn text(name: &[u8]) -> String {
     let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end]).into_owned()
-}
-
-/// Two ranks say it, in case rank 0 is the one without the runtime.
-fn not_everybody(within: &CallComm, patience: Duration) {
-    if within.rank < 2 {
-        stderr::write_line_once(&format!(
-            "communicator of {} ranks: not all came to a collective within {} s \
-             (HEDDLE_PATIENCE); one is late, or heddle is loaded on some of them only, or \
-             HEDDLE_AFTER or HEDDLE_FORCE is not set alike on all; the MPI library's own routines \
-             run on it. Load heddle on all ranks or on none: where some lack it, non-blocking \
-             collectives of the program may fail",
-            within.size,
-            patience.as_secs_f64()
-        ));
-    }
 }
 
 impl ProcessSet {
@@ -334,6 +320,9 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh, &self.messages) {
+                (Way::Relay, Some(mesh), _) => {
+                    relayed::carry_out(call, within, mesh, follow.ring())?
+                }
                 (Way::Ring { .. }, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
@@ -366,6 +355,16 @@ impl ProcessSet {
         let is_common = !amount.differs || self.followed.takes_part(collective);
         if block == 0 || !fits || !is_common {
             return Ok((Way::Native, None));
+        }
+        if !matches!(call.role, CallRole::Blocks) {
+            let goes =
+                self.followed.may_differ(collective, block) && relayed::may_go(call, within)?;
+            let way = if goes {
+                self.decided_way(within, collective, block)?
+            } else {
+                Way::Native
+            };
+            return Ok((way, None));
         }
         let class = CallClass::of(collective, block);
         let candidates = || self.followed.candidates(collective, block);

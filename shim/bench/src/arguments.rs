@@ -15,7 +15,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "alltoall")]
     pub(crate) collective: BenchSelection,
     /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; the
-    /// mean of unequal blocks; ping-pongs have sizes of their own
+    /// mean of unequal blocks; bytes a rank gets of a reduction or broadcast; ping-pongs have sizes
+    /// of their own
     #[arg(
         long,
         value_name = "BYTES,...",
@@ -49,8 +50,8 @@ pub(crate) struct Args {
     /// largest is 1 / k^S of the largest
     #[arg(long, value_name = "S")]
     pub(crate) zipf: Option<f64>,
-    /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans
-    /// and connections
+    /// Call each collective once before, with blocks of 1 kB, reductions and broadcasts with the
+    /// largest ones, so that no measured call makes plans and connections
     #[arg(long)]
     pub(crate) warm_up: bool,
     /// Check every byte of every call; a wrong one ends the job with exit status 1

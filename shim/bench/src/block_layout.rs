@@ -27,6 +27,11 @@ impl BlockLayout {
         BlockLayout::new(receivers.map(|to| of.length(me, to)))
     }
 
+    /// One block.
+    pub(crate) fn one(of: &BlockLengths, me: usize) -> BlockLayout {
+        BlockLayout::new(std::iter::once(of.length(me, me)))
+    }
+
     /// What it receives.
     pub(crate) fn received(of: &BlockLengths, me: usize, to_all: bool) -> BlockLayout {
         let to = if to_all { 0 } else { me };

@@ -4,17 +4,20 @@
 //! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime
 //! preloaded or without.
 mod arguments;
+mod bench_collective;
 mod block_layout;
 mod block_lengths;
+mod combined;
 mod library_routines;
 mod machine;
 mod sequential_test;
 mod typed_exchange;
 
 use arguments::Args;
+use bench_collective::{BenchCollective, BenchSelection};
 use block_layout::BlockLayout;
 use block_lengths::BlockLengths;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use library_routines::LibraryRoutines;
 use machine::{MachineCounters, MachineUse};
 use mpi::collective::SystemOperation;
@@ -23,80 +26,6 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BenchSelection {
-    Alltoall,
-    Allgather,
-    Both,
-    /// Every other block is three times as long as the others
-    Alltoallv,
-    /// The same, with a datatype for each rank
-    Alltoallw,
-    /// Every other rank contributes three times as much as the others
-    Allgatherv,
-    /// No collective: half of the way to the last rank and back, which is usually on another host
-    Pingpong,
-    /// Ping-pong, MPI_Alltoall and MPI_Allgather
-    All,
-}
-
-impl BenchSelection {
-    /// The collectives in the order in which they are timed.
-    fn collectives(self) -> &'static [BenchCollective] {
-        match self {
-            BenchSelection::Alltoall => &[BenchCollective::Alltoall],
-            BenchSelection::Allgather => &[BenchCollective::Allgather],
-            BenchSelection::Alltoallv => &[BenchCollective::Alltoallv],
-            BenchSelection::Alltoallw => &[BenchCollective::Alltoallw],
-            BenchSelection::Allgatherv => &[BenchCollective::Allgatherv],
-            BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
-            BenchSelection::Pingpong => &[BenchCollective::Pingpong],
-            BenchSelection::All => &[
-                BenchCollective::Pingpong,
-                BenchCollective::Alltoall,
-                BenchCollective::Allgather,
-            ],
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BenchCollective {
-    Alltoall,
-    Allgather,
-    Alltoallv,
-    Alltoallw,
-    Allgatherv,
-    Pingpong,
-}
-
-impl BenchCollective {
-    /// Whether each rank sends one block, and the same to all.
-    fn goes_to_all(self) -> bool {
-        matches!(
-            self,
-            BenchCollective::Allgather | BenchCollective::Allgatherv
-        )
-    }
-
-    /// Whether blocks differ in length.
-    fn is_unequal(self) -> bool {
-        use BenchCollective::{Allgatherv, Alltoallv, Alltoallw};
-        matches!(self, Alltoallv | Alltoallw | Allgatherv)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            BenchCollective::Alltoall => "alltoall",
-            BenchCollective::Allgather => "allgather",
-            BenchCollective::Alltoallv => "alltoallv",
-            BenchCollective::Alltoallw => "alltoallw",
-            BenchCollective::Allgatherv => "allgatherv",
-            BenchCollective::Pingpong => "pingpong",
-        }
-    }
-}
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -109,7 +38,11 @@ fn main() -> ExitCode {
     if args.each {
         introduce(&world);
     }
-    if args.compare && collectives.iter().any(|c| c.is_unequal()) {
+    if args.compare
+        && collectives
+            .iter()
+            .any(|c| c.is_unequal() || c.comes_as_one())
+    {
         eprintln!("bench: --compare is for MPI_Alltoall and MPI_Allgather");
         return ExitCode::from(64);
     }
@@ -130,9 +63,12 @@ fn main() -> ExitCode {
         })
         .collect();
     if args.warm_up {
-        collectives
-            .iter()
-            .for_each(|&collective| CollectiveBench::new(&world, collective, 1024, &args).rows(1));
+        for &collective in collectives {
+            // Small reductions and broadcasts are never looked at.
+            let largest = args.sizes(collective).iter().max().copied();
+            let block = largest.filter(|_| collective.comes_as_one());
+            CollectiveBench::new(&world, collective, block.unwrap_or(1024), &args).rows(1);
+        }
     }
     if args.watch {
         watch(&world, &args, &wanted);
@@ -282,7 +218,11 @@ impl<'a> CollectiveBench<'a> {
             None => BlockLengths::alternating(block, ranks),
         };
         let sent = BlockLayout::sent(&lengths, me, collective.goes_to_all());
-        let received = BlockLayout::received(&lengths, me, collective.goes_to_all());
+        let received = if collective.comes_as_one() {
+            BlockLayout::one(&lengths, me)
+        } else {
+            BlockLayout::received(&lengths, me, collective.goes_to_all())
+        };
         CollectiveBench {
             world,
             collective,
@@ -382,6 +322,8 @@ impl<'a> CollectiveBench<'a> {
                 self.world
                     .all_gather_varcount_into(&self.send[..], &mut into)
             }
+            (BenchCollective::Allreduce | BenchCollective::ReduceScatterBlock, _) => self.combine(),
+            (BenchCollective::Bcast, _) => self.spread(),
             (BenchCollective::Pingpong, _) => self.there_and_back(),
         }
     }
@@ -429,8 +371,15 @@ impl<'a> CollectiveBench<'a> {
         let (call, me) = (self.took.len() - 1, self.world.rank() as usize);
         let to = if self.collective.goes_to_all() { 0 } else { me };
         for (from, block) in self.received.blocks(&self.receive).enumerate() {
-            if let Some(i) = (0..block.len()).find(|&i| block[i] != Self::byte(call, from, to, i)) {
-                let (name, expected) = (self.collective.name(), Self::byte(call, from, to, i));
+            let expected = |i| {
+                if self.collective.comes_as_one() {
+                    self.combined_byte(call, me, i)
+                } else {
+                    Self::byte(call, from, to, i)
+                }
+            };
+            if let Some(i) = (0..block.len()).find(|&i| block[i] != expected(i)) {
+                let (name, expected) = (self.collective.name(), expected(i));
                 eprintln!(
                     "bench: {name}, call {call}: rank {me} got byte {i} from rank {from} wrong: \
                      {}, expected {expected}",

@@ -190,6 +190,7 @@ pub struct FollowedEpoch {
     /// Only the ways that the table or the forced way can ask for; LG only where the ranks span
     /// clusters.
     parts: Vec<(Way, Vec<RankPart>)>,
+    ring: Vec<u32>,
     digest: u64,
 }
 
@@ -203,7 +204,7 @@ impl FollowedEpoch {
             learned,
         } = prospect;
         let mut planned = PlannedWays::new(&view, rank, &table, &force);
-        planned.add_ring()?;
+        let ring = planned.add_ring()?;
         let mut phases = 0;
         let tried = learned.as_ref().map(|_| tried_ways(&view));
         let ways: Vec<Way> = ways(&table, &force)
@@ -232,8 +233,14 @@ impl FollowedEpoch {
             force,
             learned,
             parts,
+            ring,
             digest,
         })
+    }
+
+    /// The ranks in the order of the ring.
+    pub fn ring(&self) -> &[u32] {
+        &self.ring
     }
 
     /// The same on all ranks that made the same plan; never 0.
@@ -275,6 +282,7 @@ impl FollowedEpoch {
                 !self.parts(way).is_empty() && together(bundled::most_blocks(&self.view.host_of))
             }
             Way::Native => true,
+            Way::Relay => !self.ring.is_empty(),
             Way::Aapc { .. } | Way::Ring { .. } => !self.parts(way).is_empty(),
         }
     }
@@ -290,7 +298,12 @@ impl FollowedEpoch {
         let forced = !self.force.ways(collective).is_empty();
         let can = |way: Way| way.carrier() != Some(DataCarrier::Tcp) && self.can(way, block);
         if forced {
-            way.with_carrier(DataCarrier::Mpi)
+            let carried = way.with_carrier(DataCarrier::Mpi);
+            if carried.carrier() == Some(DataCarrier::Tcp) {
+                Way::Native
+            } else {
+                carried
+            }
         } else {
             self.table.choose_where(collective, Bytes(block), can)
         }

@@ -165,7 +165,12 @@ impl ProcessSetView {
     pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
         match collective.traffic() {
             CollectiveTraffic::Exchange => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
-            CollectiveTraffic::Gather => bound::allgather_seconds(&self.hosts, &self.ranks, block),
+            // What is combined for each rank takes the ways of an allgather backwards.
+            CollectiveTraffic::Gather | CollectiveTraffic::CombineForEach => {
+                bound::allgather_seconds(&self.hosts, &self.ranks, block)
+            }
+            CollectiveTraffic::Combine => bound::allreduce_seconds(&self.hosts, &self.ranks, block),
+            CollectiveTraffic::Spread => bound::broadcast_seconds(&self.hosts, &self.ranks, block),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! is looked at ([`crate::communicator_work`]), and how long others are waited for.
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
-use selection::decision_table::{Collective, DataCarrier, UnknownWay, Way};
+use selection::decision_table::{Collective, CollectiveTraffic, DataCarrier, UnknownWay, Way};
 use selection::tuning::{row, turn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,7 +30,12 @@ pub struct RuntimeSettings {
 /// One way at every size, or several in turn: for tests and measurements. It holds for the
 /// collectives that can go it; the others follow the epoch's decision table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct ForcedWays(BTreeMap<Collective, Vec<Way>>);
+pub struct ForcedWays {
+    ways: BTreeMap<Collective, Vec<Way>>,
+    /// `HEDDLE_REDUCE=off`: reductions are the library's own, so that their results are, to the
+    /// last digit.
+    own_reductions: bool,
+}
 
 /// `HEDDLE_PATIENCE`, in seconds: how long a communicator's ranks wait for each other at its first
 /// collective before the library's own routines run on it, and how long they wait for each other's
@@ -49,8 +54,8 @@ impl RuntimeSettings {
         let text = var("HEDDLE_FORCE").unwrap_or_default();
         let mut force = ForcedWays::parse(&text).unwrap_or_else(|| {
             problem = Some(format!(
-                "HEDDLE_FORCE={text}: expected aapc, lg or bundled, ring, two as aapc,ring, or \
-                 native; the decision table decides"
+                "HEDDLE_FORCE={text}: expected aapc, lg or bundled, ring, relay, several as \
+                 aapc,ring, or native; the decision table decides"
             ));
             ForcedWays::default()
         });
@@ -67,6 +72,7 @@ impl RuntimeSettings {
                 "HEDDLE_LEARN={learn}: expected on or off; jobs learn"
             ));
         }
+        force.own_reductions = var("HEDDLE_REDUCE").is_some_and(|v| v == "off");
         let dir = var("HEDDLE_DIR")
             .filter(|v| !v.is_empty())
             .map(PathBuf::from);
@@ -90,8 +96,9 @@ impl RuntimeSettings {
 }
 
 impl ForcedWays {
-    /// `aapc` is a way of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, `lg` and `bundled` are of MPI_Alltoall,
-    /// `ring` of MPI_Allgather and MPI_Allgatherv, `native` of all; several are given with commas.
+    /// `aapc` is a way of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, `lg` and `bundled` are of
+    /// MPI_Alltoall, `ring` of MPI_Allgather and MPI_Allgatherv, `relay` of reductions and MPI_Bcast,
+    /// `native` of all; several are given with commas.
     /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<ForcedWays> {
         let mut force = ForcedWays::default();
@@ -110,6 +117,7 @@ impl ForcedWays {
                 "bundled" => force.takes(Way::Bundled),
                 "ring" => force.takes(Way::Ring { over }),
                 "tcp" => {}
+                "relay" => force.takes(Way::Relay),
                 "native" => force.takes(Way::Native),
                 _ => return None,
             }
@@ -120,7 +128,7 @@ impl ForcedWays {
     /// One way, for all that can go it.
     fn takes(&mut self, way: Way) {
         for collective in Collective::ALL.into_iter().filter(|c| way.serves(*c)) {
-            self.0.insert(collective, vec![way]);
+            self.ways.insert(collective, vec![way]);
         }
     }
 
@@ -135,7 +143,7 @@ impl ForcedWays {
         for collective in Collective::ALL {
             let own = ways.iter().copied().filter(|way| way.serves(collective));
             for way in own {
-                force.0.entry(collective).or_default().push(way);
+                force.ways.entry(collective).or_default().push(way);
             }
         }
         Ok(force)
@@ -143,12 +151,20 @@ impl ForcedWays {
 
     /// True if anything is forced.
     pub fn is_any(&self) -> bool {
-        *self != ForcedWays::default()
+        !self.ways.is_empty()
     }
 
     /// The ways this collective is forced to go in turn; none where the table decides.
     pub fn ways(&self, collective: Collective) -> &[Way] {
-        self.0.get(&collective).map_or(&[], Vec::as_slice)
+        let combines = matches!(
+            collective.traffic(),
+            CollectiveTraffic::Combine | CollectiveTraffic::CombineForEach
+        );
+        if self.own_reductions && combines {
+            &[Way::Native]
+        } else {
+            self.ways.get(&collective).map_or(&[], Vec::as_slice)
+        }
     }
 
     /// The way of a call with blocks of this size before which `calls` of its kind came one after
@@ -239,6 +255,23 @@ mod tests {
             (Some(Way::Bundled), None)
         );
         assert_eq!(ForcedWays::parse("LG"), None);
+    }
+
+    #[test]
+    fn reductions_stay_the_librarys_where_digits_count() {
+        let env = |pairs: &'static [(&str, &str)]| {
+            let var = |name: &str| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned());
+            RuntimeSettings::read(var).0.force
+        };
+        let relay = env(&[("HEDDLE_FORCE", "relay")]);
+        let off = env(&[("HEDDLE_FORCE", "relay"), ("HEDDLE_REDUCE", "off")]);
+        for collective in [Collective::Allreduce, Collective::ReduceScatterBlock] {
+            assert_eq!(relay.ways(collective), [Way::Relay]);
+            assert_eq!(off.ways(collective), [Way::Native]);
+        }
+        assert_eq!(off.ways(Collective::Bcast), [Way::Relay]);
+        assert_eq!(off.ways(Collective::Alltoall), []);
+        assert!(!env(&[("HEDDLE_REDUCE", "off")]).is_any());
     }
 
     #[test]

@@ -18,6 +18,13 @@ pub enum Collective {
     Allgatherv,
     /// MPI_Alltoallw.
     Alltoallw,
+    /// MPI_Allreduce.
+    Allreduce,
+    /// MPI_Reduce_scatter_block.
+    #[serde(rename = "reduce_scatter_block")]
+    ReduceScatterBlock,
+    /// MPI_Bcast.
+    Bcast,
 }
 
 /// Who sends what to whom in a collective: it decides about ways and bounds.
@@ -27,16 +34,26 @@ pub enum CollectiveTraffic {
     Exchange,
     /// Each rank has one block, for all other ranks.
     Gather,
+    /// Each rank has one block, and each gets the combination of all. The block is what the library
+    /// calls the buffer.
+    Combine,
+    /// Each rank has a block for each rank, and each gets the combination of those for it.
+    CombineForEach,
+    /// One rank has the only block, for all other ranks.
+    Spread,
 }
 
 impl Collective {
     /// Every collective, in the order of the variants.
-    pub const ALL: [Collective; 5] = [
+    pub const ALL: [Collective; 8] = [
         Collective::Alltoall,
         Collective::Allgather,
         Collective::Alltoallv,
         Collective::Allgatherv,
         Collective::Alltoallw,
+        Collective::Allreduce,
+        Collective::ReduceScatterBlock,
+        Collective::Bcast,
     ];
 
     /// The name, as in files and on command lines.
@@ -47,6 +64,9 @@ impl Collective {
             Collective::Alltoallv => "alltoallv",
             Collective::Allgatherv => "allgatherv",
             Collective::Alltoallw => "alltoallw",
+            Collective::Allreduce => "allreduce",
+            Collective::ReduceScatterBlock => "reduce_scatter_block",
+            Collective::Bcast => "bcast",
         }
     }
 
@@ -57,6 +77,9 @@ impl Collective {
                 CollectiveTraffic::Exchange
             }
             Collective::Allgather | Collective::Allgatherv => CollectiveTraffic::Gather,
+            Collective::Allreduce => CollectiveTraffic::Combine,
+            Collective::ReduceScatterBlock => CollectiveTraffic::CombineForEach,
+            Collective::Bcast => CollectiveTraffic::Spread,
         }
     }
 
@@ -104,7 +127,8 @@ mod tests {
         }
         assert_eq!(
             "scan".parse::<Collective>().unwrap_err().to_string(),
-            "collective \"scan\": expected alltoall, allgather, alltoallv, allgatherv or alltoallw"
+            "collective \"scan\": expected alltoall, allgather, alltoallv, allgatherv, alltoallw, \
+             allreduce, reduce_scatter_block or bcast"
         );
     }
 }

@@ -129,6 +129,8 @@ fn refuses_a_way_that_does_not_serve_the_collective() {
         let alltoallv = usual().with_entries(Collective::Alltoallv, vec![entry]);
         assert!(refusal(alltoallv).contains("alltoallv: entry from 0: expected native or aapc"));
     }
+    let allreduce = usual().with_entries(Collective::Allreduce, entries);
+    assert!(refusal(allreduce).contains("allreduce: entry from 65536: expected native or relay"));
 }
 
 #[test]
@@ -180,6 +182,7 @@ fn every_way_is_read_by_its_name() {
             Way::Ring { over },
             Way::Lg,
             Way::Bundled,
+            Way::Relay,
             Way::Native,
         ]) {
             assert_eq!(way.to_string().parse(), Ok(way));
@@ -203,6 +206,7 @@ fn every_way_is_read_by_its_name() {
         "native tcp",
         "lg tcp",
         "bundled tcp",
+        "relay tcp",
         "ring sender",
         "aapc fast",
         "aapc dummy",

@@ -39,6 +39,8 @@ const ALLGATHER: OverflowingCall = OverflowingCall {
     octets: Bytes(80 << 10),
     block: Duration::from_micros(650),
 };
+/// Smaller reductions and broadcasts are the library's own.
+pub const LEAST_RELAYED: Bytes = Bytes(256 << 10);
 /// The time of a step of the ring beside that of its block.
 const RING_STEP: Duration = Duration::from_micros(300);
 /// A block has to last so many times as long as its token is on its way over a long cable.
@@ -71,10 +73,15 @@ impl DecisionTable {
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
         let allgather = entries(allgather, Way::Ring { over });
+        let part = smallest_part(hosts, &ranks, delay);
+        let whole = part.map(|part| Bytes(part.0 * host_of.len() as u64));
         let unequal = alltoall.map(|Bytes(size)| Bytes(size + size / 2));
         let unequal = entries(unequal, Way::Aapc { sync, over });
         let alltoall = entries(alltoall, Way::Aapc { sync, over });
         DecisionTable::default()
+            .with_entries(Collective::Allreduce, entries(whole, Way::Relay))
+            .with_entries(Collective::ReduceScatterBlock, entries(part, Way::Relay))
+            .with_entries(Collective::Bcast, entries(whole, Way::Relay))
             .with_entries(Collective::Alltoallv, unequal.clone())
             .with_entries(Collective::Alltoallw, unequal)
             .with_entries(Collective::Alltoall, alltoall)
@@ -126,6 +133,20 @@ fn smallest_of_phases(hosts: &Tree, bottleneck: BottleneckLoad, delay: Duration)
         ALLTOALL_OF_MANY
     };
     call.smallest_block(hosts, bottleneck, TOKENS * delay)
+}
+
+/// The smallest part, of as many as ranks, with which reductions and broadcasts along the ring pay:
+/// it has to last as long as a block of an allgather. `None` where several ranks share a host, as
+/// the ring then carries more over its link than it has to.
+fn smallest_part(hosts: &Tree, ranks: &[u32], delay: Duration) -> Option<Bytes> {
+    const MANY: Bytes = Bytes(1 << 20);
+    let octet = bound::broadcast_seconds(hosts, ranks, MANY) / MANY.0 as f64;
+    if octet == 0.0 || ranks.iter().any(|&ranks| ranks != 1) {
+        return None;
+    }
+    let lasting = (ALLGATHER.block + delay).as_secs_f64() / octet;
+    let least = LEAST_RELAYED.0.div_ceil(ranks.len() as u64);
+    Some(Bytes(least.max(lasting.ceil() as u64)))
 }
 
 /// The smallest block with which the ring pays: the libraries' own routine overflows a queue, or it

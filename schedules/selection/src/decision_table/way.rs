@@ -31,11 +31,13 @@ pub enum Way {
         #[serde(default)]
         over: DataCarrier,
     },
+    /// Reductions and broadcasts along the same ring, over TCP ([`schedules::relay`]).
+    Relay,
 }
 
 impl Way {
-    /// Each way once, with the usual choices.
-    pub(super) fn usual() -> impl Iterator<Item = Way> {
+    /// Each way of a collective once, with the usual choices.
+    pub(super) fn usual(collective: Collective) -> impl Iterator<Item = Way> {
         let over = DataCarrier::Mpi;
         let sync = SyncKind::Receiver.into();
         [
@@ -44,8 +46,10 @@ impl Way {
             Way::Lg,
             Way::Bundled,
             Way::Ring { over },
+            Way::Relay,
         ]
         .into_iter()
+        .filter(move |way| way.serves(collective))
     }
 
     /// The carrier of the blocks; `None` where the library chooses it.
@@ -54,13 +58,14 @@ impl Way {
             Way::Native => None,
             Way::Lg | Way::Bundled => Some(DataCarrier::Mpi),
             Way::Aapc { over, .. } | Way::Ring { over } => Some(over),
+            Way::Relay => Some(DataCarrier::Tcp),
         }
     }
 
     /// The same way over another carrier, if the way has a choice of carriers.
     pub fn with_carrier(self, over: DataCarrier) -> Way {
         match self {
-            Way::Native | Way::Lg | Way::Bundled => self,
+            Way::Native | Way::Lg | Way::Bundled | Way::Relay => self,
             Way::Aapc { sync, .. } => Way::Aapc { sync, over },
             Way::Ring { .. } => Way::Ring { over },
         }
@@ -77,12 +82,19 @@ impl Way {
             // A rank that passes on a block knows its size only if all blocks have the same size.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,
             Way::Ring { .. } => collective.traffic() == CollectiveTraffic::Gather,
+            Way::Relay => matches!(
+                collective.traffic(),
+                CollectiveTraffic::Combine
+                    | CollectiveTraffic::CombineForEach
+                    | CollectiveTraffic::Spread
+            ),
         }
     }
 }
 
 /// The way's name, as in job records and `HEDDLE_TURNS`: `native`, `aapc`, `aapc sender tcp`, `lg`,
-/// `ring tcp`. A name leaves out the usual choices: receiver tokens, and MPI as the carrier.
+/// `ring tcp`. A name leaves out the usual choices: receiver tokens, and MPI as the carrier, or TCP
+/// where there is no other.
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut name = match self {
@@ -92,8 +104,9 @@ impl fmt::Display for Way {
             Way::Aapc { sync, .. } if *sync == SyncKind::Receiver.into() => "aapc".to_owned(),
             Way::Aapc { sync, .. } => format!("aapc {sync}"),
             Way::Ring { .. } => "ring".to_owned(),
+            Way::Relay => "relay".to_owned(),
         };
-        if self.carrier() == Some(DataCarrier::Tcp) {
+        if self.carrier() == Some(DataCarrier::Tcp) && *self != Way::Relay {
             name += " tcp";
         }
         f.pad(&name)
@@ -103,7 +116,7 @@ impl fmt::Display for Way {
 /// A name that does not name a [`Way`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "way \"{0}\": expected native, aapc, lg, bundled or ring, with a synchronization after aapc \
+    "way \"{0}\": expected native, aapc, lg, bundled, ring or relay, with a synchronization after aapc \
      and tcp at the end where wanted: \"aapc sender tcp\""
 )]
 pub struct UnknownWay(pub String);
@@ -124,6 +137,7 @@ impl FromStr for Way {
             (["native"], DataCarrier::Mpi) => Ok(Way::Native),
             (["lg"], DataCarrier::Mpi) => Ok(Way::Lg),
             (["bundled"], DataCarrier::Mpi) => Ok(Way::Bundled),
+            (["relay"], DataCarrier::Mpi) => Ok(Way::Relay),
             (["aapc"], over) => Ok(Way::Aapc {
                 sync: SyncKind::Receiver.into(),
                 over,

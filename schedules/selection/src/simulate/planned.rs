@@ -55,9 +55,40 @@ pub fn alltoall(plan: &AlltoallSchedule, block: Bytes, scheme: SyncScheme) -> Si
 /// An allgather along a ring of hosts: each sends its own block to the next, then the block that it
 /// received last.
 pub fn ring(ring: &[u32], block: Bytes) -> SimulatedTraffic {
+    rounds(ring, block, ring.len().saturating_sub(1))
+}
+
+/// A reduce-scatter along a ring of hosts, a `block` for each, and if `gathers` the allgather of an
+/// allreduce after it: each sends a part to the next, then what it made of the part that it
+/// received last.
+pub fn reduction(ring: &[u32], block: Bytes, gathers: bool) -> SimulatedTraffic {
+    let once = ring.len().saturating_sub(1);
+    rounds(ring, block, if gathers { 2 * once } else { once })
+}
+
+/// A broadcast along a ring from its first host on, in so many pieces.
+pub fn broadcast(ring: &[u32], piece: Bytes, pieces: usize) -> SimulatedTraffic {
+    let mut traffic = SimulatedTraffic::new();
+    let links = ring.len().saturating_sub(1);
+    for number in 0..pieces {
+        for at in 0..links {
+            let step = traffic.send(ring[at], ring[at + 1], piece);
+            if number > 0 {
+                traffic.wait(step - links as StepNumber, step, WaitKind::Order);
+            }
+            if at > 0 {
+                traffic.wait(step - 1, step, WaitKind::Order);
+            }
+        }
+    }
+    traffic
+}
+
+/// Blocks around a ring: each host sends to the next one so many times.
+fn rounds(ring: &[u32], block: Bytes, rounds: usize) -> SimulatedTraffic {
     let n = ring.len();
     let mut traffic = SimulatedTraffic::new();
-    for round in 1..n {
+    for round in 1..=rounds {
         for i in 0..n {
             let step = traffic.send(ring[i], ring[(i + 1) % n], block);
             if round > 1 {

@@ -40,14 +40,14 @@ impl<'a> PlannedWays<'a> {
         }
     }
 
-    /// Plans the ring of all-gathers.
-    pub(super) fn add_ring(&mut self) -> Result<(), FollowError> {
+    /// Plans the ring of all-gathers, and returns its ranks in their order.
+    pub(super) fn add_ring(&mut self) -> Result<Vec<u32>, FollowError> {
         let plan = allgather::plan(&self.view.leaves);
         self.verified(verify::allgather(&self.view.leaves, &plan))?;
         plan.ring.hash(&mut self.digest);
         let over = DataCarrier::Mpi;
         self.add_whole(Way::Ring { over }, &TransferSchedule::from(&plan));
-        Ok(())
+        Ok(plan.ring)
     }
 
     /// Plans the phases of an all-to-all with this synchronization, and returns their number.

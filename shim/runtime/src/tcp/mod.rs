@@ -17,12 +17,14 @@
 //! | `peer` | the two connections with one rank, and when the kernel wakes this one |
 //! | [`descriptors`] | whether the process may open as many sockets |
 //! | `carrier` | a rank's part of any schedule: blocks, and tokens |
+//! | [`relay`] | a rank's share of a reduction or broadcast along the ring |
 //! | `socket` | options of a socket |
 mod carrier;
 pub mod descriptors;
 pub mod greeting;
 pub mod mesh;
 mod peer;
+pub mod relay;
 mod socket;
 
 pub use carrier::ArrivedBlocks;

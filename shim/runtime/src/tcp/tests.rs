@@ -1,9 +1,10 @@
 //! Ranks are threads, connected over loopback.
 use super::greeting::{self, MeshSecret};
-use super::{MeshListener, TcpMesh};
+use super::{MeshError, MeshListener, TcpMesh};
 use nix::sys::socket::{Backlog, listen};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Barrier;
 use std::time::Duration;
 
 /// Many threads share few cores.
@@ -150,4 +151,43 @@ fn a_door_holds_many_callers_before_it_is_answered() {
     let door = MeshListener::open(HERE).unwrap();
     let call = |_| TcpStream::connect_timeout(&door.address(), Duration::from_secs(20)).unwrap();
     assert_eq!((0..300).map(call).collect::<Vec<_>>().len(), 300);
+}
+
+/// Nobody waits for the last ranks of a broadcast: the others may be calls ahead.
+#[test]
+fn a_token_may_come_calls_ahead_and_never_late() {
+    let given = Barrier::new(2);
+    ranks(2, |me, mut mesh| {
+        let wait = |mesh: &mut TcpMesh| {
+            let (mut tokens, mut naps) = (Vec::new(), 0);
+            loop {
+                let progress = &mut || {
+                    naps += 1;
+                    naps < 5
+                };
+                match mesh.wait(&mut Vec::new(), &mut tokens, progress) {
+                    Ok(_) => {}
+                    Err(MeshError::Wait(_)) => return Ok(tokens),
+                    Err(other) => return Err(other),
+                }
+            }
+        };
+        if me == 1 {
+            let early = [mesh.begin(), mesh.begin(), mesh.begin()];
+            assert!(early.iter().all(Vec::is_empty));
+            mesh.give(0, 7).unwrap();
+            given.wait();
+            given.wait();
+            assert!(wait(&mut mesh).is_err(), "a token of a call that is over");
+        } else {
+            assert!(mesh.begin().is_empty());
+            given.wait();
+            let came = wait(&mut mesh);
+            mesh.give(1, 8).unwrap();
+            given.wait();
+            assert_eq!(came.unwrap(), []);
+            assert!(mesh.begin().is_empty());
+            assert_eq!(mesh.begin().len(), 1);
+        }
+    });
 }

@@ -87,6 +87,23 @@ fn a_way_over_tcp_begins_where_it_was_measured_to_be_ahead() {
     );
 }
 
+#[test]
+fn large_reductions_go_along_the_ring_where_each_host_has_one_rank() {
+    let (slow, fast) = (chain(4, 4, 20), chain(4, 4, 1000));
+    for collective in [Collective::Allreduce, Collective::Bcast] {
+        assert_eq!(from(&slow, collective), LEAST_RELAYED.0);
+        assert!(from(&fast, collective) > 4 * LEAST_RELAYED.0);
+    }
+    let block = Collective::ReduceScatterBlock;
+    assert_eq!(from(&slow, block), LEAST_RELAYED.0 / 16);
+    let shared: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
+    let shared = DecisionTable::unmeasured(&chain(1, 4, 20), &shared, Duration::ZERO);
+    assert_eq!(
+        shared.choose(Collective::Allreduce, Bytes(1 << 30)),
+        Way::Native
+    );
+}
+
 /// Where many ranks share a host's link, short blocks were not faster over tcp.
 #[test]
 fn many_ranks_on_few_hosts_are_not_many_hosts() {

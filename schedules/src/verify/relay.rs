@@ -1,0 +1,114 @@
+//! Collectives along a ring: every part ends where it belongs, combined once from each rank.
+use crate::relay::{PartTreatment, RankRelay, RelayCollective};
+use std::collections::{BTreeSet, HashMap};
+
+/// Why the shares of the ranks are no such collective.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("along the ring: {0}")]
+pub struct RelayViolation(pub String);
+
+/// The ranks that a part is combined from.
+type PartOrigins = BTreeSet<u32>;
+
+/// Checks the shares of all ranks, in the order of the ring, by playing them.
+///
+/// # Errors
+/// The first [`RelayViolation`].
+pub fn relay(
+    ring: &[u32],
+    collective: RelayCollective,
+    relays: &[RankRelay],
+) -> Result<(), RelayViolation> {
+    let wrong = |what: String| Err(RelayViolation(what));
+    let ranks = ring.len();
+    if relays.len() != ranks {
+        return wrong(format!("{} shares for {ranks} ranks", relays.len()));
+    }
+    for (at, relay) in relays.iter().enumerate() {
+        let (rank, before) = (ring[at], (at + ranks - 1) % ranks);
+        if relay.previous != ring[before] || relay.next != ring[(at + 1) % ranks] {
+            return wrong(format!("rank {rank} has other neighbours"));
+        }
+        let sends = |r: &RankRelay| usize::from(r.first.is_some()) + r.sent_on;
+        if relay.sent_on > relay.incoming.len() || sends(&relays[before]) != relay.incoming.len() {
+            return wrong(format!("rank {rank} awaits more or less than comes"));
+        }
+    }
+    let held = play(ring, collective, relays)?;
+    let everybody: PartOrigins = ring.iter().copied().collect();
+    for &rank in ring {
+        let (parts, whole): (Vec<u32>, PartOrigins) = match collective {
+            RelayCollective::Allreduce => (ring.to_vec(), everybody.clone()),
+            RelayCollective::ReduceScatter => (vec![rank], everybody.clone()),
+            RelayCollective::Broadcast { root } => (vec![0], [root].into()),
+        };
+        if let Some(part) = parts
+            .iter()
+            .find(|&&p| held.get(&(rank, p)) != Some(&whole))
+        {
+            return wrong(format!("part {part} of rank {rank} is not from all ranks"));
+        }
+    }
+    Ok(())
+}
+
+/// Which ranks each part of each rank is combined from in the end.
+fn play(
+    ring: &[u32],
+    collective: RelayCollective,
+    relays: &[RankRelay],
+) -> Result<HashMap<(u32, u32), PartOrigins>, RelayViolation> {
+    let own = |rank: u32| -> PartOrigins {
+        match collective {
+            RelayCollective::Broadcast { root } if root != rank => PartOrigins::new(),
+            _ => [rank].into(),
+        }
+    };
+    let mut held: HashMap<(u32, u32), PartOrigins> = HashMap::new();
+    for &rank in ring {
+        for &part in ring {
+            held.insert((rank, part), own(rank));
+        }
+    }
+    // By position: what has been sent to the next rank, and how many parts have come.
+    let first = |r: &RankRelay, rank| r.first.map(|part| (part, own(rank)));
+    let mut sent: Vec<Vec<(u32, PartOrigins)>> = (ring.iter().zip(relays))
+        .map(|(&rank, r)| first(r, rank).into_iter().collect())
+        .collect();
+    let mut came = vec![0; ring.len()];
+    loop {
+        let ready = (0..ring.len()).find(|&at| {
+            let before = (at + ring.len() - 1) % ring.len();
+            came[at] < relays[at].incoming.len() && came[at] < sent[before].len()
+        });
+        let Some(at) = ready else { break };
+        let (rank, before) = (ring[at], (at + ring.len() - 1) % ring.len());
+        let expected = relays[at].incoming[came[at]];
+        let (part, origins) = sent[before][came[at]].clone();
+        let there = held.entry((rank, part)).or_default();
+        match expected.treatment {
+            _ if part != expected.part => {
+                return Err(RelayViolation(format!(
+                    "part {part} comes to rank {rank}, which awaits part {}",
+                    expected.part
+                )));
+            }
+            PartTreatment::Combine if !there.is_disjoint(&origins) => {
+                return Err(RelayViolation(format!(
+                    "rank {rank} combines part {part} twice from one rank"
+                )));
+            }
+            PartTreatment::Combine => there.extend(&origins),
+            PartTreatment::Keep => *there = origins,
+        }
+        let combined = there.clone();
+        if came[at] < relays[at].sent_on {
+            sent[at].push((part, combined));
+        }
+        came[at] += 1;
+    }
+    match (0..ring.len()).find(|&at| came[at] < relays[at].incoming.len()) {
+        Some(at) => Err(RelayViolation(format!("rank {} waits forever", ring[at]))),
+        None => Ok(held),
+    }
+}

@@ -1,0 +1,71 @@
+//! What heddle asks about the operation of a reduction.
+use crate::abi::{MPI_Datatype, MPI_Op};
+use crate::datatype::DatatypeLayout;
+use crate::error_handlers::quietly;
+use crate::mpi::{SUCCESS, mpi};
+use crate::mpi_result::check;
+use std::sync::{Mutex, PoisonError};
+
+/// True if the library defines the operation: each of them commutes.
+#[cfg(mpich)]
+pub(crate) fn is_predefined(op: MPI_Op) -> bool {
+    /// The first octet of a handle: which kind of object (6: an operation), and where it lies (1: in
+    /// the library).
+    const PREDEFINED: u32 = 0x58;
+    op.0 as u32 >> 24 == PREDEFINED
+}
+
+/// True if the library defines the operation: each of them commutes.
+#[cfg(open_mpi)]
+pub(crate) fn is_predefined(op: MPI_Op) -> bool {
+    mpi().handle.ops.contains(&op)
+}
+
+/// Pairs of a predefined operation and a datatype, and whether they go together. Only predefined
+/// datatypes do, and no handle of those ever comes to mean another one.
+static KNOWN: Mutex<Vec<(PredefinedPair, bool)>> = Mutex::new(Vec::new());
+
+#[derive(Clone, Copy, PartialEq)]
+struct PredefinedPair(MPI_Op, MPI_Datatype);
+
+// SAFETY: handles are process-wide.
+unsafe impl Send for PredefinedPair {}
+
+/// True if the library combines elements of the datatype by this predefined operation, where they
+/// lie without gaps.
+pub(crate) fn takes(op: MPI_Op, datatype: MPI_Datatype) -> bool {
+    if !DatatypeLayout::of(datatype).is_ok_and(|layout| layout.plain) {
+        return false;
+    }
+    let pair = PredefinedPair(op, datatype);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, takes)) = known.iter().find(|(other, _)| *other == pair) {
+        return *takes;
+    }
+    let (mut from, mut into) = ([0u128; 4], [0u128; 4]);
+    let (from, into) = (from.as_mut_ptr().cast(), into.as_mut_ptr().cast());
+    // SAFETY: there is room for what is combined: nothing.
+    let takes = quietly_everywhere(|| unsafe {
+        (mpi().call.Reduce_local)(from, into, 0, datatype, op) == SUCCESS
+    });
+    known.push((pair, takes));
+    takes
+}
+
+/// True if an operation of the application may be carried out in any order.
+pub(crate) fn commutes(op: MPI_Op) -> bool {
+    let mut commutes = 0;
+    op != mpi().handle.op_null
+        && quietly_everywhere(|| {
+            // SAFETY: an operation of the application and a place for the result.
+            check(unsafe { (mpi().call.Op_commutative)(op, &mut commutes) }).is_ok()
+        })
+        && commutes != 0
+}
+
+/// Questions without a communicator that fail are told to the handler of MPI_COMM_WORLD, or of
+/// MPI_COMM_SELF (MPI-4.0, 9.3).
+fn quietly_everywhere<T>(ask: impl FnOnce() -> T) -> T {
+    let handle = &mpi().handle;
+    quietly(handle.comm_world, || quietly(handle.comm_self, ask))
+}

@@ -1,0 +1,232 @@
+//! Reductions and broadcasts along the ring over the runtime's own TCP connections.
+//!
+//! A reduction's elements are combined by the library's own MPI_Reduce_local, where they lie. So its
+//! datatype must lie in memory as it is sent; other calls go to the library.
+use crate::aligned_room::AlignedRoom;
+use crate::call::{CallRole, CollectiveCall};
+use crate::call_comm::CallComm;
+use crate::datatype::{self, DatatypeLayout};
+use crate::mesh_state::failed;
+use crate::mpi::mpi;
+use crate::mpi_result::{MpiErrorCode, MpiResult, check};
+use crate::octets::{self, octets_of};
+use crate::reduce_op;
+use runtime::settings::{ForcedWays, RuntimeSettings};
+use runtime::tcp::TcpMesh;
+use runtime::tcp::relay::{RelayMemory, chunk_room};
+use schedules::relay::{RelayCollective, share};
+use selection::decision_table::{Collective, LEAST_RELAYED, Way};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// True if the call is too small for any other way than the library's: it then passes at once, for
+/// programs make many such calls. Asked by each rank for itself, with the same answer.
+pub(crate) fn is_too_small(call: &CollectiveCall) -> bool {
+    static FORCED: OnceLock<ForcedWays> = OnceLock::new();
+    let forced = FORCED.get_or_init(|| {
+        let var = |name: &str| std::env::var(name).ok();
+        RuntimeSettings::read(var).0.force
+    });
+    let is_forced = forced.ways(call.collective).contains(&Way::Relay);
+    let least = if call.collective == Collective::ReduceScatterBlock {
+        // There are as many blocks as ranks.
+        LEAST_RELAYED.0 / runtime::process_set_view::MOST_RANKS as u64
+    } else {
+        LEAST_RELAYED.0
+    };
+    !is_forced
+        && datatype::size_if_valid(call.receive.datatype(), call.comm)
+            .is_none_or(|size| size.saturating_mul(call.receive.elements()) < least)
+}
+
+/// True if the call can go along the ring, on every rank. Collective where an application's own
+/// operation or datatype may differ from rank to rank.
+pub(crate) fn may_go(call: &CollectiveCall, within: &CallComm) -> MpiResult<bool> {
+    let CallRole::Reduction(op) = call.role else {
+        return Ok(true);
+    };
+    let datatype = call.receive.datatype();
+    // The standard has predefined operations and their datatypes be the same on all ranks
+    // (MPI-4.1, 6.9.1).
+    if reduce_op::is_predefined(op) {
+        return Ok(reduce_op::takes(op, datatype));
+    }
+    within.holds_on_all_ranks(reduce_op::commutes(op) && datatype::lies_as_sent(datatype))
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn carry_out(
+    call: &CollectiveCall,
+    within: &CallComm,
+    mesh: &mut TcpMesh,
+    ring: &[u32],
+) -> MpiResult<()> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match (call.role, call.collective) {
+            (CallRole::Broadcast { root }, _) => broadcast(call, within, mesh, ring, root as u32),
+            (_, Collective::Allreduce) => allreduce(call, within, mesh, ring),
+            _ => reduce_scatter_block(call, within, mesh, ring),
+        }
+    }
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+unsafe fn broadcast(
+    call: &CollectiveCall,
+    within: &CallComm,
+    mesh: &mut TcpMesh,
+    ring: &[u32],
+    root: u32,
+) -> MpiResult<()> {
+    let blocks = call.received()?;
+    let (elements, length) = (blocks.of_rank(0), blocks.octets(0));
+    let plain = DatatypeLayout::of(elements.datatype)?.plain;
+    let mut aside = octets::room(if plain { 0 } else { length })?;
+    if !plain && root == within.rank as u32 {
+        // SAFETY: passed on to the caller.
+        unsafe { elements.copy(octets_of(&mut aside)) }?;
+    }
+    let work = if plain {
+        // SAFETY: the application leaves its buffer alone during the call.
+        unsafe { std::slice::from_raw_parts_mut(elements.at.cast(), length) }
+    } else {
+        &mut aside[..]
+    };
+    let whole = 0..length;
+    let memory = RelayMemory {
+        work,
+        own: None,
+        parts: &[whole],
+        element: 1,
+        aside: &mut [],
+    };
+    let spread = RelayCollective::Broadcast { root };
+    relay(call, within, mesh, ring, spread, memory)?;
+    if plain || root == within.rank as u32 {
+        Ok(())
+    } else {
+        // SAFETY: passed on to the caller.
+        unsafe { octets_of(&mut aside).copy(elements) }
+    }
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+unsafe fn allreduce(
+    call: &CollectiveCall,
+    within: &CallComm,
+    mesh: &mut TcpMesh,
+    ring: &[u32],
+) -> MpiResult<()> {
+    let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
+    let elements = call.receive.elements() as usize;
+    let length = element * elements;
+    let at = |rank: usize| elements * rank / ring.len() * element;
+    let parts: Vec<Range<usize>> = (0..ring.len()).map(|rank| at(rank)..at(rank + 1)).collect();
+    let (from, into) = (call.send.at.cast::<u8>(), call.receive.at.cast::<u8>());
+    // Programs that pass one buffer twice are wrong, and yet both libraries may carry them through.
+    let in_place = call.in_place() || from == into;
+    let apart = (from as usize).abs_diff(into as usize) >= length;
+    let copy: Vec<u8>;
+    let own = if in_place {
+        None
+    } else {
+        // SAFETY: the application leaves both buffers alone during the call.
+        let sent = unsafe { std::slice::from_raw_parts(from.cast_const(), length) };
+        Some(if apart {
+            sent
+        } else {
+            copy = sent.to_vec();
+            &copy[..]
+        })
+    };
+    let room = if in_place { chunk_room(element) } else { 0 };
+    let mut aside = AlignedRoom::of(room)?;
+    let memory = RelayMemory {
+        // SAFETY: as above; what is sent lies elsewhere.
+        work: unsafe { std::slice::from_raw_parts_mut(into, length) },
+        own,
+        parts: &parts,
+        element,
+        aside: aside.octets(),
+    };
+    relay(call, within, mesh, ring, RelayCollective::Allreduce, memory)
+}
+
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+unsafe fn reduce_scatter_block(
+    call: &CollectiveCall,
+    within: &CallComm,
+    mesh: &mut TcpMesh,
+    ring: &[u32],
+) -> MpiResult<()> {
+    let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
+    let block = element * call.receive.elements() as usize;
+    let parts: Vec<Range<usize>> = (0..ring.len())
+        .map(|rank| rank * block..(rank + 1) * block)
+        .collect();
+    let input = if call.in_place() {
+        call.receive.at
+    } else {
+        call.send.at
+    };
+    let mut work = AlignedRoom::of(ring.len() * block)?;
+    let memory = RelayMemory {
+        work: work.octets(),
+        // SAFETY: the application leaves its buffers alone during the call.
+        own: Some(unsafe { std::slice::from_raw_parts(input.cast(), ring.len() * block) }),
+        parts: &parts,
+        element,
+        aside: &mut [],
+    };
+    let each = RelayCollective::ReduceScatter;
+    relay(call, within, mesh, ring, each, memory)?;
+    let own = &work.octets()[parts[within.rank as usize].clone()];
+    // SAFETY: the application has room for a block.
+    unsafe { std::ptr::copy(own.as_ptr(), call.receive.at.cast(), block) };
+    Ok(())
+}
+
+fn relay(
+    call: &CollectiveCall,
+    within: &CallComm,
+    mesh: &mut TcpMesh,
+    ring: &[u32],
+    collective: RelayCollective,
+    memory: RelayMemory,
+) -> MpiResult<()> {
+    let me = within.rank as u32;
+    let position = ring
+        .iter()
+        .position(|&rank| rank == me)
+        .ok_or_else(MpiErrorCode::other)?;
+    let share = share(ring, position, collective);
+    let element = memory.element.max(1);
+    let mut outcome = Ok(());
+    let mut combine = |from: &[u8], into: &mut [u8]| {
+        let CallRole::Reduction(op) = call.role else {
+            return;
+        };
+        let (from, count) = (from.as_ptr().cast(), into.len() / element);
+        let into = into.as_mut_ptr().cast();
+        // SAFETY: both hold so many elements, which lie as they are sent, and do not overlap.
+        let code = unsafe {
+            (mpi().call.Reduce_local)(from, into, count as i32, call.receive.datatype(), op)
+        };
+        outcome = outcome.and(check(code));
+    };
+    let name = format!("rank {me} in {} over tcp", call.collective);
+    mesh.relay(
+        &share,
+        memory,
+        &mut combine,
+        &mut || within.progress(),
+        &name,
+    )
+    .map_err(|broken| failed(&broken))?;
+    outcome
+}
