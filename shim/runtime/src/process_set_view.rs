@@ -1,4 +1,5 @@
 //! A process set on the tree of an epoch: its hosts' part of it, with its ranks as leaves.
+use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, TopologyFile};
@@ -123,8 +124,8 @@ impl ProcessSetView {
         self.addresses[*self.host_of.get(rank as usize)? as usize]
     }
 
-    /// The slowest link's rate on the way from one rank to another; `None` within a host.
-    pub fn rate(&self, from: u32, to: u32) -> Option<BitsPerSec> {
+    /// The rates on the way from one rank to another; `None` within a host.
+    pub fn pace(&self, from: u32, to: u32) -> Option<StreamPace> {
         let (from, to) = (
             *self.host_of.get(from as usize)?,
             *self.host_of.get(to as usize)?,
@@ -135,7 +136,10 @@ impl ProcessSetView {
                 r.min(self.hosts.rate(edge / 2))
             }))
         });
-        slowest
+        slowest.map(|slowest| StreamPace {
+            slowest,
+            own: self.hosts.rate(from),
+        })
     }
 
     /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks,

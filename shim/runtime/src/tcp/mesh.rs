@@ -4,7 +4,7 @@
 use super::MeshError;
 use super::greeting::{self, LENGTH, MeshSecret};
 use super::peer::MeshPeer;
-use inventory::BitsPerSec;
+use super::stream_pace::StreamPace;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{Backlog, listen};
 use std::io::{self, ErrorKind, Read, Write};
@@ -373,17 +373,22 @@ impl TcpMesh {
         self.peers.len() as u32
     }
 
-    /// Sends blocks to each rank at the rate of the slowest link on the way; `None`: as fast as it
-    /// goes.
+    /// Sends blocks to each rank as the links on the way allow; `None`: as fast as it goes.
     ///
     /// # Errors
     /// The system's refusal.
-    pub fn pace(&mut self, rate: impl Fn(u32) -> Option<BitsPerSec>) -> io::Result<()> {
+    pub fn pace(&mut self, rate: impl Fn(u32) -> Option<StreamPace>) -> io::Result<()> {
         for (rank, peer) in (0..).zip(&mut self.peers) {
             let Some(peer) = peer else { continue };
             peer.pace(rate(rank))?;
         }
         Ok(())
+    }
+
+    /// `least` octets, or what passes on the slowest way while a rank is woken, if that is more.
+    pub(super) fn few(&self, least: usize) -> usize {
+        let paces = self.peers.iter().flatten().filter_map(|peer| peer.pace);
+        paces.map(|pace| pace.few(least)).min().unwrap_or(least)
     }
 
     /// Begins a call and gives the tokens that came too early, if they are of it.

@@ -18,14 +18,17 @@
 //! | [`descriptors`] | whether the process may open as many sockets |
 //! | `carrier` | a rank's part of any schedule: blocks, and tokens |
 //! | `socket` | options of a socket |
+//! | `stream_pace` | what follows from the rates on the way to a rank |
 mod carrier;
 pub mod descriptors;
 pub mod greeting;
 pub mod mesh;
 mod peer;
 mod socket;
+mod stream_pace;
 
 pub use mesh::{MeshListener, TcpMesh};
+pub use stream_pace::StreamPace;
 
 use std::io;
 
