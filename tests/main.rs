@@ -17,6 +17,7 @@ mod generated;
 mod hostile;
 mod house;
 mod lab;
+mod learned;
 mod lg;
 mod live_cluster;
 mod loaded;

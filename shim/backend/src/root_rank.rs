@@ -18,6 +18,7 @@ use runtime::record::{self, CallTimer, JobRecorder};
 use runtime::settings::{ForcedWays, RuntimeSettings};
 use runtime::stderr;
 use selection::decision_table::{Collective, Way};
+use selection::learning::CallLearner;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -197,24 +198,31 @@ impl RootRank {
         }
     }
 
-    /// An epoch is there; perhaps the one that is followed, which was out of sight. What keeps
-    /// these hosts from following it is found here, before anybody plans.
+    /// An epoch is there; perhaps the one that is followed, which was out of sight, or beside which
+    /// jobs learned more. What keeps these hosts from following it is found here, before anybody
+    /// plans.
     fn found(&mut self, octets: &Arc<[u8]>) -> RootDirective {
-        if self.view.is_some() && self.lean == *octets {
+        if self.view.is_some() && LeanEpoch::are_of_one_epoch(&self.lean, octets) {
             return RootDirective::Keep;
         }
-        let view = LeanEpoch::from_bytes(octets)
+        let found = LeanEpoch::from_bytes(octets)
             .map_err(|e| e.to_string())
             .and_then(|lean| match ProcessSetView::of(&lean, &self.hosts) {
                 Err(problem) if !problem.is_news() => Err(String::new()),
-                view => view.map_err(|e| e.to_string()),
+                view => view.map(|view| (lean, view)).map_err(|e| e.to_string()),
             });
-        match view {
-            Ok(view) => {
+        match found {
+            Ok((lean, view)) => {
+                let lean = if lean.learned.is_empty() {
+                    octets.to_vec()
+                } else {
+                    lean.restricted_to(&view.place(MPI)).to_bytes()
+                };
                 (self.view, self.lean) = (Some(view), Arc::clone(octets));
                 RootDirective::Follow {
-                    lean: octets.to_vec(),
+                    lean,
                     force: self.settings.force.clone(),
+                    learns: self.settings.learns,
                 }
             }
             Err(problem) => {
@@ -264,13 +272,14 @@ impl RootRank {
         self.aside = Some(problem);
     }
 
-    pub(crate) fn begin(
+    /// Says which way calls go, where that is new, to a user who asked for it.
+    pub(crate) fn tell_decision(
         &mut self,
         collective: Collective,
         way: Way,
         block: u64,
         why: impl FnOnce() -> String,
-    ) -> CallTimer {
+    ) {
         let epoch = self.view.as_ref().map_or(0, |view| view.epoch);
         if self.settings.verbose > 1
             && epoch > 0
@@ -281,6 +290,9 @@ impl RootRank {
                 why()
             ));
         }
+    }
+
+    pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64) -> CallTimer {
         let view = &self.view;
         let bound = |collective, block: Bytes| {
             view.as_ref()
@@ -293,10 +305,17 @@ impl RootRank {
         self.recorder.lock().done(timer);
     }
 
-    pub(crate) fn finish(&mut self) {
+    /// The members have learned more.
+    pub(crate) fn learned(&mut self, learner: &CallLearner) {
+        let cost = learner.budget().spent();
+        let mut recorder = self.recorder.lock();
+        recorder.learned(learner.timings(), cost, learner.saved());
+    }
+
+    pub(crate) fn finish(&mut self, learner: &CallLearner) {
         if self.settings.verbose > 0 {
-            for line in self.recorder.lock().lines() {
-                stderr::write_line(&line);
+            for line in self.recorder.lock().lines().iter().chain(&learner.lines()) {
+                stderr::write_line(line);
             }
             stderr::write_line(&self.cost_of_agreeing());
         }

@@ -15,6 +15,8 @@ pub enum RootDirective {
         lean: Vec<u8>,
         /// One way at every size.
         force: ForcedWays,
+        /// Learn ways from the calls of the job.
+        learns: bool,
     },
 }
 
@@ -50,6 +52,7 @@ mod tests {
         let follow = RootDirective::Follow {
             lean: vec![1, 2, 3],
             force: ForcedWays::default(),
+            learns: true,
         };
         for word in [
             RootDirective::Keep,

@@ -9,6 +9,7 @@ use directory::job_record::{CallTotal, JobRecord};
 use directory::layout::record_file;
 use inventory::{Bytes, Millis};
 use selection::decision_table::{Collective, Mpi, Way};
+use selection::learned::{LearnedTiming, RankLayout, RecordedTiming};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};
@@ -148,6 +149,14 @@ impl JobRecorder {
         }
     }
 
+    /// What the process set has learned so far on the epoch that it follows, what that cost, and
+    /// what it saved.
+    pub fn learned(&mut self, timings: Vec<LearnedTiming>, cost: Duration, saved: Duration) {
+        self.record.learned = timings.into_iter().map(RecordedTiming::from).collect();
+        self.record.learning_cost_seconds = Some(cost.as_secs_f64());
+        self.record.learning_saved_seconds = Some(saved.as_secs_f64());
+    }
+
     /// The last write: the job ends.
     pub fn finish(&mut self) {
         self.record.finished = true;
@@ -261,11 +270,14 @@ fn timing() -> f64 {
 pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
     let started = now();
     let mut distinct: Vec<String> = Vec::new();
-    for host in hosts {
-        if !distinct.contains(host) {
+    let mut number_of = |host: &String| {
+        let known = distinct.iter().position(|other| other == host);
+        known.unwrap_or_else(|| {
             distinct.push(host.clone());
-        }
-    }
+            distinct.len() - 1
+        }) as u32
+    };
+    let host_of: Vec<u32> = hosts.iter().map(&mut number_of).collect();
     let host = hosts.first().map_or("", String::as_str);
     let plain: String = host
         .chars()
@@ -290,12 +302,16 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
         updated: started,
         hosts: distinct,
         ranks: hosts.len() as u32,
+        layout: RankLayout::of(&host_of),
         mpi: mpi.into(),
         epoch: 0,
         epoch_since: started,
         aside: None,
         finished: false,
         calls: Vec::new(),
+        learned: Vec::new(),
+        learning_cost_seconds: None,
+        learning_saved_seconds: None,
     }
 }
 

@@ -18,6 +18,8 @@ pub struct RuntimeSettings {
     /// `HEDDLE_FORCE`: one way at every size; `HEDDLE_TURNS`: several, one row of calls after the
     /// other.
     pub force: ForcedWays,
+    /// `HEDDLE_LEARN=off`: calls go the ways of the decision table for good.
+    pub learns: bool,
     /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every
     /// decision too.
     pub verbose: u8,
@@ -39,7 +41,7 @@ pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
 }
 
 impl RuntimeSettings {
-    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS` and `HEDDLE_VERBOSE` through `var`, and
+    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS`, `HEDDLE_LEARN` and `HEDDLE_VERBOSE` through `var`, and
     /// says what it did not understand.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Option<String>) {
         let mut problem = None;
@@ -57,6 +59,13 @@ impl RuntimeSettings {
                 ForcedWays::default()
             });
         }
+        let learn = var("HEDDLE_LEARN").unwrap_or_default();
+        let learns = !matches!(learn.as_str(), "off" | "0" | "no");
+        if !matches!(learn.as_str(), "" | "on" | "off" | "0" | "1" | "no" | "yes") {
+            problem = Some(format!(
+                "HEDDLE_LEARN={learn}: expected on or off; jobs learn"
+            ));
+        }
         let dir = var("HEDDLE_DIR")
             .filter(|v| !v.is_empty())
             .map(PathBuf::from);
@@ -67,6 +76,7 @@ impl RuntimeSettings {
             RuntimeSettings {
                 dir,
                 force,
+                learns,
                 verbose,
             },
             problem,
@@ -75,7 +85,7 @@ impl RuntimeSettings {
 }
 
 impl ForcedWays {
-    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` and `bundled` are of MPI_Alltoall,
+    /// `aapc` is a way of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, `lg` and `bundled` are of MPI_Alltoall,
     /// `ring` of MPI_Allgather and MPI_Allgatherv, `native` of all; several are given with commas.
     /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<ForcedWays> {

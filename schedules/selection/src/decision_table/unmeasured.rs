@@ -71,22 +71,24 @@ impl DecisionTable {
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
         let allgather = entries(allgather, Way::Ring { over });
+        let alltoall = entries(alltoall, Way::Aapc { sync, over });
         DecisionTable::default()
-            .with_entries(
-                Collective::Alltoall,
-                entries(alltoall, Way::Aapc { sync, over }),
-            )
+            .with_entries(Collective::Alltoallv, alltoall.clone())
+            .with_entries(Collective::Alltoallw, alltoall.clone())
+            .with_entries(Collective::Alltoall, alltoall)
             .with_entries(Collective::Allgatherv, allgather.clone())
             .with_entries(Collective::Allgather, allgather)
     }
 
     /// This table, reduced to one library by [`DecisionTable::for_mpi`], with other ways for the
-    /// collectives that nobody measured: a process set has links and ranks of its own.
+    /// collectives that nobody tuned: a process set has links and ranks of its own, and what jobs on
+    /// all hosts learned does not hold for it.
     #[must_use]
     pub fn with_unmeasured(mut self, unmeasured: DecisionTable) -> DecisionTable {
         for (entries, others) in self.entries.iter_mut().zip(unmeasured.entries) {
-            let is_unmeasured = |entry: &DecisionEntry| {
-                entry.grounds == DecisionGrounds::Elsewhere && entry.way != Way::Native
+            let is_unmeasured = |entry: &DecisionEntry| match entry.grounds {
+                DecisionGrounds::Elsewhere => entry.way != Way::Native,
+                grounds => grounds == DecisionGrounds::Learned,
             };
             if entries.iter().any(is_unmeasured) {
                 *entries = others;

@@ -1,6 +1,12 @@
-//! A part of a schedule over TCP. Both ends know the length of each block, so a connection's stream
-//! needs no frames: what comes after the last piece belongs to the next call, and stays in the
-//! kernel until then.
+//! A part of a schedule over TCP. Where all ranks know the length of each block, a connection's
+//! stream needs no frames: what comes after the last piece belongs to the next call, and stays in
+//! the kernel until then. Where only the two ends of a block know its length, they may disagree:
+//! then each block has a frame.
+mod framed;
+
+pub use self::framed::ArrivedBlocks;
+
+use self::framed::{BlockFraming, FrameReader};
 use super::MeshError;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
@@ -36,6 +42,36 @@ impl TcpMesh {
         incoming: &mut [&mut [u8]],
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<(), MeshError> {
+        let bare = BlockFraming::Bare;
+        self.carry_out_as(bare, part, outgoing, incoming, progress)
+            .map(|_| ())
+    }
+
+    /// The same for a part that passes nothing on, in which a block may be of another length than
+    /// its receiver expects: the receiver takes what it has room for. A block that its sender knows
+    /// to be empty is not sent.
+    ///
+    /// # Errors
+    /// As above; also where a rank sends a block to one that expects none, in a later call of
+    /// theirs.
+    pub fn carry_out_framed(
+        &mut self,
+        part: &RankPart,
+        outgoing: &[&[u8]],
+        incoming: &mut [&mut [u8]],
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<ArrivedBlocks, MeshError> {
+        self.carry_out_as(BlockFraming::Framed, part, outgoing, incoming, progress)
+    }
+
+    fn carry_out_as(
+        &mut self,
+        framing: BlockFraming,
+        part: &RankPart,
+        outgoing: &[&[u8]],
+        incoming: &mut [&mut [u8]],
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<ArrivedBlocks, MeshError> {
         let window = ExchangeWindow {
             receives: usize::MAX,
             sends: if part.streams { usize::MAX } else { 1 },
@@ -57,6 +93,7 @@ impl TcpMesh {
         let streams = incoming.iter().map(|_| IncomingStream::default()).collect();
         let blocks = BlockStore {
             part,
+            framing,
             length,
             outgoing,
             incoming,
@@ -73,19 +110,22 @@ impl TcpMesh {
             tokens,
             expected,
             events,
+            arrived: ArrivedBlocks::Whole,
             progress,
         };
         let outcome = carry_out(part, &mut carrier, window, &call);
+        let arrived = carrier.arrived;
         if outcome.is_err() {
             self.close();
         }
-        outcome
+        outcome.map(|()| arrived)
     }
 }
 
 /// The memory of the blocks.
 struct BlockStore<'a, 'o, 'i> {
     part: &'a RankPart,
+    framing: BlockFraming,
     /// Octets of a block that is passed on.
     length: usize,
     outgoing: &'a [&'o [u8]],
@@ -144,6 +184,8 @@ struct IncomingStream {
     pieces: VecDeque<TransferPiece>,
     /// The received part of the first one.
     at: PiecePlace,
+    /// The header of the first one, where blocks have frames.
+    frame: FrameReader,
 }
 
 /// The progress of a piece.
@@ -169,12 +211,20 @@ struct MeshCarrier<'a, 'o, 'i> {
     tokens: HashSet<SyncToken>,
     expected: Vec<SyncToken>,
     events: Vec<CarrierEvent>,
+    arrived: ArrivedBlocks,
     progress: &'a mut dyn FnMut() -> bool,
 }
 
 impl MeshCarrier<'_, '_, '_> {
     /// Takes what has come from a rank.
     fn take(&mut self, rank: u32) -> Result<(), MeshError> {
+        match self.blocks.framing {
+            BlockFraming::Bare => self.take_bare(rank),
+            BlockFraming::Framed => self.take_framed(rank),
+        }
+    }
+
+    fn take_bare(&mut self, rank: u32) -> Result<(), MeshError> {
         let part = self.blocks.part;
         let Some(stream) = self.streams.get_mut(rank as usize) else {
             return Ok(());
@@ -252,14 +302,15 @@ impl MeshCarrier<'_, '_, '_> {
             let blocks = if part.streams { 1 } else { send.blocks.len() };
             while at.blocks < blocks {
                 let block = send.blocks[piece.block + at.blocks];
-                let there = self.there(block);
+                let whole = self.blocks.outgoing_length(block);
+                let head = self.blocks.framing.header(self.mesh.call(), whole);
+                let there = head.len() + self.there(block);
                 if there > at.octets {
-                    at.octets += self
-                        .mesh
-                        .peer(send.peer)?
-                        .send(send.peer, &self.blocks.octets(block)[at.octets..there])?;
+                    let octets = &self.blocks.octets(block)[..there - head.len()];
+                    let peer = self.mesh.peer(send.peer)?;
+                    at.octets += peer.send(send.peer, [&head, octets], at.octets)?;
                 }
-                if at.octets < self.blocks.outgoing_length(block) {
+                if at.octets < head.len() + whole {
                     break;
                 }
                 at = PiecePlace {
@@ -326,7 +377,12 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
     fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<(), MeshError> {
         if self.events.is_empty() {
             let (mut ready, mut tokens) = (Vec::new(), Vec::new());
-            self.mesh.wait(&mut ready, &mut tokens, self.progress)?;
+            while !self.mesh.wait(&mut ready, &mut tokens, self.progress)? {
+                self.look_for_short_blocks()?;
+                if !self.events.is_empty() {
+                    break;
+                }
+            }
             for MeshToken { peer, id, .. } in tokens {
                 let token = SyncToken { peer, id };
                 match self.expected.iter().position(|expected| *expected == token) {

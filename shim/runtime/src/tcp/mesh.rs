@@ -31,6 +31,8 @@ const DOOR: u64 = u64::MAX;
 /// takes the processor from who could send.
 const NAP: Duration = Duration::from_millis(1);
 const LONGEST_NAP: Duration = Duration::from_millis(16);
+/// Numbers of calls begin anew: what would be further ahead than this is behind.
+const MOST_AHEAD: u32 = u32::MAX / 2;
 
 /// A listening socket, before anybody knows of it.
 #[derive(Debug)]
@@ -330,7 +332,7 @@ pub struct TcpMesh {
     calls: u32,
     /// This rank waits so long before it calls `progress`.
     nap: Duration,
-    /// Tokens of a call that this rank has not begun: their giver was faster.
+    /// Tokens of calls that this rank has not begun: their givers were faster.
     early: Vec<MeshToken>,
     /// A call failed.
     is_closed: bool,
@@ -357,7 +359,7 @@ pub(super) enum ReadyPeer {
 impl TcpMesh {
     /// Closes every connection, so that each rank that waits for this one hears of the failure,
     /// too.
-    pub(super) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.peers.iter_mut().for_each(|peer| *peer = None);
         self.is_closed = true;
     }
@@ -400,6 +402,11 @@ impl TcpMesh {
             .partition(|t| t.call == self.calls);
         self.early = later;
         now
+    }
+
+    /// The number of the call under way.
+    pub(super) fn call(&self) -> u32 {
+        self.calls
     }
 
     pub(super) fn peer(&mut self, rank: u32) -> Result<&mut MeshPeer, MeshError> {
@@ -447,57 +454,56 @@ impl TcpMesh {
         Ok(false)
     }
 
-    /// Waits until something can go on, and takes tokens. `progress` is called when nothing happens
-    /// for a while; where it says no, waiting ends.
+    /// Waits until something can go on, and takes tokens. When nothing happens for a while, it
+    /// calls `progress` and gives false; where `progress` says no, waiting ends.
     pub(super) fn wait(
         &mut self,
         ready: &mut Vec<ReadyPeer>,
         tokens: &mut Vec<MeshToken>,
         progress: &mut dyn FnMut() -> bool,
-    ) -> Result<(), MeshError> {
+    ) -> Result<bool, MeshError> {
         let mut events = [EpollEvent::empty(); 64];
-        loop {
-            let happened = wait(&self.epoll, &mut events, self.nap)?;
-            for event in happened {
-                let rank = (event.data() >> 1) as u32;
-                let flags = event.events();
-                let is_back = event.data() & 1 == 1;
-                let over = flags.intersects(
-                    EpollFlags::EPOLLIN
-                        | EpollFlags::EPOLLRDHUP
-                        | EpollFlags::EPOLLHUP
-                        | EpollFlags::EPOLLERR,
-                );
-                match (is_back, over, flags.contains(EpollFlags::EPOLLOUT)) {
-                    (true, readable, writable) => {
-                        if readable {
-                            ready.push(ReadyPeer::Readable(rank));
-                        }
-                        if writable {
-                            self.peer(rank)?.flush(rank)?;
-                        }
+        let happened = wait(&self.epoll, &mut events, self.nap)?;
+        for event in happened {
+            let rank = (event.data() >> 1) as u32;
+            let flags = event.events();
+            let is_back = event.data() & 1 == 1;
+            let over = flags.intersects(
+                EpollFlags::EPOLLIN
+                    | EpollFlags::EPOLLRDHUP
+                    | EpollFlags::EPOLLHUP
+                    | EpollFlags::EPOLLERR,
+            );
+            match (is_back, over, flags.contains(EpollFlags::EPOLLOUT)) {
+                (true, readable, writable) => {
+                    if readable {
+                        ready.push(ReadyPeer::Readable(rank));
                     }
-                    (false, readable, writable) => {
-                        if readable {
-                            self.take_tokens(rank, tokens)?;
-                        }
-                        if writable {
-                            ready.push(ReadyPeer::Writable(rank));
-                        }
+                    if writable {
+                        self.peer(rank)?.flush(rank)?;
+                    }
+                }
+                (false, readable, writable) => {
+                    if readable {
+                        self.take_tokens(rank, tokens)?;
+                    }
+                    if writable {
+                        ready.push(ReadyPeer::Writable(rank));
                     }
                 }
             }
-            if !happened.is_empty() {
-                return Ok(());
-            }
-            self.nap = (self.nap * 2).min(LONGEST_NAP);
-            if !progress() {
-                return Err(MeshError::Wait(io::Error::new(
-                    ErrorKind::Interrupted,
-                    "the MPI library failed meanwhile",
-                )));
-            }
         }
+        if !happened.is_empty() {
+            return Ok(true);
+        }
+        self.nap = (self.nap * 2).min(LONGEST_NAP);
+        if progress() {
+            return Ok(false);
+        }
+        Err(MeshError::Wait(io::Error::new(
+            ErrorKind::Interrupted,
+            "the MPI library failed meanwhile",
+        )))
     }
 
     fn take_tokens(&mut self, rank: u32, tokens: &mut Vec<MeshToken>) -> Result<(), MeshError> {
@@ -529,7 +535,8 @@ impl TcpMesh {
             };
             match token.call.wrapping_sub(calls) {
                 0 => tokens.push(token),
-                1 => early.push(token),
+                // A rank to which nothing comes may be several calls ahead.
+                1..=MOST_AHEAD => early.push(token),
                 _ => {
                     return Err(MeshError::Nonsense {
                         rank,

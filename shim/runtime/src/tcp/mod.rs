@@ -27,6 +27,7 @@ mod peer;
 mod socket;
 mod stream_pace;
 
+pub use carrier::ArrivedBlocks;
 pub use mesh::{MeshListener, TcpMesh};
 pub use stream_pace::StreamPace;
 

@@ -4,7 +4,7 @@
 use super::stream_pace::StreamPace;
 use super::{MeshError, socket};
 use inventory::BitsPerSec;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 
 /// Octets that come before this rank is woken for them, at most. More would save little and leave
@@ -77,14 +77,26 @@ impl MeshPeer {
         Ok(())
     }
 
-    /// Sends what fits now; gives how much.
-    pub(super) fn send(&mut self, rank: u32, octets: &[u8]) -> Result<usize, MeshError> {
+    /// Sends what fits now of both pieces, one behind the other, after so many octets of them;
+    /// gives how much.
+    pub(super) fn send(
+        &mut self,
+        rank: u32,
+        pieces: [&[u8]; 2],
+        after: usize,
+    ) -> Result<usize, MeshError> {
+        let [first, second] = pieces;
+        let whole = first.len() + second.len() - after;
         let mut sent = 0;
-        if !octets.is_empty() {
+        if whole > 0 {
             self.room(AHEAD)?;
         }
-        while sent < octets.len() {
-            match self.out.write(&octets[sent..]) {
+        while sent < whole {
+            let at = after + sent;
+            let first_rest = &first[at.min(first.len())..];
+            let second_rest = &second[at.saturating_sub(first.len())..];
+            let slices = [IoSlice::new(first_rest), IoSlice::new(second_rest)];
+            match self.out.write_vectored(&slices) {
                 Ok(n) => sent += n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -123,6 +135,20 @@ impl MeshPeer {
             }
         }
         Ok(received)
+    }
+
+    /// Receives so many octets at most that have no place; gives how many came.
+    pub(super) fn discard(&mut self, rank: u32, octets: usize) -> Result<usize, MeshError> {
+        let (mut discarded, mut nowhere) = (0, [0; 4096]);
+        while discarded < octets {
+            let room = (octets - discarded).min(nowhere.len());
+            let came = self.receive(rank, &mut nowhere[..room])?;
+            discarded += came;
+            if came < room {
+                break;
+            }
+        }
+        Ok(discarded)
     }
 
     /// Wakes this rank when so many octets have come, or a chunk of them; what has come already
@@ -196,7 +222,7 @@ mod tests {
         // Until neither end's buffers hold more: that no more fits is believed after a moment, as
         // the kernel moves octets on meanwhile.
         while is_ready(&peer.out, PollFlags::POLLOUT, 200) {
-            sent += peer.send(0, &[7; 65_536]).unwrap();
+            sent += peer.send(0, [&[], &[7; 65_536]], 0).unwrap();
         }
         assert!(!peer.is_mostly_sent().unwrap());
         let mut read = 0;

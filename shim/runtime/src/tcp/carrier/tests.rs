@@ -1,3 +1,5 @@
+mod framed;
+
 use super::super::StreamPace;
 use super::super::tests::{block, ranks};
 use super::*;
