@@ -32,6 +32,7 @@ mod stress;
 #[cfg(feature = "suites")]
 mod suites;
 mod tls;
+mod trace;
 mod trap_flood;
 mod tui;
 mod tune;

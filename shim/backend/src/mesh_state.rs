@@ -65,6 +65,7 @@ impl MeshState {
         if let MeshState::Up(mesh) = self {
             // A kernel that refuses sends faster than need be: nothing is lost but evenness.
             let _ = mesh.pace(|other| follow.view.pace(rank, other));
+            mesh.know_frame_times(|other| follow.view.frame_time(rank, other));
         }
     }
 }

@@ -367,7 +367,9 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
             match done {
                 TransferCompletion::Received(piece) => {
                     self.places.arrived(piece);
-                    events.extend([CarrierEvent::Arriving(piece), CarrierEvent::Arrived(piece)]);
+                    let tokens = &self.part.receives[piece.transfer].give;
+                    events.extend(tokens.iter().map(|&token| CarrierEvent::Due(piece, token)));
+                    events.push(CarrierEvent::Arrived(piece));
                 }
                 TransferCompletion::Sent(piece) => {
                     self.places.gone(piece);

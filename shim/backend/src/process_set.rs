@@ -6,6 +6,7 @@ use crate::call_comm::CallComm;
 use crate::follow_state::FollowState;
 use crate::length_forecasts::LengthForecasts;
 use crate::length_plans::LengthPlans;
+use crate::location::beside_this_library;
 use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
@@ -21,6 +22,7 @@ use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::{self, ForcedWays};
+use runtime::tracing::{self, clock, recorder::TraceRecorder};
 use runtime::{stderr, watchdog};
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
 use selection::learning::CallClass;
@@ -74,6 +76,8 @@ pub(crate) struct ProcessSet {
     learning: SetLearning,
     /// Rank 0 has more to do.
     root: Option<Box<RootRank>>,
+    /// What this rank does when, where that is recorded.
+    trace: Option<Box<TraceRecorder>>,
 }
 
 /// True if threads of this process may call MPI at once: then calls on two communicators have no
@@ -215,6 +219,7 @@ impl ProcessSet {
             wires: MeshState::default(),
             learning: SetLearning::default(),
             root,
+            trace: None,
         }
     }
 
@@ -228,6 +233,7 @@ impl ProcessSet {
         within: &CallComm,
         amount: CallAmount,
     ) -> MpiResult<i32> {
+        let came = self.trace.as_ref().map_or(Duration::ZERO, |_| clock::now());
         if self
             .pace
             .due(self.hosts.len() as u64, amount.known_to_all().unwrap_or(0))
@@ -262,9 +268,19 @@ impl ProcessSet {
             }
             root.begin(call.collective, way, amount.block)
         });
+        let mut trace = self.trace.take();
+        if let Some(trace) = &mut trace {
+            trace.begin(call.collective, way, amount.block, came);
+        }
         let began = class.map(|class| (class, Instant::now()));
-        // SAFETY: passed on to the caller.
-        let code = unsafe { self.carry_out(call, within, way, amount) };
+        let code = tracing::during(&mut trace, || {
+            // SAFETY: passed on to the caller.
+            unsafe { self.carry_out(call, within, way, amount) }
+        });
+        if let Some(trace) = &mut trace {
+            trace.end();
+        }
+        self.trace = trace;
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
             root.done(timer);
         }
@@ -475,8 +491,26 @@ impl ProcessSet {
                 lean,
                 force,
                 learns,
-            } => self.take_up(&lean, force, learns),
+                trace,
+            } => {
+                self.trace = self.trace.take().or_else(|| {
+                    trace.map(|order| Box::new(TraceRecorder::new(order, self.rank, &self.hosts)))
+                });
+                self.take_up(&lean, force, learns);
+            }
         }
+        self.compare_clocks(within)
+    }
+
+    /// Where a trace is recorded, the ranks find how far their clocks are apart. Collective.
+    fn compare_clocks(&mut self, within: &CallComm) -> MpiResult<()> {
+        let Some(trace) = &mut self.trace else {
+            return Ok(());
+        };
+        let bounds = clock::compare(trace.meetings(), self.rank as usize, &self.hosts, |own| {
+            within.gather_all(own)
+        })?;
+        trace.clocks_compared(bounds);
         Ok(())
     }
 
@@ -485,6 +519,9 @@ impl ProcessSet {
         let prospect = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
+                if let Some(trace) = &mut self.trace {
+                    trace.follows(lean.number, &lean.topology);
+                }
                 UnplannedEpoch::new(lean, &self.hosts, MPI, force, learns)
                     .map_err(|e| e.to_string())
             });
@@ -565,6 +602,9 @@ impl ProcessSet {
     pub(crate) fn leave(&mut self) {
         if let Some(mut root) = self.root.take() {
             root.finish(self.learning.learner());
+        }
+        if let Some(trace) = self.trace.take() {
+            trace.finish(&beside_this_library("heddle-helper"));
         }
         self.release_resources();
     }

@@ -17,11 +17,12 @@ use runtime::process_set_view::ProcessSetView;
 use runtime::record::{self, CallTimer, JobRecorder};
 use runtime::settings::{ForcedWays, RuntimeSettings};
 use runtime::stderr;
+use runtime::tracing::recorder::TraceOrder;
 use selection::decision_table::{Collective, Way};
 use selection::learning::CallLearner;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A process that wants a way from the first call on waits once so long for the epoch.
 const FIRST_CALL_WAITS: Duration = Duration::from_secs(3);
@@ -223,6 +224,7 @@ impl RootRank {
                     lean,
                     force: self.settings.force.clone(),
                     learns: self.settings.learns,
+                    trace: self.trace_order(),
                 }
             }
             Err(problem) => {
@@ -230,6 +232,21 @@ impl RootRank {
                 RootDirective::Aside(problem)
             }
         }
+    }
+
+    /// What the members record, by `HEDDLE_TRACE`.
+    fn trace_order(&self) -> Option<TraceOrder> {
+        static TRACES: AtomicU32 = AtomicU32::new(0);
+        let dir = self.settings.trace.clone()?;
+        let number = TRACES.fetch_add(1, Ordering::Relaxed);
+        let began = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        // Different in each process set of each job.
+        let job = (began.as_millis() as u64) << 20
+            ^ u64::from(std::process::id()) << 8
+            ^ u64::from(number);
+        Some(TraceOrder { dir, job })
     }
 
     /// The members follow what was found.

@@ -22,6 +22,7 @@
 //! | [`agreement_pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
 //! | [`tcp`] | the data path for large blocks, without MPI |
+//! | [`tracing`] | `HEDDLE_TRACE`: what this rank did when |
 //! | [`last_decisions`] | which decisions are news |
 //! | [`watchdog`] | the watchdog: what a rank waits for |
 //! | `signals` | threads that take no signals |
@@ -41,4 +42,5 @@ pub mod settings;
 mod signals;
 pub mod stderr;
 pub mod tcp;
+pub mod tracing;
 pub mod watchdog;

@@ -23,6 +23,8 @@ pub struct RuntimeSettings {
     /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every
     /// decision too.
     pub verbose: u8,
+    /// `HEDDLE_TRACE`: the folder for traces of what each rank did when.
+    pub trace: Option<PathBuf>,
 }
 
 /// One way at every size, or several in turn: for tests and measurements. It holds for the
@@ -41,8 +43,7 @@ pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
 }
 
 impl RuntimeSettings {
-    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS`, `HEDDLE_LEARN` and `HEDDLE_VERBOSE` through `var`, and
-    /// says what it did not understand.
+    /// Reads the settings through `var`, and says what it did not understand.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Option<String>) {
         let mut problem = None;
         let text = var("HEDDLE_FORCE").unwrap_or_default();
@@ -69,6 +70,9 @@ impl RuntimeSettings {
         let dir = var("HEDDLE_DIR")
             .filter(|v| !v.is_empty())
             .map(PathBuf::from);
+        let trace = var("HEDDLE_TRACE")
+            .filter(|v| !v.is_empty())
+            .and_then(|dir| std::path::absolute(dir).ok());
         let verbose = var("HEDDLE_VERBOSE")
             .and_then(|v| v.parse().ok())
             .unwrap_or(0);
@@ -78,6 +82,7 @@ impl RuntimeSettings {
                 force,
                 learns,
                 verbose,
+                trace,
             },
             problem,
         )

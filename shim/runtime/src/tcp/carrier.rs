@@ -15,9 +15,6 @@ use schedules::transfers::part::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingBlock, RankPart};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Tokens are given when so many octets of a piece are still to come, or a quarter of it: they take
-/// about as long to arrive and to wake the rank that waits for them.
-const LEAD: usize = 8 * 1024;
 /// Octets of a streamed block that are passed on at once: fewer cost more calls of the system, more
 /// leave the next link idle. 16 kB reached 0.96 of the bound where whole blocks of 64 kB reached
 /// 0.90.
@@ -241,7 +238,7 @@ impl MeshCarrier<'_, '_, '_> {
                 blocks.iter().map(|&b| self.blocks.incoming_length(b)).sum()
             };
             let whole = length(blocks);
-            let almost = whole - LEAD.min(whole / 4);
+            let due = self.mesh.due(rank, &receive.give, whole)?;
             let before = length(&blocks[..stream.at.blocks]) + stream.at.octets;
             let place = self.blocks.place(blocks[stream.at.blocks]);
             let peer = self.mesh.peer(rank)?;
@@ -256,16 +253,18 @@ impl MeshCarrier<'_, '_, '_> {
                 };
             }
             let now = before + received;
-            if before < almost && now >= almost || whole == 0 {
-                self.events.push(CarrierEvent::Arriving(piece));
-            }
+            let is_due = |&&(_, at): &&(_, usize)| before < at && now >= at || whole == 0;
+            let given = due.iter().filter(is_due);
+            self.events
+                .extend(given.map(|&(token, _)| CarrierEvent::Due(piece, token)));
             if now == whole {
                 stream.pieces.pop_front();
                 stream.at = PiecePlace::default();
                 self.events.push(CarrierEvent::Arrived(piece));
             } else if received < room {
                 let chunk = (self.chunk - now % self.chunk).min(whole - now);
-                let next = if now < almost { almost } else { whole };
+                let next = due.iter().map(|&(_, at)| at).filter(|&at| at > now).min();
+                let next = next.unwrap_or(whole);
                 return Ok(peer.wake_at(if part.streams { chunk } else { next - now })?);
             }
         }
@@ -340,6 +339,7 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
         stream.pieces.push_back(piece);
         // The kernel told of what came between two calls then.
         if stream.pieces.len() == 1 {
+            self.mesh.peer(peer)?.acknowledge_seldom()?;
             self.take(peer)
         } else {
             Ok(())
@@ -406,6 +406,10 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
         }
         events.append(&mut self.events);
         Ok(())
+    }
+
+    fn sent_again(&self, peer: u32) -> Option<u32> {
+        self.mesh.sent_again(peer)
     }
 }
 

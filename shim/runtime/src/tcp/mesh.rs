@@ -4,9 +4,11 @@
 use super::MeshError;
 use super::greeting::{self, LENGTH, MeshSecret};
 use super::peer::MeshPeer;
+use super::socket;
 use super::stream_pace::StreamPace;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{Backlog, listen};
+use schedules::transfers::part::SyncToken;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -393,6 +395,32 @@ impl TcpMesh {
         paces.map(|pace| pace.few(least)).min().unwrap_or(least)
     }
 
+    /// Tells how long a frame takes on all links to each rank together: tokens for it are given so
+    /// much the earlier.
+    pub fn know_frame_times(&mut self, time: impl Fn(u32) -> Duration) {
+        for (rank, peer) in (0..).zip(&mut self.peers) {
+            if let Some(peer) = peer {
+                peer.frame_time = time(rank);
+            }
+        }
+    }
+
+    /// The number of octets of a piece from a rank, `whole` octets long, after which each of these
+    /// tokens is given.
+    pub(super) fn due(
+        &mut self,
+        rank: u32,
+        tokens: &[SyncToken],
+        whole: usize,
+    ) -> Result<Vec<(SyncToken, usize)>, MeshError> {
+        let pace = self.peer(rank)?.pace_now();
+        let due = |&token: &SyncToken| {
+            let lead = self.peer(token.peer)?.lead(pace);
+            Ok((token, whole - lead.min(whole / 4)))
+        };
+        tokens.iter().map(due).collect()
+    }
+
     /// Begins a call and gives the tokens that came too early, if they are of it.
     pub(super) fn begin(&mut self) -> Vec<MeshToken> {
         self.calls = self.calls.wrapping_add(1);
@@ -452,6 +480,12 @@ impl TcpMesh {
                 .map_err(io::Error::from)?;
         }
         Ok(false)
+    }
+
+    /// The number of segments that this rank's kernel sent again to a rank, ever.
+    pub(super) fn sent_again(&self, rank: u32) -> Option<u32> {
+        let peer = self.peers.get(rank as usize)?.as_ref()?;
+        socket::sent_again(&peer.out).ok()
     }
 
     /// Waits until something can go on, and takes tokens. When nothing happens for a while, it

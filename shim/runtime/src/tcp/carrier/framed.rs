@@ -3,8 +3,9 @@
 //! other nor take octets of one block for those of the next.
 use super::super::MeshError;
 use super::super::peer::MeshPeer;
-use super::{BlockStore, IncomingStream, LEAD, MeshCarrier};
+use super::{BlockStore, IncomingStream, MeshCarrier};
 use crate::exchange::CarrierEvent;
+use schedules::transfers::part::SyncToken;
 
 /// The octets of a header: four that number the call, eight of the length, in the byte order that
 /// the greeting has shown to be common.
@@ -89,24 +90,37 @@ impl FrameReader {
     }
 }
 
-/// So much of a block is there that its tokens are given.
-fn almost(whole: usize) -> usize {
-    whole - LEAD.min(whole / 4)
+/// Tokens, each given when so many octets of a block are still to come.
+type TokenLeads = [(SyncToken, usize)];
+
+/// So much of a block is there when the first of the tokens that come later than `now` is given, or
+/// the whole block.
+fn next_stop(leads: &TokenLeads, now: usize, whole: usize) -> usize {
+    let given = leads.iter().map(|(_, lead)| due_at(*lead, whole));
+    given.filter(|&at| at > now).min().unwrap_or(whole)
+}
+
+/// The octets of a block that is `whole` octets long after which a token is given, be it shorter
+/// than expected.
+fn due_at(lead: usize, whole: usize) -> usize {
+    whole - lead.min(whole / 4)
 }
 
 impl IncomingStream {
-    /// Takes the next block as far as it has come. Gives true if it is over, else the octets to
-    /// wait for.
+    /// Takes the next block as far as it has come, and tells of the tokens that are due. Gives true
+    /// if it is over, else the octets to wait for.
     fn take_block(
         &mut self,
         (rank, call): (u32, u32),
         peer: &mut MeshPeer,
         place: &mut [u8],
-        almost_there: impl FnOnce(),
+        leads: &TokenLeads,
+        mut is_due: impl FnMut(SyncToken),
     ) -> Result<Result<usize, usize>, MeshError> {
         let expected = place.len();
         let Some(whole) = self.frame.length(rank, call, peer)? else {
-            return Ok(Err(HEADER - self.frame.came + almost(expected)));
+            let stop = next_stop(leads, 0, expected);
+            return Ok(Err(HEADER - self.frame.came + stop));
         };
         let before = self.at.octets;
         let place = &mut place[before.min(expected)..whole.min(expected)];
@@ -116,18 +130,17 @@ impl IncomingStream {
         }
         let now = before + received;
         self.at.octets = now;
-        if before < almost(whole) && now >= almost(whole) {
-            almost_there();
+        for &(token, lead) in leads {
+            let at = due_at(lead, whole);
+            if now >= at && (before < at || whole == 0) {
+                is_due(token);
+            }
         }
-        if now < whole {
-            let next = if now < almost(whole) {
-                almost(whole)
-            } else {
-                whole
-            };
-            return Ok(Err(next - now));
-        }
-        Ok(Ok(whole))
+        Ok(if now < whole {
+            Err(next_stop(leads, now, whole) - now)
+        } else {
+            Ok(whole)
+        })
     }
 }
 
@@ -150,13 +163,17 @@ impl MeshCarrier<'_, '_, '_> {
             let place = &mut *incoming[block.src as usize];
             let room = place.len();
             let mut came = 0;
+            let give = &part.receives[piece.transfer].give;
             if room == 0 {
                 // It is not sent.
-                events.push(CarrierEvent::Arriving(piece));
+                events.extend(give.iter().map(|&token| CarrierEvent::Due(piece, token)));
             } else {
+                let due = mesh.due(rank, give, room)?;
+                let leads: Vec<(SyncToken, usize)> =
+                    due.iter().map(|&(token, at)| (token, room - at)).collect();
+                let is_due = |token| events.push(CarrierEvent::Due(piece, token));
                 let peer = mesh.peer(rank)?;
-                let almost_there = || events.push(CarrierEvent::Arriving(piece));
-                match stream.take_block((rank, call), peer, place, almost_there)? {
+                match stream.take_block((rank, call), peer, place, &leads, is_due)? {
                     Ok(whole) => came = whole,
                     Err(octets) => return Ok(peer.wake_at(octets)?),
                 }
