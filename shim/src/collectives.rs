@@ -6,7 +6,7 @@
 //! itself.
 use crate::caller::by_caller;
 use crate::library::{FoundMpi, ServedCollective};
-use crate::{library, profiler};
+use crate::{known_library, library, profiler};
 use std::ffi::{c_int, c_void};
 
 /// Makes of each row an entry of [`ServedCollectives`] and the two functions. A row has the entry's
@@ -39,16 +39,32 @@ macro_rules! collectives {
             /// As the MPI standard says of its arguments.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: usize),*) -> c_int {
-                let collective = &library().collectives.$served;
-                match collective.profiler {
-                    // SAFETY: the arguments are passed on as they came.
-                    None => unsafe { (collective.served)($($argument),*) },
-                    Some(profiler) => {
-                        // SAFETY: as above.
-                        let call = || unsafe { profiler($($argument),*) };
-                        let at = profiler as *const c_void;
-                        profiler::call_through_profiler(stringify!($name), at, call)
+                /// The first call, and calls that a profiler wants to see.
+                #[cold]
+                unsafe extern "C" fn seldom($($argument: usize),*) -> c_int {
+                    let collective = &library().collectives.$served;
+                    match collective.profiler {
+                        // SAFETY: the arguments are passed on as they came.
+                        None => unsafe { (collective.served)($($argument),*) },
+                        Some(profiler) => {
+                            // SAFETY: as above.
+                            let call = || unsafe { profiler($($argument),*) };
+                            let at = profiler as *const c_void;
+                            profiler::call_through_profiler(stringify!($name), at, call)
+                        }
                     }
+                }
+                // Nothing here has an address taken, so the arguments stay where they are.
+                match known_library() {
+                    Some(library) if library.collectives.$served.profiler.is_none() => {
+                        let collective = &library.collectives.$served;
+                        let passes = library.passed.is(last!($($argument)*));
+                        let to = if passes { collective.own } else { collective.served };
+                        // SAFETY: the arguments are passed on as they came.
+                        unsafe { to($($argument),*) }
+                    }
+                    // SAFETY: as above.
+                    _ => unsafe { seldom($($argument),*) },
                 }
             }
 
@@ -70,6 +86,16 @@ macro_rules! collectives {
                 library.target_of_call(&library.collectives.$served, caller)
             }
         )*
+    };
+}
+
+/// The last argument: the communicator.
+macro_rules! last {
+    ($argument:ident) => {
+        $argument
+    };
+    ($first:ident $($rest:ident)+) => {
+        last!($($rest)+)
     };
 }
 

@@ -27,12 +27,19 @@ mod caller;
 mod collectives;
 mod library;
 mod mapped_file;
+mod passing;
 mod profiler;
 
 use library::ServedLibrary;
 use std::sync::OnceLock;
 
+static LIBRARY: OnceLock<ServedLibrary> = OnceLock::new();
+
 fn library() -> &'static ServedLibrary {
-    static LIBRARY: OnceLock<ServedLibrary> = OnceLock::new();
     LIBRARY.get_or_init(ServedLibrary::find)
+}
+
+/// The same, if somebody has asked before.
+fn known_library() -> Option<&'static ServedLibrary> {
+    LIBRARY.get()
 }

@@ -1,6 +1,7 @@
 //! Which MPI library is in this process, and where its functions are.
 use crate::collectives::ServedCollectives;
 use crate::mapped_file::{MappedFile, file_of};
+use crate::passing::{self, PassedCommunicator};
 use crate::profiler;
 use libc::{
     RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void,
@@ -15,6 +16,8 @@ use std::sync::OnceLock;
 pub(crate) struct ServedLibrary {
     /// The library's own file.
     file: MappedFile,
+    /// Calls on it are the library's own.
+    pub(crate) passed: &'static PassedCommunicator,
     pub(crate) collectives: ServedCollectives,
 }
 
@@ -25,7 +28,7 @@ pub(crate) struct ServedCollective<F> {
     /// The backend, or the library where the runtime cannot be opened.
     pub(crate) served: F,
     /// The library's own; where it lacks the form, as served.
-    own: F,
+    pub(crate) own: F,
 }
 
 /// The class of a count that does not fit; 2 in every MPI library.
@@ -77,6 +80,7 @@ impl ServedLibrary {
             backend: opened.ok().flatten(),
         };
         ServedLibrary {
+            passed: found.passed(),
             collectives: ServedCollectives::find(&found),
             file: found.file,
         }
@@ -140,6 +144,15 @@ impl FoundMpi {
             profiler: profiler::profiler_behind(&format!("MPI_{name}"), &self.file).map(typed),
             served: typed(self.ours(name).unwrap_or(own)),
             own: typed(own),
+        }
+    }
+
+    fn passed(&self) -> &'static PassedCommunicator {
+        let symbol = self.backend.as_ref().map(|b| b.symbol("HEDDLE_PASSING"));
+        match symbol {
+            // SAFETY: the backend, which is never closed, exports a static of this type.
+            Some(Ok(passed)) => unsafe { &*passed.cast() },
+            _ => &passing::NOBODY,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::error_handlers::quietly;
 use crate::mpi::{SUCCESS, mpi};
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::process_set::{self, MeetingOutcome, ProcessSet};
-use crate::{registry, root_rank};
+use crate::{passing, registry, root_rank};
 use runtime::communicator_work::{CallAction, CommunicatorWork, WORTH_A_LOOK};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -240,6 +240,7 @@ unsafe extern "C" fn share(
 /// The communicator is freed.
 unsafe extern "C" fn forget(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
     GENERATION.fetch_add(1, Ordering::AcqRel);
+    passing::forget();
     // SAFETY: the value `attribute` or `share` set, given back once.
     let state: Arc<CommState> = unsafe { Arc::from_raw(value.cast_const().cast()) };
     crate::guarded("the end of a communicator", || {

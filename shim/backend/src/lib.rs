@@ -7,6 +7,7 @@
 //! | [`call`], [`elements`], [`datatype`] | one call of the application, its blocks and datatypes |
 //! | [`error_handlers`] | heddle's own errors never reach the application's handlers |
 //! | [`communicators`] | the state of each communicator, once its calls are worth it |
+//! | [`passing`] | the communicator whose calls never come here |
 //! | [`member_check`] | whether all members have the runtime |
 //! | [`process_set`], [`registry`] | the epoch that the same members follow together |
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
@@ -46,6 +47,7 @@ mod mesh_state;
 mod mpi;
 mod mpi_result;
 mod octets;
+mod passing;
 mod point_to_point;
 mod private_comm;
 mod process_set;
@@ -113,10 +115,11 @@ pub(crate) unsafe fn serve(call: &CollectiveCall) -> c_int {
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 unsafe fn outermost(call: &CollectiveCall) -> c_int {
-    if OFF.load(Ordering::Relaxed)
-        || call.comm == mpi().handle.comm_null
-        || communicators::known_to_pass_through(call.comm)
-    {
+    let passes = communicators::known_to_pass_through(call.comm);
+    if passes {
+        passing::pass(call.comm);
+    }
+    if passes || OFF.load(Ordering::Relaxed) || call.comm == mpi().handle.comm_null {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
     }

@@ -64,7 +64,7 @@ impl MeshState {
     pub(crate) fn pace(&mut self, rank: u32, follow: &FollowedEpoch) {
         if let MeshState::Up(mesh) = self {
             // A kernel that refuses sends faster than need be: nothing is lost but evenness.
-            let _ = mesh.pace(|other| follow.view.rate(rank, other));
+            let _ = mesh.pace(|other| follow.view.pace(rank, other));
             mesh.know_frame_times(|other| follow.view.frame_time(rank, other));
         }
     }

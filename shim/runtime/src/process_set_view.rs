@@ -1,4 +1,5 @@
 //! A process set on the tree of an epoch: its hosts' part of it, with its ranks as leaves.
+use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, TopologyFile};
@@ -132,8 +133,8 @@ impl ProcessSetView {
         self.addresses[*self.host_of.get(rank as usize)? as usize]
     }
 
-    /// The slowest link's rate on the way from one rank to another; `None` within a host.
-    pub fn rate(&self, from: u32, to: u32) -> Option<BitsPerSec> {
+    /// The rates on the way from one rank to another; `None` within a host.
+    pub fn pace(&self, from: u32, to: u32) -> Option<StreamPace> {
         let (from, to) = (
             *self.host_of.get(from as usize)?,
             *self.host_of.get(to as usize)?,
@@ -144,7 +145,10 @@ impl ProcessSetView {
                 r.min(self.hosts.rate(edge / 2))
             }))
         });
-        slowest
+        slowest.map(|slowest| StreamPace {
+            slowest,
+            own: self.hosts.rate(from),
+        })
     }
 
     /// The time that a full frame takes on all links from one rank to another, one after the other.

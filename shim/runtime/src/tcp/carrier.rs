@@ -19,6 +19,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// leave the next link idle. 16 kB reached 0.96 of the bound where whole blocks of 64 kB reached
 /// 0.90.
 const CHUNK: usize = 16 * 1024;
+/// And no more on the fastest links: a segment of TCP.
+const MOST_CHUNK: usize = 64 * 1024;
 
 impl TcpMesh {
     /// Carries out this rank's part of a schedule that all ranks share: sends `outgoing[rank]`,
@@ -95,8 +97,10 @@ impl TcpMesh {
             aside: HashMap::new(),
         };
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
+        let chunk = self.few(CHUNK).min(MOST_CHUNK);
         let mut carrier = MeshCarrier {
             mesh: self,
+            chunk,
             blocks,
             streams,
             sending,
@@ -194,6 +198,8 @@ struct PiecePlace {
 struct MeshCarrier<'a, 'o, 'i> {
     mesh: &'a mut TcpMesh,
     blocks: BlockStore<'a, 'o, 'i>,
+    /// Octets of a streamed block that are passed on at once.
+    chunk: usize,
     /// By rank.
     streams: Vec<IncomingStream>,
     /// The pieces to send, in their order, and how much of each has gone.
@@ -256,7 +262,7 @@ impl MeshCarrier<'_, '_, '_> {
                 stream.at = PiecePlace::default();
                 self.events.push(CarrierEvent::Arrived(piece));
             } else if received < room {
-                let chunk = (CHUNK - now % CHUNK).min(whole - now);
+                let chunk = (self.chunk - now % self.chunk).min(whole - now);
                 let next = due.iter().map(|&(_, at)| at).filter(|&at| at > now).min();
                 let next = next.unwrap_or(whole);
                 return Ok(peer.wake_at(if part.streams { chunk } else { next - now })?);
@@ -280,7 +286,7 @@ impl MeshCarrier<'_, '_, '_> {
         let stream = &self.streams[self.blocks.part.receives[transfer].peer as usize];
         match stream.pieces.front() {
             Some(first) if first.transfer == transfer && first.block == at => {
-                stream.at.octets / CHUNK * CHUNK
+                stream.at.octets / self.chunk * self.chunk
             }
             Some(first) if first.transfer == transfer && first.block < at => 0,
             _ => self.blocks.outgoing_length(block),

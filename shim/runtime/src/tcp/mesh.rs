@@ -5,7 +5,7 @@ use super::MeshError;
 use super::greeting::{self, LENGTH, MeshSecret};
 use super::peer::MeshPeer;
 use super::socket;
-use inventory::BitsPerSec;
+use super::stream_pace::StreamPace;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{Backlog, listen};
 use schedules::transfers::part::SyncToken;
@@ -377,17 +377,22 @@ impl TcpMesh {
         self.peers.len() as u32
     }
 
-    /// Sends blocks to each rank at the rate of the slowest link on the way; `None`: as fast as it
-    /// goes.
+    /// Sends blocks to each rank as the links on the way allow; `None`: as fast as it goes.
     ///
     /// # Errors
     /// The system's refusal.
-    pub fn pace(&mut self, rate: impl Fn(u32) -> Option<BitsPerSec>) -> io::Result<()> {
+    pub fn pace(&mut self, rate: impl Fn(u32) -> Option<StreamPace>) -> io::Result<()> {
         for (rank, peer) in (0..).zip(&mut self.peers) {
             let Some(peer) = peer else { continue };
             peer.pace(rate(rank))?;
         }
         Ok(())
+    }
+
+    /// `least` octets, or what passes on the slowest way while a rank is woken, if that is more.
+    pub(super) fn few(&self, least: usize) -> usize {
+        let paces = self.peers.iter().flatten().filter_map(|peer| peer.pace);
+        paces.map(|pace| pace.few(least)).min().unwrap_or(least)
     }
 
     /// Tells how long a frame takes on all links to each rank together: tokens for it are given so

@@ -19,6 +19,7 @@
 //! | `carrier` | a rank's part of any schedule: blocks, and tokens |
 //! | [`relay`] | a rank's share of a reduction or broadcast along the ring |
 //! | `socket` | options of a socket |
+//! | `stream_pace` | what follows from the rates on the way to a rank |
 mod carrier;
 pub mod descriptors;
 pub mod greeting;
@@ -26,9 +27,11 @@ pub mod mesh;
 mod peer;
 pub mod relay;
 mod socket;
+mod stream_pace;
 
 pub use carrier::ArrivedBlocks;
 pub use mesh::{MeshListener, TcpMesh};
+pub use stream_pace::StreamPace;
 
 use std::io;
 

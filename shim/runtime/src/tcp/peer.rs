@@ -1,6 +1,7 @@
 //! Another rank, by both connections with it. The kernel wakes this rank only for what lets it go
 //! on: for a chunk that has come whole, not for each of its frames, and for a block that has gone,
 //! not for each bit of room.
+use super::stream_pace::StreamPace;
 use super::{MeshError, socket};
 use inventory::BitsPerSec;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
@@ -10,6 +11,8 @@ use std::time::Duration;
 /// Octets that come before this rank is woken for them, at most. More would save little and leave
 /// less of the receive buffer, 128 kB at first, to what comes until they are taken.
 const CHUNK: usize = 32 * 1024;
+/// The same on fast links, where waking a rank takes as long as several frames.
+const CHUNK_OF_FAST: usize = 128 * 1024;
 /// Octets that may wait in the kernel to be sent, while there are more to be written.
 const AHEAD: usize = 128 * 1024;
 /// A block counts as sent when so many octets of it, or fewer, wait: the next one is then on its
@@ -40,7 +43,7 @@ pub(super) struct MeshPeer {
     pub(super) ended: bool,
     /// The time of a frame on all links to it together.
     pub(super) frame_time: Duration,
-    pace: Option<BitsPerSec>,
+    pub(super) pace: Option<StreamPace>,
     /// What the kernel was told last: octets that may wait to be sent, and that come before it
     /// wakes this rank.
     room: usize,
@@ -64,18 +67,19 @@ impl MeshPeer {
         })
     }
 
-    /// Sends blocks at this rate; `None`: as fast as it goes.
-    pub(super) fn pace(&mut self, wanted: Option<BitsPerSec>) -> io::Result<()> {
-        if self.pace != wanted {
-            socket::pace(&self.out, wanted.unwrap_or(BitsPerSec(u64::MAX)))?;
-            self.pace = wanted;
+    /// Sends blocks as these links allow; `None`: as fast as it goes.
+    pub(super) fn pace(&mut self, wanted: Option<StreamPace>) -> io::Result<()> {
+        let timers = |pace: Option<StreamPace>| pace.and_then(StreamPace::of_timers);
+        if timers(self.pace) != timers(wanted) {
+            socket::pace(&self.out, timers(wanted).unwrap_or(BitsPerSec(u64::MAX)))?;
         }
+        self.pace = wanted;
         Ok(())
     }
 
     /// The rate at which blocks go to it and come from it.
     pub(super) fn pace_now(&self) -> Option<BitsPerSec> {
-        self.pace
+        self.pace.map(|pace| pace.slowest)
     }
 
     /// A token for this rank is given so many octets of a block, which comes at this pace, early.
@@ -138,8 +142,9 @@ impl MeshPeer {
     /// True if all but a few of the octets that were written have gone on the wire.
     pub(super) fn is_mostly_sent(&mut self) -> io::Result<bool> {
         // Room is told of when half of it is free.
-        self.room(2 * GONE)?;
-        Ok(socket::unsent(&self.out)? <= GONE)
+        let gone = self.pace.map_or(GONE, |pace| pace.few(GONE));
+        self.room(2 * gone)?;
+        Ok(socket::unsent(&self.out)? <= gone)
     }
 
     fn room(&mut self, octets: usize) -> io::Result<()> {
@@ -182,7 +187,12 @@ impl MeshPeer {
     /// Wakes this rank when so many octets have come, or a chunk of them; what has come already
     /// counts.
     pub(super) fn wake_at(&mut self, octets: usize) -> io::Result<()> {
-        let octets = octets.clamp(1, CHUNK);
+        let chunk = if self.pace.is_some_and(StreamPace::is_fast) {
+            CHUNK_OF_FAST
+        } else {
+            CHUNK
+        };
+        let octets = octets.clamp(1, chunk);
         if self.awaited != octets {
             socket::wake_at(&self.back, octets)?;
             self.awaited = octets;

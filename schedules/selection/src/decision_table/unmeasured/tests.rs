@@ -63,6 +63,7 @@ fn from(hosts: &Tree, collective: Collective) -> u64 {
 fn a_way_over_tcp_begins_where_it_was_measured_to_be_ahead() {
     let (one, many, wide) = (chain(1, 16, 20), chain(4, 4, 20), wide());
     let (fast, pair) = (chain(1, 8, 100), chain(2, 2, 100));
+    let (gigabit, ten) = (chain(2, 2, 1_000), chain(2, 2, 10_000));
     for (tree, collective, behind, ahead) in [
         (&one, Collective::Alltoall, 8 << 10, 32 << 10),
         (&one, Collective::Allgather, 4 << 10, 8 << 10),
@@ -74,6 +75,10 @@ fn a_way_over_tcp_begins_where_it_was_measured_to_be_ahead() {
         (&pair, Collective::Alltoall, 32 << 10, 64 << 10),
         (&pair, Collective::Allgather, 1 << 10, 8 << 10),
         (&wide, Collective::Allgather, 4 << 10, 8 << 10),
+        (&gigabit, Collective::Alltoall, 32 << 10, 65 << 10),
+        (&gigabit, Collective::Allgather, 4 << 10, 32 << 10),
+        (&ten, Collective::Alltoall, 64 << 10, 256 << 10),
+        (&ten, Collective::Allgather, 16 << 10, 128 << 10),
     ] {
         let from = from(tree, collective);
         assert!(

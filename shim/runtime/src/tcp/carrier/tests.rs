@@ -1,5 +1,6 @@
 mod framed;
 
+use super::super::StreamPace;
 use super::super::tests::{block, ranks};
 use super::*;
 use inventory::tree::Tree;
@@ -78,7 +79,11 @@ fn schedules_of_every_shape_follow_each_other_without_a_pause() {
         planned(SyncKind::None),
     ];
     ranks(5, |me, mut mesh| {
-        mesh.pace(|rank| (rank % 2 == 0).then_some(BitsPerSec::GIGABIT))
+        let pace = |mega| StreamPace {
+            slowest: BitsPerSec::mega(mega),
+            own: BitsPerSec::mega(10_000),
+        };
+        mesh.pace(|rank| [Some(pace(1_000)), None, Some(pace(10_000))][rank as usize % 3])
             .unwrap();
         let parts: Vec<RankPart> = shapes.iter().map(|shape| part::of(shape, me)).collect();
         for (call, length) in LENGTHS.into_iter().enumerate() {
