@@ -21,6 +21,7 @@ mod synchronization;
 #[cfg(test)]
 mod tests;
 mod violation;
+mod window;
 
 use crate::message::Message;
 use inventory::tree::{EdgeNumber, Tree};
@@ -30,6 +31,7 @@ pub use alltoall::alltoall;
 pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
 pub use violation::{NamedEdge, NamedMessage, ScheduleViolation, ScheduledPlace};
+pub use window::window;
 
 struct NodeNames<'a>(&'a Tree);
 

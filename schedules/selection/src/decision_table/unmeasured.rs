@@ -5,11 +5,16 @@
 //! again. It costs some processor time a step. So it is taken from the size on from which the gain
 //! is larger than the cost, for the links and the ranks of the process set. The figures are from
 //! heddle's own emulated clusters: docs/mpi-runtime.md.
+mod overflow;
+
 use super::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
 use inventory::tree::NodeNumber;
 use inventory::{Bytes, Tree};
+use overflow::smallest_overflowing_block;
 use schedules::bound::{self, BottleneckLoad, WIRE_PER_PAYLOAD};
 use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncScheme;
+use schedules::window::OctetWindow;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -34,6 +39,11 @@ const MANY_PAIRS: u64 = 40;
 const ALLTOALL_OF_MANY: OverflowingCall = OverflowingCall {
     octets: Bytes(192 << 10),
     block: Duration::from_micros(1600),
+};
+/// Blocks that wait for no tokens may be short.
+const ALLTOALL_IN_A_WINDOW: OverflowingCall = OverflowingCall {
+    octets: Bytes(0),
+    block: Duration::from_micros(300),
 };
 const ALLGATHER: OverflowingCall = OverflowingCall {
     octets: Bytes(80 << 10),
@@ -65,16 +75,15 @@ impl DecisionTable {
         let mut ranks = vec![0; hosts.hosts() as usize];
         host_of.iter().for_each(|&host| ranks[host as usize] += 1);
         let over = DataCarrier::Tcp;
-        let sync = SyncKind::Receiver.into();
         let alltoall = bound::alltoall_bottleneck(hosts, &ranks)
-            .map(|bottleneck| smallest_of_phases(hosts, bottleneck, delay));
+            .map(|bottleneck| ways_of_phases(hosts, host_of, bottleneck, delay));
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
-        let allgather = entries(allgather, Way::Ring { over });
+        let allgather = entries(allgather.map(|size| (size, Way::Ring { over })));
         DecisionTable::default()
             .with_entries(
                 Collective::Alltoall,
-                entries(alltoall, Way::Aapc { sync, over }),
+                entries(alltoall.into_iter().flatten()),
             )
             .with_entries(Collective::Allgatherv, allgather.clone())
             .with_entries(Collective::Allgather, allgather)
@@ -96,11 +105,11 @@ impl DecisionTable {
     }
 }
 
-/// The library's own routine, and a way from this size on.
-fn entries(size: Option<Bytes>, way: Way) -> Vec<DecisionEntry> {
+/// The library's own routine, and other ways from these sizes on.
+fn entries(ways: impl IntoIterator<Item = (Bytes, Way)>) -> Vec<DecisionEntry> {
     let native = [(Bytes(0), Way::Native)].into_iter();
     native
-        .chain(size.map(|size| (size, way)))
+        .chain(ways)
         .map(|(from, way)| DecisionEntry {
             from,
             way,
@@ -110,7 +119,35 @@ fn entries(size: Option<Bytes>, way: Way) -> Vec<DecisionEntry> {
         .collect()
 }
 
-/// The smallest block with which the phases of an all-to-all pay.
+/// The ways of an all-to-all by phases, each with the smallest block with which it pays. Where the
+/// library overflows a queue, that is a window, as long as it keeps all queues; then tokens.
+fn ways_of_phases(
+    hosts: &Tree,
+    host_of: &[NodeNumber],
+    bottleneck: BottleneckLoad,
+    delay: Duration,
+) -> Vec<(Bytes, Way)> {
+    let way = |sync| Way::Aapc {
+        sync,
+        over: DataCarrier::Tcp,
+    };
+    let receiver = way(SyncKind::Receiver.into());
+    let tokens = smallest_of_phases(hosts, bottleneck, delay);
+    let lasting = ALLTOALL_IN_A_WINDOW.smallest_block(hosts, bottleneck, TOKENS * delay);
+    let first = smallest_overflowing_block(hosts, host_of).map(|block| block.max(lasting));
+    let end = Bytes(OctetWindow::of(hosts, host_of).largest_block.0 + 1);
+    let Some(first) = first.filter(|first| *first < end) else {
+        return vec![(tokens, receiver)];
+    };
+    let between = (end < tokens).then_some((end, Way::Native));
+    [(first, way(SyncScheme::WINDOW))]
+        .into_iter()
+        .chain(between)
+        .chain([(tokens.max(end), receiver)])
+        .collect()
+}
+
+/// The smallest block with which the phases of an all-to-all pay, with tokens between them.
 fn smallest_of_phases(hosts: &Tree, bottleneck: BottleneckLoad, delay: Duration) -> Bytes {
     let n = hosts.hosts();
     let pairs =

@@ -34,7 +34,9 @@ pub fn contenders(
             .into_iter()
             .filter(|&block| u64::from(block) < phases)
             .collect();
-        let schemes = SyncScheme::table_5(&blocks).into_iter();
+        let schemes = SyncScheme::table_5(&blocks)
+            .into_iter()
+            .chain([SyncScheme::WINDOW]);
         let aapc = schemes.flat_map(|sync| {
             [DataCarrier::Mpi, DataCarrier::Tcp].map(|over| Way::Aapc { sync, over })
         });

@@ -3,6 +3,7 @@
 //! kernel until then.
 use super::MeshError;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
+use super::window::SendWindow;
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
 use schedules::message::Message;
 use schedules::transfers::part::SyncToken;
@@ -60,10 +61,14 @@ impl TcpMesh {
             incoming,
             aside: HashMap::new(),
         };
+        if part.window.is_some() {
+            self.acknowledge_at_once();
+        }
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
         let mut carrier = MeshCarrier {
             mesh: self,
             blocks,
+            window: SendWindow::new(part.window),
             streams,
             sending,
             tokens,
@@ -155,6 +160,7 @@ struct PiecePlace {
 struct MeshCarrier<'a, 'o, 'i> {
     mesh: &'a mut TcpMesh,
     blocks: BlockStore<'a, 'o, 'i>,
+    window: SendWindow,
     /// By rank.
     streams: Vec<IncomingStream>,
     /// The pieces to send, in their order, and how much of each has gone.
@@ -248,10 +254,11 @@ impl MeshCarrier<'_, '_, '_> {
                 let block = send.blocks[piece.block + at.blocks];
                 let there = self.there(block);
                 if there > at.octets {
-                    at.octets += self
-                        .mesh
-                        .peer(send.peer)?
-                        .send(send.peer, &self.blocks.octets(block)[at.octets..there])?;
+                    let may = self.window.room(self.mesh, there - at.octets)?;
+                    let octets = &self.blocks.octets(block)[at.octets..at.octets + may];
+                    let sent = self.mesh.peer(send.peer)?.send(send.peer, octets)?;
+                    self.window.sent(send.peer, sent);
+                    at.octets += sent;
                 }
                 if at.octets < self.blocks.outgoing_length(block) {
                     break;
@@ -261,7 +268,9 @@ impl MeshCarrier<'_, '_, '_> {
                     octets: 0,
                 };
             }
-            if at.blocks < blocks || !part.streams && !self.mesh.is_mostly_sent(send.peer)? {
+            // What a window lets go counts as sent: it limits what waits in the kernel, too.
+            let goes_on = part.streams || self.window.is_limited();
+            if at.blocks < blocks || !goes_on && !self.mesh.is_mostly_sent(send.peer)? {
                 self.sending[0].1 = at;
                 return Ok(());
             }
@@ -320,7 +329,11 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
     fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<(), MeshError> {
         if self.events.is_empty() {
             let (mut ready, mut tokens) = (Vec::new(), Vec::new());
-            self.mesh.wait(&mut ready, &mut tokens, self.progress)?;
+            if self.window.is_full() {
+                self.mesh.look(&mut ready, &mut tokens)?;
+            } else {
+                self.mesh.wait(&mut ready, &mut tokens, self.progress)?;
+            }
             for MeshToken { peer, id, .. } in tokens {
                 let token = SyncToken { peer, id };
                 match self.expected.iter().position(|expected| *expected == token) {

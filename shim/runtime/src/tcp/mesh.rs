@@ -4,6 +4,7 @@
 use super::MeshError;
 use super::greeting::{self, LENGTH, MeshSecret};
 use super::peer::MeshPeer;
+use super::socket;
 use inventory::BitsPerSec;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{Backlog, listen};
@@ -386,6 +387,15 @@ impl TcpMesh {
         Ok(())
     }
 
+    /// What comes is acknowledged as soon as this rank has taken it, not a while later: a peer waits
+    /// for it.
+    pub(super) fn acknowledge_at_once(&self) {
+        for peer in self.peers.iter().flatten() {
+            // A kernel that refuses is slower, and no less right.
+            let _ = socket::acknowledge_at_once(&peer.back);
+        }
+    }
+
     /// Begins a call and gives the tokens that came too early, if they are of it.
     pub(super) fn begin(&mut self) -> Vec<MeshToken> {
         self.calls = self.calls.wrapping_add(1);
@@ -450,41 +460,7 @@ impl TcpMesh {
         tokens: &mut Vec<MeshToken>,
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<(), MeshError> {
-        let mut events = [EpollEvent::empty(); 64];
-        loop {
-            let happened = wait(&self.epoll, &mut events, self.nap)?;
-            for event in happened {
-                let rank = (event.data() >> 1) as u32;
-                let flags = event.events();
-                let is_back = event.data() & 1 == 1;
-                let over = flags.intersects(
-                    EpollFlags::EPOLLIN
-                        | EpollFlags::EPOLLRDHUP
-                        | EpollFlags::EPOLLHUP
-                        | EpollFlags::EPOLLERR,
-                );
-                match (is_back, over, flags.contains(EpollFlags::EPOLLOUT)) {
-                    (true, readable, writable) => {
-                        if readable {
-                            ready.push(ReadyPeer::Readable(rank));
-                        }
-                        if writable {
-                            self.peer(rank)?.flush(rank)?;
-                        }
-                    }
-                    (false, readable, writable) => {
-                        if readable {
-                            self.take_tokens(rank, tokens)?;
-                        }
-                        if writable {
-                            ready.push(ReadyPeer::Writable(rank));
-                        }
-                    }
-                }
-            }
-            if !happened.is_empty() {
-                return Ok(());
-            }
+        while !self.happens(self.nap, ready, tokens)? {
             self.nap = (self.nap * 2).min(LONGEST_NAP);
             if !progress() {
                 return Err(MeshError::Wait(io::Error::new(
@@ -493,6 +469,58 @@ impl TcpMesh {
                 )));
             }
         }
+        Ok(())
+    }
+
+    /// As [`TcpMesh::wait`], but for a moment only: something may have happened of which the kernel
+    /// tells nobody.
+    pub(super) fn look(
+        &mut self,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<(), MeshError> {
+        self.happens(NAP, ready, tokens).map(drop)
+    }
+
+    /// Waits so long for something to happen; true if it did.
+    fn happens(
+        &mut self,
+        nap: Duration,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<bool, MeshError> {
+        let mut events = [EpollEvent::empty(); 64];
+        let happened = wait(&self.epoll, &mut events, nap)?;
+        for event in happened {
+            let rank = (event.data() >> 1) as u32;
+            let flags = event.events();
+            let is_back = event.data() & 1 == 1;
+            let over = flags.intersects(
+                EpollFlags::EPOLLIN
+                    | EpollFlags::EPOLLRDHUP
+                    | EpollFlags::EPOLLHUP
+                    | EpollFlags::EPOLLERR,
+            );
+            match (is_back, over, flags.contains(EpollFlags::EPOLLOUT)) {
+                (true, readable, writable) => {
+                    if readable {
+                        ready.push(ReadyPeer::Readable(rank));
+                    }
+                    if writable {
+                        self.peer(rank)?.flush(rank)?;
+                    }
+                }
+                (false, readable, writable) => {
+                    if readable {
+                        self.take_tokens(rank, tokens)?;
+                    }
+                    if writable {
+                        ready.push(ReadyPeer::Writable(rank));
+                    }
+                }
+            }
+        }
+        Ok(!happened.is_empty())
     }
 
     fn take_tokens(&mut self, rank: u32, tokens: &mut Vec<MeshToken>) -> Result<(), MeshError> {

@@ -24,6 +24,7 @@ pub mod greeting;
 pub mod mesh;
 mod peer;
 mod socket;
+mod window;
 
 pub use mesh::{MeshListener, TcpMesh};
 

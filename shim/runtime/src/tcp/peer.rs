@@ -97,6 +97,11 @@ impl MeshPeer {
         Ok(socket::unsent(&self.out)? <= GONE)
     }
 
+    /// Octets that were written and have not come, as far as is known.
+    pub(super) fn under_way(&self) -> io::Result<usize> {
+        socket::under_way(&self.out)
+    }
+
     fn room(&mut self, octets: usize) -> io::Result<()> {
         if self.room != octets {
             socket::unsent_at_most(&self.out, octets)?;
