@@ -2,8 +2,8 @@
 use crate::CommandOutcome;
 use anyhow::Context;
 use controller::plan::stated;
-use controller::publish::{KEEP, measurements_for_next};
-use directory::epoch::{Epoch, VerifiedEpoch};
+use controller::publish::{KEEP, learned_so_far, measurements_for_next};
+use directory::epoch::{Epoch, VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading::{current, current_epoch};
 use inventory::TopologyFile;
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     file.tree().with_context(|| name.clone())?; // Before the directory is touched.
     let store = EpochStore::open(&args.dir, KEEP)?;
     let (tuning, problem) = measurements_for_next(&args.dir);
-    if let Some(problem) = problem {
+    let (learned, unlearned) = learned_so_far(&args.dir);
+    for problem in problem.into_iter().chain(unlearned) {
         eprintln!("{problem}; the decision table is made without that file");
     }
     // If the current epoch is damaged, a new one replaces it.
@@ -43,8 +44,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         );
     } else {
         let number = store.next()?;
+        let evidence = WayEvidence { tuning, learned };
         let verified =
-            VerifiedEpoch::plan(number, agent::now(), file.clone(), stated(&file), tuning)
+            VerifiedEpoch::plan(number, agent::now(), file.clone(), stated(&file), evidence)
                 .with_context(|| name.clone())?;
         store.publish(&verified)?;
     }

@@ -5,6 +5,7 @@
 //! outcome comes back as an event.
 mod config;
 mod job_records;
+mod lessons;
 mod measurements;
 mod memory;
 mod pace;
@@ -24,11 +25,11 @@ use crate::http::{
     TlsCertificate, snapshot_feed,
 };
 use crate::journal::{Journal, MAX_BYTES};
-use crate::publish::{KEEP, measurements_for_next};
+use crate::publish::{KEEP, learned_so_far, measurements_for_next};
 use api::EventLevel;
 use config::load;
 pub use config::{ControllerConfig, ControllerError, InventoryError};
-use directory::epoch::VerifiedEpoch;
+use directory::epoch::{VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading;
 use inventory::inventory_file::Inventory;
@@ -37,6 +38,7 @@ pub use memory::give_memory_back;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use pace::TickPace;
 use poller::SwitchPollers;
+use selection::learned::LearnedFigures;
 use stall::StallNotice;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -62,6 +64,7 @@ const QUEUE: usize = 1024;
 enum FinishedWork {
     Planned(u64, Result<Box<VerifiedEpoch>, String>),
     Published(u64, Result<(), String>),
+    KeptLearned(Result<(), String>),
 }
 
 /// Runs the daemon until SIGTERM or SIGINT.
@@ -107,7 +110,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         config,
     };
     daemon.watch_network(&inventory, pollers);
-    daemon.step(started);
+    started.into_iter().for_each(|event| daemon.step(event));
     log_api(&keys, tls.is_some(), listener.local_addr()?);
     let mut serving = JoinSet::new();
     serving.spawn(intake.clone().watch_silence());
@@ -195,7 +198,7 @@ impl DaemonSignals {
 async fn open(
     config: &ControllerConfig,
     signals: &mut DaemonSignals,
-) -> Result<Option<(EpochStore, ControllerEvent)>, ControllerError> {
+) -> Result<Option<(EpochStore, Vec<ControllerEvent>)>, ControllerError> {
     let dir = config.dir.clone();
     let opening = spawn_blocking(move || {
         let store = EpochStore::open(&dir, KEEP)?;
@@ -216,8 +219,8 @@ async fn open(
     }
 }
 
-/// The first event, with the epochs of the shared directory.
-fn started(dir: &Path, store: &EpochStore) -> Result<ControllerEvent, ControllerError> {
+/// The first events, with the epochs of the shared directory and what jobs learned.
+fn started(dir: &Path, store: &EpochStore) -> Result<Vec<ControllerEvent>, ControllerError> {
     let (current, problem) = match reading::current_epoch(dir) {
         Ok(epoch) => (
             epoch.map(|e| StoredEpoch {
@@ -236,12 +239,21 @@ fn started(dir: &Path, store: &EpochStore) -> Result<ControllerEvent, Controller
         .filter(usable)
         .map(|e| e.info)
         .collect();
-    Ok(ControllerEvent::Started {
+    let (learned, unlearned) = learned_so_far(dir);
+    let started = ControllerEvent::Started {
         current,
         highest: store.highest()?,
         epochs,
         problem,
-    })
+        learned,
+    };
+    let unlearned = unlearned.map(|problem| ControllerEvent::Trouble {
+        about: TroubleArea::Learned,
+        problem: Some(format!(
+            "{problem}; jobs' figures are collected anew, and replace that file"
+        )),
+    });
+    Ok(std::iter::once(started).chain(unlearned).collect())
 }
 
 struct ControllerDaemon {
@@ -315,6 +327,11 @@ impl ControllerDaemon {
             // An unfinished epoch is removed at the next start, so the wait for it may be short.
             let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
         }
+        if let Some(figures) = self.engine.unwritten_learned() {
+            // What is not written now is learned again.
+            let writing = write_learned(&self.store, figures);
+            let _ = tokio::time::timeout(stall::PATIENCE, writing).await;
+        }
         Ok(())
     }
 
@@ -362,6 +379,7 @@ impl ControllerDaemon {
             ControllerEffect::Plan(order) => self.plan(*order),
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
+            ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
             ControllerEffect::Say(line) => {
                 self.show = true;
                 match line.level {
@@ -383,6 +401,7 @@ impl ControllerDaemon {
             network,
         } = order;
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        let learned = LearnedFigures::clone(self.engine.learned());
         let stall = StallNotice::new(
             StalledWork::Planning,
             dir.display(),
@@ -393,7 +412,8 @@ impl ControllerDaemon {
             let reading = spawn_blocking(move || measurements_for_next(&dir).0);
             let tuning = stall.wait(&events, reading).await.unwrap_or_default();
             let plan = spawn_blocking(move || {
-                VerifiedEpoch::plan(number, at, file, network, tuning)
+                let evidence = WayEvidence { tuning, learned };
+                VerifiedEpoch::plan(number, at, file, network, evidence)
                     .map(Box::new)
                     .map_err(|e| e.to_string())
             });
@@ -425,8 +445,26 @@ impl ControllerDaemon {
         }));
     }
 
+    fn keep_learned(&mut self, figures: &Arc<LearnedFigures>) {
+        let stall = StallNotice::new(
+            StalledWork::Learned,
+            self.config.dir.display(),
+            "later jobs start from what was written before, and everything else continues",
+        );
+        let (events, done) = (self.events.clone(), self.done.clone());
+        let writing = write_learned(&self.store, figures);
+        tokio::spawn(async move {
+            let kept = outcome(stall.wait(&events, writing).await);
+            let _ = done.send(FinishedWork::KeptLearned(kept));
+        });
+    }
+
     fn finish(&mut self, done: FinishedWork) {
         match done {
+            FinishedWork::KeptLearned(kept) => {
+                let problem = kept.err();
+                self.step(ControllerEvent::LearnedKept { problem });
+            }
             FinishedWork::Planned(ticket, Ok(_))
                 if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
             FinishedWork::Planned(ticket, Ok(plan)) => {
@@ -486,6 +524,15 @@ impl ControllerDaemon {
             .start(clients, inventory.timing.poll, &self.clock, &self.events);
         self.traps.listen(inventory, &self.events);
     }
+}
+
+/// Writes what jobs learned, on a thread of its own.
+fn write_learned(
+    store: &Arc<EpochStore>,
+    figures: &Arc<LearnedFigures>,
+) -> JoinHandle<Result<(), String>> {
+    let (store, figures) = (Arc::clone(store), Arc::clone(figures));
+    spawn_blocking(move || store.write_learned(&figures).map_err(|e| e.to_string()))
 }
 
 /// The outcome of work on a thread of its own. A panic is a failure, too: the engine waits for an

@@ -10,6 +10,7 @@
 //! | `JudgedNetwork` | topology, clusters, alarms, and the parts that flap |
 //! | `EpochInMaking` | a candidate on its way to an epoch |
 //! | `PublicRecord` | the published epochs, and all messages to operators |
+//! | `LearnedState` | what jobs learned about the ways of their calls |
 //!
 //! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of
 //! answers is judged once. [`ControllerEngine::deadline`] gives the time of the next tick.
@@ -26,6 +27,7 @@ mod header;
 mod hold_down;
 mod judged;
 mod judgement;
+mod learning;
 mod making;
 mod observed;
 mod public_record;
@@ -49,6 +51,7 @@ use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
 use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
+use learning::LearnedState;
 use making::EpochInMaking;
 use observed::{AgentNews, ObservedNetwork};
 use public_record::PublicRecord;
@@ -74,6 +77,7 @@ pub struct ControllerEngine {
     judged: JudgedNetwork,
     making: EpochInMaking,
     public: PublicRecord,
+    learned: LearnedState,
 }
 
 impl ControllerEngine {
@@ -91,6 +95,7 @@ impl ControllerEngine {
             judged: JudgedNetwork::default(),
             making: EpochInMaking::default(),
             public: PublicRecord::default(),
+            learned: LearnedState::default(),
         }
     }
 
@@ -114,7 +119,11 @@ impl ControllerEngine {
                 highest,
                 epochs,
                 problem,
-            } => self.start(now, current, highest, epochs, problem, fx),
+                learned,
+            } => {
+                self.learned.resume(learned);
+                self.start(now, current, highest, epochs, problem, fx)
+            }
             ControllerEvent::Tick => self.tick(now, fx),
             ControllerEvent::Observed(observation)
                 if observation.source == ObservationSource::Agent =>
@@ -127,6 +136,8 @@ impl ControllerEngine {
             }
             ControllerEvent::Trap { source, kind } => self.take_trap(now, source, kind, fx),
             ControllerEvent::Job(record) => self.take_job_record(now, record),
+            ControllerEvent::Taught(record) => self.take_lesson(now, &record),
+            ControllerEvent::LearnedKept { problem } => self.learned_kept(now, problem.as_deref()),
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
             ControllerEvent::Trouble { about, problem } => self.note_trouble(about, problem),
@@ -175,7 +186,8 @@ impl ControllerEngine {
             .deadlines()
             .chain(judged)
             .chain(patience)
-            .chain(making);
+            .chain(making)
+            .chain(self.learned.deadline());
         all.filter(|at| *at > self.ticked).min()
     }
 
@@ -219,6 +231,9 @@ impl ControllerEngine {
             .unwrap_or_default();
         self.public.settled = current
             .map(|k| PublishedNetwork::new(k.number, EpochCandidate::new(k.network, k.file)));
+        if let Some(settled) = &self.public.settled {
+            self.learned.follow(settled.number, &settled.key);
+        }
     }
 
     /// Takes a switch's answer, or its silence.
@@ -366,6 +381,7 @@ impl ControllerEngine {
         }
         self.decide(now, fx);
         self.observed.jobs.forget_old(now);
+        fx.extend(self.learned.write_due(now));
         let alarms = self.alarms();
         self.public.announce(now, alarms, fx);
     }

@@ -218,6 +218,7 @@ pub(crate) mod tests {
     use super::*;
     use directory::job_record::RecordedName;
     use selection::decision_table::{Collective, Mpi};
+    use selection::learned::RankLayout;
 
     pub(crate) fn record(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
         let call = CallTotal {
@@ -236,12 +237,16 @@ pub(crate) mod tests {
             updated: Millis(calls),
             hosts: vec!["n0".into(), "n1".into()],
             ranks: 4,
+            layout: RankLayout::default(),
             mpi: Mpi::Mpich.into(),
             epoch,
             epoch_since: Millis(1),
             aside: None,
             finished: false,
             calls: vec![call],
+            learned: Vec::new(),
+            learning_cost_seconds: None,
+            learning_saved_seconds: None,
         }
     }
 

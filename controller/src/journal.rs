@@ -5,7 +5,7 @@
 //! and the new file begins with the engine's state at that time, so that each file replays by
 //! itself. A journal contains no secrets: the inventory serializes without them. Pulses and host
 //! reports without news are left out, and so are the hosts and calls of job records, because no
-//! decision depends on them.
+//! decision depends on them. What jobs learned comes in events of its own, which are few.
 use crate::engine::{ControllerEngine, ControllerEvent, JournalHeader};
 use crate::triggers;
 use directory::job_record::JobRecord;
@@ -13,6 +13,7 @@ use inventory::device_view::same_but_moments;
 use inventory::host_report::HostReport;
 use inventory::observation::{DeviceFact, DevicePulse};
 use inventory::{Millis, sanitize};
+use selection::learned::RankLayout;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -128,9 +129,15 @@ fn decisive(event: &ControllerEvent) -> ControllerEvent {
     match event {
         ControllerEvent::Job(record) => ControllerEvent::Job(JobRecord {
             hosts: Vec::new(),
+            layout: RankLayout::default(),
             calls: Vec::new(),
+            learned: Vec::new(),
             ..record.clone()
         }),
+        ControllerEvent::Taught(record) => ControllerEvent::Taught(Box::new(JobRecord {
+            calls: Vec::new(),
+            ..JobRecord::clone(record)
+        })),
         event => event.clone(),
     }
 }
@@ -263,6 +270,7 @@ mod tests {
                 at: Millis(5),
                 event: ControllerEvent::Job(JobRecord {
                     hosts: Vec::new(),
+                    layout: RankLayout::default(),
                     calls: Vec::new(),
                     ..long
                 })

@@ -1,5 +1,6 @@
 //! The names of files and folders in the shared directory, and the longest length of each file.
-use selection::tuning::MOST_BYTES;
+use selection::learned::figures;
+use selection::tuning;
 
 /// The lock of the one publisher.
 pub const LOCK: &str = ".lock";
@@ -24,10 +25,12 @@ pub const ALLGATHER: &str = "allgather.json";
 pub const TABLE: &str = "table.json";
 /// In an epoch and beside all of them: the measurements from which a decision table follows.
 pub const TUNING: &str = "tuning.json";
+/// In an epoch and beside all of them: what jobs learned.
+pub const LEARNED: &str = "learned.json";
 
 /// The longest file of each name that is read. The limit of the plan allows sixteen octets for each
 /// message of the most hosts. The limit of the pointer allows 20 digits, a blank and a digest.
-const LIMITS: [(&str, u64); 8] = [
+const LIMITS: [(&str, u64); 9] = [
     (CURRENT, 128),
     (MANIFEST, 64 << 10),
     (TOPOLOGY, 16 << 20),
@@ -35,7 +38,8 @@ const LIMITS: [(&str, u64); 8] = [
     (ALLTOALL, 256 << 20),
     (ALLGATHER, 8 << 20),
     (TABLE, 256 << 10),
-    (TUNING, MOST_BYTES),
+    (TUNING, tuning::MOST_BYTES),
+    (LEARNED, figures::MOST_BYTES),
 ];
 
 /// The longest job record that is read: some thousand host names.

@@ -1,9 +1,10 @@
 //! Reading published files: the pointer, the current epoch, the numbers of all epochs, and the
-//! measurements.
+//! measurements and what jobs learned.
 use crate::bounded;
 use crate::epoch::{Epoch, EpochError};
-use crate::layout::{CURRENT, TUNING, folder_name, limit};
+use crate::layout::{CURRENT, LEARNED, TUNING, folder_name, limit};
 use crate::pointer::EpochPointer;
+use selection::learned::LearnedFigures;
 use selection::tuning::TuningRuns;
 use std::fs;
 use std::io;
@@ -63,6 +64,21 @@ pub fn measurements(dir: &Path) -> io::Result<TuningRuns> {
     match bounded::read(&path, limit(TUNING)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(TuningRuns::default()),
         bytes => TuningRuns::from_json(&bytes.map_err(told)?)
+            .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
+    }
+}
+
+/// What jobs learned, as the controller left it in the shared directory; empty where there is
+/// nothing.
+///
+/// # Errors
+/// The system's refusal, or `InvalidData` where the file holds something else.
+pub fn learned(dir: &Path) -> io::Result<LearnedFigures> {
+    let path = dir.join(LEARNED);
+    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    match bounded::read(&path, limit(LEARNED)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(LearnedFigures::default()),
+        bytes => LearnedFigures::from_json(&bytes.map_err(told)?)
             .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
     }
 }

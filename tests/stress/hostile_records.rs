@@ -2,6 +2,7 @@
 use directory::job_record::JobRecord;
 use inventory::Millis;
 use selection::decision_table::Mpi;
+use selection::learned::RankLayout;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -75,12 +76,16 @@ fn fat(octets: usize) -> String {
         updated: Millis(2),
         hosts,
         ranks: 4,
+        layout: RankLayout::default(),
         mpi: Mpi::Mpich.into(),
         epoch: 1,
         epoch_since: Millis(1),
         aside: None,
         finished: false,
         calls: Vec::new(),
+        learned: Vec::new(),
+        learning_cost_seconds: None,
+        learning_saved_seconds: None,
     };
     serde_json::to_string(&record).unwrap()
 }

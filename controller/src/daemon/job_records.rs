@@ -1,4 +1,5 @@
 //! Turns changes of job records into events. The records are read on a thread of its own.
+use super::lessons::LessonIntake;
 use super::stall::StallNotice;
 use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
 use crate::job_directory::{JobDirectory, JobScan};
@@ -17,6 +18,7 @@ const SAY: Duration = Duration::from_secs(60);
 /// The state of the last events.
 #[derive(Default)]
 struct JobNotices {
+    lessons: LessonIntake,
     refused: Option<(usize, String)>,
     at: Option<Instant>,
     unread: usize,
@@ -24,8 +26,11 @@ struct JobNotices {
 
 impl JobNotices {
     fn events(&mut self, scan: JobScan, now: Instant) -> Vec<ControllerEvent> {
+        let lessons = self.lessons.events(&scan.records, now);
+        self.lessons.forget(&scan.gone);
         let mut events: Vec<ControllerEvent> =
             scan.records.into_iter().map(ControllerEvent::Job).collect();
+        events.extend(lessons);
         events.extend(
             scan.gone
                 .into_iter()

@@ -116,6 +116,7 @@ impl ControllerEngine {
         let Some((epoch, settled)) = self.making.published(now, ticket) else {
             return;
         };
+        self.learned.follow(settled.number, &settled.key);
         self.public.publish(epoch, settled, fx);
         self.wake = true;
         for trouble in [

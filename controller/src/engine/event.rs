@@ -8,6 +8,7 @@ use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DeviceTable, Observation};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
+use selection::learned::LearnedFigures;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
@@ -29,6 +30,9 @@ pub enum ControllerEvent {
         epochs: Vec<EpochInfo>,
         /// The reason why the current epoch cannot be read, if it cannot.
         problem: Option<String>,
+        /// What jobs learned before.
+        #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
+        learned: LearnedFigures,
     },
     /// The time that [`ControllerEngine::deadline`](super::ControllerEngine::deadline) gave has
     /// come.
@@ -51,6 +55,14 @@ pub enum ControllerEvent {
     },
     /// A job record was read.
     Job(JobRecord),
+    /// A job record says more of what the job learned. It comes beside [`ControllerEvent::Job`],
+    /// but not as often.
+    Taught(Box<JobRecord>),
+    /// What jobs learned is written, or not.
+    LearnedKept {
+        /// The reason why it is not.
+        problem: Option<String>,
+    },
     /// A job record was removed.
     JobGone {
         /// The record's id.
@@ -157,6 +169,8 @@ pub enum ControllerEffect {
     /// Answer each agent's next report with these directions. They cover exactly the hosts of the
     /// inventory.
     Direct(DirectionsByHost),
+    /// Write what jobs learned; the answer is [`ControllerEvent::LearnedKept`].
+    KeepLearned(Arc<LearnedFigures>),
     /// Tell the operator.
     Say(EventLine),
 }
@@ -187,6 +201,13 @@ impl fmt::Display for ControllerEvent {
             }
             ControllerEvent::Trap { source, kind } => write!(f, "trap {kind:?} from {source}"),
             ControllerEvent::Job(job) => write!(f, "job {} follows epoch {}", job.id, job.epoch),
+            ControllerEvent::Taught(job) => {
+                write!(f, "job {} learned: {} timings", job.id, job.learned.len())
+            }
+            ControllerEvent::LearnedKept { problem: None } => f.write_str("learned figures kept"),
+            ControllerEvent::LearnedKept {
+                problem: Some(problem),
+            } => write!(f, "learned figures not kept: {problem}"),
             ControllerEvent::JobGone { id } => write!(f, "job {id} gone"),
             ControllerEvent::JobsUnread { count } => write!(f, "{count} job records not read"),
             ControllerEvent::Trouble { about, problem } => write!(
@@ -262,6 +283,9 @@ impl fmt::Display for ControllerEffect {
                     rota.len(),
                     rota.values().map(|d| d.peers.len()).sum::<usize>()
                 )
+            }
+            ControllerEffect::KeepLearned(figures) => {
+                write!(f, "keep figures of {} places", figures.places().count())
             }
             ControllerEffect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),
         }

@@ -7,6 +7,7 @@ use super::event::StoredEpoch;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
 use inventory::units::milliseconds;
+use selection::learned::LearnedFigures;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +62,9 @@ pub struct ResumedState {
     /// The links that flapped lately.
     #[serde(default)]
     pub(crate) damping: FlapDamping,
+    /// What jobs learned.
+    #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
+    pub learned: LearnedFigures,
 }
 
 impl ControllerEngine {
@@ -71,6 +75,7 @@ impl ControllerEngine {
             engine.take_over(resumed.current, resumed.highest);
             engine.observed.resume(&engine.inventory, resumed.views);
             engine.judged.damping = resumed.damping;
+            engine.learned.resume(resumed.learned);
         }
         engine
     }
@@ -87,6 +92,7 @@ impl ControllerEngine {
             current: self.public.settled.as_ref().map(known),
             highest: self.making.highest,
             damping: self.judged.damping.clone(),
+            learned: LearnedFigures::clone(self.learned()),
         };
         let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
         let heddle = env!("CARGO_PKG_VERSION").to_owned();

@@ -2,6 +2,7 @@
 mod agents;
 mod epochs;
 mod flapping;
+mod learning;
 mod world;
 
 use super::*;

@@ -17,6 +17,8 @@ pub enum TroubleArea {
     Tls,
     /// Reading measurements.
     Measurements,
+    /// Reading or writing what jobs learned.
+    Learned,
     /// Reading the current epoch at the start.
     Current,
     /// Planning.
@@ -42,15 +44,18 @@ pub enum StalledWork {
     Measurements,
     /// Looking for job records.
     Jobs,
+    /// Writing what jobs learned.
+    Learned,
 }
 
-const NAMES: [(TroubleArea, &str); 14] = [
+const NAMES: [(TroubleArea, &str); 16] = [
     (TroubleArea::Inventory, "inventory"),
     (TroubleArea::Jobs, "jobs"),
     (TroubleArea::Traps, "traps"),
     (TroubleArea::Journal, "journal"),
     (TroubleArea::Tls, "tls"),
     (TroubleArea::Measurements, "measurements"),
+    (TroubleArea::Learned, "learned"),
     (TroubleArea::Current, "current"),
     (TroubleArea::Plan, "plan"),
     (TroubleArea::Publish, "publish"),
@@ -68,6 +73,10 @@ const NAMES: [(TroubleArea, &str); 14] = [
         "measurements stalled",
     ),
     (TroubleArea::Stalled(StalledWork::Jobs), "jobs stalled"),
+    (
+        TroubleArea::Stalled(StalledWork::Learned),
+        "learned stalled",
+    ),
 ];
 
 impl fmt::Display for TroubleArea {

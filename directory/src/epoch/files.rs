@@ -1,8 +1,9 @@
 //! The files in an epoch's folder and the manifest that lists them.
-use crate::layout::{MANIFEST, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
+use crate::layout::{LEARNED, MANIFEST, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
 use crate::pointer::{EpochPointer, Sha256Digest, shortened};
 use inventory::{Millis, Topology, TopologyFile};
 use selection::decision_table::DecisionTable;
+use selection::learned::LearnedFigures;
 use selection::tuning::TuningRuns;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -225,9 +226,23 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         })
     }
 
+    fn lists(&self, name: &str) -> bool {
+        self.manifest.files.iter().any(|entry| entry.name == name)
+    }
+
+    /// What jobs had learned. Epochs older than any of them have no such file.
+    pub(super) fn learned(&mut self) -> Result<LearnedFigures, EpochError> {
+        if !self.lists(LEARNED) {
+            return Ok(LearnedFigures::default());
+        }
+        self.parsed(LEARNED, |bytes| {
+            LearnedFigures::from_json(bytes).map_err(|e| e.to_string())
+        })
+    }
+
     /// The measurements. Epochs older than any measurement have no such file.
     pub(super) fn tuning(&mut self) -> Result<TuningRuns, EpochError> {
-        if !self.manifest.files.iter().any(|entry| entry.name == TUNING) {
+        if !self.lists(TUNING) {
             return Ok(TuningRuns::default());
         }
         self.parsed(TUNING, |bytes| {

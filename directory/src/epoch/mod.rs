@@ -11,6 +11,7 @@
 //!     allgather.json   the ring of all hosts, the contract's JSON
 //!     table.json       the decision table
 //!     tuning.json      the measurements from which it follows, if any were made
+//!     learned.json     what jobs had learned before, from which it follows, too
 //! ```
 //!
 //! The caller gives a reader: `read(name, limit)` returns a file of the epoch's folder
@@ -24,7 +25,7 @@ mod plan_file;
 mod tests;
 mod verified;
 
-use crate::layout::{ALLGATHER, ALLTOALL, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
+use crate::layout::{ALLGATHER, ALLTOALL, LEARNED, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
 use crate::pointer::EpochPointer;
 pub use files::{EpochError, OmittedFile};
 use files::{EpochFolder, with_manifest};
@@ -38,7 +39,8 @@ use schedules::json;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::verify::{self, ScheduleViolation};
-use selection::decision_table::{Collective, DecisionTable, Way};
+use selection::decision_table::{Collective, DecisionTable, Mpi, Way};
+use selection::learned::{LearnedFigures, LearnedPlace, LearnedWays};
 use selection::tuning::TuningRuns;
 use serde::Deserialize;
 use std::io;
@@ -72,6 +74,26 @@ pub struct Epoch {
     pub table: DecisionTable,
     /// The measurements from which the table follows.
     pub tuning: TuningRuns,
+    /// What jobs had learned.
+    pub learned: LearnedFigures,
+}
+
+/// The evidence for the ways in an epoch's decision table.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WayEvidence {
+    /// The measurements of `heddle tune`.
+    pub tuning: TuningRuns,
+    /// What jobs learned.
+    pub learned: LearnedFigures,
+}
+
+impl From<TuningRuns> for WayEvidence {
+    fn from(tuning: TuningRuns) -> WayEvidence {
+        WayEvidence {
+            tuning,
+            ..WayEvidence::default()
+        }
+    }
 }
 
 /// The reason why there is no epoch for a topology.
@@ -96,7 +118,7 @@ pub enum PlanError {
 impl Epoch {
     /// Plans and verifies both collectives on `topology`, the all-to-all up to [`MOST_PLANNED`]
     /// hosts. The all-to-all has the first synchronization in the decision table that follows from
-    /// `tuning`; if the table has none, receivers give tokens.
+    /// the evidence; if the table has none, receivers give tokens.
     ///
     /// # Errors
     /// [`PlanError`].
@@ -105,15 +127,16 @@ impl Epoch {
         at: Millis,
         topology: impl Into<Arc<TopologyFile>>,
         network: impl Into<Arc<Topology>>,
-        tuning: TuningRuns,
+        evidence: impl Into<WayEvidence>,
     ) -> Result<Epoch, PlanError> {
+        let WayEvidence { tuning, learned } = evidence.into();
         let topology = topology.into();
         let tree = topology.tree()?;
         if tree.hosts() as usize > json::MAX_RING {
             return Err(PlanError::TooLarge(tree.hosts()));
         }
         let bound = bound_of(&tree);
-        let table = tuning.table(&tree);
+        let table = table_of_all(&tree, &tuning, &learned);
         let alltoall = (tree.hosts() <= MOST_PLANNED)
             .then(|| whole(&tree, &table))
             .transpose()?;
@@ -129,6 +152,7 @@ impl Epoch {
             allgather,
             table,
             tuning,
+            learned,
         })
     }
 
@@ -153,6 +177,9 @@ impl Epoch {
         files.push((TABLE, self.table.to_json().into_bytes()));
         files.extend(
             (!self.tuning.runs.is_empty()).then(|| (TUNING, self.tuning.to_json().into_bytes())),
+        );
+        files.extend(
+            (!self.learned.is_empty()).then(|| (LEARNED, self.learned.to_json().into_bytes())),
         );
         with_manifest(self.number, self.at, files, self.omitted())
     }
@@ -206,7 +233,7 @@ impl Epoch {
         let Some(allgather) = ring.renumbered(&hosts) else {
             return Err(folder.error(ALLGATHER, format!("its hosts are not those of {TOPOLOGY}")));
         };
-        let (table, tuning) = (folder.table()?, folder.tuning()?);
+        let (table, tuning, learned) = (folder.table()?, folder.tuning()?, folder.learned()?);
         let bound = bound_of(&tree);
         Ok(Epoch {
             number: pointer.number,
@@ -218,8 +245,26 @@ impl Epoch {
             allgather,
             table,
             tuning,
+            learned,
         })
     }
+}
+
+/// The decision table, with what jobs on all hosts learned about collectives that nobody tuned.
+/// Process sets compute such entries for their own place.
+fn table_of_all(tree: &Tree, tuning: &TuningRuns, learned: &LearnedFigures) -> DecisionTable {
+    let mut table = tuning.table(tree);
+    let host_of: Vec<u32> = (0..tree.hosts())
+        .flat_map(|host| std::iter::repeat_n(host, tree.ranks(host) as usize))
+        .collect();
+    let ways = learned.ways();
+    for mpi in Mpi::ALL {
+        let place = LearnedPlace::new(tree, &host_of, mpi);
+        let mut timings = ways.for_place(&place);
+        timings.retain(|timing| table.is_untuned(timing.collective, mpi));
+        table = table.with_learned(mpi, &timings);
+    }
+    table
 }
 
 /// The bound of the algorithm that fits the tree.
@@ -256,6 +301,9 @@ pub struct LeanEpoch {
     pub topology: TopologyFile,
     /// The way of a call at each block size.
     pub table: DecisionTable,
+    /// What jobs learned. [`crate::following::EpochFollower`] reads it beside the epoch, where it is
+    /// newer than in the epoch's folder.
+    pub learned: LearnedWays,
 }
 
 impl LeanEpoch {
@@ -272,14 +320,34 @@ impl LeanEpoch {
             number: pointer.number,
             topology: folder.topology()?,
             table: folder.table()?,
+            learned: LearnedWays::default(),
         })
+    }
+
+    /// The same with only what a process set at this place can start from, so that a broadcast
+    /// stays small.
+    #[must_use]
+    pub fn restricted_to(self, place: &LearnedPlace) -> LeanEpoch {
+        LeanEpoch {
+            learned: self.learned.restricted_to(place),
+            ..self
+        }
     }
 
     /// The bytes for a broadcast among ranks of one heddle version.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let parts = (self.number, self.topology.to_yaml(), self.table.to_json());
-        postcard::to_stdvec(&parts)
-            .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"))
+        let (topology, table) = (self.topology.to_yaml(), self.table.to_json());
+        let parts = (self.number, topology, table);
+        let epoch = postcard::to_stdvec(&parts)
+            .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
+        let learned = self.learned.to_json().into_bytes();
+        [&(epoch.len() as u64).to_le_bytes()[..], &epoch, &learned].concat()
+    }
+
+    /// True if these are bytes of the same epoch, whatever jobs learned. It parses nothing.
+    pub fn are_of_one_epoch(a: &[u8], b: &[u8]) -> bool {
+        let epoch = |bytes| split_broadcast(bytes).map(|(epoch, _)| epoch);
+        epoch(a).is_some() && epoch(a) == epoch(b)
     }
 
     /// Reads the bytes of [`LeanEpoch::to_bytes`].
@@ -292,11 +360,14 @@ impl LeanEpoch {
             file: "broadcast".to_owned(),
             problem,
         };
-        if bytes.len() as u64 > limit(TOPOLOGY) + limit(TABLE) {
+        if bytes.len() as u64 > limit(TOPOLOGY) + limit(TABLE) + limit(LEARNED) {
             return Err(error(format!("{} octets are too many", bytes.len())));
         }
+        let (epoch, learned) =
+            split_broadcast(bytes).ok_or_else(|| error("it is cut".to_owned()))?;
         let (number, topology, table): (u64, String, String) =
-            read_postcard(bytes).map_err(error)?;
+            read_postcard(epoch).map_err(error)?;
+        let learned = LearnedWays::from_json(learned).map_err(|e| error(e.to_string()))?;
         let table = DecisionTable::from_json(table.as_bytes()).map_err(|e| error(e.to_string()))?;
         let topology =
             TopologyFile::parse(TOPOLOGY, &topology).map_err(|e| error(e.to_string()))?;
@@ -304,6 +375,7 @@ impl LeanEpoch {
             number,
             topology,
             table,
+            learned,
         })
     }
 }
@@ -314,8 +386,15 @@ impl From<&Epoch> for LeanEpoch {
             number: epoch.number,
             topology: TopologyFile::clone(&epoch.topology),
             table: epoch.table.clone(),
+            learned: LearnedWays::default(),
         }
     }
+}
+
+/// The epoch in the bytes of a broadcast, and what jobs learned.
+fn split_broadcast(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
 }
 
 /// All of `bytes` as one value.

@@ -2,8 +2,12 @@
 use super::*;
 use crate::layout::MANIFEST;
 use crate::test_trees::{any_tree_text, star_text};
+use inventory::Bytes;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use selection::decision_table::{DecisionGrounds, Mpi};
+use selection::learned::figures::JobLesson;
+use selection::learned::{LearnedTiming, RecordedTiming};
 use std::collections::HashMap;
 
 type EpochFiles = HashMap<String, Vec<u8>>;
@@ -233,6 +237,47 @@ fn a_plan_that_is_neither_there_nor_said_to_be_omitted_is_missed() {
         error.contains("alltoall.plan: manifest.json does not list it"),
         "{error}"
     );
+}
+
+#[test]
+fn the_table_has_what_jobs_on_all_hosts_learned_and_the_epoch_a_copy() {
+    let timing = |way: &str, mean_ns| LearnedTiming {
+        collective: Collective::Allgather,
+        from: Bytes(64),
+        way: way.parse().unwrap(),
+        samples: 9,
+        mean_ns,
+        error_ns: 1,
+    };
+    let before = epoch(&star_text(&[2, 2]));
+    let tree = before.topology.tree().unwrap();
+    let place = LearnedPlace::new(&tree, &[0, 1, 2, 3], Mpi::Mpich);
+    let lesson = JobLesson {
+        user: "ann".to_owned(),
+        job: 1,
+        at: Millis(1),
+        timings: [timing("native", 2000), timing("ring tcp", 1000)]
+            .map(RecordedTiming::from)
+            .into(),
+    };
+    let mut learned = LearnedFigures::default();
+    learned.merge(&place, lesson);
+    let evidence = WayEvidence {
+        learned,
+        ..WayEvidence::default()
+    };
+    let (topology, network) = (before.topology.clone(), before.network.clone());
+    let epoch = Epoch::plan(42, Millis(1), topology, network, evidence).unwrap();
+    let entry = |mpi| {
+        let table = epoch.table.clone().for_mpi(mpi);
+        *table.entry(Collective::Allgather, Bytes(100)).unwrap()
+    };
+    assert_eq!(entry(Mpi::Mpich).grounds, DecisionGrounds::Learned);
+    assert_eq!(entry(Mpi::Mpich).way.to_string(), "ring tcp");
+    assert_eq!(entry(Mpi::OpenMpi).grounds, DecisionGrounds::Elsewhere);
+    let (pointer, files) = published(&epoch);
+    assert!(files.contains_key(LEARNED));
+    assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(epoch));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The only way to an epoch that may be published.
-use super::{Epoch, PlanError};
+use super::{Epoch, PlanError, WayEvidence};
 use inventory::{Millis, Topology, TopologyFile};
-use selection::tuning::TuningRuns;
 use std::sync::Arc;
 
 /// An epoch whose schedules the verifier has passed. There is no other way to make one, so no other
@@ -10,8 +9,8 @@ use std::sync::Arc;
 pub struct VerifiedEpoch(Epoch);
 
 impl VerifiedEpoch {
-    /// Plans and verifies the collectives of all hosts. The measurements decide the way at each
-    /// block size.
+    /// Plans and verifies the collectives of all hosts. The evidence decides the way at each block
+    /// size.
     ///
     /// # Errors
     /// [`PlanError`] where the file does not describe a tree, or the verifier refuses the plan.
@@ -20,9 +19,9 @@ impl VerifiedEpoch {
         at: Millis,
         file: impl Into<Arc<TopologyFile>>,
         network: impl Into<Arc<Topology>>,
-        tuning: TuningRuns,
+        evidence: impl Into<WayEvidence>,
     ) -> Result<VerifiedEpoch, PlanError> {
-        Epoch::plan(number, at, file, network, tuning).map(VerifiedEpoch)
+        Epoch::plan(number, at, file, network, evidence).map(VerifiedEpoch)
     }
 
     /// The epoch.

@@ -7,6 +7,7 @@ pub mod writing;
 
 use inventory::Millis;
 use selection::decision_table::{Collective, Mpi, Way};
+use selection::learned::{RankLayout, RecordedTiming};
 pub use selection::recorded_name::RecordedName;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
@@ -28,6 +29,9 @@ pub struct JobRecord {
     pub hosts: Vec<String>,
     /// The number of its ranks.
     pub ranks: u32,
+    /// The host of each rank, by its number among `hosts`; empty if the job does not say.
+    #[serde(default, skip_serializing_if = "RankLayout::is_empty")]
+    pub layout: RankLayout,
     /// The MPI library.
     pub mpi: RecordedName<Mpi>,
     /// The epoch it follows; 0 while it follows none.
@@ -42,6 +46,16 @@ pub struct JobRecord {
     pub finished: bool,
     /// Totals per collective, way and block size.
     pub calls: Vec<CallTotal>,
+    /// What it learned about ways, on the epoch that it follows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learned: Vec<RecordedTiming>,
+    /// Seconds that trying slower ways cost it, if it learns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learning_cost_seconds: Option<f64>,
+    /// Seconds that it took less than it would have by the library's own routines, if it learns.
+    /// Below zero if it took more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learning_saved_seconds: Option<f64>,
 }
 
 /// Totals of one kind of call since the start.
@@ -77,7 +91,10 @@ impl JobRecord {
             .chain(self.unknown_names())
             .map(|text| text.len() + TEXT)
             .sum();
-        texts + self.calls.len() * size_of::<CallTotal>()
+        texts
+            + self.calls.len() * size_of::<CallTotal>()
+            + self.learned.len() * size_of::<RecordedTiming>()
+            + self.layout.memory()
     }
 
     /// The names in it that this version of heddle does not know: foreign text.
@@ -86,7 +103,11 @@ impl JobRecord {
             .calls
             .iter()
             .flat_map(|call| [call.collective.unknown(), call.way.unknown()]);
-        calls.chain([self.mpi.unknown()]).flatten()
+        let learned = self
+            .learned
+            .iter()
+            .flat_map(|timing| [timing.collective.unknown(), timing.way.unknown()]);
+        calls.chain(learned).chain([self.mpi.unknown()]).flatten()
     }
 }
 
@@ -99,11 +120,14 @@ mod tests {
     fn what_another_version_named_is_read_and_written_as_it_stands() {
         let json = concat!(
             r#"{"id":"n0-1-1","program":"a.out","user":"ann","started":1,"updated":2,"#,
-            r#""hosts":["n0"],"ranks":2,"mpi":"mvapich","epoch":1,"epoch_since":1,"finished":false,"#,
+            r#""hosts":["n0"],"ranks":2,"layout":[[0,1,2]],"mpi":"mvapich","epoch":1,"#,
+            r#""epoch_since":1,"finished":false,"#,
             r#""calls":[{"collective":"alltoall","way":"ring tcp","block":8,"calls":1,"#,
             r#""seconds":1.0,"bound_seconds":0.5},"#,
             r#"{"collective":"bcast","way":"aapc receiver","block":8,"calls":1,"#,
-            r#""seconds":1.0,"bound_seconds":0.5}]}"#
+            r#""seconds":1.0,"bound_seconds":0.5}],"#,
+            r#""learned":[{"collective":"bcast","from":8,"way":"native","samples":1,"#,
+            r#""mean_ns":1,"error_ns":0}],"learning_cost_seconds":0.5}"#
         );
         let record: JobRecord = serde_json::from_str(json).unwrap();
         assert_eq!(record.mpi.unknown(), Some("mvapich"));
@@ -123,6 +147,11 @@ mod tests {
                 record.calls[1].way.unknown()
             ),
             (Some("bcast"), Some("aapc receiver"))
+        );
+        assert_eq!(record.learned[0].collective.unknown(), Some("bcast"));
+        assert_eq!(
+            record.unknown_names().collect::<Vec<_>>(),
+            ["bcast", "aapc receiver", "bcast", "mvapich"]
         );
         assert_eq!(serde_json::to_string(&record).unwrap(), json);
     }

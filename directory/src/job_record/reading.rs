@@ -16,6 +16,8 @@ const MAX_MEMORY: usize = 1 << 20;
 const MAX_NAME: usize = 256;
 /// Kinds of calls in a record.
 const MAX_CALLS: usize = 1024;
+/// Learned timings in a record: each collective's ways in each size class.
+const MAX_LEARNED: usize = 1024;
 
 /// The mark by which a file differs from the one read before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,8 +113,14 @@ pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
     if record.id != id {
         return Err("its id is not its name".to_owned());
     }
-    if record.memory() > MAX_MEMORY || record.calls.len() > MAX_CALLS {
-        return Err("it names too many hosts or calls".to_owned());
+    if record.memory() > MAX_MEMORY
+        || record.calls.len() > MAX_CALLS
+        || record.learned.len() > MAX_LEARNED
+    {
+        return Err("it names too many hosts, calls or timings".to_owned());
+    }
+    if !record.layout.is_empty() && !record.layout.fits(record.hosts.len(), record.ranks) {
+        return Err("its layout of ranks does not fit its hosts".to_owned());
     }
     let texts = [&record.id, &record.program]
         .into_iter()
@@ -126,12 +134,57 @@ pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
         return Err("a text is too long or holds characters that cannot be seen".to_owned());
     }
     let fine = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
+    let learning = [record.learning_cost_seconds, record.learning_saved_seconds];
     if !record
         .calls
         .iter()
         .all(|c| fine(c.seconds) && fine(c.bound_seconds))
+        || learning
+            .into_iter()
+            .flatten()
+            .any(|seconds| !seconds.is_finite())
     {
         return Err("its counters make no sense".to_owned());
     }
     Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record with these fields beside the usual ones.
+    fn parsed(more: &str) -> Result<JobRecord, String> {
+        let json = format!(
+            r#"{{"id":"a","program":"a.out","user":"ann","started":1,"updated":2,
+                "hosts":["n0","n1"],"ranks":4,"mpi":"mpich","epoch":1,"epoch_since":1,
+                "calls":[]{more}}}"#
+        );
+        parse(json.as_bytes(), "a")
+    }
+
+    #[test]
+    fn what_a_job_learned_is_read_within_limits() {
+        let timing = r#"{"collective":"alltoall","from":1024,"way":"native","samples":3,
+                         "mean_ns":7,"error_ns":1}"#;
+        let learned = |count: usize| {
+            parsed(&format!(
+                r#","layout":[[0,2,2]],"learned":[{}],"learning_saved_seconds":-1.5"#,
+                vec![timing; count].join(",")
+            ))
+        };
+        let record = learned(MAX_LEARNED).unwrap();
+        assert_eq!(record.learned.len(), MAX_LEARNED);
+        assert!(record.memory() > MAX_LEARNED * size_of_val(&record.learned[0]));
+        assert!(learned(MAX_LEARNED + 1).unwrap_err().contains("too many"));
+        assert_eq!(parsed("").unwrap().learned, []);
+        let hidden = timing.replace("native", "a\u{202e}b");
+        assert!(parsed(&format!(r#","learned":[{hidden}]"#)).is_err());
+        for layout in ["[[0,2,3]]", "[[0,1,4]]", "[[0,2,4294967295]]", "[[0]]"] {
+            assert!(
+                parsed(&format!(r#","layout":{layout}"#)).is_err(),
+                "{layout}"
+            );
+        }
+    }
 }

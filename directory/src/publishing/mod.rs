@@ -5,6 +5,7 @@
 //! epochs/.new-00000042/   being written; after a crash the next publisher removes it
 //! epochs/.old-00000001/   being removed
 //! current.new             the next pointer
+//! learned.json.new        what jobs learned, being written
 //! ```
 //! The order makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
 //! fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch or the
@@ -16,11 +17,12 @@ pub use lock::LockHolder;
 
 use crate::bounded;
 use crate::epoch::VerifiedEpoch;
-use crate::layout::{CURRENT, EPOCHS, JOBS, TUNING, folder_name};
+use crate::layout::{CURRENT, EPOCHS, JOBS, LEARNED, TUNING, folder_name};
 use crate::pointer::EpochPointer;
 use crate::reading::{current, numbers};
 use durable::{make_dir, replace, sync_dir, write_folder};
 use nix::fcntl::Flock;
+use selection::learned::LearnedFigures;
 use selection::tuning::TuningRuns;
 use std::fs::{self, File};
 use std::io;
@@ -209,6 +211,14 @@ impl EpochStore {
         Ok(())
     }
 
+    /// Replaces what jobs learned, for jobs after them.
+    ///
+    /// # Errors
+    /// [`PublishError::Io`] where the system refuses; the former figures then stay.
+    pub fn write_learned(&self, learned: &LearnedFigures) -> Result<(), PublishError> {
+        replace(&self.dir, LEARNED, learned.to_json().as_bytes())
+    }
+
     /// Removes epochs far behind `number`. A failure costs space but not safety, so the removal is
     /// left to the next time.
     fn prune(&self, number: u64) {
@@ -237,7 +247,9 @@ impl EpochStore {
                     .map_err(io("remove what a crash left", &entry.path()))?;
             }
         }
-        let _ = fs::remove_file(self.dir.join(durable::unfinished(CURRENT)));
+        for name in [CURRENT, LEARNED] {
+            let _ = fs::remove_file(self.dir.join(durable::unfinished(name)));
+        }
         Ok(())
     }
 }
@@ -367,11 +379,13 @@ mod tests {
         fs::create_dir(dir.path().join("epochs/.new-00000003")).unwrap();
         fs::write(dir.path().join("epochs/.new-00000003/manifest.json"), "ha").unwrap();
         fs::write(dir.path().join("current.new"), "3 sha").unwrap();
+        fs::write(dir.path().join("learned.json.new"), "{").unwrap();
         fs::create_dir(dir.path().join("epochs/00000002")).unwrap();
         let store = EpochStore::open(dir.path(), KEEP).unwrap();
         assert_eq!(store.highest().unwrap(), 2);
         assert_eq!(fs::read_dir(dir.path().join("epochs")).unwrap().count(), 1);
         assert!(!dir.path().join("current.new").exists());
+        assert!(!dir.path().join("learned.json.new").exists());
         put(&store, 3, "c").unwrap();
     }
 

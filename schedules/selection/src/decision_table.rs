@@ -1,5 +1,6 @@
 //! The decision table: the way of a collective at each block size.
 mod collective;
+mod learned;
 mod table_form;
 mod unmeasured;
 mod way;
@@ -45,6 +46,8 @@ pub enum DecisionGrounds {
     Unconfirmed,
     /// Measured on these hosts before cables were moved in a way that changes no bound.
     Kept,
+    /// Learned by jobs at this place while they ran: [`DecisionTable::with_learned`].
+    Learned,
     /// Computed by the contention model, for sizes between measured ones.
     Modelled,
     /// Computed by the contention model, because hosts or cables differ from the measured ones.
@@ -60,6 +63,7 @@ impl fmt::Display for DecisionGrounds {
             DecisionGrounds::Confirmed => "measured and confirmed",
             DecisionGrounds::Unconfirmed => "measured, not confirmed",
             DecisionGrounds::Kept => "measured before harmless recabling",
+            DecisionGrounds::Learned => "learned by jobs",
             DecisionGrounds::Modelled => "modelled between measured sizes",
             DecisionGrounds::Stale => "modelled, to be measured again",
         })
@@ -136,6 +140,7 @@ impl DecisionTable {
             DecisionGrounds::Unconfirmed,
             DecisionGrounds::Measured,
             DecisionGrounds::Kept,
+            DecisionGrounds::Learned,
         ];
         let grounds = measured.into_iter().chain([
             DecisionGrounds::Modelled,

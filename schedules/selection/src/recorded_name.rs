@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A value named in a record: known to this version of heddle, or a name that only another version
 /// knows. The file holds the name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RecordedName<T> {
     /// A known value.
     Known(T),

@@ -197,23 +197,29 @@ impl RootRank {
         }
     }
 
-    /// An epoch is there; perhaps the one that is followed, which was out of sight. What keeps
-    /// these hosts from following it is found here, before anybody plans.
+    /// An epoch is there; perhaps the one that is followed, which was out of sight, or beside which
+    /// jobs learned more. What keeps these hosts from following it is found here, before anybody
+    /// plans.
     fn found(&mut self, octets: &Arc<[u8]>) -> RootDirective {
-        if self.view.is_some() && self.lean == *octets {
+        if self.view.is_some() && LeanEpoch::are_of_one_epoch(&self.lean, octets) {
             return RootDirective::Keep;
         }
-        let view = LeanEpoch::from_bytes(octets)
+        let found = LeanEpoch::from_bytes(octets)
             .map_err(|e| e.to_string())
             .and_then(|lean| match ProcessSetView::of(&lean, &self.hosts) {
                 Err(problem) if !problem.is_news() => Err(String::new()),
-                view => view.map_err(|e| e.to_string()),
+                view => view.map(|view| (lean, view)).map_err(|e| e.to_string()),
             });
-        match view {
-            Ok(view) => {
+        match found {
+            Ok((lean, view)) => {
+                let lean = if lean.learned.is_empty() {
+                    octets.to_vec()
+                } else {
+                    lean.restricted_to(&view.place(MPI)).to_bytes()
+                };
                 (self.view, self.lean) = (Some(view), Arc::clone(octets));
                 RootDirective::Follow {
-                    lean: octets.to_vec(),
+                    lean,
                     force: self.settings.force.clone(),
                 }
             }

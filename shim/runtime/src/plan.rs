@@ -47,10 +47,20 @@ impl UnplannedEpoch {
         } else {
             DecisionTable::default()
         };
+        let learned = if lean.learned.is_empty() {
+            Vec::new()
+        } else {
+            lean.learned.for_place(&view.place(mpi))
+        };
         Ok(UnplannedEpoch {
             topology: lean.topology,
             view,
-            table: lean.table.for_mpi(mpi).with_unmeasured(unmeasured),
+            table: lean
+                .table
+                .for_mpi(mpi)
+                .with_unmeasured(unmeasured)
+                .with_learned(mpi, &learned)
+                .for_mpi(mpi),
             force,
         })
     }

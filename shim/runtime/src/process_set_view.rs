@@ -4,7 +4,8 @@ use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, TopologyFile};
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
-use selection::decision_table::{Collective, CollectiveTraffic};
+use selection::decision_table::{Collective, CollectiveTraffic, Mpi};
+use selection::learned::LearnedPlace;
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -101,6 +102,11 @@ impl ProcessSetView {
                 .collect(),
             hosts,
         })
+    }
+
+    /// Where figures that jobs learned hold for it.
+    pub fn place(&self, mpi: Mpi) -> LearnedPlace {
+        LearnedPlace::new(&self.hosts, &self.host_of, mpi)
     }
 
     /// One line about the epoch and the process set.

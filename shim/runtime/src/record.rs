@@ -9,6 +9,7 @@ use directory::job_record::{CallTotal, JobRecord};
 use directory::layout::record_file;
 use inventory::{Bytes, Millis};
 use selection::decision_table::{Collective, Mpi, Way};
+use selection::learned::RankLayout;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};
@@ -261,11 +262,14 @@ fn timing() -> f64 {
 pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
     let started = now();
     let mut distinct: Vec<String> = Vec::new();
-    for host in hosts {
-        if !distinct.contains(host) {
+    let mut number_of = |host: &String| {
+        let known = distinct.iter().position(|other| other == host);
+        known.unwrap_or_else(|| {
             distinct.push(host.clone());
-        }
-    }
+            distinct.len() - 1
+        }) as u32
+    };
+    let host_of: Vec<u32> = hosts.iter().map(&mut number_of).collect();
     let host = hosts.first().map_or("", String::as_str);
     let plain: String = host
         .chars()
@@ -290,12 +294,16 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
         updated: started,
         hosts: distinct,
         ranks: hosts.len() as u32,
+        layout: RankLayout::of(&host_of),
         mpi: mpi.into(),
         epoch: 0,
         epoch_since: started,
         aside: None,
         finished: false,
         calls: Vec::new(),
+        learned: Vec::new(),
+        learning_cost_seconds: None,
+        learning_saved_seconds: None,
     }
 }
 

@@ -4,6 +4,7 @@ use directory::epoch::VerifiedEpoch;
 use inventory::BitsPerSec;
 use inventory::Mac;
 use inventory::observation::*;
+use selection::learned::LearnedFigures;
 use selection::tuning::TuningRuns;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
@@ -34,6 +35,7 @@ pub(super) struct SimulatedCluster {
     pub(super) now: Millis,
     pub(super) published: Vec<EpochOrder>,
     pub(super) said: Vec<String>,
+    pub(super) kept: Vec<Arc<LearnedFigures>>,
     pub(super) poll_every: u64,
     pub(super) disk_full: bool,
     pub(super) attempts: usize,
@@ -76,6 +78,7 @@ impl SimulatedCluster {
             now: Millis(1_000_000),
             published: Vec::new(),
             said: Vec::new(),
+            kept: Vec::new(),
             poll_every: 500,
             disk_full: false,
             attempts: 0,
@@ -238,6 +241,7 @@ impl SimulatedCluster {
             highest,
             epochs: Vec::new(),
             problem: None,
+            learned: LearnedFigures::default(),
         });
     }
 
@@ -298,6 +302,11 @@ impl SimulatedCluster {
                 ControllerEffect::Plan(order) => self.plan(*order),
                 ControllerEffect::Publish { ticket } => self.publish(ticket),
                 ControllerEffect::Direct(rota) => self.rota = rota,
+                ControllerEffect::KeepLearned(figures) => {
+                    self.kept.push(figures);
+                    let problem = self.disk_full.then(|| "disk full".to_owned());
+                    self.event(ControllerEvent::LearnedKept { problem });
+                }
                 ControllerEffect::Say(line) => self.said.push(line.text),
             }
         }

@@ -90,12 +90,14 @@ impl DecisionTable {
     }
 
     /// This table, reduced to one library by [`DecisionTable::for_mpi`], with other ways for the
-    /// collectives that nobody measured: a process set has links and ranks of its own.
+    /// collectives that nobody tuned: a process set has links and ranks of its own, and what jobs on
+    /// all hosts learned does not hold for it.
     #[must_use]
     pub fn with_unmeasured(mut self, unmeasured: DecisionTable) -> DecisionTable {
         for (entries, others) in self.entries.iter_mut().zip(unmeasured.entries) {
-            let is_unmeasured = |entry: &DecisionEntry| {
-                entry.grounds == DecisionGrounds::Elsewhere && entry.way != Way::Native
+            let is_unmeasured = |entry: &DecisionEntry| match entry.grounds {
+                DecisionGrounds::Elsewhere => entry.way != Way::Native,
+                grounds => grounds == DecisionGrounds::Learned,
             };
             if entries.iter().any(is_unmeasured) {
                 *entries = others;

@@ -7,9 +7,17 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`place`] | where a figure holds: hosts, ranks, cables, library |
-mod place;
+//! | [`figures`] | `learned.json`: what jobs learned, by place, within bounds |
+//! | `verdict` | what several jobs say together |
+//! | [`ways`] | the verdicts of all places |
+pub mod figures;
+pub mod place;
+mod verdict;
+pub mod ways;
 
+pub use figures::LearnedFigures;
 pub use place::{LearnedPlace, RankLayout};
+pub use ways::LearnedWays;
 
 use crate::decision_table::{Collective, Way};
 use crate::recorded_name::RecordedName;
@@ -17,7 +25,7 @@ use inventory::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// The times of calls of a collective that went one way, in one size class, as a job learned them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LearnedTiming<C = Collective, W = Way> {
     /// The collective.
     pub collective: C,
@@ -31,6 +39,15 @@ pub struct LearnedTiming<C = Collective, W = Way> {
     pub mean_ns: u64,
     /// The standard error of that mean, in nanoseconds.
     pub error_ns: u64,
+}
+
+impl LearnedTiming {
+    /// True if these calls took less time than the others, by more than twice the standard error of
+    /// the difference.
+    pub fn is_faster_than(&self, other: &LearnedTiming) -> bool {
+        let noise = 2.0 * (self.error_ns as f64).hypot(other.error_ns as f64);
+        other.mean_ns as f64 - self.mean_ns as f64 > noise
+    }
 }
 
 /// The same in a record, which another version of heddle may have written.

@@ -68,6 +68,20 @@ impl LearnedPlace {
         Ok((place, between))
     }
 
+    /// True if its ranks fit its hosts. A file can hold anything.
+    pub(super) fn is_consistent(&self) -> bool {
+        let ranks = self.layout.ranks();
+        ranks.is_some_and(|ranks| self.layout.fits(self.hosts.len(), ranks))
+    }
+
+    /// The place of all process sets that are alike.
+    pub(super) fn without_hosts(&self) -> LearnedPlace {
+        LearnedPlace {
+            hosts: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// True if schedules cannot tell the places apart: same ranks, cables and library, perhaps on
     /// other hosts.
     pub fn is_alike(&self, other: &LearnedPlace) -> bool {
@@ -112,6 +126,17 @@ impl RankLayout {
     /// True for a record that does not say it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The number of ranks; `None` for more than there can be.
+    fn ranks(&self) -> Option<u32> {
+        let sum = self
+            .0
+            .iter()
+            .try_fold(0u64, |sum, HostRun(_, hosts, each)| {
+                sum.checked_add(u64::from(*hosts) * u64::from(*each))
+            });
+        sum.and_then(|sum| u32::try_from(sum).ok())
     }
 
     /// Approximate bytes of memory.

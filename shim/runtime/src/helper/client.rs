@@ -194,11 +194,9 @@ impl SharedDirectory {
             HelperReport::Unusable(problem) => self.is_news(EpochNews::Unusable(problem)),
             HelperReport::Written { records, problem } => {
                 self.written = records;
-                self.complaints.extend(problem.map(|text| DirectoryProblem {
-                    text,
-                    concerns_epochs: false,
-                }));
+                problem.into_iter().for_each(|text| self.murmur(text));
             }
+            HelperReport::Unlearned(problem) => self.murmur(problem),
             HelperReport::Stalled => {
                 self.stalled = true;
                 self.complain(format!(
@@ -210,6 +208,14 @@ impl SharedDirectory {
             }
             HelperReport::GoesOn => self.stalled = false,
         }
+    }
+
+    /// A complaint for those who ask only.
+    fn murmur(&mut self, text: String) {
+        self.complaints.push(DirectoryProblem {
+            text,
+            concerns_epochs: false,
+        });
     }
 
     fn complain(&mut self, text: String) {

@@ -36,10 +36,13 @@ enum HelperRequest {
 /// An answer of the helper to its rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum HelperReport {
-    /// A new epoch, as [`directory::epoch::LeanEpoch`] in bytes.
+    /// A new epoch, or newer figures of what jobs learned beside it, as
+    /// [`directory::epoch::LeanEpoch`] in bytes.
     Epoch(Vec<u8>),
     /// There is no epoch that could be used, and why.
     Unusable(String),
+    /// What jobs learned cannot be read, and why; the epoch can.
+    Unlearned(String),
     /// So many job records have been dealt with, and what was wrong with the last one.
     Written {
         records: u64,

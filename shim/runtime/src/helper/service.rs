@@ -159,6 +159,9 @@ fn look(shared: &HelperShared, dir: &Path) {
         drop(desk);
         let look = follower.look();
         shared.desk().reading = None;
+        if let Some(problem) = follower.take_complaint() {
+            shared.tell(&HelperReport::Unlearned(problem));
+        }
         match look {
             ReaderOutcome::Same => {}
             ReaderOutcome::New(lean) => {

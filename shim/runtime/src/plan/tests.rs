@@ -3,6 +3,7 @@ mod lg;
 use super::*;
 use crate::process_set_view::MOST_RANKS;
 use schedules::synchronization::SyncKind;
+use selection::learned::LearnedWays;
 use selection::tuning::TuningRuns;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, address: 10.0.0.1}, \
@@ -14,6 +15,7 @@ fn lean_of(text: &str) -> LeanEpoch {
     LeanEpoch {
         number: 7,
         table: TuningRuns::default().table(&topology.tree().unwrap()),
+        learned: LearnedWays::default(),
         topology,
     }
 }

@@ -1,0 +1,176 @@
+//! What jobs learn: taken from their records, merged, and written for the jobs after them.
+//!
+//! Any user can write a record. So a lesson counts only for the published network, nothing in it
+//! can be faster than the cables, and [`LearnedFigures`] keeps what is left within bounds and lets
+//! jobs outvote each other.
+use super::{ControllerEffect, ControllerEngine, TroubleArea};
+use directory::job_record::JobRecord;
+use inventory::{Bytes, Millis, Tree};
+use schedules::bound;
+use selection::decision_table::Collective;
+use selection::learned::figures::{JobLesson, LessonNews, job_digest};
+use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// News that make jobs go another way are written at most this often, others less often.
+const NEWS: Duration = Duration::from_secs(10);
+const OTHERS: Duration = Duration::from_secs(300);
+/// The pause before a failed write is tried again.
+const RETRY: Duration = Duration::from_secs(60);
+/// No call takes longer.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// A call may end so many times sooner than the payload bound says: its time counts from the last
+/// rank's arrival, and others have sent before.
+const SOONER: f64 = 4.0;
+
+/// What jobs learned, and whether the shared directory has it.
+#[derive(Debug, Default)]
+pub(super) struct LearnedState {
+    pub(super) figures: Arc<LearnedFigures>,
+    network: Option<TaughtNetwork>,
+    /// The time at which unwritten figures are to be written.
+    due: Option<Millis>,
+    /// The last write, and whether it is under way.
+    written: Option<Millis>,
+    is_writing: bool,
+}
+
+/// The published network, as lessons need it.
+#[derive(Debug)]
+struct TaughtNetwork {
+    /// The first and the last epoch with this network, which later measurements do not change.
+    first: u64,
+    last: u64,
+    file: Arc<inventory::TopologyFile>,
+    tree: Option<Tree>,
+}
+
+impl LearnedState {
+    /// Takes over what an earlier controller wrote.
+    pub(super) fn resume(&mut self, figures: LearnedFigures) {
+        self.figures = Arc::new(figures);
+    }
+
+    /// The network of an epoch.
+    pub(super) fn follow(&mut self, number: u64, file: &Arc<inventory::TopologyFile>) {
+        match &mut self.network {
+            Some(network) if network.file == *file => network.last = number,
+            _ => {
+                self.network = Some(TaughtNetwork {
+                    first: number,
+                    last: number,
+                    tree: file.tree().ok(),
+                    file: Arc::clone(file),
+                });
+            }
+        }
+    }
+
+    /// Takes what a job tells of learning. Returns whether figures are to be written at once.
+    fn take(&mut self, now: Millis, record: &JobRecord) -> bool {
+        let Some((place, lesson)) = self.lesson(now, record) else {
+            return false;
+        };
+        let pause = match Arc::make_mut(&mut self.figures).merge(&place, lesson) {
+            LessonNews::None => return false,
+            LessonNews::Figures => OTHERS,
+            LessonNews::Ways => NEWS,
+        };
+        let due = self.written.map_or(now, |at| at.after(pause).max(now));
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        !self.is_writing && self.due <= Some(now)
+    }
+
+    /// The lesson of a record on the published network, and its place.
+    fn lesson(&self, now: Millis, record: &JobRecord) -> Option<(LearnedPlace, JobLesson)> {
+        let network = self.network.as_ref()?;
+        let is_there = (network.first..=network.last).contains(&record.epoch);
+        let (tree, mpi) = (network.tree.as_ref()?, *record.mpi.known()?);
+        if !is_there || !record.layout.fits(record.hosts.len(), record.ranks) {
+            return None;
+        }
+        let (place, between) = LearnedPlace::find(tree, &record.hosts, &record.layout, mpi).ok()?;
+        let mut ranks = vec![0; place.hosts.len()];
+        let host_of = record.layout.host_of();
+        host_of.iter().for_each(|&host| ranks[host as usize] += 1);
+        let known = record.learned.iter().filter_map(RecordedTiming::known);
+        let timings: Vec<RecordedTiming> = known
+            .filter(|timing| is_possible(timing, &between, &ranks))
+            .map(RecordedTiming::from)
+            .collect();
+        let lesson = JobLesson {
+            user: record.user.clone(),
+            job: job_digest(&record.id),
+            at: now,
+            timings,
+        };
+        (!lesson.timings.is_empty()).then_some((place, lesson))
+    }
+
+    /// The time of the next write.
+    pub(super) fn deadline(&self) -> Option<Millis> {
+        self.due.filter(|_| !self.is_writing)
+    }
+
+    /// Has the figures written, when that is due.
+    pub(super) fn write_due(&mut self, now: Millis) -> Option<ControllerEffect> {
+        self.deadline().filter(|due| *due <= now)?;
+        (self.due, self.written, self.is_writing) = (None, Some(now), true);
+        Arc::make_mut(&mut self.figures).forget_old(now);
+        Some(ControllerEffect::KeepLearned(Arc::clone(&self.figures)))
+    }
+
+    /// The figures that the shared directory does not have.
+    fn unwritten(&self) -> Option<&Arc<LearnedFigures>> {
+        let is_unwritten = self.due.is_some() || self.is_writing;
+        is_unwritten.then_some(&self.figures)
+    }
+}
+
+impl ControllerEngine {
+    pub(super) fn take_lesson(&mut self, now: Millis, record: &JobRecord) {
+        self.wake |= self.learned.take(now, record);
+    }
+
+    pub(super) fn learned_kept(&mut self, now: Millis, problem: Option<&str>) {
+        self.learned.is_writing = false;
+        if problem.is_some() {
+            let retry = now.after(RETRY);
+            self.learned.due = Some(self.learned.due.map_or(retry, |due| due.max(retry)));
+        }
+        self.wake |= self.learned.due.is_some_and(|due| due <= now);
+        let problem = problem.map(|problem| {
+            format!("{problem}; later jobs do not start from what jobs learned since")
+        });
+        self.note_trouble(TroubleArea::Learned, problem);
+    }
+
+    /// What jobs learned so far.
+    pub fn learned(&self) -> &Arc<LearnedFigures> {
+        &self.learned.figures
+    }
+
+    /// What jobs learned, if the shared directory does not have all of it.
+    pub fn unwritten_learned(&self) -> Option<&Arc<LearnedFigures>> {
+        self.learned.unwritten()
+    }
+}
+
+/// True for a time that calls can take on these hosts.
+fn is_possible(timing: &LearnedTiming, between: &Tree, ranks: &[u32]) -> bool {
+    let Bytes(from) = timing.from;
+    let seconds = match timing.collective {
+        Collective::Alltoall => bound::alltoall_seconds(between, ranks, timing.from),
+        Collective::Allgather => bound::allgather_seconds(between, ranks, timing.from),
+        // Unequal blocks can be spread so that hardly any of them crosses a cable.
+        _ => 0.0,
+    };
+    let mean = Duration::from_nanos(timing.mean_ns);
+    (from == 0 || from.is_power_of_two())
+        && timing.samples > 0
+        && timing.way.serves(timing.collective)
+        && mean > Duration::ZERO
+        && mean <= LONGEST
+        && mean.as_secs_f64() * SOONER >= seconds
+}

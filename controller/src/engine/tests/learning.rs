@@ -1,0 +1,193 @@
+//! Lessons of jobs: taken, refused, written now and then, replayed.
+use super::*;
+use crate::journal::{Journal, MAX_BYTES, replay};
+use directory::job_record::JobRecord;
+use inventory::Bytes;
+use selection::decision_table::{Collective, Way};
+use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RankLayout, RecordedTiming};
+
+/// What a job on n0 and n1 learned about an all-to-all, in milliseconds. A rank a host.
+fn taught(id: &str, user: &str, ways: &[(&str, u64)]) -> JobRecord {
+    let timing = |(way, ms): &(&str, u64)| LearnedTiming {
+        collective: Collective::Alltoall,
+        from: Bytes(1 << 20),
+        way: way.parse::<Way>().unwrap(),
+        samples: 9,
+        mean_ns: ms * 1_000_000,
+        error_ns: 1000,
+    };
+    JobRecord {
+        user: user.to_owned(),
+        hosts: vec!["n0".to_owned(), "n1.example.org".to_owned()],
+        ranks: 2,
+        layout: RankLayout::of(&[0, 1]),
+        learned: ways.iter().map(timing).map(RecordedTiming::from).collect(),
+        ..crate::jobs::tests::record(id, 1, 10, 1.0)
+    }
+}
+
+fn teach(w: &mut SimulatedCluster, record: JobRecord) {
+    w.event(ControllerEvent::Taught(Box::new(record)));
+}
+
+/// The way to go, as it was written last.
+fn written(w: &SimulatedCluster) -> Option<String> {
+    let tree = w.published.last()?.file.tree().unwrap();
+    let record = taught("", "", &[]);
+    let (layout, mpi) = (&record.layout, *record.mpi.known().unwrap());
+    let (place, _) = LearnedPlace::find(&tree, &record.hosts, layout, mpi).unwrap();
+    let told = w.kept.last()?.ways().for_place(&place);
+    Some(told.first()?.way.to_string())
+}
+
+#[test]
+fn what_a_job_learned_is_written_at_once_and_more_of_it_after_a_while() {
+    let mut w = running();
+    teach(
+        &mut w,
+        taught("a", "ann", &[("native", 90), ("aapc tcp", 60)]),
+    );
+    w.run(100);
+    assert_eq!(
+        (w.kept.len(), written(&w).as_deref()),
+        (1, Some("aapc tcp"))
+    );
+    teach(
+        &mut w,
+        taught("a", "ann", &[("native", 50), ("aapc tcp", 60)]),
+    );
+    w.run(1_000);
+    assert_eq!(w.kept.len(), 1, "too early");
+    w.run(10_000);
+    assert_eq!((w.kept.len(), written(&w).as_deref()), (2, Some("native")));
+    teach(
+        &mut w,
+        taught("a", "ann", &[("native", 51), ("aapc tcp", 61)]),
+    );
+    w.run(60_000);
+    assert_eq!(w.kept.len(), 2, "no news");
+    assert!(w.engine.unwritten_learned().is_some());
+    w.run(300_000);
+    assert_eq!(w.kept.len(), 3);
+    assert!(w.engine.unwritten_learned().is_none());
+    assert_eq!(w.published.len(), 1, "no epoch is made for it");
+}
+
+#[test]
+fn a_write_that_fails_is_told_and_tried_again() {
+    let mut w = running();
+    w.disk_full = true;
+    teach(
+        &mut w,
+        taught("a", "ann", &[("native", 90), ("aapc tcp", 60)]),
+    );
+    w.run(30_000);
+    assert_eq!(w.kept.len(), 1);
+    assert!(w.alarmed("later jobs do not start from"), "{:?}", w.said);
+    w.disk_full = false;
+    w.run(60_000);
+    assert_eq!(w.kept.len(), 2);
+    assert_eq!(w.engine.snapshot(w.now).alarms, []);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let mut w = running();
+    let good = || taught("a", "ann", &[("native", 90), ("aapc tcp", 60)]);
+    let altered = |alter: &dyn Fn(&mut JobRecord)| {
+        let mut record = good();
+        alter(&mut record);
+        record
+    };
+    for record in [
+        // At 1 Gbit/s a block of 1 MiB takes 9 ms.
+        taught("a", "ann", &[("native", 0), ("aapc tcp", 2)]),
+        taught("a", "ann", &[("native", 4_000_000)]),
+        taught("a", "ann", &[("ring", 60)]),
+        altered(&|record| record.epoch = 7),
+        altered(&|record| record.hosts[1] = "n9".to_owned()),
+        altered(&|record| record.hosts[1] = "n0.example.org".to_owned()),
+        altered(&|record| record.layout = RankLayout::default()),
+        altered(&|record| record.learned.iter_mut().for_each(|t| t.from = Bytes(3))),
+    ] {
+        teach(&mut w, record);
+    }
+    w.run(400_000);
+    assert!(w.engine.learned().is_empty() && w.kept.is_empty());
+    teach(&mut w, good());
+    assert!(!w.engine.learned().is_empty());
+}
+
+#[test]
+fn an_epoch_of_the_same_network_takes_lessons_of_the_one_before_and_a_move_does_not() {
+    let mut w = running();
+    w.event(ControllerEvent::Measured {
+        what: "measured mpich with 3 ranks".to_owned(),
+    });
+    w.run(1_000);
+    assert_eq!(w.published.len(), 2);
+    teach(
+        &mut w,
+        taught("a", "ann", &[("native", 90), ("aapc tcp", 60)]),
+    );
+    w.run(100);
+    assert_eq!(w.kept.len(), 1);
+    w.unplug("s1", 2);
+    w.host("n2", "s0", 2);
+    w.run(20_000);
+    assert_eq!(w.published.len(), 3);
+    teach(
+        &mut w,
+        taught("b", "ann", &[("native", 40), ("aapc tcp", 60)]),
+    );
+    w.run(20_000);
+    assert_eq!(w.kept.len(), 1, "epoch 1 had another network");
+    assert_eq!(
+        written(&w).as_deref(),
+        Some("aapc tcp"),
+        "between n0 and n1 nothing changed"
+    );
+}
+
+#[test]
+fn lessons_replay() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal");
+    let order = running().published.remove(0);
+    let current = StoredEpoch {
+        number: 1,
+        network: order.network,
+        file: order.file,
+    };
+    let mut engine = ControllerEngine::new(running().inventory, ControllerOptions::default());
+    let mut journal = Journal::begin(&path, MAX_BYTES, &engine.header()).unwrap();
+    let record = taught("a", "ann", &[("native", 90), ("aapc tcp", 60)]);
+    let events = [
+        ControllerEvent::Started {
+            current: Some(current),
+            highest: 1,
+            epochs: Vec::new(),
+            problem: None,
+            learned: LearnedFigures::default(),
+        },
+        ControllerEvent::Job(record.clone()),
+        ControllerEvent::Taught(Box::new(record)),
+        ControllerEvent::Tick,
+        ControllerEvent::LearnedKept { problem: None },
+    ];
+    let mut kept = 0;
+    for (n, event) in (1..).zip(events) {
+        journal.record(Millis(n), &event, &engine).unwrap();
+        let effects = engine.handle(Millis(n), event);
+        let keeps = |effect: &&ControllerEffect| matches!(effect, ControllerEffect::KeepLearned(_));
+        kept += effects.iter().filter(keeps).count();
+    }
+    let mut out = Vec::new();
+    replay(&path, &mut out).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!(
+        (kept, out.matches("keep figures of 1 places").count()),
+        (1, 1),
+        "{out}"
+    );
+}

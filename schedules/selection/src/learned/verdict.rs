@@ -1,0 +1,177 @@
+//! The verdict of several jobs on the ways of one size class.
+//!
+//! Each job compared ways under its own conditions, and votes for the one that it found fastest: a
+//! job on a loaded network takes longer whatever way it goes, so times of different jobs are not
+//! compared. A user's jobs together weigh at most as two jobs, so that a user who writes many
+//! records cannot outvote two others who have three. What is told about a way's time can only be
+//! that which at least half of the jobs know, and a way that lost the vote is never told to be
+//! faster than the one that won.
+use super::LearnedTiming;
+use crate::decision_table::Way;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+/// With fewer samples of a way a job does not know its time.
+const SAMPLES: u32 = 3;
+/// The weight of a job alone, and of all jobs of a user together.
+const JOB: u64 = 1 << 20;
+const USER: u64 = 2 * JOB;
+
+/// The timings of one job in the class.
+pub(super) struct JobBallot<'a> {
+    pub(super) user: &'a str,
+    pub(super) timings: Vec<LearnedTiming>,
+}
+
+/// A ballot and its weight.
+struct WeighedBallot {
+    timings: Vec<LearnedTiming>,
+    weight: u64,
+}
+
+impl WeighedBallot {
+    fn timing(&self, way: Way) -> Option<&LearnedTiming> {
+        self.timings.iter().find(|timing| timing.way == way)
+    }
+
+    /// The way with the smallest mean; the library's own routine unless another one is faster by
+    /// more than the noise.
+    fn vote(&self) -> Option<Way> {
+        let fastest = self.timings.iter().min_by_key(|timing| timing.mean_ns)?;
+        let beats = |own: &LearnedTiming| fastest.is_faster_than(own);
+        match self.timing(Way::Native) {
+            Some(own) if !beats(own) => Some(Way::Native),
+            _ => Some(fastest.way),
+        }
+    }
+}
+
+/// The timings that follow from the ballots, the way to go first; empty where no job compared ways.
+pub(super) fn of(ballots: Vec<JobBallot<'_>>) -> Vec<LearnedTiming> {
+    let ballots = weighed(ballots);
+    let Some(winner) = winner(&ballots) else {
+        return Vec::new();
+    };
+    let Some(won) = median(&ballots, |ballot| ballot.timing(winner).copied()) else {
+        return Vec::new();
+    };
+    let all: u64 = ballots.iter().map(|ballot| ballot.weight).sum();
+    let mut ways: Vec<Way> = Vec::new();
+    for timing in ballots.iter().flat_map(|ballot| &ballot.timings) {
+        if timing.way != winner && !ways.contains(&timing.way) {
+            ways.push(timing.way);
+        }
+    }
+    ways.sort_by_cached_key(Way::to_string);
+    let known = |way: &Way| {
+        let knowing = ballots.iter().filter(|b| b.timing(*way).is_some());
+        2 * knowing.map(|ballot| ballot.weight).sum::<u64>() >= all
+    };
+    let lost = |way: Way| {
+        let beside =
+            |ballot: &WeighedBallot| scaled(ballot.timing(way)?, ballot.timing(winner), &won);
+        let told = median(&ballots, beside)?;
+        let mean_ns = told.mean_ns.max(won.mean_ns);
+        Some(LearnedTiming { mean_ns, ..told })
+    };
+    let lost: Vec<LearnedTiming> = ways.into_iter().filter(known).filter_map(lost).collect();
+    let own = lost.iter().find(|timing| timing.way == Way::Native);
+    // The jobs made sure of it, each for itself.
+    let margin = own.map_or(u64::MAX, |own| (own.mean_ns - won.mean_ns) / 3);
+    let sure = |timing: LearnedTiming| LearnedTiming {
+        error_ns: timing.error_ns.min(margin),
+        ..timing
+    };
+    std::iter::once(won).chain(lost).map(sure).collect()
+}
+
+/// The ballots of jobs that compared ways, each with its weight.
+fn weighed(mut ballots: Vec<JobBallot<'_>>) -> Vec<WeighedBallot> {
+    for ballot in &mut ballots {
+        ballot.timings.retain(|timing| {
+            timing.samples >= SAMPLES && timing.mean_ns > 0 && timing.way.serves(timing.collective)
+        });
+    }
+    ballots.retain(|ballot| ballot.timings.len() > 1);
+    let mut jobs: HashMap<&str, u64> = HashMap::new();
+    for ballot in &ballots {
+        *jobs.entry(ballot.user).or_default() += 1;
+    }
+    let weighed = |ballot: JobBallot<'_>| WeighedBallot {
+        weight: JOB.min(USER / jobs[ballot.user]),
+        timings: ballot.timings,
+    };
+    ballots.into_iter().map(weighed).collect()
+}
+
+/// The way to go: the library's own routine, unless more than half of the votes are for others;
+/// else the one of these with the most votes. Of two with as many, the faster one.
+fn winner(ballots: &[WeighedBallot]) -> Option<Way> {
+    let mut votes: Vec<(Way, u64)> = Vec::new();
+    for (way, weight) in ballots.iter().filter_map(|b| Some((b.vote()?, b.weight))) {
+        match votes.iter_mut().find(|(known, _)| *known == way) {
+            Some((_, sum)) => *sum += weight,
+            None => votes.push((way, weight)),
+        }
+    }
+    let all: u64 = votes.iter().map(|(_, weight)| weight).sum();
+    let own = votes.iter().find(|(way, _)| *way == Way::Native);
+    if let Some((way, weight)) = own
+        && 2 * weight >= all
+    {
+        return Some(*way);
+    }
+    let mean = |way: Way| median(ballots, |ballot| ballot.timing(way).copied());
+    votes
+        .into_iter()
+        .filter(|(way, _)| *way != Way::Native)
+        .max_by_key(|(way, weight)| {
+            let mean = mean(*way).map_or(u64::MAX, |timing| timing.mean_ns);
+            (*weight, Reverse(mean), Reverse(way.to_string()))
+        })
+        .map(|(way, _)| way)
+}
+
+/// A timing as it would be where the winner takes the time that all jobs together say.
+fn scaled(
+    timing: &LearnedTiming,
+    winner: Option<&LearnedTiming>,
+    won: &LearnedTiming,
+) -> Option<LearnedTiming> {
+    let there = winner?.mean_ns;
+    let here = |ns: u64| {
+        let ns = u128::from(ns) * u128::from(won.mean_ns) / u128::from(there);
+        u64::try_from(ns).unwrap_or(u64::MAX)
+    };
+    Some(LearnedTiming {
+        mean_ns: here(timing.mean_ns),
+        error_ns: here(timing.error_ns),
+        ..*timing
+    })
+}
+
+/// The timing whose mean is the weighted median of those that ballots give, with all their samples.
+/// Between two middle ones it is the slower one.
+fn median(
+    ballots: &[WeighedBallot],
+    timing: impl Fn(&WeighedBallot) -> Option<LearnedTiming>,
+) -> Option<LearnedTiming> {
+    let mut told: Vec<(LearnedTiming, u64)> = ballots
+        .iter()
+        .filter_map(|ballot| Some((timing(ballot)?, ballot.weight)))
+        .collect();
+    told.sort_by_key(|(timing, _)| (timing.mean_ns, timing.error_ns));
+    let all: u64 = told.iter().map(|(_, weight)| weight).sum();
+    let samples = told
+        .iter()
+        .fold(0u32, |sum, (timing, _)| sum.saturating_add(timing.samples));
+    let mut below = 0;
+    let middle = told.iter().find(|(_, weight)| {
+        below += weight;
+        2 * below > all
+    })?;
+    Some(LearnedTiming {
+        samples,
+        ..middle.0
+    })
+}
