@@ -134,9 +134,10 @@ fn ways_of_phases(
         over: DataCarrier::Tcp,
     };
     let receiver = way(SyncKind::Receiver.into());
-    let tokens = smallest_of_phases(hosts, bottleneck, delay);
+    let overflowing = smallest_overflowing_block(hosts, host_of);
+    let tokens = smallest_of_phases(hosts, bottleneck, delay, overflowing);
     let lasting = ALLTOALL_IN_A_WINDOW.smallest_block(hosts, bottleneck, TOKENS * delay);
-    let first = smallest_overflowing_block(hosts, host_of).map(|block| block.max(lasting));
+    let first = overflowing.map(|block| block.max(lasting));
     let end = Bytes(OctetWindow::of(hosts, host_of).largest_block.0 + 1);
     let Some(first) = first.filter(|first| *first < end) else {
         return vec![(tokens, receiver)];
@@ -150,17 +151,23 @@ fn ways_of_phases(
 }
 
 /// The smallest block with which the phases of an all-to-all pay, with tokens between them.
-fn smallest_of_phases(hosts: &Tree, bottleneck: BottleneckLoad, delay: Duration) -> Bytes {
+fn smallest_of_phases(
+    hosts: &Tree,
+    bottleneck: BottleneckLoad,
+    delay: Duration,
+    overflowing: Option<Bytes>,
+) -> Bytes {
     let n = hosts.hosts();
     let pairs =
         bound::alltoall_bottleneck(hosts, &vec![1; n as usize]).map_or(0, |link| link.blocks);
     // A host's own link has one less than there are hosts.
-    let call = if pairs < MANY_PAIRS.max(u64::from(n)) {
-        ALLTOALL
+    let smallest = |call: OverflowingCall| call.smallest_block(hosts, bottleneck, TOKENS * delay);
+    if pairs < MANY_PAIRS.max(u64::from(n)) {
+        smallest(ALLTOALL)
     } else {
-        ALLTOALL_OF_MANY
-    };
-    call.smallest_block(hosts, bottleneck, TOKENS * delay)
+        // A trunk that is hardly slower than what comes to it holds larger blocks.
+        smallest(ALLTOALL_OF_MANY).max(overflowing.unwrap_or_default())
+    }
 }
 
 /// The smallest block with which the ring pays: the libraries' own routine overflows a queue, or it

@@ -80,6 +80,8 @@ fn short_blocks_over_shared_trunks_go_in_a_window() {
     );
     assert_eq!(found(1, 24), [native; 4]);
     assert_eq!(alltoall(&wide(), &sizes), [native; 4]);
+    let wide = tree(24, 6, 10, &[[4, 0], [4, 1], [4, 2], [4, 3]], 40);
+    assert_eq!(alltoall(&wide, &sizes), [native, native, native, tokens]);
 }
 
 /// The sizes between which `scripts/bench-mpi` shows a way over tcp to come ahead, or shows that it
