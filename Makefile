@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 STRESS_SECONDS ?= 60
 STRESS_TROUBLES ?= 100
 
-.PHONY: help demo test test-many stress test-networks test-suites build install packages check bench-quick bench-mpi bench-live bench-comms bench-fleet bench-scaling figure11 fuzz clean
+.PHONY: help demo test test-many stress test-networks test-suites build install packages check bench-quick bench-mpi bench-live bench-comms bench-fleet bench-scaling predictions figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -28,6 +28,7 @@ help:
 	@echo "make bench-comms  what the runtime costs communicators that live for one small call: docs/live-change.md"
 	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
+	@echo "make predictions  predicted against measured times: docs/predictions.md and docs/predictions.svg"
 	@echo "make figure11     the allgather paper's Figure 11 again: docs/figure11.md and docs/figure11.svg"
 	@echo "make fuzz         every reader of foreign bytes, for FUZZ_SECONDS each (now $(FUZZ_SECONDS)); needs nightly Rust and cargo-fuzz"
 
@@ -131,6 +132,9 @@ bench-fleet:
 
 bench-scaling:
 	$(CARGO) run --locked --release --manifest-path experiments/Cargo.toml --bin scaling -- docs
+
+predictions:
+	$(CARGO) run --locked --release --manifest-path experiments/Cargo.toml --bin predictions -- docs
 
 figure11:
 	$(CARGO) run --locked --release --manifest-path experiments/Cargo.toml --bin figure11 -- docs

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use inventory::units::duration;
 use inventory::{BitsPerSec, Mpi};
 use lab::mpi::MpiJob;
-use lab::{Lab, LabOptions};
+use lab::{Lab, LabOptions, SegmentChoice};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -44,9 +44,13 @@ struct LabUpArgs {
     file: PathBuf,
     #[command(flatten)]
     name: LabNameArgs,
-    /// The queue of a switch port, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = LabOptions::default().port_buffer)]
-    port_buffer: u32,
+    /// The queue of a switch port, in bytes [default: 131072, or what the cable carries in 1 ms]
+    #[arg(long, value_name = "BYTES")]
+    port_buffer: Option<u32>,
+    /// Whether hosts send segments of several frames, as over cards that divide them: on cables of
+    /// 500 Mbit/s and more, on all, or on none
+    #[arg(long, value_enum, default_value = "by-rate")]
+    segments: SegmentFlag,
     /// The STP forward delay, in seconds; a port forwards after twice this time
     #[arg(
         long,
@@ -74,6 +78,24 @@ struct LabUpArgs {
     /// The time after which a bridge forgets a silent station, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 15)]
     ageing: u64,
+}
+
+/// [`SegmentChoice`] on the command line.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum SegmentFlag {
+    ByRate,
+    Always,
+    Never,
+}
+
+impl From<SegmentFlag> for SegmentChoice {
+    fn from(flag: SegmentFlag) -> SegmentChoice {
+        match flag {
+            SegmentFlag::ByRate => SegmentChoice::ByRate,
+            SegmentFlag::Always => SegmentChoice::Always,
+            SegmentFlag::Never => SegmentChoice::Never,
+        }
+    }
 }
 
 #[derive(clap::Args)]
@@ -194,6 +216,7 @@ impl LabUpArgs {
     fn options(&self) -> LabOptions {
         LabOptions {
             port_buffer: self.port_buffer,
+            segments: self.segments.into(),
             forward_delay: Duration::from_secs(self.forward_delay),
             hello: Duration::from_secs(self.hello),
             max_age: Duration::from_secs(self.max_age),

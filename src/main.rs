@@ -15,6 +15,7 @@ mod output;
 mod predict;
 mod publish;
 mod schedule;
+mod trace;
 mod tui;
 mod tune;
 mod verify;
@@ -55,6 +56,7 @@ enum HeddleCommand {
     Lab(lab::Args),
     Bench(bench::Args),
     Tune(tune::Args),
+    Trace(trace::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         HeddleCommand::Lab(args) => lab::run(&args),
         HeddleCommand::Bench(args) => bench::run(&args),
         HeddleCommand::Tune(args) => tune::run(&args),
+        HeddleCommand::Trace(args) => trace::run(&args),
         HeddleCommand::Demo(args) => demo::run(&args),
         HeddleCommand::Doctor(args) => doctor::run(&args),
         HeddleCommand::Completions(args) => completions::run(&args, &mut Cli::command()),

@@ -13,11 +13,12 @@ use directory::epoch::VerifiedEpoch;
 use directory::publishing::{self, EpochStore, PublishError};
 use directory::reading;
 use inventory::{Bytes, Mpi};
-use job::JobLauncher;
+use job::{ComparedCalls, JobLauncher};
+use selection::calibration::CallCalibration;
 use selection::decision_table::{DataCarrier, Way};
 use selection::tuning::comparison::TunedComparison;
-use selection::tuning::pairs::{self, CallPairs};
-use selection::tuning::session::{LaunchedJob, TuningSession, contenders};
+use selection::tuning::pairs::CallPairs;
+use selection::tuning::session::{LaunchedJob, TuningSession, contenders, promising};
 use selection::tuning::{TuningRun, TuningRuns, algorithms};
 use std::path::{Path, PathBuf};
 
@@ -29,9 +30,9 @@ const NO_CLUSTERS: &str =
 /// Measure which way is fastest at which block size, for the next epoch
 ///
 /// This launches the benchmark program with heddle's runtime several times. In each job the MPI
-/// library's own routine and heddle's ways take turns, one row of calls each. After each launch the
-/// slower half of the ways is left out, except ways that are fastest at some size. Between these
-/// launches the library is forced to each of its own algorithms, for comparison.
+/// library's own routine and heddle's ways take turns, one row of calls each. Ways that are hopeless
+/// by the predictions of heddle predict take no turns. The first launch has one row for each way and
+/// size; a way that is clearly slower there at every size is left out of the others.
 ///
 /// The table takes a way where it was faster by more than the noise, and was so again in a last
 /// launch. In that launch the new table decides, and every other row of calls bypasses heddle. The
@@ -70,16 +71,16 @@ pub(crate) struct Args {
     /// over mpi and tcp; bundled; lg if the hosts are in several clusters]
     #[arg(long, value_name = "WAY,...", value_delimiter = ',')]
     ways: Vec<Way>,
-    /// The number of launches of the job
+    /// The number of launches of the job, the first one included if there are several
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 3,
+        default_value_t = 2,
         value_parser = clap::value_parser!(u32).range(1..=100)
     )]
     launches: u32,
-    /// The least number of rounds of all ways at each size in each launch; there are more if
-    /// --seconds leaves time
+    /// The least number of rounds of all ways at each size in each launch but the first; there are
+    /// more if --seconds leaves time
     #[arg(
         long,
         value_name = "N",
@@ -88,11 +89,11 @@ pub(crate) struct Args {
     )]
     rounds: u64,
     /// The time for each collective and size in each launch, in seconds, if the rounds take less
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive)]
     seconds: f64,
-    /// Leave out the launches in which the library is forced to one of its own algorithms
+    /// Measure each of the library's own algorithms, too, in launches of their own
     #[arg(long)]
-    no_algorithms: bool,
+    algorithms: bool,
     /// The time after which a launch is killed, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1800.0, value_parser = positive)]
     limit: f64,
@@ -102,7 +103,7 @@ pub(crate) struct Args {
     /// Check the present decision table instead: no call may be more than 2 % slower than the
     /// library's own routine. The sizes are those of --size, those at which the table changes the
     /// way, and 8 bytes; every other row of calls bypasses heddle. Exit status 1: a call is slower
-    #[arg(long, conflicts_with_all = ["dry_run", "no_algorithms", "ways"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "algorithms", "ways"])]
     check: bool,
     /// The launcher of your jobs and its options
     #[arg(last = true, value_name = "LAUNCHER", required_unless_present = "lab")]
@@ -149,18 +150,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 /// them.
 fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result<TuningRun> {
     let tree = epoch.topology.tree()?;
-    let mut session = TuningSession::new(
-        &tree,
-        epoch.number,
-        contenders(&args.ways, &epoch.topology, epoch.bound.phases)?,
-    );
+    let mut ways = contenders(&args.ways, &epoch.topology, epoch.bound.phases)?;
+    if args.ways.is_empty() {
+        let all = ways.clone();
+        let calibration = CallCalibration::shipped();
+        ways = promising(calibration, &tree, args.mpi, &args.size, ways);
+        let left: Vec<Way> = all.into_iter().filter(|way| !ways.contains(way)).collect();
+        tell_left("hopeless by the predictions of heddle predict", &left);
+    }
+    let mut session = TuningSession::new(&tree, epoch.number, ways);
     for launch in 1..=args.launches {
         eprintln!(
             "launch {launch} of {}: {} ways in turn",
             args.launches,
             session.turns().len()
         );
-        let output = launcher.run_in_turns(session.turns())?;
+        let is_first = launch == 1 && args.launches > 1;
+        let output = launcher.run_in_turns(session.turns(), is_first)?;
         session.launched(LaunchedJob {
             library: &output.library,
             hosts: &output.hosts,
@@ -173,11 +179,11 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
                 None => session.add_pings(series.block, &series.seconds),
             }
         }
-        if !args.no_algorithms {
+        if args.algorithms {
             force(args, launcher, launch, &mut session)?;
         }
         if launch < args.launches {
-            session.narrow();
+            tell_left("slower than others at every size", &session.narrow());
         }
     }
     for way in session.not_gone() {
@@ -187,6 +193,14 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
         );
     }
     Ok(session.finish(agent::now(), args.mpi)?)
+}
+
+/// Says which ways take no more turns, and why.
+fn tell_left(why: &str, left: &[Way]) {
+    if !left.is_empty() {
+        let names: Vec<String> = left.iter().map(Way::to_string).collect();
+        eprintln!("left out, {why}: {}", names.join(", "));
+    }
 }
 
 /// Launches in which the library is forced to one of its own algorithms.
@@ -227,15 +241,14 @@ fn compare(
     launcher: &JobLauncher,
     dir: &Path,
     epoch: u64,
-    sizes: &[Bytes],
     launches: u32,
-    rounds: u64,
+    calls: &ComparedCalls<'_>,
 ) -> anyhow::Result<(String, Vec<TunedComparison>)> {
     let mut pairs = CallPairs::default();
     let mut heading = String::new();
     for launch in 1..=launches {
         eprintln!("launch {launch} of {launches}: every other row of calls bypasses heddle");
-        let output = launcher.compare(dir, sizes, rounds + pairs::FIRST as u64)?;
+        let output = launcher.compare(dir, calls)?;
         ensure!(
             output.epoch == epoch,
             "epoch {} was published while epoch {epoch} was checked; run this again",

@@ -17,6 +17,7 @@ mod generated;
 mod hostile;
 mod house;
 mod lab;
+mod learned;
 mod lg;
 mod live_cluster;
 mod loaded;
@@ -31,6 +32,7 @@ mod stress;
 #[cfg(feature = "suites")]
 mod suites;
 mod tls;
+mod trace;
 mod trap_flood;
 mod tui;
 mod tune;

@@ -139,6 +139,18 @@ fn jobs(out: &mut PrometheusText, s: &Snapshot) {
     for j in &s.jobs {
         out.sample(&[("job", &j.record.id)], j.record.epoch);
     }
+    let help = "What trying ways cost a job";
+    out.family("heddle_job_learning_cost_seconds", "gauge", help);
+    for j in &s.jobs {
+        let labels = vec![("job", j.record.id.as_str())];
+        out.samples(j.record.learning_cost_seconds.map(|cost| (labels, cost)));
+    }
+    let help = "What a job took less than by the library's own routines; below zero if more";
+    out.family("heddle_job_learning_saved_seconds", "gauge", help);
+    for j in &s.jobs {
+        let labels = vec![("job", j.record.id.as_str())];
+        out.samples(j.record.learning_saved_seconds.map(|saved| (labels, saved)));
+    }
     let help = "Throughput of a job's collectives lately";
     out.family("heddle_job_bytes_per_second", "gauge", help);
     for j in s.jobs.iter().filter(|j| j.running) {

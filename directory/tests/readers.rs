@@ -52,6 +52,7 @@ fn call(reader: &str, bytes: &[u8]) {
     match reader {
         "epoch" => readers::epoch(bytes),
         "schedule" => readers::schedule(bytes),
+        "learned" => readers::learned(bytes),
         "table" => readers::table(bytes),
         "topology" => readers::topology(bytes),
         other => unreachable!("no reader {other}"),

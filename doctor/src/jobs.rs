@@ -3,10 +3,11 @@
 use crate::probe::program;
 use controller::history::moment;
 use directory::epoch::Epoch;
-use directory::reading::current_epoch;
+use directory::reading::{current_epoch, learned};
 use inventory::TopologyFile;
 use schedules::lg::ClusterPartition;
 use selection::decision_table::{Collective, DecisionEntry, Mpi};
+use selection::learned::LearnedFigures;
 use selection::tuning::TuningRun;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -182,7 +183,13 @@ fn launchers(findings: &mut JobFindings) {
 fn directory(findings: &mut JobFindings, dir: &Path) {
     findings.note("directory", &dir.display().to_string());
     match current_epoch(dir) {
-        Ok(Some(epoch)) => current_epoch_findings(findings, &epoch),
+        Ok(Some(epoch)) => {
+            let figures = learned(dir).unwrap_or_else(|e| {
+                findings.missing("learned", &format!("{e}; jobs start from nothing"));
+                LearnedFigures::default()
+            });
+            current_epoch_findings(findings, &epoch, &figures);
+        }
         Ok(None) => findings.missing(
             "epoch",
             "none published yet: run heddle controller, or heddle publish",
@@ -194,7 +201,7 @@ fn directory(findings: &mut JobFindings, dir: &Path) {
     }
 }
 
-fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch) {
+fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch, figures: &LearnedFigures) {
     let file = &epoch.topology;
     findings.note(
         "epoch",
@@ -227,7 +234,7 @@ fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch) {
         findings.note("clusters", &clusters);
     }
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
-        table(findings, epoch, mpi);
+        table(findings, epoch, mpi, figures);
     }
 }
 
@@ -269,8 +276,8 @@ fn place(file: &TopologyFile, host: &str) -> String {
     format!("at {}, {}bit/s, {ranks}, {address}", host.switch, host.rate)
 }
 
-/// The decision tables for an MPI library, and the measurements behind them.
-fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
+/// The decision tables for an MPI library, and the measurements and jobs behind them.
+fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi, figures: &LearnedFigures) {
     let run = epoch.tuning.runs.iter().find(|run| run.mpi == mpi);
     findings.note(
         &mpi.to_string(),
@@ -278,7 +285,13 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
             measured(epoch, run)
         }),
     );
-    let table = epoch.table.clone().for_mpi(mpi);
+    if let Some(jobs) = taught(figures, mpi) {
+        findings.note("", &jobs);
+    }
+    let table = epoch
+        .table_with(figures)
+        .unwrap_or_else(|_| epoch.table.clone())
+        .for_mpi(mpi);
     for collective in [
         Collective::Alltoall,
         Collective::Allgather,
@@ -289,6 +302,20 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi) {
             .list
             .push(JobFinding::Table(table.entries(collective).to_vec()));
     }
+}
+
+/// The jobs that learned something; the table shows that of jobs on all hosts.
+fn taught(figures: &LearnedFigures, mpi: Mpi) -> Option<String> {
+    let counted = figures
+        .places()
+        .filter(|(place, _, _)| place.mpi == mpi)
+        .map(|(_, jobs, _)| jobs);
+    let (places, jobs) = counted.fold((0, 0), |(places, jobs), more| (places + 1, jobs + more));
+    (places > 0).then(|| {
+        format!(
+            "learned by {jobs} process sets of jobs at {places} places: others start from it there"
+        )
+    })
 }
 
 fn measured(epoch: &Epoch, run: &TuningRun) -> String {

@@ -1,4 +1,4 @@
-//! Line charts as SVG: panels side by side, one legend.
+//! Charts of lines and points as SVG: panels side by side, one legend.
 use std::fmt::Write;
 
 /// One line of a panel.
@@ -7,6 +7,8 @@ pub struct ChartLine {
     pub name: &'static str,
     /// The points, from left to right.
     pub points: Vec<(f64, f64)>,
+    /// True for a line through the points, false for the points alone.
+    pub is_joined: bool,
 }
 
 /// One pair of axes.
@@ -111,11 +113,13 @@ impl ChartPanel {
                 .iter()
                 .map(|&(a, b)| format!("{:.1},{:.1}", x(a), y(b)))
                 .collect();
-            svg += &format!(
-                "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
-                points.join(" "),
-                COLOURS[i % COLOURS.len()]
-            );
+            if line.is_joined {
+                svg += &format!(
+                    "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n",
+                    points.join(" "),
+                    COLOURS[i % COLOURS.len()]
+                );
+            }
             line.points
                 .iter()
                 .for_each(|&(a, b)| svg += &mark(i, x(a), y(b)));

@@ -4,15 +4,18 @@
 //! The fuzz targets call these functions. The tests of `directory` (directory/tests/readers.rs)
 //! call them, too, with slightly mutated valid inputs.
 use directory::epoch::{Epoch, LeanEpoch};
+use directory::job_record::reading;
 use directory::pointer::EpochPointer;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use inventory::{Millis, Topology, TopologyFile, Tree};
+use inventory::{Bytes, Millis, Topology, TopologyFile, Tree};
 use schedules::alltoall::AlltoallSchedule;
 use schedules::json::{self, Schedule};
 use schedules::lg::{self, ClusterPartition};
 use schedules::{allgather, verify};
-use selection::decision_table::DecisionTable;
+use selection::decision_table::{Collective, DecisionTable, Mpi, Way};
+use selection::learned::figures::JobLesson;
+use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
 use selection::tuning::TuningRuns;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -209,6 +212,67 @@ pub fn table(bytes: &[u8]) {
     }
 }
 
+/// What jobs learned, as the controller keeps it, and as a job tells it.
+pub fn learned(bytes: &[u8]) {
+    if let Ok(figures) = LearnedFigures::from_json(bytes) {
+        let place = LearnedPlace::new(&tree(), &[0, 1, 2], Mpi::Mpich);
+        let timings = figures.ways().for_place(&place);
+        let table = EPOCH.table.clone().with_learned(Mpi::Mpich, &timings);
+        assert_eq!(table.check(), Ok(()));
+        assert_eq!(
+            LearnedFigures::from_json(figures.to_json().as_bytes()),
+            Ok(figures)
+        );
+    }
+    if let Ok(record) = reading::parse(bytes, JOB) {
+        let json = serde_json::to_vec(&record).expect("plain data");
+        assert!(reading::parse(&json, JOB).is_ok());
+    }
+}
+
+/// The id of the job record among the seeds.
+const JOB: &str = "n0-1-1-1";
+
+/// What a job learned about an all-to-all on all hosts.
+fn timings() -> [RecordedTiming; 2] {
+    let timing = |way: &str, mean_ns| LearnedTiming {
+        collective: Collective::Alltoall,
+        from: Bytes(1024),
+        way: way.parse::<Way>().expect("a way"),
+        samples: 9,
+        mean_ns,
+        error_ns: 1,
+    };
+    [timing("native", 900_000), timing("aapc tcp", 600_000)].map(RecordedTiming::from)
+}
+
+/// Two jobs' lessons, and the record of one.
+fn learned_seeds() -> [(&'static str, Vec<u8>); 2] {
+    let mut figures = LearnedFigures::default();
+    for (job, hosts) in [(1, [0, 1, 2]), (2, [0, 0, 1])] {
+        let lesson = JobLesson {
+            user: "ann".to_owned(),
+            job,
+            at: Millis(job),
+            timings: timings().into(),
+        };
+        let count = hosts[2] as usize + 1;
+        let names = &EPOCH.allgather.hosts[..count];
+        let between = tree().restrict(names).expect("known hosts");
+        figures.merge(&LearnedPlace::new(&between, &hosts, Mpi::Mpich), lesson);
+    }
+    let learned = serde_json::to_string(&timings()).expect("plain data");
+    let record = format!(
+        r#"{{"id":"{JOB}","program":"a.out","user":"ann","started":1,"updated":2,
+            "hosts":["n0","n1"],"ranks":4,"layout":[[0,2,2]],"mpi":"mpich","epoch":1,
+            "epoch_since":1,"calls":[],"learned":{learned},"learning_cost_seconds":0.5}}"#
+    );
+    [
+        ("learned", figures.to_json().into_bytes()),
+        ("learned", record.into_bytes()),
+    ]
+}
+
 /// A topology file; a small tree is also planned for.
 pub fn topology(bytes: &[u8]) {
     let Ok(file) = TopologyFile::parse("fuzz", &String::from_utf8_lossy(bytes)) else {
@@ -233,7 +297,7 @@ pub fn topology(bytes: &[u8]) {
     }
 }
 
-/// Valid inputs of the four functions above, by their names.
+/// Valid inputs of the five functions above, by their names.
 pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let with = |which: u8, bytes: &[u8]| ("epoch", [&[which], bytes].concat());
     let files = &*FILES;
@@ -260,6 +324,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("table", EPOCH.table.to_json().into_bytes()),
         ("topology", TOPOLOGY.as_bytes().to_vec()),
     ];
+    seeds.extend(learned_seeds());
     let other_files = files
         .iter()
         .filter(|(name, _)| **name != MANIFEST)

@@ -12,6 +12,7 @@
 //! | `up`, `down`, `cable` | building, removing, recabling |
 //! | `address` | a node's addresses, neighbours and routes |
 //! | [`relay`] | the cables that have a delay |
+//! | `port_shape` | frames or segments, bucket and queue of a port (pure) |
 //! | `netlink`, `tbf`, `netns` | interfaces, queues, namespaces |
 //! | [`node`] | the init of a node, its `daemons`, a host's `arp_announcer` |
 //! | [`exec`], [`mpi`] | running programs inside a node, and MPI programs across hosts |
@@ -33,6 +34,7 @@ mod netlink;
 mod netns;
 pub mod node;
 pub mod plan;
+mod port_shape;
 mod probe;
 pub mod relay;
 mod requirements;
@@ -43,6 +45,7 @@ mod up;
 
 pub use error::{LabError, LabResult};
 pub use plan::LabOptions;
+pub use port_shape::SegmentChoice;
 pub use status::LabStatus;
 
 use inventory::{BitsPerSec, TopologyFile};

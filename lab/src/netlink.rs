@@ -7,10 +7,11 @@
 )]
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::plan::LabOptions;
+use crate::port_shape::PortShape;
 use crate::relay::RelayPort;
 use crate::{netns, tbf};
 use futures_util::{StreamExt, TryStreamExt};
-use inventory::{BitsPerSec, Mac};
+use inventory::Mac;
 use rtnetlink::packet_core::{NetlinkMessage, NetlinkPayload};
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags};
@@ -282,15 +283,25 @@ impl NetlinkNamespace {
         Ok(())
     }
 
-    /// Shapes an interface to a rate with a queue of `buffer` bytes, and makes it send frame by
-    /// frame: a shallow queue would take or drop a segment of 64 kB as a whole.
-    pub(crate) async fn shape(&self, port: &str, rate: BitsPerSec, buffer: u32) -> LabResult<()> {
+    /// Shapes an interface, and makes it send frame by frame, unless its shape has segments: a
+    /// shallow queue would take or drop a segment of 64 kB as a whole.
+    pub(crate) async fn shape(&self, port: &str, shape: &PortShape) -> LabResult<()> {
         let index = self.index(port).await?;
-        self.switch_off(port, &[ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO])?;
+        let has_segments = shape.segment.is_some();
+        self.switch(port, &[ETHTOOL_STSO, ETHTOOL_SGSO], has_segments)?;
+        self.switch(port, &[ETHTOOL_SGRO], false)?;
+        if let Some(longest) = shape.segment {
+            let mut message = LinkUnspec::new_with_index(index).build();
+            message.attributes.push(LinkAttribute::GsoMaxSize(longest));
+            let change = self.handle.link().change(message).execute();
+            change
+                .await
+                .during(|| self.place(port, "limiting its segments"))?;
+        }
         self.queue(
             port,
-            tbf::request(index, rate, buffer),
-            &format!("shaping it to {rate}bit/s (tbf)"),
+            tbf::request(index, shape),
+            &format!("shaping it to {}bit/s (tbf)", shape.rate),
         )
         .await
     }
@@ -322,15 +333,15 @@ impl NetlinkNamespace {
     /// Makes an interface send frames with their checksums filled in, because frames leave the
     /// kernel on their way through the relay.
     pub(crate) fn complete_checksums(&self, port: &str) -> LabResult<()> {
-        self.switch_off(port, &[ETHTOOL_STXCSUM])
+        self.switch(port, &[ETHTOOL_STXCSUM], false)
     }
 
-    fn switch_off(&self, port: &str, offloads: &[u32]) -> LabResult<()> {
+    fn switch(&self, port: &str, offloads: &[u32], on: bool) -> LabResult<()> {
         let mut all = offloads
             .iter()
-            .map(|command| switch_off(&self.socket, port, *command));
+            .map(|command| switch(&self.socket, port, *command, on));
         all.try_for_each(|done| done)
-            .during(|| self.place(port, "switching its offloads off"))
+            .during(|| self.place(port, "switching its offloads"))
     }
 
     /// Moves an interface into another namespace under another name and address. It loses its
@@ -489,7 +500,7 @@ const ETHTOOL_STSO: u32 = 0x1f;
 const ETHTOOL_SGSO: u32 = 0x24;
 const ETHTOOL_SGRO: u32 = 0x2c;
 
-fn switch_off(socket: &UdpSocket, port: &str, command: u32) -> io::Result<()> {
+fn switch(socket: &UdpSocket, port: &str, command: u32, on: bool) -> io::Result<()> {
     /// `struct ethtool_value`.
     #[repr(C)]
     struct EthtoolValue {
@@ -497,7 +508,10 @@ fn switch_off(socket: &UdpSocket, port: &str, command: u32) -> io::Result<()> {
         data: u32,
     }
     const SIOCETHTOOL: libc::Ioctl = 0x8946;
-    let mut value = EthtoolValue { command, data: 0 };
+    let mut value = EthtoolValue {
+        command,
+        data: u32::from(on),
+    };
     // SAFETY: all-zero is a valid ifreq: integers, a pointer and character arrays.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request

@@ -15,6 +15,7 @@
 mod segments;
 
 use crate::error::{LabError, LabResult};
+use crate::port_shape::SegmentChoice;
 pub(crate) use segments::SegmentRoute;
 pub use segments::{LabSegment, SegmentMember};
 
@@ -35,8 +36,11 @@ pub(crate) const PREFIX: u8 = 16;
 /// Options of a lab; the defaults are those of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabOptions {
-    /// The buffer of a switch port in bytes: the content of a full queue.
-    pub port_buffer: u32,
+    /// The buffer of a switch port in bytes: the content of a full queue. `None`: 128 kB, or what
+    /// the cable carries in 1 ms, if that is more.
+    pub port_buffer: Option<u32>,
+    /// Whether hosts send segments of several frames.
+    pub segments: SegmentChoice,
     /// The STP forward delay: half the time from link up to forwarding (IEEE 802.1D-2004, 17.14).
     pub forward_delay: Duration,
     /// The STP hello time.
@@ -50,7 +54,8 @@ pub struct LabOptions {
 impl Default for LabOptions {
     fn default() -> LabOptions {
         LabOptions {
-            port_buffer: 131_072,
+            port_buffer: None,
+            segments: SegmentChoice::default(),
             forward_delay: Duration::from_secs(2),
             hello: Duration::from_secs(1),
             max_age: Duration::from_secs(6),

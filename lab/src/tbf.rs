@@ -4,19 +4,12 @@
 //!
 //! Source: `struct tc_tbf_qopt` and `TCA_TBF_*` of linux/pkt_sched.h; semantics of
 //! net/sched/sch_tbf.c, sch_generic.c (pfifo_fast).
-use inventory::BitsPerSec;
+use crate::port_shape::PortShape;
 use rtnetlink::packet_core::{
     DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
 };
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
-
-/// Two frames of 1,514 octets: with less, timer jitter would leave the cable idle.
-const BURST: u32 = 3100;
-
-/// The octets of a frame on the wire that the kernel does not count: preamble and start delimiter
-/// 8, FCS 4, gap 12 (IEEE 802.3-2018, 3.1.1 and 4.4.2).
-const OVERHEAD: u16 = 24;
 
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
@@ -27,19 +20,14 @@ const TC_LINKLAYER_ETHERNET: u8 = 1;
 const TBF: TcHandle = TcHandle { major: 1, minor: 0 };
 const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
 
-/// The request that makes tbf the root discipline of interface `index`; `limit` is the queue in
-/// bytes.
-pub(crate) fn request(
-    index: u32,
-    rate: BitsPerSec,
-    limit: u32,
-) -> NetlinkMessage<RouteNetlinkMessage> {
+/// The request that makes tbf the root discipline of interface `index`.
+pub(crate) fn request(index: u32, shape: &PortShape) -> NetlinkMessage<RouteNetlinkMessage> {
     let mut message = TcMessage::with_index(index as i32);
     message.header.parent = TcHandle::ROOT;
     message.header.handle = TBF;
     message.attributes = vec![
         TcAttribute::Kind("tbf".into()),
-        TcAttribute::Options(options(rate, limit)),
+        TcAttribute::Options(options(shape)),
     ];
     new(message)
 }
@@ -59,15 +47,15 @@ fn new(message: TcMessage) -> NetlinkMessage<RouteNetlinkMessage> {
     request
 }
 
-fn options(rate: BitsPerSec, limit: u32) -> Vec<TcOption> {
-    let bytes_per_second = rate.0 / 8;
+fn options(shape: &PortShape) -> Vec<TcOption> {
+    let bytes_per_second = shape.rate.0 / 8;
     let other = |kind, value: Vec<u8>| TcOption::Other(DefaultNla::new(kind, value));
     let mut options = vec![
         other(
             TCA_TBF_PARMS,
-            parameters(u32::try_from(bytes_per_second).unwrap_or(u32::MAX), limit),
+            parameters(u32::try_from(bytes_per_second).unwrap_or(u32::MAX), shape),
         ),
-        other(TCA_TBF_BURST, BURST.to_ne_bytes().to_vec()),
+        other(TCA_TBF_BURST, shape.burst.to_ne_bytes().to_vec()),
     ];
     if bytes_per_second > u64::from(u32::MAX) {
         options.push(other(
@@ -80,15 +68,15 @@ fn options(rate: BitsPerSec, limit: u32) -> Vec<TcOption> {
 
 /// `struct tc_tbf_qopt`: the rate, no peak rate, the limit; the bucket itself comes as
 /// `TCA_TBF_BURST`.
-fn parameters(bytes_per_second: u32, limit: u32) -> Vec<u8> {
+fn parameters(bytes_per_second: u32, shape: &PortShape) -> Vec<u8> {
     let mut qopt = Vec::with_capacity(36);
     // struct tc_ratespec: cell_log, linklayer, overhead, cell_align, mpu, rate
     qopt.extend([0, TC_LINKLAYER_ETHERNET]);
-    qopt.extend(OVERHEAD.to_ne_bytes());
+    qopt.extend(shape.overhead.to_ne_bytes());
     qopt.extend([0; 4]);
     qopt.extend(bytes_per_second.to_ne_bytes());
     qopt.extend([0; 12]);
-    qopt.extend(limit.to_ne_bytes());
+    qopt.extend(shape.queue.to_ne_bytes());
     qopt.extend([0; 8]);
     qopt
 }
@@ -96,11 +84,15 @@ fn parameters(bytes_per_second: u32, limit: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inventory::BitsPerSec;
     use rtnetlink::packet_core::Nla;
 
     #[test]
     fn parameters_have_the_layout_of_the_kernel() {
-        let p = parameters(2_500_000, 131_072);
+        let p = parameters(
+            2_500_000,
+            &PortShape::of_frames(BitsPerSec::mega(20), 131_072),
+        );
         assert_eq!(p.len(), 36);
         assert_eq!(u32::from_ne_bytes(p[8..12].try_into().unwrap()), 2_500_000);
         assert_eq!(u32::from_ne_bytes(p[24..28].try_into().unwrap()), 131_072);
@@ -110,12 +102,12 @@ mod tests {
     #[test]
     fn rates_above_34_gigabit_use_the_wide_field() {
         assert!(
-            options(BitsPerSec::GIGABIT, 1)
+            options(&PortShape::of_frames(BitsPerSec::GIGABIT, 1))
                 .iter()
                 .all(|o| o.kind() != TCA_TBF_RATE64)
         );
         assert!(
-            options(BitsPerSec::mega(100_000), 1)
+            options(&PortShape::of_frames(BitsPerSec::mega(100_000), 1))
                 .iter()
                 .any(|o| o.kind() == TCA_TBF_RATE64)
         );

@@ -3,6 +3,7 @@ use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netlink::{self, NetlinkNamespace, StpPortState, VethEnd};
 use crate::plan::{LabCable, LabNode, LabNodeKind, LabOptions, LabPlan, PREFIX, PortEnd, RELAY};
+use crate::port_shape::PortShape;
 use crate::state::{self, LabLock, LabState};
 use crate::{address, down, netns, node, relay};
 use futures_util::future::try_join_all;
@@ -239,7 +240,7 @@ pub(crate) async fn plug_in(
     cable: &LabCable,
 ) -> LabResult<()> {
     let (port, kind) = (&end.port, plan.node(&end.node)?.kind);
-    wire.shape(port, cable.rate, plan.options.port_buffer)
+    wire.shape(port, &PortShape::of(cable, &plan.options))
         .await?;
     if kind == LabNodeKind::Host {
         wire.prioritise(port).await?;

@@ -16,6 +16,8 @@
 //! | [`synchronization`] | the synchronizations that keep phases apart |
 //! | [`phase_order`] | the order of phases that needs fewer synchronizations |
 //! | [`alltoall`] | both together: the all-to-all as planned |
+//! | [`alltoallv`] | an all-to-all of blocks of different lengths |
+//! | `known_messages` | the same as `knowledge`, a bit for each pair of messages |
 //! | [`transfers`] | one shape for every schedule, and one rank's part of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
 //! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
@@ -29,12 +31,14 @@
 pub mod aapc;
 pub mod allgather;
 pub mod alltoall;
+pub mod alltoallv;
 pub mod bound;
 pub mod bundled;
 pub mod capacities;
 pub mod capacity;
 pub mod json;
 mod knowledge;
+mod known_messages;
 pub mod lg;
 pub mod message;
 pub mod phase_order;

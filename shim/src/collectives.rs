@@ -85,10 +85,12 @@ collectives! {
     allgather, MPI_Allgather, PMPI_Allgather, to_allgather, served("Allgather"), (a b c d e f g);
     alltoallv, MPI_Alltoallv, PMPI_Alltoallv, to_alltoallv, served("Alltoallv"), (a b c d e f g h i);
     allgatherv, MPI_Allgatherv, PMPI_Allgatherv, to_allgatherv, served("Allgatherv"), (a b c d e f g h);
+    alltoallw, MPI_Alltoallw, PMPI_Alltoallw, to_alltoallw, served("Alltoallw"), (a b c d e f g h i);
     // With counts of type `MPI_Count`. A program that finds these calls them (mpi4py does, through a
     // weak symbol, even where the library has none): the backend takes them.
     alltoall_c, MPI_Alltoall_c, PMPI_Alltoall_c, to_alltoall_c, large("Alltoall_c"), (a b c d e f g);
     allgather_c, MPI_Allgather_c, PMPI_Allgather_c, to_allgather_c, large("Allgather_c"), (a b c d e f g);
     alltoallv_c, MPI_Alltoallv_c, PMPI_Alltoallv_c, to_alltoallv_c, large("Alltoallv_c"), (a b c d e f g h i);
     allgatherv_c, MPI_Allgatherv_c, PMPI_Allgatherv_c, to_allgatherv_c, large("Allgatherv_c"), (a b c d e f g h);
+    alltoallw_c, MPI_Alltoallw_c, PMPI_Alltoallw_c, to_alltoallw_c, large("Alltoallw_c"), (a b c d e f g h i);
 }

@@ -52,6 +52,14 @@ int main(int argc, char **argv)
 	tell("negative receive count in a vector", MPI_Alltoallv(buffer, good, places, MPI_INT, other, wrong, places, MPI_INT, comm));
 	tell("no type for a vector", MPI_Alltoallv(buffer, good, places, MPI_DATATYPE_NULL, other, good, places, MPI_INT, comm));
 	tell("no type to gather", MPI_Allgatherv(buffer, 1, MPI_INT, other, good, places, MPI_DATATYPE_NULL, comm));
+	MPI_Datatype types[256], none[256];
+	for (int i = 0; i < 256; i++)
+		types[i] = MPI_INT, none[i] = i == 1 ? MPI_DATATYPE_NULL : MPI_INT, places[i] *= 4;
+	tell("good alltoallw", MPI_Alltoallw(buffer, good, places, types, other, good, places, types, comm));
+	tell("negative count for a type", MPI_Alltoallw(buffer, wrong, places, types, other, wrong, places, types, comm));
+	tell("no type for one rank", MPI_Alltoallw(buffer, good, places, none, other, good, places, none, comm));
+	for (int i = 0; i < 256; i++)
+		places[i] /= 4;
 	tell("no communicator for a vector", MPI_Alltoallv(buffer, good, places, MPI_INT, other, good, places, MPI_INT, MPI_COMM_NULL));
 	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 	tell("negative count, told by code", MPI_Alltoall(buffer, -1, MPI_INT, other, -1, MPI_INT, comm));

@@ -28,6 +28,12 @@ int main(int argc, char **argv)
 		code = MPI_Allgather(sent, COUNT, MPI_INT, received, half, MPI_INT, comm);
 	else if (!strcmp(argv[1], "alltoallv"))
 		code = MPI_Alltoallv(sent, all, places, MPI_INT, received, room, places, MPI_INT, comm);
+	else if (!strcmp(argv[1], "alltoallw")) {
+		MPI_Datatype types[MOST];
+		for (int i = 0; i < MOST; i++)
+			types[i] = MPI_INT, places[i] *= sizeof *sent;
+		code = MPI_Alltoallw(sent, all, places, types, received, room, places, types, comm);
+	}
 	else
 		code = MPI_Allgatherv(sent, COUNT, MPI_INT, received, room, places, MPI_INT, comm);
 	if (code != MPI_SUCCESS)

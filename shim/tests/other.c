@@ -32,6 +32,7 @@ COLLECTIVE(Alltoall)
 COLLECTIVE(Allgather)
 COLLECTIVE(Alltoallv)
 COLLECTIVE(Allgatherv)
+COLLECTIVE(Alltoallw)
 #else
 int MPI_Alltoall(), MPI_Allgather(), MPI_Alltoallv(), MPI_Allgatherv();
 int main(void)

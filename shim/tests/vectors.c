@@ -8,11 +8,13 @@ typedef MPI_Count Count;
 int MPI_Alltoall_c(const void *, Count, MPI_Datatype, void *, Count, MPI_Datatype, MPI_Comm);
 int MPI_Allgather_c(const void *, Count, MPI_Datatype, void *, Count, MPI_Datatype, MPI_Comm);
 int MPI_Alltoallv_c(const void *, const Count *, const MPI_Aint *, MPI_Datatype, void *, const Count *, const MPI_Aint *, MPI_Datatype, MPI_Comm);
+int MPI_Alltoallw_c(const void *, const Count *, const MPI_Aint *, const MPI_Datatype *, void *, const Count *, const MPI_Aint *, const MPI_Datatype *, MPI_Comm);
 int MPI_Allgatherv_c(const void *, Count, MPI_Datatype, void *, const Count *, const MPI_Aint *, MPI_Datatype, MPI_Comm);
 #endif
 #pragma weak MPI_Alltoall_c
 #pragma weak MPI_Allgather_c
 #pragma weak MPI_Alltoallv_c
+#pragma weak MPI_Alltoallw_c
 #pragma weak MPI_Allgatherv_c
 
 enum { MOST = 64 };
@@ -71,6 +73,42 @@ static void both(const char *name, MPI_Datatype st, MPI_Datatype rt)
 	}
 }
 
+/* Each pair of ranks has a type of its own, whose elements hold two integers, and the two ends do not lay them out alike. */
+static void of_types(const MPI_Datatype *kinds)
+{
+	MPI_Datatype st[MOST], rt[MOST];
+	MPI_Aint lower, extent, sa[MOST], ra[MOST];
+	MPI_Count sw[MOST], rw[MOST];
+	for (int shape = 0; shape < 5; shape++) {
+		int s = 0, r = 0;
+		lay_out(shape, BYTES / 40);
+		for (int peer = size - 1; peer >= 0; peer--) {
+			st[peer] = kinds[(rank + peer) % 4], rt[peer] = kinds[(rank + 2 * peer) % 4];
+			MPI_Type_get_extent(st[peer], &lower, &extent);
+			sd[peer] = s += 8, s += sc[peer] * extent;
+			MPI_Type_get_extent(rt[peer], &lower, &extent);
+			rd[peer] = r += 8, r += rc[peer] * extent;
+			sw[peer] = sc[peer], rw[peer] = rc[peer], sa[peer] = sd[peer], ra[peer] = rd[peer];
+		}
+		memset(received, 9, BYTES);
+		MPI_Alltoallw(sent, sc, sd, st, received, rc, rd, rt, comm);
+		told("alltoallw", "of a type a pair", shape);
+		memset(received, 9, BYTES);
+		if (MPI_Alltoallw_c)
+			MPI_Alltoallw_c(sent, sw, sa, st, received, rw, ra, rt, comm);
+		else
+			MPI_Alltoallw(sent, sc, sd, st, received, rc, rd, rt, comm);
+		told("alltoallw", "with large counts", shape);
+		if (shape < 2)
+			continue;
+		for (int peer = 0; peer < size; peer++) /* The blocks for each rank lie as those for it did. */
+			rt[peer] = st[peer], rd[peer] = sd[peer];
+		memcpy(received, sent, BYTES);
+		MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, received, rc, rd, rt, comm);
+		told("alltoallw", "in place", shape);
+	}
+}
+
 static void in_place(const char *name, MPI_Datatype type)
 {
 	for (int shape = 2; shape < 5; shape++) {
@@ -121,7 +159,7 @@ static void large(void)
 
 int main(int argc, char **argv)
 {
-	MPI_Datatype vector, resized, absolute, types[MOST], halves[MOST];
+	MPI_Datatype vector, resized, absolute, pair, wide, types[MOST], halves[MOST];
 	MPI_Comm half, between;
 	MPI_Aint address;
 	int one = 1, bytes[MOST];
@@ -147,6 +185,11 @@ int main(int argc, char **argv)
 	in_place("int", MPI_INT);
 	in_place("gaps", resized);
 	large();
+	MPI_Type_contiguous(2, MPI_INT, &pair);
+	MPI_Type_commit(&pair);
+	MPI_Type_create_resized(MPI_2INT, 0, 16, &wide);
+	MPI_Type_commit(&wide);
+	of_types((MPI_Datatype[]){pair, resized, MPI_2INT, wide});
 
 	/* From MPI_BOTTOM, one element to everybody. */
 	lay_out(0, BYTES / 40);
@@ -156,7 +199,7 @@ int main(int argc, char **argv)
 	MPI_Alltoallv(MPI_BOTTOM, sc, sd, absolute, received, rc, rd, MPI_INT, comm);
 	told("alltoallv", "from MPI_BOTTOM", 0);
 
-	/* Left to the library: a type for each block, and two groups. */
+	/* Two types, and left to the library: two groups. */
 	memset(received, 9, BYTES);
 	for (int i = 0; i < size; i++)
 		types[i] = i % 2 ? MPI_INT : MPI_SHORT, halves[i] = rank % 2 ? MPI_INT : MPI_SHORT, bytes[i] = 64 * i, sc[i] = 8;

@@ -1,6 +1,6 @@
 //! `heddle tune --check`: checks that the present decision table makes no call slower.
 use super::Args;
-use super::job::JobLauncher;
+use super::job::{ComparedCalls, JobLauncher};
 use super::report::widest;
 use crate::CommandOutcome;
 use crate::output::{print, time};
@@ -21,9 +21,12 @@ pub(super) fn run(
         launcher,
         launcher.dir(),
         epoch.number,
-        &sizes,
         args.launches,
-        args.rounds,
+        &ComparedCalls {
+            sizes: &sizes,
+            only: None,
+            pairs: args.rounds,
+        },
     )?;
     print(&format!("{heading}\n{}", report(&compared, &table)))?;
     Ok(match PromiseCheck::of(&compared) {

@@ -8,8 +8,9 @@ use inventory::Bytes;
 use lab::Lab;
 use lab::mpi::MpiJob;
 use selection::decision_table::{Collective, Way};
-use selection::tuning::{MEASURED, row};
+use selection::tuning::{MEASURED, pairs, row};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -21,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// launchers differ in the variables that they pass on.
 const PRELOAD: &str = r#"export LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}"; exec "$@""#;
 
+/// Messages between two hosts of each size, in each launch.
+const PINGS: u64 = 20;
+
 /// The first calls of a communicator count already.
 const AT_ONCE: &str = "HEDDLE_AFTER=0";
 
@@ -30,6 +34,17 @@ pub(super) struct JobLauncher<'a> {
     dir: PathBuf,
     bench: PathBuf,
     lab: Option<Lab>,
+}
+
+/// The calls of a job in which every other row bypasses the runtime.
+pub(super) struct ComparedCalls<'a> {
+    /// The sizes of their blocks.
+    pub(super) sizes: &'a [Bytes],
+    /// If given, no other collectives and sizes than these, and no more calls than it takes until
+    /// it is clear which of the two is faster.
+    pub(super) only: Option<&'a BTreeSet<(Collective, Bytes)>>,
+    /// Pairs of rows, besides the first ones.
+    pub(super) pairs: u64,
 }
 
 /// The output of a job.
@@ -97,16 +112,25 @@ impl<'a> JobLauncher<'a> {
         &self.dir
     }
 
-    /// Runs a job with the runtime, in which these ways take turns.
-    pub(super) fn run_in_turns(&self, ways: &[Way]) -> anyhow::Result<JobOutput> {
+    /// Runs a job with the runtime, in which these ways take turns: in the first launch of several
+    /// one round, in others as many as were asked for.
+    pub(super) fn run_in_turns(&self, ways: &[Way], is_first: bool) -> anyhow::Result<JobOutput> {
         let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
-        let rounds = (self.args.rounds + 1) * ways.len() as u64; // The first one does not count.
+        let rounds = if is_first { 1 } else { self.args.rounds } + 1; // The first one does not count.
+        let rows =
+            |collective| rounds * ways.iter().filter(|way| way.serves(collective)).count() as u64;
+        let rows = format!(
+            "--at-least={PINGS},{},{}",
+            rows(Collective::Alltoall),
+            rows(Collective::Allgather)
+        );
+        let seconds = if is_first { 0.0 } else { self.args.seconds };
         let turns = format!("HEDDLE_TURNS={}", names.join(","));
         self.with_runtime(
             &self.dir,
             &[turns],
             &self.args.size,
-            &["--collective=all", &format!("--at-least={rounds}")],
+            &["--collective=all", &rows, &format!("--seconds={seconds}")],
         )
     }
 
@@ -115,19 +139,25 @@ impl<'a> JobLauncher<'a> {
     pub(super) fn compare(
         &self,
         dir: &Path,
-        sizes: &[Bytes],
-        pairs: u64,
+        calls: &ComparedCalls<'_>,
     ) -> anyhow::Result<JobOutput> {
-        self.with_runtime(
-            dir,
-            &[],
-            sizes,
-            &[
-                "--collective=both",
-                "--compare",
-                &format!("--at-least={}", 2 * pairs),
-            ],
-        )
+        let rows = 2 * (calls.pairs + pairs::FIRST as u64);
+        let mut flags = vec![
+            "--collective=both".to_owned(),
+            "--compare".to_owned(),
+            format!("--at-least={rows}"),
+            format!("--seconds={}", self.args.seconds),
+        ];
+        if let Some(only) = calls.only {
+            let names: Vec<String> = only
+                .iter()
+                .map(|(collective, size)| format!("{collective}:{}", size.0))
+                .collect();
+            flags.push(format!("--only={}", names.join(",")));
+            flags.push("--until-clear".to_owned());
+        }
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        self.with_runtime(dir, &[], calls.sizes, &flags)
     }
 
     fn with_runtime(
@@ -172,7 +202,11 @@ impl<'a> JobLauncher<'a> {
             false,
             &environment,
             &self.args.size,
-            &["--collective=both", &calls],
+            &[
+                "--collective=both",
+                &calls,
+                &format!("--seconds={}", self.args.seconds),
+            ],
         )?;
         Ok(JobOutput {
             library: introduction.library,
@@ -205,7 +239,6 @@ impl<'a> JobLauncher<'a> {
             format!("--size={}", sizes.join(",")),
             format!("--rows={}", rows.join(",")),
         ]);
-        program.push(format!("--seconds={}", self.args.seconds));
         program.extend(flags.iter().map(|flag| (*flag).to_owned()));
         let mut command = match &self.lab {
             Some(lab) => {

@@ -1,6 +1,6 @@
 //! The launch at the end of `heddle tune`: the new table is compared with the library's own routine
 //! before any job follows it.
-use super::job::JobLauncher;
+use super::job::{ComparedCalls, JobLauncher};
 use anyhow::Context;
 use directory::epoch::{Epoch, VerifiedEpoch};
 use directory::publishing::EpochStore;
@@ -9,7 +9,8 @@ use selection::tuning::confirm::{self, WayTrial};
 use selection::tuning::{TuningRun, TuningRuns};
 use std::path::PathBuf;
 
-/// The number of pairs of calls for each round of turns. More pairs reduce the noise, which could
+/// The largest number of pairs of calls for each round of turns; it takes fewer as soon as it is
+/// clear which is faster. More pairs reduce the noise, which could
 /// keep a faster way from being confirmed.
 const PAIRS: u64 = 4;
 
@@ -55,14 +56,21 @@ impl TrialDirectory {
             tuning,
         )?;
         let table = verified.epoch().table.clone().for_mpi(run.mpi);
-        let sizes: Vec<Bytes> = confirm::sizes(run, &table).into_iter().collect();
-        if sizes.is_empty() {
+        let calls = confirm::calls(run, &table);
+        if calls.is_empty() {
             return Ok(Vec::new());
         }
+        let mut sizes: Vec<Bytes> = calls.iter().map(|(_, size)| *size).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let wanted = ComparedCalls {
+            sizes: &sizes,
+            only: Some(&calls),
+            pairs: PAIRS * rounds,
+        };
         self.store.publish(&verified)?;
         eprintln!("the table that follows from it, tried:");
-        let (_, compared) =
-            super::compare(launcher, &self.path, number, &sizes, 1, PAIRS * rounds)?;
+        let (_, compared) = super::compare(launcher, &self.path, number, 1, &wanted)?;
         Ok(confirm::trials(&compared, &table))
     }
 }

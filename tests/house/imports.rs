@@ -9,6 +9,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cabling", &["inventory"]),
     ("schedules", &["inventory"]),
     ("selection", &["inventory", "schedules"]),
+    ("trace", &["inventory", "schedules", "selection"]),
     ("directory", &["inventory", "schedules", "selection"]),
     ("agent", &["inventory"]),
     ("api", &["inventory", "directory", "selection"]),
@@ -53,7 +54,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("shim", &[]),
     (
         "runtime",
-        &["schedules", "selection", "inventory", "directory"],
+        &["schedules", "selection", "trace", "inventory", "directory"],
     ),
     ("helper", &["runtime"]),
     (
@@ -85,6 +86,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "cabling",
             "schedules",
             "selection",
+            "trace",
             "agent",
             "api",
             "controller",
@@ -155,7 +157,14 @@ fn pure_crates_cannot_reach_io() {
     let metadata = metadata();
     let resolve = metadata.resolve.as_ref().expect("a resolved graph");
     let name = |id: &cargo_metadata::PackageId| metadata[id].name.to_string();
-    for pure in ["inventory", "infer", "cabling", "schedules", "selection"] {
+    for pure in [
+        "inventory",
+        "infer",
+        "cabling",
+        "schedules",
+        "selection",
+        "trace",
+    ] {
         let start = metadata
             .workspace_packages()
             .into_iter()

@@ -2,7 +2,10 @@
 use super::TWO;
 use super::commands::{LIMIT, LabCommands, text};
 use crate::common::HEDDLE;
+use crate::common::lab::RunningLab;
 use crate::common::until::until_or_why;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 #[test]
 fn agents_answer_with_the_real_network() {
@@ -161,4 +164,38 @@ fn a_switch_port_holds_as_many_bytes_as_asked() {
         "{host}"
     );
     lab.down();
+}
+
+/// A stream between two hosts that a slower trunk divides: the host's fast port sends segments, as
+/// over a card that divides them, and the trunk sends frames.
+#[test]
+fn fast_ports_send_segments_and_slow_ones_frames() {
+    const OCTETS: usize = 4 << 20;
+    let up = RunningLab::new(
+        "segments",
+        "switches: [s0, s1]\nlinks: [{a: s0, b: s1, rate: 200M}]\nhosts:\n  \
+         n0: {switch: s0, rate: 1G}\n  n1: {switch: s1, rate: 1G}\n",
+    );
+    let open = || TcpListener::bind(("0.0.0.0", 0));
+    let door = up.lab.within_network("n1", open).unwrap();
+    let at = (
+        Ipv4Addr::new(10, 77, 0, 2),
+        door.local_addr().unwrap().port(),
+    );
+    let sender = up.lab.clone();
+    let sender = std::thread::spawn(move || {
+        let send = || TcpStream::connect(at)?.write_all(&[7; OCTETS]);
+        sender.within_network("n0", send).unwrap();
+    });
+    let mut received = Vec::new();
+    door.accept().unwrap().0.read_to_end(&mut received).unwrap();
+    sender.join().unwrap();
+    assert!(received.len() == OCTETS && received.iter().all(|octet| *octet == 7));
+    let counter = |node: &str, port: &str, name: &str| -> usize {
+        let file = format!("/sys/class/net/{port}/statistics/{name}");
+        up.exec(node, &["cat", &file]).trim().parse().unwrap()
+    };
+    let mean = |node, port| counter(node, port, "tx_bytes") / counter(node, port, "tx_packets");
+    assert!(mean("n0", "eth0") > 2 * 1514, "{}", mean("n0", "eth0"));
+    assert!(mean("s0", "swp1") <= 1514, "{}", mean("s0", "swp1"));
 }

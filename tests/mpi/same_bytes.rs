@@ -28,7 +28,28 @@ fn unequal_blocks_give_the_same_bytes() {
     for mpi in BOTH {
         for (ranks, per_host) in [(3, 1), (8, 2)] {
             same_bytes("vectors.c", mpi, ranks, per_host, FORCED);
+            same_bytes("vectors.c", mpi, ranks, per_host, OVER_TCP);
         }
+    }
+}
+
+#[test]
+fn lengths_that_change_from_call_to_call_give_the_same_bytes() {
+    for mpi in BOTH {
+        same_bytes("lengths.c", mpi, 5, 2, OVER_TCP);
+    }
+}
+
+#[test]
+fn over_tcp_a_rank_hears_of_a_block_that_was_cut_short_and_the_others_of_nothing() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let said = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(OVER_TCP.0, OVER_TCP.1)
+            .run(&compiled("lengths.c", mpi, &[]), &["disagree"]);
+        let last = said.out.lines().last();
+        assert_eq!(last, Some("1 told of a block cut short"), "{mpi}");
     }
 }
 
@@ -49,7 +70,8 @@ fn wrong_arguments_raise_the_same_errors() {
                 "allgather ring",
                 "allgatherv ring",
                 "alltoall aapc",
-                "alltoallv aapc"
+                "alltoallv aapc",
+                "alltoallw aapc"
             ]
         );
     }
@@ -59,9 +81,20 @@ fn wrong_arguments_raise_the_same_errors() {
 fn a_rank_with_too_little_room_ends_the_job_or_hears_of_it_and_nobody_hangs() {
     for mpi in BOTH {
         let program = compiled("mismatch.c", mpi, &[]);
-        let forced = ["alltoall", "allgather", "alltoallv", "allgatherv"]
-            .map(|collective| (collective, FORCED));
-        for (collective, forced) in forced.into_iter().chain([("alltoall", BUNDLED)]) {
+        let forced = [
+            "alltoall",
+            "allgather",
+            "alltoallv",
+            "alltoallw",
+            "allgatherv",
+        ]
+        .map(|collective| (collective, FORCED));
+        let others = [
+            ("alltoall", BUNDLED),
+            ("alltoallv", OVER_TCP),
+            ("alltoallw", OVER_TCP),
+        ];
+        for (collective, forced) in forced.into_iter().chain(others) {
             let dir = shared(TREE);
             let job = || {
                 TestJob::new(mpi, 3)

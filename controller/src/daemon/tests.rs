@@ -84,3 +84,54 @@ async fn work_that_panics_has_failed() {
     );
     assert_eq!(outcome(spawn_blocking(|| Ok(7)).await), Ok(7));
 }
+
+#[test]
+fn what_jobs_learned_is_read_at_the_start_and_a_bad_file_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = EpochStore::open(dir.path(), KEEP).unwrap();
+    let figures = LearnedFigures::from_json(
+        br#"{"places":[{"place":{"hosts":["n0","n1"],"layout":[[0,2,1]],"mpi":"mpich",
+             "cables":"sha256:00"},"lessons":[{"user":"ann","job":1,"at":1,"timings":[]}]}]}"#,
+    )
+    .unwrap();
+    store.write_learned(&figures).unwrap();
+    let events = started(dir.path(), &store).unwrap();
+    let [ControllerEvent::Started { learned, .. }] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(*learned, figures);
+    std::fs::write(dir.path().join("learned.json"), "{").unwrap();
+    let events = started(dir.path(), &store).unwrap();
+    let [
+        ControllerEvent::Started { learned, .. },
+        ControllerEvent::Trouble { about, problem },
+    ] = &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert!(learned.is_empty() && *about == TroubleArea::Learned);
+    let problem = problem.as_deref().unwrap();
+    assert!(problem.contains("learned.json: no figures"), "{problem}");
+}
+
+#[tokio::test]
+async fn what_jobs_learned_is_written_and_the_engine_hears_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut daemon, mut finished) = (daemon(dir.path()), mpsc::unbounded_channel());
+    daemon.done = finished.0;
+    daemon.keep_learned(&Arc::default());
+    let Some(FinishedWork::KeptLearned(kept)) = finished.1.recv().await else {
+        panic!("nothing was written");
+    };
+    assert_eq!(kept, Ok(()));
+    assert_eq!(
+        reading::learned(dir.path()).unwrap(),
+        LearnedFigures::default()
+    );
+    daemon.finish(FinishedWork::KeptLearned(Err("disk full".to_owned())));
+    let alarms = daemon.engine.snapshot(Millis(0)).alarms;
+    assert!(
+        alarms.iter().any(|alarm| alarm.text.contains("disk full")),
+        "{alarms:?}"
+    );
+}

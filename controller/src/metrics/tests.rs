@@ -1,10 +1,11 @@
 //! One snapshot as text.
 use super::*;
 use api::{LinkLoad, PathStatus, StageTimes};
+use directory::job_record::JobRecord;
 use inventory::{BitsPerSec, Millis};
 
 /// Some of the lines, one of each sort.
-const LINES: [&str; 9] = [
+const LINES: [&str; 10] = [
     "heddle_epoch 7",
     "heddle_switch_up{switch=\"s\\\"0\\\\\",address=\"10.0.0.1:161\"} 1",
     "heddle_link_bits_per_second{from=\"s0\",to=\"n0\"} 8000",
@@ -13,6 +14,7 @@ const LINES: [&str; 9] = [
     "heddle_round_trip_seconds{from=\"n0\",to=\"n1\"} 0.00025",
     "heddle_epoch_stage_seconds{stage=\"published\"} 1.25",
     "heddle_jobs_not_shown 4711",
+    "heddle_job_learning_saved_seconds{job=\"j\"} 2.5",
     "# TYPE heddle_switch_topology_changes_total counter",
 ];
 
@@ -46,7 +48,16 @@ fn snapshot() -> Snapshot {
         ways: vec![way],
         ..AgentStatus::default()
     };
+    let job = api::JobStatus {
+        record: JobRecord {
+            learning_saved_seconds: Some(2.5),
+            ..crate::jobs::tests::record("j", 7, 1, 1.0)
+        },
+        running: true,
+        history: Vec::new(),
+    };
     Snapshot {
+        jobs: vec![job],
         version: "0.1.0".into(),
         agents: vec![agent],
         switches: vec![switch],

@@ -156,6 +156,14 @@ impl Epoch {
         })
     }
 
+    /// The decision table with what jobs learned meanwhile on all hosts.
+    ///
+    /// # Errors
+    /// [`TreeError`] if the topology is no tree; no epoch that was published is like that.
+    pub fn table_with(&self, learned: &LearnedFigures) -> Result<DecisionTable, TreeError> {
+        Ok(table_of_all(&self.topology.tree()?, &self.tuning, learned))
+    }
+
     /// Names and contents of the files, the manifest last. `current` will hold
     /// [`EpochPointer::new`] of the manifest.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
@@ -340,7 +348,8 @@ impl LeanEpoch {
         let parts = (self.number, topology, table);
         let epoch = postcard::to_stdvec(&parts)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
-        let learned = self.learned.to_json().into_bytes();
+        let learned = postcard::to_stdvec(&self.learned)
+            .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         [&(epoch.len() as u64).to_le_bytes()[..], &epoch, &learned].concat()
     }
 
@@ -367,7 +376,7 @@ impl LeanEpoch {
             split_broadcast(bytes).ok_or_else(|| error("it is cut".to_owned()))?;
         let (number, topology, table): (u64, String, String) =
             read_postcard(epoch).map_err(error)?;
-        let learned = LearnedWays::from_json(learned).map_err(|e| error(e.to_string()))?;
+        let learned: LearnedWays = read_postcard(learned).map_err(error)?;
         let table = DecisionTable::from_json(table.as_bytes()).map_err(|e| error(e.to_string()))?;
         let topology =
             TopologyFile::parse(TOPOLOGY, &topology).map_err(|e| error(e.to_string()))?;

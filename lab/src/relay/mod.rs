@@ -28,6 +28,7 @@ use crate::name::LabName;
 use crate::netlink::NetlinkNamespace;
 use crate::node::{READY, tell};
 use crate::plan::{LabCable, RELAY};
+use crate::port_shape::PortShape;
 use crate::state::{InitIdentity, LabState};
 use crate::{block_on, netns};
 use delay_line::DelayLine;
@@ -58,7 +59,10 @@ pub(crate) async fn pace(
 ) -> LabResult<()> {
     for port in ports(number) {
         relay
-            .shape(&port, cable.rate, socket::BUFFER as u32)
+            .shape(
+                &port,
+                &PortShape::of_frames(cable.rate, socket::BUFFER as u32),
+            )
             .await?;
     }
     Ok(())

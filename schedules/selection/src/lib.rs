@@ -7,16 +7,20 @@
 //!
 //! | module | one idea |
 //! |---|---|
+//! | [`calibration`] | the time of a call, from measured ones |
 //! | [`decision_table`] | the way at each block size |
 //! | [`tuning`] | the measurements, and the table that follows from them |
+//! | [`learning`] | the ways of calls, learned while a job runs |
 //! | [`learned`] | what jobs learned while they ran |
 //! | [`recorded_name`] | names that another version of heddle may have written |
 //! | [`signature`] | the effect of contention on the time of an all-to-all, fitted and predicted |
 //! | [`simulate`] | the time that traffic takes on shared cables |
 //! | [`predict`] | the time of each algorithm |
 //! | [`what_if`] | the gain from recabling |
+pub mod calibration;
 pub mod decision_table;
 pub mod learned;
+pub mod learning;
 pub mod predict;
 pub mod recorded_name;
 pub mod signature;

@@ -11,6 +11,7 @@
 //! bits per token under way. Deviations: none. Nothing here calls planning code.
 mod allgather;
 mod alltoall;
+mod alltoallv;
 #[cfg(test)]
 mod brute_force;
 mod delivery;
@@ -28,6 +29,7 @@ use inventory::tree::{EdgeNumber, Tree};
 
 pub use allgather::allgather;
 pub use alltoall::alltoall;
+pub use alltoallv::{LengthViolation, alltoallv};
 pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
 pub use violation::{NamedEdge, NamedMessage, ScheduleViolation, ScheduledPlace};

@@ -1,12 +1,14 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
-use crate::datatype::{DatatypeLayout, size_if_valid};
+use crate::datatype::{self, DatatypeLayout, size_if_valid};
 use crate::elements::MpiElements;
-use crate::error_handlers::quietly;
 use crate::mpi::mpi;
-use crate::mpi_result::{MpiErrorCode, MpiResult, check};
+use crate::mpi_result::MpiResult;
+use crate::octets::{octets_of, room};
+use runtime::call_forecast::{CallPlace, NOT_SERVED, OwnCall};
 use selection::decision_table::Collective;
 use std::ffi::{c_int, c_void};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A block of more octets is left to the library: MPI counts the pieces of a message by `int`.
 const MOST: u64 = c_int::MAX as u64;
@@ -28,7 +30,48 @@ pub(crate) struct CollectiveCall<'a> {
 pub(crate) struct CallBuffer {
     pub(crate) at: *mut c_void,
     pub(crate) counts: BlockCounts,
-    pub(crate) datatype: MPI_Datatype,
+    pub(crate) types: BlockTypes,
+}
+
+/// The datatype of the elements.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum BlockTypes {
+    /// The same of all; places count its extents.
+    Same(MPI_Datatype),
+    /// As the array says, one entry a rank, as in MPI_Alltoallw; places count octets.
+    Each(*const MPI_Datatype),
+}
+
+impl From<MPI_Datatype> for BlockTypes {
+    fn from(datatype: MPI_Datatype) -> BlockTypes {
+        BlockTypes::Same(datatype)
+    }
+}
+
+impl From<*const MPI_Datatype> for BlockTypes {
+    fn from(types: *const MPI_Datatype) -> BlockTypes {
+        BlockTypes::Each(types)
+    }
+}
+
+impl BlockTypes {
+    /// # Safety
+    /// The array must have an entry for this rank.
+    unsafe fn of_rank(self, rank: usize) -> MPI_Datatype {
+        match self {
+            BlockTypes::Same(datatype) => datatype,
+            // SAFETY: passed on to the caller.
+            BlockTypes::Each(types) => unsafe { *types.add(rank) },
+        }
+    }
+
+    fn lacks_an_array(self) -> bool {
+        matches!(self, BlockTypes::Each(types) if types.is_null())
+    }
+
+    fn differ(self) -> bool {
+        matches!(self, BlockTypes::Each(_))
+    }
 }
 
 /// The number and the places of the elements sent to or received from each rank.
@@ -86,6 +129,39 @@ impl BlockCounts {
     }
 }
 
+impl CallBuffer {
+    /// Tells `take` the octets of the block of each of so many ranks; `None` if an argument is
+    /// wrong.
+    ///
+    /// # Safety
+    /// As the MPI standard says of the arguments.
+    pub(crate) unsafe fn each_length(
+        &self,
+        ranks: usize,
+        comm: MPI_Comm,
+        mut take: impl FnMut(u64),
+    ) -> Option<()> {
+        if self.counts.lacks_an_array() || self.types.lacks_an_array() {
+            return None;
+        }
+        let mut known = None;
+        for rank in 0..ranks {
+            // SAFETY: passed on to the caller.
+            let (count, datatype) =
+                unsafe { (self.counts.of_rank(rank), self.types.of_rank(rank)) };
+            let size = match known {
+                Some((last, size)) if last == datatype => size,
+                // MPICH lets the type of nothing be anything.
+                _ if cfg!(mpich) && self.types.differ() && count == 0 => continue,
+                _ => size_if_valid(datatype, comm)?,
+            };
+            known = Some((datatype, size));
+            take(size.saturating_mul(u64::try_from(count).ok()?));
+        }
+        Some(())
+    }
+}
+
 /// The amount of data a call moves, in octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallAmount {
@@ -93,14 +169,16 @@ pub(crate) struct CallAmount {
     pub(crate) block: u64,
     /// True if every block is small enough to be served.
     pub(crate) fits: bool,
-    /// True if each rank knows its own blocks only, as in MPI_Alltoallv.
+    /// True if each rank knows its own blocks only.
     pub(crate) differs: bool,
+    /// Where the call has one among others whose lengths it repeats.
+    pub(crate) place: Option<CallPlace>,
 }
 
 impl CallAmount {
-    /// The block as far as it is the same on all ranks.
-    pub(crate) fn known_to_all(self) -> u64 {
-        if self.differs { 0 } else { self.block }
+    /// The block, if it is the same on all ranks.
+    pub(crate) fn known_to_all(self) -> Option<u64> {
+        (!self.differs).then_some(self.block)
     }
 }
 
@@ -129,35 +207,63 @@ impl CollectiveCall<'_> {
     pub(crate) unsafe fn amount(&self, size: usize) -> Option<CallAmount> {
         let equal = matches!(self.receive.counts, BlockCounts::Each(_));
         let ranks = if equal { 1 } else { size };
-        let wrong = |side: &CallBuffer| {
+        if !self.in_place() {
             // SAFETY: passed on to the caller.
-            side.counts.lacks_an_array()
-                || (0..ranks).any(|rank| unsafe { side.counts.of_rank(rank) } < 0)
-        };
-        if wrong(&self.receive)
-            || (!self.in_place()
-                && (wrong(&self.send) || size_if_valid(self.send.datatype, self.comm).is_none()))
-        {
-            return None;
+            unsafe { self.send.each_length(ranks, self.comm, |_| ()) }?;
         }
-        let octets = size_if_valid(self.receive.datatype, self.comm)?;
-        let (mut total, mut fits) = (0u64, true);
         let most = if self.in_place() || !equal {
             MOST_IN_PLACE
         } else {
             MOST
         };
-        for rank in 0..ranks {
-            // SAFETY: passed on to the caller.
-            let block = octets.saturating_mul(unsafe { self.receive.counts.of_rank(rank) } as u64);
+        let (mut total, mut fits) = (0u64, true);
+        let add = |block| {
             total = total.saturating_add(block);
             fits &= block <= most;
-        }
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { self.receive.each_length(ranks, self.comm, add) }?;
         Some(CallAmount {
             block: total.div_ceil(ranks as u64),
             fits,
-            differs: self.collective == Collective::Alltoallv,
+            differs: self.collective.has_own_lengths(),
+            place: None,
         })
+    }
+
+    /// The octets that this rank sends to each of so many ranks.
+    ///
+    /// # Safety
+    /// As the MPI standard says of the arguments, on a communicator of so many ranks.
+    pub(crate) unsafe fn sent_lengths(&self, size: usize) -> Vec<u64> {
+        let side = if self.in_place() {
+            &self.receive
+        } else {
+            &self.send
+        };
+        let mut lengths = Vec::with_capacity(size);
+        // SAFETY: passed on to the caller.
+        unsafe { side.each_length(size, self.comm, |length| lengths.push(length)) };
+        lengths.resize(size, 0);
+        lengths
+    }
+
+    /// What this rank alone knows of a call whose amount this is.
+    ///
+    /// # Safety
+    /// As the MPI standard says of the arguments, on a communicator of so many ranks.
+    pub(crate) unsafe fn own(&self, size: usize, amount: CallAmount) -> OwnCall {
+        let mut digest = DefaultHasher::new();
+        // SAFETY: passed on to the caller.
+        unsafe { self.sent_lengths(size) }.hash(&mut digest);
+        OwnCall {
+            block: if amount.fits {
+                amount.block
+            } else {
+                NOT_SERVED
+            },
+            digest: digest.finish(),
+        }
     }
 
     /// The place each rank's block is received into.
@@ -171,52 +277,71 @@ impl CollectiveCall<'_> {
     }
 }
 
-/// A block a rank, of one datatype.
+/// A block a rank.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RankBlocks {
     side: CallBuffer,
-    /// Bytes from an element to the next: negative where a datatype's extent is.
-    extent: isize,
-    /// Octets of an element.
-    size: usize,
+    /// Bytes from an element to the next, negative where a datatype's extent is; 1 where places
+    /// count octets.
+    step: isize,
+    /// Octets of an element, where all ranks have one datatype.
+    size: Option<usize>,
 }
 
 impl RankBlocks {
     fn of(side: CallBuffer) -> MpiResult<RankBlocks> {
-        let DatatypeLayout { size, extent, .. } = DatatypeLayout::of(side.datatype)?;
-        Ok(RankBlocks {
-            side,
-            extent,
-            size: size as usize,
-        })
+        let (step, size) = match side.types {
+            BlockTypes::Same(datatype) => {
+                let DatatypeLayout { size, extent, .. } = DatatypeLayout::of(datatype)?;
+                (extent, Some(size as usize))
+            }
+            BlockTypes::Each(_) => (1, None),
+        };
+        Ok(RankBlocks { side, step, size })
     }
 
     /// The block of a rank of the communicator. The address is only computed: an absolute datatype
     /// may be far from it.
     pub(crate) fn of_rank(&self, rank: u32) -> MpiElements {
         // SAFETY: arrays have an entry for each rank of the communicator.
-        let (count, place) = unsafe {
+        let (count, place, datatype) = unsafe {
             (
                 self.side.counts.of_rank(rank as usize),
                 self.side.counts.place(rank as usize),
+                self.side.types.of_rank(rank as usize),
             )
         };
         let at = self
             .side
             .at
             .cast::<u8>()
-            .wrapping_offset(self.extent.wrapping_mul(place));
-        // `CallAmount::fits` has seen that the count does, too.
-        MpiElements {
+            .wrapping_offset(self.step.wrapping_mul(place));
+        let block = MpiElements {
             at: at.cast(),
-            count: if self.size == 0 { 0 } else { count as c_int },
-            datatype: self.side.datatype,
+            count,
+            datatype,
+        };
+        // A block of elements of nothing is nothing to its other end, too.
+        if self.size_in(&block) == 0 {
+            MpiElements { count: 0, ..block }
+        } else {
+            block
+        }
+    }
+
+    fn size_in(&self, block: &MpiElements) -> usize {
+        match self.size {
+            Some(size) => size,
+            None if block.count == 0 => 0,
+            // It has been asked before, and was one.
+            None => datatype::size(block.datatype).map_or(0, |size| size as usize),
         }
     }
 
     /// The octets of that block.
     pub(crate) fn octets(&self, rank: u32) -> usize {
-        self.size * self.of_rank(rank).count as usize
+        let block = self.of_rank(rank);
+        self.size_in(&block) * block.count as usize
     }
 }
 
@@ -236,20 +361,15 @@ impl SendBlocks {
             return Ok(SendBlocks::Buffer(call.sent()?));
         }
         let blocks = call.received()?;
-        let mut bytes = Vec::new();
         let mut ends = vec![0];
         for rank in 0..size as u32 {
-            let (block, begin) = (blocks.of_rank(rank), bytes.len());
-            let room = pack_size(block, call.comm)?;
-            if bytes.try_reserve(room).is_err() {
-                return Err(MpiErrorCode::no_memory());
-            }
-            bytes.resize(begin + room, 0);
-            let mut position = 0;
+            ends.push(ends[rank as usize] + blocks.octets(rank));
+        }
+        let mut bytes = room(ends[size as usize])?;
+        for rank in 0..size as u32 {
+            let place = &mut bytes[ends[rank as usize]..ends[rank as usize + 1]];
             // SAFETY: passed on to the caller.
-            unsafe { pack(block, call.comm, &mut bytes[begin..], &mut position) }?;
-            bytes.truncate(begin + position.max(0) as usize);
-            ends.push(bytes.len());
+            unsafe { blocks.of_rank(rank).copy(octets_of(place)) }?;
         }
         Ok(SendBlocks::Packed { bytes, ends })
     }
@@ -262,10 +382,18 @@ impl SendBlocks {
                 let block = &bytes[ends[rank as usize]..ends[rank as usize + 1]];
                 MpiElements {
                     at: block.as_ptr().cast_mut().cast(),
-                    count: block.len() as c_int,
+                    count: block.len() as MPI_Count,
                     datatype: mpi().handle.packed,
                 }
             }
+        }
+    }
+
+    /// The octets of the block for a rank.
+    pub(crate) fn octets(&self, rank: u32) -> usize {
+        match self {
+            SendBlocks::Buffer(blocks) => blocks.octets(rank),
+            SendBlocks::Packed { ends, .. } => ends[rank as usize + 1] - ends[rank as usize],
         }
     }
 
@@ -273,36 +401,4 @@ impl SendBlocks {
     pub(crate) fn own_block_moves(&self) -> bool {
         matches!(self, SendBlocks::Buffer(_))
     }
-}
-
-/// Packs `data` behind `position` of `into`, which moves on.
-///
-/// # Safety
-/// The buffer must hold what its datatype says.
-unsafe fn pack(
-    data: MpiElements,
-    comm: MPI_Comm,
-    into: &mut [u8],
-    position: &mut c_int,
-) -> MpiResult<()> {
-    let (room, at) = (
-        into.len().min(c_int::MAX as usize) as c_int,
-        into.as_mut_ptr().cast(),
-    );
-    quietly(comm, || {
-        // SAFETY: passed on to the caller; MPI writes at most `room` bytes.
-        check(unsafe {
-            (mpi().call.Pack)(data.at, data.count, data.datatype, at, room, position, comm)
-        })
-    })
-}
-
-/// Room [`pack`] needs.
-fn pack_size(data: MpiElements, comm: MPI_Comm) -> MpiResult<usize> {
-    let mut size = 0;
-    quietly(comm, || {
-        // SAFETY: a valid datatype and a place for the result.
-        check(unsafe { (mpi().call.Pack_size)(data.count, data.datatype, comm, &mut size) })
-    })?;
-    Ok(size.max(0) as usize)
 }

@@ -31,7 +31,7 @@ impl CallComm {
     }
 
     /// Waits for all ranks. Collective.
-    fn barrier(&self) -> MpiResult<()> {
+    pub(crate) fn barrier(&self) -> MpiResult<()> {
         quietly(self.comm, || {
             // SAFETY: a communicator of the application.
             check(unsafe { (mpi().call.Barrier)(self.comm) })

@@ -13,9 +13,9 @@ use crate::call_comm::CallComm;
 use crate::error_handlers::quietly;
 use crate::mpi::{SUCCESS, mpi};
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
-use crate::process_set::{self, ProcessSet};
+use crate::process_set::{self, MeetingOutcome, ProcessSet};
 use crate::{registry, root_rank};
-use runtime::communicator_work::{CallAction, CommunicatorWork};
+use runtime::communicator_work::{CallAction, CommunicatorWork, WORTH_A_LOOK};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -119,7 +119,7 @@ impl CommState {
             CommStage::Joined(set) => return Ok(Some(Arc::clone(set))),
             CommStage::Counting(worth) => worth,
         };
-        match worth.count(self.size as u64, amount.known_to_all()) {
+        let is_worth_a_look = match worth.count(self.size as u64, amount.known_to_all()) {
             CallAction::Pass => return Ok(None),
             CallAction::Prepare => {
                 if self.rank == 0 {
@@ -127,14 +127,18 @@ impl CommState {
                 }
                 return Ok(None);
             }
-            CallAction::Look => {}
+            CallAction::Meet => worth.lived() >= WORTH_A_LOOK,
+            CallAction::Look => true,
+        };
+        match process_set::meet(&self.within(call.comm), is_worth_a_look)? {
+            MeetingOutcome::Joined(set) => {
+                *stage = CommStage::Joined(Arc::clone(&set));
+                return Ok(Some(set));
+            }
+            MeetingOutcome::Apart => self.passes.store(true, Ordering::Relaxed),
+            MeetingOutcome::TooEarly => {}
         }
-        let joined = process_set::join(&self.within(call.comm))?;
-        match &joined {
-            Some(set) => *stage = CommStage::Joined(Arc::clone(set)),
-            None => self.passes.store(true, Ordering::Relaxed),
-        }
-        Ok(joined)
+        Ok(None)
     }
 
     fn joined(&self) -> Option<Arc<Mutex<ProcessSet>>> {

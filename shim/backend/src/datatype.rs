@@ -33,7 +33,8 @@ fn is_valid(datatype: MPI_Datatype, _: MPI_Comm) -> bool {
     !datatype.0.is_null()
 }
 
-fn size(datatype: MPI_Datatype) -> MpiResult<u64> {
+/// Octets of an element of what is known to be a datatype.
+pub(crate) fn size(datatype: MPI_Datatype) -> MpiResult<u64> {
     let mut size = 0;
     // SAFETY: a datatype of the application and a place for the result.
     let code = unsafe { (mpi().call.Type_size_x)(datatype, &mut size) };

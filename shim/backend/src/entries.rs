@@ -22,11 +22,11 @@ macro_rules! entry {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
             let native = || $native;
-            let (send, receive): ((ConstAddress, BlockCounts, MPI_Datatype), (MutAddress, BlockCounts, MPI_Datatype)) = ($send, $receive);
+            let (send, receive): ((ConstAddress, BlockCounts, _), (MutAddress, BlockCounts, _)) = ($send, $receive);
             let call = CollectiveCall {
                 collective: Collective::$collective,
-                send: CallBuffer { at: send.0.cast_mut(), counts: send.1, datatype: send.2 },
-                receive: CallBuffer { at: receive.0, counts: receive.1, datatype: receive.2 },
+                send: CallBuffer { at: send.0.cast_mut(), counts: send.1, types: send.2.into() },
+                receive: CallBuffer { at: receive.0, counts: receive.1, types: receive.2.into() },
                 comm: $comm,
                 native: &native,
             };
@@ -59,6 +59,16 @@ entry!(
     (s, BlockCounts::Int { counts: sc, places: sd }, st), (r, BlockCounts::Int { counts: rc, places: rd }, rt), comm,
     // SAFETY: the application's arguments.
     unsafe { (mpi().call.Alltoallv)(s, sc, sd, st, r, rc, rd, rt, comm) }
+);
+entry!(
+    heddle_alltoallw, "`MPI_Alltoallw`.", Alltoallw,
+    (
+        s: ConstAddress, sc: *const c_int, sd: *const c_int, st: *const MPI_Datatype,
+        r: MutAddress, rc: *const c_int, rd: *const c_int, rt: *const MPI_Datatype, comm: MPI_Comm
+    ),
+    (s, BlockCounts::Int { counts: sc, places: sd }, st), (r, BlockCounts::Int { counts: rc, places: rd }, rt), comm,
+    // SAFETY: the application's arguments.
+    unsafe { (mpi().call.Alltoallw)(s, sc, sd, st, r, rc, rd, rt, comm) }
 );
 entry!(
     heddle_allgatherv, "`MPI_Allgatherv`.", Allgatherv,
@@ -113,6 +123,27 @@ entry!(
             let [sc, sd, rc, rd] = unsafe { [ints(sc, n, in_place)?, ints(sd, n, in_place)?, ints(rc, n, false)?, ints(rd, n, false)?] };
             // SAFETY: the application's arguments.
             Some(unsafe { (mpi().call.Alltoallv)(s, sc.as_ptr(), sd.as_ptr(), st, r, rc.as_ptr(), rd.as_ptr(), rt, comm) })
+        }),
+    }
+);
+entry!(
+    heddle_alltoallw_c, "`MPI_Alltoallw_c`.", Alltoallw,
+    (
+        s: ConstAddress, sc: *const MPI_Count, sd: *const isize, st: *const MPI_Datatype,
+        r: MutAddress, rc: *const MPI_Count, rd: *const isize, rt: *const MPI_Datatype, comm: MPI_Comm
+    ),
+    (s, BlockCounts::Large { counts: sc, places: sd }, st), (r, BlockCounts::Large { counts: rc, places: rd }, rt), comm,
+    match mpi().large.Alltoallw_c {
+        // SAFETY: the application's arguments.
+        Some(own) => unsafe { own(s, sc, sd, st, r, rc, rd, rt, comm) },
+        None => narrowed(|| {
+            let n = peers(comm).ok()?;
+            let in_place = s == mpi().in_place;
+            // SAFETY: the application's arrays have an entry for each peer; in place those of the
+            // send side are not looked at.
+            let [sc, sd, rc, rd] = unsafe { [ints(sc, n, in_place)?, ints(sd, n, in_place)?, ints(rc, n, false)?, ints(rd, n, false)?] };
+            // SAFETY: the application's arguments.
+            Some(unsafe { (mpi().call.Alltoallw)(s, sc.as_ptr(), sd.as_ptr(), st, r, rc.as_ptr(), rd.as_ptr(), rt, comm) })
         }),
     }
 );

@@ -11,6 +11,8 @@
 //! | [`process_set`], [`registry`] | the epoch that the same members follow together |
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
 //! | [`call_comm`] | agreements among the ranks of a call |
+//! | [`length_forecasts`] | sizes of calls whose lengths each rank knows in part |
+//! | [`length_plans`] | plans for lengths that repeat themselves |
 //! | [`private_comm`], [`requests`] | messages on a communicator of the runtime's own |
 //! | [`point_to_point`] | parts of schedules over MPI's messages |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
@@ -29,6 +31,9 @@ mod datatype;
 mod elements;
 mod entries;
 mod error_handlers;
+mod follow_state;
+mod length_forecasts;
+mod length_plans;
 mod location;
 mod member_check;
 mod mesh_state;
@@ -41,6 +46,7 @@ mod process_set;
 mod registry;
 mod requests;
 mod root_rank;
+mod set_learning;
 mod shared_recorder;
 
 use self::call::CollectiveCall;

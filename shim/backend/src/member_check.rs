@@ -30,24 +30,27 @@ pub(crate) struct MemberFacts {
     pub(crate) hosts: bool,
     /// A number that no process set has had: that of rank 0 goes to a new one.
     pub(crate) unused: u64,
+    /// True if enough time has passed since the first call for a look to be worth it.
+    pub(crate) is_worth_a_look: bool,
 }
 
 /// Octets of a vote.
-const VOTE: usize = 18;
+const VOTE: usize = 19;
 
 impl MemberFacts {
     fn vote(self, came: bool) -> [u8; VOTE] {
         let mut vote = [0; VOTE];
         vote[..2].copy_from_slice(&[u8::from(came), u8::from(self.hosts)]);
         vote[2..10].copy_from_slice(&self.set.to_le_bytes());
-        vote[10..].copy_from_slice(&self.unused.to_le_bytes());
+        vote[10..18].copy_from_slice(&self.unused.to_le_bytes());
+        vote[18] = u8::from(self.is_worth_a_look);
         vote
     }
 
     /// The facts that the votes have in common; `None` unless all came.
     fn common(self, votes: &[u8]) -> Option<MemberFacts> {
         let all = |fits: &dyn Fn(&[u8]) -> bool| votes.chunks_exact(VOTE).all(fits);
-        let first = votes.get(10..VOTE)?.first_chunk()?;
+        let first = votes.get(10..18)?.first_chunk()?;
         all(&|vote| vote[0] == 1).then(|| MemberFacts {
             set: if all(&|vote| vote[2..10] == self.set.to_le_bytes()) {
                 self.set
@@ -56,6 +59,7 @@ impl MemberFacts {
             },
             hosts: all(&|vote| vote[1] == 1),
             unused: u64::from_le_bytes(*first),
+            is_worth_a_look: all(&|vote| vote[18] == 1),
         })
     }
 }
@@ -137,6 +141,7 @@ mod tests {
                 set,
                 hosts,
                 unused: 40 + at,
+                is_worth_a_look: at == 0,
             };
             let all: Vec<u8> = (0..)
                 .zip(votes)
@@ -149,7 +154,8 @@ mod tests {
             Some(MemberFacts {
                 set: 7,
                 hosts: true,
-                unused: 40
+                unused: 40,
+                is_worth_a_look: false
             })
         );
         assert_eq!(
@@ -157,7 +163,8 @@ mod tests {
             Some(MemberFacts {
                 set: 0,
                 hosts: false,
-                unused: 40
+                unused: 40,
+                is_worth_a_look: false
             })
         );
         assert_eq!(common(&[(7, true, true), (7, true, false)]), None);

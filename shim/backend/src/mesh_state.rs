@@ -5,6 +5,7 @@ use crate::call_comm::CallComm;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, ReceiveBlocks};
 use runtime::plan::FollowedEpoch;
+use runtime::tcp::ArrivedBlocks;
 use runtime::tcp::greeting::MeshSecret;
 use runtime::tcp::{MeshError, MeshListener, TcpMesh, descriptors};
 use runtime::{settings, stderr};
@@ -64,6 +65,7 @@ impl MeshState {
         if let MeshState::Up(mesh) = self {
             // A kernel that refuses sends faster than need be: nothing is lost but evenness.
             let _ = mesh.pace(|other| follow.view.rate(rank, other));
+            mesh.know_frame_times(|other| follow.view.frame_time(rank, other));
         }
     }
 }
@@ -151,16 +153,43 @@ pub(crate) unsafe fn alltoall(
     within: &CallComm,
     mesh: &mut TcpMesh,
     parts: &[RankPart],
-    block: usize,
 ) -> MpiResult<()> {
+    let mut began = false;
     // SAFETY: passed on to the caller.
-    unsafe {
-        octets::alltoall(call, within, block, |sends, receives| {
+    let outcome = unsafe {
+        octets::alltoall(call, within, |sends, receives| {
+            began = true;
             within.part_by_part(parts, |part| {
-                mesh.carry_out(part, sends, receives, &mut || within.progress())
-                    .map_err(|broken| failed(&broken))
+                exchange(call, within, mesh, part, sends, receives)
             })
         })
+    };
+    if !began {
+        // The others wait for blocks that are not going to come.
+        mesh.close();
+    }
+    outcome
+}
+
+fn exchange(
+    call: &CollectiveCall,
+    within: &CallComm,
+    mesh: &mut TcpMesh,
+    part: &RankPart,
+    sends: &[&[u8]],
+    receives: &mut [&mut [u8]],
+) -> MpiResult<()> {
+    let progress = &mut || within.progress();
+    let arrived = if call.collective.has_own_lengths() {
+        mesh.carry_out_framed(part, sends, receives, progress)
+    } else {
+        mesh.carry_out(part, sends, receives, progress)
+            .map(|()| ArrivedBlocks::Whole)
+    };
+    match arrived {
+        Ok(ArrivedBlocks::Whole) => Ok(()),
+        Ok(ArrivedBlocks::Truncated) => Err(MpiErrorCode::truncated()),
+        Err(broken) => Err(failed(&broken)),
     }
 }
 

@@ -51,10 +51,10 @@ unsafe fn function<F: Copy>(find: SymbolFinder, name: &[u8]) -> Option<F> {
 
 /// Declares a table: each function as the standard declares it, found under its `PMPI_` name.
 macro_rules! functions {
-    ($(#[$doc:meta])* $table:ident: $wrap:ident; $($name:ident($($argument:ty),*);)*) => {
+    ($(#[$doc:meta])* $table:ident: $wrap:ident; $($(#[$only:meta])* $name:ident($($argument:ty),*);)*) => {
         $(#[$doc])*
         pub(crate) struct $table {
-            $(pub(crate) $name: functions!(@type $wrap unsafe extern "C" fn($($argument),*) -> c_int),)*
+            $($(#[$only])* pub(crate) $name: functions!(@type $wrap unsafe extern "C" fn($($argument),*) -> c_int),)*
         }
 
         impl $table {
@@ -62,7 +62,7 @@ macro_rules! functions {
             /// `find` must give the library's functions under their names.
             unsafe fn find(find: SymbolFinder) -> Option<$table> {
                 Some($table {
-                    $($name: {
+                    $($(#[$only])* $name: {
                         // SAFETY: passed on to the caller; the MPI standard gives this function
                         // this signature.
                         let found = unsafe { function::<unsafe extern "C" fn($($argument),*) -> c_int>(find, concat!("PMPI_", stringify!($name), "\0").as_bytes()) };
@@ -86,6 +86,9 @@ functions! {
     Allgatherv(*const c_void, c_int, MPI_Datatype, *mut c_void, *const c_int, *const c_int, MPI_Datatype, MPI_Comm);
     Alltoall(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
     Alltoallv(*const c_void, *const c_int, *const c_int, MPI_Datatype, *mut c_void, *const c_int, *const c_int, MPI_Datatype, MPI_Comm);
+    Alltoallw(
+        *const c_void, *const c_int, *const c_int, *const MPI_Datatype, *mut c_void, *const c_int, *const c_int, *const MPI_Datatype, MPI_Comm
+    );
     Barrier(MPI_Comm);
     Bcast(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
     Comm_call_errhandler(MPI_Comm, c_int);
@@ -110,7 +113,7 @@ functions! {
     Iprobe(c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
     Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
-    Pack(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, *mut c_int, MPI_Comm);
+    #[cfg(mpich)]
     Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
     Query_thread(*mut c_int);
     Test(*mut MPI_Request, *mut c_int, *mut MPI_Status);
@@ -129,6 +132,9 @@ functions! {
     Alltoall_c(*const c_void, MPI_Count, MPI_Datatype, *mut c_void, MPI_Count, MPI_Datatype, MPI_Comm);
     Alltoallv_c(
         *const c_void, *const MPI_Count, *const isize, MPI_Datatype, *mut c_void, *const MPI_Count, *const isize, MPI_Datatype, MPI_Comm
+    );
+    Alltoallw_c(
+        *const c_void, *const MPI_Count, *const isize, *const MPI_Datatype, *mut c_void, *const MPI_Count, *const isize, *const MPI_Datatype, MPI_Comm
     );
     Type_get_envelope_c(MPI_Datatype, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut c_int);
 }

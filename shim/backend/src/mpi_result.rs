@@ -7,6 +7,7 @@ unsafe extern "C" {
     safe static HEDDLE_ERR_COUNT: c_int;
     safe static HEDDLE_ERR_NO_MEM: c_int;
     safe static HEDDLE_ERR_OTHER: c_int;
+    safe static HEDDLE_ERR_TRUNCATE: c_int;
     safe static HEDDLE_ERR_TYPE: c_int;
 }
 
@@ -28,6 +29,11 @@ impl MpiErrorCode {
     /// `MPI_ERR_OTHER`
     pub(crate) fn other() -> MpiErrorCode {
         MpiErrorCode(HEDDLE_ERR_OTHER)
+    }
+
+    /// `MPI_ERR_TRUNCATE`
+    pub(crate) fn truncated() -> MpiErrorCode {
+        MpiErrorCode(HEDDLE_ERR_TRUNCATE)
     }
 
     /// `MPI_ERR_TYPE`

@@ -3,6 +3,7 @@
 //! Receives are posted ahead. Tokens are empty messages whose tag is their number. Every message of
 //! one call is awaited in that call, so the next one, perhaps of another plan, never meets a
 //! message of this one. A block of nothing is not sent; its tokens are.
+use crate::abi::MPI_Count;
 use crate::call::{CollectiveCall, RankBlocks, SendBlocks};
 use crate::call_comm::CallComm;
 use crate::elements::MpiElements;
@@ -116,7 +117,7 @@ pub(crate) unsafe fn passed_on(
     };
     // SAFETY: passed on to the caller.
     unsafe {
-        octets::alltoall(call, within, block, |own, places| {
+        octets::alltoall(call, within, |own, places| {
             parts.iter().try_for_each(|part| {
                 let received = part.receives.iter().map(|_| Vec::new()).collect();
                 let packed = Packed {
@@ -192,12 +193,15 @@ impl Packed<'_, '_> {
     fn pack(&self, send: &OutgoingTransfer) -> MpiResult<Vec<u8>> {
         let mut message = room(send.blocks.len() * self.block)?;
         for (block, place) in send.blocks.iter().zip(message.chunks_exact_mut(self.block)) {
-            place.copy_from_slice(match block.origin {
+            let octets = match block.origin {
                 BlockOrigin::Own => self.own[block.block.dst as usize],
                 BlockOrigin::Received { transfer, block } => {
                     &self.received[transfer][block * self.block..][..self.block]
                 }
-            });
+            };
+            // A wrong program may send less or more than it receives.
+            let length = place.len().min(octets.len());
+            place[..length].copy_from_slice(&octets[..length]);
         }
         Ok(message)
     }
@@ -241,7 +245,7 @@ fn octets_at(message: &mut [u8]) -> MpiElements {
     // The plan leaves calls with longer messages to others.
     MpiElements {
         at: message.as_mut_ptr().cast(),
-        count: message.len() as c_int,
+        count: message.len() as MPI_Count,
         datatype: mpi().handle.byte,
     }
 }
@@ -363,7 +367,9 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
             match done {
                 TransferCompletion::Received(piece) => {
                     self.places.arrived(piece);
-                    events.extend([CarrierEvent::Arriving(piece), CarrierEvent::Arrived(piece)]);
+                    let tokens = &self.part.receives[piece.transfer].give;
+                    events.extend(tokens.iter().map(|&token| CarrierEvent::Due(piece, token)));
+                    events.push(CarrierEvent::Arrived(piece));
                 }
                 TransferCompletion::Sent(piece) => {
                     self.places.gone(piece);

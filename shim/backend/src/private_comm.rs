@@ -10,6 +10,7 @@ use crate::elements::MpiElements;
 use crate::error_handlers::quietly;
 use crate::mpi::{SUCCESS, mpi};
 use crate::mpi_result::{MpiResult, check};
+use runtime::stderr;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -79,11 +80,12 @@ impl PrivateComm {
     ) -> MpiResult<MPI_Request> {
         let mpi = mpi();
         let mut request = mpi.handle.request_null;
+        let count = data.int_count()?;
         // SAFETY: passed on to the caller.
         check(unsafe {
             (mpi.call.Isend)(
                 data.at,
-                data.count,
+                count,
                 data.datatype,
                 to,
                 tag,
@@ -104,11 +106,12 @@ impl PrivateComm {
     ) -> MpiResult<MPI_Request> {
         let mpi = mpi();
         let mut request = mpi.handle.request_null;
+        let count = data.int_count()?;
         // SAFETY: passed on to the caller.
         check(unsafe {
             (mpi.call.Irecv)(
                 data.at,
-                data.count,
+                count,
                 data.datatype,
                 from,
                 tag,
@@ -117,5 +120,40 @@ impl PrivateComm {
             )
         })?;
         Ok(request)
+    }
+}
+
+/// The state of the runtime's own communicator for messages.
+#[derive(Debug, Default)]
+pub(crate) enum PrivateCommState {
+    #[default]
+    Untried,
+    Over(PrivateComm),
+    /// The library had none to give to some rank; nobody tries again.
+    Refused,
+}
+
+impl PrivateCommState {
+    /// True if there is such a communicator; it is made now if nobody tried before. Collective.
+    pub(crate) fn up(&mut self, within: &CallComm) -> MpiResult<bool> {
+        if let PrivateCommState::Untried = self {
+            let twin = if within.holds_on_all_ranks(PrivateComm::may_be_made())? {
+                PrivateComm::of(within).ok()
+            } else {
+                None
+            };
+            let everywhere = within.holds_on_all_ranks(twin.is_some())?;
+            if !everywhere {
+                stderr::write_line_once(
+                    "the MPI library has no communicator left for heddle; its own routines run",
+                );
+            }
+            // Where a rank has none, those of the others stay as they are: to give one back takes
+            // all its members.
+            *self = twin
+                .filter(|_| everywhere)
+                .map_or(PrivateCommState::Refused, PrivateCommState::Over);
+        }
+        Ok(matches!(self, PrivateCommState::Over(_)))
     }
 }

@@ -3,26 +3,34 @@
 //! together, and agree on it at calls on any of these communicators.
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
+use crate::follow_state::FollowState;
+use crate::length_forecasts::LengthForecasts;
+use crate::length_plans::LengthPlans;
+use crate::location::beside_this_library;
 use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
-use crate::private_comm::PrivateComm;
+use crate::private_comm::{PrivateComm, PrivateCommState};
 use crate::registry::WorldRanks;
 use crate::root_rank::RootRank;
+use crate::set_learning::SetLearning;
 use crate::{point_to_point, registry};
 use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
+use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::{self, ForcedWays};
+use runtime::tracing::{self, clock, recorder::TraceRecorder};
 use runtime::{stderr, watchdog};
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
+use selection::learning::CallClass;
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The library this backend is compiled for.
 pub(crate) const MPI: Mpi = if cfg!(open_mpi) {
@@ -52,27 +60,6 @@ impl CallRow {
     }
 }
 
-/// The epoch that the process set follows.
-#[derive(Debug, Default)]
-enum FollowState {
-    /// The library's own routines run.
-    #[default]
-    Nothing,
-    /// An epoch for which nobody has asked for another way yet.
-    Unplanned(Box<UnplannedEpoch>),
-    Planned(Box<FollowedEpoch>),
-}
-
-/// The state of the runtime's own communicator for messages.
-#[derive(Debug, Default)]
-enum PrivateCommState {
-    #[default]
-    Untried,
-    Over(PrivateComm),
-    /// The library had none to give to some rank; nobody tries again.
-    Refused,
-}
-
 /// A process set, as one of its processes knows it.
 #[derive(Debug)]
 pub(crate) struct ProcessSet {
@@ -81,11 +68,16 @@ pub(crate) struct ProcessSet {
     hosts: Vec<String>,
     pace: AgreementPace,
     row: CallRow,
+    forecasts: LengthForecasts,
+    plans: LengthPlans,
     followed: FollowState,
     messages: PrivateCommState,
     wires: MeshState,
+    learning: SetLearning,
     /// Rank 0 has more to do.
     root: Option<Box<RootRank>>,
+    /// What this rank does when, where that is recorded.
+    trace: Option<Box<TraceRecorder>>,
 }
 
 /// True if threads of this process may call MPI at once: then calls on two communicators have no
@@ -108,9 +100,20 @@ pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
 static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
 const ONCE_BITTEN: Duration = Duration::from_millis(50);
 
-/// The process set of a communicator's members, who meet now; `None` if not all of them come, or if
-/// all are on one host, where no epoch ever gives them a network to schedule. Collective.
-pub(crate) fn join(within: &CallComm) -> MpiResult<Option<Arc<Mutex<ProcessSet>>>> {
+/// What the members of a communicator found when they met.
+pub(crate) enum MeetingOutcome {
+    /// Their process set.
+    Joined(Arc<Mutex<ProcessSet>>),
+    /// Not all of them come, or all are on one host, where no epoch ever gives them a network to
+    /// schedule.
+    Apart,
+    /// For some rank a look is not worth it yet.
+    TooEarly,
+}
+
+/// The members of a communicator meet now, and join if for all of them a look is worth it.
+/// Collective.
+pub(crate) fn meet(within: &CallComm, is_worth_a_look: bool) -> MpiResult<MeetingOutcome> {
     let patience = settings::patience(|name| std::env::var(name).ok());
     let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) {
         patience.min(ONCE_BITTEN)
@@ -136,17 +139,21 @@ pub(crate) fn join(within: &CallComm) -> MpiResult<Option<Arc<Mutex<ProcessSet>>
         unused: members
             .as_ref()
             .map_or(0, |members| registry::unused_number(members, within.rank)),
+        is_worth_a_look,
     };
     let Some(common) = member_check::compare_members(within, patience, known)? else {
         if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
             not_everybody(within, patience);
         }
-        return Ok(None);
+        return Ok(MeetingOutcome::Apart);
     };
     if let Some((number, set)) = living
         && common.set == number
     {
-        return Ok(Some(set));
+        return Ok(MeetingOutcome::Joined(set));
+    }
+    if !common.is_worth_a_look {
+        return Ok(MeetingOutcome::TooEarly);
     }
     let hosts = match hosts {
         Some(hosts) if common.hosts => hosts,
@@ -156,7 +163,7 @@ pub(crate) fn join(within: &CallComm) -> MpiResult<Option<Arc<Mutex<ProcessSet>>
         registry::remember_hosts(members, &hosts);
     }
     if hosts.iter().all(|host| *host == hosts[0]) {
-        return Ok(None);
+        return Ok(MeetingOutcome::Apart);
     }
     let mut set = ProcessSet::new(within, hosts, members.as_ref());
     set.agree(within)?;
@@ -164,7 +171,7 @@ pub(crate) fn join(within: &CallComm) -> MpiResult<Option<Arc<Mutex<ProcessSet>>
     if let Some(members) = shared {
         registry::keep(members.clone(), common.unused, &set);
     }
-    Ok(Some(set))
+    Ok(MeetingOutcome::Joined(set))
 }
 
 /// The host of each member, as MPI calls it. Collective.
@@ -205,10 +212,14 @@ impl ProcessSet {
             hosts,
             pace: AgreementPace::new(1),
             row: CallRow::default(),
+            forecasts: LengthForecasts::default(),
+            plans: LengthPlans::default(),
             followed: FollowState::Nothing,
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
+            learning: SetLearning::default(),
             root,
+            trace: None,
         }
     }
 
@@ -222,18 +233,24 @@ impl ProcessSet {
         within: &CallComm,
         amount: CallAmount,
     ) -> MpiResult<i32> {
+        let came = self.trace.as_ref().map_or(Duration::ZERO, |_| clock::now());
         if self
             .pace
-            .due(self.hosts.len() as u64, amount.known_to_all())
+            .due(self.hosts.len() as u64, amount.known_to_all().unwrap_or(0))
         {
             self.agree(within)?;
         }
         let amount = if amount.differs {
-            self.mean(within, amount)?
+            // SAFETY: passed on to the caller.
+            unsafe { self.common_amount(call, within, amount) }?
         } else {
             amount
         };
-        let way = self.way(call, within, amount)?;
+        let (way, class) = self.way(call, within, amount)?;
+        if way.carrier() == Some(DataCarrier::Mpi) {
+            // Over MPI not every block can be carried.
+            self.forecasts.distrust(call.collective);
+        }
         watchdog::begin_wait(|| {
             format!(
                 "{}: {} of {} B a block, the library's routine",
@@ -243,15 +260,37 @@ impl ProcessSet {
             )
         });
         let followed = &self.followed;
-        let why = || followed.why(call.collective, amount.block, way);
-        let timer = self
-            .root
-            .as_mut()
-            .map(|root| root.begin(call.collective, way, amount.block, why));
-        // SAFETY: passed on to the caller.
-        let code = unsafe { self.carry_out(call, within, way, amount.block as usize) };
+        let why = || followed.why(call.collective, amount.block, way, class.is_some());
+        let is_tried = class.is_some_and(|class| self.learning.is_trying(class));
+        let timer = self.root.as_mut().map(|root| {
+            if !is_tried {
+                root.tell_decision(call.collective, way, amount.block, why);
+            }
+            root.begin(call.collective, way, amount.block)
+        });
+        let mut trace = self.trace.take();
+        if let Some(trace) = &mut trace {
+            trace.begin(call.collective, way, amount.block, came);
+        }
+        let began = class.map(|class| (class, Instant::now()));
+        let code = tracing::during(&mut trace, || {
+            // SAFETY: passed on to the caller.
+            unsafe { self.carry_out(call, within, way, amount) }
+        });
+        if let Some(trace) = &mut trace {
+            trace.end();
+        }
+        self.trace = trace;
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
             root.done(timer);
+        }
+        if let Some((class, began)) = began {
+            // A call that failed here counts as everywhere else, so that all meet at the same one.
+            let told = self.learning.called(within, class, amount.block, began);
+            if let (Some(root), Ok(true)) = (&mut self.root, &told) {
+                root.learned(self.learning.learner());
+            }
+            return code.and_then(|code| told.map(|_| code));
         }
         code
     }
@@ -263,27 +302,35 @@ impl ProcessSet {
 
     /// What all ranks together move, where each of them knows its own part; this rank's own where
     /// nobody needs to know. Collective.
-    fn mean(&mut self, within: &CallComm, own: CallAmount) -> MpiResult<CallAmount> {
-        if !self.followed.takes_part(Collective::Alltoallv) {
+    ///
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    unsafe fn common_amount(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+        own: CallAmount,
+    ) -> MpiResult<CallAmount> {
+        let ranks = self.hosts.len();
+        if !self.followed.takes_part(call.collective) {
+            self.forecasts.forget(call.collective);
             return Ok(own);
         }
-        let told = if own.fits { own.block } else { u64::MAX };
-        let all = within.gather_all(&told.to_le_bytes())?;
-        let all = all.chunks_exact(8).map(|octets| {
-            octets
-                .iter()
-                .rev()
-                .fold(0, |n, &octet| n << 8 | u64::from(octet))
-        });
-        let (mut sum, mut fits) = (0u64, true);
-        all.for_each(|block| {
-            fits &= block < u64::MAX;
-            sum = sum.saturating_add(block);
-        });
-        let ranks = self.hosts.len() as u64;
-        let block = sum.div_ceil(ranks);
-        self.pace.add(ranks, block);
-        Ok(CallAmount { block, fits, ..own })
+        // SAFETY: passed on to the caller.
+        let known = unsafe { call.own(ranks, own) };
+        let followed = &self.followed;
+        let way = |block| followed.likely_way(call.collective, block);
+        let size = self.forecasts.size(call.collective, within, known, way)?;
+        if size.block == NOT_SERVED {
+            return Ok(CallAmount { fits: false, ..own });
+        }
+        self.pace.add(ranks as u64, size.block);
+        Ok(CallAmount {
+            block: size.block,
+            fits: true,
+            place: size.place,
+            ..own
+        })
     }
 
     /// # Safety
@@ -293,7 +340,7 @@ impl ProcessSet {
         call: &CollectiveCall,
         within: &CallComm,
         way: Way,
-        block: usize,
+        amount: CallAmount,
     ) -> MpiResult<i32> {
         let (FollowState::Planned(follow), true) = (&self.followed, way != Way::Native) else {
             // SAFETY: passed on to the caller.
@@ -303,6 +350,15 @@ impl ProcessSet {
             .wires
             .mesh()
             .filter(|_| way.carrier() == Some(DataCarrier::Tcp));
+        let by_lengths = match (&mesh, amount.place) {
+            (Some(_), Some(place)) if follow.may_plan_lengths() => {
+                // SAFETY: passed on to the caller.
+                let own = || unsafe { call.sent_lengths(self.hosts.len()) };
+                self.plans
+                    .part(call.collective, place, within, follow, own)?
+            }
+            _ => None,
+        };
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh, &self.messages) {
@@ -310,9 +366,11 @@ impl ProcessSet {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
                 (_, Some(mesh), _) => {
-                    mesh_state::alltoall(call, within, mesh, follow.parts(way), block)?
+                    let parts = by_lengths.map_or(follow.parts(way), std::slice::from_ref);
+                    mesh_state::alltoall(call, within, mesh, parts)?
                 }
                 (_, None, PrivateCommState::Over(twin)) => {
+                    let block = amount.block as usize;
                     twin.quietly(|| by_messages(call, within, way, twin, follow, block))?
                 }
                 (_, None, _) => return Ok(call.native()),
@@ -321,42 +379,89 @@ impl ProcessSet {
         Ok(crate::mpi::SUCCESS)
     }
 
-    /// The same on every rank. Plans, connects and makes what else the way asks for, where it does
-    /// so first. Collective.
+    /// The way of a call, the same on every rank, and its class if calls of that are timed. Plans,
+    /// connects and makes what else the way asks for, where it does so first. Collective.
     fn way(
         &mut self,
         call: &CollectiveCall,
         within: &CallComm,
         amount: CallAmount,
-    ) -> MpiResult<Way> {
+    ) -> MpiResult<(Way, Option<CallClass>)> {
         let CallAmount { block, fits, .. } = amount;
-        if block == 0 || !fits || !self.followed.may_differ(call.collective, block) {
+        let collective = call.collective;
+        let is_common = !amount.differs || self.followed.takes_part(collective);
+        if block == 0 || !fits || !is_common {
+            return Ok((Way::Native, None));
+        }
+        let class = CallClass::of(collective, block);
+        let candidates = || self.followed.candidates(collective, block);
+        let Some(learned) = self.learning.way(class, candidates) else {
+            return Ok((self.decided_way(within, collective, block)?, None));
+        };
+        if self.ensure_passable(within, learned, block)? {
+            return Ok((learned, Some(class)));
+        }
+        self.learning.refuse(|way| way == learned);
+        Ok((Way::Native, None))
+    }
+
+    /// The way by the decision table, or the one that is forced. Collective.
+    fn decided_way(
+        &mut self,
+        within: &CallComm,
+        collective: Collective,
+        block: u64,
+    ) -> MpiResult<Way> {
+        if !self.followed.may_differ(collective, block) {
             return Ok(Way::Native);
         }
         self.plan(within)?;
         let FollowState::Planned(follow) = &self.followed else {
             return Ok(Way::Native);
         };
-        let mut way = follow.way(
-            call.collective,
-            block,
-            self.row.count(call.collective, block),
-        );
+        let mut way = follow.way(collective, block, self.row.count(collective, block));
         if way.carrier() == Some(DataCarrier::Tcp) {
-            watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
-            // Of blocks that differ, each rank knows the lengths in an allgather only.
-            let known = call.collective != Collective::Alltoallv;
-            let connects = known && block <= MOST_OVER_TCP && follow.may_connect(call.collective);
-            if connects && self.wires.ensure_connected(within, follow)? {
+            if follow.may_connect(collective) && self.connects(within, block)? {
                 return Ok(way);
             }
-            way = follow.way_without_tcp(call.collective, block, way);
+            let FollowState::Planned(follow) = &self.followed else {
+                return Ok(Way::Native);
+            };
+            way = follow.way_without_tcp(collective, block, way);
         }
         Ok(if way == Way::Native || self.messages.up(within)? {
             way
         } else {
             Way::Native
         })
+    }
+
+    /// True if calls with blocks of this size can go a way, which is planned and connected now if
+    /// nobody did before. Collective.
+    fn ensure_passable(&mut self, within: &CallComm, way: Way, block: u64) -> MpiResult<bool> {
+        if way == Way::Native {
+            return Ok(true);
+        }
+        self.plan(within)?;
+        match &self.followed {
+            FollowState::Planned(follow) if follow.can(way, block) => {}
+            _ => return Ok(false),
+        }
+        if way.carrier() == Some(DataCarrier::Tcp) {
+            self.connects(within, block)
+        } else {
+            self.messages.up(within)
+        }
+    }
+
+    /// True if blocks of this size can go over TCP; connections are made now if nobody tried
+    /// before. Collective.
+    fn connects(&mut self, within: &CallComm, block: u64) -> MpiResult<bool> {
+        let FollowState::Planned(follow) = &self.followed else {
+            return Ok(false);
+        };
+        watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
+        Ok(block <= MOST_OVER_TCP && self.wires.ensure_connected(within, follow)?)
     }
 
     /// Rank 0 tells what it has heard of the shared directory. Collective.
@@ -382,23 +487,51 @@ impl ProcessSet {
         match RootDirective::from_bytes(&body) {
             RootDirective::Keep => {}
             RootDirective::Aside(problem) => self.stand_aside(problem),
-            RootDirective::Follow { lean, force } => self.take_up(&lean, force),
+            RootDirective::Follow {
+                lean,
+                force,
+                learns,
+                trace,
+            } => {
+                self.trace = self.trace.take().or_else(|| {
+                    trace.map(|order| Box::new(TraceRecorder::new(order, self.rank, &self.hosts)))
+                });
+                self.take_up(&lean, force, learns);
+            }
         }
+        self.compare_clocks(within)
+    }
+
+    /// Where a trace is recorded, the ranks find how far their clocks are apart. Collective.
+    fn compare_clocks(&mut self, within: &CallComm) -> MpiResult<()> {
+        let Some(trace) = &mut self.trace else {
+            return Ok(());
+        };
+        let bounds = clock::compare(trace.meetings(), self.rank as usize, &self.hosts, |own| {
+            within.gather_all(own)
+        })?;
+        trace.clocks_compared(bounds);
         Ok(())
     }
 
     /// What rank 0 has read every rank can read: they have the same octets.
-    fn take_up(&mut self, lean: &[u8], force: ForcedWays) {
+    fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool) {
         let prospect = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
-                UnplannedEpoch::new(lean, &self.hosts, MPI, force).map_err(|e| e.to_string())
+                if let Some(trace) = &mut self.trace {
+                    trace.follows(lean.number, &lean.topology);
+                }
+                UnplannedEpoch::new(lean, &self.hosts, MPI, force, learns)
+                    .map_err(|e| e.to_string())
             });
         match prospect {
             Ok(prospect) => {
+                self.learning.move_to(prospect.place(MPI), prospect.setup());
                 self.followed = FollowState::Unplanned(Box::new(prospect));
                 if let Some(root) = &mut self.root {
                     root.follows();
+                    root.learned(self.learning.learner());
                 }
             }
             Err(problem) => self.stand_aside(problem),
@@ -468,7 +601,10 @@ impl ProcessSet {
     /// given back.
     pub(crate) fn leave(&mut self) {
         if let Some(mut root) = self.root.take() {
-            root.finish();
+            root.finish(self.learning.learner());
+        }
+        if let Some(trace) = self.trace.take() {
+            trace.finish(&beside_this_library("heddle-helper"));
         }
         self.release_resources();
     }
@@ -494,57 +630,5 @@ unsafe fn by_messages(
             Way::Ring { .. } => point_to_point::allgather(call, twin, parts),
             Way::Native => Ok(()),
         }
-    }
-}
-
-impl FollowState {
-    fn may_differ(&self, collective: Collective, block: u64) -> bool {
-        match self {
-            FollowState::Nothing => false,
-            FollowState::Unplanned(prospect) => prospect.may_differ(collective, block),
-            FollowState::Planned(follow) => follow.takes_part(collective),
-        }
-    }
-
-    fn takes_part(&self, collective: Collective) -> bool {
-        match self {
-            FollowState::Nothing => false,
-            FollowState::Unplanned(prospect) => prospect.takes_part(collective),
-            FollowState::Planned(follow) => follow.takes_part(collective),
-        }
-    }
-
-    /// Why a call goes a way, for people.
-    fn why(&self, collective: Collective, block: u64, way: Way) -> String {
-        match self {
-            FollowState::Nothing => String::new(),
-            FollowState::Unplanned(prospect) => prospect.why(collective, block),
-            FollowState::Planned(follow) => follow.why(collective, block, way),
-        }
-    }
-}
-
-impl PrivateCommState {
-    /// True if there is such a communicator; it is made now if nobody tried before. Collective.
-    fn up(&mut self, within: &CallComm) -> MpiResult<bool> {
-        if let PrivateCommState::Untried = self {
-            let twin = if within.holds_on_all_ranks(PrivateComm::may_be_made())? {
-                PrivateComm::of(within).ok()
-            } else {
-                None
-            };
-            let everywhere = within.holds_on_all_ranks(twin.is_some())?;
-            if !everywhere {
-                stderr::write_line_once(
-                    "the MPI library has no communicator left for heddle; its own routines run",
-                );
-            }
-            // Where a rank has none, those of the others stay as they are: to give one back takes
-            // all its members.
-            *self = twin
-                .filter(|_| everywhere)
-                .map_or(PrivateCommState::Refused, PrivateCommState::Over);
-        }
-        Ok(matches!(self, PrivateCommState::Over(_)))
     }
 }

@@ -17,10 +17,12 @@ use runtime::process_set_view::ProcessSetView;
 use runtime::record::{self, CallTimer, JobRecorder};
 use runtime::settings::{ForcedWays, RuntimeSettings};
 use runtime::stderr;
+use runtime::tracing::recorder::TraceOrder;
 use selection::decision_table::{Collective, Way};
+use selection::learning::CallLearner;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A process that wants a way from the first call on waits once so long for the epoch.
 const FIRST_CALL_WAITS: Duration = Duration::from_secs(3);
@@ -221,6 +223,8 @@ impl RootRank {
                 RootDirective::Follow {
                     lean,
                     force: self.settings.force.clone(),
+                    learns: self.settings.learns,
+                    trace: self.trace_order(),
                 }
             }
             Err(problem) => {
@@ -228,6 +232,21 @@ impl RootRank {
                 RootDirective::Aside(problem)
             }
         }
+    }
+
+    /// What the members record, by `HEDDLE_TRACE`.
+    fn trace_order(&self) -> Option<TraceOrder> {
+        static TRACES: AtomicU32 = AtomicU32::new(0);
+        let dir = self.settings.trace.clone()?;
+        let number = TRACES.fetch_add(1, Ordering::Relaxed);
+        let began = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        // Different in each process set of each job.
+        let job = (began.as_millis() as u64) << 20
+            ^ u64::from(std::process::id()) << 8
+            ^ u64::from(number);
+        Some(TraceOrder { dir, job })
     }
 
     /// The members follow what was found.
@@ -270,13 +289,14 @@ impl RootRank {
         self.aside = Some(problem);
     }
 
-    pub(crate) fn begin(
+    /// Says which way calls go, where that is new, to a user who asked for it.
+    pub(crate) fn tell_decision(
         &mut self,
         collective: Collective,
         way: Way,
         block: u64,
         why: impl FnOnce() -> String,
-    ) -> CallTimer {
+    ) {
         let epoch = self.view.as_ref().map_or(0, |view| view.epoch);
         if self.settings.verbose > 1
             && epoch > 0
@@ -287,6 +307,9 @@ impl RootRank {
                 why()
             ));
         }
+    }
+
+    pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64) -> CallTimer {
         let view = &self.view;
         let bound = |collective, block: Bytes| {
             view.as_ref()
@@ -299,10 +322,17 @@ impl RootRank {
         self.recorder.lock().done(timer);
     }
 
-    pub(crate) fn finish(&mut self) {
+    /// The members have learned more.
+    pub(crate) fn learned(&mut self, learner: &CallLearner) {
+        let cost = learner.budget().spent();
+        let mut recorder = self.recorder.lock();
+        recorder.learned(learner.timings(), cost, learner.saved());
+    }
+
+    pub(crate) fn finish(&mut self, learner: &CallLearner) {
         if self.settings.verbose > 0 {
-            for line in self.recorder.lock().lines() {
-                stderr::write_line(&line);
+            for line in self.recorder.lock().lines().iter().chain(&learner.lines()) {
+                stderr::write_line(line);
             }
             stderr::write_line(&self.cost_of_agreeing());
         }

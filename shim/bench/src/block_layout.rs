@@ -1,5 +1,5 @@
 //! The lengths of the blocks that a rank sends and receives, one behind the other in its buffers.
-use crate::BenchCollective;
+use crate::block_lengths::BlockLengths;
 use mpi::Count;
 
 /// One block for each receiver or from each sender; in an allgather one block for all.
@@ -21,24 +21,16 @@ impl BlockLayout {
         BlockLayout { counts, places }
     }
 
-    /// What rank `me` of `ranks` sends.
-    pub(crate) fn sent(of: BenchCollective, block: usize, me: usize, ranks: usize) -> BlockLayout {
-        if of.goes_to_all() {
-            BlockLayout::new(std::iter::once(of.length(block, me, 0)))
-        } else {
-            BlockLayout::new((0..ranks).map(|to| of.length(block, me, to)))
-        }
+    /// What rank `me` sends, perhaps one block for all.
+    pub(crate) fn sent(of: &BlockLengths, me: usize, to_all: bool) -> BlockLayout {
+        let receivers = if to_all { 0..1 } else { 0..of.ranks() };
+        BlockLayout::new(receivers.map(|to| of.length(me, to)))
     }
 
     /// What it receives.
-    pub(crate) fn received(
-        of: BenchCollective,
-        block: usize,
-        me: usize,
-        ranks: usize,
-    ) -> BlockLayout {
-        let to = if of.goes_to_all() { 0 } else { me };
-        BlockLayout::new((0..ranks).map(|from| of.length(block, from, to)))
+    pub(crate) fn received(of: &BlockLengths, me: usize, to_all: bool) -> BlockLayout {
+        let to = if to_all { 0 } else { me };
+        BlockLayout::new((0..of.ranks()).map(|from| of.length(from, to)))
     }
 
     pub(crate) fn octets(&self) -> usize {

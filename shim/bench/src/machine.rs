@@ -1,6 +1,9 @@
-//! The state of the machine during a measurement: whether the processors were the limit,
-//! and whether the network lost anything.
+//! The state of the machine during a measurement: whether the processors were the limit, what this
+//! process took of them, and whether the network lost anything.
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
 use std::fs;
+use std::time::Duration;
 
 /// Counters of the kernel at one moment, as this process sees them; what it does not tell counts as
 /// 0.
@@ -9,6 +12,17 @@ pub(crate) struct MachineCounters {
     idle: u64,
     total: u64,
     retransmitted: u64,
+    own: Duration,
+}
+
+/// What the calls took of the machine.
+pub(crate) struct MachineUse {
+    /// The share of processor time that was idle.
+    pub(crate) idle: f64,
+    /// TCP segments sent again.
+    pub(crate) retransmitted: u64,
+    /// Seconds of processor time of all ranks.
+    pub(crate) processor: f64,
 }
 
 impl MachineCounters {
@@ -33,7 +47,13 @@ impl MachineCounters {
             idle,
             total: times.iter().take(8).sum(),
             retransmitted,
+            own: own_time(),
         }
+    }
+
+    /// Processor time of this process since `before`, its own and the kernel's for it.
+    pub(crate) fn own_since(&self, before: &MachineCounters) -> Duration {
+        self.own.saturating_sub(before.own)
     }
 
     /// The share of processor time that was idle since `before`: 0 to 1.
@@ -46,6 +66,17 @@ impl MachineCounters {
     pub(crate) fn retransmitted_since(&self, before: &MachineCounters) -> u64 {
         self.retransmitted.saturating_sub(before.retransmitted)
     }
+}
+
+/// getrusage(2).
+fn own_time() -> Duration {
+    let time = |time: TimeVal| {
+        Duration::from_secs(time.tv_sec().unsigned_abs())
+            + Duration::from_micros(time.tv_usec().unsigned_abs())
+    };
+    getrusage(UsageWho::RUSAGE_SELF).map_or(Duration::ZERO, |usage| {
+        time(usage.user_time()) + time(usage.system_time())
+    })
 }
 
 /// tcpRetransSegs out of `/proc/net/snmp`: a line of names, then a line of numbers.
@@ -78,7 +109,7 @@ mod tests {
     #[test]
     fn this_machine_says_what_it_did() {
         let before = MachineCounters::now();
-        assert!(before.total > 0);
+        assert!(before.total > 0 && before.own > Duration::ZERO);
         assert!((0.0..=1.0).contains(&MachineCounters::now().idle_since(&before)));
     }
 }

@@ -3,108 +3,26 @@
 //!
 //! It knows nothing of heddle: compiled once for each MPI library, it runs with the runtime
 //! preloaded or without.
+mod arguments;
 mod block_layout;
+mod block_lengths;
 mod library_routines;
 mod machine;
+mod sequential_test;
+mod typed_exchange;
 
+use arguments::Args;
 use block_layout::BlockLayout;
+use block_lengths::BlockLengths;
 use clap::{Parser, ValueEnum};
 use library_routines::LibraryRoutines;
-use machine::MachineCounters;
+use machine::{MachineCounters, MachineUse};
 use mpi::collective::SystemOperation;
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-/// Sizes of ping-pongs: from them the start-up time of a message is told, which large ones hide.
-const PINGS: [u64; 6] = [16, 64, 256, 1024, 4096, 16384];
-
-/// Time MPI_Alltoall, MPI_Allgather or another collective; rank 0 prints a line per collective and
-/// block size.
-#[derive(Parser)]
-#[command(version)]
-struct Args {
-    /// The collective to time
-    #[arg(long, value_enum, default_value = "alltoall")]
-    collective: BenchSelection,
-    /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; the
-    /// mean of unequal blocks; ping-pongs have sizes of their own
-    #[arg(
-        long,
-        value_name = "BYTES,...",
-        value_delimiter = ',',
-        default_value = "65536",
-        value_parser = clap::value_parser!(u64).range(1..1 << 30)
-    )]
-    size: Vec<u64>,
-    /// The number of calls timed as one, without a barrier between them, of each size
-    #[arg(
-        long,
-        value_name = "N,...",
-        value_delimiter = ',',
-        requires = "each",
-        conflicts_with = "check"
-    )]
-    rows: Vec<u64>,
-    /// Time for each collective and size
-    #[arg(long, value_name = "S", default_value_t = 2.0)]
-    seconds: f64,
-    /// Number of calls of each collective and size, whatever time they take
-    #[arg(long, value_name = "N", conflicts_with = "seconds")]
-    iterations: Option<u64>,
-    /// Go through the sizes again and again until the time is over, printing a line a second
-    #[arg(long)]
-    watch: bool,
-    /// With --watch: until this file is gone, if that comes first
-    #[arg(long = "while", value_name = "FILE", requires = "watch")]
-    while_there: Option<PathBuf>,
-    /// Call each collective once with blocks of 1 kB before, so that no measured call makes plans
-    /// and connections
-    #[arg(long)]
-    warm_up: bool,
-    /// Check every byte of every call; a wrong one ends the job with exit status 1
-    #[arg(long)]
-    check: bool,
-    /// Print JSON, an object a line
-    #[arg(long)]
-    json: bool,
-    /// Print JSON with the time of every call (of a row, on average), in their order; first of all
-    /// a line about the job. What `heddle tune` reads
-    #[arg(long, conflicts_with = "watch")]
-    each: bool,
-    /// With --each: every other call, or row of calls, goes to the MPI library past whatever is
-    /// preloaded, in turns, and is told of on its own. What `heddle tune --check` reads
-    #[arg(long, requires = "each")]
-    compare: bool,
-    /// At least so many calls, or rows of calls, of each collective and size, however long they
-    /// take
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    at_least: u64,
-}
-
-impl Args {
-    /// The block sizes of a collective.
-    fn sizes(&self, collective: BenchCollective) -> &[u64] {
-        if collective == BenchCollective::Pingpong {
-            &PINGS
-        } else {
-            &self.size
-        }
-    }
-
-    /// The number of calls timed as one.
-    fn calls_in_a_row(&self, collective: BenchCollective, size: u64) -> u64 {
-        let at = self
-            .size
-            .iter()
-            .position(|other| *other == size)
-            .filter(|_| collective != BenchCollective::Pingpong);
-        at.and_then(|at| self.rows.get(at).copied()).unwrap_or(1)
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BenchSelection {
@@ -113,6 +31,8 @@ enum BenchSelection {
     Both,
     /// Every other block is three times as long as the others
     Alltoallv,
+    /// The same, with a datatype for each rank
+    Alltoallw,
     /// Every other rank contributes three times as much as the others
     Allgatherv,
     /// No collective: half of the way to the last rank and back, which is usually on another host
@@ -128,6 +48,7 @@ impl BenchSelection {
             BenchSelection::Alltoall => &[BenchCollective::Alltoall],
             BenchSelection::Allgather => &[BenchCollective::Allgather],
             BenchSelection::Alltoallv => &[BenchCollective::Alltoallv],
+            BenchSelection::Alltoallw => &[BenchCollective::Alltoallw],
             BenchSelection::Allgatherv => &[BenchCollective::Allgatherv],
             BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
             BenchSelection::Pingpong => &[BenchCollective::Pingpong],
@@ -145,6 +66,7 @@ enum BenchCollective {
     Alltoall,
     Allgather,
     Alltoallv,
+    Alltoallw,
     Allgatherv,
     Pingpong,
 }
@@ -158,17 +80,10 @@ impl BenchCollective {
         )
     }
 
-    /// The octets of a block where the mean is `block`.
-    fn length(self, block: usize, from: usize, to: usize) -> usize {
-        let unequal = matches!(
-            self,
-            BenchCollective::Alltoallv | BenchCollective::Allgatherv
-        );
-        match (from + to) % 2 {
-            _ if !unequal => block,
-            0 => block - block / 2,
-            _ => block + block / 2,
-        }
+    /// Whether blocks differ in length.
+    fn is_unequal(self) -> bool {
+        use BenchCollective::{Allgatherv, Alltoallv, Alltoallw};
+        matches!(self, Alltoallv | Alltoallw | Allgatherv)
     }
 
     fn name(self) -> &'static str {
@@ -176,6 +91,7 @@ impl BenchCollective {
             BenchCollective::Alltoall => "alltoall",
             BenchCollective::Allgather => "allgather",
             BenchCollective::Alltoallv => "alltoallv",
+            BenchCollective::Alltoallw => "alltoallw",
             BenchCollective::Allgatherv => "allgatherv",
             BenchCollective::Pingpong => "pingpong",
         }
@@ -193,8 +109,7 @@ fn main() -> ExitCode {
     if args.each {
         introduce(&world);
     }
-    let unequal = [BenchCollective::Alltoallv, BenchCollective::Allgatherv];
-    if args.compare && collectives.iter().any(|c| unequal.contains(c)) {
+    if args.compare && collectives.iter().any(|c| c.is_unequal()) {
         eprintln!("bench: --compare is for MPI_Alltoall and MPI_Allgather");
         return ExitCode::from(64);
     }
@@ -210,29 +125,51 @@ fn main() -> ExitCode {
     let wanted: Vec<(BenchCollective, u64)> = collectives
         .iter()
         .flat_map(|&c| args.sizes(c).iter().map(move |&size| (c, size)))
+        .filter(|&(c, size)| {
+            args.only.is_empty() || args.only.contains(&format!("{}:{size}", c.name()))
+        })
         .collect();
     if args.warm_up {
         collectives
             .iter()
-            .for_each(|&collective| CollectiveBench::new(&world, collective, 1024, false).rows(1));
+            .for_each(|&collective| CollectiveBench::new(&world, collective, 1024, &args).rows(1));
     }
     if args.watch {
         watch(&world, &args, &wanted);
     } else {
-        for &(collective, block) in &wanted {
-            let mut bench = CollectiveBench {
-                own,
-                row: args.calls_in_a_row(collective, block),
-                ..CollectiveBench::new(&world, collective, block, args.check)
-            };
-            match args.iterations {
-                Some(n) => bench.rows(n),
-                None => bench.run(Duration::from_secs_f64(args.seconds), args.at_least),
-            }
-            bench.print(&args);
-        }
+        measure(&world, &args, &wanted, own);
     }
     ExitCode::SUCCESS
+}
+
+/// Each collective and size once.
+fn measure(
+    world: &SimpleCommunicator,
+    args: &Args,
+    wanted: &[(BenchCollective, u64)],
+    own: Option<LibraryRoutines>,
+) {
+    let collectives = args.collective.collectives();
+    for &(collective, block) in wanted {
+        let mut bench = CollectiveBench {
+            own,
+            row: args.calls_in_a_row(collective, block),
+            ..CollectiveBench::new(world, collective, block, args)
+        };
+        match args.iterations {
+            Some(n) => bench.rows(n),
+            None => {
+                let at = collectives.iter().position(|&c| c == collective);
+                let least = args.least_rows(at.unwrap_or_default());
+                bench.run(
+                    Duration::from_secs_f64(args.seconds),
+                    least,
+                    args.until_clear,
+                );
+            }
+        }
+        bench.print(args);
+    }
 }
 
 /// A line about the job: the library, the host of each rank, and the process that is rank 0.
@@ -293,8 +230,8 @@ fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(BenchCollective, u6
         began.elapsed().as_secs_f64() < args.seconds && is_wanted(),
     ) {
         for &(collective, block) in wanted {
-            let mut bench = CollectiveBench::new(world, collective, block, args.check);
-            bench.run(share, args.at_least);
+            let mut bench = CollectiveBench::new(world, collective, block, args);
+            bench.run(share, args.least_rows(0), false);
             bench.print(args);
         }
     }
@@ -336,16 +273,21 @@ impl<'a> CollectiveBench<'a> {
         world: &'a SimpleCommunicator,
         collective: BenchCollective,
         block: u64,
-        check: bool,
+        args: &Args,
     ) -> CollectiveBench<'a> {
         let (block, ranks, me) = (block as usize, world.size() as usize, world.rank() as usize);
-        let sent = BlockLayout::sent(collective, block, me, ranks);
-        let received = BlockLayout::received(collective, block, me, ranks);
+        let lengths = match args.zipf.filter(|_| !collective.goes_to_all()) {
+            _ if !collective.is_unequal() => BlockLengths::equal(block, ranks),
+            Some(exponent) => BlockLengths::by_zipf(block, ranks, exponent),
+            None => BlockLengths::alternating(block, ranks),
+        };
+        let sent = BlockLayout::sent(&lengths, me, collective.goes_to_all());
+        let received = BlockLayout::received(&lengths, me, collective.goes_to_all());
         CollectiveBench {
             world,
             collective,
             block,
-            check,
+            check: args.check,
             own: None,
             row: 1,
             send: vec![0; sent.octets()],
@@ -357,23 +299,33 @@ impl<'a> CollectiveBench<'a> {
         }
     }
 
-    fn run(&mut self, time: Duration, at_least: u64) {
+    fn run(&mut self, time: Duration, at_least: u64, until_clear: bool) {
         let began = Instant::now();
         let mut batch = 1;
         loop {
             self.rows(batch);
-            if !agreed(
-                self.world,
-                began.elapsed() < time || (self.took.len() as u64) < at_least,
-            ) {
+            let is_over = began.elapsed() >= time && self.took.len() as u64 >= at_least;
+            let is_clear = until_clear && sequential_test::is_clear(&self.pairs());
+            if !agreed(self.world, !is_over && !is_clear) {
                 return;
             }
             // A tenth of the time between two looks at the clock, so that the looks do not count.
             let each = began.elapsed().as_secs_f64() / self.took.len() as f64;
             let mut next = ((time.as_secs_f64() / 10.0 / each) as u64).clamp(1, 1000);
             self.world.process_at_rank(0).broadcast_into(&mut next);
-            batch = next;
+            // The test looks after every two pairs.
+            batch = if until_clear { next.min(4) } else { next };
         }
+    }
+
+    /// Calls past what is preloaded on this rank, each with its neighbour.
+    fn pairs(&self) -> Vec<(f64, f64)> {
+        let pair = |(at, two): (usize, &[f64])| match two {
+            [first, second] if goes_past(2 * at) => Some((*first, *second)),
+            [first, second] => Some((*second, *first)),
+            _ => None,
+        };
+        self.took.chunks(2).enumerate().filter_map(pair).collect()
     }
 
     fn rows(&mut self, number: u64) {
@@ -419,6 +371,11 @@ impl<'a> CollectiveBench<'a> {
                 let mut into = PartitionMut::new(&mut self.receive[..], &counts[..], &places[..]);
                 self.world.all_to_all_varcount_into(&from, &mut into)
             }
+            (BenchCollective::Alltoallw, _) => typed_exchange::all_to_all(
+                self.world,
+                (&self.send, &self.sent),
+                (&mut self.receive, &self.received),
+            ),
             (BenchCollective::Allgatherv, _) => {
                 let BlockLayout { counts, places } = &self.received;
                 let mut into = PartitionMut::new(&mut self.receive[..], &counts[..], &places[..]);
@@ -494,6 +451,12 @@ impl<'a> CollectiveBench<'a> {
             &mut retransmitted,
             SystemOperation::sum(),
         );
+        let mut processor = 0.0;
+        self.world.all_reduce_into(
+            &machine.own_since(&self.machine).as_secs_f64(),
+            &mut processor,
+            SystemOperation::sum(),
+        );
         let mut slowest = vec![0.0; self.took.len()];
         self.world
             .all_reduce_into(&self.took[..], &mut slowest[..], SystemOperation::max());
@@ -503,8 +466,20 @@ impl<'a> CollectiveBench<'a> {
         if args.each {
             self.print_each(&slowest);
         } else {
-            self.print_median(args, slowest, idle, retransmitted);
+            let state = MachineUse {
+                idle,
+                retransmitted,
+                processor,
+            };
+            self.print_median(args, slowest, &state);
         }
+    }
+
+    /// The octets that all ranks together have received from others.
+    fn payload(&self) -> f64 {
+        let ranks = f64::from(self.world.size());
+        let calls = self.row as f64 * self.took.len() as f64;
+        self.block as f64 * calls * ranks * (ranks - 1.0).max(1.0)
     }
 
     /// The time of every call, in their order.
@@ -532,7 +507,7 @@ impl<'a> CollectiveBench<'a> {
     }
 
     /// The median of the calls, and the state of the machine meanwhile.
-    fn print_median(&self, args: &Args, mut slowest: Vec<f64>, idle: f64, retransmitted: u64) {
+    fn print_median(&self, args: &Args, mut slowest: Vec<f64>, state: &MachineUse) {
         let mean = slowest.iter().sum::<f64>() / slowest.len() as f64;
         slowest.sort_by(f64::total_cmp);
         let median = slowest[slowest.len() / 2];
@@ -548,9 +523,18 @@ impl<'a> CollectiveBench<'a> {
                 concat!(
                     "{{\"collective\":\"{}\",\"block\":{},\"ranks\":{},\"calls\":{},",
                     "\"median_seconds\":{:e},\"mean_seconds\":{:e},\"cpu_idle\":{:.3},",
-                    "\"retransmitted\":{},\"checked\":{}}}"
+                    "\"cpu_seconds_per_byte\":{:e},\"retransmitted\":{},\"checked\":{}}}"
                 ),
-                name, block, ranks, calls, median, mean, idle, retransmitted, args.check
+                name,
+                block,
+                ranks,
+                calls,
+                median,
+                mean,
+                state.idle,
+                state.processor / self.payload(),
+                state.retransmitted,
+                args.check
             );
         } else {
             let checked = if args.check {

@@ -5,18 +5,33 @@
 //! is: some ten small messages a rank, and a plan. So each rank counts the *work* of the calls, one
 //! for each and one more for each 4 KiB that this rank exchanges in it, and the ranks look when
 //! that is worth a hundred looks. The count is the same on all ranks, without a message.
+//!
+//! What so much work takes depends on the network. So the ranks meet earlier, twice, and compare
+//! how long ago each of them first called: where that is long beside a look, they look then.
 use crate::settings::RuntimeSettings;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// About 0.2 s of calls on a network of 1 Gbit/s, however large they are; a look takes some 2 ms
 /// there.
 const ENOUGH: u64 = 4096;
+/// At these parts of that work the ranks meet and compare times. A meeting takes about as long as
+/// two small calls.
+const MEETINGS: [u64; 2] = [16, 4];
+/// A look takes some 3 ms.
+pub const WORTH_A_LOOK: Duration = Duration::from_millis(300);
+/// The work of a call whose size no rank knows alone: each rank has a message for each other one in
+/// it, and so few hundred of them are worth a look.
+const OF_UNKNOWN_SIZE: u64 = 16;
 
 /// The work of the calls on a communicator so far.
 #[derive(Debug, Default)]
 pub struct CommunicatorWork {
     work: u64,
     prepared: bool,
+    /// Meetings so far.
+    met: usize,
+    began: Option<Instant>,
 }
 
 /// The step to take at a call.
@@ -26,23 +41,35 @@ pub enum CallAction {
     Pass,
     /// Pass it on; rank 0 makes ready for the look. Said once, half-way.
     Prepare,
+    /// Meet, and look if the first call was long ago on every rank: [`WORTH_A_LOOK`].
+    Meet,
     /// Look.
     Look,
 }
 
 impl CommunicatorWork {
-    /// Counts a call in which this rank exchanges blocks of `block` octets with each of `ranks`.
-    pub fn count(&mut self, ranks: u64, block: u64) -> CallAction {
+    /// The time since the first call.
+    pub fn lived(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+
+    /// Counts a call in which this rank exchanges blocks of `block` octets with each of `ranks`, if
+    /// all of them know so.
+    pub fn count(&mut self, ranks: u64, block: Option<u64>) -> CallAction {
         self.count_up_to(enough(), ranks, block)
     }
 
-    fn count_up_to(&mut self, enough: u64, ranks: u64, block: u64) -> CallAction {
-        self.work = self
-            .work
-            .saturating_add(1)
-            .saturating_add(block.saturating_mul(ranks) >> 12);
+    fn count_up_to(&mut self, enough: u64, ranks: u64, block: Option<u64>) -> CallAction {
+        let exchanged = |block: u64| (block.saturating_mul(ranks) >> 12).saturating_add(1);
+        let work = block.map_or(OF_UNKNOWN_SIZE, exchanged);
+        self.work = self.work.saturating_add(work);
+        self.began.get_or_insert_with(Instant::now);
+        let meeting = MEETINGS.get(self.met).map(|part| enough / part);
         if self.work >= enough {
             CallAction::Look
+        } else if meeting.is_some_and(|work| work > 0 && self.work >= work) {
+            self.met += 1;
+            CallAction::Meet
         } else if 2 * self.work >= enough && !self.prepared {
             self.prepared = true;
             CallAction::Prepare
@@ -77,25 +104,17 @@ mod tests {
     #[test]
     fn few_calls_pass_and_many_are_looked_at_once_prepared() {
         let mut worth = CommunicatorWork::default();
-        let steps: Vec<CallAction> = (0..8).map(|_| worth.count_up_to(8, 4, 8)).collect();
-        assert_eq!(
-            steps[..4],
-            [
-                CallAction::Pass,
-                CallAction::Pass,
-                CallAction::Pass,
-                CallAction::Prepare
-            ]
-        );
-        assert_eq!(
-            steps[4..],
-            [
-                CallAction::Pass,
-                CallAction::Pass,
-                CallAction::Pass,
-                CallAction::Look
-            ]
-        );
+        let steps: Vec<CallAction> = (0..32).map(|_| worth.count_up_to(32, 4, Some(8))).collect();
+        let at = |action| {
+            let calls = (1..).zip(&steps);
+            calls
+                .filter(|(_, step)| **step == action)
+                .map(|(call, _)| call)
+                .collect::<Vec<u32>>()
+        };
+        assert_eq!(at(CallAction::Meet), [2, 8]);
+        assert_eq!(at(CallAction::Prepare), [16]);
+        assert_eq!(at(CallAction::Look), [32]);
     }
 
     #[test]
@@ -106,7 +125,9 @@ mod tests {
                 .find(|_| worth.count_up_to(ENOUGH, 16, block) == CallAction::Look)
                 .unwrap()
         };
-        assert_eq!((calls(8), calls(1 << 16), calls(1 << 30)), (4096, 16, 1));
+        let of = |block| calls(Some(block));
+        assert_eq!((of(8), of(1 << 16), of(1 << 30)), (4096, 16, 1));
+        assert_eq!(calls(None), 256);
     }
 
     #[test]

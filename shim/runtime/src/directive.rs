@@ -1,5 +1,6 @@
 //! Rank 0's message to the others. By it, every rank acts on the same view of the shared directory.
 use crate::settings::ForcedWays;
+use crate::tracing::recorder::TraceOrder;
 use serde::{Deserialize, Serialize};
 
 /// Rank 0's word.
@@ -15,6 +16,10 @@ pub enum RootDirective {
         lean: Vec<u8>,
         /// One way at every size.
         force: ForcedWays,
+        /// Learn ways from the calls of the job.
+        learns: bool,
+        /// Record what each rank does when.
+        trace: Option<TraceOrder>,
     },
 }
 
@@ -50,6 +55,11 @@ mod tests {
         let follow = RootDirective::Follow {
             lean: vec![1, 2, 3],
             force: ForcedWays::default(),
+            learns: true,
+            trace: Some(TraceOrder {
+                dir: "/traces".into(),
+                job: 7,
+            }),
         };
         for word in [
             RootDirective::Keep,

@@ -3,6 +3,7 @@
 //! A rank sends in the order of its part, each piece as soon as its tokens and its blocks have
 //! come, and receives ahead. What a piece is on the wire, and where its octets lie, the carrier
 //! knows.
+use crate::tracing::{self, TracedCarrier};
 use crate::watchdog;
 use schedules::transfers::part::{
     BlockOrigin, IncomingTransfer, OutgoingTransfer, RankPart, SyncToken,
@@ -21,8 +22,8 @@ pub struct TransferPiece {
 /// An event that a carrier reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CarrierEvent {
-    /// So much of a piece has come that its tokens are given now: they take a while, too.
-    Arriving(TransferPiece),
+    /// So much of a piece has come that this token is given now: it takes a while, too.
+    Due(TransferPiece, SyncToken),
     /// A piece has come.
     Arrived(TransferPiece),
     /// A piece has gone.
@@ -39,8 +40,8 @@ pub trait TransferCarrier {
     /// True if a block may be given to be sent before it has come: it then goes on as it comes.
     const PASSES_ON_PARTS: bool;
 
-    /// Begins to receive a piece. It tells of [`CarrierEvent::Arriving`] and then of
-    /// [`CarrierEvent::Arrived`].
+    /// Begins to receive a piece. It tells of [`CarrierEvent::Due`] for each token of its transfer
+    /// and then of [`CarrierEvent::Arrived`].
     ///
     /// # Errors
     /// The call cannot end.
@@ -72,6 +73,11 @@ pub trait TransferCarrier {
     /// # Errors
     /// The call cannot end.
     fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<(), Self::Failure>;
+
+    /// The number of segments that were sent again to a rank, ever; `None` where nobody counts.
+    fn sent_again(&self, _peer: u32) -> Option<u32> {
+        None
+    }
 }
 
 /// The number of pieces under way at once.
@@ -88,6 +94,21 @@ pub struct ExchangeWindow {
 /// # Errors
 /// The carrier's.
 pub fn carry_out<C: TransferCarrier>(
+    part: &RankPart,
+    carrier: &mut C,
+    window: ExchangeWindow,
+    call: &dyn fmt::Display,
+) -> Result<(), C::Failure> {
+    if !tracing::is_on() {
+        return carry_on(part, carrier, window, call);
+    }
+    let mut carrier = TracedCarrier::new(part, carrier);
+    let outcome = carry_on(part, &mut carrier, window, call);
+    carrier.finish();
+    outcome
+}
+
+fn carry_on<C: TransferCarrier>(
     part: &RankPart,
     carrier: &mut C,
     window: ExchangeWindow,
@@ -192,10 +213,10 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
     fn happened(&mut self, event: CarrierEvent) -> Result<(), C::Failure> {
         let part = self.part;
         match event {
-            CarrierEvent::Arriving(piece) => {
+            CarrierEvent::Due(piece, token) => {
                 let receive = &part.receives[piece.transfer];
                 if self.after(piece, receive.blocks.len()).block == 0 {
-                    self.give(&receive.give)?;
+                    self.carrier.give(token)?;
                 }
             }
             CarrierEvent::Arrived(piece) => {
@@ -208,18 +229,13 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
                 self.going -= 1;
                 let send = &part.sends[piece.transfer];
                 if self.after(piece, send.blocks.len()).block == 0 {
-                    self.give(&send.give)?;
+                    let give = |&token| self.carrier.give(token);
+                    send.give.iter().try_for_each(give)?;
                 }
             }
             CarrierEvent::Taken(token) => self.tokens.retain(|awaited| *awaited != token),
         }
         Ok(())
-    }
-
-    fn give(&mut self, tokens: &[SyncToken]) -> Result<(), C::Failure> {
-        tokens
-            .iter()
-            .try_for_each(|&token| self.carrier.give(token))
     }
 
     fn receive_on(&mut self) -> Result<(), C::Failure> {

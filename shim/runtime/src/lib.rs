@@ -14,6 +14,7 @@
 //! | [`helper`] | the shared directory, by way of a process that may wait for it |
 //! | [`directive`] | what rank 0 tells the others |
 //! | [`communicator_work`] | when a communicator has done enough for heddle to look at it |
+//! | [`call_forecast`] | how large the next calls are whose size no rank knows alone |
 //! | [`process_set_view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
 //! | `clusters` | which of its ranks form a cluster, for LG |
@@ -21,11 +22,13 @@
 //! | [`agreement_pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
 //! | [`tcp`] | the data path for large blocks, without MPI |
+//! | [`tracing`] | `HEDDLE_TRACE`: what this rank did when |
 //! | [`last_decisions`] | which decisions are news |
 //! | [`watchdog`] | the watchdog: what a rank waits for |
 //! | `signals` | threads that take no signals |
 //! | [`stderr`] | the few lines it writes to standard error |
 pub mod agreement_pace;
+pub mod call_forecast;
 mod clusters;
 pub mod communicator_work;
 pub mod directive;
@@ -39,4 +42,5 @@ pub mod settings;
 mod signals;
 pub mod stderr;
 pub mod tcp;
+pub mod tracing;
 pub mod watchdog;

@@ -3,6 +3,7 @@
 //! Every rank plans for itself and comes to the same plan; [`FollowedEpoch::digest`] lets the ranks
 //! make sure of it. They plan when a call first may go another way than the library's: a
 //! [`UnplannedEpoch`] tells that from the decision table alone.
+mod by_lengths;
 mod planned_ways;
 #[cfg(test)]
 mod tests;
@@ -13,13 +14,21 @@ use directory::epoch::LeanEpoch;
 use inventory::{Bytes, TopologyFile};
 use planned_ways::PlannedWays;
 use schedules::bundled;
+use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::part::RankPart;
 use selection::decision_table::{Collective, DataCarrier, DecisionTable, Mpi, Way};
+use selection::learned::{LearnedPlace, LearnedTiming};
+use selection::learning::{self, CandidateGrounds, CandidateWay};
+use std::time::Duration;
 
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more
 /// octets, the call goes another way.
 const MOST_TOGETHER: u64 = 1 << 30;
+/// A plan takes about so long for each pair of ranks (docs/scaling.md).
+const PLANNED_PAIR: Duration = Duration::from_nanos(200);
+/// A connection to another rank takes about so long.
+const CONNECTION: Duration = Duration::from_micros(300);
 
 /// An epoch before anything is planned.
 #[derive(Debug)]
@@ -28,10 +37,13 @@ pub struct UnplannedEpoch {
     view: ProcessSetView,
     table: DecisionTable,
     force: ForcedWays,
+    /// What jobs learned at this place, if this one learns.
+    learned: Option<Vec<LearnedTiming>>,
 }
 
 impl UnplannedEpoch {
-    /// An epoch under `mpi`, for the process set whose rank `r` runs on `hosts[r]`.
+    /// An epoch under `mpi`, for the process set whose rank `r` runs on `hosts[r]`, and which
+    /// learns ways from its calls or does not.
     ///
     /// # Errors
     /// [`FollowError`], the same on every rank.
@@ -40,6 +52,7 @@ impl UnplannedEpoch {
         hosts: &[String],
         mpi: Mpi,
         force: ForcedWays,
+        learns: bool,
     ) -> Result<UnplannedEpoch, FollowError> {
         let view = ProcessSetView::of(&lean, hosts)?;
         let unmeasured = if view.has_all_addresses() {
@@ -47,7 +60,7 @@ impl UnplannedEpoch {
         } else {
             DecisionTable::default()
         };
-        let learned = if lean.learned.is_empty() {
+        let learned = if lean.learned.is_empty() || !learns {
             Vec::new()
         } else {
             lean.learned.for_place(&view.place(mpi))
@@ -62,6 +75,7 @@ impl UnplannedEpoch {
                 .with_learned(mpi, &learned)
                 .for_mpi(mpi),
             force,
+            learned: learns.then_some(learned),
         })
     }
 
@@ -76,9 +90,36 @@ impl UnplannedEpoch {
         }
     }
 
+    /// The way of a call with blocks of this size, as far as it is known before planning.
+    pub fn likely_way(&self, collective: Collective, block: u64) -> Way {
+        let forced = self.force.ways(collective).first().copied();
+        forced.unwrap_or_else(|| self.table.choose(collective, Bytes(block)))
+    }
+
     /// True if a call of this collective may, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         takes_part(&self.table, &self.force, collective)
+    }
+
+    /// The ways that calls of a collective with blocks of about this size may learn, the present
+    /// one first.
+    pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
+        let Some(learned) = self.learned.as_deref() else {
+            return Vec::new();
+        };
+        let grounds = grounds(&self.view, &self.table, learned);
+        candidates(grounds, &self.force, collective, block)
+    }
+
+    /// Where what is learned holds.
+    pub fn place(&self, mpi: Mpi) -> LearnedPlace {
+        self.view.place(mpi)
+    }
+
+    /// What the ranks need to plan and to connect, about.
+    pub fn setup(&self) -> Duration {
+        let ranks = self.view.host_of.len() as u32;
+        PLANNED_PAIR * ranks.saturating_mul(ranks) + CONNECTION * ranks
     }
 
     /// Why a call goes the library's way, in a few words.
@@ -96,6 +137,32 @@ impl UnplannedEpoch {
     /// [`FollowError`], the same on every rank.
     pub fn plan(self, rank: u32) -> Result<FollowedEpoch, FollowError> {
         FollowedEpoch::plan(self, rank)
+    }
+}
+
+fn grounds<'a>(
+    view: &ProcessSetView,
+    table: &'a DecisionTable,
+    learned: &'a [LearnedTiming],
+) -> CandidateGrounds<'a> {
+    CandidateGrounds {
+        table,
+        learned,
+        has_addresses: view.has_all_addresses(),
+        shares_hosts: shares_hosts(view),
+    }
+}
+
+fn candidates(
+    grounds: CandidateGrounds,
+    force: &ForcedWays,
+    collective: Collective,
+    block: u64,
+) -> Vec<CandidateWay> {
+    if force.ways(collective).is_empty() {
+        learning::candidates(grounds, collective, Bytes(block))
+    } else {
+        Vec::new()
     }
 }
 
@@ -118,6 +185,7 @@ pub struct FollowedEpoch {
     pub summary: String,
     table: DecisionTable,
     force: ForcedWays,
+    learned: Option<Vec<LearnedTiming>>,
     /// By way, over MPI: this rank's part, in as many as the schedule's barriers divide it into.
     /// Only the ways that the table or the forced way can ask for; LG only where the ranks span
     /// clusters.
@@ -132,14 +200,19 @@ impl FollowedEpoch {
             view,
             table,
             force,
+            learned,
         } = prospect;
         let mut planned = PlannedWays::new(&view, rank, &table, &force);
         planned.add_ring()?;
         let mut phases = 0;
-        for sync in schemes(&table, &force) {
+        let tried = learned.as_ref().map(|_| tried_ways(&view));
+        let ways: Vec<Way> = ways(&table, &force)
+            .chain(tried.into_iter().flatten())
+            .collect();
+        for sync in schemes(&ways) {
             phases = planned.add_aapc(sync)?;
         }
-        if ways(&table, &force).any(|way| way == Way::Bundled) {
+        if ways.contains(&Way::Bundled) {
             planned.add_bundled();
         }
         let mut summary = format!(
@@ -148,7 +221,7 @@ impl FollowedEpoch {
             view.leaves.hosts(),
             view.hosts.hosts()
         );
-        if ways(&table, &force).any(|way| way == Way::Lg) {
+        if ways.contains(&Way::Lg) {
             summary += &planned.add_lg(&topology)?;
         }
         let (parts, digest) = planned.finish();
@@ -157,6 +230,7 @@ impl FollowedEpoch {
             summary,
             table,
             force,
+            learned,
             parts,
             digest,
         })
@@ -180,16 +254,28 @@ impl FollowedEpoch {
         })
     }
 
+    /// As [`UnplannedEpoch::candidates`].
+    pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
+        let Some(learned) = self.learned.as_deref() else {
+            return Vec::new();
+        };
+        let grounds = grounds(&self.view, &self.table, learned);
+        candidates(grounds, &self.force, collective, block)
+    }
+
     /// True if this communicator can go a way with blocks of this size, connections or not.
-    fn can(&self, way: Way, block: u64) -> bool {
+    pub fn can(&self, way: Way, block: u64) -> bool {
         let together = |blocks: u64| block.saturating_mul(blocks) <= MOST_TOGETHER;
         match way {
             Way::Lg => {
                 self.parts(way).iter().any(|part| part.phases > 0)
                     && together(self.view.host_of.len() as u64)
             }
-            Way::Bundled => together(bundled::most_blocks(&self.view.host_of)),
-            _ => true,
+            Way::Bundled => {
+                !self.parts(way).is_empty() && together(bundled::most_blocks(&self.view.host_of))
+            }
+            Way::Native => true,
+            Way::Aapc { .. } | Way::Ring { .. } => !self.parts(way).is_empty(),
         }
     }
 
@@ -223,6 +309,11 @@ impl FollowedEpoch {
         }
     }
 
+    /// True if the decision table, or the forced way, says so.
+    pub fn decides(&self, collective: Collective, block: u64, way: Way) -> bool {
+        self.way(collective, block, 0) == way
+    }
+
     /// True if a call of this collective may go another way than the library's, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         takes_part(&self.table, &self.force, collective)
@@ -247,10 +338,26 @@ fn ways<'a>(table: &'a DecisionTable, force: &'a ForcedWays) -> impl Iterator<It
     })
 }
 
+/// Ways of all-to-alls that a job that learns may try, beside those of the table.
+fn tried_ways(view: &ProcessSetView) -> impl Iterator<Item = Way> + use<> {
+    let aapc = Way::Aapc {
+        sync: SyncKind::Receiver.into(),
+        over: DataCarrier::Mpi,
+    };
+    let bundled = shares_hosts(view).then_some(Way::Bundled);
+    std::iter::once(aapc).chain(bundled)
+}
+
+/// True if some host has several ranks.
+fn shares_hosts(view: &ProcessSetView) -> bool {
+    view.hosts.hosts() < view.leaves.hosts()
+}
+
 /// Their synchronizations.
-fn schemes(table: &DecisionTable, force: &ForcedWays) -> Vec<SyncScheme> {
-    let mut schemes: Vec<SyncScheme> = ways(table, force)
-        .filter_map(|way| {
+fn schemes(ways: &[Way]) -> Vec<SyncScheme> {
+    let mut schemes: Vec<SyncScheme> = ways
+        .iter()
+        .filter_map(|&way| {
             if let Way::Aapc { sync, .. } = way {
                 Some(sync)
             } else {

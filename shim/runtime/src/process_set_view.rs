@@ -14,6 +14,9 @@ use std::time::Duration;
 /// 0.1 s and 30 MB at this many ranks.
 pub const MOST_RANKS: usize = 1024;
 
+/// A full Ethernet frame with its preamble and gap, in bits.
+const FRAME_BITS: f64 = 1538.0 * 8.0;
+
 /// The hosts and ranks of a process set on the tree of an epoch.
 #[derive(Debug)]
 pub struct ProcessSetView {
@@ -142,6 +145,19 @@ impl ProcessSetView {
             }))
         });
         slowest
+    }
+
+    /// The time that a full frame takes on all links from one rank to another, one after the other.
+    pub fn frame_time(&self, from: u32, to: u32) -> Duration {
+        let ends = [from, to].map(|rank| self.host_of.get(rank as usize));
+        let [Some(&from), Some(&to)] = ends else {
+            return Duration::ZERO;
+        };
+        let mut seconds = 0.0;
+        self.hosts.path(from, to, |edge| {
+            seconds += FRAME_BITS / self.hosts.rate(edge / 2).0.max(1) as f64;
+        });
+        Duration::try_from_secs_f64(seconds).unwrap_or_default()
     }
 
     /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks,

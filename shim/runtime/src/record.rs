@@ -9,7 +9,7 @@ use directory::job_record::{CallTotal, JobRecord};
 use directory::layout::record_file;
 use inventory::{Bytes, Millis};
 use selection::decision_table::{Collective, Mpi, Way};
-use selection::learned::RankLayout;
+use selection::learned::{LearnedTiming, RankLayout, RecordedTiming};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};
@@ -147,6 +147,14 @@ impl JobRecorder {
         if ended >= self.next_write {
             self.write();
         }
+    }
+
+    /// What the process set has learned so far on the epoch that it follows, what that cost, and
+    /// what it saved.
+    pub fn learned(&mut self, timings: Vec<LearnedTiming>, cost: Duration, saved: Duration) {
+        self.record.learned = timings.into_iter().map(RecordedTiming::from).collect();
+        self.record.learning_cost_seconds = Some(cost.as_secs_f64());
+        self.record.learning_saved_seconds = Some(saved.as_secs_f64());
     }
 
     /// The last write: the job ends.

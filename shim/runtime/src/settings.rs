@@ -18,9 +18,13 @@ pub struct RuntimeSettings {
     /// `HEDDLE_FORCE`: one way at every size; `HEDDLE_TURNS`: several, one row of calls after the
     /// other.
     pub force: ForcedWays,
+    /// `HEDDLE_LEARN=off`: calls go the ways of the decision table for good.
+    pub learns: bool,
     /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every
     /// decision too.
     pub verbose: u8,
+    /// `HEDDLE_TRACE`: the folder for traces of what each rank did when.
+    pub trace: Option<PathBuf>,
 }
 
 /// One way at every size, or several in turn: for tests and measurements. It holds for the
@@ -39,8 +43,7 @@ pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
 }
 
 impl RuntimeSettings {
-    /// Reads `HEDDLE_DIR`, `HEDDLE_FORCE`, `HEDDLE_TURNS` and `HEDDLE_VERBOSE` through `var`, and
-    /// says what it did not understand.
+    /// Reads the settings through `var`, and says what it did not understand.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Option<String>) {
         let mut problem = None;
         let text = var("HEDDLE_FORCE").unwrap_or_default();
@@ -57,9 +60,19 @@ impl RuntimeSettings {
                 ForcedWays::default()
             });
         }
+        let learn = var("HEDDLE_LEARN").unwrap_or_default();
+        let learns = !matches!(learn.as_str(), "off" | "0" | "no");
+        if !matches!(learn.as_str(), "" | "on" | "off" | "0" | "1" | "no" | "yes") {
+            problem = Some(format!(
+                "HEDDLE_LEARN={learn}: expected on or off; jobs learn"
+            ));
+        }
         let dir = var("HEDDLE_DIR")
             .filter(|v| !v.is_empty())
             .map(PathBuf::from);
+        let trace = var("HEDDLE_TRACE")
+            .filter(|v| !v.is_empty())
+            .and_then(|dir| std::path::absolute(dir).ok());
         let verbose = var("HEDDLE_VERBOSE")
             .and_then(|v| v.parse().ok())
             .unwrap_or(0);
@@ -67,7 +80,9 @@ impl RuntimeSettings {
             RuntimeSettings {
                 dir,
                 force,
+                learns,
                 verbose,
+                trace,
             },
             problem,
         )
@@ -75,7 +90,7 @@ impl RuntimeSettings {
 }
 
 impl ForcedWays {
-    /// `aapc` is a way of MPI_Alltoall and MPI_Alltoallv, `lg` and `bundled` are of MPI_Alltoall,
+    /// `aapc` is a way of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, `lg` and `bundled` are of MPI_Alltoall,
     /// `ring` of MPI_Allgather and MPI_Allgatherv, `native` of all; several are given with commas.
     /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<ForcedWays> {

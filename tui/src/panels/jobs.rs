@@ -1,5 +1,5 @@
 //! The jobs, and the throughput of the selected job's collectives against the bound.
-use super::{Panel, PanelView, detail};
+use super::{Panel, PanelView, detail, learned};
 use crate::table::{PanelTable, RowKey, TableRow, left, right};
 use crate::{chart, format};
 use api::{JobPoint, JobStatus};
@@ -100,6 +100,7 @@ impl Panel for JobsPanel {
             ),
         ));
         lines.extend(calls(view, &r.calls));
+        lines.extend(learned::lines(view, r));
         lines.push(detail::fact(view, "hosts", r.hosts.join(" ")));
         lines.push(detail::fact(view, "id", &r.id));
         lines

@@ -3,6 +3,7 @@ mod detail;
 mod epochs;
 mod events;
 mod jobs;
+mod learned;
 mod links;
 mod topology;
 

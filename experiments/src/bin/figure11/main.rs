@@ -86,6 +86,7 @@ fn picture(rows: &[SampleRow]) -> String {
             .map(|(c, (_, name))| ChartLine {
                 name,
                 points: points(c),
+                is_joined: true,
             })
             .collect()
     };

@@ -186,6 +186,7 @@ fn picture(rows: &[Vec<Option<PlanningFigures>>]) -> String {
                 .map(|(case, &(_, name))| ChartLine {
                     name,
                     points: points(case),
+                    is_joined: true,
                 })
                 .collect(),
         }

@@ -16,6 +16,8 @@ pub enum Collective {
     Alltoallv,
     /// MPI_Allgatherv.
     Allgatherv,
+    /// MPI_Alltoallw.
+    Alltoallw,
 }
 
 /// Who sends what to whom in a collective: it decides about ways and bounds.
@@ -29,11 +31,12 @@ pub enum CollectiveTraffic {
 
 impl Collective {
     /// Every collective, in the order of the variants.
-    pub const ALL: [Collective; 4] = [
+    pub const ALL: [Collective; 5] = [
         Collective::Alltoall,
         Collective::Allgather,
         Collective::Alltoallv,
         Collective::Allgatherv,
+        Collective::Alltoallw,
     ];
 
     /// The name, as in files and on command lines.
@@ -43,15 +46,23 @@ impl Collective {
             Collective::Allgather => "allgather",
             Collective::Alltoallv => "alltoallv",
             Collective::Allgatherv => "allgatherv",
+            Collective::Alltoallw => "alltoallw",
         }
     }
 
     /// Who sends what to whom.
     pub fn traffic(self) -> CollectiveTraffic {
         match self {
-            Collective::Alltoall | Collective::Alltoallv => CollectiveTraffic::Exchange,
+            Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+                CollectiveTraffic::Exchange
+            }
             Collective::Allgather | Collective::Allgatherv => CollectiveTraffic::Gather,
         }
+    }
+
+    /// True if each rank knows the lengths only of the blocks that it sends and receives itself.
+    pub fn has_own_lengths(self) -> bool {
+        matches!(self, Collective::Alltoallv | Collective::Alltoallw)
     }
 }
 
@@ -93,7 +104,7 @@ mod tests {
         }
         assert_eq!(
             "scan".parse::<Collective>().unwrap_err().to_string(),
-            "collective \"scan\": expected alltoall, allgather, alltoallv or allgatherv"
+            "collective \"scan\": expected alltoall, allgather, alltoallv, allgatherv or alltoallw"
         );
     }
 }

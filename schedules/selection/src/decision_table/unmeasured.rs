@@ -80,11 +80,13 @@ impl DecisionTable {
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
         let allgather = entries(allgather.map(|size| (size, Way::Ring { over })));
+        let alltoall = alltoall.unwrap_or_default();
+        // A window keeps the queues for equal blocks only.
+        let tokens = entries(alltoall.last().copied());
         DecisionTable::default()
-            .with_entries(
-                Collective::Alltoall,
-                entries(alltoall.into_iter().flatten()),
-            )
+            .with_entries(Collective::Alltoallv, tokens.clone())
+            .with_entries(Collective::Alltoallw, tokens)
+            .with_entries(Collective::Alltoall, entries(alltoall))
             .with_entries(Collective::Allgatherv, allgather.clone())
             .with_entries(Collective::Allgather, allgather)
     }

@@ -216,14 +216,17 @@ impl LearnedFigures {
         let mut all = 0;
         let mut dropped = Vec::new();
         for (at, lesson) in newest {
-            let is_first = paid.insert((at, &lesson.user));
-            let place = if is_first { self.places[at].cost() } else { 0 };
+            let has_paid = paid.contains(&(at, &lesson.user));
+            let place = if has_paid { 0 } else { self.places[at].cost() };
             let cost = lesson.cost() + place;
             let own = users.entry(&lesson.user).or_default();
-            *own += cost;
-            let fits = *own <= EACH && all + cost <= ALL;
-            all += if fits { cost } else { 0 };
-            dropped.extend((!fits).then(|| (at, lesson.job, lesson.user.clone())));
+            if *own + cost <= EACH && all + cost <= ALL {
+                *own += cost;
+                all += cost;
+                paid.insert((at, &lesson.user));
+            } else {
+                dropped.push((at, lesson.job, lesson.user.clone()));
+            }
         }
         for (at, job, user) in dropped {
             let lessons = &mut self.places[at].lessons;
@@ -238,13 +241,19 @@ impl LearnedFigures {
         let mut ways = LearnedWays::default();
         let mut alike: BTreeMap<LearnedPlace, Vec<&PlaceFigures>> = BTreeMap::new();
         for figures in &self.places {
-            ways.add(figures.place.clone(), decide(figures.lessons.iter()));
             let group = alike.entry(figures.place.without_hosts()).or_default();
             group.push(figures);
         }
-        for (place, group) in alike.into_iter().filter(|(_, group)| group.len() > 1) {
+        for (together, group) in &alike {
+            if let [only] = group.as_slice() {
+                ways.add([&only.place, together], &decide(only.lessons.iter()));
+                continue;
+            }
+            for figures in group {
+                ways.add([&figures.place], &decide(figures.lessons.iter()));
+            }
             let lessons = group.iter().flat_map(|figures| &figures.lessons);
-            ways.add(place, decide(lessons));
+            ways.add([together], &decide(lessons));
         }
         ways
     }

@@ -74,7 +74,8 @@ impl LearnedPlace {
         ranks.is_some_and(|ranks| self.layout.fits(self.hosts.len(), ranks))
     }
 
-    /// The place of all process sets that are alike.
+    /// The place of all process sets that schedules cannot tell apart: same ranks, cables and
+    /// library, perhaps on other hosts.
     pub(super) fn without_hosts(&self) -> LearnedPlace {
         LearnedPlace {
             hosts: Vec::new(),
@@ -82,10 +83,25 @@ impl LearnedPlace {
         }
     }
 
-    /// True if schedules cannot tell the places apart: same ranks, cables and library, perhaps on
-    /// other hosts.
-    pub fn is_alike(&self, other: &LearnedPlace) -> bool {
-        (self.mpi, &self.layout, &self.cables) == (other.mpi, &other.layout, &other.cables)
+    /// A number that stands for the place.
+    pub(super) fn digest(&self) -> u128 {
+        let mut digest = Sha256::new();
+        for text in self
+            .hosts
+            .iter()
+            .map(String::as_str)
+            .chain([self.cables.as_str()])
+        {
+            digest.update((text.len() as u64).to_le_bytes());
+            digest.update(text);
+        }
+        for HostRun(first, hosts, each) in &self.layout.0 {
+            for number in [first, hosts, each] {
+                digest.update(number.to_le_bytes());
+            }
+        }
+        digest.update(self.mpi.to_string());
+        number(&digest.finalize())
     }
 }
 
@@ -212,7 +228,11 @@ fn cables(tree: &Tree) -> String {
 
 /// A number that stands for a host in a sum.
 fn digest_of(host: NodeNumber) -> u128 {
-    let digest = Sha256::digest(host.to_le_bytes());
+    number(&Sha256::digest(host.to_le_bytes()))
+}
+
+/// The first sixteen bytes of a digest.
+fn number(digest: &[u8]) -> u128 {
     digest[..16]
         .iter()
         .fold(0, |number, byte| number << 8 | u128::from(*byte))
@@ -241,15 +261,22 @@ mod tests {
     fn the_same_cables_between_other_hosts_are_alike() {
         let layout = [0, 0, 1, 1, 2, 3];
         let first = place(CHAIN, &["a", "b", "c", "d"], &layout);
-        let alike = |other: &LearnedPlace| first.is_alike(other) && first != *other;
+        let is_alike = |other: &LearnedPlace| {
+            let (here, there) = (first.without_hosts(), other.without_hosts());
+            assert_eq!(here == there, here.digest() == there.digest());
+            here == there
+        };
+        let alike = |other: &LearnedPlace| {
+            is_alike(other) && first != *other && first.digest() != other.digest()
+        };
         assert!(alike(&place(CHAIN, &["c", "d", "a", "b"], &layout)));
         assert!(alike(&place(CHAIN, &["f.x.org", "g", "c", "d"], &layout)));
-        let unlike = |hosts: &[&str], layout: &[u32]| !first.is_alike(&place(CHAIN, hosts, layout));
+        let unlike = |hosts: &[&str], layout: &[u32]| !is_alike(&place(CHAIN, hosts, layout));
         assert!(unlike(&["a", "c", "b", "d"], &layout), "other order");
         assert!(unlike(&["a", "c", "d", "e"], &layout), "other switches");
         assert!(unlike(&["a", "b", "c", "d"], &[0, 1, 2, 3]), "other ranks");
         let slow = CHAIN.replace("{a: s, b: t}", "{a: s, b: t, rate: 10M}");
-        assert!(!first.is_alike(&place(&slow, &["a", "b", "c", "d"], &layout)));
+        assert!(!is_alike(&place(&slow, &["a", "b", "c", "d"], &layout)));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What the jobs say together: the part of the figures that a later job needs.
-use super::figures::FiguresError;
-use super::{LearnedPlace, LearnedTiming};
+//!
+//! There may be thousands of places, and a rank looks for one of them within an MPI call. So places
+//! are known by digests, and only the timings that are found are parsed.
+use super::{LearnedPlace, LearnedTiming, RecordedTiming};
 use crate::decision_table::Collective;
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
@@ -8,29 +10,30 @@ use serde::{Deserialize, Serialize};
 /// The timings of each place, and those of all places that are alike together.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LearnedWays {
-    /// A place without hosts stands for several that are alike.
-    places: Vec<(LearnedPlace, Vec<LearnedTiming>)>,
+    /// A place's digest, and the number of its timings among `timings`. A place without hosts
+    /// stands for all that are alike.
+    places: Vec<(u128, u32)>,
+    /// As JSON.
+    timings: Vec<String>,
 }
 
 impl LearnedWays {
-    pub(super) fn add(&mut self, place: LearnedPlace, timings: Vec<LearnedTiming>) {
-        if !timings.is_empty() {
-            self.places.push((place, timings));
+    /// Adds what holds at each of these places.
+    pub(super) fn add<'a>(
+        &mut self,
+        places: impl IntoIterator<Item = &'a LearnedPlace>,
+        timings: &[LearnedTiming],
+    ) {
+        if timings.is_empty() {
+            return;
         }
-    }
-
-    /// The timings as JSON.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self)
-            .unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}"))
-    }
-
-    /// Reads the output of [`LearnedWays::to_json`] of the same version.
-    ///
-    /// # Errors
-    /// [`FiguresError`] if the text is anything else.
-    pub fn from_json(text: &[u8]) -> Result<LearnedWays, FiguresError> {
-        serde_json::from_slice(text).map_err(|e| FiguresError(e.to_string()))
+        let recorded: Vec<RecordedTiming> = timings.iter().copied().map(Into::into).collect();
+        let json = serde_json::to_string(&recorded)
+            .unwrap_or_else(|e| unreachable!("numbers and names always serialize: {e}"));
+        let number = self.timings.len() as u32;
+        self.timings.push(json);
+        let named = places.into_iter().map(|place| (place.digest(), number));
+        self.places.extend(named);
     }
 
     /// True if nobody has learned anything.
@@ -43,27 +46,29 @@ impl LearnedWays {
     /// between them. Of each class the way to go comes first. It has the smallest mean.
     pub fn for_place(&self, place: &LearnedPlace) -> Vec<LearnedTiming> {
         let class = |timing: &LearnedTiming| (timing.collective, timing.from);
-        let here = self.places.iter().find(|(known, _)| known == place);
-        let mut timings = here.map(|(_, timings)| timings.clone()).unwrap_or_default();
+        let mut timings = self.at(place);
         let classes: Vec<(Collective, Bytes)> = timings.iter().map(class).collect();
-        let mut alike = self
-            .places
-            .iter()
-            .filter(|(known, _)| known.is_alike(place));
-        let together = alike.clone().find(|(known, _)| known.hosts.is_empty());
-        let elsewhere = together.or_else(|| alike.next()).into_iter();
-        let untried = elsewhere
-            .flat_map(|(_, timings)| timings)
-            .filter(|timing| !classes.contains(&class(timing)));
-        timings.extend(untried);
+        let elsewhere = self.at(&place.without_hosts()).into_iter();
+        timings.extend(elsewhere.filter(|timing| !classes.contains(&class(timing))));
         timings
+    }
+
+    /// The timings of exactly this place. Bytes of a broadcast may hold anything.
+    fn at(&self, place: &LearnedPlace) -> Vec<LearnedTiming> {
+        let digest = place.digest();
+        let number = self.places.iter().find(|(known, _)| *known == digest);
+        let json = number.and_then(|(_, number)| self.timings.get(*number as usize));
+        let recorded: Vec<RecordedTiming> = json
+            .and_then(|json| serde_json::from_str(json).ok())
+            .unwrap_or_default();
+        recorded.iter().filter_map(RecordedTiming::known).collect()
     }
 
     /// The same for this place alone.
     #[must_use]
     pub fn restricted_to(&self, place: &LearnedPlace) -> LearnedWays {
         let mut restricted = LearnedWays::default();
-        restricted.add(place.clone(), self.for_place(place));
+        restricted.add([place], &self.for_place(place));
         restricted
     }
 }

@@ -28,6 +28,19 @@ pub fn row(block: Bytes) -> u64 {
 #[derive(Debug, Clone, Default)]
 pub struct TimedCalls(Vec<CallTimes>);
 
+/// The median time of a way at a size.
+#[derive(Debug, Clone, Copy)]
+pub struct WayMedian {
+    /// The collective.
+    pub collective: Collective,
+    /// The way.
+    pub way: Way,
+    /// The size of a block.
+    pub block: Bytes,
+    /// Seconds of a call.
+    pub seconds: f64,
+}
+
 /// Calls of one collective with blocks of one size that went one way.
 #[derive(Debug, Clone)]
 struct CallTimes {
@@ -58,6 +71,17 @@ impl TimedCalls {
                 }
             }
         }
+    }
+
+    /// The medians, however few times there are.
+    pub fn medians(&self) -> Vec<WayMedian> {
+        let median = |kind: &CallTimes| WayMedian {
+            collective: kind.collective,
+            way: kind.way,
+            block: kind.block,
+            seconds: super::median(&mut kind.seconds.clone()),
+        };
+        self.0.iter().map(median).collect()
     }
 
     /// The figures, in the order of their first measurements. Ways that were measured too rarely

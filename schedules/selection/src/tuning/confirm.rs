@@ -32,13 +32,15 @@ impl WayTrial {
     }
 }
 
-/// The sizes at which a table, reduced by [`DecisionTable::for_mpi`], goes another way than the
-/// library's own: the measured sizes, and the sizes at which its entries begin.
-pub fn sizes(run: &TuningRun, table: &DecisionTable) -> BTreeSet<Bytes> {
+/// The calls that go another way than the library's own by a table, reduced by
+/// [`DecisionTable::for_mpi`]: at the measured sizes, and at those at which its entries begin.
+pub fn calls(run: &TuningRun, table: &DecisionTable) -> BTreeSet<(Collective, Bytes)> {
     let of = |collective: Collective| {
         let from = table.entries(collective).iter().map(|entry| entry.from);
         let sizes = from.chain(run.sizes(collective));
-        sizes.filter(move |&size| table.choose(collective, size) != Way::Native)
+        sizes
+            .filter(move |&size| table.choose(collective, size) != Way::Native)
+            .map(move |size| (collective, size))
     };
     super::MEASURED.into_iter().flat_map(of).collect()
 }

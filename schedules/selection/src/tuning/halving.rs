@@ -2,21 +2,24 @@
 //!
 //! Source: Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter
 //! optimization", AISTATS 2016: successive halving. Input: the measurements so far of the ways that
-//! took turns. Guarantee: the library's own routine stays, and so does the fastest way at every
-//! size. Besides, the better half of each collective's ways stays, at least [`LEAST`]; they are
-//! ranked by the size at which they came closest to the fastest way. Cost: O(figures²). Deviations:
-//! the paper looks for one best arm. Here there is one for each size, so more than half may stay.
-use super::WayTiming;
+//! took turns, of a first launch with a single time each. Guarantee: the library's own routine
+//! stays, and so does the fastest way at every size at which it is not clearly slower than the
+//! library's own. Others stay if they are about as fast somewhere, at most [`RUNNERS_UP`] of them.
+//! Cost: O(medians²). Deviations: the paper looks for one best arm and drops half of them. Here
+//! there is a best one for each size, and the ways differ by far more than their noise.
+use super::WayMedian;
 use crate::decision_table::{Collective, Way};
 
-/// If a collective has fewer ways, all of them stay.
-pub const LEAST: usize = 3;
+/// A way that takes so many times the time of the fastest one at every size is left out.
+const SLOWER: f64 = 1.1;
+/// Of each collective at most so many ways stay that are the fastest at no size.
+const RUNNERS_UP: usize = 3;
 
 /// Those of `ways` that stay, in their order.
-pub fn kept(figures: &[WayTiming], ways: &[Way]) -> Vec<Way> {
+pub fn kept(medians: &[WayMedian], ways: &[Way]) -> Vec<Way> {
     let stay: Vec<Way> = super::MEASURED
         .into_iter()
-        .flat_map(|c| best(figures, ways, c))
+        .flat_map(|c| best(medians, ways, c))
         .collect();
     ways.iter()
         .copied()
@@ -24,32 +27,37 @@ pub fn kept(figures: &[WayTiming], ways: &[Way]) -> Vec<Way> {
         .collect()
 }
 
-fn best(figures: &[WayTiming], ways: &[Way], collective: Collective) -> Vec<Way> {
+fn best(medians: &[WayMedian], ways: &[Way], collective: Collective) -> Vec<Way> {
     let own = |way: &&Way| **way != Way::Native && way.serves(collective);
     let mut shares: Vec<(Way, f64)> = ways
         .iter()
         .filter(own)
-        .map(|&way| (way, share(figures, ways, collective, way)))
+        .map(|&way| (way, share(medians, ways, collective, way)))
+        .filter(|(_, share)| *share <= SLOWER)
         .collect();
     shares.sort_by(|a, b| a.1.total_cmp(&b.1));
     let fastest = shares.iter().filter(|(_, share)| *share <= 1.0).count();
-    shares.truncate(fastest.max(shares.len().div_ceil(2)).max(LEAST));
+    shares.truncate(fastest.max(1) + RUNNERS_UP);
     shares.into_iter().map(|(way, _)| way).collect()
 }
 
-/// The smallest ratio, over all sizes, of a way's time to the time of the fastest way; infinite if
-/// the way was not measured.
-fn share(figures: &[WayTiming], ways: &[Way], collective: Collective, way: Way) -> f64 {
-    let of = |f: &&WayTiming| {
-        f.collective == collective && f.way != Way::Native && ways.contains(&f.way)
-    };
-    let own = figures.iter().filter(of).filter(|f| f.way == way);
+/// The smallest ratio, over all sizes, of a way's time to the time of the fastest way. Sizes at
+/// which it is slower than the library's own routine, by as much, do not count. Infinite without a
+/// size.
+fn share(medians: &[WayMedian], ways: &[Way], collective: Collective, way: Way) -> f64 {
+    let of = |m: &&WayMedian| m.collective == collective;
+    let own = medians.iter().filter(of).filter(|m| m.way == way);
     let shares = own.filter_map(|own| {
-        let there = figures
-            .iter()
-            .filter(of)
-            .filter(|f| f.timing.block == own.timing.block);
-        Some(own.timing.median_ns as f64 / there.map(|f| f.timing.median_ns).min()?.max(1) as f64)
+        let there = || {
+            let here = medians.iter().filter(of);
+            here.filter(|m| m.block == own.block)
+        };
+        let library = there().find(|m| m.way == Way::Native);
+        if library.is_some_and(|library| own.seconds > SLOWER * library.seconds) {
+            return None;
+        }
+        let others = there().filter(|m| m.way != Way::Native && ways.contains(&m.way));
+        Some(own.seconds / others.map(|m| m.seconds).min_by(f64::total_cmp)?)
     });
     shares.fold(f64::INFINITY, f64::min)
 }
@@ -57,7 +65,6 @@ fn share(figures: &[WayTiming], ways: &[Way], collective: Collective, way: Way) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tuning::CallTiming;
     use inventory::Bytes;
 
     fn ways(names: &[&str]) -> Vec<Way> {
@@ -65,23 +72,19 @@ mod tests {
     }
 
     /// Each way's medians at 1, 2, 3... octets.
-    fn figures(medians: &[(&str, &[u64])]) -> Vec<WayTiming> {
-        let figure = |name: &str, block: u64, median_ns: u64| {
+    fn medians(medians: &[(&str, &[f64])]) -> Vec<WayMedian> {
+        let median = |name: &str, block: u64, seconds: f64| {
             let way: Way = name.parse().unwrap();
             let collective = if way.serves(Collective::Alltoall) {
                 Collective::Alltoall
             } else {
                 Collective::Allgather
             };
-            WayTiming {
+            WayMedian {
                 collective,
                 way,
-                timing: CallTiming {
-                    block: Bytes(block),
-                    median_ns,
-                    error_ns: 1,
-                    times: 9,
-                },
+                block: Bytes(block),
+                seconds,
             }
         };
         medians
@@ -89,58 +92,75 @@ mod tests {
             .flat_map(|&(name, medians)| {
                 (1..)
                     .zip(medians)
-                    .map(move |(block, &ns)| figure(name, block, ns))
+                    .map(move |(block, &seconds)| median(name, block, seconds))
             })
             .collect()
     }
 
     #[test]
-    fn the_slower_half_goes_but_nobody_who_is_the_fastest_somewhere() {
-        let names = [
-            "native",
-            "aapc",
-            "aapc none",
-            "bundled",
-            "aapc sender",
-            "aapc tcp",
-            "aapc none tcp",
-            "aapc barrier",
-            "ring",
-        ];
-        let measured = figures(&[
-            ("native", &[10, 10]),
-            ("aapc", &[300, 80]),
-            ("aapc none", &[120, 90]),
-            ("bundled", &[100, 900]),
-            ("aapc sender", &[900, 100]),
-            ("aapc tcp", &[900, 79]),
-            ("aapc none tcp", &[900, 200]),
-            ("aapc barrier", &[900, 900]),
-            ("ring", &[5, 5]),
+    fn what_is_near_the_fastest_somewhere_stays() {
+        let names = ["native", "aapc", "aapc none", "bundled", "aapc tcp", "ring"];
+        let measured = medians(&[
+            ("native", &[100.0, 100.0]),
+            ("aapc", &[300.0, 84.0]),
+            ("aapc none", &[105.0, 90.0]),
+            ("bundled", &[104.0, 900.0]),
+            ("aapc tcp", &[900.0, 79.0]),
+            ("ring", &[5.0, 5.0]),
+        ]);
+        assert_eq!(kept(&measured, &ways(&names)), ways(&names));
+        let slower = medians(&[
+            ("native", &[100.0, 100.0]),
+            ("aapc", &[300.0, 88.0]),
+            ("aapc none", &[120.0, 99.0]),
+            ("aapc tcp", &[900.0, 79.0]),
         ]);
         assert_eq!(
-            kept(&measured, &ways(&names)),
-            ways(&["native", "aapc", "aapc none", "bundled", "aapc tcp", "ring"])
+            kept(&slower, &ways(&names[..5])),
+            ways(&["native", "aapc tcp"]),
+            "one is slower than another at each size, or than the library's own"
         );
-        let crossing = figures(&[
-            ("aapc", &[1, 9, 9, 9]),
-            ("aapc none", &[9, 1, 9, 9]),
-            ("bundled", &[9, 9, 1, 9]),
-            ("lg", &[9, 9, 9, 1]),
+    }
+
+    #[test]
+    fn few_runners_up_stay_but_all_that_are_the_fastest_somewhere() {
+        let names = [
+            "aapc",
+            "aapc none",
+            "aapc sender",
+            "aapc barrier",
+            "bundled",
+            "lg",
+        ];
+        let alike = medians(&[
+            ("aapc", &[1.0]),
+            ("aapc none", &[1.05]),
+            ("aapc sender", &[1.02]),
+            ("aapc barrier", &[1.04]),
+            ("bundled", &[1.03]),
+            ("lg", &[1.01]),
         ]);
-        let each = ways(&["aapc", "aapc none", "bundled", "lg"]);
+        assert_eq!(
+            kept(&alike, &ways(&names)),
+            ways(&["aapc", "aapc sender", "bundled", "lg"])
+        );
+        let crossing = medians(&[
+            ("aapc", &[1.0, 9.0, 9.0, 9.0, 9.0]),
+            ("aapc none", &[9.0, 1.0, 9.0, 9.0, 9.0]),
+            ("aapc sender", &[9.0, 9.0, 1.0, 9.0, 9.0]),
+            ("bundled", &[9.0, 9.0, 9.0, 1.0, 9.0]),
+            ("lg", &[9.0, 9.0, 9.0, 9.0, 1.0]),
+        ]);
+        let each = ways(&["aapc", "aapc none", "aapc sender", "bundled", "lg"]);
         assert_eq!(kept(&crossing, &each), each);
     }
 
     #[test]
-    fn few_are_measured_on_and_what_was_not_measured_goes_first() {
-        let few = ways(&["native", "aapc", "aapc none", "aapc sender"]);
-        assert_eq!(kept(&[], &few), few);
-        let names = ways(&["native", "aapc barrier", "aapc", "aapc none", "bundled"]);
-        let measured = figures(&[("aapc", &[1]), ("aapc none", &[2]), ("bundled", &[3])]);
+    fn what_was_not_measured_goes() {
+        let names = ways(&["native", "aapc barrier", "aapc"]);
         assert_eq!(
-            kept(&measured, &names),
-            ways(&["native", "aapc", "aapc none", "bundled"])
+            kept(&medians(&[("aapc", &[1.0])]), &names),
+            ways(&["native", "aapc"])
         );
     }
 }

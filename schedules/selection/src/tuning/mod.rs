@@ -24,7 +24,7 @@ pub mod session;
 #[cfg(test)]
 mod tests;
 
-pub use collect::{TimedCalls, row, turn};
+pub use collect::{TimedCalls, WayMedian, row, turn};
 pub use measured_place::{MeasuredPlace, PayloadBounds};
 
 use crate::decision_table::{Collective, DecisionEntry, DecisionGrounds, DecisionTable, Mpi, Way};

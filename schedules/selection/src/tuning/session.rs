@@ -7,10 +7,12 @@
 //! the slower ways are left out ([`halving`]).
 use super::algorithms::ForcedAlgorithms;
 use super::{CallTiming, LibraryTiming, MeasuredPlace, TimedCalls, TuningRun, halving};
+use crate::calibration::CallCalibration;
 use crate::decision_table::{Collective, DataCarrier, Mpi, Way};
 use inventory::tree::{Tree, TreeError};
 use inventory::{Bytes, Millis, TopologyFile};
 use schedules::lg::ClusterPartition;
+use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use std::collections::BTreeMap;
 
@@ -59,6 +61,52 @@ pub fn contenders(
     }
     ways.extend(asked.iter().filter(|way| **way != Way::Native));
     Ok(ways)
+}
+
+/// Those of `ways` that are worth a first launch: a way stays unless it is predicted to be slower
+/// than another one at every size, by more than both predictions are off. Ways without a prediction
+/// stay.
+pub fn promising(
+    calibration: &CallCalibration,
+    tree: &Tree,
+    mpi: Mpi,
+    sizes: &[Bytes],
+    ways: Vec<Way>,
+) -> Vec<Way> {
+    // What a prediction leaves possible: the least and the most time.
+    let range = |way: Way, collective: Collective, block: Bytes| {
+        let standard = match way {
+            Way::Aapc { over, .. } => Way::Aapc {
+                sync: SyncKind::Receiver.into(),
+                over,
+            },
+            other => other,
+        };
+        let time = calibration.time(tree, (standard, mpi), collective, block)?;
+        let off = 1.0 + time.error?;
+        Some((time.seconds / off, time.seconds * off))
+    };
+    let is_hopeless = |way: Way, collective: Collective, block: Bytes| {
+        let Some((least, _)) = range(way, collective, block) else {
+            return false;
+        };
+        let others = ways.iter().filter(|other| other.serves(collective));
+        others
+            .filter_map(|other| range(*other, collective, block))
+            .any(|(_, most)| most < least)
+    };
+    let calls = || {
+        super::MEASURED
+            .into_iter()
+            .flat_map(|collective| sizes.iter().map(move |&block| (collective, block)))
+    };
+    let is_promising = |way: &Way| {
+        *way == Way::Native
+            || calls().any(|(collective, block)| {
+                way.serves(collective) && !is_hopeless(*way, collective, block)
+            })
+    };
+    ways.iter().copied().filter(is_promising).collect()
 }
 
 /// The reason why launches cannot be combined.
@@ -197,10 +245,14 @@ impl<'a> TuningSession<'a> {
         times.extend(seconds.iter().skip(1));
     }
 
-    /// Leaves out the ways that are not worth another launch.
-    pub fn narrow(&mut self) {
+    /// Leaves out the ways that are not worth another launch, and says which.
+    pub fn narrow(&mut self) -> Vec<Way> {
         self.turns.retain(|way| !self.not_gone.contains(way));
-        self.turns = halving::kept(&self.calls.figures(), &self.turns);
+        let kept = halving::kept(&self.calls.medians(), &self.turns);
+        let left = |way: &Way| !kept.contains(way);
+        let left = self.turns.iter().copied().filter(left).collect();
+        self.turns = kept;
+        left
     }
 
     /// Ways that were asked for but that no call went. The table leaves them out.
@@ -319,6 +371,27 @@ mod tests {
             [OVER_MPI, Way::Native],
             "the second round goes backwards"
         );
+    }
+
+    #[test]
+    fn what_is_predicted_to_be_slower_at_every_size_is_not_tried() {
+        let hosts: Vec<String> = (0..16)
+            .map(|host| format!("n{host}: {{switch: s, rate: 20M}}"))
+            .collect();
+        let text = format!("switches: [s]\nhosts: {{{}}}", hosts.join(", "));
+        let tree = TopologyFile::parse("t", &text).unwrap().tree().unwrap();
+        let bundled = Way::Bundled;
+        let asked = vec![Way::Native, bundled, OVER_MPI, OVER_TCP];
+        let tried = |size: u64| {
+            let shipped = CallCalibration::shipped();
+            promising(shipped, &tree, Mpi::OpenMpi, &[Bytes(size)], asked.clone())
+        };
+        assert_eq!(
+            tried(1 << 18),
+            [Way::Native, bundled, OVER_TCP],
+            "the ring over MPI takes a fifth longer; nothing is predicted of the others' rival"
+        );
+        assert_eq!(tried(1 << 13), asked, "there both rings are about as fast");
     }
 
     #[test]

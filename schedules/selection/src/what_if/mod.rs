@@ -1,8 +1,9 @@
 //! The gain from recabling, before anybody touches a cable.
 //!
 //! Source: the bounds of [`schedules::bound`]; spanning tree as in [`inventory::spanning_tree`].
-//! Input: a topology file and changes to it. Guarantee: the results are bounds, not predictions. No
-//! schedule is faster, and the schedules planned here come close ([`schedules::alltoall`]). Cost:
+//! Input: a topology file and changes to it. Guarantee: the results are bounds: no schedule is
+//! faster. Beside them stand predictions of heddle's schedules over TCP, with the error that
+//! [`crate::calibration`] finds for them. Cost:
 //! O(nodes) per candidate of the advice; see [`advice`]. Deviations: the links that a network
 //! blocks depend on bridge priorities, and topology files do not contain them.
 mod advice;
@@ -11,9 +12,11 @@ mod change;
 pub use advice::{CablingAdvice, advice};
 pub use change::{CablingChange, CablingChangeError};
 
+use crate::calibration::{CalibratedTime, CallCalibration, calibrated_ways};
+use crate::decision_table::Collective;
 use inventory::topology::LinkState;
 use inventory::tree::TreeError;
-use inventory::{Bytes, TopologyFile, Tree, ranks, spanning_tree};
+use inventory::{Bytes, Mpi, TopologyFile, Tree, ranks, spanning_tree};
 use schedules::bound::{self, PhaseBound};
 use schedules::capacities::EdgeCapacities;
 
@@ -26,8 +29,33 @@ pub struct NetworkOutlook {
     pub alltoall: f64,
     /// Lower bound of the allgather, seconds.
     pub allgather: f64,
+    /// Predictions of both over TCP; `None` where nothing is sent.
+    pub over_tcp: Option<OverTcpOutlook>,
     /// Blocked links, by the names of their ends.
     pub blocked: Vec<(String, String)>,
+}
+
+/// The times that heddle's schedules over TCP are predicted to take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OverTcpOutlook {
+    /// The all-to-all.
+    pub alltoall: CalibratedTime,
+    /// The allgather.
+    pub allgather: CalibratedTime,
+}
+
+impl OverTcpOutlook {
+    fn of(ranks: &Tree, block: Bytes) -> Option<OverTcpOutlook> {
+        let time = |collective| {
+            // Over TCP the library does not matter.
+            let [_, _, way] = calibrated_ways(collective);
+            CallCalibration::shipped().time(ranks, (way, Mpi::OpenMpi), collective, block)
+        };
+        Some(OverTcpOutlook {
+            alltoall: time(Collective::Alltoall)?,
+            allgather: time(Collective::Allgather)?,
+        })
+    }
 }
 
 /// The best performance that the network of a file allows, with blocks of this size.
@@ -51,6 +79,7 @@ pub fn outlook(file: &TopologyFile, block: Bytes) -> Result<NetworkOutlook, Tree
         bound: bound::bound(&ranked, &EdgeCapacities::of(&ranked)),
         alltoall: bound::alltoall_seconds(&tree, &ranks_of, block),
         allgather: bound::allgather_seconds(&tree, &ranks_of, block),
+        over_tcp: OverTcpOutlook::of(&ranked, block),
         blocked: blocked.collect(),
     })
 }

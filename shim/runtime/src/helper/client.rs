@@ -250,7 +250,11 @@ impl SharedDirectory {
 
 /// Starts the helper; gives the socket to it. Another thread waits for it to run: the program may
 /// lie on a file system that is slow.
-fn start(path: &Path, helper: &Path, failed: Arc<OnceLock<String>>) -> io::Result<UnixStream> {
+pub(super) fn start(
+    path: &Path,
+    helper: &Path,
+    failed: Arc<OnceLock<String>>,
+) -> io::Result<UnixStream> {
     let (ours, its) = UnixStream::pair()?;
     // A program that has closed its standard streams must not find this in their place.
     let ours = UnixStream::from(above_standard_streams(ours)?);

@@ -14,10 +14,12 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`client`] | the rank's end: it never waits for a file |
+//! | [`delivery`] | one file, when a process goes |
 //! | `orphan` | the helper is nobody's child |
 //! | [`service`] | the helper's end |
 //! | `wire` | messages on the socket |
 pub mod client;
+pub mod delivery;
 mod framing;
 mod orphan;
 pub mod service;
@@ -31,6 +33,8 @@ enum HelperRequest {
     Look,
     /// Write this job record, in place of an older one of the same name.
     Record { name: String, json: Vec<u8> },
+    /// Write this file, which is no job record, and make its folder if that is not there.
+    File { name: String, octets: Vec<u8> },
 }
 
 /// An answer of the helper to its rank.

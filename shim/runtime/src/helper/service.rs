@@ -6,9 +6,10 @@ use directory::following::{EpochFollower, ReaderOutcome};
 use directory::job_record::writing::replace;
 use directory::layout::JOBS;
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,14 +30,21 @@ const LAST_WORDS: Duration = Duration::from_secs(600);
 struct HelperQueue {
     /// When the rank last asked for epochs.
     asked: Option<Instant>,
-    /// Records to be written, by name.
-    records: BTreeMap<String, Vec<u8>>,
-    /// Records that came, and those dealt with: overwritten ones too.
+    /// Files to be written, by where they lie in the directory.
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    /// Files that came, and those dealt with: overwritten ones too.
     came: u64,
     done: u64,
     /// Since when a thread has been waiting for the file system.
     reading: Option<Instant>,
     writing: Option<Instant>,
+}
+
+impl HelperQueue {
+    fn add(&mut self, file: PathBuf, octets: Vec<u8>) {
+        self.came += 1;
+        self.done += u64::from(self.files.insert(file, octets).is_some());
+    }
 }
 
 #[derive(Debug)]
@@ -122,10 +130,8 @@ fn hear(shared: &HelperShared, mut rank: UnixStream) -> io::Result<()> {
             let mut desk = shared.desk();
             match request {
                 HelperRequest::Look => desk.asked = Some(Instant::now()),
-                HelperRequest::Record { name, json } => {
-                    desk.came += 1;
-                    desk.done += u64::from(desk.records.insert(name, json).is_some());
-                }
+                HelperRequest::Record { name, json } => desk.add(Path::new(JOBS).join(name), json),
+                HelperRequest::File { name, octets } => desk.add(name.into(), octets),
             }
             shared.changed.notify_all();
         }
@@ -178,20 +184,25 @@ fn look(shared: &HelperShared, dir: &Path) {
     }
 }
 
-/// Writes job records as they come.
+/// Writes job records and other files as they come.
 fn write(shared: &HelperShared, dir: &Path) {
-    let jobs = dir.join(JOBS);
     loop {
         let mut desk = shared.desk();
-        let (name, json) = loop {
-            match desk.records.pop_first() {
-                Some(record) => break record,
+        let (file, octets) = loop {
+            match desk.files.pop_first() {
+                Some(file) => break file,
                 None => desk = shared.wait(desk, WANTED),
             }
         };
         desk.writing = Some(Instant::now());
         drop(desk);
-        let problem = put(&jobs.join(name), &json);
+        let problem = if file.starts_with(JOBS) {
+            record(&dir.join(file), &octets)
+        } else {
+            let made = fs::create_dir_all(dir);
+            let written = made.and_then(|()| replace(&dir.join(file), &octets));
+            written.err().map(|e| e.to_string())
+        };
         let mut desk = shared.desk();
         desk.writing = None;
         desk.done += 1;
@@ -202,8 +213,8 @@ fn write(shared: &HelperShared, dir: &Path) {
     }
 }
 
-/// Writes one; gives what went wrong.
-fn put(file: &Path, json: &[u8]) -> Option<String> {
+/// Writes a job record; gives what went wrong.
+fn record(file: &Path, json: &[u8]) -> Option<String> {
     match replace(file, json) {
         // Nobody has published here yet: that is told where epochs are looked for.
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,

@@ -1,6 +1,12 @@
-//! A part of a schedule over TCP. Both ends know the length of each block, so a connection's stream
-//! needs no frames: what comes after the last piece belongs to the next call, and stays in the
-//! kernel until then.
+//! A part of a schedule over TCP. Where all ranks know the length of each block, a connection's
+//! stream needs no frames: what comes after the last piece belongs to the next call, and stays in
+//! the kernel until then. Where only the two ends of a block know its length, they may disagree:
+//! then each block has a frame.
+mod framed;
+
+pub use self::framed::ArrivedBlocks;
+
+use self::framed::{BlockFraming, FrameReader};
 use super::MeshError;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
 use super::window::SendWindow;
@@ -10,9 +16,6 @@ use schedules::transfers::part::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingBlock, RankPart};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// Tokens are given when so many octets of a piece are still to come, or a quarter of it: they take
-/// about as long to arrive and to wake the rank that waits for them.
-const LEAD: usize = 8 * 1024;
 /// Octets of a streamed block that are passed on at once: fewer cost more calls of the system, more
 /// leave the next link idle. 16 kB reached 0.96 of the bound where whole blocks of 64 kB reached
 /// 0.90.
@@ -35,6 +38,36 @@ impl TcpMesh {
         incoming: &mut [&mut [u8]],
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<(), MeshError> {
+        let bare = BlockFraming::Bare;
+        self.carry_out_as(bare, part, outgoing, incoming, progress)
+            .map(|_| ())
+    }
+
+    /// The same for a part that passes nothing on, in which a block may be of another length than
+    /// its receiver expects: the receiver takes what it has room for. A block that its sender knows
+    /// to be empty is not sent.
+    ///
+    /// # Errors
+    /// As above; also where a rank sends a block to one that expects none, in a later call of
+    /// theirs.
+    pub fn carry_out_framed(
+        &mut self,
+        part: &RankPart,
+        outgoing: &[&[u8]],
+        incoming: &mut [&mut [u8]],
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<ArrivedBlocks, MeshError> {
+        self.carry_out_as(BlockFraming::Framed, part, outgoing, incoming, progress)
+    }
+
+    fn carry_out_as(
+        &mut self,
+        framing: BlockFraming,
+        part: &RankPart,
+        outgoing: &[&[u8]],
+        incoming: &mut [&mut [u8]],
+        progress: &mut dyn FnMut() -> bool,
+    ) -> Result<ArrivedBlocks, MeshError> {
         let window = ExchangeWindow {
             receives: usize::MAX,
             sends: if part.streams { usize::MAX } else { 1 },
@@ -56,13 +89,16 @@ impl TcpMesh {
         let streams = incoming.iter().map(|_| IncomingStream::default()).collect();
         let blocks = BlockStore {
             part,
+            framing,
             length,
             outgoing,
             incoming,
             aside: HashMap::new(),
         };
         if part.window.is_some() {
-            self.acknowledge_at_once();
+            for receive in &part.receives {
+                self.peer(receive.peer)?.acknowledge_at_once();
+            }
         }
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
         let mut carrier = MeshCarrier {
@@ -74,19 +110,22 @@ impl TcpMesh {
             tokens,
             expected,
             events,
+            arrived: ArrivedBlocks::Whole,
             progress,
         };
         let outcome = carry_out(part, &mut carrier, window, &call);
+        let arrived = carrier.arrived;
         if outcome.is_err() {
             self.close();
         }
-        outcome
+        outcome.map(|()| arrived)
     }
 }
 
 /// The memory of the blocks.
 struct BlockStore<'a, 'o, 'i> {
     part: &'a RankPart,
+    framing: BlockFraming,
     /// Octets of a block that is passed on.
     length: usize,
     outgoing: &'a [&'o [u8]],
@@ -145,6 +184,8 @@ struct IncomingStream {
     pieces: VecDeque<TransferPiece>,
     /// The received part of the first one.
     at: PiecePlace,
+    /// The header of the first one, where blocks have frames.
+    frame: FrameReader,
 }
 
 /// The progress of a piece.
@@ -169,12 +210,20 @@ struct MeshCarrier<'a, 'o, 'i> {
     tokens: HashSet<SyncToken>,
     expected: Vec<SyncToken>,
     events: Vec<CarrierEvent>,
+    arrived: ArrivedBlocks,
     progress: &'a mut dyn FnMut() -> bool,
 }
 
 impl MeshCarrier<'_, '_, '_> {
     /// Takes what has come from a rank.
     fn take(&mut self, rank: u32) -> Result<(), MeshError> {
+        match self.blocks.framing {
+            BlockFraming::Bare => self.take_bare(rank),
+            BlockFraming::Framed => self.take_framed(rank),
+        }
+    }
+
+    fn take_bare(&mut self, rank: u32) -> Result<(), MeshError> {
         let part = self.blocks.part;
         let Some(stream) = self.streams.get_mut(rank as usize) else {
             return Ok(());
@@ -191,7 +240,7 @@ impl MeshCarrier<'_, '_, '_> {
                 blocks.iter().map(|&b| self.blocks.incoming_length(b)).sum()
             };
             let whole = length(blocks);
-            let almost = whole - LEAD.min(whole / 4);
+            let due = self.mesh.due(rank, &receive.give, whole)?;
             let before = length(&blocks[..stream.at.blocks]) + stream.at.octets;
             let place = self.blocks.place(blocks[stream.at.blocks]);
             let peer = self.mesh.peer(rank)?;
@@ -206,16 +255,18 @@ impl MeshCarrier<'_, '_, '_> {
                 };
             }
             let now = before + received;
-            if before < almost && now >= almost || whole == 0 {
-                self.events.push(CarrierEvent::Arriving(piece));
-            }
+            let is_due = |&&(_, at): &&(_, usize)| before < at && now >= at || whole == 0;
+            let given = due.iter().filter(is_due);
+            self.events
+                .extend(given.map(|&(token, _)| CarrierEvent::Due(piece, token)));
             if now == whole {
                 stream.pieces.pop_front();
                 stream.at = PiecePlace::default();
                 self.events.push(CarrierEvent::Arrived(piece));
             } else if received < room {
                 let chunk = (CHUNK - now % CHUNK).min(whole - now);
-                let next = if now < almost { almost } else { whole };
+                let next = due.iter().map(|&(_, at)| at).filter(|&at| at > now).min();
+                let next = next.unwrap_or(whole);
                 return Ok(peer.wake_at(if part.streams { chunk } else { next - now })?);
             }
         }
@@ -252,15 +303,20 @@ impl MeshCarrier<'_, '_, '_> {
             let blocks = if part.streams { 1 } else { send.blocks.len() };
             while at.blocks < blocks {
                 let block = send.blocks[piece.block + at.blocks];
-                let there = self.there(block);
+                let whole = self.blocks.outgoing_length(block);
+                let head = self.blocks.framing.header(self.mesh.call(), whole);
+                let there = head.len() + self.there(block);
                 if there > at.octets {
                     let may = self.window.room(self.mesh, there - at.octets)?;
-                    let octets = &self.blocks.octets(block)[at.octets..at.octets + may];
-                    let sent = self.mesh.peer(send.peer)?.send(send.peer, octets)?;
-                    self.window.sent(send.peer, sent);
-                    at.octets += sent;
+                    if may > 0 {
+                        let octets = &self.blocks.octets(block)[..there - head.len()];
+                        let peer = self.mesh.peer(send.peer)?;
+                        let sent = peer.send(send.peer, [&head, octets], at.octets)?;
+                        self.window.sent(send.peer, sent);
+                        at.octets += sent;
+                    }
                 }
-                if at.octets < self.blocks.outgoing_length(block) {
+                if at.octets < head.len() + whole {
                     break;
                 }
                 at = PiecePlace {
@@ -281,6 +337,23 @@ impl MeshCarrier<'_, '_, '_> {
     }
 }
 
+impl MeshCarrier<'_, '_, '_> {
+    /// Waits until something can go on.
+    fn wait_on(
+        &mut self,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<(), MeshError> {
+        while !self.mesh.wait(ready, tokens, self.progress)? {
+            self.look_for_short_blocks()?;
+            if !self.events.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl TransferCarrier for MeshCarrier<'_, '_, '_> {
     type Failure = MeshError;
     const PASSES_ON_PARTS: bool = true;
@@ -292,6 +365,7 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
         stream.pieces.push_back(piece);
         // The kernel told of what came between two calls then.
         if stream.pieces.len() == 1 {
+            self.mesh.peer(peer)?.acknowledge_seldom()?;
             self.take(peer)
         } else {
             Ok(())
@@ -331,8 +405,9 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
             let (mut ready, mut tokens) = (Vec::new(), Vec::new());
             if self.window.is_full() {
                 self.mesh.look(&mut ready, &mut tokens)?;
+                self.look_for_short_blocks()?;
             } else {
-                self.mesh.wait(&mut ready, &mut tokens, self.progress)?;
+                self.wait_on(&mut ready, &mut tokens)?;
             }
             for MeshToken { peer, id, .. } in tokens {
                 let token = SyncToken { peer, id };
@@ -357,6 +432,10 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
         }
         events.append(&mut self.events);
         Ok(())
+    }
+
+    fn sent_again(&self, peer: u32) -> Option<u32> {
+        self.mesh.sent_again(peer)
     }
 }
 

@@ -4,10 +4,10 @@
 use super::MeshError;
 use super::greeting::{self, LENGTH, MeshSecret};
 use super::peer::MeshPeer;
-use super::socket;
 use inventory::BitsPerSec;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{Backlog, listen};
+use schedules::transfers::part::SyncToken;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -32,6 +32,8 @@ const DOOR: u64 = u64::MAX;
 /// takes the processor from who could send.
 const NAP: Duration = Duration::from_millis(1);
 const LONGEST_NAP: Duration = Duration::from_millis(16);
+/// Numbers of calls begin anew: what would be further ahead than this is behind.
+const MOST_AHEAD: u32 = u32::MAX / 2;
 
 /// A listening socket, before anybody knows of it.
 #[derive(Debug)]
@@ -331,7 +333,7 @@ pub struct TcpMesh {
     calls: u32,
     /// This rank waits so long before it calls `progress`.
     nap: Duration,
-    /// Tokens of a call that this rank has not begun: their giver was faster.
+    /// Tokens of calls that this rank has not begun: their givers were faster.
     early: Vec<MeshToken>,
     /// A call failed.
     is_closed: bool,
@@ -358,7 +360,7 @@ pub(super) enum ReadyPeer {
 impl TcpMesh {
     /// Closes every connection, so that each rank that waits for this one hears of the failure,
     /// too.
-    pub(super) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.peers.iter_mut().for_each(|peer| *peer = None);
         self.is_closed = true;
     }
@@ -387,13 +389,30 @@ impl TcpMesh {
         Ok(())
     }
 
-    /// What comes is acknowledged as soon as this rank has taken it, not a while later: a peer waits
-    /// for it.
-    pub(super) fn acknowledge_at_once(&self) {
-        for peer in self.peers.iter().flatten() {
-            // A kernel that refuses is slower, and no less right.
-            let _ = socket::acknowledge_at_once(&peer.back);
+    /// Tells how long a frame takes on all links to each rank together: tokens for it are given so
+    /// much the earlier.
+    pub fn know_frame_times(&mut self, time: impl Fn(u32) -> Duration) {
+        for (rank, peer) in (0..).zip(&mut self.peers) {
+            if let Some(peer) = peer {
+                peer.frame_time = time(rank);
+            }
         }
+    }
+
+    /// The number of octets of a piece from a rank, `whole` octets long, after which each of these
+    /// tokens is given.
+    pub(super) fn due(
+        &mut self,
+        rank: u32,
+        tokens: &[SyncToken],
+        whole: usize,
+    ) -> Result<Vec<(SyncToken, usize)>, MeshError> {
+        let pace = self.peer(rank)?.pace_now();
+        let due = |&token: &SyncToken| {
+            let lead = self.peer(token.peer)?.lead(pace);
+            Ok((token, whole - lead.min(whole / 4)))
+        };
+        tokens.iter().map(due).collect()
     }
 
     /// Begins a call and gives the tokens that came too early, if they are of it.
@@ -405,6 +424,11 @@ impl TcpMesh {
             .partition(|t| t.call == self.calls);
         self.early = later;
         now
+    }
+
+    /// The number of the call under way.
+    pub(super) fn call(&self) -> u32 {
+        self.calls
     }
 
     pub(super) fn peer(&mut self, rank: u32) -> Result<&mut MeshPeer, MeshError> {
@@ -452,24 +476,31 @@ impl TcpMesh {
         Ok(false)
     }
 
-    /// Waits until something can go on, and takes tokens. `progress` is called when nothing happens
-    /// for a while; where it says no, waiting ends.
+    /// The number of segments that this rank's kernel sent again to a rank, ever.
+    pub(super) fn sent_again(&self, rank: u32) -> Option<u32> {
+        let peer = self.peers.get(rank as usize)?.as_ref()?;
+        super::socket::sent_again(&peer.out).ok()
+    }
+
+    /// Waits until something can go on, and takes tokens. When nothing happens for a while, it
+    /// calls `progress` and gives false; where `progress` says no, waiting ends.
     pub(super) fn wait(
         &mut self,
         ready: &mut Vec<ReadyPeer>,
         tokens: &mut Vec<MeshToken>,
         progress: &mut dyn FnMut() -> bool,
-    ) -> Result<(), MeshError> {
-        while !self.happens(self.nap, ready, tokens)? {
-            self.nap = (self.nap * 2).min(LONGEST_NAP);
-            if !progress() {
-                return Err(MeshError::Wait(io::Error::new(
-                    ErrorKind::Interrupted,
-                    "the MPI library failed meanwhile",
-                )));
-            }
+    ) -> Result<bool, MeshError> {
+        if self.happens(self.nap, ready, tokens)? {
+            return Ok(true);
         }
-        Ok(())
+        self.nap = (self.nap * 2).min(LONGEST_NAP);
+        if progress() {
+            return Ok(false);
+        }
+        Err(MeshError::Wait(io::Error::new(
+            ErrorKind::Interrupted,
+            "the MPI library failed meanwhile",
+        )))
     }
 
     /// As [`TcpMesh::wait`], but for a moment only: something may have happened of which the kernel
@@ -552,7 +583,8 @@ impl TcpMesh {
             };
             match token.call.wrapping_sub(calls) {
                 0 => tokens.push(token),
-                1 => early.push(token),
+                // A rank to which nothing comes may be several calls ahead.
+                1..=MOST_AHEAD => early.push(token),
                 _ => {
                     return Err(MeshError::Nonsense {
                         rank,

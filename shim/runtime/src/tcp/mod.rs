@@ -26,6 +26,7 @@ mod peer;
 mod socket;
 mod window;
 
+pub use carrier::ArrivedBlocks;
 pub use mesh::{MeshListener, TcpMesh};
 
 use std::io;

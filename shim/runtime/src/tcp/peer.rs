@@ -3,8 +3,9 @@
 //! not for each bit of room.
 use super::{MeshError, socket};
 use inventory::BitsPerSec;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 /// Octets that come before this rank is woken for them, at most. More would save little and leave
 /// less of the receive buffer, 128 kB at first, to what comes until they are taken.
@@ -14,6 +15,15 @@ const AHEAD: usize = 128 * 1024;
 /// A block counts as sent when so many octets of it, or fewer, wait: the next one is then on its
 /// way when the last octet has gone.
 const GONE: usize = 8 * 1024;
+
+/// A token is given before the last octet of a block has come: so much earlier as the rank that
+/// waits for it needs to wake,
+const WAKING: Duration = Duration::from_micros(200);
+/// and as long as so many frames take on each link to it: the token's own, and those that it stands
+/// behind. More would let the next block run into this one, and queues of trunks hold up tokens.
+const FRAMES: f64 = 1.5;
+/// Octets that a token is given early where no rate is known.
+const LEAD: usize = 8 * 1024;
 
 #[derive(Debug)]
 pub(super) struct MeshPeer {
@@ -28,6 +38,8 @@ pub(super) struct MeshPeer {
     /// It gives no more tokens: it has ended, which a rank may as soon as its own part of the last
     /// call is over.
     pub(super) ended: bool,
+    /// The time of a frame on all links to it together.
+    pub(super) frame_time: Duration,
     pace: Option<BitsPerSec>,
     /// What the kernel was told last: octets that may wait to be sent, and that come before it
     /// wakes this rank.
@@ -45,6 +57,7 @@ impl MeshPeer {
             unsent: Vec::new(),
             partial: Vec::new(),
             ended: false,
+            frame_time: Duration::ZERO,
             pace: None,
             room: usize::MAX,
             awaited: 1,
@@ -60,6 +73,26 @@ impl MeshPeer {
         Ok(())
     }
 
+    /// The rate at which blocks go to it and come from it.
+    pub(super) fn pace_now(&self) -> Option<BitsPerSec> {
+        self.pace
+    }
+
+    /// A token for this rank is given so many octets of a block, which comes at this pace, early.
+    pub(super) fn lead(&self, pace: Option<BitsPerSec>) -> usize {
+        let time = WAKING + self.frame_time.mul_f64(FRAMES);
+        pace.map_or(LEAD, |pace| {
+            (socket::payload_rate(pace) * time.as_secs_f64()) as usize
+        })
+    }
+
+    /// Lets the kernel acknowledge every second segment of what comes next, also after a pause. By
+    /// itself it then acknowledges each of the first sixteen: acknowledgements of a block fill a
+    /// link for a twentieth of the block's time instead of a thirtieth.
+    pub(super) fn acknowledge_seldom(&self) -> Result<(), MeshError> {
+        Ok(socket::acknowledge_seldom(&self.back)?)
+    }
+
     /// Sends tokens that found no room before.
     pub(super) fn flush(&mut self, rank: u32) -> Result<(), MeshError> {
         while !self.unsent.is_empty() {
@@ -73,14 +106,26 @@ impl MeshPeer {
         Ok(())
     }
 
-    /// Sends what fits now; gives how much.
-    pub(super) fn send(&mut self, rank: u32, octets: &[u8]) -> Result<usize, MeshError> {
+    /// Sends what fits now of both pieces, one behind the other, after so many octets of them;
+    /// gives how much.
+    pub(super) fn send(
+        &mut self,
+        rank: u32,
+        pieces: [&[u8]; 2],
+        after: usize,
+    ) -> Result<usize, MeshError> {
+        let [first, second] = pieces;
+        let whole = first.len() + second.len() - after;
         let mut sent = 0;
-        if !octets.is_empty() {
+        if whole > 0 {
             self.room(AHEAD)?;
         }
-        while sent < octets.len() {
-            match self.out.write(&octets[sent..]) {
+        while sent < whole {
+            let at = after + sent;
+            let first_rest = &first[at.min(first.len())..];
+            let second_rest = &second[at.saturating_sub(first.len())..];
+            let slices = [IoSlice::new(first_rest), IoSlice::new(second_rest)];
+            match self.out.write_vectored(&slices) {
                 Ok(n) => sent += n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -95,6 +140,13 @@ impl MeshPeer {
         // Room is told of when half of it is free.
         self.room(2 * GONE)?;
         Ok(socket::unsent(&self.out)? <= GONE)
+    }
+
+    /// What comes is acknowledged as soon as this rank has taken it, not a while later: the peer
+    /// waits for it.
+    pub(super) fn acknowledge_at_once(&self) {
+        // A kernel that refuses is slower, and no less right.
+        let _ = socket::acknowledge_at_once(&self.back);
     }
 
     /// Octets that were written and have not come, as far as is known.
@@ -125,6 +177,20 @@ impl MeshPeer {
         Ok(received)
     }
 
+    /// Receives so many octets at most that have no place; gives how many came.
+    pub(super) fn discard(&mut self, rank: u32, octets: usize) -> Result<usize, MeshError> {
+        let (mut discarded, mut nowhere) = (0, [0; 4096]);
+        while discarded < octets {
+            let room = (octets - discarded).min(nowhere.len());
+            let came = self.receive(rank, &mut nowhere[..room])?;
+            discarded += came;
+            if came < room {
+                break;
+            }
+        }
+        Ok(discarded)
+    }
+
     /// Wakes this rank when so many octets have come, or a chunk of them; what has come already
     /// counts.
     pub(super) fn wake_at(&mut self, octets: usize) -> io::Result<()> {
@@ -143,7 +209,7 @@ mod tests {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use std::net::TcpListener;
     use std::os::fd::AsFd;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     /// A peer, and the other end of what it sends and of what it receives.
     fn peer() -> (MeshPeer, TcpStream, TcpStream) {
@@ -191,7 +257,7 @@ mod tests {
         // Until neither end's buffers hold more: that no more fits is believed after a moment, as
         // the kernel moves octets on meanwhile.
         while is_ready(&peer.out, PollFlags::POLLOUT, 200) {
-            sent += peer.send(0, &[7; 65_536]).unwrap();
+            sent += peer.send(0, [&[], &[7; 65_536]], 0).unwrap();
         }
         assert!(!peer.is_mostly_sent().unwrap());
         let mut read = 0;

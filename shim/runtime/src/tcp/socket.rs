@@ -63,21 +63,50 @@ fn count(stream: &TcpStream, what: libc::Ioctl) -> io::Result<usize> {
     }
 }
 
+/// Segments that were sent again on this connection, ever.
+pub(super) fn sent_again(stream: &TcpStream) -> io::Result<u32> {
+    // SAFETY: plain numbers, of which all zeros is a value.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the descriptor is open, and there is a place for the result of the length that is
+    // said.
+    let code = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if code == 0 {
+        Ok(info.tcpi_total_retrans)
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// The end that receives them, and sends acknowledgements and tokens.
 pub(super) fn sends_tokens(stream: &TcpStream) -> io::Result<()> {
     common(stream)?;
     set(stream, libc::SOL_SOCKET, libc::SO_PRIORITY, URGENT)
 }
 
+/// Leaves the state in which each segment is acknowledged at once. The kernel enters it after a
+/// pause, and may again later: this holds for what comes next.
+pub(super) fn acknowledge_seldom(stream: &TcpStream) -> io::Result<()> {
+    set::<c_int>(stream, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0)
+}
+
+/// Octets of payload in a second on a link of this rate.
+pub(super) fn payload_rate(rate: BitsPerSec) -> f64 {
+    rate.0 as f64 / 8.0 / schedules::bound::WIRE_PER_PAYLOAD
+}
+
 /// Sends no faster than a link of this rate passes payload on: bursts would only queue in switches.
 pub(super) fn pace(stream: &TcpStream, rate: BitsPerSec) -> io::Result<()> {
-    let payload = rate.0 as f64 / 8.0 / schedules::bound::WIRE_PER_PAYLOAD;
-    set(
-        stream,
-        libc::SOL_SOCKET,
-        libc::SO_MAX_PACING_RATE,
-        payload as u64,
-    )
+    let payload = payload_rate(rate) as u64;
+    set(stream, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, payload)
 }
 
 fn common(stream: &TcpStream) -> io::Result<()> {

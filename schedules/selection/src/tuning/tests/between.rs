@@ -131,12 +131,12 @@ proptest! {
             }
         }
         let ratio = |confirms: bool| if confirms { 0.5 } else { 1.5 };
-        let compared: Vec<_> = confirm::sizes(&run, &first)
+        let compared: Vec<_> = confirm::calls(&run, &first)
             .into_iter()
             .zip(&faster)
-            .map(|(block, &confirms)| {
+            .map(|((collective, block), &confirms)| {
                 comparison::TunedComparison::of(
-                    Collective::Alltoall,
+                    collective,
                     block,
                     &[(1.0, ratio(confirms)); 5],
                 )

@@ -1,3 +1,5 @@
+mod framed;
+
 use super::super::tests::{block, ranks};
 use super::*;
 use inventory::tree::Tree;

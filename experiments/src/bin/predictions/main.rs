@@ -1,0 +1,154 @@
+//! Predicted against measured times, as a table and a picture: `cargo run --release --bin
+//! predictions -- DIR` writes `predictions.md` and `predictions.svg` to DIR. Every run gives the
+//! same result; `scripts/bench-mpi --cells` measured the calls.
+mod judged;
+
+use experiments::chart::{self, AxisScale, ChartLine, ChartPanel};
+use judged::{JudgedCell, RankingScore, share, spread};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The networks by which predictions are judged.
+const NETWORKS: [&str; 5] = ["switch", "pair", "star", "chain", "wide"];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let directory = std::env::args().nth(1).ok_or("usage: predictions DIR")?;
+    let cells = judged::cells();
+    let directory = Path::new(&directory);
+    std::fs::create_dir_all(directory)?;
+    std::fs::write(directory.join("predictions.svg"), picture(&cells))?;
+    std::fs::write(directory.join("predictions.md"), page(&cells))?;
+    Ok(())
+}
+
+/// One panel for predictions from all calls, one for those from other networks.
+fn picture(cells: &[JudgedCell]) -> String {
+    let panel = |title, predicted: fn(&JudgedCell) -> f64| {
+        let series = |name, kind: &str| ChartLine {
+            name,
+            is_joined: false,
+            points: cells
+                .iter()
+                .filter(|cell| cell.kind() == kind)
+                .map(|cell| (cell.measured * 1e3, predicted(cell) * 1e3))
+                .collect(),
+        };
+        let ends = cells.iter().map(|cell| cell.measured * 1e3);
+        let (least, most) = ends.fold((f64::MAX, 0f64), |(least, most), end| {
+            (least.min(end), most.max(end))
+        });
+        ChartPanel {
+            title,
+            x: ("measured, ms", AxisScale::Powers(10.0)),
+            y: ("predicted, ms", AxisScale::Powers(10.0)),
+            lines: vec![
+                series("over tcp", "tcp"),
+                series("over mpi", "mpi"),
+                series("library's own", "own"),
+                ChartLine {
+                    name: "equal",
+                    is_joined: true,
+                    points: vec![(least, least), (most, most)],
+                },
+            ],
+        }
+    };
+    chart::svg(&[
+        panel("from all measured calls", |cell| cell.fitted),
+        panel("from calls on other networks", |cell| cell.elsewhere),
+    ])
+}
+
+fn page(cells: &[JudgedCell]) -> String {
+    let all: Vec<&JudgedCell> = cells.iter().collect();
+    include_str!("page.md")
+        .replace("{cells}", &cells.len().to_string())
+        .replace("{summary}", &summary(&all))
+        .replace("{ranking}", &ranking(cells))
+        .replace("{residuals}", &residuals(cells))
+}
+
+/// A row for each kind of way, each network, and all.
+fn summary(cells: &[&JudgedCell]) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, of: &dyn Fn(&JudgedCell) -> bool| {
+        let own: Vec<&JudgedCell> = cells.iter().copied().filter(|cell| of(cell)).collect();
+        let figures = |off: fn(&JudgedCell) -> f64| {
+            let (median, most) = spread(&own, off);
+            let within = share(&own, off) * 100.0;
+            format!(
+                "**{within:.0} %** | {:.1} % | {:.0} %",
+                median * 100.0,
+                most * 100.0
+            )
+        };
+        let _ = writeln!(
+            text,
+            "| {name} | {} | {} | {} |",
+            own.len(),
+            figures(JudgedCell::off_fitted),
+            figures(JudgedCell::off_elsewhere)
+        );
+    };
+    for (name, kind) in [
+        ("heddle over tcp", "tcp"),
+        ("heddle over mpi", "mpi"),
+        ("library's own", "own"),
+    ] {
+        row(name, &|cell| cell.kind() == kind);
+    }
+    for network in NETWORKS {
+        row(network, &|cell| cell.network == network);
+    }
+    row("all", &|_| true);
+    text
+}
+
+fn ranking(cells: &[JudgedCell]) -> String {
+    let line = |name: &str, predicted: fn(&JudgedCell) -> f64| {
+        let RankingScore {
+            calls,
+            order,
+            beyond_noise,
+            chosen,
+        } = RankingScore::of(cells, predicted);
+        let percent = |number: usize| 100.0 * number as f64 / calls.max(1) as f64;
+        format!(
+            "| {name} | {calls} | {:.0} % | **{:.0} %** | {:.0} % |\n",
+            percent(order),
+            percent(beyond_noise),
+            percent(chosen)
+        )
+    };
+    line("from all measured calls", |cell| cell.fitted)
+        + &line("from calls on other networks", |cell| cell.elsewhere)
+}
+
+/// A row for each way and size, a column for each network.
+fn residuals(cells: &[JudgedCell]) -> String {
+    let mut rows: BTreeMap<(String, u64), BTreeMap<&str, String>> = BTreeMap::new();
+    let mut names = BTreeSet::new();
+    for cell in cells {
+        let percent = |predicted: f64| (predicted / cell.measured - 1.0) * 100.0;
+        names.insert(cell.name());
+        rows.entry((cell.name(), cell.block)).or_default().insert(
+            &cell.network,
+            format!(
+                "{:.3e} s, {:+.0}, {:+.0} %",
+                cell.measured,
+                percent(cell.fitted),
+                percent(cell.elsewhere)
+            ),
+        );
+    }
+    let mut text = String::new();
+    for ((name, block), row) in &rows {
+        let _ = write!(text, "| {name} | {} kB |", block >> 10);
+        for network in NETWORKS {
+            let _ = write!(text, " {} |", row.get(network).map_or("", String::as_str));
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,63 @@
+//! What learning may cost: one part in a hundred of the time that calls take.
+use std::time::Duration;
+
+/// Trying ways and agreeing on their times takes at most one part in this many.
+const COST: u32 = 100;
+
+/// The time of the calls of a process set, and the part of it that learning took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LearningBudget {
+    calls: Duration,
+    spent: Duration,
+    /// The last agreement on a time.
+    agreement: Duration,
+    /// What the first way but the library's own costs beside its calls.
+    setup: Duration,
+}
+
+impl LearningBudget {
+    pub(super) fn new(setup: Duration) -> LearningBudget {
+        LearningBudget {
+            setup,
+            ..LearningBudget::default()
+        }
+    }
+
+    /// Another way than the library's own is gone.
+    pub(super) fn set_up(&mut self) {
+        self.spent += std::mem::take(&mut self.setup);
+    }
+
+    /// The time of calls that has to pass before something of this cost may be tried.
+    pub(super) fn wait_for(&self, cost: Duration) -> Duration {
+        ((self.spent + self.setup + cost) * COST).saturating_sub(self.calls)
+    }
+
+    /// A row of calls took so long, of which a faster way would have saved a part.
+    pub(super) fn add_row(&mut self, took: Duration, lost: Duration) {
+        self.calls += took;
+        self.spent += lost;
+    }
+
+    /// The ranks agreed on a time, which took so long.
+    pub(super) fn add_agreement(&mut self, took: Duration) {
+        self.agreement = took;
+        self.calls += took;
+        self.spent += took;
+    }
+
+    /// What the next agreement will take.
+    pub(super) fn agreement(&self) -> Duration {
+        self.agreement
+    }
+
+    /// The time of all calls.
+    pub fn calls(&self) -> Duration {
+        self.calls
+    }
+
+    /// What learning took.
+    pub fn spent(&self) -> Duration {
+        self.spent
+    }
+}

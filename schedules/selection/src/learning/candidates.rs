@@ -1,0 +1,145 @@
+//! The ways that can be fastest for some calls, and what is expected of each before anybody tries.
+//!
+//! What is expected decides only how early a way is tried: after so many calls that one row of it
+//! costs no more than learning may.
+use crate::decision_table::{
+    Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way,
+};
+use crate::learned::{LearnedTiming, size_class};
+use inventory::Bytes;
+use schedules::synchronization::SyncKind;
+
+/// A way that calls may go.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CandidateWay {
+    /// The way.
+    pub way: Way,
+    /// The time of a call, as a multiple of that of the way which calls go at first.
+    pub expected: f64,
+}
+
+/// What is known of a process set before it tries anything.
+#[derive(Debug, Clone, Copy)]
+pub struct CandidateGrounds<'a> {
+    /// The decision table, for its library.
+    pub table: &'a DecisionTable,
+    /// What jobs learned at this place.
+    pub learned: &'a [LearnedTiming],
+    /// True if each rank's address is known, so that calls can go over TCP.
+    pub has_addresses: bool,
+    /// True if some host has several ranks.
+    pub shares_hosts: bool,
+}
+
+/// Smaller blocks are left to the library, but for messages of several blocks.
+const SMALLEST: Bytes = Bytes(256);
+/// Below this part of the size from which the table goes over TCP, nobody tries it.
+const FAR_BELOW: u64 = 16;
+/// The library's own routine, where the table goes over TCP: it loses segments, 1.0 to 8 in
+/// docs/mpi-runtime.md.
+const LIBRARY: f64 = 3.0;
+/// MPI carries a schedule less tightly than TCP: 0.6 to 1.5 in docs/tuning.md.
+const BY_MESSAGES: f64 = 1.25;
+/// One message for each pair of hosts: 0.6 to 2.9 in docs/tuning.md.
+const BUNDLED: f64 = 1.6;
+/// Above this block, several of one host do not go together.
+const MOST_BUNDLED: Bytes = Bytes(4 << 10);
+
+/// The ways of a collective's calls with such blocks, first the one of the table. Only that one where
+/// it was measured here, where it is forced by what the table says, or where no other can win.
+pub fn candidates(
+    grounds: CandidateGrounds,
+    collective: Collective,
+    block: Bytes,
+) -> Vec<CandidateWay> {
+    let entry = grounds.table.entry(collective, block);
+    let first = entry.map_or(Way::Native, |entry| entry.way);
+    let mut all = vec![CandidateWay {
+        way: first,
+        expected: 1.0,
+    }];
+    if entry.is_some_and(is_settled) {
+        return all;
+    }
+    let mut add = |way: Way, expected: f64| {
+        if way != first && way.serves(collective) {
+            all.push(CandidateWay { way, expected });
+        }
+    };
+    if first != Way::Native {
+        add(Way::Native, LIBRARY);
+    }
+    let sync = SyncKind::Receiver.into();
+    let planned = |over| [Way::Aapc { sync, over }, Way::Ring { over }];
+    if block >= SMALLEST {
+        if let Some(expected) = over_tcp(grounds, collective, block) {
+            planned(DataCarrier::Tcp)
+                .into_iter()
+                .for_each(|way| add(way, expected));
+        }
+        let expected = if first == Way::Native {
+            BY_MESSAGES
+        } else {
+            LIBRARY
+        };
+        planned(DataCarrier::Mpi)
+            .into_iter()
+            .for_each(|way| add(way, expected));
+    }
+    if grounds.shares_hosts && block <= MOST_BUNDLED {
+        add(Way::Bundled, BUNDLED);
+    }
+    expect_as_learned(&mut all, grounds.learned, collective, block);
+    all
+}
+
+/// An operator had it measured.
+fn is_settled(entry: &DecisionEntry) -> bool {
+    match entry.grounds {
+        DecisionGrounds::Measured
+        | DecisionGrounds::Confirmed
+        | DecisionGrounds::Unconfirmed
+        | DecisionGrounds::Kept => true,
+        DecisionGrounds::Elsewhere
+        | DecisionGrounds::Modelled
+        | DecisionGrounds::Stale
+        | DecisionGrounds::Learned => false,
+    }
+}
+
+/// What jobs before this one measured is expected now.
+fn expect_as_learned(
+    all: &mut [CandidateWay],
+    learned: &[LearnedTiming],
+    collective: Collective,
+    block: Bytes,
+) {
+    let from = size_class(block.0);
+    let mean = |way: Way| {
+        let same = |timing: &&LearnedTiming| {
+            (timing.collective, timing.from, timing.way) == (collective, from, way)
+        };
+        learned
+            .iter()
+            .find(same)
+            .map(|timing| timing.mean_ns as f64)
+    };
+    let Some(first) = all.first().and_then(|first| mean(first.way)) else {
+        return;
+    };
+    for candidate in &mut all[1..] {
+        if let Some(mean) = mean(candidate.way) {
+            candidate.expected = mean / first.max(1.0);
+        }
+    }
+}
+
+/// The expected time over TCP; `None` where it is hopeless or impossible. It grows with the distance
+/// from the size at which the table would take it.
+fn over_tcp(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> Option<f64> {
+    let entries = grounds.table.entries(collective);
+    let over_tcp = |entry: &&DecisionEntry| entry.way.carrier() == Some(DataCarrier::Tcp);
+    let from = entries.iter().find(over_tcp)?.from;
+    let below = from.0 as f64 / block.0.max(1) as f64;
+    (grounds.has_addresses && below <= FAR_BELOW as f64).then(|| 1.0 + 0.15 * below.log2().max(0.0))
+}

@@ -1,0 +1,304 @@
+//! Which way is fastest for the calls of a collective whose blocks are about as large.
+//!
+//! Calls go the fastest way so far, but for short rows of calls that go another one, between rows
+//! of the fastest. What a row took is the same on all ranks, so all come to the same answer.
+use super::budget::LearningBudget;
+use super::trials::{CallAmounts, TrialVerdict, WayTrials};
+use super::{CandidateWay, CountedCall};
+use crate::decision_table::Way;
+use std::fmt;
+use std::time::Duration;
+
+/// A row of a way that is tried: long beside an agreement, short beside what it may cost.
+const TRIED: Duration = Duration::from_millis(30);
+/// A row of the fastest way, while others are open.
+const COMPARED: Duration = Duration::from_millis(120);
+/// A row of the fastest way, while nothing can be tried.
+const UNDISTURBED: Duration = Duration::from_secs(1);
+/// A row of the fastest way when the question is settled.
+const SETTLED: Duration = Duration::from_secs(4);
+/// A row has at most so many times the calls of the longest one before.
+const GROWTH: u32 = 4;
+const MOST_CALLS: u32 = 1 << 16;
+/// The first call that goes another way finds connections that have paused. Where calls take less
+/// than this, there is one more, which is not timed.
+const PAUSE_SHOWS: Duration = Duration::from_millis(20);
+/// So many rows of a settled question, one after the other, each longer by this factor than when it
+/// was settled, open it again.
+const DRIFTED: (u32, f64) = (3, 1.25);
+/// A way that was slower by this factor stays out when the question is opened again.
+const HOPELESS: f64 = 3.0;
+
+/// The last calls of a row are timed, so many at most: the ranks compare two times of each.
+pub const MOST_TIMED: u32 = 16;
+
+/// Calls one after the other that go one way.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct TimedRow {
+    /// The number of the way.
+    way: usize,
+    calls: u32,
+    /// The last of them that are timed.
+    timed: u32,
+    /// What has been called so far, and what of it was timed.
+    done: CallAmounts,
+    done_timed: CallAmounts,
+}
+
+impl TimedRow {
+    /// The first call of all, which is timed.
+    fn first(way: usize) -> TimedRow {
+        TimedRow {
+            way,
+            calls: 1,
+            timed: 1,
+            ..TimedRow::default()
+        }
+    }
+}
+
+/// The ways of some calls, and the fastest so far.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WayQuestion {
+    ways: Vec<WayTrials>,
+    /// The number of the fastest way.
+    fastest: usize,
+    row: TimedRow,
+    /// The most calls of a row so far.
+    longest: u32,
+    /// Octets of a block in the last row.
+    block: u64,
+    /// Once settled: the mean then, and the rows since that were longer.
+    settled: Option<(f64, u32)>,
+}
+
+impl WayQuestion {
+    /// A question that calls go the first of `candidates` until there is an answer.
+    pub(super) fn new(candidates: &[CandidateWay]) -> WayQuestion {
+        let ways = candidates
+            .iter()
+            .map(|candidate| WayTrials::new(candidate.way, candidate.expected))
+            .collect();
+        WayQuestion {
+            ways,
+            fastest: 0,
+            row: TimedRow::first(0),
+            longest: 1,
+            block: 0,
+            settled: None,
+        }
+    }
+
+    /// The way of the next call.
+    pub(super) fn way(&self) -> Way {
+        self.ways[self.row.way].way
+    }
+
+    /// The fastest way so far.
+    pub fn fastest(&self) -> Way {
+        self.ways[self.fastest].way
+    }
+
+    /// True if there is more than one way.
+    pub(super) fn has_choice(&self) -> bool {
+        self.ways.len() > 1
+    }
+
+    /// True if the next call goes another way than the fastest so far.
+    pub fn is_trying(&self) -> bool {
+        self.row.way != self.fastest
+    }
+
+    /// Counts a call.
+    pub(super) fn count(&mut self, block: u64) -> CountedCall {
+        let row = &mut self.row;
+        row.done.add(block);
+        let is_timed = row.done.calls > row.calls - row.timed;
+        if is_timed {
+            row.done_timed.add(block);
+        }
+        CountedCall {
+            is_timed,
+            ends_row: row.done.calls >= row.calls,
+        }
+    }
+
+    /// The timed calls of the row took so long together, each since the last rank came to it and
+    /// until the last one left it. The same on all ranks.
+    pub(super) fn end_row(&mut self, took: Duration, budget: &mut LearningBudget) {
+        let row = std::mem::take(&mut self.row);
+        let (done, timed) = (row.done, row.done_timed);
+        self.block = (done.octets / u64::from(row.calls)).max(1);
+        self.longest = self.longest.max(row.calls);
+        let usual = self.ways[self.fastest].mean();
+        self.ways[row.way].add(took, timed, done);
+        // The other calls took as long, for their octets.
+        let all = took.mul_f64(done.octets as f64 / timed.octets.max(1) as f64);
+        if row.way == self.fastest {
+            budget.add_row(all, Duration::ZERO);
+            self.watch();
+        } else {
+            let usual = usual.map_or(all, |usual| nanoseconds(usual * done.octets as f64));
+            budget.add_row(all, all.saturating_sub(usual));
+            self.judge(row.way);
+        }
+        self.row = self.next_row(row.way, budget);
+    }
+
+    /// Ways that cannot be gone are no candidates any more.
+    pub(super) fn refuse(&mut self, refused: impl Fn(Way) -> bool) {
+        if !self.ways.iter().any(|trials| refused(trials.way)) {
+            return;
+        }
+        let fastest = self.fastest();
+        self.ways.retain(|trials| !refused(trials.way));
+        if self.ways.is_empty() {
+            self.ways.push(WayTrials::new(Way::Native, 1.0));
+        }
+        let stays = |trials: &WayTrials| trials.way == fastest;
+        let least =
+            |a: &usize, b: &usize| self.ways[*a].expected.total_cmp(&self.ways[*b].expected);
+        self.fastest = self
+            .ways
+            .iter()
+            .position(stays)
+            .or_else(|| (0..self.ways.len()).min_by(least))
+            .unwrap_or(0);
+        self.settled = None;
+        self.row = TimedRow::first(self.fastest);
+    }
+
+    /// The way of a row beside the fastest.
+    fn judge(&mut self, tried: usize) {
+        match self.ways[tried].beside(&self.ways[self.fastest]) {
+            TrialVerdict::Faster => {
+                self.ways[self.fastest].is_out = true;
+                self.fastest = tried;
+            }
+            TrialVerdict::Slower | TrialVerdict::Alike => self.ways[tried].is_out = true,
+            TrialVerdict::Open => {}
+        }
+        let open = (0..self.ways.len()).any(|way| self.is_open(way));
+        self.settled = self.ways[self.fastest]
+            .mean()
+            .filter(|_| !open)
+            .map(|mean| (mean, 0));
+    }
+
+    fn is_open(&self, way: usize) -> bool {
+        way != self.fastest && !self.ways[way].is_out
+    }
+
+    /// Looks whether calls take longer than when the question was settled.
+    fn watch(&mut self) {
+        let last = self.ways[self.fastest].last();
+        let (Some((usual, longer)), Some(last)) = (&mut self.settled, last) else {
+            return;
+        };
+        let (rows, factor) = DRIFTED;
+        *longer = if last > factor * *usual {
+            *longer + 1
+        } else {
+            0
+        };
+        if *longer < rows {
+            return;
+        }
+        let usual = *usual;
+        self.settled = None;
+        for way in &mut self.ways {
+            way.forget(usual);
+            way.is_out = way.expected > HOPELESS;
+        }
+        self.ways[self.fastest].is_out = false;
+    }
+
+    /// The row after one that went the way `last`.
+    fn next_row(&self, last: usize, budget: &LearningBudget) -> TimedRow {
+        let open = (0..self.ways.len()).filter(|&way| self.is_open(way));
+        let next = open.min_by(|&a, &b| self.octet(a).total_cmp(&self.octet(b)));
+        let Some(next) = next else {
+            return self.row_of(self.fastest, last, SETTLED);
+        };
+        if last == self.fastest && self.ways[last].mean().is_some() {
+            let row = self.row_of(next, last, TRIED);
+            let wait = budget.wait_for(self.cost(&row) + budget.agreement());
+            if wait == Duration::ZERO {
+                return row;
+            }
+            return self.row_of(self.fastest, last, wait.clamp(COMPARED, UNDISTURBED));
+        }
+        self.row_of(self.fastest, last, COMPARED)
+    }
+
+    /// A row that takes about so long.
+    fn row_of(&self, way: usize, last: usize, about: Duration) -> TimedRow {
+        let call = self.call(way);
+        let calls = about.as_secs_f64() / call.as_secs_f64().max(1e-9);
+        let most = self.longest.saturating_mul(GROWTH).min(MOST_CALLS);
+        let calls = (calls as u32).clamp(1, most);
+        TimedRow {
+            way,
+            calls: calls + u32::from(way != last && call < PAUSE_SHOWS),
+            timed: calls.min(MOST_TIMED),
+            ..TimedRow::default()
+        }
+    }
+
+    /// The time of a call, as far as it is known.
+    fn call(&self, way: usize) -> Duration {
+        nanoseconds(self.octet(way) * self.block as f64)
+    }
+
+    /// Nanoseconds an octet: the mean, or what is expected.
+    fn octet(&self, way: usize) -> f64 {
+        let fastest = self.ways[self.fastest].mean().unwrap_or(0.0);
+        let trials = &self.ways[way];
+        trials.mean().unwrap_or(trials.expected.max(1.0) * fastest)
+    }
+
+    /// The time that a row loses beside the fastest way.
+    fn cost(&self, row: &TimedRow) -> Duration {
+        let more = self.call(row.way).saturating_sub(self.call(self.fastest));
+        more * row.calls
+    }
+
+    /// Seconds saved beside the library's own routine; 0 where its time is unknown.
+    pub(super) fn saved(&self) -> f64 {
+        let own = self.tried().find(|trials| trials.way == Way::Native);
+        own.and_then(WayTrials::mean).map_or(0.0, |octet| {
+            self.tried().map(|trials| trials.saved(octet)).sum()
+        })
+    }
+
+    /// The ways that calls went, with their trials.
+    pub(super) fn tried(&self) -> impl Iterator<Item = &WayTrials> {
+        self.ways.iter().filter(|trials| trials.mean().is_some())
+    }
+}
+
+/// The fastest way, and what the others took: `aapc tcp 12.31 ms a call; native 15.02 ms`.
+impl fmt::Display for WayQuestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let call = |octet: f64| 1e-6 * octet * self.block as f64;
+        write!(
+            f,
+            "{} {:.3} ms a call",
+            self.fastest(),
+            call(self.octet(self.fastest))
+        )?;
+        let others = self.tried().filter(|trials| trials.way != self.fastest());
+        others.into_iter().try_for_each(|trials| {
+            write!(
+                f,
+                "; {} {:.3} ms",
+                trials.way,
+                call(trials.mean().unwrap_or(0.0))
+            )
+        })
+    }
+}
+
+fn nanoseconds(time: f64) -> Duration {
+    Duration::from_nanos(time.clamp(0.0, 1e18) as u64)
+}

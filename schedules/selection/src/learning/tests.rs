@@ -1,0 +1,207 @@
+use super::*;
+use crate::decision_table::{DataCarrier, DecisionTable};
+use proptest::prelude::*;
+use schedules::synchronization::SyncKind;
+
+const BLOCK: u64 = 4096;
+
+fn ways() -> [Way; 3] {
+    let (sync, over) = (SyncKind::Receiver.into(), DataCarrier::Tcp);
+    let mpi = Way::Aapc {
+        sync,
+        over: DataCarrier::Mpi,
+    };
+    [Way::Native, Way::Aapc { sync, over }, mpi]
+}
+
+/// A job in which a call takes so many seconds by each way, and up to a tenth more or less.
+struct SimulatedJob {
+    seconds: [f64; 3],
+    learner: CallLearner,
+    random: u64,
+    elapsed: f64,
+    calls: [u64; 3],
+    /// Seconds of the timed calls of the row.
+    row: f64,
+}
+
+impl SimulatedJob {
+    fn new(seconds: [f64; 3], seed: u64) -> SimulatedJob {
+        SimulatedJob {
+            seconds,
+            learner: CallLearner::default(),
+            random: seed,
+            elapsed: 0.0,
+            calls: [0; 3],
+            row: 0.0,
+        }
+    }
+
+    /// From -1 to 1.
+    fn noise(&mut self) -> f64 {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 40) as f64 / f64::from(1 << 23) - 1.0
+    }
+
+    fn call(&mut self, expected: [f64; 3]) {
+        let class = CallClass::of(Collective::Alltoall, BLOCK);
+        let candidates = || {
+            let all = ways().into_iter().zip(expected);
+            all.map(|(way, expected)| CandidateWay { way, expected })
+                .collect()
+        };
+        let way = self.learner.way(class, candidates).unwrap();
+        let number = ways().iter().position(|&known| known == way).unwrap();
+        let took = self.seconds[number] * (1.0 + 0.1 * self.noise());
+        self.elapsed += took;
+        self.calls[number] += 1;
+        let agreement = Duration::from_secs_f64(0.01 * self.seconds[0].min(1e-3));
+        let counted = self.learner.count(class, BLOCK).unwrap();
+        if counted.is_timed {
+            self.row += took;
+        }
+        if counted.ends_row {
+            self.elapsed += agreement.as_secs_f64();
+            let row = Duration::from_secs_f64(std::mem::take(&mut self.row));
+            self.learner.end_row(class, row, agreement);
+        }
+    }
+
+    fn run(&mut self, seconds: f64, expected: [f64; 3]) {
+        let end = self.elapsed + seconds;
+        while self.elapsed < end {
+            self.call(expected);
+        }
+    }
+
+    fn fastest(&self) -> Way {
+        let class = CallClass::of(Collective::Alltoall, BLOCK);
+        self.learner.question(class).unwrap().fastest()
+    }
+
+    /// The time of these calls by the fastest way alone.
+    fn least(&self) -> f64 {
+        let least = self.seconds.into_iter().fold(f64::MAX, f64::min);
+        least * self.calls.iter().sum::<u64>() as f64
+    }
+}
+
+#[test]
+fn a_faster_way_is_found_and_kept() {
+    for [own, over_tcp] in [[1e-3, 0.3e-3], [40e-3, 35e-3], [0.4, 0.3]] {
+        let mut job = SimulatedJob::new([own, over_tcp, 1.2 * own], 7);
+        job.run(2000.0 * own, [1.0, 1.15, 1.3]);
+        assert_eq!(job.fastest(), ways()[1], "{own} s: {:?}", job.calls);
+        assert!(
+            job.calls[1] > job.calls[0] + job.calls[2],
+            "{:?}",
+            job.calls
+        );
+    }
+}
+
+#[test]
+fn the_librarys_own_routine_comes_back_where_it_is_faster() {
+    let mut job = SimulatedJob::new([10e-3, 12e-3, 30e-3], 3);
+    job.run(60.0, [1.8, 1.0, 1.8]);
+    assert_eq!(job.fastest(), Way::Native);
+    assert!(
+        job.elapsed < 1.02 * job.least(),
+        "{} of {}",
+        job.elapsed,
+        job.least()
+    );
+}
+
+#[test]
+fn long_calls_of_a_short_job_are_never_tried_with() {
+    let mut job = SimulatedJob::new([2.0, 1.9, 8.0], 5);
+    job.run(20.0, [1.0, 1.15, 1.3]);
+    assert_eq!(job.calls[1..], [0, 0]);
+}
+
+#[test]
+fn a_change_opens_the_question_again() {
+    let mut job = SimulatedJob::new([10e-3, 5e-3, 30e-3], 11);
+    job.run(60.0, [1.0, 1.2, 1.3]);
+    assert_eq!(job.fastest(), ways()[1]);
+    // Somebody else uses the cables of this way's phases.
+    job.seconds = [10e-3, 14e-3, 30e-3];
+    job.run(120.0, [1.0, 1.2, 1.3]);
+    assert_eq!(job.fastest(), Way::Native);
+}
+
+#[test]
+fn what_cannot_be_gone_is_forgotten() {
+    let mut job = SimulatedJob::new([10e-3, 5e-3, 30e-3], 13);
+    job.run(20.0, [1.0, 1.2, 1.3]);
+    assert_eq!(job.fastest(), ways()[1]);
+    job.learner
+        .refuse(|way| way.carrier() == Some(DataCarrier::Tcp));
+    assert_eq!(job.fastest(), Way::Native);
+    let before = job.calls[1];
+    job.run(20.0, [1.0, 1.2, 1.3]);
+    assert_eq!(job.calls[1], before);
+}
+
+#[test]
+fn what_was_learned_is_told() {
+    let mut job = SimulatedJob::new([10e-3, 5e-3, 30e-3], 17);
+    job.run(60.0, [1.0, 1.2, 1.3]);
+    let timings = job.learner.timings();
+    let over_tcp = timings
+        .iter()
+        .find(|timing| timing.way == ways()[1])
+        .unwrap();
+    assert_eq!(over_tcp.from, Bytes(BLOCK));
+    let mean = over_tcp.mean_ns as f64 / 1e9;
+    assert!((mean / 5e-3 - 1.0).abs() < 0.05, "{mean}");
+    assert!(over_tcp.error_ns < over_tcp.mean_ns / 20);
+    assert!(job.learner.saved().as_secs_f64() > 0.8 * 5e-3 * f64::from(job.calls[1] as u32));
+    let lines = job.learner.lines();
+    assert!(
+        lines[0].starts_with("learned: alltoall of 4096 to 8191 B: aapc tcp "),
+        "{lines:?}"
+    );
+    assert!(lines[1].contains("%) and saved"), "{lines:?}");
+}
+
+#[test]
+fn measured_sizes_and_small_blocks_ask_nothing() {
+    let table = DecisionTable::default();
+    let grounds = CandidateGrounds {
+        table: &table,
+        learned: &[],
+        has_addresses: true,
+        shares_hosts: false,
+    };
+    let of = |block| candidates(grounds, Collective::Alltoall, Bytes(block));
+    assert_eq!(of(8).len(), 1);
+    assert!(of(65_536).len() > 1);
+}
+
+proptest! {
+    /// Whatever the ways take: what a job of a minute loses beside the fastest way is little, unless
+    /// the calls were too long for one of another way.
+    #[test]
+    fn regret_is_bounded(
+        own in 0.2e-3..20e-3f64,
+        ratios in [0.2..4.0f64, 0.2..4.0f64],
+        doubt in [0.7..1.4f64, 0.7..1.4f64],
+        seed in any::<u64>(),
+    ) {
+        let mut job = SimulatedJob::new([own, own * ratios[0], own * ratios[1]], seed);
+        let expected = [1.0, (ratios[0] * doubt[0]).max(1.0), (ratios[1] * doubt[1]).max(1.0)];
+        job.run(60.0, expected);
+        let spent = job.learner.budget();
+        prop_assert!(spent.spent() * 25 < spent.calls(), "{spent:?}");
+        // Ways that differ by less than a twentieth may pass for alike.
+        prop_assert!(
+            job.elapsed < 1.08 * job.least(),
+            "{} of {}, {:?} of {:?}", job.elapsed, job.least(), job.calls, job.seconds
+        );
+    }
+}

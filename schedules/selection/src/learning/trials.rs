@@ -1,0 +1,151 @@
+//! The times of one way at the calls of a question, and what they say beside another way's.
+
+use super::CallClass;
+use crate::decision_table::Way;
+use crate::learned::LearnedTiming;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The rows of a way that are remembered: the newest.
+const REMEMBERED: usize = 12;
+/// Rows of one way differ at least by this part of their mean, however alike the first ones were.
+const LEAST_NOISE: f64 = 0.03;
+/// A difference of so many standard errors is no chance.
+const CLEAR: f64 = 2.5;
+/// With fewer rows nothing is clear but what is twice as long.
+const FEWEST: usize = 3;
+/// After so many rows a way that is not clearly faster is not tried any more.
+const ENOUGH: usize = 8;
+
+/// Calls, and the octets of their blocks together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct CallAmounts {
+    pub(super) calls: u32,
+    pub(super) octets: u64,
+}
+
+impl CallAmounts {
+    pub(super) fn add(&mut self, block: u64) {
+        self.calls += 1;
+        self.octets = self.octets.saturating_add(block);
+    }
+}
+
+/// One way, as the calls of a job went it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct WayTrials {
+    pub(super) way: Way,
+    /// The time of a call by what is known before the first one, as a multiple of the fastest
+    /// way's.
+    pub(super) expected: f64,
+    /// Nanoseconds an octet of a block, of each row.
+    rows: VecDeque<f64>,
+    /// Timed calls in all rows, the forgotten ones too.
+    timed: u32,
+    /// Octets of the blocks of all calls.
+    octets: u64,
+    /// It is not tried any more.
+    pub(super) is_out: bool,
+}
+
+/// The relation of a way's times to those of the fastest one so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TrialVerdict {
+    Faster,
+    Slower,
+    /// There is no gain that so many rows could have missed.
+    Alike,
+    Open,
+}
+
+impl WayTrials {
+    pub(super) fn new(way: Way, expected: f64) -> WayTrials {
+        WayTrials {
+            way,
+            expected,
+            rows: VecDeque::new(),
+            timed: 0,
+            octets: 0,
+            is_out: false,
+        }
+    }
+
+    /// The timed calls of a row took so long.
+    pub(super) fn add(&mut self, took: Duration, timed: CallAmounts, all: CallAmounts) {
+        if self.rows.len() == REMEMBERED {
+            self.rows.pop_front();
+        }
+        self.rows
+            .push_back(took.as_nanos() as f64 / timed.octets.max(1) as f64);
+        self.timed = self.timed.saturating_add(timed.calls);
+        self.octets = self.octets.saturating_add(all.octets);
+    }
+
+    /// Forgets all times but their mean, which is expected from now on.
+    pub(super) fn forget(&mut self, fastest: f64) {
+        if let Some(mean) = self.mean() {
+            self.expected = mean / fastest;
+        }
+        self.rows.clear();
+        self.is_out = false;
+    }
+
+    /// Calls with blocks of the smallest size of their class.
+    pub(super) fn timing(&self, class: CallClass) -> LearnedTiming {
+        let call = |octet: f64| (octet * class.from.0 as f64) as u64;
+        LearnedTiming {
+            collective: class.collective,
+            from: class.from,
+            way: self.way,
+            samples: self.timed,
+            mean_ns: call(self.mean().unwrap_or(0.0)),
+            error_ns: call(self.error()),
+        }
+    }
+
+    /// Seconds that all calls would have taken beyond their own at so many nanoseconds an octet.
+    pub(super) fn saved(&self, octet: f64) -> f64 {
+        let own = self.mean().unwrap_or(octet);
+        self.octets as f64 * (octet - own) / 1e9
+    }
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Nanoseconds an octet; `None` before the first row.
+    pub(super) fn mean(&self) -> Option<f64> {
+        (!self.rows.is_empty()).then(|| self.rows.iter().sum::<f64>() / self.rows.len() as f64)
+    }
+
+    /// The newest row, in nanoseconds an octet.
+    pub(super) fn last(&self) -> Option<f64> {
+        self.rows.back().copied()
+    }
+
+    /// The standard error of the mean.
+    pub(super) fn error(&self) -> f64 {
+        let (n, mean) = (self.rows.len() as f64, self.mean().unwrap_or(0.0));
+        let squares: f64 = self.rows.iter().map(|row| (row - mean).powi(2)).sum();
+        let deviation = (squares / (n - 1.0).max(1.0)).sqrt();
+        deviation.max(LEAST_NOISE * mean) / n.max(1.0).sqrt()
+    }
+
+    /// What the rows of both say.
+    pub(super) fn beside(&self, fastest: &WayTrials) -> TrialVerdict {
+        let (Some(own), Some(best)) = (self.mean(), fastest.mean()) else {
+            return TrialVerdict::Open;
+        };
+        let few = self.rows().min(fastest.rows()) < FEWEST;
+        let noise = CLEAR * self.error().hypot(fastest.error());
+        if own > 2.0 * best || (!few && own - best > noise) {
+            TrialVerdict::Slower
+        } else if !few && best - own > noise {
+            TrialVerdict::Faster
+        } else if self.rows() >= ENOUGH {
+            TrialVerdict::Alike
+        } else {
+            TrialVerdict::Open
+        }
+    }
+}

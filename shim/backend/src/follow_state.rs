@@ -1,0 +1,62 @@
+//! The epoch that a process set follows, planned or not yet.
+use runtime::plan::{FollowedEpoch, UnplannedEpoch};
+use selection::decision_table::{Collective, Way};
+use selection::learning::CandidateWay;
+
+/// The epoch that the process set follows.
+#[derive(Debug, Default)]
+pub(crate) enum FollowState {
+    /// The library's own routines run.
+    #[default]
+    Nothing,
+    /// An epoch for which nobody has asked for another way yet.
+    Unplanned(Box<UnplannedEpoch>),
+    Planned(Box<FollowedEpoch>),
+}
+
+impl FollowState {
+    pub(crate) fn may_differ(&self, collective: Collective, block: u64) -> bool {
+        match self {
+            FollowState::Nothing => false,
+            FollowState::Unplanned(prospect) => prospect.may_differ(collective, block),
+            FollowState::Planned(follow) => follow.takes_part(collective),
+        }
+    }
+
+    pub(crate) fn takes_part(&self, collective: Collective) -> bool {
+        match self {
+            FollowState::Nothing => false,
+            FollowState::Unplanned(prospect) => prospect.takes_part(collective),
+            FollowState::Planned(follow) => follow.takes_part(collective),
+        }
+    }
+
+    pub(crate) fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
+        match self {
+            FollowState::Nothing => Vec::new(),
+            FollowState::Unplanned(prospect) => prospect.candidates(collective, block),
+            FollowState::Planned(follow) => follow.candidates(collective, block),
+        }
+    }
+
+    /// The way of a call with blocks of this size, as far as it is known before it.
+    pub(crate) fn likely_way(&self, collective: Collective, block: u64) -> Way {
+        match self {
+            FollowState::Nothing => Way::Native,
+            FollowState::Unplanned(prospect) => prospect.likely_way(collective, block),
+            FollowState::Planned(follow) => follow.way(collective, block, 0),
+        }
+    }
+
+    /// Why a call goes a way, for people.
+    pub(crate) fn why(&self, collective: Collective, block: u64, way: Way, learns: bool) -> String {
+        match self {
+            FollowState::Nothing => String::new(),
+            FollowState::Unplanned(prospect) => prospect.why(collective, block),
+            FollowState::Planned(follow) if learns && !follow.decides(collective, block, way) => {
+                "learned".to_owned()
+            }
+            FollowState::Planned(follow) => follow.why(collective, block, way),
+        }
+    }
+}

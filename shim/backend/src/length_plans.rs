@@ -1,0 +1,53 @@
+//! Plans for the lengths of calls that repeat themselves.
+use crate::call_comm::CallComm;
+use crate::mpi_result::MpiResult;
+use runtime::call_forecast::CallPlace;
+use runtime::plan::FollowedEpoch;
+use schedules::transfers::part::RankPart;
+use selection::decision_table::Collective;
+
+/// The plans of a process set under one epoch, by collective and place.
+#[derive(Debug, Default)]
+pub(crate) struct LengthPlans {
+    epoch: u64,
+    /// `None` where the phases for equal lengths are as good.
+    plans: Vec<(Collective, CallPlace, Option<RankPart>)>,
+}
+
+impl LengthPlans {
+    /// This rank's part of the plan for the calls of this place, if there is one that is better
+    /// than the phases. At the first call of a place the ranks tell each other what they send,
+    /// `own` on this rank. Collective.
+    pub(crate) fn part(
+        &mut self,
+        collective: Collective,
+        place: CallPlace,
+        within: &CallComm,
+        follow: &FollowedEpoch,
+        own: impl FnOnce() -> Vec<u64>,
+    ) -> MpiResult<Option<&RankPart>> {
+        if self.epoch != follow.view.epoch {
+            *self = LengthPlans {
+                epoch: follow.view.epoch,
+                plans: Vec::new(),
+            };
+        }
+        // Of lengths that came in other turns nothing is known any more.
+        self.plans
+            .retain(|(of, known, _)| *of != collective || known.is_of(place));
+        let is_known = |plan: &(Collective, CallPlace, _)| (plan.0, plan.1) == (collective, place);
+        if !self.plans.iter().any(is_known) {
+            let own: Vec<u8> = own().into_iter().flat_map(u64::to_le_bytes).collect();
+            let all = within.gather_all(&own)?;
+            let lengths = all.chunks_exact(8).map(|octets| {
+                let octets = octets.first_chunk().copied();
+                octets.map_or(0, u64::from_le_bytes)
+            });
+            let lengths: Vec<u64> = lengths.collect();
+            let part = follow.part_for_lengths(within.rank as u32, &lengths);
+            self.plans.push((collective, place, part));
+        }
+        let plan = self.plans.iter().find(|plan| is_known(plan));
+        Ok(plan.and_then(|(_, _, part)| part.as_ref()))
+    }
+}

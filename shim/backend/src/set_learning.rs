@@ -1,0 +1,151 @@
+//! What the ranks of a process set learn together.
+//!
+//! Each rank times its own calls. At the end of a row all meet in a barrier: that is one moment on
+//! all their clocks, but for the time in which a barrier lets them go. From then they count back
+//! when each came to a call and left it, and compare. A call took from when the last one came to
+//! when the last one left.
+use crate::call_comm::CallComm;
+use crate::mpi_result::MpiResult;
+use runtime::watchdog;
+use selection::decision_table::Way;
+use selection::learned::LearnedPlace;
+use selection::learning::{CallClass, CallLearner, CandidateWay, WayQuestion};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// A timed call on this rank: when it came, and when it left.
+type TimedCall = [Instant; 2];
+
+/// A process set's learner, and this rank's share in it.
+#[derive(Debug, Default)]
+pub(crate) struct SetLearning {
+    learner: CallLearner,
+    /// The timed calls of each row under way.
+    rows: BTreeMap<CallClass, Vec<TimedCall>>,
+    /// This rank's time in the last agreement.
+    agreement: Duration,
+    /// Where it holds.
+    place: Option<LearnedPlace>,
+}
+
+impl SetLearning {
+    /// From now on the ranks are at this place. What they learned at the same one holds; at another,
+    /// they first need so long to plan and to connect, before they can try anything.
+    pub(crate) fn move_to(&mut self, place: LearnedPlace, setup: Duration) {
+        if self.place.as_ref() != Some(&place) {
+            *self = SetLearning {
+                learner: CallLearner::new(setup),
+                place: Some(place),
+                ..SetLearning::default()
+            };
+        }
+    }
+
+    /// The way of the next call of a class; `None` where there is nothing to learn.
+    pub(crate) fn way(
+        &mut self,
+        class: CallClass,
+        candidates: impl FnOnce() -> Vec<CandidateWay>,
+    ) -> Option<Way> {
+        self.learner.way(class, candidates)
+    }
+
+    /// True if the next call of a class goes a way that is only tried.
+    pub(crate) fn is_trying(&self, class: CallClass) -> bool {
+        self.learner
+            .question(class)
+            .is_some_and(WayQuestion::is_trying)
+    }
+
+    /// Ways that the process set cannot go.
+    pub(crate) fn refuse(&mut self, refused: impl Fn(Way) -> bool) {
+        self.learner.refuse(refused);
+        self.rows.clear();
+    }
+
+    /// What has been learned.
+    pub(crate) fn learner(&self) -> &CallLearner {
+        &self.learner
+    }
+
+    /// A call of a class that began then has ended. True if a row has, too. Collective.
+    pub(crate) fn called(
+        &mut self,
+        within: &CallComm,
+        class: CallClass,
+        block: u64,
+        began: Instant,
+    ) -> MpiResult<bool> {
+        let Some(counted) = self.learner.count(class, block) else {
+            return Ok(false);
+        };
+        if counted.is_timed {
+            let calls = self.rows.entry(class).or_default();
+            calls.push([began, Instant::now()]);
+        }
+        if !counted.ends_row {
+            return Ok(false);
+        }
+        watchdog::begin_wait(|| format!("rank {}: the times of all ranks", within.rank));
+        let calls = self.rows.remove(&class).unwrap_or_default();
+        within.barrier()?;
+        let met = Instant::now();
+        let mut ago: Vec<Duration> = calls.iter().flatten().map(|&at| met - at).collect();
+        ago.push(self.agreement);
+        let mut least = least(within, &ago)?;
+        let agreement = least.pop().unwrap_or_default();
+        self.learner.end_row(class, busy(&least), agreement);
+        // The barrier took about as long, beside the wait.
+        self.agreement = 2 * met.elapsed();
+        Ok(true)
+    }
+}
+
+/// The time of calls together, from when the last rank came to each and left it, so long ago. Ranks
+/// may come to a call before others have left the one before.
+fn busy(ago: &[Duration]) -> Duration {
+    let calls = ago.chunks_exact(2);
+    let began = calls.clone().scan(Duration::MAX, |left, call| {
+        let began = call[0].min(*left);
+        *left = call[1];
+        Some(began)
+    });
+    let each = began.zip(calls);
+    each.map(|(began, call)| began.saturating_sub(call[1]))
+        .sum()
+}
+
+/// The least of each of these times on any rank. Collective.
+fn least(within: &CallComm, own: &[Duration]) -> MpiResult<Vec<Duration>> {
+    let octets: Vec<u8> = own
+        .iter()
+        .flat_map(|time| nanoseconds(*time).to_le_bytes())
+        .collect();
+    let all = within.gather_all(&octets)?;
+    let mut least = vec![u64::MAX; own.len()];
+    for rank in all.chunks_exact(octets.len()) {
+        for (least, time) in least.iter_mut().zip(rank.chunks_exact(8)) {
+            let octets = time.iter().rev();
+            let time = octets.fold(0, |n, &octet| n << 8 | u64::from(octet));
+            *least = time.min(*least);
+        }
+    }
+    Ok(least.into_iter().map(Duration::from_nanos).collect())
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_nanos().try_into().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_overlap_count_once() {
+        let ago = [100, 70, 80, 40, 30, 10].map(Duration::from_millis);
+        // 30 ms; from 70 ms ago, 30 ms; 20 ms.
+        assert_eq!(busy(&ago), Duration::from_millis(80));
+        assert_eq!(busy(&[]), Duration::ZERO);
+    }
+}

@@ -1,0 +1,60 @@
+//! `HEDDLE_TRACE`: the steps of this rank's calls, kept in memory and written when the communicator
+//! goes.
+//!
+//! A call only adds to memory: the file is written by `heddle-helper`, for the folder may lie on a
+//! file system that stops answering. The memory is bounded; the oldest steps give way.
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`recorder`] | the steps of a process set's calls |
+//! | `carrier` | a carrier that notes what it is asked and what it reports |
+//! | [`clock`] | how far the clocks of hosts are apart |
+//! | `run_queue` | how long this thread stood in line for a processor |
+mod carrier;
+pub mod clock;
+pub mod recorder;
+mod run_queue;
+
+pub(crate) use carrier::TracedCarrier;
+use recorder::TraceRecorder;
+use std::cell::RefCell;
+use trace::step::RankStep;
+
+thread_local! {
+    /// The recorder of the call that this thread is in.
+    static OF_THIS_CALL: RefCell<Option<Box<TraceRecorder>>> = const { RefCell::new(None) };
+}
+
+/// Carries out a call whose steps go into this recorder.
+pub fn during<T>(recorder: &mut Option<Box<TraceRecorder>>, call: impl FnOnce() -> T) -> T {
+    if recorder.is_none() {
+        return call();
+    }
+    OF_THIS_CALL.set(recorder.take());
+    let result = call();
+    *recorder = OF_THIS_CALL.take();
+    result
+}
+
+/// True if the steps of this call are recorded.
+pub(crate) fn is_on() -> bool {
+    OF_THIS_CALL.with_borrow(Option::is_some)
+}
+
+/// Notes a step of this call, if its steps are recorded.
+fn note(step: RankStep) {
+    OF_THIS_CALL.with_borrow_mut(|recorder| {
+        if let Some(recorder) = recorder {
+            recorder.note(step);
+        }
+    });
+}
+
+/// Notes what each connection had sent again by the end of a call; `None`: nobody asked.
+fn sent_again(so_far: Option<Vec<(u32, u32)>>) {
+    OF_THIS_CALL.with_borrow_mut(|recorder| {
+        if let Some(recorder) = recorder {
+            recorder.sent_again(so_far);
+        }
+    });
+}

@@ -1,0 +1,123 @@
+//! The ways of a call, predicted from measured calls.
+use super::Args;
+use crate::CommandOutcome;
+use crate::flags::CollectiveChoice;
+use crate::output::{SummaryFormat, print, time};
+use directory::reading;
+use inventory::Tree;
+use selection::calibration::{CallCalibration, WayComparison, WayPrediction};
+use selection::decision_table::Collective;
+use serde_json::json;
+use std::fmt::Write as _;
+
+pub(super) fn run(args: &Args, tree: &Tree) -> anyhow::Result<CommandOutcome> {
+    let calibration = calibration(args)?;
+    let collectives = [
+        (Collective::Alltoall, CollectiveChoice::Allgather),
+        (Collective::Allgather, CollectiveChoice::Alltoall),
+    ];
+    let wanted = collectives
+        .into_iter()
+        .filter(|(_, without)| args.collective != *without);
+    let calls: Vec<Vec<WayComparison>> = wanted
+        .flat_map(|(collective, _)| args.size.iter().map(move |&block| (collective, block)))
+        .map(|(collective, block)| {
+            args.mpi
+                .iter()
+                .map(|&mpi| WayComparison::of(&calibration, tree, mpi, collective, block))
+                .collect()
+        })
+        .collect();
+    let text = match args.format {
+        SummaryFormat::Summary => {
+            let tables: Vec<String> = calls.iter().map(|call| table(tree, call)).collect();
+            tables.join("\n")
+        }
+        SummaryFormat::Json => format!(
+            "{}\n",
+            json!({
+                "hosts": tree.host_names(),
+                "predictions": calls.iter().map(|call| as_json(call)).collect::<Vec<_>>(),
+            })
+        ),
+    };
+    print(&text)
+}
+
+/// The calls that heddle was made with, and those of the runs of `heddle tune`.
+fn calibration(args: &Args) -> anyhow::Result<CallCalibration> {
+    let shipped = CallCalibration::shipped().clone();
+    let Some(dir) = &args.dir else {
+        return Ok(shipped);
+    };
+    let Some(epoch) = reading::current_epoch(dir)? else {
+        return Ok(shipped);
+    };
+    let tree = epoch.topology.tree()?;
+    let runs = reading::measurements(dir)?.runs;
+    Ok(runs
+        .iter()
+        .fold(shipped, |calibration, run| calibration.with(run, &tree)))
+}
+
+/// The ways of one call under each library.
+fn table(tree: &Tree, call: &[WayComparison]) -> String {
+    let Some(first) = call.first() else {
+        return String::new();
+    };
+    let ranks = tree.hosts();
+    let name = match first.collective {
+        Collective::Alltoall => "all-to-all".to_owned(),
+        other => other.to_string(),
+    };
+    let mut text = format!(
+        "{name} among {ranks} {}, blocks of {} bytes: at least {}\n",
+        if ranks == 1 { "rank" } else { "ranks" },
+        first.block.0,
+        time(first.bound)
+    );
+    for compared in call {
+        let _ = writeln!(text, "  {}", compared.mpi.title());
+        for way in &compared.ways {
+            let _ = writeln!(
+                text,
+                "    {:<34}{:>10}{:>8.2}   {}",
+                way.to_string(),
+                time(way.time.seconds),
+                way.time.seconds / compared.bound,
+                error(way)
+            );
+        }
+    }
+    text
+}
+
+fn error(way: &WayPrediction) -> String {
+    way.time.error.map_or_else(
+        || "no such call measured".to_owned(),
+        |error| format!("± {:.0} %", error * 100.0),
+    )
+}
+
+fn as_json(call: &[WayComparison]) -> serde_json::Value {
+    let ways: Vec<_> = call
+        .iter()
+        .flat_map(|compared| compared.ways.iter().map(move |way| (compared, way)))
+        .map(|(compared, way)| {
+            json!({
+                "mpi": compared.mpi,
+                "way": way.way.to_string(),
+                "routine": way.to_string(),
+                "seconds": way.time.seconds,
+                "ratio": way.time.seconds / compared.bound,
+                "error": way.time.error,
+            })
+        })
+        .collect();
+    json!({
+        "collective": call.first().map(|compared| compared.collective),
+        "size": call.first().map(|compared| compared.block),
+        "bound_seconds": call.first().map(|compared| compared.bound),
+        "ways": ways,
+    })
+}
