@@ -25,6 +25,7 @@
 //! | `knowledge` | what each message knows to be over |
 //! | [`random`] | numbers that look random and are the same everywhere |
 //! | [`lg`] | an all-to-all among clusters joined by long-distance links |
+//! | [`window`] | the octets that may be under way where no block waits for a token |
 //! | [`verify`] | checks schedules without knowing how they were planned |
 //! | [`program`] | schedules as C programs |
 //! | [`json`] | schedules as the contract's JSON |
@@ -49,6 +50,7 @@ pub mod root;
 pub mod synchronization;
 pub mod transfers;
 pub mod verify;
+pub mod window;
 
 #[cfg(test)]
 mod packed;

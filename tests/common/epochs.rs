@@ -21,6 +21,8 @@ pub(crate) const FORCED: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring");
 pub(crate) const AT_ONCE: (&str, &str) = ("HEDDLE_AFTER", "0");
 /// The same over the runtime's own connections.
 pub(crate) const OVER_TCP: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,tcp");
+/// Without tokens, and with few octets under way.
+pub(crate) const WINDOWED: (&str, &str) = ("HEDDLE_TURNS", "aapc window tcp,ring tcp");
 /// One message for each pair of hosts.
 pub(crate) const BUNDLED: (&str, &str) = ("HEDDLE_FORCE", "bundled,ring");
 

@@ -1,5 +1,5 @@
 //! A program's output, with the runtime and without.
-use super::epochs::{BUNDLED, OVER_TCP, TREE, records, shared, ways};
+use super::epochs::{BUNDLED, OVER_TCP, TREE, WINDOWED, records, shared, ways};
 use super::job::{TestJob, compiled};
 
 /// Runs a program bare and with the runtime, and compares what they print byte for byte.
@@ -41,6 +41,7 @@ pub(crate) fn same_bytes(
             "alltoallw aapc",
         ],
         _ if forced == BUNDLED => &["allgather ring", "alltoall bundled"],
+        _ if forced == WINDOWED => &["allgather ring tcp", "alltoall aapc window tcp"],
         _ if forced == OVER_TCP => &["allgather ring tcp", "alltoall aapc tcp"],
         _ => &["allgather ring", "alltoall aapc"],
     };

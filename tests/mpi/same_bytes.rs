@@ -1,5 +1,5 @@
 //! Calls give the same bytes, errors and ends as with the MPI library alone.
-use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, records, shared, ways};
+use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, WINDOWED, records, shared, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::same_bytes::same_bytes;
 use selection::decision_table::Way;
@@ -14,6 +14,8 @@ fn every_datatype_gives_the_same_bytes() {
             (16, 3, FORCED),
             (2, 1, OVER_TCP),
             (16, 3, OVER_TCP),
+            (2, 1, WINDOWED),
+            (16, 3, WINDOWED),
             (16, 3, BUNDLED),
         ] {
             same_bytes("datatypes.c", mpi, ranks, per_host, forced);

@@ -27,10 +27,13 @@ pub enum SyncMechanism {
     BarrierSender,
     /// Barriers between blocks, receivers' tokens within.
     BarrierReceiver,
+    /// As [`SyncMechanism::None`], and each sender has at most so many octets under way as the
+    /// queues of switches hold ([`crate::window`]). Not in Table 5.
+    Window,
 }
 
 impl SyncMechanism {
-    /// All mechanisms, in the order of Table 5.
+    /// All mechanisms of Table 5, in its order.
     pub const ALL: [SyncMechanism; 7] = [
         SyncMechanism::None,
         SyncMechanism::Dummy,
@@ -51,12 +54,16 @@ impl SyncMechanism {
             SyncMechanism::Barrier => "barrier",
             SyncMechanism::BarrierSender => "barrier+sender",
             SyncMechanism::BarrierReceiver => "barrier+receiver",
+            SyncMechanism::Window => "window",
         }
     }
 
     /// True if the mechanism can be confined to the boundaries between blocks, or to their inside.
     fn knows_blocks(self) -> bool {
-        !matches!(self, SyncMechanism::None | SyncMechanism::Dummy)
+        !matches!(
+            self,
+            SyncMechanism::None | SyncMechanism::Dummy | SyncMechanism::Window
+        )
     }
 }
 
@@ -72,6 +79,7 @@ impl FromStr for SyncMechanism {
     fn from_str(text: &str) -> Result<Self, SyncSchemeError> {
         SyncMechanism::ALL
             .into_iter()
+            .chain([SyncMechanism::Window])
             .find(|mechanism| mechanism.name() == text)
             .ok_or_else(|| SyncSchemeError::Unknown(text.to_owned()))
     }
@@ -83,8 +91,8 @@ pub enum SyncSchemeError {
     /// The name of an unknown mechanism, or a scheme that is not written as `name` or
     /// `name(block)`.
     #[error(
-        "synchronization \"{0}\": expected none, dummy, sender, receiver, barrier, barrier+sender \
-         or barrier+receiver, the last five with a block as in sender(4) if wanted"
+        "synchronization \"{0}\": expected none, dummy, sender, receiver, barrier, barrier+sender, \
+         barrier+receiver or window; those with tokens or barriers take a block as in sender(4)"
     )]
     Unknown(String),
     /// A block for a mechanism that synchronizes nothing.
@@ -101,7 +109,7 @@ pub enum SyncSchemeError {
     Empty(SyncMechanism),
 }
 
-/// A line of aapc-2007's Table 5. Files contain its name.
+/// A line of aapc-2007's Table 5, or [`SyncScheme::WINDOW`]. Files contain its name.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -115,6 +123,11 @@ impl SyncScheme {
     /// No synchronization.
     pub const NO_SYNC: SyncScheme = SyncScheme {
         mechanism: SyncMechanism::None,
+        block: NonZeroU32::MIN,
+    };
+    /// No token, and few octets under way.
+    pub const WINDOW: SyncScheme = SyncScheme {
+        mechanism: SyncMechanism::Window,
         block: NonZeroU32::MIN,
     };
 
@@ -173,7 +186,7 @@ impl SyncScheme {
     /// True if messages that would collide are always kept apart (*fully synchronized*, section 5).
     pub fn keeps_all_apart(self) -> bool {
         match self.mechanism {
-            SyncMechanism::None | SyncMechanism::Dummy => false,
+            SyncMechanism::None | SyncMechanism::Dummy | SyncMechanism::Window => false,
             SyncMechanism::Sender | SyncMechanism::Receiver | SyncMechanism::Barrier => {
                 self.block.get() == 1
             }
@@ -184,7 +197,10 @@ impl SyncScheme {
     /// The giver of the scheme's tokens; [`SyncKind::None`] if it has no tokens.
     pub fn tokens(self) -> SyncKind {
         match self.mechanism {
-            SyncMechanism::None | SyncMechanism::Dummy | SyncMechanism::Barrier => SyncKind::None,
+            SyncMechanism::None
+            | SyncMechanism::Dummy
+            | SyncMechanism::Barrier
+            | SyncMechanism::Window => SyncKind::None,
             SyncMechanism::Sender | SyncMechanism::BarrierSender => SyncKind::Sender,
             SyncMechanism::Receiver | SyncMechanism::BarrierReceiver => SyncKind::Receiver,
         }

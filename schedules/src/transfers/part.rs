@@ -9,6 +9,7 @@
 //! in the same order at both ends ([`crate::synchronization::syncs`]).
 use super::TransferSchedule;
 use crate::message::Message;
+use inventory::Bytes;
 use inventory::tree::NodeNumber;
 use std::collections::HashMap;
 
@@ -40,6 +41,8 @@ pub struct RankPart {
     pub streams: bool,
     /// True if transfers carry blocks of several ranks, which their receivers may pass on.
     pub passes_on: bool,
+    /// The octets that it may have under way, where that is limited. One transfer may always be.
+    pub window: Option<Bytes>,
 }
 
 /// A transfer that a rank sends.
@@ -283,6 +286,7 @@ impl RankPart {
             phases,
             streams,
             passes_on,
+            window,
             ..
         } = self;
         let (mut sends, mut receives) = (
@@ -299,6 +303,7 @@ impl RankPart {
                 phases,
                 streams,
                 passes_on,
+                window,
                 ..RankPart::default()
             }
         };

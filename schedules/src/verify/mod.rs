@@ -23,6 +23,7 @@ mod synchronization;
 #[cfg(test)]
 mod tests;
 mod violation;
+mod window;
 
 use crate::message::Message;
 use inventory::tree::{EdgeNumber, Tree};
@@ -34,6 +35,7 @@ pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
 pub use relay::{RelayViolation, relay};
 pub use violation::{NamedEdge, NamedMessage, ScheduleViolation, ScheduledPlace};
+pub use window::window;
 
 struct NodeNames<'a>(&'a Tree);
 

@@ -192,6 +192,16 @@ pub enum ScheduleViolation {
         /// The phase of that message.
         second_phase: usize,
     },
+    /// More octets may be under way over a switch port than its queue is counted on to hold.
+    #[error("edge {edge}: {octets} octets may be under way, its queue holds {queue}")]
+    Overflow {
+        /// The edge, from the switch with that port.
+        edge: NamedEdge,
+        /// The most octets under way.
+        octets: u64,
+        /// The octets that the queue holds.
+        queue: u64,
+    },
     /// The ring does not hold every host once.
     #[error("ring: host {0}")]
     Ring(String),

@@ -5,11 +5,16 @@
 //! again. It costs some processor time a step. So it is taken from the size on from which the gain
 //! is larger than the cost, for the links and the ranks of the process set. The figures are from
 //! heddle's own emulated clusters: docs/mpi-runtime.md.
+mod overflow;
+
 use super::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
 use inventory::tree::NodeNumber;
 use inventory::{Bytes, Tree};
+use overflow::smallest_overflowing_block;
 use schedules::bound::{self, BottleneckLoad, WIRE_PER_PAYLOAD};
 use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncScheme;
+use schedules::window::OctetWindow;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -23,8 +28,9 @@ struct OverflowingCall {
     on_fast_links: (Bytes, Duration),
 }
 
-/// A phase at 1 and 10 Gbit/s took 90 us beside its block: two ranks are woken, one by a token.
-const ALLTOALL_ON_FAST_LINKS: (Bytes, Duration) = (Bytes(64 << 10), Duration::from_micros(220));
+/// A phase at 1 and 10 Gbit/s took 90 us beside its block: two ranks are woken, one by a token. Four
+/// hosts gained from half of this on; more hosts could not be measured, so jobs learn the rest.
+const ALLTOALL_ON_FAST_LINKS: (Bytes, Duration) = (Bytes(128 << 10), Duration::from_micros(1100));
 
 const ALLTOALL: OverflowingCall = OverflowingCall {
     octets: Bytes(256 << 10),
@@ -33,19 +39,24 @@ const ALLTOALL: OverflowingCall = OverflowingCall {
 };
 /// Where so many pairs of hosts share a trunk, their blocks overflow its queue while each is short.
 /// What is lost of a short block comes again only when a timer runs out: too few segments follow it
-/// for a fast retransmission (RFC 5681). Blocks of 32 kB are lost less dearly, and on a chain the
-/// library's routine is as fast with them; but where calls of other sizes go over TCP, it is slower
-/// than alone (1.06 to 1.18 of its time), as its own connections begin anew after a pause.
+/// for a fast retransmission (RFC 5681). Those go in a window. With tokens, blocks of 8 and 16 kB took
+/// 0.79 to 1.35 of the library's time, so they begin above.
 const MANY_PAIRS: u64 = 40;
 const ALLTOALL_OF_MANY: OverflowingCall = OverflowingCall {
     octets: Bytes(192 << 10),
-    block: Duration::from_micros(1600),
+    block: Duration::from_millis(10),
     on_fast_links: ALLTOALL_ON_FAST_LINKS,
+};
+/// Blocks that wait for no tokens may be short.
+const ALLTOALL_IN_A_WINDOW: OverflowingCall = OverflowingCall {
+    octets: Bytes(0),
+    block: Duration::from_micros(300),
+    on_fast_links: (Bytes(0), Duration::from_micros(300)),
 };
 const ALLGATHER: OverflowingCall = OverflowingCall {
     octets: Bytes(80 << 10),
     block: Duration::from_micros(650),
-    on_fast_links: (Bytes(16 << 10), Duration::from_micros(100)),
+    on_fast_links: (Bytes(32 << 10), Duration::from_micros(300)),
 };
 /// Smaller reductions and broadcasts are the library's own.
 pub const LEAST_RELAYED: Bytes = Bytes(256 << 10);
@@ -78,24 +89,25 @@ impl DecisionTable {
         let mut ranks = vec![0; hosts.hosts() as usize];
         host_of.iter().for_each(|&host| ranks[host as usize] += 1);
         let over = DataCarrier::Tcp;
-        let sync = SyncKind::Receiver.into();
         let alltoall = bound::alltoall_bottleneck(hosts, &ranks)
-            .map(|bottleneck| smallest_of_phases(hosts, bottleneck, delay));
+            .map(|bottleneck| ways_of_phases(hosts, host_of, bottleneck, delay));
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
-        let allgather = entries(allgather, Way::Ring { over });
+        let allgather = entries(allgather.map(|size| (size, Way::Ring { over })));
         let part = smallest_part(hosts, &ranks, delay);
         let whole = part.map(|part| Bytes(part.0 * host_of.len() as u64));
-        let unequal = alltoall.map(|Bytes(size)| Bytes(size + size / 2));
-        let unequal = entries(unequal, Way::Aapc { sync, over });
-        let alltoall = entries(alltoall, Way::Aapc { sync, over });
+        let relayed = |size: Option<Bytes>| entries(size.map(|size| (size, Way::Relay)));
+        let alltoall = alltoall.unwrap_or_default();
+        // A window keeps the queues for equal blocks only.
+        let tokens = alltoall.last().copied();
+        let unequal = entries(tokens.map(|(size, way)| (Bytes(size.0 + size.0 / 2), way)));
         DecisionTable::default()
-            .with_entries(Collective::Allreduce, entries(whole, Way::Relay))
-            .with_entries(Collective::ReduceScatterBlock, entries(part, Way::Relay))
-            .with_entries(Collective::Bcast, entries(whole, Way::Relay))
+            .with_entries(Collective::Allreduce, relayed(whole))
+            .with_entries(Collective::ReduceScatterBlock, relayed(part))
+            .with_entries(Collective::Bcast, relayed(whole))
             .with_entries(Collective::Alltoallv, unequal.clone())
             .with_entries(Collective::Alltoallw, unequal)
-            .with_entries(Collective::Alltoall, alltoall)
+            .with_entries(Collective::Alltoall, entries(alltoall))
             .with_entries(Collective::Allgatherv, allgather.clone())
             .with_entries(Collective::Allgather, allgather)
     }
@@ -118,11 +130,11 @@ impl DecisionTable {
     }
 }
 
-/// The library's own routine, and a way from this size on.
-fn entries(size: Option<Bytes>, way: Way) -> Vec<DecisionEntry> {
+/// The library's own routine, and other ways from these sizes on.
+fn entries(ways: impl IntoIterator<Item = (Bytes, Way)>) -> Vec<DecisionEntry> {
     let native = [(Bytes(0), Way::Native)].into_iter();
     native
-        .chain(size.map(|size| (size, way)))
+        .chain(ways)
         .map(|(from, way)| DecisionEntry {
             from,
             way,
@@ -132,18 +144,53 @@ fn entries(size: Option<Bytes>, way: Way) -> Vec<DecisionEntry> {
         .collect()
 }
 
-/// The smallest block with which the phases of an all-to-all pay.
-fn smallest_of_phases(hosts: &Tree, bottleneck: BottleneckLoad, delay: Duration) -> Bytes {
+/// The ways of an all-to-all by phases, each with the smallest block with which it pays. Where the
+/// library overflows a queue, that is a window, as long as it keeps all queues; then tokens.
+fn ways_of_phases(
+    hosts: &Tree,
+    host_of: &[NodeNumber],
+    bottleneck: BottleneckLoad,
+    delay: Duration,
+) -> Vec<(Bytes, Way)> {
+    let way = |sync| Way::Aapc {
+        sync,
+        over: DataCarrier::Tcp,
+    };
+    let receiver = way(SyncKind::Receiver.into());
+    let overflowing = smallest_overflowing_block(hosts, host_of);
+    let tokens = smallest_of_phases(hosts, bottleneck, delay, overflowing);
+    let lasting = ALLTOALL_IN_A_WINDOW.smallest_block(hosts, bottleneck, TOKENS * delay);
+    let first = overflowing.map(|block| block.max(lasting));
+    let end = Bytes(OctetWindow::of(hosts, host_of).largest_block.0 + 1);
+    let Some(first) = first.filter(|first| *first < end) else {
+        return vec![(tokens, receiver)];
+    };
+    let between = (end < tokens).then_some((end, Way::Native));
+    [(first, way(SyncScheme::WINDOW))]
+        .into_iter()
+        .chain(between)
+        .chain([(tokens.max(end), receiver)])
+        .collect()
+}
+
+/// The smallest block with which the phases of an all-to-all pay, with tokens between them.
+fn smallest_of_phases(
+    hosts: &Tree,
+    bottleneck: BottleneckLoad,
+    delay: Duration,
+    overflowing: Option<Bytes>,
+) -> Bytes {
     let n = hosts.hosts();
     let pairs =
         bound::alltoall_bottleneck(hosts, &vec![1; n as usize]).map_or(0, |link| link.blocks);
     // A host's own link has one less than there are hosts.
-    let call = if pairs < MANY_PAIRS.max(u64::from(n)) {
-        ALLTOALL
+    let smallest = |call: OverflowingCall| call.smallest_block(hosts, bottleneck, TOKENS * delay);
+    if pairs < MANY_PAIRS.max(u64::from(n)) {
+        smallest(ALLTOALL)
     } else {
-        ALLTOALL_OF_MANY
-    };
-    call.smallest_block(hosts, bottleneck, TOKENS * delay)
+        // A trunk that is hardly slower than what comes to it holds larger blocks.
+        smallest(ALLTOALL_OF_MANY).max(overflowing.unwrap_or_default())
+    }
 }
 
 /// The smallest part, of as many as ranks, with which reductions and broadcasts along the ring pay:

@@ -75,9 +75,14 @@ impl Way {
     pub fn serves(self, collective: Collective) -> bool {
         match self {
             Way::Native => true,
-            Way::Aapc { sync, .. } => {
-                sync.mechanism() != SyncMechanism::Dummy
-                    && collective.traffic() == CollectiveTraffic::Exchange
+            Way::Aapc { sync, over } => {
+                // Only TCP says what has come.
+                let can = match sync.mechanism() {
+                    SyncMechanism::Dummy => false,
+                    SyncMechanism::Window => over == DataCarrier::Tcp,
+                    _ => true,
+                };
+                can && collective.traffic() == CollectiveTraffic::Exchange
             }
             // A rank that passes on a block knows its size only if all blocks have the same size.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,

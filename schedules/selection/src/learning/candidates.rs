@@ -8,6 +8,7 @@ use crate::decision_table::{
 use crate::learned::{LearnedTiming, size_class};
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncScheme;
 
 /// A way that calls may go.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,6 +39,9 @@ const FAR_BELOW: u64 = 16;
 /// The library's own routine, where the table goes over TCP: it loses segments, 1.0 to 8 in
 /// docs/mpi-runtime.md.
 const LIBRARY: f64 = 3.0;
+/// The same with blocks less than so many times the size from which the table goes over TCP, and
+/// with blocks whose sizes each rank knows in part: nobody knows whether TCP is ahead.
+const IN_DOUBT: (u64, f64) = (4, 1.3);
 /// MPI carries a schedule less tightly than TCP: 0.6 to 1.5 in docs/tuning.md.
 const BY_MESSAGES: f64 = 1.25;
 /// One message for each pair of hosts: 0.6 to 2.9 in docs/tuning.md.
@@ -67,7 +71,7 @@ pub fn candidates(
         }
     };
     if first != Way::Native {
-        add(Way::Native, LIBRARY);
+        add(Way::Native, library(grounds, collective, block));
     }
     let sync = SyncKind::Receiver.into();
     let planned = |over| [Way::Aapc { sync, over }, Way::Ring { over }];
@@ -91,6 +95,23 @@ pub fn candidates(
     }
     expect_as_learned(&mut all, grounds.learned, collective, block);
     all
+}
+
+/// What is expected of the library's own routine where the table does not take it.
+fn library(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> f64 {
+    let (near, doubtful) = IN_DOUBT;
+    let tokens = |entry: &DecisionEntry| match entry.way {
+        Way::Aapc { sync, .. } => sync != SyncScheme::WINDOW,
+        _ => false,
+    };
+    let entry = grounds.table.entry(collective, block);
+    let is_near =
+        |entry: &DecisionEntry| tokens(entry) && block.0 < entry.from.0.saturating_mul(near);
+    if collective.has_own_lengths() || entry.is_some_and(is_near) {
+        doubtful
+    } else {
+        LIBRARY
+    }
 }
 
 /// An operator had it measured.

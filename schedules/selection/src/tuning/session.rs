@@ -25,7 +25,9 @@ use std::collections::BTreeMap;
 pub fn contenders(asked: &[Way], topology: &TopologyFile) -> Result<Vec<Way>, TreeError> {
     let mut ways = vec![Way::Native];
     if asked.is_empty() {
-        let schemes = SyncScheme::table_5(&[]).into_iter();
+        let schemes = SyncScheme::table_5(&[])
+            .into_iter()
+            .chain([SyncScheme::WINDOW]);
         let aapc = schemes.flat_map(|sync| {
             [DataCarrier::Mpi, DataCarrier::Tcp].map(|over| Way::Aapc { sync, over })
         });

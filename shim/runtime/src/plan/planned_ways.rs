@@ -4,12 +4,13 @@
 use crate::clusters;
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::settings::ForcedWays;
-use inventory::TopologyFile;
+use inventory::{Bytes, TopologyFile};
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
+use schedules::window::OctetWindow;
 use schedules::{allgather, alltoall, bundled, lg};
 use selection::decision_table::{DataCarrier, DecisionTable, Way};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -59,11 +60,25 @@ impl<'a> PlannedWays<'a> {
         let schedule = schedule
             .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
         let over = DataCarrier::Mpi;
-        self.parts.push((
-            Way::Aapc { sync, over },
-            part::of(&schedule, self.rank).between(schedule.meetings()),
-        ));
+        let part = RankPart {
+            window: self.window(sync)?,
+            ..part::of(&schedule, self.rank)
+        };
+        self.parts
+            .push((Way::Aapc { sync, over }, part.between(schedule.meetings())));
         Ok(plan.phases.len())
+    }
+
+    /// The octets that a rank may have under way, if this synchronization limits them.
+    fn window(&mut self, sync: SyncScheme) -> Result<Option<Bytes>, FollowError> {
+        if sync != SyncScheme::WINDOW {
+            return Ok(None);
+        }
+        let ProcessSetView { hosts, host_of, .. } = self.view;
+        let window = OctetWindow::of(hosts, host_of);
+        self.verified(verify::window(hosts, host_of, window))?;
+        window.hash(&mut self.digest);
+        Ok(Some(window.octets))
     }
 
     /// Plans the all-to-all that carries the blocks between two hosts in one message.

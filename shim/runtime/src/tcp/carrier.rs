@@ -9,6 +9,7 @@ pub use self::framed::ArrivedBlocks;
 use self::framed::{BlockFraming, FrameReader};
 use super::MeshError;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
+use super::window::SendWindow;
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
 use schedules::message::Message;
 use schedules::transfers::part::SyncToken;
@@ -96,12 +97,18 @@ impl TcpMesh {
             incoming,
             aside: HashMap::new(),
         };
+        if part.window.is_some() {
+            for receive in &part.receives {
+                self.peer(receive.peer)?.acknowledge_at_once();
+            }
+        }
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
         let chunk = self.few(CHUNK).min(MOST_CHUNK);
         let mut carrier = MeshCarrier {
             mesh: self,
             chunk,
             blocks,
+            window: SendWindow::new(part.window),
             streams,
             sending,
             tokens,
@@ -200,6 +207,7 @@ struct MeshCarrier<'a, 'o, 'i> {
     blocks: BlockStore<'a, 'o, 'i>,
     /// Octets of a streamed block that are passed on at once.
     chunk: usize,
+    window: SendWindow,
     /// By rank.
     streams: Vec<IncomingStream>,
     /// The pieces to send, in their order, and how much of each has gone.
@@ -305,9 +313,14 @@ impl MeshCarrier<'_, '_, '_> {
                 let head = self.blocks.framing.header(self.mesh.call(), whole);
                 let there = head.len() + self.there(block);
                 if there > at.octets {
-                    let octets = &self.blocks.octets(block)[..there - head.len()];
-                    let peer = self.mesh.peer(send.peer)?;
-                    at.octets += peer.send(send.peer, [&head, octets], at.octets)?;
+                    let may = self.window.room(self.mesh, there - at.octets)?;
+                    if may > 0 {
+                        let octets = &self.blocks.octets(block)[..there - head.len()];
+                        let peer = self.mesh.peer(send.peer)?;
+                        let sent = peer.send(send.peer, [&head, octets], at.octets)?;
+                        self.window.sent(send.peer, sent);
+                        at.octets += sent;
+                    }
                 }
                 if at.octets < head.len() + whole {
                     break;
@@ -317,12 +330,31 @@ impl MeshCarrier<'_, '_, '_> {
                     octets: 0,
                 };
             }
-            if at.blocks < blocks || !part.streams && !self.mesh.is_mostly_sent(send.peer)? {
+            // What a window lets go counts as sent: it limits what waits in the kernel, too.
+            let goes_on = part.streams || self.window.is_limited();
+            if at.blocks < blocks || !goes_on && !self.mesh.is_mostly_sent(send.peer)? {
                 self.sending[0].1 = at;
                 return Ok(());
             }
             self.sending.pop_front();
             self.events.push(CarrierEvent::Gone(piece));
+        }
+        Ok(())
+    }
+}
+
+impl MeshCarrier<'_, '_, '_> {
+    /// Waits until something can go on.
+    fn wait_on(
+        &mut self,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<(), MeshError> {
+        while !self.mesh.wait(ready, tokens, self.progress)? {
+            self.look_for_short_blocks()?;
+            if !self.events.is_empty() {
+                break;
+            }
         }
         Ok(())
     }
@@ -377,11 +409,11 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
     fn wait(&mut self, events: &mut Vec<CarrierEvent>) -> Result<(), MeshError> {
         if self.events.is_empty() {
             let (mut ready, mut tokens) = (Vec::new(), Vec::new());
-            while !self.mesh.wait(&mut ready, &mut tokens, self.progress)? {
+            if self.window.is_full() {
+                self.mesh.look(&mut ready, &mut tokens)?;
                 self.look_for_short_blocks()?;
-                if !self.events.is_empty() {
-                    break;
-                }
+            } else {
+                self.wait_on(&mut ready, &mut tokens)?;
             }
             for MeshToken { peer, id, .. } in tokens {
                 let token = SyncToken { peer, id };

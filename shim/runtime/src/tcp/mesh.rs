@@ -4,7 +4,6 @@
 use super::MeshError;
 use super::greeting::{self, LENGTH, MeshSecret};
 use super::peer::MeshPeer;
-use super::socket;
 use super::stream_pace::StreamPace;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::socket::{Backlog, listen};
@@ -485,7 +484,7 @@ impl TcpMesh {
     /// The number of segments that this rank's kernel sent again to a rank, ever.
     pub(super) fn sent_again(&self, rank: u32) -> Option<u32> {
         let peer = self.peers.get(rank as usize)?.as_ref()?;
-        socket::sent_again(&peer.out).ok()
+        super::socket::sent_again(&peer.out).ok()
     }
 
     /// Waits until something can go on, and takes tokens. When nothing happens for a while, it
@@ -496,8 +495,38 @@ impl TcpMesh {
         tokens: &mut Vec<MeshToken>,
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<bool, MeshError> {
+        if self.happens(self.nap, ready, tokens)? {
+            return Ok(true);
+        }
+        self.nap = (self.nap * 2).min(LONGEST_NAP);
+        if progress() {
+            return Ok(false);
+        }
+        Err(MeshError::Wait(io::Error::new(
+            ErrorKind::Interrupted,
+            "the MPI library failed meanwhile",
+        )))
+    }
+
+    /// As [`TcpMesh::wait`], but for a moment only: something may have happened of which the kernel
+    /// tells nobody.
+    pub(super) fn look(
+        &mut self,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<(), MeshError> {
+        self.happens(NAP, ready, tokens).map(drop)
+    }
+
+    /// Waits so long for something to happen; true if it did.
+    fn happens(
+        &mut self,
+        nap: Duration,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<bool, MeshError> {
         let mut events = [EpollEvent::empty(); 64];
-        let happened = wait(&self.epoll, &mut events, self.nap)?;
+        let happened = wait(&self.epoll, &mut events, nap)?;
         for event in happened {
             let rank = (event.data() >> 1) as u32;
             let flags = event.events();
@@ -527,17 +556,7 @@ impl TcpMesh {
                 }
             }
         }
-        if !happened.is_empty() {
-            return Ok(true);
-        }
-        self.nap = (self.nap * 2).min(LONGEST_NAP);
-        if progress() {
-            return Ok(false);
-        }
-        Err(MeshError::Wait(io::Error::new(
-            ErrorKind::Interrupted,
-            "the MPI library failed meanwhile",
-        )))
+        Ok(!happened.is_empty())
     }
 
     fn take_tokens(&mut self, rank: u32, tokens: &mut Vec<MeshToken>) -> Result<(), MeshError> {

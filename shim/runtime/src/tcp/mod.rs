@@ -28,6 +28,7 @@ mod peer;
 pub mod relay;
 mod socket;
 mod stream_pace;
+mod window;
 
 pub use carrier::ArrivedBlocks;
 pub use mesh::{MeshListener, TcpMesh};

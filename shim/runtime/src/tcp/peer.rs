@@ -147,6 +147,18 @@ impl MeshPeer {
         Ok(socket::unsent(&self.out)? <= gone)
     }
 
+    /// What comes is acknowledged as soon as this rank has taken it, not a while later: the peer
+    /// waits for it.
+    pub(super) fn acknowledge_at_once(&self) {
+        // A kernel that refuses is slower, and no less right.
+        let _ = socket::acknowledge_at_once(&self.back);
+    }
+
+    /// Octets that were written and have not come, as far as is known.
+    pub(super) fn under_way(&self) -> io::Result<usize> {
+        socket::under_way(&self.out)
+    }
+
     fn room(&mut self, octets: usize) -> io::Result<()> {
         if self.room != octets {
             socket::unsent_at_most(&self.out, octets)?;

@@ -39,9 +39,23 @@ pub(super) fn wake_at(stream: &TcpStream, octets: usize) -> io::Result<()> {
 
 /// Octets that were written and have not gone on the wire once.
 pub(super) fn unsent(stream: &TcpStream) -> io::Result<usize> {
+    count(stream, SIOCOUTQNSD)
+}
+
+/// Octets that were written and not acknowledged.
+pub(super) fn under_way(stream: &TcpStream) -> io::Result<usize> {
+    count(stream, libc::TIOCOUTQ)
+}
+
+/// Ends the delay of acknowledgements for now: the kernel delays them where answers are usual.
+pub(super) fn acknowledge_at_once(stream: &TcpStream) -> io::Result<()> {
+    set(stream, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1 as c_int)
+}
+
+fn count(stream: &TcpStream, what: libc::Ioctl) -> io::Result<usize> {
     let mut octets: c_int = 0;
     // SAFETY: the descriptor is open, and there is a place for the result.
-    let code = unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut octets) };
+    let code = unsafe { libc::ioctl(stream.as_raw_fd(), what, &raw mut octets) };
     if code == 0 {
         Ok(octets.max(0) as usize)
     } else {

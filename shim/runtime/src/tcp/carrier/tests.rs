@@ -4,7 +4,7 @@ use super::super::StreamPace;
 use super::super::tests::{block, ranks};
 use super::*;
 use inventory::tree::Tree;
-use inventory::{BitsPerSec, TopologyFile};
+use inventory::{BitsPerSec, Bytes, TopologyFile};
 use schedules::lg::{self, ClusterPartition, HostCluster};
 use schedules::synchronization::SyncKind;
 use schedules::transfers::{TransferSchedule, part};
@@ -133,4 +133,19 @@ fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
             "{outcomes:?}"
         );
     }
+}
+
+#[test]
+fn blocks_of_any_length_pass_any_window() {
+    let schedule = TransferSchedule::try_from(&alltoall::plan(&tree(), SyncKind::None)).unwrap();
+    ranks(5, |me, mut mesh| {
+        for (call, window) in [1, 1_000, 70_000, 1 << 30].into_iter().enumerate() {
+            let part = RankPart {
+                window: Some(Bytes(window)),
+                ..part::of(&schedule, me)
+            };
+            let length = |from: u32, to: u32| LENGTHS[(from + 3 * to) as usize % LENGTHS.len()];
+            exchange(&mut mesh, &part, call, length).unwrap();
+        }
+    });
 }
