@@ -13,6 +13,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`greeting`] | the first octets of a connection: who calls, and whether it belongs here |
+//! | [`mesh_listener`] | making the connections |
 //! | [`mesh`] | connections between all ranks |
 //! | `peer` | the two connections with one rank, and when the kernel wakes this one |
 //! | [`descriptors`] | whether the process may open as many sockets |
@@ -24,6 +25,7 @@ mod carrier;
 pub mod descriptors;
 pub mod greeting;
 pub mod mesh;
+pub mod mesh_listener;
 mod peer;
 pub mod relay;
 mod socket;
@@ -31,7 +33,8 @@ mod stream_pace;
 mod window;
 
 pub use carrier::ArrivedBlocks;
-pub use mesh::{MeshListener, TcpMesh};
+pub use mesh::TcpMesh;
+pub use mesh_listener::MeshListener;
 pub use stream_pace::StreamPace;
 
 use std::io;

@@ -1,0 +1,289 @@
+//! Making the connections between all ranks of a communicator: each calls every other one, and is
+//! called by every other one.
+use super::greeting::{self, LENGTH, MeshSecret};
+use super::mesh::{FLAGS, NAP, TcpMesh, wait};
+use super::peer::MeshPeer;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::socket::{Backlog, listen};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+/// Callers that have not greeted yet, beside as many as there are ranks; more are turned away, so
+/// that strangers cannot fill the house.
+pub(super) const UNKNOWN: usize = 64;
+/// How long a machine may take to answer a call: its kernel does, however busy its processes are,
+/// and a call that got lost is repeated after one and three seconds.
+const ANSWER: Duration = Duration::from_secs(4);
+/// What epoll knows the listening socket and callers by; calls of this rank's own go by the rank
+/// that is called.
+const DOOR: u64 = u64::MAX;
+/// A listening socket, before anybody knows of it.
+#[derive(Debug)]
+pub struct MeshListener {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl MeshListener {
+    /// Listens on a free port of this machine's address.
+    ///
+    /// # Errors
+    /// The system's: no such address here, no more sockets.
+    pub fn open(address: IpAddr) -> io::Result<MeshListener> {
+        let listener = TcpListener::bind((address, 0))?;
+        // All other ranks may call before this one comes to answer.
+        listen(&listener, Backlog::MAXALLOWABLE)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok(MeshListener { listener, address })
+    }
+
+    /// The address at which peers call this rank.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Calls every other rank and is called by every other one. `doors[rank]` is where that rank
+    /// listens; this is `me`'s door. All ranks do this at the same time; `progress` is called while
+    /// it waits.
+    ///
+    /// # Errors
+    /// Why not all connections stand: a rank has not called within `patience`, its machine refuses
+    /// calls or does not answer, or it has given up itself: whoever does closes its connections.
+    /// The others' may stand: whether all have theirs is for the ranks to agree on.
+    pub fn connect(
+        self,
+        me: u32,
+        doors: &[SocketAddr],
+        secret: &MeshSecret,
+        patience: Duration,
+        mut progress: impl FnMut() -> bool,
+    ) -> io::Result<TcpMesh> {
+        let began = Instant::now();
+        let mut making = MeshSetup::call(self.listener, me, doors, secret)?;
+        loop {
+            // Events are handled before the clock is read: this process may have stood still.
+            making.step()?;
+            if making.is_complete() {
+                return making.finish();
+            }
+            let waited = began.elapsed();
+            if let Some(problem) = making
+                .unanswered()
+                .filter(|_| waited > ANSWER.min(patience))
+            {
+                return Err(io::Error::new(ErrorKind::TimedOut, problem));
+            }
+            if waited > patience || !progress() {
+                return Err(io::Error::new(ErrorKind::TimedOut, making.missing()));
+            }
+        }
+    }
+}
+
+/// A connection in the making by this rank.
+struct OutgoingConnection {
+    stream: TcpStream,
+    /// Octets of the greeting that have gone.
+    said: usize,
+}
+
+/// Somebody who calls and has not said who it is.
+struct IncomingConnection {
+    stream: TcpStream,
+    heard: [u8; LENGTH],
+    length: usize,
+}
+
+struct MeshSetup {
+    listener: TcpListener,
+    me: u32,
+    secret: MeshSecret,
+    greeting: [u8; LENGTH],
+    calling: Vec<Option<OutgoingConnection>>,
+    callers: Vec<IncomingConnection>,
+    called: Vec<Option<TcpStream>>,
+    epoll: Epoll,
+}
+
+impl MeshSetup {
+    fn call(
+        listener: TcpListener,
+        me: u32,
+        doors: &[SocketAddr],
+        secret: &MeshSecret,
+    ) -> io::Result<MeshSetup> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
+        let mut calling = Vec::with_capacity(doors.len());
+        for (rank, door) in (0..).zip(doors) {
+            let stream = if rank == me { None } else { Some(dial(door)?) };
+            if let Some(stream) = &stream {
+                let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+                epoll.add(stream, EpollEvent::new(flags, u64::from(rank)))?;
+            }
+            calling.push(stream.map(|stream| OutgoingConnection { stream, said: 0 }));
+        }
+        let called = doors.iter().map(|_| None).collect();
+        Ok(MeshSetup {
+            listener,
+            me,
+            secret: *secret,
+            greeting: greeting::write(me, secret),
+            calling,
+            callers: Vec::new(),
+            called,
+            epoll,
+        })
+    }
+
+    fn is_complete(&self) -> bool {
+        let said = self.calling.iter().flatten().all(|c| c.said == LENGTH);
+        said && (0..)
+            .zip(&self.called)
+            .all(|(rank, c)| rank == self.me || c.is_some())
+    }
+
+    /// The first rank whose machine has not answered, if there is one.
+    fn unanswered(&self) -> Option<String> {
+        let rank = self
+            .calling
+            .iter()
+            .position(|c| c.as_ref().is_some_and(|c| c.said == 0))?;
+        Some(format!("the machine of rank {rank} does not answer"))
+    }
+
+    fn missing(&self) -> String {
+        let called = self.called.iter().filter(|c| c.is_some()).count();
+        format!(
+            "{called} of {} ranks called in time",
+            self.called.len().saturating_sub(1)
+        )
+    }
+
+    /// Waits a moment, then goes on with everything that can go on.
+    fn step(&mut self) -> io::Result<()> {
+        let mut events = [EpollEvent::empty(); 64];
+        let events = wait(&self.epoll, &mut events, NAP)?;
+        for calling in self
+            .calling
+            .iter_mut()
+            .flatten()
+            .filter(|c| c.said < LENGTH)
+        {
+            match calling.stream.write(&self.greeting[calling.said..]) {
+                Ok(n) => calling.said += n,
+                Err(e) if is_not_yet(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) if self.callers.len() < self.called.len() + UNKNOWN => {
+                    stream.set_nonblocking(true)?;
+                    self.epoll
+                        .add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
+                    self.callers.push(IncomingConnection {
+                        stream,
+                        heard: [0; LENGTH],
+                        length: 0,
+                    });
+                }
+                Ok(_) => {} // Hung up on: a rank would have been heard by now.
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        ErrorKind::ConnectionAborted | ErrorKind::Interrupted
+                    ) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        self.listen();
+        // A peer that hangs up before it has called will not call. A call that was refused has
+        // said so above, when it was to be greeted.
+        let ended = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
+        let mut hung_up = events
+            .iter()
+            .filter(|event| event.events().intersects(ended))
+            .map(EpollEvent::data);
+        match hung_up.find(|rank| self.called.get(*rank as usize).is_some_and(Option::is_none)) {
+            Some(rank) => Err(io::Error::other(format!(
+                "rank {rank} has given its connections up; it says why"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Hears callers out; strangers are hung up on.
+    fn listen(&mut self) {
+        let mut at = 0;
+        while let Some(caller) = self.callers.get_mut(at) {
+            match caller.stream.read(&mut caller.heard[caller.length..]) {
+                Ok(n @ 1..) => caller.length += n,
+                Err(e) if is_not_yet(&e) => {
+                    at += 1;
+                    continue;
+                }
+                Ok(0) | Err(_) => {
+                    self.callers.swap_remove(at);
+                    continue;
+                }
+            }
+            if caller.length == LENGTH {
+                let caller = self.callers.swap_remove(at);
+                let _ = self.epoll.delete(&caller.stream); // Its events are Mesh's from now on.
+                let rank =
+                    greeting::read(&caller.heard, &self.secret).filter(|rank| *rank != self.me);
+                if let Some(free @ None) = rank.and_then(|rank| self.called.get_mut(rank as usize))
+                {
+                    *free = Some(caller.stream);
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> io::Result<TcpMesh> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let mut peers = Vec::with_capacity(self.called.len());
+        for (rank, ends) in (0u64..).zip(self.calling.into_iter().zip(self.called)) {
+            let (Some(OutgoingConnection { stream: out, .. }), Some(back)) = ends else {
+                peers.push(None); // Itself.
+                continue;
+            };
+            epoll.add(&out, EpollEvent::new(FLAGS, rank << 1))?;
+            epoll.add(&back, EpollEvent::new(FLAGS, rank << 1 | 1))?;
+            peers.push(Some(MeshPeer::new(out, back)?));
+        }
+        Ok(TcpMesh::new(peers, epoll))
+    }
+}
+
+/// Begins a connection without waiting for it.
+fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, connect, socket};
+    let family = if door.is_ipv4() {
+        AddressFamily::Inet
+    } else {
+        AddressFamily::Inet6
+    };
+    let fd = socket(
+        family,
+        SockType::Stream,
+        SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
+        None,
+    )?;
+    match connect(fd.as_raw_fd(), &SockaddrStorage::from(*door)) {
+        Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(TcpStream::from(fd)),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn is_not_yet(e: &io::Error) -> bool {
+    matches!(
+        e.kind(),
+        ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotConnected
+    )
+}
