@@ -159,8 +159,12 @@ fn expect_as_learned(
 /// from the size at which the table would take it.
 fn over_tcp(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> Option<f64> {
     let entries = grounds.table.entries(collective);
-    let over_tcp = |entry: &&DecisionEntry| entry.way.carrier() == Some(DataCarrier::Tcp);
-    let from = entries.iter().find(over_tcp)?.from;
+    let mut over_tcp = entries
+        .iter()
+        .filter(|entry| entry.way.carrier() == Some(DataCarrier::Tcp));
+    // Between two such sizes the table may have the library's own: then the next one counts.
+    let above = over_tcp.clone().find(|entry| entry.from >= block);
+    let from = above.or_else(|| over_tcp.next_back())?.from;
     let below = from.0 as f64 / block.0.max(1) as f64;
     (grounds.has_addresses && below <= FAR_BELOW as f64).then(|| 1.0 + 0.15 * below.log2().max(0.0))
 }

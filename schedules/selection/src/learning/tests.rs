@@ -1,5 +1,5 @@
 use super::*;
-use crate::decision_table::{DataCarrier, DecisionTable};
+use crate::decision_table::{DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable};
 use proptest::prelude::*;
 use schedules::synchronization::SyncKind;
 
@@ -181,6 +181,41 @@ fn measured_sizes_and_small_blocks_ask_nothing() {
     let of = |block| candidates(grounds, Collective::Alltoall, Bytes(block));
     assert_eq!(of(8).len(), 1);
     assert!(of(65_536).len() > 1);
+}
+
+#[test]
+fn what_is_expected_of_tcp_grows_with_the_distance_from_its_sizes() {
+    let entry = |from, way| DecisionEntry {
+        from: Bytes(from),
+        way,
+        mpi: None,
+        grounds: DecisionGrounds::Elsewhere,
+    };
+    let [native, tcp, _] = ways();
+    let entries = [(0, native), (2048, tcp), (8192, native), (32_768, tcp)];
+    let entries = entries.map(|(from, way)| entry(from, way)).to_vec();
+    let table = DecisionTable::default().with_entries(Collective::Alltoall, entries);
+    let grounds = CandidateGrounds {
+        table: &table,
+        learned: &[],
+        has_addresses: true,
+        shares_hosts: false,
+    };
+    let expected = |block, way| {
+        let all = candidates(grounds, Collective::Alltoall, Bytes(block));
+        all.iter()
+            .find(|other| other.way == way)
+            .map(|way| way.expected)
+    };
+    assert_eq!(expected(64, tcp), None);
+    let [far, near, between] = [256, 1024, 16_384].map(|block| expected(block, tcp).unwrap());
+    assert!(
+        far > near && near > 1.0 && between > 1.0,
+        "{far} {near} {between}"
+    );
+    assert_eq!(expected(2048, tcp), Some(1.0));
+    // The farther above, the less is expected of the library's own.
+    assert!(expected(32_768, native) < expected(1 << 20, native));
 }
 
 proptest! {
