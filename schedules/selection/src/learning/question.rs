@@ -26,6 +26,9 @@ const PAUSE_SHOWS: Duration = Duration::from_millis(20);
 /// So many rows of a settled question, one after the other, each longer by this factor than when it
 /// was settled, open it again.
 const DRIFTED: (u32, f64) = (3, 1.25);
+/// Before its first row no way is expected to take less than so many times the fastest one's time:
+/// of a few long calls none is for trying.
+const UNTRIED: f64 = 1.1;
 /// A way that was slower by this factor stays out when the question is opened again.
 const HOPELESS: f64 = 3.0;
 
@@ -254,7 +257,7 @@ impl WayQuestion {
     fn octet(&self, way: usize) -> f64 {
         let fastest = self.ways[self.fastest].mean().unwrap_or(0.0);
         let trials = &self.ways[way];
-        trials.mean().unwrap_or(trials.expected.max(1.0) * fastest)
+        trials.mean().unwrap_or(trials.expected.max(UNTRIED) * fastest)
     }
 
     /// The time that a row loses beside the fastest way.

@@ -79,14 +79,8 @@ impl TcpMesh {
         } else {
             "alltoall over tcp"
         };
-        let tokens = self
-            .begin()
-            .into_iter()
-            .map(|token| SyncToken {
-                peer: token.peer,
-                id: token.id,
-            })
-            .collect();
+        let early = self.begin().into_iter();
+        let tokens = early.map(MeshToken::of_part).collect();
         let length = incoming.first().map_or(0, |block| block.len());
         let streams = incoming.iter().map(|_| IncomingStream::default()).collect();
         let blocks = BlockStore {

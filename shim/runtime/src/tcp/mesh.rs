@@ -60,6 +60,16 @@ pub(super) struct MeshToken {
     pub(super) id: u32,
 }
 
+impl MeshToken {
+    /// The token as the part of its call names it.
+    pub(super) fn of_part(self) -> SyncToken {
+        SyncToken {
+            peer: self.peer,
+            id: self.id,
+        }
+    }
+}
+
 /// A peer whose transfer can go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadyPeer {
