@@ -1,32 +1,49 @@
 //! Jobs that learn which way is fastest.
 use crate::common::epochs::{AT_ONCE, TREE, records, shared};
-use crate::common::job::{BOTH, TestJob};
+use crate::common::job::{BOTH, TestJob, TestJobOutput};
 use crate::common::runtime::lib;
+use directory::job_record::JobRecord;
 use selection::decision_table::{Collective, Way};
 use std::collections::BTreeSet;
+
+/// A job that learns on links that are told to be slow: there no way is hopeless for blocks of some
+/// kilobytes. Gives its record.
+fn learning(mpi: &'static str, call: [&str; 2], checked: usize) -> (JobRecord, TestJobOutput) {
+    let dir = shared(&TREE.replace("address", "rate: 5M, address"));
+    let bench = lib().join(format!("bench-{mpi}"));
+    let flags = "--seconds 6 --check --size";
+    let flags: Vec<&str> = flags
+        .split(' ')
+        .chain([call[0], "--collective", call[1]])
+        .collect();
+    let said = TestJob::new(mpi, 4)
+        .dir(dir.path())
+        .env(AT_ONCE.0, AT_ONCE.1)
+        .env("HEDDLE_LEARN", "on")
+        .env("HEDDLE_VERBOSE", "1")
+        .run(&bench, &flags);
+    let found = said.out.matches("every byte checked").count();
+    assert_eq!(found, checked, "{}", said.out);
+    (records(dir.path()).remove(0), said)
+}
+
+/// The ranks forecast the sizes of calls whose lengths none of them knows alone, and learn.
+#[test]
+fn unequal_blocks_are_learned_too() {
+    for mpi in BOTH {
+        let (record, _) = learning(mpi, ["60000", "alltoallv"], 1);
+        let ways = record.calls.iter().map(|calls| calls.way.to_string());
+        let ways: BTreeSet<String> = ways.collect();
+        let both = ["aapc tcp", "native"].map(str::to_owned);
+        assert_eq!(ways, BTreeSet::from(both), "{mpi}");
+    }
+}
 
 /// Calls go several ways in turn; every byte arrives, and the record says what was learned.
 #[test]
 fn a_job_tries_ways_and_says_what_it_learned() {
     for mpi in BOTH {
-        // On links that are told to be slow, no way is hopeless for blocks of some kilobytes.
-        let dir = shared(&TREE.replace("address", "rate: 5M, address"));
-        let bench = lib().join(format!("bench-{mpi}"));
-        let flags = "--collective both --size 4000 --seconds 4 --check";
-        let flags: Vec<&str> = flags.split(' ').collect();
-        let said = TestJob::new(mpi, 4)
-            .dir(dir.path())
-            .env(AT_ONCE.0, AT_ONCE.1)
-            .env("HEDDLE_LEARN", "on")
-            .env("HEDDLE_VERBOSE", "1")
-            .run(&bench, &flags);
-        assert_eq!(
-            said.out.matches("every byte checked").count(),
-            2,
-            "{}",
-            said.out
-        );
-        let record = &records(dir.path())[0];
+        let (record, said) = learning(mpi, ["4000", "both"], 2);
         let tried = |collective| {
             let of = |name: &Option<&Collective>| *name == Some(&collective);
             let timings = record.learned.iter();
@@ -39,7 +56,8 @@ fn a_job_tries_ways_and_says_what_it_learned() {
             let ways = tried(collective);
             assert!(
                 ways.len() > 1 && ways.contains(&Way::Native.to_string()),
-                "{mpi}: {ways:?}"
+                "{mpi}: {ways:?} {:?}",
+                said.heddle
             );
         }
         assert!(record.learning_cost_seconds > Some(0.0), "{record:?}");

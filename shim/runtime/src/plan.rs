@@ -99,6 +99,7 @@ impl UnplannedEpoch {
     /// True if a call of this collective may, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         takes_part(&self.table, &self.force, collective)
+            || self.learned.is_some() && may_learn(&self.view, collective)
     }
 
     /// The ways that calls of a collective with blocks of about this size may learn, the present
@@ -164,6 +165,12 @@ fn candidates(
     } else {
         Vec::new()
     }
+}
+
+/// True if calls of which each rank knows its own lengths only may go over TCP when that has been
+/// learned: then the ranks have to know their size.
+fn may_learn(view: &ProcessSetView, collective: Collective) -> bool {
+    collective.has_own_lengths() && view.has_all_addresses()
 }
 
 fn takes_part(table: &DecisionTable, force: &ForcedWays, collective: Collective) -> bool {
@@ -330,6 +337,7 @@ impl FollowedEpoch {
     /// True if a call of this collective may go another way than the library's, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         takes_part(&self.table, &self.force, collective)
+            || self.learned.is_some() && may_learn(&self.view, collective)
     }
 
     /// This rank's part of a way's schedule, in as many as its barriers divide it into; none where

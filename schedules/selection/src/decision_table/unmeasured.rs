@@ -98,15 +98,10 @@ impl DecisionTable {
         let whole = part.map(|part| Bytes(part.0 * host_of.len() as u64));
         let relayed = |size: Option<Bytes>| entries(size.map(|size| (size, Way::Relay)));
         let alltoall = alltoall.unwrap_or_default();
-        // A window keeps the queues for equal blocks only.
-        let tokens = alltoall.last().copied();
-        let unequal = entries(tokens.map(|(size, way)| (Bytes(size.0 + size.0 / 2), way)));
         DecisionTable::default()
             .with_entries(Collective::Allreduce, relayed(whole))
             .with_entries(Collective::ReduceScatterBlock, relayed(part))
             .with_entries(Collective::Bcast, relayed(whole))
-            .with_entries(Collective::Alltoallv, unequal.clone())
-            .with_entries(Collective::Alltoallw, unequal)
             .with_entries(Collective::Alltoall, entries(alltoall))
             .with_entries(Collective::Allgatherv, allgather.clone())
             .with_entries(Collective::Allgather, allgather)

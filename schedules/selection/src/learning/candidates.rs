@@ -86,8 +86,10 @@ pub fn candidates(
         } else {
             LIBRARY
         };
-        planned(DataCarrier::Mpi)
-            .into_iter()
+        // Of forecast lengths some may be too long for a message.
+        let over_mpi = planned(DataCarrier::Mpi).into_iter();
+        over_mpi
+            .filter(|_| !collective.has_own_lengths())
             .for_each(|way| add(way, expected));
     }
     if grounds.shares_hosts && block <= MOST_BUNDLED {
@@ -158,7 +160,12 @@ fn expect_as_learned(
 /// The expected time over TCP; `None` where it is hopeless or impossible. It grows with the distance
 /// from the size at which the table would take it.
 fn over_tcp(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> Option<f64> {
-    let entries = grounds.table.entries(collective);
+    // Of unequal blocks nobody knows: those of an all-to-all say from where it may pay.
+    let (alike, least) = match collective.has_own_lengths() {
+        true => (Collective::Alltoall, IN_DOUBT.1),
+        false => (collective, 1.0),
+    };
+    let entries = grounds.table.entries(alike);
     let mut over_tcp = entries
         .iter()
         .filter(|entry| entry.way.carrier() == Some(DataCarrier::Tcp));
@@ -166,5 +173,6 @@ fn over_tcp(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> 
     let above = over_tcp.clone().find(|entry| entry.from >= block);
     let from = above.or_else(|| over_tcp.next_back())?.from;
     let below = from.0 as f64 / block.0.max(1) as f64;
-    (grounds.has_addresses && below <= FAR_BELOW as f64).then(|| 1.0 + 0.15 * below.log2().max(0.0))
+    (grounds.has_addresses && below <= FAR_BELOW as f64)
+        .then(|| least + 0.15 * below.log2().max(0.0))
 }

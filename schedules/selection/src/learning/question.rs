@@ -9,8 +9,12 @@ use crate::decision_table::Way;
 use std::fmt;
 use std::time::Duration;
 
-/// A row of a way that is tried: long beside an agreement, short beside what it may cost.
-const TRIED: Duration = Duration::from_millis(30);
+/// A row of a way that is tried: long beside an agreement. Early in a job a shorter one has to do.
+const TRIED: [Duration; 3] = [
+    Duration::from_millis(30),
+    Duration::from_millis(8),
+    Duration::from_millis(2),
+];
 /// A row of the fastest way, while others are open.
 const COMPARED: Duration = Duration::from_millis(120);
 /// A row of the fastest way, while nothing can be tried.
@@ -224,12 +228,14 @@ impl WayQuestion {
             return self.row_of(self.fastest, last, SETTLED);
         };
         if last == self.fastest && self.ways[last].mean().is_some() {
-            let row = self.row_of(next, last, TRIED);
-            let wait = budget.wait_for(self.cost(&row) + budget.agreement());
-            if wait == Duration::ZERO {
-                return row;
-            }
-            return self.row_of(self.fastest, last, wait.clamp(COMPARED, UNDISTURBED));
+            let rows = TRIED.map(|about| self.row_of(next, last, about));
+            let wait = |row: &TimedRow| budget.wait_for(self.cost(row) + budget.agreement());
+            let affordable = rows.iter().find(|row| wait(row) == Duration::ZERO);
+            let [.., shortest] = &rows;
+            let wait = wait(shortest).clamp(COMPARED, UNDISTURBED);
+            return affordable
+                .cloned()
+                .unwrap_or_else(|| self.row_of(self.fastest, last, wait));
         }
         self.row_of(self.fastest, last, COMPARED)
     }
@@ -257,7 +263,9 @@ impl WayQuestion {
     fn octet(&self, way: usize) -> f64 {
         let fastest = self.ways[self.fastest].mean().unwrap_or(0.0);
         let trials = &self.ways[way];
-        trials.mean().unwrap_or(trials.expected.max(UNTRIED) * fastest)
+        trials
+            .mean()
+            .unwrap_or(trials.expected.max(UNTRIED) * fastest)
     }
 
     /// The time that a row loses beside the fastest way.
