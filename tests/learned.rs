@@ -31,6 +31,7 @@ fn job(mpi: &str, dir: &Path) -> TestJobOutput {
     let said = TestJob::new(mpi, 4)
         .dir(dir)
         .env(AT_ONCE.0, AT_ONCE.1)
+        .env("HEDDLE_LEARN", "on")
         .env("HEDDLE_VERBOSE", "1")
         .run(&bench, &flags);
     assert_eq!(said.out.matches("every byte checked").count(), 1);

@@ -33,6 +33,9 @@ COLLECTIVE(Allgather)
 COLLECTIVE(Alltoallv)
 COLLECTIVE(Allgatherv)
 COLLECTIVE(Alltoallw)
+COLLECTIVE(Allreduce)
+COLLECTIVE(Reduce_scatter_block)
+COLLECTIVE(Bcast)
 #else
 int MPI_Alltoall(), MPI_Allgather(), MPI_Alltoallv(), MPI_Allgatherv();
 int main(void)
