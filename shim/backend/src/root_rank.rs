@@ -26,6 +26,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A process that wants a way from the first call on waits once so long for the epoch.
 const FIRST_CALL_WAITS: Duration = Duration::from_secs(3);
+/// Else its first look waits so long, once: the helper may just have been started. The calls looked at
+/// have taken some 0.3 s.
+const FIRST_LOOK_WAITS: Duration = Duration::from_millis(20);
 /// The last job record is waited for this long, so that it is there when the job has ended; a
 /// stalled directory is not waited for.
 const LAST_RECORD: Duration = Duration::from_millis(500);
@@ -118,8 +121,13 @@ impl RootRank {
         let directory = directory(&settings);
         if let Some(directory) = &directory {
             let is_first = RUNNING.set(Arc::clone(directory)).is_ok();
-            if is_first && communicator_work::from_the_first_call() {
-                client::lock(directory).wait_for_news(FIRST_CALL_WAITS);
+            if is_first {
+                let waits = if communicator_work::from_the_first_call() {
+                    FIRST_CALL_WAITS
+                } else {
+                    FIRST_LOOK_WAITS
+                };
+                client::lock(directory).wait_for_news(waits);
             }
         }
         let recorder = SharedRecorder::of(members, || {

@@ -106,8 +106,7 @@ impl SharedDirectory {
             .map(|news| (self.version, news))
     }
 
-    /// Waits until there is any news, at most so long: for somebody who wants a way to be taken
-    /// from the first call on.
+    /// Waits until there is any news, at most so long: for ranks that look for the first time.
     pub fn wait_for_news(&mut self, at_most: Duration) {
         self.wait(at_most, |directory| directory.news.is_some());
     }
