@@ -56,6 +56,22 @@ pub enum DecisionGrounds {
     Stale,
 }
 
+impl DecisionGrounds {
+    /// True for what `heddle tune` measured on these hosts and cables.
+    pub fn is_measured(self) -> bool {
+        match self {
+            DecisionGrounds::Measured
+            | DecisionGrounds::Confirmed
+            | DecisionGrounds::Unconfirmed
+            | DecisionGrounds::Kept => true,
+            DecisionGrounds::Elsewhere
+            | DecisionGrounds::Modelled
+            | DecisionGrounds::Stale
+            | DecisionGrounds::Learned => false,
+        }
+    }
+}
+
 impl fmt::Display for DecisionGrounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

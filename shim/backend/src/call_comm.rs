@@ -75,6 +75,14 @@ impl CallComm {
         Ok(all)
     }
 
+    /// Everybody's numbers, in rank order. Collective; all ranks pass as many.
+    pub(crate) fn gather_numbers(&self, own: impl IntoIterator<Item = u64>) -> MpiResult<Vec<u64>> {
+        let own: Vec<u8> = own.into_iter().flat_map(u64::to_le_bytes).collect();
+        let all = self.gather_all(&own)?;
+        let number = |octets: &[u8; 8]| u64::from_le_bytes(*octets);
+        Ok(all.as_chunks().0.iter().map(number).collect())
+    }
+
     /// True if this holds on every rank. Collective.
     pub(crate) fn holds_on_all_ranks(&self, here: bool) -> MpiResult<bool> {
         Ok(self

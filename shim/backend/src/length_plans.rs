@@ -37,13 +37,7 @@ impl LengthPlans {
             .retain(|(of, known, _)| *of != collective || known.is_of(place));
         let is_known = |plan: &(Collective, CallPlace, _)| (plan.0, plan.1) == (collective, place);
         if !self.plans.iter().any(is_known) {
-            let own: Vec<u8> = own().into_iter().flat_map(u64::to_le_bytes).collect();
-            let all = within.gather_all(&own)?;
-            let lengths = all.chunks_exact(8).map(|octets| {
-                let octets = octets.first_chunk().copied();
-                octets.map_or(0, u64::from_le_bytes)
-            });
-            let lengths: Vec<u64> = lengths.collect();
+            let lengths = within.gather_numbers(own())?;
             let part = follow.part_for_lengths(within.rank as u32, &lengths);
             self.plans.push((collective, place, part));
         }

@@ -223,9 +223,9 @@ impl ProcessSet {
         });
         let followed = &self.followed;
         let why = || followed.why(call.collective, amount.block, way, class.is_some());
-        let is_tried = class.is_some_and(|class| self.learning.is_trying(class));
+        let learning = &self.learning;
         let timer = self.root.as_mut().map(|root| {
-            if !is_tried {
+            if !class.is_some_and(|class| learning.is_trying(class)) {
                 root.tell_decision(call.collective, way, amount.block, why);
             }
             root.begin(call.collective, way, amount.block)

@@ -117,17 +117,11 @@ fn busy(ago: &[Duration]) -> Duration {
 
 /// The least of each of these times on any rank. Collective.
 fn least(within: &CallComm, own: &[Duration]) -> MpiResult<Vec<Duration>> {
-    let octets: Vec<u8> = own
-        .iter()
-        .flat_map(|time| nanoseconds(*time).to_le_bytes())
-        .collect();
-    let all = within.gather_all(&octets)?;
+    let all = within.gather_numbers(own.iter().copied().map(nanoseconds))?;
     let mut least = vec![u64::MAX; own.len()];
-    for rank in all.chunks_exact(octets.len()) {
-        for (least, time) in least.iter_mut().zip(rank.chunks_exact(8)) {
-            let octets = time.iter().rev();
-            let time = octets.fold(0, |n, &octet| n << 8 | u64::from(octet));
-            *least = time.min(*least);
+    for rank in all.chunks_exact(own.len()) {
+        for (least, time) in least.iter_mut().zip(rank) {
+            *least = (*least).min(*time);
         }
     }
     Ok(least.into_iter().map(Duration::from_nanos).collect())

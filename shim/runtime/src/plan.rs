@@ -105,11 +105,14 @@ impl UnplannedEpoch {
     /// The ways that calls of a collective with blocks of about this size may learn, the present
     /// one first.
     pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
-        let Some(learned) = self.learned.as_deref() else {
-            return Vec::new();
-        };
-        let grounds = grounds(&self.view, &self.table, learned);
-        candidates(grounds, &self.force, collective, block)
+        let Self { view, table, .. } = self;
+        candidates(
+            view,
+            table,
+            &self.force,
+            self.learned.as_deref(),
+            (collective, block),
+        )
     }
 
     /// Where what is learned holds.
@@ -141,30 +144,24 @@ impl UnplannedEpoch {
     }
 }
 
-fn grounds<'a>(
-    view: &ProcessSetView,
-    table: &'a DecisionTable,
-    learned: &'a [LearnedTiming],
-) -> CandidateGrounds<'a> {
-    CandidateGrounds {
-        table,
-        learned,
-        has_addresses: view.has_all_addresses(),
-        shares_hosts: shares_hosts(view),
-    }
-}
-
+/// None where the ways are forced, or for a job that does not learn.
 fn candidates(
-    grounds: CandidateGrounds,
+    view: &ProcessSetView,
+    table: &DecisionTable,
     force: &ForcedWays,
-    collective: Collective,
-    block: u64,
+    learned: Option<&[LearnedTiming]>,
+    (collective, block): (Collective, u64),
 ) -> Vec<CandidateWay> {
-    if force.ways(collective).is_empty() {
+    let learned = learned.filter(|_| force.ways(collective).is_empty());
+    learned.map_or_else(Vec::new, |learned| {
+        let grounds = CandidateGrounds {
+            table,
+            learned,
+            has_addresses: view.has_all_addresses(),
+            shares_hosts: shares_hosts(view),
+        };
         learning::candidates(grounds, collective, Bytes(block))
-    } else {
-        Vec::new()
-    }
+    })
 }
 
 /// True if calls of which each rank knows its own lengths only may go over TCP when that has been
@@ -270,11 +267,14 @@ impl FollowedEpoch {
 
     /// As [`UnplannedEpoch::candidates`].
     pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
-        let Some(learned) = self.learned.as_deref() else {
-            return Vec::new();
-        };
-        let grounds = grounds(&self.view, &self.table, learned);
-        candidates(grounds, &self.force, collective, block)
+        let Self { view, table, .. } = self;
+        candidates(
+            view,
+            table,
+            &self.force,
+            self.learned.as_deref(),
+            (collective, block),
+        )
     }
 
     /// True if this communicator can go a way with blocks of this size, connections or not.

@@ -124,14 +124,7 @@ fn end(class: Bytes) -> Bytes {
 }
 
 fn is_deliberate(entry: &DecisionEntry) -> bool {
-    match entry.grounds {
-        DecisionGrounds::Measured
-        | DecisionGrounds::Confirmed
-        | DecisionGrounds::Unconfirmed
-        | DecisionGrounds::Kept
-        | DecisionGrounds::Modelled => true,
-        DecisionGrounds::Elsewhere | DecisionGrounds::Stale | DecisionGrounds::Learned => false,
-    }
+    entry.grounds.is_measured() || entry.grounds == DecisionGrounds::Modelled
 }
 
 fn other(mpi: Mpi) -> Mpi {

@@ -2,9 +2,7 @@
 //!
 //! What is expected decides only how early a way is tried: after so many calls that one row of it
 //! costs no more than learning may.
-use crate::decision_table::{
-    Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way,
-};
+use crate::decision_table::{Collective, DataCarrier, DecisionEntry, DecisionTable, Way};
 use crate::learned::{LearnedTiming, size_class};
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
@@ -62,7 +60,7 @@ pub fn candidates(
         way: first,
         expected: 1.0,
     }];
-    if entry.is_some_and(is_settled) {
+    if entry.is_some_and(|entry| entry.grounds.is_measured()) {
         return all;
     }
     let mut add = |way: Way, expected: f64| {
@@ -113,20 +111,6 @@ fn library(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> f
         doubtful
     } else {
         LIBRARY
-    }
-}
-
-/// An operator had it measured.
-fn is_settled(entry: &DecisionEntry) -> bool {
-    match entry.grounds {
-        DecisionGrounds::Measured
-        | DecisionGrounds::Confirmed
-        | DecisionGrounds::Unconfirmed
-        | DecisionGrounds::Kept => true,
-        DecisionGrounds::Elsewhere
-        | DecisionGrounds::Modelled
-        | DecisionGrounds::Stale
-        | DecisionGrounds::Learned => false,
     }
 }
 

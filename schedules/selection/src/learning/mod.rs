@@ -20,7 +20,7 @@ mod trials;
 
 pub use budget::LearningBudget;
 pub use candidates::{CandidateGrounds, CandidateWay, candidates};
-pub use question::{MOST_TIMED, WayQuestion};
+pub use question::WayQuestion;
 
 use crate::decision_table::{Collective, Way};
 use crate::learned::{LearnedTiming, size_class};

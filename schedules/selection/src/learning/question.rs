@@ -37,7 +37,7 @@ const UNTRIED: f64 = 1.1;
 const HOPELESS: f64 = 3.0;
 
 /// The last calls of a row are timed, so many at most: the ranks compare two times of each.
-pub const MOST_TIMED: u32 = 16;
+const MOST_TIMED: u32 = 16;
 
 /// Calls one after the other that go one way.
 #[derive(Debug, Clone, PartialEq, Default)]
