@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds libheddle.so, its helper, its backends, the benchmark program and the lab's libheddle-idle.so into target/PROFILE/lib/.
+# Builds libheddle.so, its helper, its backends, the benchmark, the ranks of heddle map and the lab's libheddle-idle.so into target/PROFILE/lib/.
 #
 #   shim/build.sh [release|dev] [PACKAGE...]
 #
@@ -14,7 +14,7 @@ dev | debug) profile=dev folder=debug ;;
 *) folder=$profile ;;
 esac
 lib=$target/$folder/lib
-packages="-p shim -p helper -p idle -p bench"
+packages="-p shim -p helper -p idle -p bench -p map"
 # Each MPI by its own compiler. One of the two may be missing: then there is no backend for it.
 openmpi=${MPICC_OPENMPI:-mpicc.openmpi}
 mpich=${MPICC_MPICH:-mpicc.mpich}
@@ -34,7 +34,7 @@ for package in "$@"; do
 done
 mkdir -p "$lib"
 
-# Both benchmarks come out under one name: no other build may come between making one and taking it away.
+# The programs of both MPIs come out under one name: no other build may come between making one and taking it away.
 exec 9>"$lib/.lock"
 flock 9
 
@@ -57,6 +57,7 @@ for mpi in $mpis; do
 	# shellcheck disable=SC2086 # a list
 	MPICC=$compiler cargo build --locked --profile "$profile" --config "$(setting "$mpi" "$compiler")" $packages
 	place "$target/$folder/heddle-bench" "bench-$mpi"
+	place "$target/$folder/heddle-map" "map-$mpi"
 	place "$target/$folder/libheddle_$mpi.so" "libheddle-$mpi.so"
 done
 

@@ -1,0 +1,161 @@
+//! The one that tells all peers what to do.
+use crate::peer::call;
+use crate::wire::{
+    PeerAnswer, PeerOrder, PeerService, RoundOrder, SessionKey, read_line, write_line,
+};
+use mapping::{HostFlow, MeasuredFlow, MeasuredRound};
+use std::io::{self, BufReader};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// The time in which a peer answers, beside that of the round.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A peer that did not do its part.
+#[derive(Debug, thiserror::Error)]
+pub enum FlowError {
+    /// It does not answer.
+    #[error("{name} ({address}) does not answer: {error}")]
+    Silent {
+        /// The host.
+        name: String,
+        /// Where it was asked.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// It cannot send or receive.
+    #[error("{name} ({address}) can take no part in a measurement: {problem}")]
+    Unable {
+        /// The host.
+        name: String,
+        /// Where it was asked.
+        address: SocketAddr,
+        /// What it says.
+        problem: String,
+    },
+}
+
+struct ConnectedPeer {
+    name: String,
+    address: SocketAddr,
+    orders: TcpStream,
+    answers: BufReader<TcpStream>,
+}
+
+/// Connections to all peers.
+pub struct FlowCoordinator {
+    peers: Vec<ConnectedPeer>,
+}
+
+impl FlowCoordinator {
+    /// Connects to the peers, each with its name and address. Hosts are numbered in this order.
+    ///
+    /// # Errors
+    /// [`FlowError`] of the first one that does not answer.
+    pub fn connect(
+        peers: &[(String, SocketAddr)],
+        key: &SessionKey,
+    ) -> Result<FlowCoordinator, FlowError> {
+        let connect = |(name, address): &(String, SocketAddr)| {
+            let streams = || {
+                let orders = call(*address, key, PeerService::Orders)?;
+                orders.set_read_timeout(Some(PATIENCE))?;
+                let answers = BufReader::new(orders.try_clone()?);
+                Ok((orders, answers))
+            };
+            let (orders, answers) = streams().map_err(|error| FlowError::Silent {
+                name: name.clone(),
+                address: *address,
+                error,
+            })?;
+            Ok(ConnectedPeer {
+                name: name.clone(),
+                address: *address,
+                orders,
+                answers,
+            })
+        };
+        let peers = peers.iter().map(connect).collect::<Result<_, _>>()?;
+        Ok(FlowCoordinator { peers })
+    }
+
+    /// Sends these flows at once for so long, and gives their rates. A host sends one flow at most
+    /// and receives one at most.
+    ///
+    /// # Errors
+    /// [`FlowError`] of the first peer that did not do its part.
+    pub fn measure(
+        &mut self,
+        flows: &[HostFlow],
+        window: Duration,
+    ) -> Result<MeasuredRound, FlowError> {
+        let of = |host: usize| {
+            let sends = flows
+                .iter()
+                .find(|f| f.from == host)
+                .map(|f| self.peers[f.to].address);
+            let receives = flows.iter().any(|f| f.to == host);
+            (sends.is_some() || receives).then_some(RoundOrder {
+                send_to: sends,
+                receives,
+                window,
+            })
+        };
+        let orders: Vec<Option<RoundOrder>> = (0..self.peers.len()).map(of).collect();
+        let members = |orders: &[Option<RoundOrder>]| -> Vec<usize> {
+            (0..orders.len()).filter(|h| orders[*h].is_some()).collect()
+        };
+        let members = members(&orders);
+        for &host in &members {
+            if let Some(order) = orders[host] {
+                self.peers[host].tell(&PeerOrder::Prepare(order))?;
+            }
+        }
+        for &host in &members {
+            self.peers[host].answer()?;
+        }
+        for &host in &members {
+            self.peers[host].tell(&PeerOrder::Go)?;
+        }
+        let mut rates = vec![None; self.peers.len()];
+        for &host in &members {
+            if let PeerAnswer::Done(rate) = self.peers[host].answer()? {
+                rates[host] = rate;
+            }
+        }
+        let measured = |flow: &HostFlow| MeasuredFlow {
+            flow: *flow,
+            rate: rates[flow.to].unwrap_or(0.0),
+        };
+        Ok(MeasuredRound {
+            flows: flows.iter().map(measured).collect(),
+        })
+    }
+}
+
+impl ConnectedPeer {
+    fn tell(&mut self, order: &PeerOrder) -> Result<(), FlowError> {
+        write_line(&self.orders, order).map_err(|error| self.silent(error))
+    }
+
+    fn answer(&mut self) -> Result<PeerAnswer, FlowError> {
+        match read_line(&mut self.answers) {
+            Ok(PeerAnswer::Failed(problem)) => Err(FlowError::Unable {
+                name: self.name.clone(),
+                address: self.address,
+                problem,
+            }),
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(self.silent(error)),
+        }
+    }
+
+    fn silent(&self, error: io::Error) -> FlowError {
+        FlowError::Silent {
+            name: self.name.clone(),
+            address: self.address,
+            error,
+        }
+    }
+}

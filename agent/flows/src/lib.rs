@@ -1,0 +1,19 @@
+//! Sends flows between hosts and measures how fast they are.
+//!
+//! Each host runs a [`FlowPeer`]. One [`FlowCoordinator`] tells them, round after round, who sends
+//! to whom, and gathers the rates that the receivers saw.
+//!
+//! A round has three steps, so that its flows start together:
+//!
+//! 1. Every sender connects to its receiver. Each peer says that it is ready.
+//! 2. The coordinator says *go* to all.
+//! 3. Senders send for the time of the round. Receivers tell the rate.
+mod coordinator;
+mod peer;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use coordinator::{FlowCoordinator, FlowError};
+pub use peer::FlowPeer;
+pub use wire::SessionKey;

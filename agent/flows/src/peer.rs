@@ -1,0 +1,217 @@
+//! A host's part: it sends and receives as the coordinator says.
+use crate::wire::{
+    PeerAnswer, PeerGreeting, PeerOrder, PeerService, RoundOrder, SessionKey, read_line, write_line,
+};
+use socket2::SockRef;
+use std::io::{self, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The time within which a connection stands and a caller has said what it wants.
+const CONNECT_TIME: Duration = Duration::from_secs(3);
+/// What a sender's socket holds back at most: little beside what a flow carries.
+const SEND_BUFFER: usize = 128 << 10;
+/// The part of a flow's time that passes before its rate counts: TCP starts slowly, and buffers on
+/// the way fill.
+const START: f64 = 0.25;
+
+/// Takes orders and flows on a port, in threads of its own, as long as the process lives.
+#[derive(Debug)]
+pub struct FlowPeer {
+    port: u16,
+    orders: JoinHandle<()>,
+}
+
+impl FlowPeer {
+    /// Starts to listen on a free port of every address.
+    ///
+    /// # Errors
+    /// If no port can be had.
+    pub fn start(key: SessionKey) -> io::Result<FlowPeer> {
+        let listener =
+            TcpListener::bind(("::", 0)).or_else(|_| TcpListener::bind(("0.0.0.0", 0)))?;
+        let port = listener.local_addr()?.port();
+        let (flows, arriving) = channel();
+        let orders = PeerOrders {
+            key: key.clone(),
+            arriving,
+        };
+        let (hand_over, taken) = channel();
+        let orders = thread::spawn(move || {
+            if let Ok(stream) = taken.recv() {
+                // The coordinator is gone: so is the need for this host.
+                let _ = orders.follow(stream);
+            }
+        });
+        thread::spawn(move || accept(&listener, &key, &flows, &hand_over));
+        Ok(FlowPeer { port, orders })
+    }
+
+    /// Waits until the coordinator came and went.
+    pub fn wait(self) {
+        // A thread that panicked has ended, too.
+        let _ = self.orders.join();
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+fn accept(
+    listener: &TcpListener,
+    key: &SessionKey,
+    flows: &Sender<TcpStream>,
+    orders: &Sender<TcpStream>,
+) {
+    for stream in listener.incoming().flatten() {
+        let (key, flows, orders) = (key.clone(), flows.clone(), orders.clone());
+        // A caller that says nothing keeps nobody else waiting.
+        thread::spawn(move || {
+            if let Ok((wants, stream)) = greeted(stream, &key) {
+                let _ = match wants {
+                    PeerService::Flow => flows.send(stream),
+                    PeerService::Orders => orders.send(stream),
+                };
+            }
+        });
+    }
+}
+
+fn greeted(mut stream: TcpStream, key: &SessionKey) -> io::Result<(PeerService, TcpStream)> {
+    stream.set_read_timeout(Some(CONNECT_TIME))?;
+    // A reader without buffer takes no byte of what follows.
+    let mut first = BufReader::with_capacity(1, &stream);
+    let greeting: PeerGreeting = read_line(&mut first)?;
+    if greeting.key != *key {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    stream.write_all(b"!")?;
+    stream.set_read_timeout(None)?;
+    stream.set_nodelay(true)?;
+    Ok((greeting.wants, stream))
+}
+
+/// Connects to a peer and says what is wanted of it.
+pub(crate) fn call(to: SocketAddr, key: &SessionKey, wants: PeerService) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect_timeout(&to, CONNECT_TIME)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(CONNECT_TIME))?;
+    write_line(
+        &stream,
+        &PeerGreeting {
+            key: key.clone(),
+            wants,
+        },
+    )?;
+    stream.read_exact(&mut [0])?;
+    stream.set_read_timeout(None)?;
+    Ok(stream)
+}
+
+struct PeerOrders {
+    key: SessionKey,
+    arriving: Receiver<TcpStream>,
+}
+
+impl PeerOrders {
+    fn follow(&self, stream: TcpStream) -> io::Result<()> {
+        let mut orders = BufReader::new(stream.try_clone()?);
+        loop {
+            let PeerOrder::Prepare(order) = read_line(&mut orders)? else {
+                continue;
+            };
+            let (to, from) = match self.prepare(order) {
+                Ok(ends) => ends,
+                Err(error) => {
+                    write_line(&stream, &PeerAnswer::Failed(error.to_string()))?;
+                    continue;
+                }
+            };
+            write_line(&stream, &PeerAnswer::Ready)?;
+            // The coordinator gives a round up by preparing another one.
+            let PeerOrder::Go = read_line(&mut orders)? else {
+                continue;
+            };
+            let sender = to.map(|to| thread::spawn(move || send(to, order.window)));
+            let rate = from.map(|from| receive(from, order.window));
+            if let Some(sender) = sender {
+                // What went wrong shows at the receiver.
+                let _ = sender.join();
+            }
+            write_line(&stream, &PeerAnswer::Done(rate))?;
+        }
+    }
+
+    /// The connections of a round: the one to send on, and the one to receive from.
+    fn prepare(&self, order: RoundOrder) -> io::Result<(Option<TcpStream>, Option<TcpStream>)> {
+        // Flows of a round that was given up.
+        while !order.receives && self.arriving.try_recv().is_ok() {}
+        let to = order
+            .send_to
+            .map(|to| call(to, &self.key, PeerService::Flow))
+            .transpose()?;
+        let from = match order.receives {
+            true => Some(
+                self.arriving
+                    .recv_timeout(CONNECT_TIME)
+                    .map_err(io::Error::other)?,
+            ),
+            false => None,
+        };
+        Ok((to, from))
+    }
+}
+
+/// Sends for the time of a round, and leaves nothing behind on the network.
+fn send(mut to: TcpStream, window: Duration) -> io::Result<()> {
+    let socket = SockRef::from(&to);
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    // Closed, the connection drops what is not sent yet.
+    socket.set_linger(Some(Duration::ZERO))?;
+    to.set_write_timeout(Some(window.max(Duration::from_millis(1))))?;
+    let (bytes, start) = (vec![0; SEND_BUFFER / 4], Instant::now());
+    while start.elapsed() < window {
+        match to.write(&bytes) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The rate at which bytes came, in bits a second: between the end of the flow's start and its end.
+fn receive(mut from: TcpStream, window: Duration) -> f64 {
+    let _ = from.set_read_timeout(Some(window * 2 + CONNECT_TIME / 10));
+    let mut bytes = vec![0; 64 << 10];
+    let mut came: Vec<(Duration, u64)> = Vec::new();
+    let (mut first, mut sum) = (None, 0);
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        let start = *first.get_or_insert_with(Instant::now);
+        sum += count as u64;
+        came.push((start.elapsed(), sum));
+        if start.elapsed() > window {
+            break;
+        }
+    }
+    rate(&came, window)
+}
+
+/// The rate by the times at which so many bytes had come.
+pub(crate) fn rate(came: &[(Duration, u64)], window: Duration) -> f64 {
+    let from = came
+        .iter()
+        .position(|(time, _)| *time >= window.mul_f64(START));
+    let (Some(from), Some(&(end, last))) = (from.map(|at| came[at]), came.last()) else {
+        return 0.0;
+    };
+    let time = (end - from.0).as_secs_f64();
+    if time <= 0.0 {
+        return 0.0;
+    }
+    (last - from.1) as f64 * 8.0 / time
+}

@@ -1,0 +1,293 @@
+//! How well a tree explains the rounds.
+use crate::host_set::HostSet;
+use crate::rounds::{HostFlow, MeasuredFlow, MeasuredRound, crossing};
+use crate::sharing::{FlowLimit, SharedLink, bits, max_min};
+use std::collections::HashMap;
+
+/// How far rates lie from what is expected, as parts of the rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RateSpreads {
+    /// Of a flow that its own hosts limit.
+    pub(crate) alone: f64,
+    /// Of the sum of the flows over a filled link.
+    pub(crate) sum: f64,
+    /// Of a flow's part of that sum: TCP shares a link fairly only in the long run.
+    pub(crate) part: f64,
+}
+
+impl Default for RateSpreads {
+    fn default() -> RateSpreads {
+        RateSpreads {
+            alone: 0.05,
+            sum: 0.06,
+            part: 0.35,
+        }
+    }
+}
+
+/// A link is nearly filled from this part of its rate on.
+const NEARLY_FILLED: f64 = 0.85;
+/// A link counts as filled where the flows over it stay below this part of what their hosts give.
+const FILLED: f64 = 0.9;
+/// A rate is far from the expected one if the logarithm of the ratio is larger: by a quarter.
+const FAR: f64 = 0.25;
+/// Times that a trunk must have been filled before it is believed to be there.
+const LEAST_FILLED: usize = 3;
+
+/// What all rounds say about one side.
+struct SideFigures {
+    crossing: Vec<[u128; 2]>,
+    /// What flowed over its trunk in the rounds that filled it, in either direction, from the
+    /// least.
+    filled: Vec<f64>,
+}
+
+/// The rates that flows would have over these trunks, with what limits each.
+pub(crate) fn expected(
+    own_rates: &[f64],
+    flows: &[HostFlow],
+    trunks: &[(HostSet, f64)],
+) -> Vec<(f64, FlowLimit)> {
+    let alone: Vec<f64> = flows
+        .iter()
+        .map(|f| own_rates[f.from].min(own_rates[f.to]))
+        .collect();
+    let mut links = Vec::new();
+    for (side, rate) in trunks {
+        let crossed = crossing(flows.iter().copied(), *side)
+            .into_iter()
+            .filter(|f| *f != 0);
+        links.extend(crossed.map(|flows| SharedLink { flows, rate: *rate }));
+    }
+    let mut rates = Vec::new();
+    max_min(&alone, &links, &mut rates);
+    rates
+}
+
+/// How far apart two expectations of one round are, in squares of the spread of what is measured.
+pub(crate) fn distance(
+    one: &[(f64, FlowLimit)],
+    other: &[(f64, FlowLimit)],
+    spreads: RateSpreads,
+) -> f64 {
+    let flow = |(a, b): (&(f64, FlowLimit), &(f64, FlowLimit))| {
+        let spread = match (a.1, b.1) {
+            (FlowLimit::Link(_), FlowLimit::Link(_)) => spreads.part,
+            _ => 2.0 * spreads.alone,
+        };
+        ((a.0.max(1.0) / b.0.max(1.0)).ln() / spread)
+            .powi(2)
+            .min(9.0)
+    };
+    one.iter().zip(other).map(flow).sum()
+}
+
+/// The rounds, and each host's own rate.
+pub(crate) struct Measurements<'a> {
+    pub(crate) rounds: &'a [MeasuredRound],
+    own_rates: Vec<f64>,
+    spreads: RateSpreads,
+    alone: Vec<Vec<f64>>,
+    sides: HashMap<HostSet, SideFigures>,
+}
+
+impl<'a> Measurements<'a> {
+    pub(crate) fn new(
+        own_rates: &[f64],
+        rounds: &'a [MeasuredRound],
+        spreads: RateSpreads,
+    ) -> Measurements<'a> {
+        let alone = |r: &MeasuredRound| {
+            let rate = |f: &MeasuredFlow| own_rates[f.flow.from].min(own_rates[f.flow.to]);
+            r.flows.iter().map(rate).collect()
+        };
+        Measurements {
+            rounds,
+            own_rates: own_rates.to_vec(),
+            spreads,
+            alone: rounds.iter().map(alone).collect(),
+            sides: HashMap::new(),
+        }
+    }
+
+    /// A rate of the trunk beside `side`: the place in the rounds that filled it is a part of all,
+    /// from 0 to 1. `None` if none did.
+    pub(crate) fn rate(&mut self, side: HostSet, place: f64) -> Option<f64> {
+        let filled = &self.figures(side).filled;
+        let last = filled
+            .len()
+            .checked_sub(1)
+            .filter(|last| *last + 1 >= LEAST_FILLED)?;
+        filled.get((last as f64 * place).round() as usize).copied()
+    }
+
+    /// How often flows filled the trunk beside `side`.
+    pub(crate) fn times_filled(&mut self, side: HostSet) -> usize {
+        self.figures(side).filled.len()
+    }
+
+    /// The part of the figures that lie far from what these trunks let expect.
+    pub(crate) fn unexplained(&mut self, trunks: &[(HostSet, f64)]) -> f64 {
+        let (mut far, mut all) = (0.0, 0.0);
+        self.residuals(trunks, |residual| {
+            if let RateResidual::Alone(r) | RateResidual::Sum(r) = residual {
+                all += 1.0;
+                far += f64::from(u8::from(r.abs() > FAR));
+            }
+        });
+        if all > 0.0 { far / all } else { 0.0 }
+    }
+
+    fn figures(&mut self, side: HostSet) -> &SideFigures {
+        let (rounds, alone) = (self.rounds, &self.alone);
+        self.sides.entry(side).or_insert_with(|| {
+            let crossing: Vec<[u128; 2]> = rounds.iter().map(|r| r.crossing(side)).collect();
+            let mut filled: Vec<f64> = Vec::new();
+            for ((round, alone), crossing) in rounds.iter().zip(alone).zip(&crossing) {
+                for flows in crossing.iter().filter(|flows| flows.count_ones() > 1) {
+                    let carried: f64 = bits(*flows).map(|f| round.flows[f].rate).sum();
+                    let wanted: f64 = bits(*flows).map(|f| alone[f]).sum();
+                    if carried < FILLED * wanted {
+                        filled.push(carried);
+                    }
+                }
+            }
+            filled.sort_by(f64::total_cmp);
+            SideFigures { crossing, filled }
+        })
+    }
+
+    /// How much slower each flow was than expected: the logarithm of the ratio.
+    pub(crate) fn excess(&self, trunks: &[(HostSet, f64)]) -> Vec<Vec<f64>> {
+        let of_round = |r: &MeasuredRound| {
+            let flows: Vec<HostFlow> = r.flows.iter().map(|f| f.flow).collect();
+            let rates = expected(&self.own_rates, &flows, trunks);
+            let excess =
+                |(e, f): (&(f64, FlowLimit), &MeasuredFlow)| (e.0.max(1.0) / f.rate.max(1.0)).ln();
+            rates.iter().zip(&r.flows).map(excess).collect()
+        };
+        self.rounds.iter().map(of_round).collect()
+    }
+
+    /// The logarithm of the probability of all rounds if these are the trunks. Trunks that no round
+    /// fills change nothing.
+    pub(crate) fn log_likelihood(&mut self, trunks: &[(HostSet, f64)]) -> f64 {
+        let spreads = self.spreads;
+        let (mut sum, mut parts) = (0.0, 0.0);
+        self.residuals(trunks, |residual| match residual {
+            RateResidual::Alone(r) => sum += log_t(r, spreads.alone),
+            RateResidual::Nearly(r) => sum += log_t(r, spreads.part.max(spreads.alone)),
+            RateResidual::Sum(r) => sum += log_t(r, spreads.sum),
+            // The parts of k flows are k - 1 figures.
+            RateResidual::Part(r, flows) => {
+                parts += log_t(r, spreads.part) * (flows - 1.0) / flows;
+            }
+        });
+        sum + parts
+    }
+
+    /// How far rates lie from what these trunks let expect, by the middle deviation of each kind.
+    pub(crate) fn spreads_around(&mut self, trunks: &[(HostSet, f64)]) -> RateSpreads {
+        let (mut alone, mut sums, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        self.residuals(trunks, |residual| match residual {
+            RateResidual::Alone(r) => alone.push(r.abs()),
+            RateResidual::Nearly(_) => {}
+            RateResidual::Sum(r) => sums.push(r.abs()),
+            RateResidual::Part(r, flows) if flows > 1.0 => parts.push(r.abs()),
+            RateResidual::Part(..) => {}
+        });
+        let usual = RateSpreads::default();
+        // Half of Student's deviations lie within 0.74 spreads.
+        let middle = |mut all: Vec<f64>, usual: f64| {
+            all.sort_by(f64::total_cmp);
+            match all.len() {
+                0..10 => usual,
+                count => (all[count / 2] / 0.74).clamp(usual / 4.0, usual * 2.0),
+            }
+        };
+        RateSpreads {
+            alone: middle(alone, usual.alone),
+            sum: middle(sums, usual.sum),
+            part: middle(parts, usual.part),
+        }
+    }
+
+    fn residuals(&mut self, trunks: &[(HostSet, f64)], mut take: impl FnMut(RateResidual)) {
+        for (side, _) in trunks {
+            self.figures(*side);
+        }
+        let figures: Vec<&SideFigures> = trunks.iter().map(|(s, _)| &self.sides[s]).collect();
+        let (mut links, mut shared) = (Vec::new(), Vec::new());
+        for (r, (round, alone)) in self.rounds.iter().zip(&self.alone).enumerate() {
+            links.clear();
+            for (figures, (_, rate)) in figures.iter().zip(trunks) {
+                let crossed = figures.crossing[r].iter().filter(|f| **f != 0);
+                links.extend(crossed.map(|&flows| SharedLink { flows, rate: *rate }));
+            }
+            max_min(alone, &links, &mut shared);
+            // A flow that a link hardly slows down says as little of the link as one beside it.
+            for (flow, alone) in shared.iter_mut().zip(alone) {
+                if flow.0 > FILLED * alone {
+                    flow.1 = FlowLimit::Hosts;
+                }
+            }
+            residuals_of_round(round, &shared, &links, &mut take);
+        }
+    }
+}
+
+/// The logarithm of a measured rate over the expected one.
+enum RateResidual {
+    /// Of a flow that its hosts limit.
+    Alone(f64),
+    /// Of a flow over a link that is nearly filled: another flow may take its part.
+    Nearly(f64),
+    /// Of the sum of the flows over a filled link.
+    Sum(f64),
+    /// Of a flow's part of such a sum, and the number of flows.
+    Part(f64, f64),
+}
+
+fn residuals_of_round(
+    round: &MeasuredRound,
+    expected: &[(f64, FlowLimit)],
+    links: &[SharedLink],
+    take: &mut impl FnMut(RateResidual),
+) {
+    let ratio = |f: usize| (round.flows[f].rate.max(1.0) / expected[f].0.max(1.0)).ln();
+    let near = |link: &&SharedLink| {
+        let load: f64 = bits(link.flows).map(|f| expected[f].0).sum();
+        load > NEARLY_FILLED * link.rate
+    };
+    let nearly = links
+        .iter()
+        .filter(near)
+        .fold(0, |all, link| all | link.flows);
+    for (f, (_, limit)) in expected.iter().enumerate() {
+        match limit {
+            FlowLimit::Hosts if nearly >> f & 1 == 1 => take(RateResidual::Nearly(ratio(f))),
+            FlowLimit::Hosts => take(RateResidual::Alone(ratio(f))),
+            FlowLimit::Link(_) => {}
+        }
+    }
+    for link in 0..links.len() {
+        let flows = (0..expected.len()).filter(|f| expected[*f].1 == FlowLimit::Link(link));
+        let (mut carried, mut fair, mut count) = (0.0, 0.0, 0.0);
+        for f in flows.clone() {
+            carried += round.flows[f].rate;
+            fair += expected[f].0;
+            count += 1.0;
+        }
+        if count > 0.0 {
+            let whole = (carried.max(1.0) / fair.max(1.0)).ln();
+            take(RateResidual::Sum(whole));
+            flows.for_each(|f| take(RateResidual::Part(ratio(f) - whole, count)));
+        }
+    }
+}
+
+/// The logarithm of Student's density with four degrees of freedom, at whose middle it is 3/8: a
+/// few flows are disturbed much more than the others.
+fn log_t(difference: f64, spread: f64) -> f64 {
+    (0.375 / spread).ln() - 2.5 * (1.0 + difference * difference / (4.0 * spread * spread)).ln()
+}

@@ -1,0 +1,244 @@
+//! Which flows to send next, and what the tree is by then.
+use crate::host_set::HostSet;
+use crate::likelihood::{Measurements, RateSpreads, distance, expected};
+use crate::rounds::{HostFlow, MeasuredRound};
+use crate::search::{ScoredTree, TreeSearch};
+use crate::trunk_tree::MappedTrunk;
+
+/// Rounds in which every host sends and receives, before the first look. In such a round a trunk
+/// carries on average as many flows as it has load in an all-to-all, measured in the load of a
+/// host's cable: a trunk that bounds a schedule is filled in about every second one.
+const FIRST_ROUNDS: usize = 12;
+/// Rounds between two looks.
+const ROUNDS_A_LOOK: usize = 4;
+/// The probability at which a tree is believed.
+const BELIEVED: f64 = 0.99;
+/// Flows of one round are not independent of each other, so that they say less than they seem to.
+const TEMPER: f64 = 3.0;
+/// Rounds among which the one that tells most is chosen.
+const CANDIDATES: usize = 40;
+
+/// A map in the making.
+#[derive(Debug)]
+pub struct MapSession {
+    hosts: usize,
+    rounds: Vec<MeasuredRound>,
+    waiting: Vec<Vec<HostFlow>>,
+    most_rounds: usize,
+    own_rates: Vec<f64>,
+    trees: Vec<ScoredTree>,
+    spreads: RateSpreads,
+}
+
+/// The tree as far as the rounds tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MappedTree {
+    /// Each host's own rate in payload bits a second; empty before the first look.
+    pub own_rates: Vec<f64>,
+    /// The trunks that rounds filled.
+    pub trunks: Vec<FoundTrunk>,
+    /// The rounds that were measured.
+    pub rounds: usize,
+    /// The part of the flows whose rate this tree does not explain, from 0 to 1.
+    pub unexplained: f64,
+}
+
+/// A trunk with what speaks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundTrunk {
+    /// The trunk.
+    pub trunk: MappedTrunk,
+    /// Its probability.
+    pub probability: f64,
+    /// How often flows filled it, counted for each direction.
+    pub filled: usize,
+}
+
+impl MapSession {
+    /// A session for so many hosts, with at most so many rounds in which all hosts send.
+    pub fn new(hosts: usize, most_rounds: usize) -> MapSession {
+        let alone = |from| {
+            vec![HostFlow {
+                from,
+                to: (from + 1) % hosts,
+            }]
+        };
+        MapSession {
+            hosts,
+            rounds: Vec::new(),
+            waiting: (0..hosts).rev().map(alone).collect(),
+            most_rounds: most_rounds + hosts,
+            own_rates: Vec::new(),
+            trees: Vec::new(),
+            spreads: RateSpreads::default(),
+        }
+    }
+
+    /// The next round, or `None` when nothing more is to be learned or the rounds are spent.
+    pub fn next_round(&mut self, rng: &mut fastrand::Rng) -> Option<Vec<HostFlow>> {
+        if self.rounds.len() + self.waiting.len() >= self.most_rounds && self.waiting.is_empty() {
+            self.look();
+            return None;
+        }
+        if let Some(round) = self.waiting.pop() {
+            return Some(round);
+        }
+        let together = self.rounds.len() - self.hosts;
+        if together < FIRST_ROUNDS {
+            return Some(permutation(self.hosts, rng));
+        }
+        self.look();
+        if together >= FIRST_ROUNDS + 3 * ROUNDS_A_LOOK && self.believed() >= BELIEVED {
+            return None;
+        }
+        for _ in 0..ROUNDS_A_LOOK {
+            let telling = self.telling_round(rng);
+            self.waiting.push(telling);
+        }
+        self.waiting.pop()
+    }
+
+    /// Takes a round's figures.
+    pub fn record(&mut self, round: MeasuredRound) {
+        self.rounds.push(round);
+    }
+
+    /// The tree as far as known.
+    pub fn tree(&mut self) -> MappedTree {
+        if self.rounds.len() > self.hosts {
+            self.look();
+        }
+        let weights = self.weights();
+        let probability = |side: HostSet| {
+            let with = self
+                .trees
+                .iter()
+                .zip(&weights)
+                .filter(|(t, _)| t.sides().contains(&side));
+            with.map(|(_, w)| w).sum::<f64>()
+        };
+        let mut measurements = Measurements::new(&self.own_rates, &self.rounds, self.spreads);
+        let best = self
+            .trees
+            .first()
+            .map(|t| t.trunks.clone())
+            .unwrap_or_default();
+        let unexplained = measurements.unexplained(&best);
+        let found = |(side, rate): (HostSet, f64)| FoundTrunk {
+            trunk: MappedTrunk { side, rate },
+            probability: probability(side),
+            filled: measurements.times_filled(side),
+        };
+        MappedTree {
+            trunks: best.into_iter().map(found).collect(),
+            rounds: self.rounds.len(),
+            unexplained,
+            own_rates: self.own_rates.clone(),
+        }
+    }
+
+    /// The probability of the best tree beside those one change away.
+    pub fn believed(&self) -> f64 {
+        self.weights().first().copied().unwrap_or(0.0)
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        let best = self.trees.first().map_or(0.0, |t| t.score);
+        let weights: Vec<f64> = self
+            .trees
+            .iter()
+            .map(|t| ((t.score - best) / TEMPER).exp())
+            .collect();
+        let sum: f64 = weights.iter().sum();
+        weights.into_iter().map(|w| w / sum).collect()
+    }
+
+    fn look(&mut self) {
+        self.own_rates = own_rates(self.hosts, &self.rounds);
+        let known = self
+            .trees
+            .first()
+            .map(ScoredTree::sides)
+            .unwrap_or_default();
+        let measurements = Measurements::new(&self.own_rates, &self.rounds, self.spreads);
+        let mut search = TreeSearch::new(self.hosts, measurements);
+        let (mut best, mut others) = search.best(&[]);
+        if !known.is_empty() && known != best.sides() {
+            let (again, beside) = search.best(&known);
+            if again.score > best.score {
+                (best, others) = (again, beside);
+            }
+        }
+        self.spreads = search.spreads_around(&best);
+        self.trees = std::iter::once(best).chain(others).collect();
+    }
+
+    /// The round on which the trees that are still possible differ most.
+    fn telling_round(&self, rng: &mut fastrand::Rng) -> Vec<HostFlow> {
+        let weights = self.weights();
+        let tells = |flows: &Vec<HostFlow>| {
+            let rates = |t: &ScoredTree| expected(&self.own_rates, flows, &t.trunks);
+            let best = rates(&self.trees[0]);
+            let others = self.trees.iter().zip(&weights).skip(1);
+            others
+                .map(|(t, w)| w * distance(&best, &rates(t), self.spreads))
+                .sum::<f64>()
+        };
+        let mut sides: Vec<HostSet> = self.trees.iter().flat_map(|t| t.sides()).collect();
+        sides.sort();
+        sides.dedup();
+        let candidates = (0..CANDIDATES).map(|c| match c % 2 {
+            1 if !sides.is_empty() => across(self.hosts, sides[rng.usize(..sides.len())], rng),
+            _ => permutation(self.hosts, rng),
+        });
+        let candidates: Vec<Vec<HostFlow>> = candidates.collect();
+        let best = candidates
+            .iter()
+            .map(|c| (tells(c), c))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        best.map_or_else(Vec::new, |(_, flows)| flows.clone())
+    }
+}
+
+/// Each host's own rate: the fastest but one of its flows.
+fn own_rates(hosts: usize, rounds: &[MeasuredRound]) -> Vec<f64> {
+    let mut rates = vec![Vec::new(); hosts];
+    for flow in rounds.iter().flat_map(|r| &r.flows) {
+        rates[flow.flow.from].push(flow.rate);
+        rates[flow.flow.to].push(flow.rate);
+    }
+    let second = |mut rates: Vec<f64>| {
+        rates.sort_by(f64::total_cmp);
+        let last = rates.len().saturating_sub(1);
+        rates.get(last.saturating_sub(1)).copied().unwrap_or(0.0)
+    };
+    rates.into_iter().map(second).collect()
+}
+
+/// Every host sends to another, along one random cycle.
+fn permutation(hosts: usize, rng: &mut fastrand::Rng) -> Vec<HostFlow> {
+    let mut order: Vec<usize> = (0..hosts).collect();
+    rng.shuffle(&mut order);
+    let flow = |i: usize| HostFlow {
+        from: order[i],
+        to: order[(i + 1) % hosts],
+    };
+    (0..hosts).map(flow).collect()
+}
+
+/// As many flows as there can be from one side to the other, and back.
+fn across(hosts: usize, side: HostSet, rng: &mut fastrand::Rng) -> Vec<HostFlow> {
+    let mut inside: Vec<usize> = side.iter().collect();
+    let mut outside: Vec<usize> = HostSet::first(hosts).without(side).iter().collect();
+    rng.shuffle(&mut inside);
+    rng.shuffle(&mut outside);
+    let there: Vec<(usize, usize)> = inside
+        .iter()
+        .copied()
+        .zip(outside.iter().copied())
+        .collect();
+    outside.rotate_left(1);
+    let back = outside.into_iter().zip(inside);
+    let flow = |(from, to)| HostFlow { from, to };
+    there.into_iter().chain(back).map(flow).collect()
+}

@@ -1,0 +1,68 @@
+//! The rates of flows that share links: max-min fair, as TCP flows come close to (Bertsekas and
+//! Gallager, Data Networks, section 6.5.2).
+
+/// A direction of a link: the flows over it as bits, and its rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedLink {
+    pub(crate) flows: u128,
+    pub(crate) rate: f64,
+}
+
+/// What limits a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FlowLimit {
+    /// Its own hosts.
+    Hosts,
+    /// The link of this number.
+    Link(usize),
+}
+
+/// The rate of each flow, and what limits it: no flow can get more without a slower one getting
+/// less. `alone` is each flow's rate if it had all links to itself.
+pub(crate) fn max_min(alone: &[f64], links: &[SharedLink], out: &mut Vec<(f64, FlowLimit)>) {
+    out.clear();
+    out.extend(alone.iter().map(|&rate| (rate, FlowLimit::Hosts)));
+    let mut open: u128 = if alone.len() >= 128 {
+        u128::MAX
+    } else {
+        (1 << alone.len()) - 1
+    };
+    let mut left = [0.0; 256];
+    for (left, link) in left.iter_mut().zip(links) {
+        *left = link.rate;
+    }
+    while open != 0 {
+        let share = |l: usize| left[l] / f64::from((links[l].flows & open).count_ones());
+        let narrow = (0..links.len())
+            .filter(|&l| links[l].flows & open != 0)
+            .min_by(|&a, &b| share(a).total_cmp(&share(b)));
+        let Some(narrow) = narrow else { return };
+        let fair = share(narrow);
+        // Flows whose hosts give less than the fair share leave the rest to the others.
+        let slow = bits(open).filter(|&f| alone[f] <= fair);
+        let slow = slow.fold(0, |set, f| set | 1u128 << f);
+        let (settled, rate) = match slow {
+            0 => (links[narrow].flows & open, Some(fair)),
+            slow => (slow, None),
+        };
+        for f in bits(settled) {
+            if let Some(rate) = rate {
+                out[f] = (rate, FlowLimit::Link(narrow));
+            }
+            for (left, link) in left.iter_mut().zip(links) {
+                if link.flows >> f & 1 == 1 {
+                    *left = (*left - out[f].0).max(0.0);
+                }
+            }
+        }
+        open &= !settled;
+    }
+}
+
+pub(crate) fn bits(mut set: u128) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let next = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(next)
+    })
+}

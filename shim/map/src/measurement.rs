@@ -1,0 +1,110 @@
+//! The rounds of a map: how long each lasts, and when to stop.
+use crate::members::MapHost;
+use crate::report;
+use anyhow::{Context, bail};
+use flows::{FlowCoordinator, SessionKey};
+use inventory::Bytes;
+use mapping::{HostFlow, MapSession, MappedTree};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a measurement may cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MapLimits {
+    /// Bytes on the network.
+    pub(crate) budget: Bytes,
+    /// Time.
+    pub(crate) time: Duration,
+}
+
+/// What was found, and its cost.
+pub(crate) struct MapMeasurement {
+    pub(crate) tree: MappedTree,
+    pub(crate) moved: Bytes,
+    pub(crate) took: Duration,
+    /// The probability of the tree beside those one change away.
+    pub(crate) believed: f64,
+}
+
+/// Bytes of a flow that has a cable to itself: more than a switch holds back, and enough frames to
+/// tell a rate.
+const BYTES_OF_A_FLOW: f64 = 160_000.0;
+/// The time of a round: not so short that the start of its flows matters.
+const SHORTEST_ROUND: Duration = Duration::from_millis(5);
+const LONGEST_ROUND: Duration = Duration::from_millis(200);
+/// Rounds without which no tree is believed.
+const LEAST_ROUNDS: usize = 28;
+
+/// Measures until the tree is known or the limits are spent.
+///
+/// # Errors
+/// If a host does not take part, or the budget does not suffice for the least rounds.
+pub(crate) fn run(
+    hosts: &[MapHost],
+    key: &SessionKey,
+    limits: MapLimits,
+    output: &Path,
+) -> anyhow::Result<MapMeasurement> {
+    let start = Instant::now();
+    let ended = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT] {
+        signal_hook::flag::register(signal, ended.clone()).context("no handler of signals")?;
+    }
+    let peers: Vec<_> = hosts.iter().map(|h| (h.name.clone(), h.address)).collect();
+    let mut coordinator = FlowCoordinator::connect(&peers, key)?;
+    // The first flow tells the order of the rates.
+    let first = coordinator.measure(&[HostFlow { from: 0, to: 1 }], Duration::from_millis(10))?;
+    let rate = first.flows[0].rate.max(1e6);
+    let window = Duration::from_secs_f64(BYTES_OF_A_FLOW * 8.0 / rate);
+    let window = window.clamp(SHORTEST_ROUND, LONGEST_ROUND);
+    let round = rate / 8.0 * window.as_secs_f64() * hosts.len() as f64;
+    // The flows of each host alone are as many bytes as one round.
+    let most_rounds = (limits.budget.0 as f64 / round) as usize;
+    if most_rounds <= LEAST_ROUNDS {
+        let least = Bytes((round * (LEAST_ROUNDS + 1) as f64) as u64);
+        bail!(
+            "a budget of {} is too small for {} hosts at {:.0} Mbit/s; give --budget {least} or more",
+            limits.budget,
+            hosts.len(),
+            rate / 1e6
+        );
+    }
+    let mut session = MapSession::new(hosts.len(), most_rounds - 1);
+    let mut random = fastrand::Rng::new();
+    let mut moved = 0.0;
+    let stopped = loop {
+        if ended.load(Ordering::Relaxed) {
+            break Some(anyhow::anyhow!("the job was ended"));
+        }
+        if start.elapsed() > limits.time {
+            break None;
+        }
+        let Some(flows) = session.next_round(&mut random) else {
+            break None;
+        };
+        match coordinator.measure(&flows, window) {
+            Ok(round) => {
+                let bits: f64 = round.flows.iter().map(|f| f.rate).sum();
+                moved += bits / 8.0 * window.as_secs_f64();
+                session.record(round);
+            }
+            Err(error) => break Some(error.into()),
+        }
+    };
+    let measurement = MapMeasurement {
+        tree: session.tree(),
+        believed: session.believed(),
+        moved: Bytes(moved as u64),
+        took: start.elapsed(),
+    };
+    match stopped {
+        None => Ok(measurement),
+        Some(error) => {
+            let kept = report::keep_part(hosts, &measurement, output)?;
+            Err(error.context(kept))
+        }
+    }
+}
