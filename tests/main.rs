@@ -23,6 +23,7 @@ mod live_cluster;
 mod loaded;
 mod loading;
 mod mpi;
+mod packages;
 mod predict;
 mod profilers;
 mod routers;
