@@ -30,6 +30,7 @@ mod profilers;
 mod routers;
 mod schedule;
 mod secrets;
+mod service;
 mod stress;
 #[cfg(feature = "suites")]
 mod suites;
