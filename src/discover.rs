@@ -91,10 +91,10 @@ impl NetworkArgs {
         let alarms = found.topology.alarms.iter();
         let alarms: Vec<&dyn CausalAlarm> = alarms.map(|alarm| alarm as _).collect();
         for alarm in causes_first(&alarms) {
-            eprintln!("heddle: {}", alarm.text);
+            tell!("heddle: {}", alarm.text);
         }
         if !found.answered {
-            eprintln!("heddle: no switch answered; nothing is known of the network");
+            tell!("heddle: no switch answered; nothing is known of the network");
         }
         Ok(found)
     }
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = match text {
         Ok(text) => text,
         Err(e) => {
-            eprintln!("heddle: {e}");
+            tell!("heddle: {e}");
             return Ok(CommandOutcome::CheckFailed);
         }
     };
@@ -133,7 +133,7 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
     for warning in agent::snmp_access::read_secrets(&mut inventory)
         .map_err(|e| anyhow::anyhow!("{file}: {e}"))?
     {
-        eprintln!("heddle: {warning}");
+        tell!("heddle: {warning}");
     }
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -202,7 +202,7 @@ fn report(file: &Path) -> anyhow::Result<Observation> {
 fn recorded(folder: &Path) -> anyhow::Result<DiscoveredNetwork> {
     let RecordingFolder { recordings, notes } = read_folder(folder)?;
     for note in notes {
-        eprintln!("heddle: {note}");
+        tell!("heddle: {note}");
     }
     let at = agent::now();
     let observations: Vec<Observation> = recordings
