@@ -88,10 +88,10 @@ impl NetworkArgs {
             (None, None) => unreachable!("one of them is required"),
         };
         for alarm in &found.topology.alarms {
-            eprintln!("heddle: {alarm}");
+            tell!("heddle: {alarm}");
         }
         if !found.answered {
-            eprintln!("heddle: no switch answered; nothing is known of the network");
+            tell!("heddle: no switch answered; nothing is known of the network");
         }
         Ok(found)
     }
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = match text {
         Ok(text) => text,
         Err(e) => {
-            eprintln!("heddle: {e}");
+            tell!("heddle: {e}");
             return Ok(CommandOutcome::CheckFailed);
         }
     };
@@ -130,7 +130,7 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
     for warning in agent::snmp_access::read_secrets(&mut inventory)
         .map_err(|e| anyhow::anyhow!("{file}: {e}"))?
     {
-        eprintln!("heddle: {warning}");
+        tell!("heddle: {warning}");
     }
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -199,7 +199,7 @@ fn report(file: &Path) -> anyhow::Result<Observation> {
 fn recorded(folder: &Path) -> anyhow::Result<DiscoveredNetwork> {
     let RecordingFolder { recordings, notes } = read_folder(folder)?;
     for note in notes {
-        eprintln!("heddle: {note}");
+        tell!("heddle: {note}");
     }
     let at = agent::now();
     let observations: Vec<Observation> = recordings

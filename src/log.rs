@@ -19,6 +19,8 @@ pub(crate) fn start(quiet: Option<&str>, level: &str) -> anyhow::Result<()> {
     let lines = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
     lines
         .with_writer(io::stderr)
+        // Otherwise a log without a reader would end the daemon.
+        .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal())
         .finish()
         .with(targets)

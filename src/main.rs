@@ -1,4 +1,8 @@
 //! The binary. Each subcommand has a file with its flags and its wiring, and no logic.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+#[macro_use]
+mod output;
+
 mod agent;
 mod bench;
 mod check;
@@ -11,7 +15,6 @@ mod flags;
 mod history;
 mod lab;
 mod log;
-mod output;
 mod predict;
 mod publish;
 mod schedule;
@@ -94,7 +97,7 @@ fn main() -> ExitCode {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
-            eprintln!(
+            tell!(
                 "heddle: {}",
                 inventory::sanitize::message(&format!("{error:#}"))
             );

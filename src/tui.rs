@@ -1,5 +1,5 @@
 //! `heddle tui`: the cluster in the terminal.
-use crate::CommandOutcome;
+use crate::{CommandOutcome, output};
 use agent::secrets;
 use anyhow::{Context, anyhow};
 use lab::Lab;
@@ -48,8 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         lab: None,
     };
     if let (Some(file), Some(size)) = (&args.snapshot, args.print) {
-        print!("{}", tui::print(file, size, &options)?);
-        return Ok(CommandOutcome::Done);
+        return output::print(&tui::print(file, size, &options)?);
     }
     if let Some(name) = &args.lab {
         let lab = Lab::open(name)?;

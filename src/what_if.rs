@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = read_topology(&args.topology)?;
     let now = outlook(&file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {
-        eprintln!(
+        tell!(
             "heddle: {}: its blocked links differ from those that standard path costs give under \
              root bridge \"{}\"; after a change, other links than shown may be blocked",
             place(),

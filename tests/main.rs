@@ -4,6 +4,7 @@
 mod agent;
 mod api_flood;
 mod check;
+mod closed_pipes;
 mod clusters;
 mod common;
 mod communicators;

@@ -3,6 +3,7 @@ mod agents;
 mod epochs;
 mod flapping;
 mod learning;
+mod moves;
 mod world;
 
 use super::*;
