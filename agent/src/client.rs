@@ -8,7 +8,7 @@ use crate::tables::management::{self, NeighbourList};
 use crate::tables::{self, TableObjects, pulse};
 use crate::walk::{TableWalk, WalkAnswers};
 use inventory::inventory_file::{InventorySwitch, InventoryTiming};
-use inventory::observation::{DeviceFact, DevicePulse, DeviceTable};
+use inventory::observation::{CredentialRefusal, DeviceFact, DevicePulse, DeviceTable};
 use snmp::{Auth, ClientBuilder, Error, ErrorStatus, Retry};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -53,7 +53,11 @@ enum TableReadFailure {
     /// The agent lost the session, for example by a restart. A new session may work.
     Session(String),
     /// The agent does not answer at all. The hint names what an operator may check.
-    Mute { problem: String, hint: String },
+    Mute {
+        problem: String,
+        hint: String,
+        refused: Option<CredentialRefusal>,
+    },
     /// The agent answers, but not for this table.
     Table(String),
 }
@@ -63,6 +67,41 @@ impl TableReadFailure {
         TableReadFailure::Mute {
             problem,
             hint: String::new(),
+            refused: None,
+        }
+    }
+
+    /// The agent answers, but not to this credential.
+    fn refused(problem: String, credential: &str, reason: &str) -> TableReadFailure {
+        TableReadFailure::Mute {
+            problem,
+            hint: String::new(),
+            refused: Some(CredentialRefusal {
+                credential: credential.to_owned(),
+                reason: reason.to_owned(),
+            }),
+        }
+    }
+
+    /// The failure of the whole device.
+    fn of_device(self) -> DeviceFact {
+        match self {
+            TableReadFailure::Mute {
+                problem,
+                hint,
+                refused,
+            } => DeviceFact::Failed {
+                table: None,
+                problem: problem + &hint,
+                refused,
+            },
+            TableReadFailure::Session(problem) | TableReadFailure::Table(problem) => {
+                DeviceFact::Failed {
+                    table: None,
+                    problem,
+                    refused: None,
+                }
+            }
         }
     }
 
@@ -127,15 +166,13 @@ impl SnmpClient {
         }
         match read {
             Ok(answers) => tables::fact(table, &answers),
-            Err(TableReadFailure::Mute { problem, hint }) if table == DeviceTable::System => {
-                DeviceFact::Failed {
-                    table: None,
-                    problem: problem + &hint,
-                }
+            Err(failure @ TableReadFailure::Mute { .. }) if table == DeviceTable::System => {
+                failure.of_device()
             }
             Err(failure) => DeviceFact::Failed {
                 table: Some(table),
                 problem: failure.problem(),
+                refused: None,
             },
         }
     }
@@ -151,14 +188,7 @@ impl SnmpClient {
                 self.narrow.store(pulse::is_narrow(&answers), Relaxed);
                 DeviceFact::Pulse(pulse::read(&answers))
             }
-            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed {
-                table: None,
-                problem: problem + &hint,
-            },
-            Err(failure) => DeviceFact::Failed {
-                table: None,
-                problem: failure.problem(),
-            },
+            Err(failure) => failure.of_device(),
         }
     }
 
@@ -170,14 +200,7 @@ impl SnmpClient {
                 brief: true,
                 ..pulse::read(&answers)
             }),
-            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed {
-                table: None,
-                problem: problem + &hint,
-            },
-            Err(failure) => DeviceFact::Failed {
-                table: None,
-                problem: failure.problem(),
-            },
+            Err(failure) => failure.of_device(),
         }
     }
 
@@ -311,17 +334,22 @@ impl SnmpClient {
                     ),
                     None => format!("; down, unreachable, or it refuses this {words}"),
                 },
+                refused: None,
             },
             Error::Report { status, .. } if forgot(status) => TableReadFailure::Session(format!(
                 "{address} lost the session: {}",
                 refusal(status)
             )),
-            Error::Report { status, .. } => {
-                TableReadFailure::mute(format!("{address} refuses {words}: {}", refusal(status)))
-            }
-            Error::Auth { .. } => TableReadFailure::mute(format!(
-                "{address} cannot prove who it is to {words}: wrong auth key?"
-            )),
+            Error::Report { status, .. } => TableReadFailure::refused(
+                format!("{address} refuses {words}: {}", refusal(status)),
+                words,
+                refusal(status),
+            ),
+            Error::Auth { .. } => TableReadFailure::refused(
+                format!("{address} cannot prove who it is to {words}: wrong auth key?"),
+                words,
+                "wrong auth key?",
+            ),
             Error::Network { source, .. } => {
                 TableReadFailure::mute(format!("no answer from {address}: {source}"))
             }

@@ -196,7 +196,7 @@ pub(crate) fn failure<'o>(
     match &all[..] {
         [
             Observation {
-                fact: DeviceFact::Failed { table, problem },
+                fact: DeviceFact::Failed { table, problem, .. },
                 ..
             },
         ] => (*table, problem),

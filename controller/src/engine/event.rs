@@ -254,10 +254,12 @@ fn fact_name(fact: &DeviceFact) -> String {
         DeviceFact::Failed {
             table: None,
             problem,
+            ..
         } => format!("failed: {problem}"),
         DeviceFact::Failed {
             table: Some(table),
             problem,
+            ..
         } => format!("{table:?} failed: {problem}"),
     }
 }
