@@ -1,6 +1,7 @@
 //! `heddle schedule allgather`
 use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
 use crate::CommandOutcome;
+use crate::flags::NameList;
 use crate::output::print;
 use anyhow::Context;
 use inventory::Tree;
@@ -36,7 +37,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let tree = tree_of(
         &args.common.topology,
         &topology,
-        &args.common.hosts,
+        &NameList::all(&args.common.hosts),
         MOST_RANKS,
     )?;
     let by = |algorithm| {

@@ -1,6 +1,7 @@
 //! `heddle schedule alltoall`
 use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
 use crate::CommandOutcome;
+use crate::flags::NameList;
 use crate::output::print;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -67,7 +68,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let tree = tree_of(
         &args.common.topology,
         &topology,
-        &args.common.hosts,
+        &NameList::all(&args.common.hosts),
         MOST_RANKS,
     )?;
     let algorithm = match args.algorithm {

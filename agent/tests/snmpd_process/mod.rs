@@ -172,7 +172,7 @@ snmp:
     );
     let mut inventory = Inventory::parse("inventory.yaml", &text).unwrap();
     for (name, address, _) in switches {
-        inventory.switches[*name].address = *address;
+        inventory.switches[*name].address = (*address).into();
     }
     inventory
 }

@@ -173,7 +173,10 @@ impl ControllerEngine {
             let view = self.observed.views.get(name);
             SwitchStatus {
                 name: name.clone(),
-                address: switch.address.to_string(),
+                address: match self.observed.addresses.get(name) {
+                    Some(found) => format!("{} ({found})", switch.address),
+                    None => switch.address.to_string(),
+                },
                 seen: view.and_then(|v| v.seen),
                 problem: view
                     .and_then(|v| v.stale.as_ref())
