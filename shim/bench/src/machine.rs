@@ -17,7 +17,7 @@ pub(crate) struct MachineCounters {
 
 /// What the calls took of the machine.
 pub(crate) struct MachineUse {
-    /// The share of processor time that was idle.
+    /// The share of processor time that was idle, or that work of lower priority had meanwhile.
     pub(crate) idle: f64,
     /// TCP segments sent again.
     pub(crate) retransmitted: u64,
@@ -40,7 +40,9 @@ impl MachineCounters {
             .collect();
         // user, nice, system, idle, iowait, irq, softirq, steal; then guests, which user and nice
         // hold already.
-        let idle = times.iter().skip(3).take(2).sum();
+        let of_lower_priority = times.get(1).filter(|_| !has_low_priority());
+        let unused = times.iter().skip(3).take(2);
+        let idle = unused.chain(of_lower_priority).sum();
         let retransmitted =
             retransmitted(&fs::read_to_string("/proc/net/snmp").unwrap_or_default());
         MachineCounters {
@@ -66,6 +68,19 @@ impl MachineCounters {
     pub(crate) fn retransmitted_since(&self, before: &MachineCounters) -> u64 {
         self.retransmitted.saturating_sub(before.retransmitted)
     }
+}
+
+/// True if this process gives way to others: `nice` in `/proc/self/stat`, proc_pid_stat(5). Then
+/// processor time of that kind is its own, too.
+fn has_low_priority() -> bool {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    nice(&stat).is_some_and(|nice| nice > 0)
+}
+
+/// The 19th field; the second one, in parentheses, may hold spaces.
+fn nice(stat: &str) -> Option<i32> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(16)?.parse().ok()
 }
 
 /// getrusage(2).
@@ -104,6 +119,13 @@ mod tests {
         let text = "Ip: Forwarding\nIp: 1\nTcp: RtoMin InSegs RetransSegs\nTcp: 200 7 42\n";
         assert_eq!(retransmitted(text), 42);
         assert_eq!(retransmitted("Tcp: RtoMin\n"), 0);
+    }
+
+    #[test]
+    fn priority_is_found_behind_any_name() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 39 19 1 0 5 6 7";
+        assert_eq!(nice(stat), Some(19));
+        assert_eq!(nice(""), None);
     }
 
     #[test]
