@@ -211,7 +211,7 @@ impl SnmpClient {
     pub async fn neighbours(&self) -> Result<NeighbourList, String> {
         match self.walk(AskedPart::Neighbours, management::OBJECTS).await {
             Ok(answers) => Ok(management::read(&answers)),
-            Err(TableReadFailure::Mute { problem, hint }) => Err(problem + &hint),
+            Err(TableReadFailure::Mute { problem, hint, .. }) => Err(problem + &hint),
             Err(failure) => Err(failure.problem()),
         }
     }
