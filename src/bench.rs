@@ -181,16 +181,20 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Bench
         .collect()
 }
 
-/// The benchmark program: beside the binary that was built or installed.
+/// The benchmark program.
 pub(crate) fn program(mpi: Mpi) -> anyhow::Result<PathBuf> {
+    beside(&format!("bench-{mpi}"))
+}
+
+/// A program that is linked with an MPI: beside the binary that was built or installed.
+pub(crate) fn beside(name: &str) -> anyhow::Result<PathBuf> {
     let me = std::env::current_exe().context("this program's own path")?;
     let folder = me.parent().unwrap_or(&me);
-    let places =
-        ["lib", "../lib/heddle"].map(|place| folder.join(place).join(format!("bench-{mpi}")));
+    let places = ["lib", "../lib/heddle"].map(|place| folder.join(place).join(name));
     places
         .into_iter()
         .find(|p| p.is_file())
-        .with_context(|| format!("bench-{mpi} is not built; run: make build"))
+        .with_context(|| format!("{name} is not built; run: make build"))
 }
 
 /// The time in seconds at the payload bound of the lab's current epoch, if there is one.

@@ -16,6 +16,7 @@ mod flags;
 mod history;
 mod lab;
 mod log;
+mod map;
 mod predict;
 mod publish;
 mod schedule;
@@ -52,6 +53,7 @@ enum HeddleCommand {
     Check(check::Args),
     Predict(predict::Args),
     WhatIf(what_if::Args),
+    Map(map::Args),
     Publish(publish::Args),
     History(history::Args),
     Controller(controller::Args),
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         HeddleCommand::Check(args) => check::run(&args),
         HeddleCommand::Predict(args) => predict::run(&args),
         HeddleCommand::WhatIf(args) => what_if::run(&args),
+        HeddleCommand::Map(args) => map::run(&args),
         HeddleCommand::Publish(args) => publish::run(&args),
         HeddleCommand::History(args) => history::run(&args),
         HeddleCommand::Controller(args) => controller::run(&args),

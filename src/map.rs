@@ -1,10 +1,9 @@
 //! `heddle map`
-use crate::CommandOutcome;
-use crate::bench::beside;
-use anyhow::{Context, bail};
-use inventory::Mpi;
-use std::ffi::OsString;
+use crate::{CommandOutcome, bench, flags};
+use anyhow::Context;
+use inventory::{Bytes, Mpi};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Find the tree of switches from the hosts alone, as an MPI job with one rank a host
@@ -15,34 +14,48 @@ use std::process::Command;
 ///
 ///   mpirun --map-by node -n 16 heddle map -o cluster.yaml
 ///
-/// The file serves `heddle publish --topology`. The network is busy meanwhile: for some seconds, and
-/// with 200 MB at most by default. `heddle map -- --help` shows all options of the ranks.
+/// The file serves `heddle publish --topology`. The network is busy meanwhile, for some seconds.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// The topology file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The bytes to move at most
+    #[arg(long, value_name = "BYTES", default_value = "200M")]
+    budget: Bytes,
+    /// The time to take at most, in seconds
+    #[arg(long, value_name = "S", default_value_t = 180.0)]
+    seconds: f64,
+    /// The network on which to measure, if the hosts have several in common
+    #[arg(long, value_name = "ADDRESS/BITS")]
+    network: Option<String>,
+    /// Write a tree even if it explains little of what was measured
+    #[arg(long)]
+    force: bool,
     /// The MPI library of the job [default: the one whose launcher started this rank]
-    #[arg(long, value_parser = crate::flags::mpi())]
+    #[arg(long, value_parser = flags::mpi())]
     mpi: Option<Mpi>,
-    /// The options of the ranks: -o FILE, --budget BYTES, --seconds S, --network ADDRESS/BITS,
-    /// --force
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-    options: Vec<OsString>,
 }
 
 /// Becomes the program of the ranks, which is linked with the job's MPI.
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let wants_help = args.options.iter().any(|o| o == "--help" || o == "-h");
-    let mpi = match args.mpi.or_else(launched_by) {
-        Some(mpi) => mpi,
-        None if wants_help => Mpi::OpenMpi,
-        None => bail!(
-            "map: no MPI launcher started this; run it as a job with one rank on each host, for \
-             example: mpirun --map-by node -n 16 heddle map -o cluster.yaml; if one did, name its \
-             MPI: --mpi openmpi or --mpi mpich"
-        ),
-    };
-    let program = beside(&format!("map-{mpi}"))?;
-    let error = Command::new(&program).args(&args.options).exec();
-    Err(error).with_context(|| format!("map: {} does not start", program.display()))
+    let mpi = args.mpi.or_else(launched_by).context(
+        "map: no MPI launcher started this; run it as a job with one rank on each host, for \
+         example: mpirun --map-by node -n 16 heddle map -o cluster.yaml; if a launcher did start \
+         it, name its MPI: --mpi openmpi or --mpi mpich",
+    )?;
+    let program = bench::beside(&format!("map-{mpi}"))?;
+    let mut ranks = Command::new(&program);
+    ranks.arg("--output").arg(&args.output);
+    ranks.arg("--budget").arg(args.budget.0.to_string());
+    ranks.arg("--seconds").arg(args.seconds.to_string());
+    ranks.args(
+        args.network
+            .iter()
+            .flat_map(|network| ["--network", network]),
+    );
+    ranks.args(args.force.then_some("--force"));
+    Err(ranks.exec()).with_context(|| format!("map: {} does not start", program.display()))
 }
 
 /// The MPI whose launcher set this rank's environment.

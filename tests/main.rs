@@ -23,6 +23,7 @@ mod lg;
 mod live_cluster;
 mod loaded;
 mod loading;
+mod map;
 mod mpi;
 mod packages;
 mod predict;

@@ -7,11 +7,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("inventory", &[]),
     ("infer", &["inventory"]),
     ("cabling", &["inventory"]),
+    ("mapping", &[]),
     ("schedules", &["inventory"]),
     ("selection", &["inventory", "schedules"]),
     ("trace", &["inventory", "schedules", "selection"]),
     ("directory", &["inventory", "schedules", "selection"]),
     ("agent", &["inventory"]),
+    ("flows", &["mapping"]),
     ("api", &["inventory", "directory", "selection"]),
     (
         "controller",
@@ -78,6 +80,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("bench", &[]),
+    ("map", &["flows", "inventory", "mapping"]),
     (
         "heddle",
         &[
@@ -161,6 +164,7 @@ fn pure_crates_cannot_reach_io() {
         "inventory",
         "infer",
         "cabling",
+        "mapping",
         "schedules",
         "selection",
         "trace",

@@ -126,16 +126,20 @@ impl<'a> Measurements<'a> {
         self.figures(side).filled.len()
     }
 
-    /// The part of the figures that lie far from what these trunks let expect.
+    /// The part of the flows, or of the sums over filled trunks, that these trunks rule out: more
+    /// than a trunk carries, or much less. What is a little slower may have met other traffic.
     pub(crate) fn unexplained(&mut self, trunks: &[(HostSet, f64)]) -> f64 {
-        let (mut far, mut all) = (0.0, 0.0);
-        self.residuals(trunks, |residual| {
-            if let RateResidual::Alone(r) | RateResidual::Sum(r) = residual {
-                all += 1.0;
-                far += f64::from(u8::from(r.abs() > FAR));
-            }
+        let (mut alone, mut sums) = (Vec::new(), Vec::new());
+        self.residuals(trunks, |residual| match residual {
+            RateResidual::Alone(r) => alone.push(r),
+            RateResidual::Sum(r) => sums.push(r),
+            RateResidual::Nearly(_) | RateResidual::Part(..) => {}
         });
-        if all > 0.0 { far / all } else { 0.0 }
+        let part = |all: &[f64]| {
+            let far = all.iter().filter(|r| **r > FAR || **r < -2.0 * FAR);
+            far.count() as f64 / all.len().max(1) as f64
+        };
+        part(&alone).max(part(&sums))
     }
 
     fn figures(&mut self, side: HostSet) -> &SideFigures {

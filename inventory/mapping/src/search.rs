@@ -160,15 +160,20 @@ impl<'a> TreeSearch<'a> {
                 }
             }
         }
-        // A host moved to another switch.
-        for host in 0..self.hosts {
-            let one = HostSet::one(host);
-            for path in paths(sides, one) {
+        self.moved_hosts(sides).into_iter().for_each(propose);
+        found
+    }
+
+    /// Every tree in which one host hangs from another switch.
+    fn moved_hosts(&self, sides: &[HostSet]) -> Vec<Vec<HostSet>> {
+        let mut found = Vec::new();
+        for host in (0..self.hosts).map(HostSet::one) {
+            for path in paths(sides, host) {
                 let moved = sides.iter().map(|s| match path.contains(s) {
-                    true => trunk_side(self.hosts, s.toggled(one)),
+                    true => trunk_side(self.hosts, s.toggled(host)),
                     false => Some(*s),
                 });
-                propose(moved.flatten().collect());
+                found.push(moved.flatten().collect());
             }
         }
         found

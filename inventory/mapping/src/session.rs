@@ -13,6 +13,8 @@ const FIRST_ROUNDS: usize = 12;
 const ROUNDS_A_LOOK: usize = 4;
 /// The probability at which a tree is believed.
 const BELIEVED: f64 = 0.99;
+/// The place, among the sums of the flows that filled a trunk, of what the trunk carries.
+const CARRIES: f64 = 0.9;
 /// Flows of one round are not independent of each other, so that they say less than they seem to.
 const TEMPER: f64 = 3.0;
 /// Rounds among which the one that tells most is chosen.
@@ -125,7 +127,11 @@ impl MapSession {
             .unwrap_or_default();
         let unexplained = measurements.unexplained(&best);
         let found = |(side, rate): (HostSet, f64)| FoundTrunk {
-            trunk: MappedTrunk { side, rate },
+            // TCP does not always fill a trunk that it could fill.
+            trunk: MappedTrunk {
+                side,
+                rate: measurements.rate(side, CARRIES).unwrap_or(rate),
+            },
             probability: probability(side),
             filled: measurements.times_filled(side),
         };

@@ -53,7 +53,7 @@ impl JudgedMap {
 #[test]
 fn trees_are_found_from_flows() {
     // Without optimization a map takes seconds.
-    let maps = if cfg!(debug_assertions) { 8 } else { 200 };
+    let maps = if cfg!(debug_assertions) { 8 } else { 60 };
     let judged: Vec<JudgedMap> = (0..maps).map(|seed| JudgedMap::new(seed, 50)).collect();
     let worst = judged
         .iter()
@@ -114,5 +114,7 @@ fn what_is_no_tree_is_told() {
             flows: flows.iter().map(measured).collect(),
         });
     }
-    assert!(session.tree().unexplained > 0.1, "{:?}", session.tree());
+    let tree = session.tree();
+    println!("{tree:?}");
+    assert!(tree.unexplained > 0.1, "{tree:?}");
 }

@@ -1,5 +1,5 @@
 //! The rounds of a map: how long each lasts, and when to stop.
-use crate::members::MapHost;
+use crate::job_hosts::MapHost;
 use crate::report;
 use anyhow::{Context, bail};
 use flows::{FlowCoordinator, SessionKey};
@@ -55,24 +55,8 @@ pub(crate) fn run(
     }
     let peers: Vec<_> = hosts.iter().map(|h| (h.name.clone(), h.address)).collect();
     let mut coordinator = FlowCoordinator::connect(&peers, key)?;
-    // The first flow tells the order of the rates.
-    let first = coordinator.measure(&[HostFlow { from: 0, to: 1 }], Duration::from_millis(10))?;
-    let rate = first.flows[0].rate.max(1e6);
-    let window = Duration::from_secs_f64(BYTES_OF_A_FLOW * 8.0 / rate);
-    let window = window.clamp(SHORTEST_ROUND, LONGEST_ROUND);
-    let round = rate / 8.0 * window.as_secs_f64() * hosts.len() as f64;
-    // The flows of each host alone are as many bytes as one round.
-    let most_rounds = (limits.budget.0 as f64 / round) as usize;
-    if most_rounds <= LEAST_ROUNDS {
-        let least = Bytes((round * (LEAST_ROUNDS + 1) as f64) as u64);
-        bail!(
-            "a budget of {} is too small for {} hosts at {:.0} Mbit/s; give --budget {least} or more",
-            limits.budget,
-            hosts.len(),
-            rate / 1e6
-        );
-    }
-    let mut session = MapSession::new(hosts.len(), most_rounds - 1);
+    let (window, rounds) = rounds_within(limits.budget, hosts.len(), &mut coordinator)?;
+    let mut session = MapSession::new(hosts.len(), rounds);
     let mut random = fastrand::Rng::new();
     let mut moved = 0.0;
     let stopped = loop {
@@ -107,4 +91,29 @@ pub(crate) fn run(
             Err(error.context(kept))
         }
     }
+}
+
+/// How long a round lasts, and how many the budget holds beside the flows of each host alone, which
+/// are as many bytes as one round.
+fn rounds_within(
+    budget: Bytes,
+    hosts: usize,
+    coordinator: &mut FlowCoordinator,
+) -> anyhow::Result<(Duration, usize)> {
+    // The first flow tells the order of the rates.
+    let first = coordinator.measure(&[HostFlow { from: 0, to: 1 }], SHORTEST_ROUND * 2)?;
+    let rate = first.flows[0].rate.max(1e6);
+    let window = Duration::from_secs_f64(BYTES_OF_A_FLOW * 8.0 / rate);
+    let window = window.clamp(SHORTEST_ROUND, LONGEST_ROUND);
+    let round = rate / 8.0 * window.as_secs_f64() * hosts as f64;
+    let rounds = (budget.0 as f64 / round) as usize;
+    if rounds <= LEAST_ROUNDS {
+        bail!(
+            "a budget of {budget} is too small for {hosts} hosts at {:.0} Mbit/s; give --budget \
+             {:.0}M or more",
+            rate / 1e6,
+            (round * (LEAST_ROUNDS + 1) as f64 / f64::from(1 << 20)).ceil()
+        );
+    }
+    Ok((window, rounds - 1))
 }

@@ -1,6 +1,6 @@
 //! The tree as a topology file, with what speaks for each trunk.
+use crate::job_hosts::MapHost;
 use crate::measurement::MapMeasurement;
-use crate::members::MapHost;
 use anyhow::{Context, bail};
 use indexmap::IndexMap;
 use inventory::BitsPerSec;
@@ -73,11 +73,11 @@ pub(crate) fn keep_part(
 fn summary(hosts: &[MapHost], measured: &MapMeasurement) -> String {
     let tree = &measured.tree;
     let mut text = format!(
-        "{} hosts, {} switches that matter; {} rounds, {} moved, {:.1} s\n",
+        "{} hosts, {} switches that matter; {} rounds, {:.0} MB moved, {:.1} s\n",
         hosts.len(),
         tree.trunks.len() + 1,
         tree.rounds,
-        measured.moved,
+        measured.moved.0 as f64 / 1e6,
         measured.took.as_secs_f64()
     );
     for found in &tree.trunks {

@@ -93,12 +93,8 @@ impl NetworkAddress {
     }
 }
 
-/// The hosts with an address each on a network that all of them have; on the one that `wanted`
-/// names, if it is given.
-pub(crate) fn on_one_network(
-    members: &[JobMember],
-    wanted: Option<&str>,
-) -> anyhow::Result<Vec<MapHost>> {
+/// A tree takes three hosts, and each of them once.
+fn check_hosts(members: &[JobMember]) -> anyhow::Result<()> {
     if members.len() < 3 {
         bail!(
             "{} hosts have no tree to find; start one rank on each of three hosts or more",
@@ -120,6 +116,38 @@ pub(crate) fn on_one_network(
             );
         }
     }
+    Ok(())
+}
+
+fn nothing_in_common(members: &[JobMember]) -> String {
+    let first = &members[0];
+    let meets = |m: &&JobMember| {
+        let on = |b: &NetworkAddress| first.addresses.iter().any(|a| a.shares_network(*b));
+        m.addresses.iter().any(on)
+    };
+    let without = members.iter().find(|m| !meets(m)).unwrap_or(&members[1]);
+    let of = |m: &JobMember| {
+        let all = m
+            .addresses
+            .iter()
+            .map(|a| format!("{}/{}", a.address, a.prefix));
+        format!("{} ({})", m.host, all.collect::<Vec<_>>().join(", "))
+    };
+    format!(
+        "no network in common: {} and {}; heddle maps hosts of one Ethernet network, not across \
+         routers; give the hosts of one network, or name theirs in --network",
+        of(first),
+        of(without)
+    )
+}
+
+/// The hosts with an address each on a network that all of them have; on the one that `wanted`
+/// names, if it is given.
+pub(crate) fn on_one_network(
+    members: &[JobMember],
+    wanted: Option<&str>,
+) -> anyhow::Result<Vec<MapHost>> {
+    check_hosts(members)?;
     let wanted = wanted.map(network).transpose()?;
     let common: Vec<NetworkAddress> = members[0]
         .addresses
@@ -133,24 +161,7 @@ pub(crate) fn on_one_network(
         })
         .collect();
     let Some(&network) = common.first() else {
-        let without = members.iter().find(|m| {
-            !m.addresses
-                .iter()
-                .any(|b| members[0].addresses.iter().any(|a| a.shares_network(*b)))
-        });
-        let of = |m: &JobMember| {
-            let all = m
-                .addresses
-                .iter()
-                .map(|a| format!("{}/{}", a.address, a.prefix));
-            format!("{} ({})", m.host, all.collect::<Vec<_>>().join(", "))
-        };
-        let other = of(without.unwrap_or(&members[1]));
-        bail!(
-            "no network in common: {} and {other}; heddle maps hosts of one Ethernet network, not \
-             across routers; give the hosts of one network, or name theirs in --network",
-            of(&members[0])
-        );
+        bail!(nothing_in_common(members));
     };
     if common.len() > 1 {
         eprintln!(

@@ -1,0 +1,128 @@
+//! `heddle map` on an emulated cluster: no switch is asked, and the tree comes out.
+use crate::common::HEDDLE;
+use crate::common::lab::RunningLab;
+use inventory::TopologyFile;
+use inventory::tree::Tree;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const CHAIN: &str = "switches: [s0, s1, s2]
+hosts:
+  n0: {switch: s0, rate: 20M}
+  n1: {switch: s0, rate: 20M}
+  n2: {switch: s0, rate: 20M}
+  n3: {switch: s1, rate: 20M}
+  n4: {switch: s1, rate: 20M}
+  n5: {switch: s1, rate: 20M}
+  n6: {switch: s2, rate: 20M}
+  n7: {switch: s2, rate: 20M}
+  n8: {switch: s2, rate: 20M}
+links: [{a: s0, b: s1, rate: 20M}, {a: s1, b: s2, rate: 20M}]
+";
+
+fn map(lab: &RunningLab, mpi: &str, launcher: &[&str], file: &Path) -> Output {
+    let job = [
+        "lab",
+        "mpirun",
+        "--name",
+        lab.lab.name(),
+        "--no-shim",
+        "--timeout",
+        "90",
+        "--mpi",
+    ];
+    Command::new(HEDDLE)
+        .args(job)
+        .arg(mpi)
+        .args(launcher)
+        .args(["--", HEDDLE, "map", "--network", "10.77.0.0/16", "-o"])
+        .arg(file)
+        .output()
+        .expect("heddle runs")
+}
+
+/// The hosts on either side of each trunk: on the one without the first host.
+fn sides(tree: &Tree) -> BTreeSet<Vec<String>> {
+    let hosts = tree.host_names();
+    let inner = tree.top_down().iter().filter(|node| !tree.is_host(**node));
+    let below = |trunk: u32| -> Vec<String> {
+        let hangs = |host: &&String| {
+            let mut at = tree.host(host);
+            while at.is_some_and(|node| node != trunk) {
+                at = at.and_then(|node| tree.parent(node));
+            }
+            at.is_some()
+        };
+        let (inside, outside): (Vec<_>, Vec<_>) = hosts.iter().partition(hangs);
+        let side = if inside.contains(&&hosts[0]) {
+            outside
+        } else {
+            inside
+        };
+        side.into_iter().cloned().collect()
+    };
+    inner
+        .map(|node| below(*node))
+        .filter(|side| side.len() > 1)
+        .collect()
+}
+
+#[test]
+fn the_tree_is_found_from_the_hosts_alone() {
+    let lab = RunningLab::new("map", CHAIN);
+    let file = lab.path("cluster.yaml");
+    let done = map(&lab, "openmpi", &[], &file);
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    assert!(
+        said.starts_with("9 hosts, 3 switches that matter; "),
+        "{said}"
+    );
+    let text = fs::read_to_string(&file).unwrap();
+    let found = TopologyFile::parse("cluster.yaml", &text).unwrap();
+    let truth = TopologyFile::parse("truth", CHAIN).unwrap();
+    assert_eq!(
+        sides(&found.tree().unwrap()),
+        sides(&truth.tree().unwrap()),
+        "{text}"
+    );
+    assert_eq!(
+        found.hosts["n4"].address,
+        Some(lab.address("n4").into()),
+        "{text}"
+    );
+    // The rate of each cable, within a fifth.
+    let near = |rate: u64| (16_000_000..24_000_000).contains(&rate);
+    assert!(found.links.iter().all(|link| near(link.rate.0)), "{text}");
+    assert!(found.hosts.values().all(|host| near(host.rate.0)), "{text}");
+
+    let refused = map(&lab, "mpich", &["--per-host", "2"], &file);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && said.contains("ranks 0 and 1 are both on n0: "),
+        "{said}"
+    );
+    lab.down();
+}
+
+#[test]
+fn without_a_launcher_it_says_how_to_start_it() {
+    let alone = Command::new(HEDDLE)
+        .args(["map", "-o", "cluster.yaml"])
+        .env_remove("PMI_SIZE")
+        .env_remove("OMPI_COMM_WORLD_SIZE")
+        .output()
+        .expect("heddle runs");
+    let said = String::from_utf8_lossy(&alone.stderr);
+    assert!(
+        said.contains("mpirun --map-by node -n 16 heddle map -o cluster.yaml"),
+        "{said}"
+    );
+    assert_eq!(alone.status.code(), Some(64));
+}
