@@ -27,10 +27,14 @@ impl Default for RateSpreads {
 
 /// A link is nearly filled from this part of its rate on.
 const NEARLY_FILLED: f64 = 0.85;
+/// The spread above what a cable carries: that of the clock.
+const SPREAD_ABOVE: f64 = 0.03;
+/// What a figure above it says against a tree at most. What lay in a buffer can seem to be faster.
+const MOST_AGAINST: f64 = 8.0;
 /// A link counts as filled where the flows over it stay below this part of what their hosts give.
 const FILLED: f64 = 0.9;
-/// A rate is far from the expected one if the logarithm of the ratio is larger: by a quarter.
-const FAR: f64 = 0.25;
+/// Much slower than expected: by the logarithm of the ratio, two thirds of it.
+const MUCH_SLOWER: f64 = -0.4;
 /// Times that a trunk must have been filled before it is believed to be there.
 const LEAST_FILLED: usize = 3;
 
@@ -126,18 +130,17 @@ impl<'a> Measurements<'a> {
         self.figures(side).filled.len()
     }
 
-    /// The part of the flows, or of the sums over filled trunks, that these trunks rule out: more
-    /// than a trunk carries, or much less. What is a little slower may have met other traffic.
+    /// The part of the flows, or of the sums over filled trunks, that are much slower than these
+    /// trunks let expect, whichever is larger.
     pub(crate) fn unexplained(&mut self, trunks: &[(HostSet, f64)]) -> f64 {
         let (mut alone, mut sums) = (Vec::new(), Vec::new());
         self.residuals(trunks, |residual| match residual {
-            RateResidual::Alone(r) => alone.push(r),
-            RateResidual::Sum(r) => sums.push(r),
+            RateResidual::Alone(r) => alone.push(r < MUCH_SLOWER),
+            RateResidual::Sum(r) => sums.push(r < MUCH_SLOWER),
             RateResidual::Nearly(_) | RateResidual::Part(..) => {}
         });
-        let part = |all: &[f64]| {
-            let far = all.iter().filter(|r| **r > FAR || **r < -2.0 * FAR);
-            far.count() as f64 / all.len().max(1) as f64
+        let part = |all: &[bool]| {
+            all.iter().filter(|slow| **slow).count() as f64 / all.len().max(1) as f64
         };
         part(&alone).max(part(&sums))
     }
@@ -179,9 +182,9 @@ impl<'a> Measurements<'a> {
         let spreads = self.spreads;
         let (mut sum, mut parts) = (0.0, 0.0);
         self.residuals(trunks, |residual| match residual {
-            RateResidual::Alone(r) => sum += log_t(r, spreads.alone),
+            RateResidual::Alone(r) => sum += log_limited(r, spreads.alone),
             RateResidual::Nearly(r) => sum += log_t(r, spreads.part.max(spreads.alone)),
-            RateResidual::Sum(r) => sum += log_t(r, spreads.sum),
+            RateResidual::Sum(r) => sum += log_limited(r, spreads.sum),
             // The parts of k flows are k - 1 figures.
             RateResidual::Part(r, flows) => {
                 parts += log_t(r, spreads.part) * (flows - 1.0) / flows;
@@ -294,4 +297,14 @@ fn residuals_of_round(
 /// few flows are disturbed much more than the others.
 fn log_t(difference: f64, spread: f64) -> f64 {
     (0.375 / spread).ln() - 2.5 * (1.0 + difference * difference / (4.0 * spread * spread)).ln()
+}
+
+/// The logarithm of the density around what a cable carries: other traffic and busy hosts make flows
+/// slower, but nothing makes them faster than the cable.
+fn log_limited(difference: f64, spread: f64) -> f64 {
+    if difference <= 0.0 {
+        return log_t(difference, spread);
+    }
+    let faster = difference / SPREAD_ABOVE;
+    log_t(0.0, spread) - (faster * faster / 2.0).min(MOST_AGAINST)
 }

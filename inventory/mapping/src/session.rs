@@ -9,10 +9,16 @@ use crate::trunk_tree::MappedTrunk;
 /// carries on average as many flows as it has load in an all-to-all, measured in the load of a
 /// host's cable: a trunk that bounds a schedule is filled in about every second one.
 const FIRST_ROUNDS: usize = 12;
+/// Rounds without which no tree is believed.
+const LEAST_ROUNDS: usize = 24;
+/// Rounds after which a tree suffices that is as good as the true one for schedules.
+const ENOUGH_ROUNDS: usize = 40;
 /// Rounds between two looks.
 const ROUNDS_A_LOOK: usize = 4;
 /// The probability at which a tree is believed.
 const BELIEVED: f64 = 0.99;
+/// Times of an all-to-all count as the same if the logarithm of their ratio is smaller.
+const SAME_TIME: f64 = 0.05;
 /// The place, among the sums of the flows that filled a trunk, of what the trunk carries.
 const CARRIES: f64 = 0.9;
 /// Flows of one round are not independent of each other, so that they say less than they seem to.
@@ -90,7 +96,9 @@ impl MapSession {
             return Some(permutation(self.hosts, rng));
         }
         self.look();
-        if together >= FIRST_ROUNDS + 3 * ROUNDS_A_LOOK && self.believed() >= BELIEVED {
+        let is_known = self.believed() >= BELIEVED && together >= LEAST_ROUNDS;
+        let suffices = self.settled() >= BELIEVED && together >= ENOUGH_ROUNDS;
+        if is_known || suffices {
             return None;
         }
         for _ in 0..ROUNDS_A_LOOK {
@@ -146,6 +154,26 @@ impl MapSession {
     /// The probability of the best tree beside those one change away.
     pub fn believed(&self) -> f64 {
         self.weights().first().copied().unwrap_or(0.0)
+    }
+
+    /// The probability that the schedules for the best tree are as fast as those for the true one,
+    /// or nearly.
+    fn settled(&self) -> f64 {
+        let time = |tree: &ScoredTree| {
+            let cable = self.own_rates.iter().copied().fold(f64::INFINITY, f64::min);
+            let load = |(side, rate): &(HostSet, f64)| {
+                (side.len() * (self.hosts - side.len())) as f64 * cable / rate
+            };
+            let trunks = tree.trunks.iter().map(load);
+            trunks.fold((self.hosts - 1) as f64, f64::max)
+        };
+        let Some(best) = self.trees.first().map(time) else {
+            return 0.0;
+        };
+        let near = |tree: &ScoredTree| (time(tree) / best).ln().abs() < SAME_TIME;
+        let weights = self.weights();
+        let alike = self.trees.iter().zip(weights).filter(|(t, _)| near(t));
+        alike.map(|(_, w)| w).sum()
     }
 
     fn weights(&self) -> Vec<f64> {

@@ -53,7 +53,7 @@ impl JudgedMap {
 #[test]
 fn trees_are_found_from_flows() {
     // Without optimization a map takes seconds.
-    let maps = if cfg!(debug_assertions) { 8 } else { 60 };
+    let maps = if cfg!(debug_assertions) { 8 } else { 100 };
     let judged: Vec<JudgedMap> = (0..maps).map(|seed| JudgedMap::new(seed, 50)).collect();
     let worst = judged
         .iter()
@@ -115,6 +115,5 @@ fn what_is_no_tree_is_told() {
         });
     }
     let tree = session.tree();
-    println!("{tree:?}");
-    assert!(tree.unexplained > 0.1, "{tree:?}");
+    assert!(tree.unexplained > 0.05, "{tree:?}");
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Octets on the wire for one of payload: 1538 for 1448 (IEEE 802.3 clause 4, RFC 7323).
 const WIRE: f64 = 1538.0 / 1448.0;
 /// A tree that leaves more of the flows unexplained is no tree.
-const MOST_UNEXPLAINED: f64 = 0.1;
+const MOST_UNEXPLAINED: f64 = 0.05;
 /// The probability from which a trunk is believed.
 const BELIEVED: f64 = 0.99;
 
@@ -33,8 +33,8 @@ pub(crate) fn write(
     let unexplained = measured.tree.unexplained;
     if unexplained > MOST_UNEXPLAINED && !force {
         bail!(
-            "no tree explains what was measured: {:.0} % of the flows were much slower or faster \
-             than the best one lets expect; other traffic, several paths between switches or \
+            "no tree explains what was measured: {:.0} % of the flows were much slower than \
+             the best one lets expect; other traffic, several paths between switches or \
              aggregates that choose a cable by address do that; nothing was written; try again on \
              an idle network, or see the best tree with --force",
             unexplained * 100.0
