@@ -7,6 +7,7 @@ mod agent;
 mod bench;
 mod check;
 mod completions;
+mod connection;
 mod controller;
 mod demo;
 mod discover;

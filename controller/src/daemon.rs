@@ -390,6 +390,9 @@ impl ControllerDaemon {
                 problem: Some(problem),
             });
         }
+        if let ControllerEvent::LookedUp { switch, address } = &event {
+            self.traps.looked_up(switch, *address);
+        }
         for effect in self.engine.handle(now, event) {
             self.carry_out(effect);
         }

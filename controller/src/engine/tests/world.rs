@@ -446,6 +446,7 @@ impl SimulatedCluster {
             return DeviceFact::Failed {
                 table: Some(table),
                 problem: "answers nonsense".to_owned(),
+                refused: None,
             };
         }
         self.device(switch, table).answer(switch, table)
@@ -537,6 +538,7 @@ fn silence() -> DeviceFact {
     DeviceFact::Failed {
         table: None,
         problem: "no answer".to_owned(),
+        refused: None,
     }
 }
 
