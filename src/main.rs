@@ -111,7 +111,8 @@ fn main() -> ExitCode {
         Ok(CommandOutcome::Monitored(state)) => ExitCode::from(state.exit_status()),
         Err(error) => {
             tell!(
-                "heddle: {}",
+                "{}heddle: {}",
+                log::error_prefix(),
                 inventory::sanitize::message(&format!("{error:#}"))
             );
             ExitCode::from(64)

@@ -18,6 +18,7 @@
 //! | `session_port` | a separate port for each session |
 //! | [`recording`] | walks from files instead of the network |
 //! | [`secrets`] | secrets kept outside the inventory |
+//! | [`service_manager`] | what a daemon tells systemd |
 //! | [`traps`](mod@traps) | notifications that devices send unasked |
 //! | `walk` | several columns by GETBULK, without I/O: order, limits, refusal of wrong answers |
 //! | `tables` | rows from answers, one file a table |
@@ -30,6 +31,7 @@ pub mod neighbour_search;
 pub mod pulse_round;
 pub mod recording;
 pub mod secrets;
+pub mod service_manager;
 mod session_port;
 pub mod snmp_access;
 pub mod survey;

@@ -29,6 +29,7 @@ use crate::http::{
 };
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, learned_so_far, measurements_for_next};
+use agent::service_manager::{self, ServiceWatchdog};
 use api::EventLevel;
 pub use check::{CheckedPart, check};
 use config::load;
@@ -87,6 +88,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let read = |(cert, key): &(PathBuf, PathBuf)| TlsCertificate::read(cert, key);
     let tls = config.tls.as_ref().map(read).transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
+    service_manager::tell_status(&format!("opens {}", config.dir.display()));
     let Some((store, started)) = open(&config, &mut signals).await? else {
         return Ok(());
     };
@@ -115,6 +117,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         tls: tls.clone(),
         show: false,
         hooks: None,
+        said: false,
         config,
     };
     daemon.watch_network(&inventory, pollers);
@@ -290,6 +293,8 @@ struct ControllerDaemon {
     show: bool,
     /// `None` until the start is over: what was published before is no news.
     hooks: Option<DaemonHooks>,
+    /// The state for the service manager may have changed.
+    said: bool,
     config: ControllerConfig,
 }
 
@@ -306,7 +311,11 @@ impl ControllerDaemon {
         let mut pace = TickPace::default();
         let mut next_show = Instant::now();
         let mut batch = Vec::new();
+        let mut watchdog = ServiceWatchdog::asked_for();
+        service_manager::tell_ready(&self.engine.status_line());
         loop {
+            // `show` turns the loop once a second.
+            watchdog.feed();
             let wanted = self
                 .engine
                 .deadline()
@@ -326,7 +335,7 @@ impl ControllerDaemon {
                     debug_assert!(n > 0, "the daemon holds a sender itself");
                     batch.drain(..).for_each(|event| self.step(event));
                 }
-                _ = show.tick() => self.show = true,
+                _ = show.tick() => self.second_passed(),
                 () = self.shown.viewer() => {}
                 // Somebody asked during the pause after the last snapshot.
                 () = tokio::time::sleep_until(next_show), if self.shown.is_wanted(false) => {}
@@ -339,8 +348,23 @@ impl ControllerDaemon {
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
-        tracing::info!("stopping; the published epoch stays");
         watching.abort_all();
+        self.wind_up().await;
+        Ok(())
+    }
+
+    /// Lets viewers and the service manager see what is new.
+    fn second_passed(&mut self) {
+        self.show = true;
+        if std::mem::take(&mut self.said) {
+            service_manager::tell_status(&self.engine.status_line());
+        }
+    }
+
+    /// Ends what is under way.
+    async fn wind_up(&mut self) {
+        service_manager::tell_stopping();
+        tracing::info!("stopping; the published epoch stays");
         if let Some(publishing) = self.publishing.take() {
             // An unfinished epoch is removed at the next start, so the wait for it may be short.
             let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
@@ -350,7 +374,6 @@ impl ControllerDaemon {
             let writing = write_learned(&self.store, figures);
             let _ = tokio::time::timeout(stall::PATIENCE, writing).await;
         }
-        Ok(())
     }
 
     /// Watches the job records and the measurements of the shared directory.
@@ -429,7 +452,7 @@ impl ControllerDaemon {
                 spawn_blocking(move || RollbackOrder::remove(&dir));
             }
             ControllerEffect::Say(line) => {
-                self.show = true;
+                (self.show, self.said) = (true, true);
                 match line.level {
                     EventLevel::Info => tracing::info!("{}", line.text),
                     EventLevel::Warning => tracing::warn!("{}", line.text),
@@ -542,6 +565,7 @@ impl ControllerDaemon {
     /// Reads the inventory and the certificate again, after SIGHUP. If one of them is bad, the
     /// former one stays.
     fn reload(&mut self) {
+        service_manager::tell_reloading();
         if let Some(tls) = &self.tls {
             let problem = tls
                 .reload()
@@ -565,6 +589,7 @@ impl ControllerDaemon {
                 });
             }
         }
+        service_manager::tell_ready(&self.engine.status_line());
     }
 
     fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::SnmpClient)>) {

@@ -27,6 +27,7 @@ fn daemon(dir: &Path) -> ControllerDaemon {
         tls: None,
         show: false,
         hooks: None,
+        said: false,
         config: ControllerConfig {
             inventory: "i.yaml".into(),
             dir: dir.to_owned(),

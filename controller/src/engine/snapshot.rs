@@ -38,6 +38,17 @@ impl ControllerEngine {
         }
     }
 
+    /// The state in one line, for the service manager.
+    pub fn status_line(&self) -> String {
+        let epoch = self.public.current();
+        let epoch = epoch.map_or_else(|| "no epoch yet".to_owned(), |n| format!("epoch {n}"));
+        match self.alarms().len() {
+            0 => epoch,
+            1 => format!("{epoch}, 1 alarm"),
+            n => format!("{epoch}, {n} alarms"),
+        }
+    }
+
     /// All alarms, each once: causes, with what follows from them.
     pub(super) fn alarms(&self) -> Vec<AlarmLine> {
         let epoch = self.public.current();
