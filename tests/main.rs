@@ -23,6 +23,7 @@ mod live_cluster;
 mod loaded;
 mod loading;
 mod mpi;
+mod pictures;
 mod predict;
 mod profilers;
 mod routers;
