@@ -23,6 +23,7 @@ mod lg;
 mod live_cluster;
 mod loaded;
 mod loading;
+mod metrics;
 mod mpi;
 mod packages;
 mod pictures;
