@@ -1,10 +1,12 @@
 //! `heddle history`
 use crate::CommandOutcome;
 use crate::output::TextFormat;
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use controller::history;
+use directory::layout::EPOCHS;
 use directory::reading::current_epoch;
 use inventory::sanitize;
+use inventory::unreadable::UnreadableFile;
 use std::path::PathBuf;
 
 /// List the published epochs and the changes between them
@@ -21,8 +23,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let entries = history::read(&args.dir)
-        .with_context(|| format!("{}: not a shared directory of heddle", args.dir.display()))?;
+    let entries = history::read(&args.dir).map_err(|cause| {
+        anyhow!(
+            "{}; expected the shared directory that heddle controller or heddle publish writes",
+            UnreadableFile::new(&args.dir.join(EPOCHS), cause)
+        )
+    })?;
     match args.format {
         TextFormat::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
         TextFormat::Text => entries

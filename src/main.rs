@@ -9,6 +9,7 @@ mod discover;
 mod doctor;
 mod flags;
 mod history;
+mod input_file;
 mod lab;
 mod log;
 mod output;

@@ -3,8 +3,8 @@ mod ways;
 
 use crate::flags::CollectiveChoice;
 use crate::output::{SummaryFormat, print, time};
-use crate::schedule::{read_topology, tree_of};
-use crate::{CommandOutcome, flags};
+use crate::schedule::tree_of;
+use crate::{CommandOutcome, flags, input_file};
 use anyhow::Context;
 use inventory::{Bytes, Mpi, Tree};
 use schedules::lg::ClusterPartition;
@@ -72,7 +72,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let file = read_topology(&args.topology)?;
+    let file = input_file::topology(&args.topology)?;
     let tree = tree_of(&args.topology, &file, &args.hosts, MOST_RANKS)?;
     let clusters =
         ClusterPartition::of(&tree, &file).with_context(|| args.topology.display().to_string())?;

@@ -1,6 +1,6 @@
 //! `heddle verify`
-use crate::CommandOutcome;
-use crate::schedule::{count, read_topology};
+use crate::schedule::count;
+use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use inventory::{Tree, ranks, sanitize};
 use schedules::json::{self, MAX_BYTES, Schedule};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = read_topology(&args.topology)?;
+    let topology = input_file::topology(&args.topology)?;
     let tree = if topology.hosts.is_empty() {
         None
     } else {

@@ -1,7 +1,7 @@
 //! `heddle what-if`
-use crate::CommandOutcome;
 use crate::output::{SummaryFormat, print, time};
-use crate::schedule::{count, read_topology};
+use crate::schedule::count;
+use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
 use selection::calibration::CalibratedTime;
@@ -53,7 +53,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let place = || args.topology.display().to_string();
-    let file = read_topology(&args.topology)?;
+    let file = input_file::topology(&args.topology)?;
     let now = outlook(&file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {
         eprintln!(

@@ -22,6 +22,7 @@ mod lg;
 mod live_cluster;
 mod loaded;
 mod loading;
+mod messages;
 mod mpi;
 mod predict;
 mod profilers;

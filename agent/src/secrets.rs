@@ -2,6 +2,7 @@
 //! that systemd gives a service (`LoadCredential=`, `SetCredentialEncrypted=`; systemd.exec(5),
 //! "Credentials").
 use inventory::secret::SecretLocation;
+use inventory::unreadable;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -53,7 +54,7 @@ pub fn text(path: &Path) -> Result<String, String> {
         if e.kind() == io::ErrorKind::InvalidData {
             "no UTF-8".to_owned()
         } else {
-            e.to_string()
+            unreadable::reason(&e)
         }
     })?;
     if text.len() as u64 > LONGEST {

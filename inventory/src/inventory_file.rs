@@ -33,6 +33,7 @@ pub use credential::{
     AuthProtocol, AuthSettings, Credential, PrivacyProtocol, PrivacySettings, SnmpUser,
 };
 
+use crate::input_form::ExpectedForm;
 use crate::secret::SecretLocation;
 use crate::topology::LinkState;
 use crate::topology_file::{InputFileError, TopologyFile};
@@ -192,7 +193,7 @@ impl Inventory {
     /// # Errors
     /// [`InputFileError`] with the line for a text that is not an inventory or contradicts itself.
     pub fn parse(file: &str, text: &str) -> Result<Inventory, InputFileError> {
-        let written: InventoryFields = yaml::read(file, text).map_err(|e| match e {
+        let written = yaml::read::<InventoryFields>(file, text).map_err(|e| match e {
             InputFileError::Syntax {
                 file,
                 line,
@@ -203,14 +204,12 @@ impl Inventory {
                 problem: credential::unquoted(&problem).unwrap_or(problem),
             },
             content => content,
-        })?;
-        Inventory::try_from(written).map_err(|c| {
-            let line = contradiction::line_of(text, c.section, &c.name);
-            InputFileError::Content {
-                file: file.to_owned(),
-                line,
-                problem: c.problem,
-            }
+        });
+        let written = written.map_err(|e| e.of_form(text, ExpectedForm::Inventory))?;
+        Inventory::try_from(written).map_err(|c| InputFileError::Content {
+            file: file.to_owned(),
+            line: c.line(text),
+            problem: c.problem,
         })
     }
 
@@ -269,7 +268,7 @@ impl Inventory {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map with switches, snmp and hosts")]
 struct InventoryFields {
-    #[serde(deserialize_with = "unique_keys::map")]
+    #[serde(deserialize_with = "switches")]
     switches: IndexMap<String, InventorySwitch>,
     #[serde(default, deserialize_with = "unique_keys::map")]
     snmp: IndexMap<String, CredentialFields>,
@@ -298,6 +297,7 @@ impl TryFrom<InventoryFields> for Inventory {
                 section: "snmp",
                 problem: format!("credential \"{name}\": {e}"),
                 name: name.clone(),
+                link: None,
             })?;
             snmp.insert(name, credential);
         }
@@ -325,6 +325,20 @@ impl TryFrom<InventoryFields> for Inventory {
         };
         inventory.contradiction().map_or(Ok(inventory), Err)
     }
+}
+
+/// True if the text has the form of an inventory.
+pub(crate) fn has_form(text: &str) -> bool {
+    yaml::read::<InventoryFields>("", text).is_ok()
+}
+
+fn switches<'de, D: Deserializer<'de>>(
+    d: D,
+) -> Result<IndexMap<String, InventorySwitch>, D::Error> {
+    unique_keys::map_like(
+        d,
+        "a map of names with their addresses, like s0: {address: 10.0.0.1}",
+    )
 }
 
 fn default_credential() -> String {

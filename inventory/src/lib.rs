@@ -14,6 +14,7 @@
 //! | [`mac`] | IEEE 802 addresses |
 //! | [`mpi`] | the MPI libraries that heddle serves |
 //! | [`topology_file`] | the topology file of the contract (YAML) |
+//! | `input_form` | which of the two files somebody gave |
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
 //! | [`secret`] | texts that are never shown |
 //! | [`sanitize`] | foreign text made harmless |
@@ -23,6 +24,7 @@
 //! | [`address`] | the address of a host on the cluster network |
 //! | [`evidence`] | the evidence for a link |
 //! | [`alarm`] | alarms: problems that an operator should look at |
+//! | [`tls_fault`] | why a TLS connection to the controller fails, in words |
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`cluster_reason`] | the reasons for a cluster |
 //! | [`descriptions`] | descriptions of ports |
@@ -34,6 +36,7 @@
 //! | [`natural_order`] | the order in which names are shown |
 //! | [`yaml`] | reading YAML from any source |
 //! | [`unique_keys`] | maps that refuse equal keys |
+//! | [`unreadable`] | why the system gives no file, in words with a way out |
 pub mod address;
 pub mod alarm;
 pub mod cluster_reason;
@@ -43,6 +46,7 @@ pub mod diff;
 pub mod difference;
 pub mod evidence;
 pub mod host_report;
+mod input_form;
 pub mod inventory_file;
 pub mod mac;
 pub mod mpi;
@@ -52,11 +56,13 @@ pub mod ranks;
 pub mod sanitize;
 pub mod secret;
 pub mod spanning_tree;
+pub mod tls_fault;
 pub mod topology;
 pub mod topology_file;
 pub mod tree;
 pub mod unique_keys;
 pub mod units;
+pub mod unreadable;
 mod wording;
 pub mod yaml;
 

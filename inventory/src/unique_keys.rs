@@ -9,12 +9,27 @@ use std::marker::PhantomData;
 pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
     d: D,
 ) -> Result<IndexMap<String, V>, D::Error> {
-    struct UniqueMapVisitor<V>(PhantomData<V>);
+    map_like(d, "a map of names")
+}
+
+/// Like [`map`], with the expected form in words.
+pub(crate) fn map_like<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+    d: D,
+    expected: &'static str,
+) -> Result<IndexMap<String, V>, D::Error> {
+    struct UniqueMapVisitor<V>(&'static str, PhantomData<V>);
     impl<'de, V: Deserialize<'de>> Visitor<'de> for UniqueMapVisitor<V> {
         type Value = IndexMap<String, V>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a map of names")
+            f.write_str(self.0)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
+            Err(A::Error::custom(format!(
+                "a list stands here; expected {}",
+                self.0
+            )))
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
@@ -25,7 +40,7 @@ pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
             Ok(map)
         }
     }
-    d.deserialize_map(UniqueMapVisitor(PhantomData))
+    d.deserialize_any(UniqueMapVisitor(expected, PhantomData))
 }
 
 /// Like [`map`], for a section that may also be a plain list of names, or that may have names

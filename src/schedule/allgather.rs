@@ -1,7 +1,7 @@
 //! `heddle schedule allgather`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
-use crate::CommandOutcome;
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, size, tree_of};
 use crate::output::print;
+use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use inventory::Tree;
 use schedules::allgather::lanes::{self, LaneAllgather, LaneLoad};
@@ -30,7 +30,7 @@ enum AllgatherChoice {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = read_topology(&args.common.topology)?;
+    let topology = input_file::topology(&args.common.topology)?;
     if topology.hosts.is_empty() {
         return of_nobody(args.common.format);
     }

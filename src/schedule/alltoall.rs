@@ -1,7 +1,7 @@
 //! `heddle schedule alltoall`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
-use crate::CommandOutcome;
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, size, tree_of};
 use crate::output::print;
+use crate::{CommandOutcome, input_file};
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use inventory::{TopologyFile, Tree};
@@ -58,7 +58,7 @@ fn mechanism() -> impl TypedValueParser<Value = SyncMechanism> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = read_topology(&args.common.topology)?;
+    let topology = input_file::topology(&args.common.topology)?;
     let scheme = SyncScheme::new(args.sync.unwrap_or(SyncMechanism::Receiver), args.block)?;
     if topology.hosts.is_empty() {
         return of_nobody(args.common.format, scheme);

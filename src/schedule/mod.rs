@@ -91,13 +91,6 @@ pub(crate) fn tree_of(
     }
 }
 
-/// Reads a topology file.
-pub(crate) fn read_topology(path: &Path) -> anyhow::Result<TopologyFile> {
-    let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("{file}: cannot be read"))?;
-    Ok(TopologyFile::parse(&file, &text)?)
-}
-
 /// `6 hosts on 4 switches`, `12 ranks on 6 hosts, 4 switches and 1 router`.
 fn size(tree: &Tree, topology: &TopologyFile) -> String {
     let leaves = tree.host_names();
