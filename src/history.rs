@@ -1,6 +1,6 @@
 //! `heddle history`
 use crate::CommandOutcome;
-use crate::output::TextFormat;
+use crate::output::{self, TextFormat};
 use anyhow::{anyhow, bail};
 use controller::history;
 use directory::layout::EPOCHS;
@@ -30,11 +30,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         )
     })?;
     match args.format {
-        TextFormat::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
-        TextFormat::Text => entries
-            .iter()
-            .for_each(|entry| print!("{}", sanitize::message(&history::text(entry)))),
-    }
+        TextFormat::Json => say!("{}", serde_json::to_string_pretty(&entries)?),
+        TextFormat::Text => {
+            let lines = entries.iter().map(|e| sanitize::message(&history::text(e)));
+            output::print(&lines.collect::<String>())?
+        }
+    };
     if let Err(e) = current_epoch(&args.dir) {
         bail!(
             "{e}; jobs that start now use their MPI library's own routines, running ones keep the \

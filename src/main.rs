@@ -1,8 +1,13 @@
 //! The binary. Each subcommand has a file with its flags and its wiring, and no logic.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+#[macro_use]
+mod output;
+
 mod agent;
 mod bench;
 mod check;
 mod completions;
+mod connection;
 mod controller;
 mod demo;
 mod discover;
@@ -12,7 +17,7 @@ mod history;
 mod input_file;
 mod lab;
 mod log;
-mod output;
+mod manual;
 mod predict;
 mod publish;
 mod schedule;
@@ -22,7 +27,7 @@ mod tune;
 mod verify;
 mod what_if;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Keeps the all-to-all and allgather calls of MPI jobs free of collisions on switched Ethernet,
@@ -71,7 +76,13 @@ enum CommandOutcome {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = Cli::from_arg_matches(&manual::described(Cli::command()).get_matches());
+    let command = cli.unwrap_or_else(|error| error.exit()).command;
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for misspelt in inventory::environment::misspelt(names) {
+        tell!("heddle: {misspelt}");
+    }
+    let result = match command {
         HeddleCommand::Schedule(args) => schedule::run(&args),
         HeddleCommand::Verify(args) => verify::run(&args),
         HeddleCommand::Discover(args) => discover::run(&args),
@@ -89,14 +100,17 @@ fn main() -> ExitCode {
         HeddleCommand::Trace(args) => trace::run(&args),
         HeddleCommand::Demo(args) => demo::run(&args),
         HeddleCommand::Doctor(args) => doctor::run(&args),
-        HeddleCommand::Completions(args) => completions::run(&args, &mut Cli::command()),
+        HeddleCommand::Completions(args) => {
+            completions::run(&args, manual::described(Cli::command()))
+        }
     };
     match result {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
-            eprintln!(
-                "heddle: {}",
+            tell!(
+                "{}heddle: {}",
+                log::error_prefix(),
                 inventory::sanitize::message(&format!("{error:#}"))
             );
             ExitCode::from(64)

@@ -1,8 +1,8 @@
 //! `heddle predict`
 mod ways;
 
-use crate::flags::CollectiveChoice;
-use crate::output::{SummaryFormat, print, time};
+use crate::flags::{CollectiveChoice, NameList};
+use crate::output::{TextFormat, print, time};
 use crate::schedule::tree_of;
 use crate::{CommandOutcome, flags, input_file};
 use anyhow::Context;
@@ -41,9 +41,10 @@ pub(crate) struct Args {
     /// The collective
     #[arg(long, value_enum, default_value_t = CollectiveChoice::Both)]
     collective: CollectiveChoice,
-    /// The hosts that take part, each with all of its ranks, in this order [default: all]
-    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
-    hosts: Vec<String>,
+    /// The hosts that take part, each with all of its ranks, in this order: n0,n1 or node[01-40]
+    /// [default: all]
+    #[arg(long, value_name = "HOST,...")]
+    hosts: Vec<NameList>,
     /// The MPI library
     #[arg(long, value_parser = flags::mpi_or_both(), default_value = "both", conflicts_with = "algorithms")]
     mpi: &'static [Mpi],
@@ -67,13 +68,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RATIO", requires = "algorithms", conflicts_with = "penalty", value_parser = ratio)]
     gamma: Option<f64>,
     /// The form of the output
-    #[arg(long, value_enum, default_value_t = SummaryFormat::Summary)]
-    format: SummaryFormat,
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    format: TextFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = input_file::topology(&args.topology)?;
-    let tree = tree_of(&args.topology, &file, &args.hosts, MOST_RANKS)?;
+    let tree = tree_of(
+        &args.topology,
+        &file,
+        &NameList::all(&args.hosts),
+        MOST_RANKS,
+    )?;
     let clusters =
         ClusterPartition::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
     if !args.algorithms {
@@ -101,7 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         }
     }
     let text = match args.format {
-        SummaryFormat::Summary => {
+        TextFormat::Text => {
             comparisons
                 .iter()
                 .map(|c| table(&tree, c))
@@ -109,7 +115,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
                 .join("\n")
                 + assumption(&model)
         }
-        SummaryFormat::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
+        TextFormat::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
     };
     print(&text)
 }

@@ -4,6 +4,7 @@
 mod agent;
 mod api_flood;
 mod check;
+mod closed_pipes;
 mod clusters;
 mod common;
 mod communicators;
@@ -24,11 +25,13 @@ mod loaded;
 mod loading;
 mod messages;
 mod mpi;
+mod packages;
 mod predict;
 mod profilers;
 mod routers;
 mod schedule;
 mod secrets;
+mod service;
 mod stress;
 #[cfg(feature = "suites")]
 mod suites;

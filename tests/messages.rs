@@ -57,10 +57,10 @@ fn a_file_of_the_other_form_is_recognized() {
          was done",
     );
     says(
-        format!("switches: [s0]\n{SNMP}hosts: [n0]\n").as_bytes(),
-        DISCOVER,
-        "f.yaml:1: switches: a list stands here; expected a map of names with their addresses, \
-         like s0: {address: 10.0.0.1}; nothing was done",
+        b"switches: {s0: {}}\nhosts: {n0: {switch: s0}}\n",
+        PLAN,
+        "f.yaml:1: switches: a map stands here; expected a list of names, like [s0, s1]; nothing \
+         was done",
     );
 }
 
@@ -226,5 +226,37 @@ fn a_node_for_jobs_needs_no_compiler_and_a_verdict_is_given() {
     assert!(
         verdict.starts_with("jobs that start here lack: ") && verdict.ends_with("directory"),
         "{jobs}"
+    );
+}
+
+#[test]
+fn the_document_of_the_environment_has_every_variable_and_no_other() {
+    use inventory::environment::{VARIABLES, VariableReader};
+    let document = include_str!("../docs/environment.md");
+    let rows = |document: &str| -> Vec<String> {
+        let rows = document.lines().filter(|line| line.starts_with("| `HEDDLE"));
+        rows.map(str::to_owned).collect()
+    };
+    let expected: Vec<String> = [VariableReader::Jobs, VariableReader::Commands, VariableReader::Units]
+        .into_iter()
+        .flat_map(|reader| VARIABLES.iter().filter(move |v| v.reader == reader))
+        .map(|v| format!("| `{}` | {} |", v.name, v.meaning))
+        .collect();
+    assert_eq!(rows(document), expected);
+}
+
+#[test]
+fn a_misspelt_variable_is_told_and_a_foreign_one_is_not() {
+    let output = Command::new(HEDDLE)
+        .args(["completions", "fish"])
+        .env("HEDDLE_DRI", "/srv/heddle")
+        .env("HEDDLE_SNMP_SECRET", "x")
+        .output()
+        .expect("heddle runs");
+    assert!(output.status.success());
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "heddle: HEDDLE_DRI is set, and nothing reads it, so it changes nothing: did you mean \
+         HEDDLE_DIR?\n"
     );
 }

@@ -130,7 +130,7 @@ pub const NEEDS: &[MachineNeed] = &[
         Agent,
         "raw sockets",
         RawSockets,
-        Run("sudo heddle agent ..., or as docs/systemd/heddle-agent.service does"),
+        Run("sudo heddle agent ..., or as the unit heddle-agent.service does"),
     ),
     need(Lab, "ip", Program("ip"), Package("iproute2")),
     need(Lab, "bridge", Program("bridge"), Package("iproute2")),

@@ -16,12 +16,14 @@
 //! | [`topology_file`] | the topology file of the contract (YAML) |
 //! | `input_form` | which of the two files somebody gave |
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
+//! | [`host_lists`] | hosts as Slurm, Ansible and launchers list them |
 //! | [`secret`] | texts that are never shown |
 //! | [`sanitize`] | foreign text made harmless |
 //! | [`observation`] | the result of one look at one device |
 //! | [`host_report`] | the report of a host agent |
 //! | [`device_view`] | the newest statement of each device on each table |
 //! | [`address`] | the address of a host on the cluster network |
+//! | [`environment`] | the environment variables of heddle |
 //! | [`evidence`] | the evidence for a link |
 //! | [`alarm`] | alarms: problems that an operator should look at |
 //! | [`tls_fault`] | why a TLS connection to the controller fails, in words |
@@ -34,7 +36,9 @@
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
 //! | [`natural_order`] | the order in which names are shown |
+//! | [`name_ranges`] | names written as ranges: `node[01-40]` |
 //! | [`yaml`] | reading YAML from any source |
+//! | [`ranged_keys`] | maps and lists whose names may be ranges |
 //! | [`unique_keys`] | maps that refuse equal keys |
 //! | [`unreadable`] | why the system gives no file, in words with a way out |
 pub mod address;
@@ -44,14 +48,18 @@ pub mod descriptions;
 pub mod device_view;
 pub mod diff;
 pub mod difference;
+pub mod environment;
 pub mod evidence;
+pub mod host_lists;
 pub mod host_report;
 mod input_form;
 pub mod inventory_file;
 pub mod mac;
 pub mod mpi;
+pub mod name_ranges;
 pub mod natural_order;
 pub mod observation;
+pub mod ranged_keys;
 pub mod ranks;
 pub mod sanitize;
 pub mod secret;

@@ -77,16 +77,16 @@ impl TopologyFile {
                 [PlaceStep::Name("links")].into_iter().chain(link).collect()
             }
             TreeError::Apart(_, lost) => {
-                let host = self.hosts.get_key_value(lost).map(|(name, _)| name);
-                let listed = |list: &[String]| list.iter().position(|name| name == lost);
-                match (host, listed(&self.switches), listed(&self.routers)) {
-                    (Some(name), _, _) => vec![PlaceStep::Name("hosts"), PlaceStep::Name(name)],
-                    (_, Some(at), _) => vec![PlaceStep::Name("switches"), PlaceStep::Item(at)],
-                    (_, _, at) => [PlaceStep::Name("routers")]
-                        .into_iter()
-                        .chain(at.map(PlaceStep::Item))
-                        .collect(),
-                }
+                let of = |list: &'_ [String]| list.contains(lost);
+                let section = match (of(&self.switches), of(&self.routers)) {
+                    (true, _) => "switches",
+                    (_, true) => "routers",
+                    _ => "hosts",
+                };
+                let name = self.inner().chain(self.hosts.keys().map(String::as_str));
+                let name = name.into_iter().find(|name| name == lost);
+                let steps = [Some(PlaceStep::Name(section)), name.map(PlaceStep::Name)];
+                steps.into_iter().flatten().collect()
             }
             TreeError::NoHost
             | TreeError::Unknown(_)
@@ -101,14 +101,12 @@ impl TopologyFile {
 
     fn name_trouble(&self) -> Option<TopologyContradiction<'_>> {
         let lists = [("switches", &self.switches), ("routers", &self.routers)];
-        let listed = lists.into_iter().flat_map(|(section, names)| {
-            let names = names.iter().enumerate();
-            names.map(move |(at, name)| (section, PlaceStep::Item(at), name))
-        });
-        let hosts = self.hosts.keys();
-        let hosts = hosts.map(|name| ("hosts", PlaceStep::Name(name), name));
+        let listed = lists
+            .into_iter()
+            .flat_map(|(section, names)| names.iter().map(move |name| (section, name)));
+        let hosts = self.hosts.keys().map(|name| ("hosts", name));
         let mut seen = HashSet::new();
-        for (section, step, name) in listed.chain(hosts) {
+        for (section, name) in listed.chain(hosts) {
             let problem = if !is_name(name) {
                 format!("name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\"")
             } else if !seen.insert(name) {
@@ -116,6 +114,7 @@ impl TopologyFile {
             } else {
                 continue;
             };
+            let step = PlaceStep::Name(name);
             return Some(TopologyContradiction::at(section, step, problem));
         }
         None
@@ -189,12 +188,12 @@ impl TopologyFile {
             .flat_map(|l| [l.a.as_str(), l.b.as_str()])
             .collect();
         let lone = |router: &&String| !linked.contains(router.as_str());
-        let (at, lone) = self.routers.iter().enumerate().find(|(_, r)| lone(r))?;
+        let lone = self.routers.iter().find(lone)?;
         let problem = format!(
             "router \"{lone}\": no link ends at it, so it joins nothing; add one like \
              {{a: SWITCH, b: {lone}}} or leave it out"
         );
-        let step = PlaceStep::Item(at);
+        let step = PlaceStep::Name(lone);
         Some(TopologyContradiction::at("routers", step, problem))
     }
 

@@ -45,7 +45,11 @@ fn bare_range(line: &str) -> Option<&str> {
                 .chars()
                 .all(|c| c.is_ascii_digit() || "-,".contains(c));
         let is_quoted = before[..start].ends_with(['"', '\'']);
-        (start < open && is_range && !is_quoted).then(|| &line[start..open + inside.len() + 2])
+        // Outside of lists and maps in brackets a range needs no quotes.
+        let opened = before.matches(['[', '{']).count();
+        let is_inside = opened > before.matches([']', '}']).count();
+        (start < open && is_range && is_inside && !is_quoted)
+            .then(|| &line[start..open + inside.len() + 2])
     })
 }
 
@@ -70,7 +74,12 @@ mod tests {
             assert_eq!(place, line, "{text:?}");
             assert!(problem.contains(said), "{problem}");
         }
-        for text in ["hosts: [\"n[1-2]\", b\n", "switches: [s0\n", "a: [1, 2\n"] {
+        for text in [
+            "hosts: [\"n[1-2]\", b\n",
+            "switches: [s0\n",
+            "a: [1, 2\n",
+            "n[1-2]: {\n",
+        ] {
             assert_eq!(of_text(text, Some(1)), None, "{text:?}");
         }
     }

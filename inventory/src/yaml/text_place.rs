@@ -1,12 +1,13 @@
 //! The line of a value in a YAML file. The parser itself walks to the value and stops there, so the
 //! line is right whatever the form of the file.
+use crate::name_ranges::{expand, is_range};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
 /// A step on the way to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceStep<'a> {
-    /// A key of a map, or a text in a list.
+    /// A key of a map, or a text in a list; or the range that the name is of.
     Name(&'a str),
     /// An item of a list, from 0.
     Item(usize),
@@ -106,7 +107,12 @@ impl Visitor<'_> for NameSeed<'_> {
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<bool, E> {
-        let found = self.wanted == PlaceStep::Name(name);
+        let found = match self.wanted {
+            PlaceStep::Name(wanted) if is_range(name) => {
+                expand(name).is_ok_and(|names| names.iter().any(|name| name == wanted))
+            }
+            wanted => wanted == PlaceStep::Name(name),
+        };
         if found && self.is_last {
             return Err(E::custom("this is the place"));
         }
