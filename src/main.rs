@@ -3,8 +3,12 @@
 #[macro_use]
 mod output;
 
+// The futures of the neighbour search nest deeper than the compiler's default.
+#![recursion_limit = "256"]
+
 mod agent;
 mod bench;
+mod cert;
 mod check;
 mod completions;
 mod connection;
@@ -14,6 +18,7 @@ mod discover;
 mod doctor;
 mod flags;
 mod history;
+mod init;
 mod input_file;
 mod lab;
 mod log;
@@ -21,10 +26,12 @@ mod manual;
 mod predict;
 mod publish;
 mod schedule;
+mod status;
 mod trace;
 mod tui;
 mod tune;
 mod verify;
+mod version;
 mod what_if;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -48,6 +55,7 @@ struct Cli {
 /// The commands. Each is described at its `Args`, which its help shows in full.
 #[derive(Subcommand)]
 enum HeddleCommand {
+    Init(init::Args),
     Schedule(schedule::Args),
     Verify(verify::Args),
     Discover(discover::Args),
@@ -57,7 +65,9 @@ enum HeddleCommand {
     Publish(publish::Args),
     History(history::Args),
     Controller(controller::Args),
+    Cert(cert::Args),
     Agent(agent::Args),
+    Status(status::Args),
     Tui(tui::Args),
     Lab(lab::Args),
     Bench(bench::Args),
@@ -73,16 +83,26 @@ enum CommandOutcome {
     Done,
     /// A check that the command was asked for failed: exit status 1.
     CheckFailed,
+    /// The exit status is that of a plugin of Nagios.
+    Monitored(api::status::ServiceState),
 }
 
-fn main() -> ExitCode {
-    let cli = Cli::from_arg_matches(&manual::described(Cli::command()).get_matches());
-    let command = cli.unwrap_or_else(|error| error.exit()).command;
+fn tell_misspelt_variables() {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for misspelt in inventory::environment::misspelt(names) {
         tell!("heddle: {misspelt}");
     }
-    let result = match command {
+}
+
+fn main() -> ExitCode {
+    let versioned = Cli::command()
+        .version(version::SHORT)
+        .long_version(version::long());
+    let matches = manual::described(versioned).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    tell_misspelt_variables();
+    let result = match cli.command {
+        HeddleCommand::Init(args) => init::run(&args),
         HeddleCommand::Schedule(args) => schedule::run(&args),
         HeddleCommand::Verify(args) => verify::run(&args),
         HeddleCommand::Discover(args) => discover::run(&args),
@@ -92,7 +112,9 @@ fn main() -> ExitCode {
         HeddleCommand::Publish(args) => publish::run(&args),
         HeddleCommand::History(args) => history::run(&args),
         HeddleCommand::Controller(args) => controller::run(&args),
+        HeddleCommand::Cert(args) => cert::run(&args),
         HeddleCommand::Agent(args) => agent::run(&args),
+        HeddleCommand::Status(args) => status::run(&args),
         HeddleCommand::Tui(args) => tui::run(&args),
         HeddleCommand::Lab(args) => lab::run(&args),
         HeddleCommand::Bench(args) => bench::run(&args),
@@ -107,6 +129,7 @@ fn main() -> ExitCode {
     match result {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
+        Ok(CommandOutcome::Monitored(state)) => ExitCode::from(state.exit_status()),
         Err(error) => {
             tell!(
                 "{}heddle: {}",

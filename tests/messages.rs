@@ -234,14 +234,20 @@ fn the_document_of_the_environment_has_every_variable_and_no_other() {
     use inventory::environment::{VARIABLES, VariableReader};
     let document = include_str!("../docs/environment.md");
     let rows = |document: &str| -> Vec<String> {
-        let rows = document.lines().filter(|line| line.starts_with("| `HEDDLE"));
+        let rows = document
+            .lines()
+            .filter(|line| line.starts_with("| `HEDDLE"));
         rows.map(str::to_owned).collect()
     };
-    let expected: Vec<String> = [VariableReader::Jobs, VariableReader::Commands, VariableReader::Units]
-        .into_iter()
-        .flat_map(|reader| VARIABLES.iter().filter(move |v| v.reader == reader))
-        .map(|v| format!("| `{}` | {} |", v.name, v.meaning))
-        .collect();
+    let expected: Vec<String> = [
+        VariableReader::Jobs,
+        VariableReader::Commands,
+        VariableReader::Units,
+    ]
+    .into_iter()
+    .flat_map(|reader| VARIABLES.iter().filter(move |v| v.reader == reader))
+    .map(|v| format!("| `{}` | {} |", v.name, v.meaning))
+    .collect();
     assert_eq!(rows(document), expected);
 }
 

@@ -86,14 +86,25 @@ pub fn look(dir: Option<&Path>) -> JobFindings {
     findings
 }
 
-/// The folder of the runtime's files: beside this program, as built or as installed.
-pub(crate) fn runtime_folder() -> Option<PathBuf> {
-    let me = std::env::current_exe().unwrap_or_default();
-    let folder = me.parent().unwrap_or(&me);
-    ["lib", "../lib/heddle"]
+/// The folder of the runtime that belongs to this program: built beside it, or installed.
+pub fn runtime_folder() -> Option<PathBuf> {
+    let me = std::env::current_exe().ok()?;
+    let folder = me.parent()?;
+    let lib = ["lib", "../lib/heddle"]
         .map(|place| folder.join(place))
         .into_iter()
-        .find(|lib| lib.join("libheddle.so").is_file())
+        .find(|lib| lib.join("libheddle.so").is_file())?;
+    Some(lib.canonicalize().unwrap_or(lib))
+}
+
+/// The MPIs that a runtime has a backend for.
+pub fn backends_in(lib: &Path) -> Vec<Mpi> {
+    let has = |mpi: &Mpi| lib.join(backend_name(*mpi)).is_file();
+    [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(has).collect()
+}
+
+fn backend_name(mpi: Mpi) -> String {
+    format!("libheddle-{mpi}.so")
 }
 
 /// The runtime's files, and whether this shell preloads the front.
@@ -107,7 +118,6 @@ fn library(findings: &mut JobFindings) {
         );
         return findings.missing("library", &problem);
     };
-    let lib = lib.canonicalize().unwrap_or(lib);
     findings.note("library", &lib.join("libheddle.so").display().to_string());
     backends(findings, &lib);
     preload(findings);
@@ -116,7 +126,7 @@ fn library(findings: &mut JobFindings) {
 /// The backend for each MPI, and the helper.
 fn backends(findings: &mut JobFindings, lib: &Path) {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
-        let backend = lib.join(format!("libheddle-{mpi}.so"));
+        let backend = lib.join(backend_name(mpi));
         let file = format!("{mpi}: {}", backend.display());
         if backend.is_file() {
             findings.note("backend", &file);

@@ -101,7 +101,8 @@ pub const VARIABLES: &[KnownVariable] = &[
     variable(
         Jobs,
         "HEDDLE_DSCP",
-        "the class, 0 to 63, that marks tokens and acknowledgements over TCP; 46, 0 for none",
+        "the class, 0 to 63, with which a rank marks tokens and acknowledgements of its own \
+         connections; 46 (expedited forwarding), 0 for none",
     ),
     variable(
         Commands,

@@ -23,6 +23,36 @@ const INVENTORY: (&str, &str) = (
 
 pub(super) const PAGES: &[CommandPage] = &[
     CommandPage {
+        command: "init",
+        examples: &[(
+            "Write an inventory from what one switch knows",
+            "heddle init 10.0.0.1 --output /etc/heddle/inventory.yaml",
+        )],
+        files: &[("/etc/heddle/community", "the SNMPv2c community")],
+        variables: &[],
+        see_also: &["discover", "controller", "heddle-inventory(5)"],
+    },
+    CommandPage {
+        command: "status",
+        examples: &[("Ask the controller of this machine", "heddle status")],
+        files: &[],
+        variables: &["HEDDLE_CONNECT", "HEDDLE_CA", "HEDDLE_TOKEN_FILE"],
+        see_also: &["tui", "controller"],
+    },
+    CommandPage {
+        command: "cert",
+        examples: &[(
+            "Make an authority and a certificate for two names",
+            "heddle cert head 10.0.0.5 --dir /etc/heddle/tls",
+        )],
+        files: &[(
+            "/etc/heddle/tls",
+            "the authority, the certificate and their keys",
+        )],
+        variables: &[],
+        see_also: &["controller", "agent"],
+    },
+    CommandPage {
         command: "schedule",
         examples: &[
             (
@@ -121,10 +151,16 @@ pub(super) const PAGES: &[CommandPage] = &[
     },
     CommandPage {
         command: "history",
-        examples: &[(
-            "List the epochs and what changed",
-            "heddle history --dir /srv/heddle",
-        )],
+        examples: &[
+            (
+                "List the epochs and what changed",
+                "heddle history --dir /srv/heddle",
+            ),
+            (
+                "Publish the network of epoch 41 again",
+                "heddle history --dir /srv/heddle --rollback 41",
+            ),
+        ],
         files: &[SHARED],
         variables: &[],
         see_also: &["controller", "publish"],

@@ -35,5 +35,5 @@ mod wrap;
 pub use app::{App, AppEffect, AppMessage, LabAction};
 pub use event_loop::{LabControl, TuiError, TuiOptions, print, run, text};
 pub use settings::ConnectionSettings;
-pub use source::{SnapshotSource, authorities};
+pub use source::{SnapshotSource, authorities, once};
 pub use theme::Theme;
