@@ -1,5 +1,6 @@
 //! `heddle completions`: shell completions and man pages, generated from the flags.
 use crate::{CommandOutcome, manual, output};
+use inventory::unreadable::UnreadableFile;
 use std::path::PathBuf;
 
 /// Print shell completions, or write man pages
@@ -16,7 +17,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, mut cli: clap::Command) -> anyhow::Result<CommandOutcome> {
     if let Some(folder) = &args.man {
-        manual::write(cli, folder)?;
+        manual::write(cli, folder).map_err(|cause| UnreadableFile::new(folder, cause))?;
     } else if let Some(shell) = args.shell {
         let mut out = Vec::new();
         clap_complete::generate(shell, &mut cli, "heddle", &mut out);

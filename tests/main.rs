@@ -26,6 +26,7 @@ mod loading;
 mod messages;
 mod mpi;
 mod packages;
+mod pictures;
 mod predict;
 mod profilers;
 mod routers;

@@ -156,9 +156,10 @@ pub fn misspelt(names: impl Iterator<Item = String>) -> Vec<MisspeltVariable> {
         .filter_map(|written| {
             let near = VARIABLES.iter().map(|v| (distance(&written, v.name), v));
             let (letters, nearest) = near.min_by_key(|(letters, _)| *letters)?;
-            // Of a short name half the letters may differ: HEDDLE_IP is not meant to be HEDDLE_CA.
+            // One typing error, two in a long name: HEDDLE_SOURCE is not meant to be HEDDLE_FORCE.
             let own = nearest.name.len().saturating_sub("HEDDLE_".len());
-            (letters <= MOST_LETTERS.min(own / 2)).then_some(MisspeltVariable {
+            let most = own.min((own / 4).max(1));
+            (letters <= most.min(MOST_LETTERS)).then_some(MisspeltVariable {
                 written,
                 meant: nearest.name,
             })
@@ -211,6 +212,7 @@ mod tests {
             "HEDDLE",
             "HEDDLE_SNMP_SECRET",
             "HEDDLE_IP",
+            "HEDDLE_SOURCE",
             "PATH",
             "HEDDLE_HOME_DIRECTORY",
         ] {

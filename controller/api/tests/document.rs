@@ -16,7 +16,10 @@ fn the_document_has_every_type_and_field() {
             && let Some((name, _)) = field.split_once(": ")
             && !field.starts_with("fn ")
         {
-            assert!(section.contains(&format!("| `{name}` | ")), "{name}: {section}");
+            assert!(
+                section.contains(&format!("| `{name}` | ")),
+                "{name}: {section}"
+            );
             fields += 1;
         }
     }
