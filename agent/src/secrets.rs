@@ -180,7 +180,7 @@ mod tests {
         assert!(
             read(SecretLocation::File("/nowhere/at/all"))
                 .unwrap_err()
-                .contains("No such file")
+                .contains("no such file or folder")
         );
         assert_eq!(
             read(SecretLocation::Env("HEDDLE_NO_SUCH_VARIABLE")).unwrap_err(),
