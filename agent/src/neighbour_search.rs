@@ -178,7 +178,9 @@ async fn follow<Answer: Future<Output = (Option<IpAddr>, Result<NeighbourList, S
             (candidate, Err(why))
         });
         // The order of what is written must not depend on the order of answers.
-        let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+        // On the heap: the compiler gives up on futures that are nested too deeply.
+        let asked = stream::iter(asked.map(Box::pin));
+        let answers: Vec<_> = asked.buffered(AT_ONCE).collect().await;
         for (candidate, answer) in answers {
             search.take(candidate, answer, &tell);
         }
