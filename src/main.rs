@@ -26,9 +26,10 @@ mod trace;
 mod tui;
 mod tune;
 mod verify;
+mod version;
 mod what_if;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Keeps the all-to-all and allgather calls of MPI jobs free of collisions on switched Ethernet,
@@ -82,7 +83,11 @@ enum CommandOutcome {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let versioned = Cli::command()
+        .version(version::SHORT)
+        .long_version(version::long());
+    let cli = Cli::from_arg_matches(&versioned.get_matches()).unwrap_or_else(|e| e.exit());
+    let result = match cli.command {
         HeddleCommand::Init(args) => init::run(&args),
         HeddleCommand::Schedule(args) => schedule::run(&args),
         HeddleCommand::Verify(args) => verify::run(&args),

@@ -2,6 +2,9 @@
 use selection::learned::figures;
 use selection::tuning;
 
+/// The version of an epoch's files. Another one means that older readers cannot use them.
+pub const EPOCH_FORMAT: u32 = 1;
+
 /// The lock of the one publisher.
 pub const LOCK: &str = ".lock";
 /// The pointer to the current epoch.
