@@ -12,6 +12,7 @@ mod controller;
 mod demo;
 mod discover;
 mod exports;
+mod first_day;
 mod frozen_directory;
 mod frozen_publisher;
 mod generated;
