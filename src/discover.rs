@@ -6,6 +6,7 @@ use anyhow::Context;
 use cabling::export;
 use infer::{descriptions, infer, infer_recorded};
 use inventory::address::AddressLookup;
+use inventory::alarm::causes::{CausalAlarm, causes_first};
 use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
@@ -87,8 +88,10 @@ impl NetworkArgs {
             (None, Some(folder)) => recorded(folder)?,
             (None, None) => unreachable!("one of them is required"),
         };
-        for alarm in &found.topology.alarms {
-            tell!("heddle: {alarm}");
+        let alarms = found.topology.alarms.iter();
+        let alarms: Vec<&dyn CausalAlarm> = alarms.map(|alarm| alarm as _).collect();
+        for alarm in causes_first(&alarms) {
+            tell!("heddle: {}", alarm.text);
         }
         if !found.answered {
             tell!("heddle: no switch answered; nothing is known of the network");

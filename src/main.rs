@@ -99,7 +99,8 @@ fn main() -> ExitCode {
         Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
             tell!(
-                "heddle: {}",
+                "{}heddle: {}",
+                log::error_prefix(),
                 inventory::sanitize::message(&format!("{error:#}"))
             );
             ExitCode::from(64)

@@ -42,7 +42,7 @@ const NO_CLUSTERS: &str =
 /// Give the launcher of your jobs after "--", with its options and without a program, on as many
 /// hosts as your jobs use:
 ///
-///     heddle tune --dir /shared/heddle --mpi openmpi -- mpirun -n 24 --hostfile hosts
+///     heddle tune --dir /srv/heddle --mpi openmpi -- mpirun -n 24 --hostfile hosts
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The shared directory [default with --lab: the lab's]

@@ -24,11 +24,13 @@ mod live_cluster;
 mod loaded;
 mod loading;
 mod mpi;
+mod packages;
 mod predict;
 mod profilers;
 mod routers;
 mod schedule;
 mod secrets;
+mod service;
 mod stress;
 #[cfg(feature = "suites")]
 mod suites;

@@ -6,9 +6,9 @@ use crate::port_names::middle;
 use crate::table::{RowItem, RowKey, TableRow};
 use crate::{chart, format};
 use api::{JobPoint, JobStatus};
-use directory::job_record::CallTotal;
+use directory::job_record::{BoundShare, CallTotal};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use std::cmp::Ordering;
 
@@ -241,8 +241,17 @@ impl Panel for JobsPanel {
             .jobs
             .iter()
             .find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
-        let history = job.map_or(&[][..], |j| &j.history);
-        chart::draw(view, history, buffer, area);
+        let series = job.map_or(&[][..], |j| view.jobs.of(j));
+        let charts = usize::from(area.height / chart::LEAST).min(series.len());
+        if charts == 0 {
+            let history = job.map_or(&[][..], |j| &j.history);
+            return chart::draw(view, "throughput", history, buffer, area);
+        }
+        let areas = Layout::vertical(vec![Constraint::Fill(1); charts]).split(area);
+        for (series, area) in series.iter().zip(areas.iter()) {
+            let name = series.collective.to_string();
+            chart::draw(view, &name, &series.points, buffer, *area);
+        }
     }
 }
 
@@ -316,11 +325,8 @@ fn calls(view: &PanelView<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
         } else {
             "–".into()
         };
-        let share = if c.bound_seconds > 0.0 && c.seconds > 0.0 {
-            format::percent(c.bound_seconds / c.seconds)
-        } else {
-            "–".into()
-        };
+        let share = c.share_since(None).and_then(BoundShare::share);
+        let share = share.map_or_else(|| "–".into(), format::percent);
         Line::raw(format!(
             "{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}",
             c.collective,

@@ -102,6 +102,7 @@ pub(crate) fn alarmed(mut snapshot: Snapshot, name: &str) -> Snapshot {
     snapshot.alarms.push(AlarmLine {
         about: name.to_owned(),
         text: format!("host \"{name}\": seen nowhere; its published place stays"),
+        ..AlarmLine::default()
     });
     snapshot
 }
