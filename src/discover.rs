@@ -7,6 +7,7 @@ use cabling::export;
 use drawing::network::{self, NetworkView};
 use infer::{descriptions, infer, infer_recorded};
 use inventory::address::AddressLookup;
+use inventory::alarm::causes::{CausalAlarm, causes_first};
 use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
@@ -90,11 +91,13 @@ impl NetworkArgs {
             (None, Some(folder)) => recorded(folder)?,
             (None, None) => unreachable!("one of them is required"),
         };
-        for alarm in &found.topology.alarms {
-            eprintln!("heddle: {alarm}");
+        let alarms = found.topology.alarms.iter();
+        let alarms: Vec<&dyn CausalAlarm> = alarms.map(|alarm| alarm as _).collect();
+        for alarm in causes_first(&alarms) {
+            tell!("heddle: {}", alarm.text);
         }
         if !found.answered {
-            eprintln!("heddle: no switch answered; nothing is known of the network");
+            tell!("heddle: no switch answered; nothing is known of the network");
         }
         Ok(found)
     }
@@ -117,7 +120,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = match text {
         Ok(text) => text,
         Err(e) => {
-            eprintln!("heddle: {e}");
+            tell!("heddle: {e}");
             return Ok(CommandOutcome::CheckFailed);
         }
     };
@@ -143,7 +146,7 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
     for warning in agent::snmp_access::read_secrets(&mut inventory)
         .map_err(|e| anyhow::anyhow!("{file}: {e}"))?
     {
-        eprintln!("heddle: {warning}");
+        tell!("heddle: {warning}");
     }
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -212,7 +215,7 @@ fn report(file: &Path) -> anyhow::Result<Observation> {
 fn recorded(folder: &Path) -> anyhow::Result<DiscoveredNetwork> {
     let RecordingFolder { recordings, notes } = read_folder(folder)?;
     for note in notes {
-        eprintln!("heddle: {note}");
+        tell!("heddle: {note}");
     }
     let at = agent::now();
     let observations: Vec<Observation> = recordings

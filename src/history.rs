@@ -1,6 +1,6 @@
 //! `heddle history`
 use crate::CommandOutcome;
-use crate::output::print;
+use crate::output;
 use crate::schedule::count;
 use anyhow::{Context, bail};
 use controller::history::{self, HistoryEntry};
@@ -40,12 +40,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let entries = history::read(&args.dir)
         .with_context(|| format!("{}: not a shared directory of heddle", args.dir.display()))?;
     match args.format {
-        HistoryFormat::Svg => drop(print(&drawn(args, &entries)?)?),
-        HistoryFormat::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
-        HistoryFormat::Text => entries
-            .iter()
-            .for_each(|entry| print!("{}", sanitize::message(&history::text(entry)))),
-    }
+        HistoryFormat::Svg => output::print(&drawn(args, &entries)?)?,
+        HistoryFormat::Json => say!("{}", serde_json::to_string_pretty(&entries)?),
+        HistoryFormat::Text => {
+            let lines = entries.iter().map(|e| sanitize::message(&history::text(e)));
+            output::print(&lines.collect::<String>())?
+        }
+    };
     if let Err(e) = current_epoch(&args.dir) {
         bail!(
             "{e}; jobs that start now use their MPI library's own routines, running ones keep the \

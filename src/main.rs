@@ -1,8 +1,13 @@
 //! The binary. Each subcommand has a file with its flags and its wiring, and no logic.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+#[macro_use]
+mod output;
+
 mod agent;
 mod bench;
 mod check;
 mod completions;
+mod connection;
 mod controller;
 mod demo;
 mod discover;
@@ -11,7 +16,6 @@ mod flags;
 mod history;
 mod lab;
 mod log;
-mod output;
 mod predict;
 mod publish;
 mod schedule;
@@ -94,8 +98,9 @@ fn main() -> ExitCode {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
-            eprintln!(
-                "heddle: {}",
+            tell!(
+                "{}heddle: {}",
+                log::error_prefix(),
                 inventory::sanitize::message(&format!("{error:#}"))
             );
             ExitCode::from(64)

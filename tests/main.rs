@@ -4,6 +4,7 @@
 mod agent;
 mod api_flood;
 mod check;
+mod closed_pipes;
 mod clusters;
 mod common;
 mod communicators;
@@ -23,12 +24,14 @@ mod live_cluster;
 mod loaded;
 mod loading;
 mod mpi;
+mod packages;
 mod pictures;
 mod predict;
 mod profilers;
 mod routers;
 mod schedule;
 mod secrets;
+mod service;
 mod stress;
 #[cfg(feature = "suites")]
 mod suites;

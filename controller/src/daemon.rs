@@ -26,6 +26,7 @@ use crate::http::{
 };
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, learned_so_far, measurements_for_next};
+use agent::service_manager::{self, ServiceWatchdog};
 use api::EventLevel;
 use config::load;
 pub use config::{ControllerConfig, ControllerError, InventoryError};
@@ -80,6 +81,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let read = |(cert, key): &(PathBuf, PathBuf)| TlsCertificate::read(cert, key);
     let tls = config.tls.as_ref().map(read).transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
+    service_manager::tell_status(&format!("opens {}", config.dir.display()));
     let Some((store, started)) = open(&config, &mut signals).await? else {
         return Ok(());
     };
@@ -107,6 +109,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         rota,
         tls: tls.clone(),
         show: false,
+        said: false,
         config,
     };
     daemon.watch_network(&inventory, pollers);
@@ -272,6 +275,8 @@ struct ControllerDaemon {
     rota: watch::Sender<Arc<DirectionsByHost>>,
     tls: Option<TlsCertificate>,
     show: bool,
+    /// The state for the service manager may have changed.
+    said: bool,
     config: ControllerConfig,
 }
 
@@ -288,7 +293,11 @@ impl ControllerDaemon {
         let mut pace = TickPace::default();
         let mut next_show = Instant::now();
         let mut batch = Vec::new();
+        let mut watchdog = ServiceWatchdog::asked_for();
+        service_manager::tell_ready(&self.engine.status_line());
         loop {
+            // `show` turns the loop once a second.
+            watchdog.feed();
             let wanted = self
                 .engine
                 .deadline()
@@ -308,7 +317,7 @@ impl ControllerDaemon {
                     debug_assert!(n > 0, "the daemon holds a sender itself");
                     batch.drain(..).for_each(|event| self.step(event));
                 }
-                _ = show.tick() => self.show = true,
+                _ = show.tick() => self.second_passed(),
                 () = self.shown.viewer() => {}
                 // Somebody asked during the pause after the last snapshot.
                 () = tokio::time::sleep_until(next_show), if self.shown.is_wanted(false) => {}
@@ -321,8 +330,23 @@ impl ControllerDaemon {
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
-        tracing::info!("stopping; the published epoch stays");
         watching.abort_all();
+        self.wind_up().await;
+        Ok(())
+    }
+
+    /// Lets viewers and the service manager see what is new.
+    fn second_passed(&mut self) {
+        self.show = true;
+        if std::mem::take(&mut self.said) {
+            service_manager::tell_status(&self.engine.status_line());
+        }
+    }
+
+    /// Ends what is under way.
+    async fn wind_up(&mut self) {
+        service_manager::tell_stopping();
+        tracing::info!("stopping; the published epoch stays");
         if let Some(publishing) = self.publishing.take() {
             // An unfinished epoch is removed at the next start, so the wait for it may be short.
             let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
@@ -332,7 +356,6 @@ impl ControllerDaemon {
             let writing = write_learned(&self.store, figures);
             let _ = tokio::time::timeout(stall::PATIENCE, writing).await;
         }
-        Ok(())
     }
 
     /// Watches the job records and the measurements of the shared directory.
@@ -367,6 +390,9 @@ impl ControllerDaemon {
                 problem: Some(problem),
             });
         }
+        if let ControllerEvent::LookedUp { switch, address } = &event {
+            self.traps.looked_up(switch, *address);
+        }
         for effect in self.engine.handle(now, event) {
             self.carry_out(effect);
         }
@@ -381,7 +407,7 @@ impl ControllerDaemon {
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
             ControllerEffect::Say(line) => {
-                self.show = true;
+                (self.show, self.said) = (true, true);
                 match line.level {
                     EventLevel::Info => tracing::info!("{}", line.text),
                     EventLevel::Warning => tracing::warn!("{}", line.text),
@@ -494,6 +520,7 @@ impl ControllerDaemon {
     /// Reads the inventory and the certificate again, after SIGHUP. If one of them is bad, the
     /// former one stays.
     fn reload(&mut self) {
+        service_manager::tell_reloading();
         if let Some(tls) = &self.tls {
             let problem = tls
                 .reload()
@@ -517,6 +544,7 @@ impl ControllerDaemon {
                 });
             }
         }
+        service_manager::tell_ready(&self.engine.status_line());
     }
 
     fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::SnmpClient)>) {

@@ -135,6 +135,9 @@ impl ControllerEngine {
                 self.report_refused(now, from, &problem, fx)
             }
             ControllerEvent::Trap { source, kind } => self.take_trap(now, source, kind, fx),
+            ControllerEvent::LookedUp { switch, address } => {
+                self.observed.addresses.insert(switch, address);
+            }
             ControllerEvent::Job(record) => self.take_job_record(now, record),
             ControllerEvent::Taught(record) => self.take_lesson(now, &record),
             ControllerEvent::LearnedKept { problem } => self.learned_kept(now, problem.as_deref()),
@@ -321,7 +324,10 @@ impl ControllerEngine {
             .inventory
             .switches
             .iter()
-            .find(|(_, s)| s.address.ip() == source)
+            .find(|(name, s)| match s.address.fixed() {
+                Some(address) => address.ip() == source,
+                None => self.observed.addresses.get(*name) == Some(&source),
+            })
             .map(|(name, _)| name.clone())
         else {
             if self.public.is_stranger_due(now) {

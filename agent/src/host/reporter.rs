@@ -3,6 +3,7 @@
 //!
 //! A report is a complete state, so only the newest one waits while the controller is away.
 use crate::secrets;
+use crate::service_manager;
 use inventory::host_report::{HostReport, ProbeDirections};
 use inventory::sanitize;
 use rustls::{CertificateError, InvalidMessage};
@@ -210,6 +211,7 @@ impl ControllerClient {
                 let answer = tokio::task::spawn_blocking(move || controller.post(&report)).await;
                 let problem = match answer.unwrap_or_else(|e| Err(e.to_string())) {
                     Ok(new) => {
+                        service_manager::tell_status(&format!("reports to {}", self.address));
                         if let Some(away) = away.take() {
                             tracing::info!(
                                 "controller {}: takes reports again after {} s",
@@ -225,6 +227,7 @@ impl ControllerClient {
                     }
                     Err(problem) => problem,
                 };
+                service_manager::tell_status(&format!("{}: {problem}", self.address));
                 let away = away.get_or_insert_with(ControllerOutage::new);
                 if away.is_news(&problem) {
                     tracing::warn!(

@@ -26,6 +26,7 @@ fn daemon(dir: &Path) -> ControllerDaemon {
         rota: watch::channel(Arc::default()).0,
         tls: None,
         show: false,
+        said: false,
         config: ControllerConfig {
             inventory: "i.yaml".into(),
             dir: dir.to_owned(),

@@ -53,6 +53,13 @@ pub enum ControllerEvent {
         /// The topic of the notification.
         kind: TrapTopic,
     },
+    /// The name of a switch was looked up, and has another address than before.
+    LookedUp {
+        /// The switch.
+        switch: String,
+        /// The address of its name.
+        address: IpAddr,
+    },
     /// A job record was read.
     Job(JobRecord),
     /// A job record says more of what the job learned. It comes beside [`ControllerEvent::Job`],
@@ -200,6 +207,9 @@ impl fmt::Display for ControllerEvent {
                 write!(f, "report of {from} refused: {problem}")
             }
             ControllerEvent::Trap { source, kind } => write!(f, "trap {kind:?} from {source}"),
+            ControllerEvent::LookedUp { switch, address } => {
+                write!(f, "switch {switch} is at {address}")
+            }
             ControllerEvent::Job(job) => write!(f, "job {} follows epoch {}", job.id, job.epoch),
             ControllerEvent::Taught(job) => {
                 write!(f, "job {} learned: {} timings", job.id, job.learned.len())
@@ -244,10 +254,12 @@ fn fact_name(fact: &DeviceFact) -> String {
         DeviceFact::Failed {
             table: None,
             problem,
+            ..
         } => format!("failed: {problem}"),
         DeviceFact::Failed {
             table: Some(table),
             problem,
+            ..
         } => format!("{table:?} failed: {problem}"),
     }
 }

@@ -169,6 +169,7 @@ function showAlarms(alarms) {
   const items = alarms.slice(0, ROWS.alarms).map((alarm) => {
     const item = document.createElement("li");
     item.textContent = alarm.text;
+    item.className = alarm.severity;
     return item;
   });
   $("#alarms ul").replaceChildren(...items);
