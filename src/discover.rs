@@ -35,7 +35,7 @@ pub(crate) struct NetworkArgs {
     place: NetworkSource,
     /// Reports of host agents, too: a folder with a file NAME.json for each host, as heddle agent
     /// --once --format json prints it
-    #[arg(long, value_name = "DIR", conflicts_with = "walks")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["walks", "dir"])]
     reports: Option<PathBuf>,
 }
 
@@ -51,6 +51,9 @@ struct NetworkSource {
     /// the same device in an SNMP context, or with the community COMMUNITY@VLAN
     #[arg(long, value_name = "DIR")]
     walks: Option<PathBuf>,
+    /// The published epoch of a shared directory instead of a network
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -86,10 +89,16 @@ pub(crate) struct DiscoveredNetwork {
 impl NetworkArgs {
     /// Takes one look, and prints problems on standard error.
     pub(crate) fn read_network(&self) -> anyhow::Result<DiscoveredNetwork> {
-        let found = match (&self.place.inventory, &self.place.walks) {
-            (Some(file), _) => asked(file, self.reports.as_deref())?,
-            (None, Some(folder)) => recorded(folder)?,
-            (None, None) => unreachable!("one of them is required"),
+        let NetworkSource {
+            inventory,
+            walks,
+            dir,
+        } = &self.place;
+        let found = match (inventory, walks, dir) {
+            (Some(file), ..) => asked(file, self.reports.as_deref())?,
+            (None, Some(folder), _) => recorded(folder)?,
+            (None, None, Some(dir)) => published(dir)?,
+            (None, None, None) => unreachable!("one of them is required"),
         };
         let alarms = found.topology.alarms.iter();
         let alarms: Vec<&dyn CausalAlarm> = alarms.map(|alarm| alarm as _).collect();
@@ -129,6 +138,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         CommandOutcome::Done
     } else {
         CommandOutcome::CheckFailed
+    })
+}
+
+/// The network of the published epoch.
+fn published(dir: &Path) -> anyhow::Result<DiscoveredNetwork> {
+    let epoch = directory::reading::current_epoch(dir)?;
+    let epoch = epoch.with_context(|| {
+        let dir = dir.display();
+        format!("{dir}: no epoch is published there; start heddle controller, or heddle publish")
+    })?;
+    Ok(DiscoveredNetwork {
+        topology: Topology::clone(&epoch.network),
+        file: TopologyFile::clone(&epoch.topology),
+        descriptions: PortDescriptions::default(),
+        answered: true,
     })
 }
 

@@ -41,5 +41,6 @@ mod trap_flood;
 mod tui;
 mod tune;
 mod units;
+mod version;
 mod walks;
 mod what_if;

@@ -204,6 +204,14 @@ impl SnmpClient {
         }
     }
 
+    /// Looks the switch's name up, if it has one; asks the switch nothing.
+    ///
+    /// # Errors
+    /// The reason why the name has no address, for an operator.
+    pub async fn look_up(&self) -> Result<IpAddr, String> {
+        self.place.address().await.map(|address| address.ip())
+    }
+
     /// Reads the neighbours, with the addresses at which they say they are managed.
     ///
     /// # Errors

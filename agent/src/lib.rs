@@ -12,6 +12,7 @@
 //! | `switch_place` | the address of a switch that is known by a name |
 //! | `switch_socket` | a session accepts answers only from its switch |
 //! | [`survey`] | all switches at once, none of which waits for another |
+//! | [`inventory_draft`] | an inventory file out of what a search found |
 //! | [`neighbour_search`] | the switches around a few known ones |
 //! | [`pulse_round`] | the brief pulses of many switches, from one socket |
 //! | `session_port` | a separate port for each session |
@@ -25,6 +26,7 @@ pub mod client;
 pub mod datagrams;
 pub mod frames;
 pub mod host;
+pub mod inventory_draft;
 pub mod neighbour_search;
 pub mod pulse_round;
 pub mod recording;

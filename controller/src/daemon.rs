@@ -3,13 +3,16 @@
 //!
 //! One loop owns the engine, the journal and the store. Slow work runs in other tasks, and its
 //! outcome comes back as an event.
+mod check;
 mod config;
+mod hooks;
 mod job_records;
 mod lessons;
 mod measurements;
 mod memory;
 mod pace;
 mod poller;
+mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
@@ -28,11 +31,15 @@ use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, learned_so_far, measurements_for_next};
 use agent::service_manager::{self, ServiceWatchdog};
 use api::EventLevel;
+pub use check::{CheckedPart, check};
 use config::load;
 pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::{VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading;
+use directory::rollback::RollbackOrder;
+use hooks::DaemonHooks;
+pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
 pub use memory::give_memory_back;
@@ -109,11 +116,13 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         rota,
         tls: tls.clone(),
         show: false,
+        hooks: None,
         said: false,
         config,
     };
     daemon.watch_network(&inventory, pollers);
     started.into_iter().for_each(|event| daemon.step(event));
+    daemon.start_hooks();
     log_api(&keys, tls.is_some(), listener.local_addr()?);
     let mut serving = JoinSet::new();
     serving.spawn(intake.clone().watch_silence());
@@ -155,6 +164,13 @@ fn log_api(keys: &ApiTokens, tls: bool, address: SocketAddr) {
         tracing::info!(
             "API: the agents' token guards reports only; everybody on this machine may view, \
              unless --token-file is given"
+        );
+    }
+    if !tls && !address.ip().is_loopback() {
+        tracing::warn!(
+            "API: {address} is reachable from other machines, and without TLS tokens cross the \
+             network in the clear, where anybody on the way can read and use them; make \
+             certificates with heddle cert, and start with --tls-cert and --tls-key"
         );
     }
     let scheme = if tls { "https" } else { "http" };
@@ -275,6 +291,8 @@ struct ControllerDaemon {
     rota: watch::Sender<Arc<DirectionsByHost>>,
     tls: Option<TlsCertificate>,
     show: bool,
+    /// `None` until the start is over: what was published before is no news.
+    hooks: Option<DaemonHooks>,
     /// The state for the service manager may have changed.
     said: bool,
     config: ControllerConfig,
@@ -363,6 +381,10 @@ impl ControllerDaemon {
         let mut watching = JoinSet::new();
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         watching.spawn(async move { job_records::watch(&dir, events).await });
+        watching.spawn(rollbacks::watch(
+            self.config.dir.clone(),
+            self.events.clone(),
+        ));
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         watching.spawn(async move {
             if let Ok(measurements) = spawn_blocking(move || MeasurementWatcher::new(&dir)).await {
@@ -393,9 +415,27 @@ impl ControllerDaemon {
         if let ControllerEvent::LookedUp { switch, address } = &event {
             self.traps.looked_up(switch, *address);
         }
-        for effect in self.engine.handle(now, event) {
+        let effects = self.engine.handle(now, event);
+        // Whatever is news to operators is said, too.
+        let spoke = effects
+            .iter()
+            .any(|effect| matches!(effect, ControllerEffect::Say(_)));
+        if let Some(hooks) = self.hooks.as_ref().filter(|_| spoke) {
+            hooks.notice(&self.engine);
+        }
+        for effect in effects {
             self.carry_out(effect);
         }
+    }
+
+    fn start_hooks(&mut self) {
+        let ControllerConfig { programs, dir, .. } = &self.config;
+        self.hooks = Some(DaemonHooks::start(
+            programs,
+            dir,
+            &self.engine,
+            &self.events,
+        ));
     }
 
     fn carry_out(&mut self, effect: ControllerEffect) {
@@ -406,6 +446,11 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
+            ControllerEffect::EndRollback => {
+                let dir = self.config.dir.clone();
+                // If it fails, the next controller finds that the order is over.
+                spawn_blocking(move || RollbackOrder::remove(&dir));
+            }
             ControllerEffect::Say(line) => {
                 (self.show, self.said) = (true, true);
                 match line.level {

@@ -2,5 +2,6 @@
 //! as before.
 mod clean_root;
 mod debian;
+mod rpm;
 mod tools;
 mod unit_line;

@@ -195,14 +195,15 @@ impl ControllerClient {
     }
 
     /// Sends the newest of `reports` whenever there is a new one, and passes directions on, until
-    /// the sender of reports is gone. While the controller is away, the log names each reason once;
-    /// it also says when the controller is back.
+    /// the sender of reports is gone. The log says when the first report was taken. While the
+    /// controller is away, the log names each reason once; it also says when the controller is back.
     pub async fn run(
         self,
         mut reports: watch::Receiver<Arc<HostReport>>,
         directions: watch::Sender<ProbeDirections>,
     ) {
         let mut away: Option<ControllerOutage> = None;
+        let mut reported = false;
         while reports.changed().await.is_ok() {
             loop {
                 let report = reports.borrow_and_update().clone();
@@ -212,7 +213,10 @@ impl ControllerClient {
                 let problem = match answer.unwrap_or_else(|e| Err(e.to_string())) {
                     Ok(new) => {
                         service_manager::tell_status(&format!("reports to {}", self.address));
-                        if let Some(away) = away.take() {
+                        if !std::mem::replace(&mut reported, true) {
+                            away = None;
+                            tracing::info!("controller {}: took the first report", self.address);
+                        } else if let Some(away) = away.take() {
                             tracing::info!(
                                 "controller {}: takes reports again after {} s",
                                 self.address,
