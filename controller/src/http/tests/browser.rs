@@ -76,7 +76,12 @@ impl HeadlessBrowser {
 
     async fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
         let request = format!("{method} {}{path}", self.session);
-        let (head, body) = exchange(self.address, &request, &body.to_string()).await;
+        let text = if method == "GET" {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let (head, body) = exchange(self.address, &request, &text).await;
         assert!(head.contains(" 200 "), "{path}: {head}\n{body}");
         let mut body: Value = serde_json::from_str(&body).unwrap();
         body["value"].take()
