@@ -152,7 +152,7 @@ fn hostile() -> Topology {
 }
 
 async fn assert_nothing_ran(browser: &HeadlessBrowser) {
-    let found = "[window.pwned === undefined, document.scripts.length, document.images.length, document.querySelectorAll('style').length]";
+    let found = "[!document.documentElement.textContent.includes('\\u202e') && window.pwned === undefined, document.scripts.length, document.images.length, document.querySelectorAll('style').length]";
     assert_eq!(
         browser.value(found).await,
         serde_json::json!([true, 1, 0, 0])
