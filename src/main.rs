@@ -1,7 +1,7 @@
 //! The binary. Each subcommand has a file with its flags and its wiring, and no logic.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 // The futures of the neighbour search nest deeper than the compiler's default.
 #![recursion_limit = "256"]
-#![deny(clippy::print_stdout, clippy::print_stderr)]
 #[macro_use]
 mod output;
 
