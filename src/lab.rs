@@ -1,4 +1,5 @@
 //! `heddle lab`
+use crate::flags::NameList;
 use crate::output::TextFormat;
 use crate::schedule::{count, read_topology};
 use crate::{CommandOutcome, flags};
@@ -111,9 +112,9 @@ struct LabMpirunArgs {
     /// Ranks on each host
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = per_host)]
     per_host: usize,
-    /// Hosts in rank order [default: all]
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    hosts: Vec<String>,
+    /// Hosts in rank order: n0,n1 or n[0-3] [default: all]
+    #[arg(long, value_name = "A,B,C")]
+    hosts: Vec<NameList>,
     /// Run without heddle's runtime
     #[arg(long)]
     no_shim: bool,
@@ -231,7 +232,7 @@ impl LabMpirunArgs {
             mpi: self.mpi,
             ranks: self.ranks,
             per_host: self.per_host,
-            hosts: self.hosts.clone(),
+            hosts: NameList::all(&self.hosts),
             shim: !self.no_shim,
             timeout: self.timeout,
         }

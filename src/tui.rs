@@ -1,55 +1,46 @@
 //! `heddle tui`: the cluster in the terminal.
+use crate::connection::ConnectionArgs;
 use crate::{CommandOutcome, output};
-use agent::secrets;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use lab::Lab;
 use lab::plan::CONTROL;
+use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Show the topology, its load, jobs and epochs in the terminal
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The controller's address; https://HOST:PORT if it has a certificate
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7171")]
-    connect: String,
-    /// A PEM file with the authorities that certify the controller, unless that is a public one
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
-    /// A file with the controller's token, if it needs one
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    connection: ConnectionArgs,
     /// Show a recorded snapshot (`GET /v1/snapshot`) instead of a running controller
     #[arg(long, value_name = "FILE", conflicts_with_all = ["connect", "ca", "token_file"])]
     snapshot: Option<PathBuf>,
-    /// Print one picture of the snapshot as plain text, and end
-    #[arg(long, value_name = "WIDTHxHEIGHT", requires = "snapshot", value_parser = size)]
+    /// Print one picture as plain text, and end
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size)]
     print: Option<(u16, u16)>,
     /// Show the controller on the head node of this lab; keys move the lab's cables
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
-    /// Colours: default, light, colour-blind or mono; NO_COLOR in the environment means mono
-    #[arg(long, value_name = "THEME", default_value = "default")]
-    theme: tui::Theme,
-    /// Draw with ASCII characters only
+    /// Colours: dark, light, colour-blind, terminal (its own sixteen) or mono; NO_COLOR in the
+    /// environment means mono [default: dark]
+    #[arg(long, value_name = "THEME")]
+    theme: Option<tui::Theme>,
+    /// Draw with ASCII characters only [default: where the locale or the terminal has no others]
     #[arg(long)]
     ascii: bool,
+    /// Leave the mouse to the terminal
+    #[arg(long)]
+    no_mouse: bool,
+    /// The configuration file, which must exist then [default: heddle/tui.toml in XDG_CONFIG_HOME or
+    /// ~/.config]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let mut options = tui::TuiOptions {
-        theme: if no_color {
-            tui::Theme::Mono
-        } else {
-            args.theme
-        },
-        ascii: args.ascii,
-        lab: None,
-    };
-    if let (Some(file), Some(size)) = (&args.snapshot, args.print) {
-        return output::print(&tui::print(file, size, &options)?);
-    }
+    let file = settings(args.config.as_deref())?;
+    let mut options = options(args, &file);
     if let Some(name) = &args.lab {
         let lab = Lab::open(name)?;
         if args.snapshot.is_none() && !on_head_node(name) {
@@ -57,41 +48,56 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         }
         options.lab = Some(Box::new(LabCables(lab)));
     }
-    tui::run(source(args)?, options)?;
+    if let Some(size) = args.print {
+        return output::print(&tui::print(&source(args, &file)?, size, &options)?);
+    }
+    tui::run(source(args, &file)?, options)?;
     Ok(CommandOutcome::Done)
 }
 
-fn source(args: &Args) -> anyhow::Result<tui::SnapshotSource> {
-    if let Some(file) = &args.snapshot {
-        return Ok(tui::SnapshotSource::File(file.clone()));
+/// The flags, else the configuration file, else what the environment says of the terminal.
+fn options(args: &Args, file: &tui::TuiSettings) -> tui::TuiOptions {
+    let terminal = tui::TerminalTraits::of(|name| std::env::var(name).ok());
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    tui::TuiOptions {
+        theme: args.theme.or(file.theme).unwrap_or_default(),
+        depth: match file.depth {
+            Some(depth) if !no_color => depth,
+            _ => terminal.depth,
+        },
+        ascii: args.ascii || file.ascii.unwrap_or(terminal.ascii),
+        no_mouse: args.no_mouse || file.mouse == Some(false),
+        keys: file.keys.clone(),
+        columns: file.columns.clone(),
+        lab: None,
     }
-    secrets::refuse_user_info(&args.connect).map_err(|problem| anyhow!("--connect: {problem}"))?;
-    let read = |file: &PathBuf| {
-        std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()))
+}
+
+/// Reads the configuration file; without one nothing is set.
+fn settings(flag: Option<&Path>) -> anyhow::Result<tui::TuiSettings> {
+    let home = std::env::home_dir();
+    let folder = std::env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let usual = folder.map(|folder| folder.join("heddle/tui.toml"));
+    let Some(path) = flag.map(Path::to_owned).or(usual) else {
+        return Ok(tui::TuiSettings::default());
     };
-    let file = secrets::token_file(args.token_file.as_deref(), secrets::TOKEN);
-    let token = file
-        .as_ref()
-        .map(read)
-        .transpose()?
-        .map(|t| t.trim().to_owned());
-    let authorities = args
-        .ca
-        .as_deref()
-        .map(tui::authorities)
-        .transpose()
-        .map_err(|problem| anyhow!("--ca {problem}"))?;
-    let url = args.connect.trim_end_matches('/');
-    let url = if url.contains("://") {
-        url.to_owned()
-    } else {
-        format!("http://{url}")
-    };
-    Ok(tui::SnapshotSource::Http {
-        url,
-        token,
-        authorities: authorities.unwrap_or_default(),
-    })
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(tui::TuiSettings::parse(&path, &text, home.as_deref())?),
+        Err(e) if e.kind() == io::ErrorKind::NotFound && flag.is_none() => {
+            Ok(tui::TuiSettings::default())
+        }
+        Err(e) => Err(e).with_context(|| format!("{}: configuration not read", path.display())),
+    }
+}
+
+fn source(args: &Args, file: &tui::TuiSettings) -> anyhow::Result<tui::SnapshotSource> {
+    match &args.snapshot {
+        Some(file) => Ok(tui::SnapshotSource::File(file.clone())),
+        None => args.connection.source(&file.connection),
+    }
 }
 
 /// A lab's controller listens on the loopback interface of the lab's head node, so the terminal

@@ -1,9 +1,11 @@
 //! `heddle what-if`
 use crate::CommandOutcome;
-use crate::output::{SummaryFormat, print, time};
+use crate::output::{print, time};
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
-use inventory::{BitsPerSec, Bytes, TopologyFile};
+use controller::plan::stated;
+use drawing::network::{NetworkMoment, compared as side_by_side};
+use inventory::{BitsPerSec, Bytes, TopologyFile, name_ranges};
 use selection::calibration::CalibratedTime;
 use selection::what_if::{
     CablingAdvice, CablingChange, NetworkOutlook, OverTcpOutlook, advice, matches_spanning_tree,
@@ -30,13 +32,14 @@ pub(crate) struct Args {
     /// Topology file; its first switch is the root bridge
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Move a host's cable to another switch; may be given several times
-    #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = host_and_switch)]
-    moves: Vec<(String, String)>,
+    /// Move a host's cable to another switch, or those of several hosts as in n[0-3]=s1; may be
+    /// given several times
+    #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = hosts_and_switch)]
+    moves: Vec<(Vec<String>, String)>,
     /// Add a cable between two switches, or give the present cable between two nodes another rate;
-    /// may be given several times
+    /// s0-s[1-3]=10G means three of them; may be given several times
     #[arg(long = "link", value_name = "A-B=RATE", value_parser = ends_and_rate)]
-    links: Vec<(String, String)>,
+    links: Vec<(Vec<String>, String)>,
     /// Make a switch the root bridge
     #[arg(long, value_name = "SWITCH")]
     root_bridge: Option<String>,
@@ -47,8 +50,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "64k")]
     size: Bytes,
     /// The form of the output
-    #[arg(long, value_enum, default_value_t = SummaryFormat::Summary)]
-    format: SummaryFormat,
+    #[arg(long, value_enum, default_value_t = WhatIfFormat::Summary)]
+    format: WhatIfFormat,
+}
+
+/// The form of the output.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum WhatIfFormat {
+    /// For people
+    Summary,
+    /// One object for programs
+    Json,
+    /// A picture of the network now and after the change; with --advise, after the best one
+    Svg,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -66,8 +80,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = if args.advise {
         let advice = advice(&file, args.size).with_context(place)?;
         match args.format {
-            SummaryFormat::Summary => advised(args.size, &now, &advice),
-            SummaryFormat::Json => pretty(&json!({
+            WhatIfFormat::Summary => advised(args.size, &now, &advice),
+            WhatIfFormat::Svg => {
+                let best = advice.first().with_context(|| {
+                    format!(
+                        "{}: no single change makes it faster; nothing to draw",
+                        place()
+                    )
+                })?;
+                let after = best.change.apply(&file)?;
+                let then = outlook(&after, args.size).with_context(place)?;
+                let title = format!("{}; blocks of {} bytes", best.change, args.size.0);
+                drawn(&title, (&file, &now), (&after, &then))
+            }
+            WhatIfFormat::Json => pretty(&json!({
                 "now": as_json(&now),
                 "advice": advice.iter().map(advice_json).collect::<Vec<_>>(),
             })),
@@ -76,12 +102,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let changes = args.changes(&file)?;
         let after = changes
             .iter()
-            .try_fold(file, |file, change| change.apply(&file))?;
+            .try_fold(file.clone(), |file, change| change.apply(&file))?;
         let then =
             outlook(&after, args.size).with_context(|| format!("{} after the changes", place()))?;
         match args.format {
-            SummaryFormat::Summary => compared(args.size, &changes, &now, &then),
-            SummaryFormat::Json => pretty(&json!({
+            WhatIfFormat::Summary => compared(args.size, &changes, &now, &then),
+            WhatIfFormat::Svg => {
+                let title = format!("{}; blocks of {} bytes", listed(&changes), args.size.0);
+                drawn(&title, (&file, &now), (&after, &then))
+            }
+            WhatIfFormat::Json => pretty(&json!({
                 "changes": changes.iter().map(CablingChange::to_string).collect::<Vec<_>>(),
                 "now": as_json(&now),
                 "then": as_json(&then),
@@ -94,20 +124,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 impl Args {
     /// All changes that were asked for: hosts first, then cables, then the root bridge.
     fn changes(&self, file: &TopologyFile) -> anyhow::Result<Vec<CablingChange>> {
-        let moves = self.moves.iter().map(|(host, switch)| {
+        let moves = each(&self.moves).map(|(host, switch)| {
             Ok(CablingChange::Move {
-                host: host.clone(),
-                switch: switch.clone(),
+                host: host.to_owned(),
+                switch: switch.to_owned(),
             })
         });
-        let link = |(ends, rate): &(String, String)| {
+        let link = |(ends, rate): (&str, &str)| {
             let rate: BitsPerSec = rate
                 .parse()
                 .with_context(|| format!("--link {ends}={rate}"))?;
             Ok(CablingChange::link(file, ends, rate)?)
         };
         moves
-            .chain(self.links.iter().map(link))
+            .chain(each(&self.links).map(link))
             .chain(
                 self.root_bridge
                     .iter()
@@ -117,14 +147,54 @@ impl Args {
     }
 }
 
+/// All changes on one line.
+fn listed(changes: &[CablingChange]) -> String {
+    let changes: Vec<String> = changes.iter().map(CablingChange::to_string).collect();
+    changes.join(", ")
+}
+
+/// The network now and then, side by side.
+fn drawn(
+    title: &str,
+    (file, now): (&TopologyFile, &NetworkOutlook),
+    (after, then): (&TopologyFile, &NetworkOutlook),
+) -> String {
+    let figures = |of: &NetworkOutlook, all: f64, gather: f64| {
+        vec![
+            phases(of),
+            format!(
+                "all-to-all at least {}{}",
+                time(of.alltoall),
+                gain(all, of.alltoall)
+            ),
+            format!(
+                "allgather at least {}{}",
+                time(of.allgather),
+                gain(gather, of.allgather)
+            ),
+        ]
+    };
+    let (before, after) = (stated(file), stated(after));
+    let before = NetworkMoment {
+        topology: &before,
+        heading: "now".to_owned(),
+        figures: figures(now, now.alltoall, now.allgather),
+    };
+    let after = NetworkMoment {
+        topology: &after,
+        heading: "after the change".to_owned(),
+        figures: figures(then, now.alltoall, now.allgather),
+    };
+    side_by_side(title, &before, &after).document(title)
+}
+
 fn compared(
     block: Bytes,
     changes: &[CablingChange],
     now: &NetworkOutlook,
     then: &NetworkOutlook,
 ) -> String {
-    let changes: Vec<String> = changes.iter().map(CablingChange::to_string).collect();
-    let mut text = format!("{}; blocks of {} bytes\n", changes.join(", "), block.0);
+    let mut text = format!("{}; blocks of {} bytes\n", listed(changes), block.0);
     let mut row = |what: &str, now: String, then: String| {
         let line = format!("  {what:<12}{now:<32}{then}");
         let _ = writeln!(text, "{}", line.trim_end());
@@ -275,15 +345,29 @@ fn pretty(value: &Value) -> String {
 }
 
 /// `n3=s1`
-fn host_and_switch(text: &str) -> Result<(String, String), String> {
-    pair(text).ok_or_else(|| "expected HOST=SWITCH, like n3=s1".to_owned())
+fn hosts_and_switch(text: &str) -> Result<(Vec<String>, String), String> {
+    let (hosts, switch) =
+        pair(text).ok_or_else(|| "expected HOST=SWITCH, like n3=s1".to_owned())?;
+    let hosts = name_ranges::expand(&hosts).map_err(|e| e.to_string())?;
+    Ok((hosts, switch))
 }
 
-/// `s0-s2=10G`
-fn ends_and_rate(text: &str) -> Result<(String, String), String> {
-    pair(text)
+/// `s0-s2=10G`, `s0-s[1-3]=10G`
+fn ends_and_rate(text: &str) -> Result<(Vec<String>, String), String> {
+    let (ends, rate) = pair(text)
         .filter(|(ends, _)| ends.contains('-'))
-        .ok_or_else(|| "expected A-B=RATE, like s0-s2=10G".to_owned())
+        .ok_or_else(|| "expected A-B=RATE, like s0-s2=10G".to_owned())?;
+    let ends = name_ranges::expand(&ends).map_err(|e| e.to_string())?;
+    Ok((ends, rate))
+}
+
+/// Each name with its value.
+fn each(flags: &[(Vec<String>, String)]) -> impl Iterator<Item = (&str, &str)> {
+    flags.iter().flat_map(|(names, value)| {
+        names
+            .iter()
+            .map(move |name| (name.as_str(), value.as_str()))
+    })
 }
 
 /// The parts before and behind the first `=`.

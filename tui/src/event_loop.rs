@@ -1,10 +1,11 @@
 //! The loop around the state machine: threads bring messages, effects go out, and a frame is drawn
 //! at most ten times a second.
-use crate::app::{App, AppEffect, AppMessage, AppSettings, LabAction};
+use crate::app::{App, AppEffect, AppMessage, AppSettings, ChosenColumns, LabAction};
+use crate::keys::KeyTable;
 use crate::sanitize;
 use crate::screen::TerminalScreen;
 use crate::source::{self, SnapshotSource};
-use crate::theme::Theme;
+use crate::theme::{ColourDepth, Theme};
 use api::Snapshot;
 use crossterm::event::{self, Event};
 use inventory::Millis;
@@ -55,8 +56,16 @@ pub trait LabControl: Send {
 pub struct TuiOptions {
     /// Colours.
     pub theme: Theme,
+    /// The colours that the terminal has.
+    pub depth: ColourDepth,
     /// Only printable ASCII on the screen.
     pub ascii: bool,
+    /// Leave the mouse to the terminal.
+    pub no_mouse: bool,
+    /// The keys.
+    pub keys: KeyTable,
+    /// The columns of each panel.
+    pub columns: ChosenColumns,
     /// The lab, if there is one.
     pub lab: Option<Box<dyn LabControl>>,
 }
@@ -78,6 +87,9 @@ pub enum TuiError {
         /// The reason.
         problem: String,
     },
+    /// The controller does not give a snapshot.
+    #[error("controller: {0}")]
+    Controller(String),
     /// The terminal refused a command.
     #[error("terminal: {0}")]
     Terminal(#[from] io::Error),
@@ -102,6 +114,10 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
     let look = AppSettings {
         address,
         theme: options.theme,
+        depth: options.depth,
+        mouse: !options.no_mouse,
+        keys: options.keys,
+        columns: options.columns,
         ascii: options.ascii,
         zone: TimeZone::system(),
         lab: options.lab.is_some(),
@@ -119,7 +135,7 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
     }
     let mut signals = Signals::new(SIGNALS)?;
     let handle = signals.handle();
-    let mut screen = TerminalScreen::enter()?;
+    let mut screen = TerminalScreen::enter(!options.no_mouse)?;
     let stop = Arc::new(AtomicBool::new(false));
     let orders = options.lab.map(|lab| lab_thread(lab, sender.clone()));
     let keys = key_thread(sender.clone(), stop.clone());
@@ -145,24 +161,33 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
     result
 }
 
-/// One picture of a recorded snapshot as plain text of `size` columns and lines.
+/// One picture of `source` as plain text of `size` columns and lines.
 ///
 /// # Errors
-/// [`TuiError::Snapshot`] if the file does not hold a snapshot.
+/// [`TuiError`] if there is no snapshot.
 pub fn print(
-    file: &std::path::Path,
+    source: &SnapshotSource,
     size: (u16, u16),
     options: &TuiOptions,
 ) -> Result<String, TuiError> {
-    let snapshot = load(file)?;
-    let address = address(&SnapshotSource::File(file.to_owned()));
+    let snapshot = match source {
+        SnapshotSource::File(file) => load(file)?,
+        SnapshotSource::Http {
+            url,
+            token,
+            authorities,
+        } => source::once(url, token.as_deref(), authorities).map_err(TuiError::Controller)?,
+    };
+    let address = address(source);
     let look = AppSettings {
         address,
         theme: Theme::Mono,
+        columns: options.columns.clone(),
         ascii: options.ascii,
         zone: TimeZone::UTC,
         lab: options.lab.is_some(),
         live: false,
+        ..AppSettings::default()
     };
     let mut app = App::new(look);
     app.update(snapshot.at, AppMessage::Picture(Box::new(snapshot)));
@@ -243,6 +268,8 @@ fn turn(
                         AppMessage::Lab(action, Err("the lab does not answer any more".into())),
                     );
                 }
+                Some(AppEffect::Copy(text)) => screen.copy(&text)?,
+                Some(AppEffect::Mouse(taken)) => screen.take_mouse(taken)?,
                 Some(AppEffect::Lab(_)) | None => {}
             }
         }

@@ -160,6 +160,19 @@ impl BlockCounts {
 }
 
 impl CallBuffer {
+    /// True if all blocks of both sides are known to be the same elements.
+    fn has_blocks_of(&self, other: &CallBuffer) -> bool {
+        match (self.counts, other.counts, self.types, other.types) {
+            (
+                BlockCounts::Each(own),
+                BlockCounts::Each(others),
+                BlockTypes::Same(datatype),
+                BlockTypes::Same(same),
+            ) => own == others && datatype == same,
+            _ => false,
+        }
+    }
+
     /// Tells `take` the octets of the block of each of so many ranks; `None` if an argument is
     /// wrong.
     ///
@@ -203,6 +216,8 @@ pub(crate) struct CallAmount {
     pub(crate) differs: bool,
     /// What this rank moves for each rank.
     pub(crate) moved: u64,
+    /// No block is far larger than the mean, as far as all ranks know.
+    pub(crate) is_even: bool,
     /// Where the call has one among others whose lengths it repeats.
     pub(crate) place: Option<CallPlace>,
 }
@@ -243,7 +258,7 @@ impl CollectiveCall<'_> {
         if matches!(self.role, CallRole::Broadcast { root } if is_no_rank(root)) {
             return None;
         }
-        if !self.in_place() {
+        if !self.in_place() && !self.send.has_blocks_of(&self.receive) {
             // SAFETY: passed on to the caller.
             unsafe { self.send.each_length(ranks, self.comm, |_| ()) }?;
         }
@@ -271,6 +286,7 @@ impl CollectiveCall<'_> {
             fits,
             moved,
             differs: self.collective.has_own_lengths(),
+            is_even: false,
             place: None,
         })
     }
@@ -299,13 +315,15 @@ impl CollectiveCall<'_> {
     pub(crate) unsafe fn own(&self, size: usize, amount: CallAmount) -> OwnCall {
         let mut digest = DefaultHasher::new();
         // SAFETY: passed on to the caller.
-        unsafe { self.sent_lengths(size) }.hash(&mut digest);
+        let lengths = unsafe { self.sent_lengths(size) };
+        lengths.hash(&mut digest);
         OwnCall {
             block: if amount.fits {
                 amount.block
             } else {
                 NOT_SERVED
             },
+            largest: lengths.into_iter().max().unwrap_or(0),
             digest: digest.finish(),
         }
     }

@@ -11,9 +11,10 @@ use crate::abi::MPI_Comm;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
 use crate::error_handlers::quietly;
+use crate::meeting::{self, MeetingOutcome};
 use crate::mpi::{SUCCESS, mpi};
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
-use crate::process_set::{self, MeetingOutcome, ProcessSet};
+use crate::process_set::{self, ProcessSet};
 use crate::{passing, registry, root_rank};
 use runtime::communicator_work::{CallAction, CommunicatorWork, WORTH_A_LOOK};
 use std::cell::Cell;
@@ -130,7 +131,7 @@ impl CommState {
             CallAction::Meet => worth.lived() >= WORTH_A_LOOK,
             CallAction::Look => true,
         };
-        match process_set::meet(&self.within(call.comm), is_worth_a_look)? {
+        match meeting::meet(&self.within(call.comm), is_worth_a_look)? {
             MeetingOutcome::Joined(set) => {
                 *stage = CommStage::Joined(Arc::clone(&set));
                 return Ok(Some(set));

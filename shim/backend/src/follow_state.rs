@@ -31,11 +31,16 @@ impl FollowState {
         }
     }
 
-    pub(crate) fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
+    pub(crate) fn candidates(
+        &self,
+        collective: Collective,
+        block: u64,
+        is_even: bool,
+    ) -> Vec<CandidateWay> {
         match self {
             FollowState::Nothing => Vec::new(),
-            FollowState::Unplanned(prospect) => prospect.candidates(collective, block),
-            FollowState::Planned(follow) => follow.candidates(collective, block),
+            FollowState::Unplanned(prospect) => prospect.candidates(collective, block, is_even),
+            FollowState::Planned(follow) => follow.candidates(collective, block, is_even),
         }
     }
 
@@ -45,6 +50,15 @@ impl FollowState {
             FollowState::Nothing => Way::Native,
             FollowState::Unplanned(prospect) => prospect.likely_way(collective, block),
             FollowState::Planned(follow) => follow.way(collective, block, 0),
+        }
+    }
+
+    /// True if the environment says which way calls of a collective go.
+    pub(crate) fn is_forced(&self, collective: Collective) -> bool {
+        match self {
+            FollowState::Nothing => false,
+            FollowState::Unplanned(prospect) => prospect.is_forced(collective),
+            FollowState::Planned(follow) => follow.is_forced(collective),
         }
     }
 

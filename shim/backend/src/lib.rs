@@ -42,6 +42,7 @@ mod follow_state;
 mod length_forecasts;
 mod length_plans;
 mod location;
+mod meeting;
 mod member_check;
 mod mesh_state;
 mod mpi;

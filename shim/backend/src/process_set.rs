@@ -8,7 +8,6 @@ use crate::call_row::CallRow;
 use crate::follow_state::FollowState;
 use crate::length_forecasts::LengthForecasts;
 use crate::length_plans::LengthPlans;
-use crate::member_check::{self, MemberFacts};
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
@@ -17,21 +16,19 @@ use crate::registry::WorldRanks;
 use crate::root_rank::RootRank;
 use crate::set_learning::SetLearning;
 use crate::set_trace::SetTrace;
-use crate::{point_to_point, registry, relayed};
+use crate::{point_to_point, relayed};
 use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
 use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
-use runtime::settings::{self, ForcedWays};
+use runtime::settings::ForcedWays;
 use runtime::watchdog;
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
 use selection::learning::CallClass;
-use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// The library this backend is compiled for.
 pub(crate) const MPI: Mpi = if cfg!(open_mpi) {
@@ -39,8 +36,6 @@ pub(crate) const MPI: Mpi = if cfg!(open_mpi) {
 } else {
     Mpi::Mpich
 };
-/// Bytes of a host name on the wire between ranks: no MPI has longer processor names.
-const NAME: usize = 256;
 /// A call over TCP needs a packed copy, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;
 
@@ -58,6 +53,9 @@ pub(crate) struct ProcessSet {
     messages: PrivateCommState,
     wires: MeshState,
     learning: SetLearning,
+    /// The last kind of calls that go to the library's own routine for as long as this epoch is
+    /// followed.
+    settled: Option<(Collective, u64)>,
     /// Rank 0 has more to do.
     root: Option<Box<RootRank>>,
     /// What this rank does when, where that is recorded.
@@ -80,101 +78,12 @@ pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
     set.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Some communicator's members did not all come: those of others are waited for this long only.
-static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
-const ONCE_BITTEN: Duration = Duration::from_millis(50);
-
-/// What the members of a communicator found when they met.
-pub(crate) enum MeetingOutcome {
-    /// Their process set.
-    Joined(Arc<Mutex<ProcessSet>>),
-    /// Not all of them come, or all are on one host, where no epoch ever gives them a network to
-    /// schedule.
-    Apart,
-    /// For some rank a look is not worth it yet.
-    TooEarly,
-}
-
-/// The members of a communicator meet now, and join if for all of them a look is worth it.
-/// Collective.
-pub(crate) fn meet(within: &CallComm, is_worth_a_look: bool) -> MpiResult<MeetingOutcome> {
-    let patience = settings::patience(|name| std::env::var(name).ok());
-    let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) {
-        patience.min(ONCE_BITTEN)
-    } else {
-        patience
-    };
-    let size = within.size;
-    watchdog::begin_wait(|| {
-        format!(
-            "all {size} ranks of a communicator to come to a collective; is heddle loaded on each \
-             of them?"
-        )
-    });
-    let members = registry::members(within)?;
-    // Threads that call at once have no common order, in which a process set could agree on
-    // anything.
-    let shared = members.as_ref().filter(|_| !threads_call_at_once());
-    let living = shared.and_then(registry::find);
-    let hosts = members.as_ref().and_then(registry::hosts);
-    let known = MemberFacts {
-        set: living.as_ref().map_or(0, |(number, _)| *number),
-        hosts: hosts.is_some(),
-        unused: members
-            .as_ref()
-            .map_or(0, |members| registry::unused_number(members, within.rank)),
-        is_worth_a_look,
-    };
-    let Some(common) = member_check::compare_members(within, patience, known)? else {
-        if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
-            member_check::not_everybody(within, patience);
-        }
-        return Ok(MeetingOutcome::Apart);
-    };
-    if let Some((number, set)) = living
-        && common.set == number
-    {
-        return Ok(MeetingOutcome::Joined(set));
-    }
-    if !common.is_worth_a_look {
-        return Ok(MeetingOutcome::TooEarly);
-    }
-    let hosts = match hosts {
-        Some(hosts) if common.hosts => hosts,
-        _ => ask_hosts(within)?,
-    };
-    if let Some(members) = &members {
-        registry::remember_hosts(members, &hosts);
-    }
-    if hosts.iter().all(|host| *host == hosts[0]) {
-        return Ok(MeetingOutcome::Apart);
-    }
-    let mut set = ProcessSet::new(within, hosts, members.as_ref());
-    set.agree(within)?;
-    let set = Arc::new(Mutex::new(set));
-    if let Some(members) = shared {
-        registry::keep(members.clone(), common.unused, &set);
-    }
-    Ok(MeetingOutcome::Joined(set))
-}
-
-/// The host of each member, as MPI calls it. Collective.
-fn ask_hosts(within: &CallComm) -> MpiResult<Vec<String>> {
-    let (mut name, mut length) = ([0u8; NAME], 0);
-    // SAFETY: MPI_MAX_PROCESSOR_NAME is 128 in MPICH and 256 in Open MPI.
-    check(unsafe {
-        (mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length)
-    })?;
-    Ok(within.gather_all(&name)?.chunks(NAME).map(text).collect())
-}
-
-fn text(name: &[u8]) -> String {
-    let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
-    String::from_utf8_lossy(&name[..end]).into_owned()
-}
-
 impl ProcessSet {
-    fn new(within: &CallComm, hosts: Vec<String>, members: Option<&WorldRanks>) -> ProcessSet {
+    pub(crate) fn new(
+        within: &CallComm,
+        hosts: Vec<String>,
+        members: Option<&WorldRanks>,
+    ) -> ProcessSet {
         let root = (within.rank == 0).then(|| Box::new(RootRank::new(&hosts, members)));
         ProcessSet {
             rank: within.rank as u32,
@@ -187,6 +96,7 @@ impl ProcessSet {
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
             learning: SetLearning::default(),
+            settled: None,
             root,
             trace: SetTrace::default(),
         }
@@ -209,9 +119,13 @@ impl ProcessSet {
         {
             self.agree(within)?;
         }
+        if self.settled == Some((call.collective, amount.block)) {
+            return Ok(self.pass(call, amount));
+        }
         // SAFETY: passed on to the caller.
         let amount = unsafe { self.common_amount(call, within, amount) }?;
         let (way, class) = self.way(call, within, amount)?;
+        self.settled = self.settles(call, amount, way, class);
         if way.carrier() == Some(DataCarrier::Mpi) {
             // Over MPI not every block can be carried.
             self.forecasts.distrust(call.collective);
@@ -250,6 +164,37 @@ impl ProcessSet {
         code
     }
 
+    /// A call of the settled kind. It may take a few microseconds: all that is done is counted.
+    fn pass(&mut self, call: &CollectiveCall, amount: CallAmount) -> i32 {
+        let (collective, block) = (call.collective, amount.block);
+        watchdog::begin_wait(|| {
+            let me = self.me();
+            format!("{me}: {collective} of {block} B a block, the library's routine")
+        });
+        let Some(root) = &mut self.root else {
+            return (call.native)();
+        };
+        let timer = root.begin(collective, Way::Native, block);
+        let code = (call.native)();
+        root.done(&timer);
+        code
+    }
+
+    /// The kind of this call, if all of that kind go as it does: the library's way, with nothing to
+    /// learn.
+    fn settles(
+        &self,
+        call: &CollectiveCall,
+        amount: CallAmount,
+        way: Way,
+        class: Option<CallClass>,
+    ) -> Option<(Collective, u64)> {
+        let is_plain = way == Way::Native && class.is_none() && !amount.differs;
+        let may_change = self.followed.is_forced(call.collective) || self.trace.is_recording();
+        (is_plain && !may_change && matches!(call.role, CallRole::Blocks))
+            .then_some((call.collective, amount.block))
+    }
+
     /// This rank, as the watchdog names it.
     fn me(&self) -> String {
         format!("rank {} on {}", self.rank, self.hosts[self.rank as usize])
@@ -286,6 +231,7 @@ impl ProcessSet {
         Ok(CallAmount {
             block: size.block,
             fits: true,
+            is_even: size.is_even,
             place: size.place,
             ..own
         })
@@ -354,7 +300,12 @@ impl ProcessSet {
         within: &CallComm,
         amount: CallAmount,
     ) -> MpiResult<(Way, Option<CallClass>)> {
-        let CallAmount { block, fits, .. } = amount;
+        let CallAmount {
+            block,
+            fits,
+            is_even,
+            ..
+        } = amount;
         let collective = call.collective;
         let is_common = !amount.differs || self.followed.takes_part(collective);
         if block == 0 || !fits || !is_common {
@@ -371,7 +322,7 @@ impl ProcessSet {
             return Ok((way, None));
         }
         let class = CallClass::of(collective, block);
-        let candidates = || self.followed.candidates(collective, block);
+        let candidates = || self.followed.candidates(collective, block, is_even);
         let Some(learned) = self.learning.way(class, candidates) else {
             return Ok((self.decided_way(within, collective, block)?, None));
         };
@@ -442,7 +393,7 @@ impl ProcessSet {
     }
 
     /// Rank 0 tells what it has heard of the shared directory. Collective.
-    fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
+    pub(crate) fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
         watchdog::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
         let mut header = [0u8; 8];
         let mut body = Vec::new();
@@ -479,6 +430,7 @@ impl ProcessSet {
 
     /// What rank 0 has read every rank can read: they have the same octets.
     fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool) {
+        self.settled = None;
         let prospect = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
@@ -543,6 +495,7 @@ impl ProcessSet {
     }
 
     fn stand_aside(&mut self, problem: String) {
+        self.settled = None;
         self.followed = FollowState::Nothing;
         if let Some(root) = &mut self.root {
             root.stand_aside(problem);

@@ -174,7 +174,9 @@ impl RootRank {
     /// The word has been heard.
     pub(crate) fn directive_sent(&mut self) {
         self.agreed = Instant::now();
-        self.cost.add(self.agreed - self.began);
+        // Rank 0 does not wait for its word to arrive, but the others do.
+        let on_the_way = self.view.as_ref().map_or(Duration::ZERO, |view| view.delay);
+        self.cost.add(self.agreed - self.began + on_the_way);
     }
 
     fn look(&mut self) -> RootDirective {

@@ -18,6 +18,10 @@ impl SetTrace {
         self.0.as_ref().map_or(Duration::ZERO, |_| clock::now())
     }
 
+    pub(crate) fn is_recording(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Records from now on, if rank 0 orders it.
     pub(crate) fn obey(&mut self, order: Option<TraceOrder>, rank: u32, hosts: &[String]) {
         let new = |order| Box::new(TraceRecorder::new(order, rank, hosts));

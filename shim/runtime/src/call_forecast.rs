@@ -26,6 +26,8 @@ const ENOUGH_ALIKE: usize = 4;
 /// After so many agreements in a row that show no period, the mean of the last calls stands for
 /// each of the next.
 const PATIENCE: u32 = 2 * LONGEST as u32;
+/// Blocks are even if the largest is at most twice the mean: four classes of size above it.
+const EVEN: u8 = 4;
 /// The block of a call that some rank cannot serve.
 pub const NOT_SERVED: u64 = u64::MAX;
 
@@ -34,6 +36,8 @@ pub const NOT_SERVED: u64 = u64::MAX;
 pub struct OwnCall {
     /// The mean of its blocks, in octets, or [`NOT_SERVED`].
     pub block: u64,
+    /// The largest block, in octets.
+    pub largest: u64,
     /// A digest of the lengths.
     pub digest: u64,
 }
@@ -43,6 +47,9 @@ pub struct OwnCall {
 pub struct CallSize {
     /// The mean block, forecast or agreed on, or [`NOT_SERVED`].
     pub block: u64,
+    /// True if no rank had a block far larger than the mean in any call from the last agreement but
+    /// one to the last one.
+    pub is_even: bool,
     /// The place of the call among those whose lengths come in turn, if they have done so on every
     /// rank for a while.
     pub place: Option<CallPlace>,
@@ -69,6 +76,7 @@ impl CallSize {
     /// Of a call that some rank cannot serve.
     pub const NOT_SERVED: CallSize = CallSize {
         block: NOT_SERVED,
+        is_even: false,
         place: None,
     };
 }
@@ -86,6 +94,8 @@ pub struct CallForecast {
     window: u64,
     /// Agreements in a row that showed no period.
     without: u32,
+    /// No block was far larger than the mean.
+    is_even: bool,
     /// After so many calls the lengths of all ranks are the same again; 0 where they are not.
     turn: usize,
     /// Since this call.
@@ -117,6 +127,7 @@ impl CallForecast {
         };
         CallSize {
             block,
+            is_even: self.is_even,
             place: self.place(self.calls + at as u64),
         }
     }
@@ -138,7 +149,9 @@ impl CallForecast {
         let mut word = Vec::with_capacity(WORD + before.len());
         word.extend(now.block.to_le_bytes());
         word.push(self.own_turn());
-        word.extend(before.iter().map(|call| size_class(call.block)));
+        word.push(size_class(now.largest));
+        let classes = |call: &OwnCall| [size_class(call.block), size_class(call.largest)];
+        word.extend(before.iter().flat_map(classes));
         word
     }
 
@@ -159,15 +172,16 @@ impl CallForecast {
     /// Takes the words of all ranks, one behind the other, and gives the size of the call. `way`
     /// says how a call goes: sizes that go the same way are alike.
     pub fn hear<W: PartialEq>(&mut self, words: &[u8], way: impl Fn(u64) -> W) -> CallSize {
-        let length = WORD + self.own.len().saturating_sub(1);
+        let length = WORD + 2 * self.own.len().saturating_sub(1);
         let words: Vec<&[u8]> = words.chunks_exact(length).collect();
         let blocks = self.heard_blocks(&words);
         let is_alike = |(at, &block): (usize, &u64)| way(block) == way(self.forecast(at).block);
         let was_right = self.period > 0 && blocks.iter().enumerate().all(is_alike);
-        let turn = common_turn(words.iter().map(|word| usize::from(word[WORD - 1])));
+        let turn = common_turn(words.iter().map(|word| usize::from(word[TURN])));
         if turn != std::mem::replace(&mut self.turn, turn) {
             self.since = self.calls;
         }
+        self.is_even = (blocks.iter().enumerate()).all(|(at, &block)| is_even(at, block, &words));
         self.remember(&blocks);
         self.period = self.likely_period(way);
         self.without = if self.period == 0 {
@@ -186,6 +200,7 @@ impl CallForecast {
         };
         CallSize {
             block,
+            is_even: self.is_even,
             place: self.place(self.calls - 1),
         }
     }
@@ -194,7 +209,7 @@ impl CallForecast {
     /// class only; one of the forecast's class was as forecast.
     fn heard_blocks(&self, words: &[&[u8]]) -> Vec<u64> {
         let before = (0..self.own.len().saturating_sub(1)).map(|at| {
-            let heard = mean(words.iter().map(|word| size_of_class(word[WORD + at])));
+            let heard = mean(words.iter().map(|word| size_of_class(word[WORD + 2 * at])));
             let forecast = self.forecast(at).block;
             let is_near = size_class(heard).abs_diff(size_class(forecast)) <= 1;
             if is_near { forecast } else { heard }
@@ -242,8 +257,22 @@ fn common_turn(own: impl Iterator<Item = usize>) -> usize {
     own.fold(1, |turn, own| common(turn, own).unwrap_or(0))
 }
 
-/// Octets of a word before the classes of sizes: the block, the turn.
-const WORD: usize = 9;
+/// Octets of a word before the classes of sizes of the calls before: the block, the turn, the class
+/// of the largest block.
+const WORD: usize = 10;
+const TURN: usize = 8;
+
+/// True if no rank says that its largest block in the `at`-th call since the last agreement, of all
+/// of which the mean is known, was far larger than the mean: by [`EVEN`] classes.
+fn is_even(at: usize, mean: u64, words: &[&[u8]]) -> bool {
+    let largest = |word: &&[u8]| {
+        word.get(WORD + 2 * at + 1)
+            .copied()
+            .unwrap_or(word[TURN + 1])
+    };
+    let most = words.iter().map(largest).max().unwrap_or(0);
+    mean != NOT_SERVED && most <= size_class(mean).saturating_add(EVEN)
+}
 
 fn number(octets: &[u8]) -> u64 {
     octets.first_chunk().map_or(0, |&n| u64::from_le_bytes(n))

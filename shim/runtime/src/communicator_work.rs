@@ -6,7 +6,7 @@
 //! for each and one more for each 4 KiB that this rank exchanges in it, and the ranks look when
 //! that is worth a hundred looks. The count is the same on all ranks, without a message.
 //!
-//! What so much work takes depends on the network. So the ranks meet earlier, twice, and compare
+//! What so much work takes depends on the network. So the ranks meet earlier, three times, and compare
 //! how long ago each of them first called: where that is long beside a look, they look then.
 use crate::settings::RuntimeSettings;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const ENOUGH: u64 = 4096;
 /// At these parts of that work the ranks meet and compare times. A meeting takes about as long as
 /// two small calls.
-const MEETINGS: [u64; 2] = [16, 4];
+const MEETINGS: [u64; 3] = [64, 16, 4];
 /// A look takes some 3 ms.
 pub const WORTH_A_LOOK: Duration = Duration::from_millis(300);
 /// The work of a call whose size no rank knows alone: each rank has a message for each other one in
@@ -67,7 +67,7 @@ impl CommunicatorWork {
         let meeting = MEETINGS.get(self.met).map(|part| enough / part);
         if self.work >= enough {
             CallAction::Look
-        } else if meeting.is_some_and(|work| work > 0 && self.work >= work) {
+        } else if meeting.is_some_and(|work| self.work >= work) {
             self.met += 1;
             CallAction::Meet
         } else if 2 * self.work >= enough && !self.prepared {
@@ -104,7 +104,9 @@ mod tests {
     #[test]
     fn few_calls_pass_and_many_are_looked_at_once_prepared() {
         let mut worth = CommunicatorWork::default();
-        let steps: Vec<CallAction> = (0..32).map(|_| worth.count_up_to(32, 4, Some(8))).collect();
+        let steps: Vec<CallAction> = (0..128)
+            .map(|_| worth.count_up_to(128, 4, Some(8)))
+            .collect();
         let at = |action| {
             let calls = (1..).zip(&steps);
             calls
@@ -112,9 +114,9 @@ mod tests {
                 .map(|(call, _)| call)
                 .collect::<Vec<u32>>()
         };
-        assert_eq!(at(CallAction::Meet), [2, 8]);
-        assert_eq!(at(CallAction::Prepare), [16]);
-        assert_eq!(at(CallAction::Look), [32]);
+        assert_eq!(at(CallAction::Meet), [2, 8, 32]);
+        assert_eq!(at(CallAction::Prepare), [64]);
+        assert_eq!(at(CallAction::Look), [128]);
     }
 
     #[test]

@@ -90,6 +90,11 @@ impl UnplannedEpoch {
         }
     }
 
+    /// True if the way of a collective's calls is forced.
+    pub fn is_forced(&self, collective: Collective) -> bool {
+        !self.force.ways(collective).is_empty()
+    }
+
     /// The way of a call with blocks of this size, as far as it is known before planning.
     pub fn likely_way(&self, collective: Collective, block: u64) -> Way {
         let forced = self.force.ways(collective).first().copied();
@@ -103,15 +108,20 @@ impl UnplannedEpoch {
     }
 
     /// The ways that calls of a collective with blocks of about this size may learn, the present
-    /// one first.
-    pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
+    /// one first; `is_even` if no block is far larger than the mean.
+    pub fn candidates(
+        &self,
+        collective: Collective,
+        block: u64,
+        is_even: bool,
+    ) -> Vec<CandidateWay> {
         let Self { view, table, .. } = self;
         candidates(
             view,
             table,
             &self.force,
             self.learned.as_deref(),
-            (collective, block),
+            (collective, block, is_even),
         )
     }
 
@@ -150,7 +160,7 @@ fn candidates(
     table: &DecisionTable,
     force: &ForcedWays,
     learned: Option<&[LearnedTiming]>,
-    (collective, block): (Collective, u64),
+    (collective, block, is_even): (Collective, u64, bool),
 ) -> Vec<CandidateWay> {
     let learned = learned.filter(|_| force.ways(collective).is_empty());
     learned.map_or_else(Vec::new, |learned| {
@@ -159,6 +169,7 @@ fn candidates(
             learned,
             has_addresses: view.has_all_addresses(),
             shares_hosts: shares_hosts(view),
+            is_even,
         };
         learning::candidates(grounds, collective, Bytes(block))
     })
@@ -266,14 +277,19 @@ impl FollowedEpoch {
     }
 
     /// As [`UnplannedEpoch::candidates`].
-    pub fn candidates(&self, collective: Collective, block: u64) -> Vec<CandidateWay> {
+    pub fn candidates(
+        &self,
+        collective: Collective,
+        block: u64,
+        is_even: bool,
+    ) -> Vec<CandidateWay> {
         let Self { view, table, .. } = self;
         candidates(
             view,
             table,
             &self.force,
             self.learned.as_deref(),
-            (collective, block),
+            (collective, block, is_even),
         )
     }
 
@@ -294,10 +310,15 @@ impl FollowedEpoch {
         }
     }
 
+    /// As [`UnplannedEpoch::is_forced`].
+    pub fn is_forced(&self, collective: Collective) -> bool {
+        !self.force.ways(collective).is_empty()
+    }
+
     /// True if this collective may ask for connections: if forced to, or where the topology
     /// says where every host is reached.
     pub fn may_connect(&self, collective: Collective) -> bool {
-        !self.force.ways(collective).is_empty() || self.view.has_all_addresses()
+        self.is_forced(collective) || self.view.has_all_addresses()
     }
 
     /// The way in the place of one that needs connections which cannot be had.

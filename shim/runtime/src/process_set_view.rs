@@ -32,7 +32,7 @@ pub struct ProcessSetView {
     /// The number of ranks on each host.
     ranks: Vec<u32>,
     /// The delays of the cables between the hosts, together.
-    pub(crate) delay: Duration,
+    pub delay: Duration,
     addresses: Vec<Option<IpAddr>>,
 }
 

@@ -46,6 +46,11 @@ impl LearningBudget {
         self.spent += took;
     }
 
+    /// Beside a row of this length an agreement costs no more than learning may.
+    pub(super) fn least_row(&self) -> Duration {
+        self.agreement * COST
+    }
+
     /// What the next agreement will take.
     pub(super) fn agreement(&self) -> Duration {
         self.agreement

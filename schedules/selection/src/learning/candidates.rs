@@ -2,7 +2,9 @@
 //!
 //! What is expected decides only how early a way is tried: after so many calls that one row of it
 //! costs no more than learning may.
-use crate::decision_table::{Collective, DataCarrier, DecisionEntry, DecisionTable, Way};
+use crate::decision_table::{
+    Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way,
+};
 use crate::learned::{LearnedTiming, size_class};
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
@@ -28,12 +30,15 @@ pub struct CandidateGrounds<'a> {
     pub has_addresses: bool,
     /// True if some host has several ranks.
     pub shares_hosts: bool,
+    /// True if no block is far larger than the mean.
+    pub is_even: bool,
 }
 
 /// Smaller blocks are left to the library, but for messages of several blocks.
 const SMALLEST: Bytes = Bytes(256);
-/// Below this part of the size from which the table goes over TCP, nobody tries it.
-const FAR_BELOW: u64 = 16;
+/// Below this part of the size from which the table goes over TCP, nobody tries a schedule, over TCP
+/// or MPI: its steps cost more than their blocks, most of all over a long cable.
+const FAR_BELOW: f64 = 16.0;
 /// The library's own routine, where the table goes over TCP: it loses segments, 1.0 to 8 in
 /// docs/mpi-runtime.md.
 const LIBRARY: f64 = 3.0;
@@ -54,13 +59,19 @@ pub fn candidates(
     collective: Collective,
     block: Bytes,
 ) -> Vec<CandidateWay> {
-    let entry = grounds.table.entry(collective, block);
+    let alike = alike(grounds, collective, block);
+    let entry = grounds.table.entry(alike, block);
     let first = entry.map_or(Way::Native, |entry| entry.way);
+    let first = if first.serves(collective) {
+        first
+    } else {
+        Way::Native
+    };
     let mut all = vec![CandidateWay {
         way: first,
         expected: 1.0,
     }];
-    if entry.is_some_and(|entry| entry.grounds.is_measured()) {
+    if alike == collective && entry.is_some_and(|entry| entry.grounds.is_measured()) {
         return all;
     }
     let mut add = |way: Way, expected: f64| {
@@ -69,25 +80,33 @@ pub fn candidates(
         }
     };
     if first != Way::Native {
-        add(Way::Native, library(grounds, collective, block));
+        let is_in_doubt = collective.has_own_lengths();
+        add(Way::Native, library(grounds, alike, block, is_in_doubt));
     }
     let sync = SyncKind::Receiver.into();
     let planned = |over| [Way::Aapc { sync, over }, Way::Ring { over }];
-    if block >= SMALLEST {
-        if let Some(expected) = over_tcp(grounds, collective, block) {
-            planned(DataCarrier::Tcp)
-                .into_iter()
-                .for_each(|way| add(way, expected));
-        }
+    let below = below_tcp(grounds.table, alike, block);
+    if let Some(below) = below.filter(|below| grounds.has_addresses && can_win(block, *below)) {
+        // Of unequal blocks nobody knows.
+        let least = if alike.has_own_lengths() {
+            IN_DOUBT.1
+        } else {
+            1.0
+        };
+        let expected = least + 0.15 * below.log2().max(0.0);
+        planned(DataCarrier::Tcp)
+            .into_iter()
+            .for_each(|way| add(way, expected));
+    }
+    // Of forecast lengths some may be too long for a message.
+    if can_win(block, below.unwrap_or(1.0)) && !collective.has_own_lengths() {
         let expected = if first == Way::Native {
             BY_MESSAGES
         } else {
             LIBRARY
         };
-        // Of forecast lengths some may be too long for a message.
-        let over_mpi = planned(DataCarrier::Mpi).into_iter();
-        over_mpi
-            .filter(|_| !collective.has_own_lengths())
+        planned(DataCarrier::Mpi)
+            .into_iter()
             .for_each(|way| add(way, expected));
     }
     if grounds.shares_hosts && block <= MOST_BUNDLED {
@@ -97,8 +116,27 @@ pub fn candidates(
     all
 }
 
+/// The collective whose entries say how calls go: blocks of about one length go as equal ones, where
+/// nobody measured or learned more.
+fn alike(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> Collective {
+    let entry = grounds.table.entry(collective, block);
+    let is_known = entry.is_some_and(|entry| {
+        entry.grounds.is_measured() || entry.grounds == DecisionGrounds::Learned
+    });
+    if collective.has_own_lengths() && grounds.is_even && !is_known {
+        Collective::Alltoall
+    } else {
+        collective
+    }
+}
+
 /// What is expected of the library's own routine where the table does not take it.
-fn library(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> f64 {
+fn library(
+    grounds: CandidateGrounds,
+    collective: Collective,
+    block: Bytes,
+    is_in_doubt: bool,
+) -> f64 {
     let (near, doubtful) = IN_DOUBT;
     let tokens = |entry: &DecisionEntry| match entry.way {
         Way::Aapc { sync, .. } => sync != SyncScheme::WINDOW,
@@ -107,7 +145,7 @@ fn library(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> f
     let entry = grounds.table.entry(collective, block);
     let is_near =
         |entry: &DecisionEntry| tokens(entry) && block.0 < entry.from.0.saturating_mul(near);
-    if collective.has_own_lengths() || entry.is_some_and(is_near) {
+    if is_in_doubt || entry.is_some_and(is_near) {
         doubtful
     } else {
         LIBRARY
@@ -141,22 +179,25 @@ fn expect_as_learned(
     }
 }
 
-/// The expected time over TCP; `None` where it is hopeless or impossible. It grows with the distance
-/// from the size at which the table would take it.
-fn over_tcp(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> Option<f64> {
-    // Of unequal blocks nobody knows: those of an all-to-all say from where it may pay.
-    let (alike, least) = match collective.has_own_lengths() {
-        true => (Collective::Alltoall, IN_DOUBT.1),
-        false => (collective, 1.0),
+/// The size from which the table goes over TCP as a multiple of this one; `None` where it never does.
+fn below_tcp(table: &DecisionTable, collective: Collective, block: Bytes) -> Option<f64> {
+    // Those of an all-to-all say from where unequal blocks may pay.
+    let alike = if collective.has_own_lengths() {
+        Collective::Alltoall
+    } else {
+        collective
     };
-    let entries = grounds.table.entries(alike);
-    let mut over_tcp = entries
+    let mut over_tcp = table
+        .entries(alike)
         .iter()
         .filter(|entry| entry.way.carrier() == Some(DataCarrier::Tcp));
     // Between two such sizes the table may have the library's own: then the next one counts.
     let above = over_tcp.clone().find(|entry| entry.from >= block);
     let from = above.or_else(|| over_tcp.next_back())?.from;
-    let below = from.0 as f64 / block.0.max(1) as f64;
-    (grounds.has_addresses && below <= FAR_BELOW as f64)
-        .then(|| least + 0.15 * below.log2().max(0.0))
+    Some(from.0 as f64 / block.0.max(1) as f64)
+}
+
+/// False where the steps of a schedule are hopeless with blocks so far below those of TCP.
+fn can_win(block: Bytes, below: f64) -> bool {
+    block >= SMALLEST && below <= FAR_BELOW
 }

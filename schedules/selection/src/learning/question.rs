@@ -17,7 +17,8 @@ const TRIED: [Duration; 3] = [
 ];
 /// A row of the fastest way, while others are open.
 const COMPARED: Duration = Duration::from_millis(120);
-/// A row of the fastest way, while nothing can be tried.
+/// A row of the fastest way, while nothing can be tried: at most so long, or as long as one has to be
+/// beside an agreement.
 const UNDISTURBED: Duration = Duration::from_secs(1);
 /// A row of the fastest way when the question is settled.
 const SETTLED: Duration = Duration::from_secs(4);
@@ -225,14 +226,15 @@ impl WayQuestion {
         let open = (0..self.ways.len()).filter(|&way| self.is_open(way));
         let next = open.min_by(|&a, &b| self.octet(a).total_cmp(&self.octet(b)));
         let Some(next) = next else {
-            return self.row_of(self.fastest, last, SETTLED);
+            return self.row_of(self.fastest, last, SETTLED.max(budget.least_row()));
         };
         if last == self.fastest && self.ways[last].mean().is_some() {
             let rows = TRIED.map(|about| self.row_of(next, last, about));
             let wait = |row: &TimedRow| budget.wait_for(self.cost(row) + budget.agreement());
             let affordable = rows.iter().find(|row| wait(row) == Duration::ZERO);
             let [.., shortest] = &rows;
-            let wait = wait(shortest).clamp(COMPARED, UNDISTURBED);
+            let longest = UNDISTURBED.max(budget.least_row());
+            let wait = wait(shortest).clamp(COMPARED, longest);
             return affordable
                 .cloned()
                 .unwrap_or_else(|| self.row_of(self.fastest, last, wait));

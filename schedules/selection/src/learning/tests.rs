@@ -176,6 +176,7 @@ fn measured_sizes_and_small_blocks_ask_nothing() {
         learned: &[],
         has_addresses: true,
         shares_hosts: false,
+        is_even: false,
     };
     let of = |block| candidates(grounds, Collective::Alltoall, Bytes(block));
     assert_eq!(of(8).len(), 1);
@@ -199,6 +200,7 @@ fn what_is_expected_of_tcp_grows_with_the_distance_from_its_sizes() {
         learned: &[],
         has_addresses: true,
         shares_hosts: false,
+        is_even: false,
     };
     let expected = |block, way| {
         let all = candidates(grounds, Collective::Alltoall, Bytes(block));
@@ -215,6 +217,64 @@ fn what_is_expected_of_tcp_grows_with_the_distance_from_its_sizes() {
     assert_eq!(expected(2048, tcp), Some(1.0));
     // The farther above, the less is expected of the library's own.
     assert!(expected(32_768, native) < expected(1 << 20, native));
+}
+
+#[test]
+fn even_blocks_begin_as_equal_ones_do_and_unequal_ones_as_the_library_does() {
+    let entry = |from, way| DecisionEntry {
+        from: Bytes(from),
+        way,
+        mpi: None,
+        grounds: DecisionGrounds::Elsewhere,
+    };
+    let [native, tcp, _] = ways();
+    let entries = vec![entry(0, native), entry(16_384, tcp)];
+    let table = DecisionTable::default().with_entries(Collective::Alltoall, entries);
+    let ways_of = |table: &DecisionTable, block, is_even| {
+        let grounds = CandidateGrounds {
+            table,
+            learned: &[],
+            has_addresses: true,
+            shares_hosts: false,
+            is_even,
+        };
+        let all = candidates(grounds, Collective::Alltoallv, Bytes(block));
+        all.iter()
+            .map(|candidate| candidate.way)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ways_of(&table, 65_536, true), [tcp, native]);
+    assert_eq!(ways_of(&table, 65_536, false), [native, tcp]);
+    assert_eq!(ways_of(&table, 4096, true), [native, tcp]);
+    // What jobs learned of such calls counts for all of them.
+    let learned = DecisionEntry {
+        grounds: DecisionGrounds::Learned,
+        ..entry(0, native)
+    };
+    let table = table.with_entries(Collective::Alltoallv, vec![learned]);
+    assert_eq!(ways_of(&table, 65_536, true), [native, tcp]);
+}
+
+#[test]
+fn far_below_the_sizes_of_tcp_no_schedule_is_tried() {
+    let [native, tcp, _] = ways();
+    let entry = |from, way| DecisionEntry {
+        from: Bytes(from),
+        way,
+        mpi: None,
+        grounds: DecisionGrounds::Elsewhere,
+    };
+    let entries = vec![entry(0, native), entry(1 << 20, tcp)];
+    let table = DecisionTable::default().with_entries(Collective::Alltoall, entries);
+    let grounds = CandidateGrounds {
+        table: &table,
+        learned: &[],
+        has_addresses: true,
+        shares_hosts: false,
+        is_even: false,
+    };
+    let tried = |block| candidates(grounds, Collective::Alltoall, Bytes(block)).len();
+    assert_eq!((tried(8192), tried(1 << 18)), (1, 3));
 }
 
 /// Whatever the ways take: what a job of a minute loses beside the fastest way is little. A test of
@@ -239,7 +299,6 @@ fn regret_is_bounded() {
         })
         .collect();
     lost.sort_by(|a, b| b.0.total_cmp(&a.0));
-    // Ways that differ by less than a twentieth may pass for alike.
     let more = lost.iter().filter(|(ratio, _)| *ratio > 1.05).count();
     assert!(more <= 2 && lost[0].0 < 1.15, "{more}: {:?}", &lost[..8]);
 }

@@ -23,6 +23,7 @@ impl ForecastingRanks {
         self.call_of(|rank| OwnCall {
             // Rank 0 has little, the last one much.
             block: block * rank as u64 / (RANKS as u64 - 1) * 2,
+            largest: block * 2,
             digest: block + rank as u64,
         })
     }
@@ -111,6 +112,27 @@ fn a_call_that_one_rank_cannot_serve_is_served_by_none() {
 }
 
 #[test]
+fn one_large_block_in_one_call_makes_calls_uneven() {
+    let mut ranks = ForecastingRanks::new();
+    assert!((0..100).all(|_| ranks.call(6000).is_even));
+    let uneven = |rank: usize| OwnCall {
+        block: 6000,
+        largest: if rank == 2 { 18_000 } else { 6000 },
+        digest: 0,
+    };
+    let calls = ranks.agreements;
+    while ranks.agreements == calls {
+        ranks.call_of(uneven);
+        if ranks.agreements == calls {
+            ranks.call(6000);
+        }
+    }
+    assert!(!ranks.call(6000).is_even);
+    let even_again = (0..100).any(|_| ranks.call(6000).is_even);
+    assert!(even_again);
+}
+
+#[test]
 fn lengths_that_come_in_turn_have_places() {
     let mut ranks = ForecastingRanks::new();
     let mut place = |block| ranks.call(block).place.map(|place| (place.turn, place.at));
@@ -148,7 +170,7 @@ proptest! {
     fn all_ranks_forecast_alike(calls in prop::collection::vec(prop::array::uniform4(0..1u64 << 20), 1..300)) {
         let mut ranks = ForecastingRanks::new();
         for lengths in calls {
-            ranks.call_of(|rank| OwnCall { block: lengths[rank], digest: lengths[rank] });
+            ranks.call_of(|rank| OwnCall { block: lengths[rank], largest: lengths[rank], digest: lengths[rank] });
         }
     }
 }

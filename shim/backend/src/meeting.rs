@@ -1,0 +1,108 @@
+//! The members of a communicator meet, and find out whether they become a process set.
+use crate::call_comm::CallComm;
+use crate::member_check::{self, MemberFacts};
+use crate::mpi::mpi;
+use crate::mpi_result::{MpiResult, check};
+use crate::process_set::{ProcessSet, threads_call_at_once};
+use crate::registry;
+use runtime::settings;
+use runtime::watchdog;
+use std::ffi::c_char;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Bytes of a host name on the wire between ranks: no MPI has longer processor names.
+const NAME: usize = 256;
+/// Some communicator's members did not all come: those of others are waited for this long only.
+static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
+const ONCE_BITTEN: Duration = Duration::from_millis(50);
+
+/// What the members of a communicator found when they met.
+pub(crate) enum MeetingOutcome {
+    /// Their process set.
+    Joined(Arc<Mutex<ProcessSet>>),
+    /// Not all of them come, or all are on one host, where no epoch ever gives them a network to
+    /// schedule.
+    Apart,
+    /// For some rank a look is not worth it yet.
+    TooEarly,
+}
+
+/// The members of a communicator meet now, and join if for all of them a look is worth it.
+/// Collective.
+pub(crate) fn meet(within: &CallComm, is_worth_a_look: bool) -> MpiResult<MeetingOutcome> {
+    let patience = settings::patience(|name| std::env::var(name).ok());
+    let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) {
+        patience.min(ONCE_BITTEN)
+    } else {
+        patience
+    };
+    let size = within.size;
+    watchdog::begin_wait(|| {
+        format!(
+            "all {size} ranks of a communicator to come to a collective; is heddle loaded on each \
+             of them?"
+        )
+    });
+    let members = registry::members(within)?;
+    // Threads that call at once have no common order, in which a process set could agree on
+    // anything.
+    let shared = members.as_ref().filter(|_| !threads_call_at_once());
+    let living = shared.and_then(registry::find);
+    let hosts = members.as_ref().and_then(registry::hosts);
+    let known = MemberFacts {
+        set: living.as_ref().map_or(0, |(number, _)| *number),
+        hosts: hosts.is_some(),
+        unused: members
+            .as_ref()
+            .map_or(0, |members| registry::unused_number(members, within.rank)),
+        is_worth_a_look,
+    };
+    let Some(common) = member_check::compare_members(within, patience, known)? else {
+        if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
+            member_check::not_everybody(within, patience);
+        }
+        return Ok(MeetingOutcome::Apart);
+    };
+    if let Some((number, set)) = living
+        && common.set == number
+    {
+        return Ok(MeetingOutcome::Joined(set));
+    }
+    if !common.is_worth_a_look {
+        return Ok(MeetingOutcome::TooEarly);
+    }
+    let hosts = match hosts {
+        Some(hosts) if common.hosts => hosts,
+        _ => ask_hosts(within)?,
+    };
+    if let Some(members) = &members {
+        registry::remember_hosts(members, &hosts);
+    }
+    if hosts.iter().all(|host| *host == hosts[0]) {
+        return Ok(MeetingOutcome::Apart);
+    }
+    let mut set = ProcessSet::new(within, hosts, members.as_ref());
+    set.agree(within)?;
+    let set = Arc::new(Mutex::new(set));
+    if let Some(members) = shared {
+        registry::keep(members.clone(), common.unused, &set);
+    }
+    Ok(MeetingOutcome::Joined(set))
+}
+
+/// The host of each member, as MPI calls it. Collective.
+fn ask_hosts(within: &CallComm) -> MpiResult<Vec<String>> {
+    let (mut name, mut length) = ([0u8; NAME], 0);
+    // SAFETY: MPI_MAX_PROCESSOR_NAME is 128 in MPICH and 256 in Open MPI.
+    check(unsafe {
+        (mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length)
+    })?;
+    Ok(within.gather_all(&name)?.chunks(NAME).map(text).collect())
+}
+
+fn text(name: &[u8]) -> String {
+    let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
+    String::from_utf8_lossy(&name[..end]).into_owned()
+}
