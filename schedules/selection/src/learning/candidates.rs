@@ -19,12 +19,12 @@ pub struct CandidateWay {
     pub expected: f64,
 }
 
-/// What is known of a process set before it tries anything.
+/// The knowledge about a process set before it tries anything.
 #[derive(Debug, Clone, Copy)]
 pub struct CandidateGrounds<'a> {
     /// The decision table, for its library.
     pub table: &'a DecisionTable,
-    /// What jobs learned at this place.
+    /// The timings that earlier jobs learned at this place.
     pub learned: &'a [LearnedTiming],
     /// True if each rank's address is known, so that calls can go over TCP.
     pub has_addresses: bool,
@@ -130,7 +130,7 @@ fn alike(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> Col
     }
 }
 
-/// What is expected of the library's own routine where the table does not take it.
+/// The expected time of the library's own routine where the table does not take it.
 fn library(
     grounds: CandidateGrounds,
     collective: Collective,
@@ -152,7 +152,7 @@ fn library(
     }
 }
 
-/// What jobs before this one measured is expected now.
+/// The times that earlier jobs measured are expected now.
 fn expect_as_learned(
     all: &mut [CandidateWay],
     learned: &[LearnedTiming],
