@@ -80,7 +80,7 @@ pub fn candidates(
         }
     };
     if first != Way::Native {
-        let is_in_doubt = collective.has_own_lengths();
+        let is_in_doubt = collective.has_own_lengths() || first == Way::Relay;
         add(Way::Native, library(grounds, alike, block, is_in_doubt));
     }
     let sync = SyncKind::Receiver.into();
@@ -96,6 +96,7 @@ pub fn candidates(
         let expected = least + 0.15 * below.log2().max(0.0);
         planned(DataCarrier::Tcp)
             .into_iter()
+            .chain([Way::Relay])
             .for_each(|way| add(way, expected));
     }
     // Of forecast lengths some may be too long for a message.
