@@ -7,11 +7,12 @@ FUZZ_SECONDS ?= 60
 STRESS_SECONDS ?= 60
 STRESS_TROUBLES ?= 100
 
-.PHONY: help demo test test-many stress test-networks test-suites build install packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-fleet bench-scaling predictions figure11 fuzz clean
+.PHONY: help demo test test-packages test-many stress test-networks test-suites build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-fleet bench-scaling predictions figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
 	@echo "make test         every test, lab and MPI tests included (root)"
+	@echo "make test-packages  the debs in a fresh system without anything of this machine, which debootstrap makes (root, network)"
 	@echo "make test-many    the planners' properties on 10,000 random trees each, and inference on 1,000 generated networks, optimized"
 	@echo "make stress       STRESS_TROUBLES (now $(STRESS_TROUBLES)) troubles of a lab under four jobs: moved cables, failed switches, a frozen or spoilt directory, a controller flooded,"
 	@echo "                  lied to and killed, jobs of thousands of communicators, under signals, without descriptors; then new epochs ten times a second, for"
@@ -20,7 +21,8 @@ help:
 	@echo "make test-suites SUITES=FOLDER  test suites that others wrote, from sources in a folder (scripts/build-suites says which), with the runtime and without; hours (root)"
 	@echo "make build        target/release/heddle and target/release/lib/; installs nothing. MPICC_OPENMPI=, MPICC_MPICH= name an MPI's compiler; one is enough"
 	@echo "make packages     installs what building, the lab and the tests need (Debian, Ubuntu)"
-	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, man pages, completions, share/heddle/ (module file, Slurm prolog) for the shared directory HEDDLE_DIR (now $(HEDDLE_DIR))"
+	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, units, man pages, completions, share/heddle/ (module file, Slurm prolog) for the shared directory HEDDLE_DIR (now $(HEDDLE_DIR))"
+	@echo "make packages-deb, make packages-rpm, make tarball  packages heddle, heddle-mpi and heddle-lab, or tarballs, in target/packages/: docs/installing.md"
 	@echo "make check        formatting, lints, licences and advisories"
 	@echo "make bench-quick  the figures of docs/figures.md, measured here"
 	@echo "make bench-mpi    both data paths against the MPI libraries' own routines in labs of several shapes: docs/mpi-runtime.md"
@@ -45,6 +47,13 @@ test:
 	shim/build.sh debug
 	$(CARGO) test --locked --no-fail-fast
 	$(CARGO) test --locked --manifest-path experiments/Cargo.toml
+
+test-packages:
+	@scripts/packages build lab tests clean-root
+	@scripts/need-root "make test-packages"
+	shim/build.sh debug
+	test -d target/clean-root || { rm -rf target/clean-root.new && debootstrap --variant=minbase $$(. /etc/os-release; echo $$VERSION_CODENAME) target/clean-root.new && mv target/clean-root.new target/clean-root; }
+	CLEAN_ROOT=$(abspath target/clean-root) $(CARGO) test --locked --test all packages:: -- --nocapture
 
 test-many:
 	$(CARGO) test --locked --release -p inventory -p infer -p fleet -p cabling -p schedules -p selection
@@ -71,17 +80,10 @@ build:
 	shim/build.sh release heddle
 
 install: build
-	install -Dm755 target/release/heddle $(DESTDIR)$(PREFIX)/bin/heddle
-	install -d $(DESTDIR)$(PREFIX)/lib/heddle
-	install -m755 target/release/lib/* $(DESTDIR)$(PREFIX)/lib/heddle/
-	install -d $(DESTDIR)$(PREFIX)/share/heddle/modulefiles $(DESTDIR)$(PREFIX)/share/heddle/slurm
-	share/fill $(PREFIX) $(HEDDLE_DIR) share/modulefiles/heddle > $(DESTDIR)$(PREFIX)/share/heddle/modulefiles/heddle
-	share/fill $(PREFIX) $(HEDDLE_DIR) share/slurm/heddle-task-prolog > $(DESTDIR)$(PREFIX)/share/heddle/slurm/heddle-task-prolog
-	chmod 755 $(DESTDIR)$(PREFIX)/share/heddle/slurm/heddle-task-prolog
-	target/release/heddle completions --man $(DESTDIR)$(PREFIX)/share/man/man1
-	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-	target/release/heddle completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/heddle
-	target/release/heddle completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_heddle
+	share/install target/release $(PREFIX) $(HEDDLE_DIR) "$(DESTDIR)"
+
+packages-deb packages-rpm tarball: build
+	@HEDDLE_DIR=$(HEDDLE_DIR) share/packages/build $(patsubst packages-%,%,$@)
 
 packages:
 	@scripts/packages build lab tests

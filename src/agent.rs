@@ -1,5 +1,6 @@
 //! `heddle agent`
 use crate::CommandOutcome;
+use crate::connection;
 use crate::log;
 use crate::output::{self, TextFormat};
 use agent::host::privileges;
@@ -30,6 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "controller")]
     token_file: Option<PathBuf>,
     /// A PEM file with the authority that certifies the controller, unless that is a public one
+    /// [environment: HEDDLE_CA]
     #[arg(long, value_name = "FILE", requires = "controller")]
     ca: Option<PathBuf>,
     /// This host's name in the inventory [default: the system's host name up to its first dot]
@@ -89,7 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             url,
             &host,
             file.as_deref().map(AgentToken::read).transpose()?,
-            args.ca.as_deref(),
+            connection::ca(args.ca.as_deref()).as_deref(),
         )
     });
     let controller = controller.transpose()?;

@@ -81,13 +81,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         })
         .unwrap_or_else(|| "lab".into());
     let lab = Lab::open(&name)?;
-    println!(
+    say!(
         "{:8} {:10} {:>9} {:>6} {:>12} {:>12} {:>7} {:>7}",
-        "mpi", "collective", "block", "ranks", "without", "with", "ratio", "bound"
+        "mpi",
+        "collective",
+        "block",
+        "ranks",
+        "without",
+        "with",
+        "ratio",
+        "bound"
     );
     for &mpi in args.mpi {
         for measured in measure(&lab, mpi, args)? {
-            print(mpi, &measured, bound(&lab, &measured, args.per_host));
+            print(mpi, &measured, bound(&lab, &measured, args.per_host))?;
         }
     }
     Ok(CommandOutcome::Done)
@@ -201,7 +208,7 @@ fn bound(lab: &Lab, measured: &BenchMeasurement, per_host: usize) -> Option<f64>
     })
 }
 
-fn print(mpi: Mpi, measured: &BenchMeasurement, bound: Option<f64>) {
+fn print(mpi: Mpi, measured: &BenchMeasurement, bound: Option<f64>) -> anyhow::Result<()> {
     let median = |times: &[f64]| {
         let mut sorted = times.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -217,11 +224,12 @@ fn print(mpi: Mpi, measured: &BenchMeasurement, bound: Option<f64>) {
         ranks,
         ..
     } = measured;
-    println!(
+    say!(
         "{:8} {collective:10} {block:>9} {ranks:>6} {:>9.3} ms {:>9.3} ms {:>7.2} {share:>7}",
         mpi.to_string(),
         without * 1e3,
         with * 1e3,
         with / without
     );
+    Ok(())
 }

@@ -1,6 +1,5 @@
 //! `heddle completions`: shell completions and man pages, generated from the flags.
-use crate::CommandOutcome;
-use std::io::Write;
+use crate::{CommandOutcome, output};
 use std::path::PathBuf;
 
 /// Print shell completions, or write man pages
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &Args, cli: &mut clap::Command) -> anyhow::Result<Comman
     } else if let Some(shell) = args.shell {
         let mut out = Vec::new();
         clap_complete::generate(shell, cli, "heddle", &mut out);
-        std::io::stdout().write_all(&out)?;
+        output::print(&String::from_utf8(out)?)?;
     }
     Ok(CommandOutcome::Done)
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     match demo::play(&args.name, file, args.mpi, crate::bench::program, watched) {
         Ok(()) => Ok(CommandOutcome::Done),
         Err(error) => {
-            eprintln!("heddle demo: FAILED: {error:#}");
+            tell!("heddle demo: FAILED: {error:#}");
             Ok(CommandOutcome::CheckFailed)
         }
     }

@@ -6,6 +6,7 @@ use anyhow::Context;
 use cabling::export;
 use infer::{descriptions, infer, infer_recorded};
 use inventory::address::AddressLookup;
+use inventory::alarm::causes::{CausalAlarm, causes_first};
 use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
@@ -33,7 +34,7 @@ pub(crate) struct NetworkArgs {
     place: NetworkSource,
     /// Reports of host agents, too: a folder with a file NAME.json for each host, as heddle agent
     /// --once --format json prints it
-    #[arg(long, value_name = "DIR", conflicts_with = "walks")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["walks", "dir"])]
     reports: Option<PathBuf>,
 }
 
@@ -49,6 +50,9 @@ struct NetworkSource {
     /// the same device in an SNMP context, or with the community COMMUNITY@VLAN
     #[arg(long, value_name = "DIR")]
     walks: Option<PathBuf>,
+    /// The published epoch of a shared directory instead of a network
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -82,16 +86,24 @@ pub(crate) struct DiscoveredNetwork {
 impl NetworkArgs {
     /// Takes one look, and prints problems on standard error.
     pub(crate) fn read_network(&self) -> anyhow::Result<DiscoveredNetwork> {
-        let found = match (&self.place.inventory, &self.place.walks) {
-            (Some(file), _) => asked(file, self.reports.as_deref())?,
-            (None, Some(folder)) => recorded(folder)?,
-            (None, None) => unreachable!("one of them is required"),
+        let NetworkSource {
+            inventory,
+            walks,
+            dir,
+        } = &self.place;
+        let found = match (inventory, walks, dir) {
+            (Some(file), ..) => asked(file, self.reports.as_deref())?,
+            (None, Some(folder), _) => recorded(folder)?,
+            (None, None, Some(dir)) => published(dir)?,
+            (None, None, None) => unreachable!("one of them is required"),
         };
-        for alarm in &found.topology.alarms {
-            eprintln!("heddle: {alarm}");
+        let alarms = found.topology.alarms.iter();
+        let alarms: Vec<&dyn CausalAlarm> = alarms.map(|alarm| alarm as _).collect();
+        for alarm in causes_first(&alarms) {
+            tell!("heddle: {}", alarm.text);
         }
         if !found.answered {
-            eprintln!("heddle: no switch answered; nothing is known of the network");
+            tell!("heddle: no switch answered; nothing is known of the network");
         }
         Ok(found)
     }
@@ -110,7 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = match text {
         Ok(text) => text,
         Err(e) => {
-            eprintln!("heddle: {e}");
+            tell!("heddle: {e}");
             return Ok(CommandOutcome::CheckFailed);
         }
     };
@@ -122,6 +134,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     })
 }
 
+/// The network of the published epoch.
+fn published(dir: &Path) -> anyhow::Result<DiscoveredNetwork> {
+    let epoch = directory::reading::current_epoch(dir)?;
+    let epoch = epoch.with_context(|| {
+        let dir = dir.display();
+        format!("{dir}: no epoch is published there; start heddle controller, or heddle publish")
+    })?;
+    Ok(DiscoveredNetwork {
+        topology: Topology::clone(&epoch.network),
+        file: TopologyFile::clone(&epoch.topology),
+        descriptions: PortDescriptions::default(),
+        answered: true,
+    })
+}
+
 /// One look at a network.
 fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwork> {
     let file = path.display().to_string();
@@ -130,7 +157,7 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
     for warning in agent::snmp_access::read_secrets(&mut inventory)
         .map_err(|e| anyhow::anyhow!("{file}: {e}"))?
     {
-        eprintln!("heddle: {warning}");
+        tell!("heddle: {warning}");
     }
 
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -199,7 +226,7 @@ fn report(file: &Path) -> anyhow::Result<Observation> {
 fn recorded(folder: &Path) -> anyhow::Result<DiscoveredNetwork> {
     let RecordingFolder { recordings, notes } = read_folder(folder)?;
     for note in notes {
-        eprintln!("heddle: {note}");
+        tell!("heddle: {note}");
     }
     let at = agent::now();
     let observations: Vec<Observation> = recordings

@@ -1,7 +1,9 @@
 //! Values of flags that several commands take.
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use inventory::Mpi;
+use inventory::name_ranges;
 use selection::decision_table::Collective;
+use std::str::FromStr;
 
 /// The collectives of a command that measures or predicts.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -48,4 +50,24 @@ pub(crate) fn mpi_or_both() -> impl TypedValueParser<Value = &'static [Mpi]> {
         let one = Mpi::ALL.iter().position(|mpi| mpi.name() == name);
         one.map_or(&Mpi::ALL[..], |at| &Mpi::ALL[at..=at])
     })
+}
+
+/// Names of hosts: `n0,n1`, `node[01-40]`.
+#[derive(Debug, Clone)]
+pub(crate) struct NameList(Vec<String>);
+
+impl FromStr for NameList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<NameList, String> {
+        let names = name_ranges::expand(text).map_err(|e| e.to_string())?;
+        Ok(NameList(names))
+    }
+}
+
+impl NameList {
+    /// The names of a flag that may be given several times.
+    pub(crate) fn all(lists: &[NameList]) -> Vec<String> {
+        lists.iter().flat_map(|list| list.0.clone()).collect()
+    }
 }

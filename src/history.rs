@@ -1,15 +1,28 @@
 //! `heddle history`
 use crate::CommandOutcome;
-use crate::output::TextFormat;
+use crate::output::{self, TextFormat};
 use anyhow::{Context, bail};
 use controller::history;
-use directory::reading::current_epoch;
+use controller::publish::{KEEP, learned_so_far, measurements_for_next};
+use directory::epoch::{EpochOutline, VerifiedEpoch, WayEvidence};
+use directory::layout::folder;
+use directory::publishing::{EpochStore, PublishError};
+use directory::reading::{current, current_epoch, reader};
+use directory::rollback::RollbackOrder;
 use inventory::sanitize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The time to wait for a controller that carries out an order.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// List the published epochs and the changes between them
 ///
 /// This fails if the current epoch cannot be read.
+///
+/// With --rollback the network of an earlier epoch is planned, verified and published again, under
+/// a new number. A running controller does it itself, and stays with that network until it sees the
+/// network change, or until --release.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The shared directory
@@ -18,17 +31,30 @@ pub(crate) struct Args {
     /// The form of the list
     #[arg(long, value_enum, default_value = "text")]
     format: TextFormat,
+    /// Publish the network of this epoch again
+    #[arg(long, value_name = "EPOCH", conflicts_with = "release")]
+    rollback: Option<u64>,
+    /// Take the order of --rollback back: the controller publishes the network as it finds it
+    #[arg(long)]
+    release: bool,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
+    if let Some(epoch) = args.rollback {
+        return roll_back(&args.dir, epoch);
+    }
+    if args.release {
+        return release(&args.dir);
+    }
     let entries = history::read(&args.dir)
         .with_context(|| format!("{}: not a shared directory of heddle", args.dir.display()))?;
     match args.format {
-        TextFormat::Json => println!("{}", serde_json::to_string_pretty(&entries)?),
-        TextFormat::Text => entries
-            .iter()
-            .for_each(|entry| print!("{}", sanitize::message(&history::text(entry)))),
-    }
+        TextFormat::Json => say!("{}", serde_json::to_string_pretty(&entries)?),
+        TextFormat::Text => {
+            let lines = entries.iter().map(|e| sanitize::message(&history::text(e)));
+            output::print(&lines.collect::<String>())?
+        }
+    };
     if let Err(e) = current_epoch(&args.dir) {
         bail!(
             "{e}; jobs that start now use their MPI library's own routines, running ones keep the \
@@ -37,4 +63,92 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         );
     }
     Ok(CommandOutcome::Done)
+}
+
+fn release(dir: &Path) -> anyhow::Result<CommandOutcome> {
+    let shown = dir.display();
+    if let Ok(None) = RollbackOrder::read(dir) {
+        tell!("heddle: {shown}: no order to roll back is in force");
+    } else {
+        RollbackOrder::remove(dir)?;
+        tell!(
+            "heddle: {shown}: the order is taken back; the controller publishes the network as it \
+             finds it"
+        );
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn roll_back(dir: &Path, number: u64) -> anyhow::Result<CommandOutcome> {
+    let shown = dir.display();
+    let now =
+        current_epoch(dir)?.with_context(|| format!("{shown}: no epoch is published there"))?;
+    let wanted =
+        EpochOutline::open(number, reader(dir.join(folder(number)))).with_context(|| {
+            format!(
+                "epoch {number} cannot be published again; heddle history lists those that are kept"
+            )
+        })?;
+    if wanted.topology == *now.topology {
+        bail!(
+            "epoch {number}: its network is that of the current epoch {} already; nothing was done",
+            now.number
+        );
+    }
+    let order = RollbackOrder {
+        epoch: number,
+        replaced: now.number,
+    };
+    order.write(dir)?;
+    match EpochStore::open(dir, KEEP) {
+        Ok(store) => publish(dir, &store, wanted)?,
+        Err(PublishError::Locked { .. }) if is_carried_out(dir, now.number)? => {}
+        Err(PublishError::Locked { .. }) => {
+            tell!(
+                "heddle: {shown}: the controller has not carried the order out within {} s; its \
+                 log says why, and --release takes the order back",
+                PATIENCE.as_secs()
+            );
+            return Ok(CommandOutcome::CheckFailed);
+        }
+        Err(e) => {
+            RollbackOrder::remove(dir)?;
+            return Err(e.into());
+        }
+    }
+    tell!(
+        "heddle: the network of epoch {number} is published again; a controller stays with it until \
+         the network changes, or until: heddle history --dir {shown} --release"
+    );
+    let pointer = current(dir)?.map(|pointer| format!("{pointer}\n"));
+    output::print(&pointer.unwrap_or_default())
+}
+
+/// Publishes without a controller; one that starts later finds the order.
+fn publish(dir: &Path, store: &EpochStore, wanted: EpochOutline) -> anyhow::Result<()> {
+    let (tuning, problem) = measurements_for_next(dir);
+    let (learned, unlearned) = learned_so_far(dir);
+    for problem in problem.into_iter().chain(unlearned) {
+        tell!("heddle: {problem}; the decision table is made without that file");
+    }
+    let EpochOutline {
+        topology, network, ..
+    } = wanted;
+    let evidence = WayEvidence { tuning, learned };
+    let number = store.next()?;
+    let epoch = VerifiedEpoch::plan(number, agent::now(), topology, network, evidence)?;
+    store.publish(&epoch)?;
+    Ok(())
+}
+
+/// Waits until the controller has published another epoch.
+fn is_carried_out(dir: &Path, before: u64) -> anyhow::Result<bool> {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if current(dir)?.is_some_and(|pointer| pointer.number != before) {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(false)
 }

@@ -1,4 +1,5 @@
 //! `heddle lab`
+use crate::flags::NameList;
 use crate::output::TextFormat;
 use crate::schedule::{count, read_topology};
 use crate::{CommandOutcome, flags};
@@ -111,9 +112,9 @@ struct LabMpirunArgs {
     /// Ranks on each host
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = per_host)]
     per_host: usize,
-    /// Hosts in rank order [default: all]
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
-    hosts: Vec<String>,
+    /// Hosts in rank order: n0,n1 or n[0-3] [default: all]
+    #[arg(long, value_name = "A,B,C")]
+    hosts: Vec<NameList>,
     /// Run without heddle's runtime
     #[arg(long)]
     no_shim: bool,
@@ -231,7 +232,7 @@ impl LabMpirunArgs {
             mpi: self.mpi,
             ranks: self.ranks,
             per_host: self.per_host,
-            hosts: self.hosts.clone(),
+            hosts: NameList::all(&self.hosts),
             shim: !self.no_shim,
             timeout: self.timeout,
         }
@@ -266,7 +267,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         } => std::process::exit(lab::exec::exec(&name.get(), node, program)?),
         LabCommand::Move { name, host, switch } => {
             let (from, to) = Lab::open(&name.get())?.move_host(host, switch)?;
-            println!(
+            say!(
                 "{} {host}: from {} {} to {} {}",
                 timestamp(),
                 from.node,
@@ -278,12 +279,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         LabCommand::Cut { name, link } => {
             let lab = Lab::open(&name.get())?;
             let (a, b) = ends(&lab, link)?;
-            report("cut", &lab.cut(a, b)?);
+            report("cut", &lab.cut(a, b)?)?;
         }
         LabCommand::Join { name, link, rate } => {
             let lab = Lab::open(&name.get())?;
             let (a, b) = ends(&lab, link)?;
-            report("joined", &lab.join(a, b, *rate)?);
+            report("joined", &lab.join(a, b, *rate)?)?;
         }
         LabCommand::Mpirun(args) => {
             std::process::exit(lab::mpi::run(&args.name.get(), &args.job(), &args.program)?)
@@ -316,9 +317,9 @@ fn ends<'a>(lab: &Lab, link: &'a str) -> anyhow::Result<(&'a str, &'a str)> {
     })
 }
 
-fn report(what: &str, cables: &[lab::plan::LabCable]) {
+fn report(what: &str, cables: &[lab::plan::LabCable]) -> anyhow::Result<()> {
     for c in cables {
-        println!(
+        say!(
             "{} {what} {} {} - {} {}, {}bit/s",
             timestamp(),
             c.a.node,
@@ -328,6 +329,7 @@ fn report(what: &str, cables: &[lab::plan::LabCable]) {
             c.rate
         );
     }
+    Ok(())
 }
 
 /// The time in seconds since the Unix epoch, as in journals and job records.
@@ -345,7 +347,7 @@ fn up(args: &LabUpArgs) -> anyhow::Result<()> {
     let name = &args.name.get();
     let lab = Lab::up(name, &topology, args.options(), &program)?;
     let status = lab.status()?;
-    eprintln!(
+    tell!(
         "lab \"{name}\" is up after {:.1} s: {} switches, {}{} hosts; try: heddle lab exec --name \
          {name} ctl -- heddle discover --inventory {}",
         began.elapsed().as_secs_f64(),
@@ -363,9 +365,11 @@ fn up(args: &LabUpArgs) -> anyhow::Result<()> {
         .iter()
         .filter(|c| (c.state == "blocking") != c.expect_blocked)
     {
-        eprintln!(
+        tell!(
             "link {}-{}: STP state {}, which the topology file does not expect",
-            cable.a.0, cable.b.0, cable.state
+            cable.a.0,
+            cable.b.0,
+            cable.state
         );
     }
     Ok(())
@@ -373,10 +377,10 @@ fn up(args: &LabUpArgs) -> anyhow::Result<()> {
 
 fn status(status: &lab::LabStatus, format: TextFormat) -> anyhow::Result<()> {
     if let TextFormat::Json = format {
-        println!("{}", serde_json::to_string_pretty(status)?);
+        say!("{}", serde_json::to_string_pretty(status)?);
         return Ok(());
     }
-    println!(
+    say!(
         "lab {}: {}, {}",
         status.name,
         if status.up { "up" } else { "not all nodes run" },
@@ -386,7 +390,7 @@ fn status(status: &lab::LabStatus, format: TextFormat) -> anyhow::Result<()> {
         let pid = n
             .pid
             .map_or_else(|| "not running".to_owned(), |p| format!("pid {p}"));
-        println!(
+        say!(
             "  {:<12} {:<8} {:<15} {:<15} {pid}",
             n.name,
             format!("{:?}", n.kind).to_lowercase(),
@@ -394,7 +398,7 @@ fn status(status: &lab::LabStatus, format: TextFormat) -> anyhow::Result<()> {
             n.data.as_deref().unwrap_or("-")
         );
         for (port, address) in &n.ports {
-            println!("  {:<12} {port:<8} {address}", "");
+            say!("  {:<12} {port:<8} {address}", "");
         }
     }
     for c in &status.cables {
@@ -407,7 +411,7 @@ fn status(status: &lab::LabStatus, format: TextFormat) -> anyhow::Result<()> {
                 duration::show(Duration::from_micros(c.delay_us))
             )
         };
-        println!(
+        say!(
             "  {ends:<30} {:>6} {}{delay}",
             BitsPerSec(c.rate_bps).to_string(),
             c.state

@@ -1,27 +1,35 @@
 //! The binary. Each subcommand has a file with its flags and its wiring, and no logic.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+#[macro_use]
+mod output;
+
 mod agent;
 mod bench;
+mod cert;
 mod check;
 mod completions;
+mod connection;
 mod controller;
 mod demo;
 mod discover;
 mod doctor;
 mod flags;
 mod history;
+mod init;
 mod lab;
 mod log;
-mod output;
 mod predict;
 mod publish;
 mod schedule;
+mod status;
 mod trace;
 mod tui;
 mod tune;
 mod verify;
+mod version;
 mod what_if;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Keeps the all-to-all and allgather calls of MPI jobs free of collisions on switched Ethernet,
@@ -42,6 +50,7 @@ struct Cli {
 /// The commands. Each is described at its `Args`, which its help shows in full.
 #[derive(Subcommand)]
 enum HeddleCommand {
+    Init(init::Args),
     Schedule(schedule::Args),
     Verify(verify::Args),
     Discover(discover::Args),
@@ -51,7 +60,9 @@ enum HeddleCommand {
     Publish(publish::Args),
     History(history::Args),
     Controller(controller::Args),
+    Cert(cert::Args),
     Agent(agent::Args),
+    Status(status::Args),
     Tui(tui::Args),
     Lab(lab::Args),
     Bench(bench::Args),
@@ -67,10 +78,17 @@ enum CommandOutcome {
     Done,
     /// A check that the command was asked for failed: exit status 1.
     CheckFailed,
+    /// The exit status is that of a plugin of Nagios.
+    Monitored(api::status::ServiceState),
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let versioned = Cli::command()
+        .version(version::SHORT)
+        .long_version(version::long());
+    let cli = Cli::from_arg_matches(&versioned.get_matches()).unwrap_or_else(|e| e.exit());
+    let result = match cli.command {
+        HeddleCommand::Init(args) => init::run(&args),
         HeddleCommand::Schedule(args) => schedule::run(&args),
         HeddleCommand::Verify(args) => verify::run(&args),
         HeddleCommand::Discover(args) => discover::run(&args),
@@ -80,7 +98,9 @@ fn main() -> ExitCode {
         HeddleCommand::Publish(args) => publish::run(&args),
         HeddleCommand::History(args) => history::run(&args),
         HeddleCommand::Controller(args) => controller::run(&args),
+        HeddleCommand::Cert(args) => cert::run(&args),
         HeddleCommand::Agent(args) => agent::run(&args),
+        HeddleCommand::Status(args) => status::run(&args),
         HeddleCommand::Tui(args) => tui::run(&args),
         HeddleCommand::Lab(args) => lab::run(&args),
         HeddleCommand::Bench(args) => bench::run(&args),
@@ -93,9 +113,11 @@ fn main() -> ExitCode {
     match result {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
+        Ok(CommandOutcome::Monitored(state)) => ExitCode::from(state.exit_status()),
         Err(error) => {
-            eprintln!(
-                "heddle: {}",
+            tell!(
+                "{}heddle: {}",
+                log::error_prefix(),
                 inventory::sanitize::message(&format!("{error:#}"))
             );
             ExitCode::from(64)

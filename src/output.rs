@@ -1,4 +1,9 @@
-//! Standard output of all commands: its forms, and the form of times.
+//! What all commands print: the forms of results and of times, and what a closed pipe means.
+//!
+//! Whoever reads a command's output may go away, as `head` does. That is no error, and it ends no
+//! command in the middle of its work: what cannot be told to anybody is not told. So SIGPIPE stays
+//! ignored, and commands print with `say!` and `tell!`, because `println!` and `eprintln!` panic
+//! (clippy refuses them here).
 use crate::CommandOutcome;
 use anyhow::Context;
 use std::io::{self, Write};
@@ -27,6 +32,26 @@ pub(crate) fn print(text: &str) -> anyhow::Result<CommandOutcome> {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
         _ => Ok(CommandOutcome::Done),
     }
+}
+
+/// Prints a line of a result; returns from the function if standard output fails otherwise than by
+/// a closed pipe.
+macro_rules! say {
+    ($($text:tt)*) => {
+        $crate::output::print(&(format!($($text)*) + "\n"))?
+    };
+}
+
+/// Prints a line on standard error. If that fails, there is nobody left to be told.
+macro_rules! tell {
+    ($($text:tt)*) => {
+        $crate::output::remark(format_args!($($text)*))
+    };
+}
+
+/// See `tell!`.
+pub(crate) fn remark(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Three or four digits and a unit.

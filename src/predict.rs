@@ -1,7 +1,7 @@
 //! `heddle predict`
 mod ways;
 
-use crate::flags::CollectiveChoice;
+use crate::flags::{CollectiveChoice, NameList};
 use crate::output::{SummaryFormat, print, time};
 use crate::schedule::{read_topology, tree_of};
 use crate::{CommandOutcome, flags};
@@ -41,9 +41,10 @@ pub(crate) struct Args {
     /// The collective
     #[arg(long, value_enum, default_value_t = CollectiveChoice::Both)]
     collective: CollectiveChoice,
-    /// The hosts that take part, each with all of its ranks, in this order [default: all]
-    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
-    hosts: Vec<String>,
+    /// The hosts that take part, each with all of its ranks, in this order: n0,n1 or node[01-40]
+    /// [default: all]
+    #[arg(long, value_name = "HOST,...")]
+    hosts: Vec<NameList>,
     /// The MPI library
     #[arg(long, value_parser = flags::mpi_or_both(), default_value = "both", conflicts_with = "algorithms")]
     mpi: &'static [Mpi],
@@ -73,7 +74,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = read_topology(&args.topology)?;
-    let tree = tree_of(&args.topology, &file, &args.hosts, MOST_RANKS)?;
+    let tree = tree_of(
+        &args.topology,
+        &file,
+        &NameList::all(&args.hosts),
+        MOST_RANKS,
+    )?;
     let clusters =
         ClusterPartition::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
     if !args.algorithms {

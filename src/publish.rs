@@ -33,12 +33,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let (tuning, problem) = measurements_for_next(&args.dir);
     let (learned, unlearned) = learned_so_far(&args.dir);
     for problem in problem.into_iter().chain(unlearned) {
-        eprintln!("{problem}; the decision table is made without that file");
+        tell!("{problem}; the decision table is made without that file");
     }
     // If the current epoch is damaged, a new one replaces it.
     let same = |current: &Epoch| *current.topology == file && current.tuning == tuning;
     if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(same) {
-        eprintln!(
+        tell!(
             "{name}: epoch {} is this topology already; nothing published",
             current.number
         );
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         store.publish(&verified)?;
     }
     if let Some(pointer) = current(&args.dir)? {
-        println!("{pointer}");
+        say!("{pointer}");
     }
     Ok(CommandOutcome::Done)
 }

@@ -120,7 +120,7 @@ fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
         })?,
     };
     if names.len() > 1 {
-        eprintln!(
+        tell!(
             "heddle: {}: {} process sets; this is {name}",
             place(),
             names.len()

@@ -1,7 +1,7 @@
 //! `heddle tui`: the cluster in the terminal.
-use crate::CommandOutcome;
-use agent::secrets;
-use anyhow::{Context, anyhow};
+use crate::connection::ConnectionArgs;
+use crate::{CommandOutcome, output};
+use anyhow::Context;
 use lab::Lab;
 use lab::plan::CONTROL;
 use std::os::unix::process::CommandExt;
@@ -10,20 +10,13 @@ use std::path::PathBuf;
 /// Show the topology, its load, jobs and epochs in the terminal
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The controller's address; https://HOST:PORT if it has a certificate
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7171")]
-    connect: String,
-    /// A PEM file with the authorities that certify the controller, unless that is a public one
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
-    /// A file with the controller's token, if it needs one
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    connection: ConnectionArgs,
     /// Show a recorded snapshot (`GET /v1/snapshot`) instead of a running controller
     #[arg(long, value_name = "FILE", conflicts_with_all = ["connect", "ca", "token_file"])]
     snapshot: Option<PathBuf>,
-    /// Print one picture of the snapshot as plain text, and end
-    #[arg(long, value_name = "WIDTHxHEIGHT", requires = "snapshot", value_parser = size)]
+    /// Print one picture as plain text, and end
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size)]
     print: Option<(u16, u16)>,
     /// Show the controller on the head node of this lab; keys move the lab's cables
     #[arg(long, value_name = "NAME")]
@@ -47,10 +40,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         ascii: args.ascii,
         lab: None,
     };
-    if let (Some(file), Some(size)) = (&args.snapshot, args.print) {
-        print!("{}", tui::print(file, size, &options)?);
-        return Ok(CommandOutcome::Done);
-    }
     if let Some(name) = &args.lab {
         let lab = Lab::open(name)?;
         if args.snapshot.is_none() && !on_head_node(name) {
@@ -58,41 +47,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         }
         options.lab = Some(Box::new(LabCables(lab)));
     }
+    if let Some(size) = args.print {
+        return output::print(&tui::print(&source(args)?, size, &options)?);
+    }
     tui::run(source(args)?, options)?;
     Ok(CommandOutcome::Done)
 }
 
 fn source(args: &Args) -> anyhow::Result<tui::SnapshotSource> {
-    if let Some(file) = &args.snapshot {
-        return Ok(tui::SnapshotSource::File(file.clone()));
+    match &args.snapshot {
+        Some(file) => Ok(tui::SnapshotSource::File(file.clone())),
+        None => args.connection.source(&tui::ConnectionSettings::default()),
     }
-    secrets::refuse_user_info(&args.connect).map_err(|problem| anyhow!("--connect: {problem}"))?;
-    let read = |file: &PathBuf| {
-        std::fs::read_to_string(file).with_context(|| format!("{}: token not read", file.display()))
-    };
-    let file = secrets::token_file(args.token_file.as_deref(), secrets::TOKEN);
-    let token = file
-        .as_ref()
-        .map(read)
-        .transpose()?
-        .map(|t| t.trim().to_owned());
-    let authorities = args
-        .ca
-        .as_deref()
-        .map(tui::authorities)
-        .transpose()
-        .map_err(|problem| anyhow!("--ca {problem}"))?;
-    let url = args.connect.trim_end_matches('/');
-    let url = if url.contains("://") {
-        url.to_owned()
-    } else {
-        format!("http://{url}")
-    };
-    Ok(tui::SnapshotSource::Http {
-        url,
-        token,
-        authorities: authorities.unwrap_or_default(),
-    })
 }
 
 /// A lab's controller listens on the loopback interface of the lab's head node, so the terminal

@@ -42,7 +42,7 @@ const NO_CLUSTERS: &str =
 /// Give the launcher of your jobs after "--", with its options and without a program, on as many
 /// hosts as your jobs use:
 ///
-///     heddle tune --dir /shared/heddle --mpi openmpi -- mpirun -n 24 --hostfile hosts
+///     heddle tune --dir /srv/heddle --mpi openmpi -- mpirun -n 24 --hostfile hosts
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The shared directory [default with --lab: the lab's]
@@ -141,7 +141,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         return Ok(CommandOutcome::Done);
     }
     publishing::write_measurements(&dir, &tuning)?;
-    eprintln!("{}", next_epoch(&dir, tuning)?);
+    tell!("{}", next_epoch(&dir, tuning)?);
     Ok(CommandOutcome::Done)
 }
 
@@ -159,7 +159,7 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
     }
     let mut session = TuningSession::new(&tree, epoch.number, ways);
     for launch in 1..=args.launches {
-        eprintln!(
+        tell!(
             "launch {launch} of {}: {} ways in turn",
             args.launches,
             session.turns().len()
@@ -186,7 +186,7 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
         }
     }
     for way in session.not_gone() {
-        eprintln!(
+        tell!(
             "{way}: no call can go this way here, so the table leaves it out{}",
             needs(*way)
         );
@@ -198,7 +198,7 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
 fn tell_left(why: &str, left: &[Way]) {
     if !left.is_empty() {
         let names: Vec<String> = left.iter().map(Way::to_string).collect();
-        eprintln!("left out, {why}: {}", names.join(", "));
+        tell!("left out, {why}: {}", names.join(", "));
     }
 }
 
@@ -210,7 +210,7 @@ fn force(
     session: &mut TuningSession<'_>,
 ) -> anyhow::Result<()> {
     for algorithms in algorithms::of(args.mpi) {
-        eprintln!(
+        tell!(
             "launch {launch} of {}: the library's {}",
             args.launches,
             algorithms.names()
@@ -246,7 +246,7 @@ fn compare(
     let mut pairs = CallPairs::default();
     let mut heading = String::new();
     for launch in 1..=launches {
-        eprintln!("launch {launch} of {launches}: every other row of calls bypasses heddle");
+        tell!("launch {launch} of {launches}: every other row of calls bypasses heddle");
         let output = launcher.compare(dir, calls)?;
         ensure!(
             output.epoch == epoch,

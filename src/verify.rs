@@ -44,11 +44,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         });
     Ok(match checked {
         Ok(summary) => {
-            println!("ok: {summary}");
+            say!("ok: {summary}");
             CommandOutcome::Done
         }
         Err(violation) => {
-            println!("violation: {}", sanitize::visible(&violation)); // Names in it are the file's.
+            say!("violation: {}", sanitize::visible(&violation)); // Names in it are the file's.
             CommandOutcome::CheckFailed
         }
     })

@@ -3,7 +3,7 @@ use crate::CommandOutcome;
 use crate::output::{SummaryFormat, print, time};
 use crate::schedule::{count, read_topology};
 use anyhow::Context;
-use inventory::{BitsPerSec, Bytes, TopologyFile};
+use inventory::{BitsPerSec, Bytes, TopologyFile, name_ranges};
 use selection::calibration::CalibratedTime;
 use selection::what_if::{
     CablingAdvice, CablingChange, NetworkOutlook, OverTcpOutlook, advice, matches_spanning_tree,
@@ -30,13 +30,14 @@ pub(crate) struct Args {
     /// Topology file; its first switch is the root bridge
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Move a host's cable to another switch; may be given several times
-    #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = host_and_switch)]
-    moves: Vec<(String, String)>,
+    /// Move a host's cable to another switch, or those of several hosts as in n[0-3]=s1; may be
+    /// given several times
+    #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = hosts_and_switch)]
+    moves: Vec<(Vec<String>, String)>,
     /// Add a cable between two switches, or give the present cable between two nodes another rate;
-    /// may be given several times
+    /// s0-s[1-3]=10G means three of them; may be given several times
     #[arg(long = "link", value_name = "A-B=RATE", value_parser = ends_and_rate)]
-    links: Vec<(String, String)>,
+    links: Vec<(Vec<String>, String)>,
     /// Make a switch the root bridge
     #[arg(long, value_name = "SWITCH")]
     root_bridge: Option<String>,
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = read_topology(&args.topology)?;
     let now = outlook(&file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {
-        eprintln!(
+        tell!(
             "heddle: {}: its blocked links differ from those that standard path costs give under \
              root bridge \"{}\"; after a change, other links than shown may be blocked",
             place(),
@@ -94,20 +95,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 impl Args {
     /// All changes that were asked for: hosts first, then cables, then the root bridge.
     fn changes(&self, file: &TopologyFile) -> anyhow::Result<Vec<CablingChange>> {
-        let moves = self.moves.iter().map(|(host, switch)| {
+        let moves = each(&self.moves).map(|(host, switch)| {
             Ok(CablingChange::Move {
-                host: host.clone(),
-                switch: switch.clone(),
+                host: host.to_owned(),
+                switch: switch.to_owned(),
             })
         });
-        let link = |(ends, rate): &(String, String)| {
+        let link = |(ends, rate): (&str, &str)| {
             let rate: BitsPerSec = rate
                 .parse()
                 .with_context(|| format!("--link {ends}={rate}"))?;
             Ok(CablingChange::link(file, ends, rate)?)
         };
         moves
-            .chain(self.links.iter().map(link))
+            .chain(each(&self.links).map(link))
             .chain(
                 self.root_bridge
                     .iter()
@@ -275,15 +276,29 @@ fn pretty(value: &Value) -> String {
 }
 
 /// `n3=s1`
-fn host_and_switch(text: &str) -> Result<(String, String), String> {
-    pair(text).ok_or_else(|| "expected HOST=SWITCH, like n3=s1".to_owned())
+fn hosts_and_switch(text: &str) -> Result<(Vec<String>, String), String> {
+    let (hosts, switch) =
+        pair(text).ok_or_else(|| "expected HOST=SWITCH, like n3=s1".to_owned())?;
+    let hosts = name_ranges::expand(&hosts).map_err(|e| e.to_string())?;
+    Ok((hosts, switch))
 }
 
-/// `s0-s2=10G`
-fn ends_and_rate(text: &str) -> Result<(String, String), String> {
-    pair(text)
+/// `s0-s2=10G`, `s0-s[1-3]=10G`
+fn ends_and_rate(text: &str) -> Result<(Vec<String>, String), String> {
+    let (ends, rate) = pair(text)
         .filter(|(ends, _)| ends.contains('-'))
-        .ok_or_else(|| "expected A-B=RATE, like s0-s2=10G".to_owned())
+        .ok_or_else(|| "expected A-B=RATE, like s0-s2=10G".to_owned())?;
+    let ends = name_ranges::expand(&ends).map_err(|e| e.to_string())?;
+    Ok((ends, rate))
+}
+
+/// Each name with its value.
+fn each(flags: &[(Vec<String>, String)]) -> impl Iterator<Item = (&str, &str)> {
+    flags.iter().flat_map(|(names, value)| {
+        names
+            .iter()
+            .map(move |name| (name.as_str(), value.as_str()))
+    })
 }
 
 /// The parts before and behind the first `=`.

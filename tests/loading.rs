@@ -91,8 +91,10 @@ impl SlurmSite {
             "{} --collective both --size 5000 --iterations 4 --check",
             show(program)
         );
-        text.replace("/opt/heddle", &show(&self.prefix()))
-            .replace("/shared/heddle", &show(self.shared.path()))
+        let prefix = show(&self.prefix());
+        text.replace("/usr/lib/heddle", &format!("{prefix}/lib/heddle"))
+            .replace("/usr/share/heddle", &format!("{prefix}/share/heddle"))
+            .replace("/srv/heddle", &show(self.shared.path()))
             .replace("./program", &small)
     }
 
@@ -333,7 +335,7 @@ fn linked_it_needs_no_preload() {
             mpi,
             "",
             &format!(
-                "HEDDLE_DIR=/shared/heddle srun -n4 --mpi=$PMI {} 1",
+                "HEDDLE_DIR=/srv/heddle srun -n4 --mpi=$PMI {} 1",
                 program.display()
             ),
         );

@@ -4,6 +4,7 @@
 mod agent;
 mod api_flood;
 mod check;
+mod closed_pipes;
 mod clusters;
 mod common;
 mod communicators;
@@ -23,11 +24,13 @@ mod live_cluster;
 mod loaded;
 mod loading;
 mod mpi;
+mod packages;
 mod predict;
 mod profilers;
 mod routers;
 mod schedule;
 mod secrets;
+mod service;
 mod stress;
 #[cfg(feature = "suites")]
 mod suites;
@@ -37,5 +40,6 @@ mod trap_flood;
 mod tui;
 mod tune;
 mod units;
+mod version;
 mod walks;
 mod what_if;

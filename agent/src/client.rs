@@ -2,14 +2,16 @@
 //! for ever. An error becomes [`DeviceFact::Failed`] with a text for an operator.
 use crate::session_port::SessionPort;
 use crate::snmp_access::SnmpAccess;
+use crate::switch_place::SwitchPlace;
 use crate::switch_socket::{ForeignSender, SwitchSocket};
+use crate::tables::management::{self, NeighbourList};
 use crate::tables::{self, TableObjects, pulse};
 use crate::walk::{TableWalk, WalkAnswers};
 use inventory::inventory_file::{InventorySwitch, InventoryTiming};
-use inventory::observation::{DeviceFact, DevicePulse, DeviceTable};
+use inventory::observation::{CredentialRefusal, DeviceFact, DevicePulse, DeviceTable};
 use snmp::{Auth, ClientBuilder, Error, ErrorStatus, Retry};
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +25,7 @@ type SwitchSession = snmp::Client<SwitchSocket>;
 
 /// A switch and the session with its agent. Every method may be called from several tasks at once.
 pub struct SnmpClient {
-    address: SocketAddr,
+    place: SwitchPlace,
     access: SnmpAccess,
     timeout: Duration,
     retries: u32,
@@ -40,6 +42,7 @@ pub struct SnmpClient {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum AskedPart {
     Pulse,
+    Neighbours,
     Table(DeviceTable),
     /// The objects of a table that only this vendor serves.
     Further(DeviceTable),
@@ -50,7 +53,11 @@ enum TableReadFailure {
     /// The agent lost the session, for example by a restart. A new session may work.
     Session(String),
     /// The agent does not answer at all. The hint names what an operator may check.
-    Mute { problem: String, hint: String },
+    Mute {
+        problem: String,
+        hint: String,
+        refused: Option<CredentialRefusal>,
+    },
     /// The agent answers, but not for this table.
     Table(String),
 }
@@ -60,6 +67,41 @@ impl TableReadFailure {
         TableReadFailure::Mute {
             problem,
             hint: String::new(),
+            refused: None,
+        }
+    }
+
+    /// The agent answers, but not to this credential.
+    fn refused(problem: String, credential: &str, reason: &str) -> TableReadFailure {
+        TableReadFailure::Mute {
+            problem,
+            hint: String::new(),
+            refused: Some(CredentialRefusal {
+                credential: credential.to_owned(),
+                reason: reason.to_owned(),
+            }),
+        }
+    }
+
+    /// The failure of the whole device.
+    fn of_device(self) -> DeviceFact {
+        match self {
+            TableReadFailure::Mute {
+                problem,
+                hint,
+                refused,
+            } => DeviceFact::Failed {
+                table: None,
+                problem: problem + &hint,
+                refused,
+            },
+            TableReadFailure::Session(problem) | TableReadFailure::Table(problem) => {
+                DeviceFact::Failed {
+                    table: None,
+                    problem,
+                    refused: None,
+                }
+            }
         }
     }
 
@@ -81,7 +123,7 @@ impl SnmpClient {
         port: SessionPort,
     ) -> SnmpClient {
         SnmpClient {
-            address: switch.address,
+            place: SwitchPlace::new(switch.address.clone()),
             access: access.clone(),
             timeout: timing.timeout,
             retries: timing.retries,
@@ -94,12 +136,17 @@ impl SnmpClient {
     }
 
     /// The address, community and patience by which the switch may be asked outside its session;
-    /// `None` if only a session can ask it.
+    /// `None` if only a session can ask it. A session looks a name up again if nobody answers.
     pub(crate) fn round_access(&self) -> Option<(SocketAddr, snmp::Community, Duration)> {
         let Auth::Community { community, .. } = &self.access.auth else {
             return None;
         };
-        Some((self.address, community.clone(), self.timeout))
+        Some((self.place.fixed()?, community.clone(), self.timeout))
+    }
+
+    /// The address of a switch that is known by a name, once the name was looked up.
+    pub fn looked_up(&self) -> Option<IpAddr> {
+        self.place.looked_up().map(|address| address.ip())
     }
 
     /// Reads one table. A table that the device does not serve comes back empty. A failure names
@@ -119,15 +166,13 @@ impl SnmpClient {
         }
         match read {
             Ok(answers) => tables::fact(table, &answers),
-            Err(TableReadFailure::Mute { problem, hint }) if table == DeviceTable::System => {
-                DeviceFact::Failed {
-                    table: None,
-                    problem: problem + &hint,
-                }
+            Err(failure @ TableReadFailure::Mute { .. }) if table == DeviceTable::System => {
+                failure.of_device()
             }
             Err(failure) => DeviceFact::Failed {
                 table: Some(table),
                 problem: failure.problem(),
+                refused: None,
             },
         }
     }
@@ -143,14 +188,7 @@ impl SnmpClient {
                 self.narrow.store(pulse::is_narrow(&answers), Relaxed);
                 DeviceFact::Pulse(pulse::read(&answers))
             }
-            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed {
-                table: None,
-                problem: problem + &hint,
-            },
-            Err(failure) => DeviceFact::Failed {
-                table: None,
-                problem: failure.problem(),
-            },
+            Err(failure) => failure.of_device(),
         }
     }
 
@@ -162,14 +200,27 @@ impl SnmpClient {
                 brief: true,
                 ..pulse::read(&answers)
             }),
-            Err(TableReadFailure::Mute { problem, hint }) => DeviceFact::Failed {
-                table: None,
-                problem: problem + &hint,
-            },
-            Err(failure) => DeviceFact::Failed {
-                table: None,
-                problem: failure.problem(),
-            },
+            Err(failure) => failure.of_device(),
+        }
+    }
+
+    /// Looks the switch's name up, if it has one; asks the switch nothing.
+    ///
+    /// # Errors
+    /// The reason why the name has no address, for an operator.
+    pub async fn look_up(&self) -> Result<IpAddr, String> {
+        self.place.address().await.map(|address| address.ip())
+    }
+
+    /// Reads the neighbours, with the addresses at which they say they are managed.
+    ///
+    /// # Errors
+    /// The reason why there is no answer, for an operator.
+    pub async fn neighbours(&self) -> Result<NeighbourList, String> {
+        match self.walk(AskedPart::Neighbours, management::OBJECTS).await {
+            Ok(answers) => Ok(management::read(&answers)),
+            Err(TableReadFailure::Mute { problem, hint, .. }) => Err(problem + &hint),
+            Err(failure) => Err(failure.problem()),
         }
     }
 
@@ -208,7 +259,7 @@ impl SnmpClient {
             Ok(Err(failure)) => Err(failure),
             Err(_) => Err(TableReadFailure::Table(format!(
                 "{} answers too slowly: {} values in {} s and no end; given up",
-                self.address,
+                self.place,
                 walk.len(),
                 patience.as_secs_f32()
             ))),
@@ -226,7 +277,7 @@ impl SnmpClient {
             {
                 Ok(varbinds) => {
                     walk.take(varbinds).map_err(|e| {
-                        TableReadFailure::Table(format!("{} answers nonsense: {e}", self.address))
+                        TableReadFailure::Table(format!("{} answers nonsense: {e}", self.place))
                     })?;
                 }
                 // An agent should cut an answer to GETBULK that does not fit (RFC 3416, 4.2.3).
@@ -243,14 +294,15 @@ impl SnmpClient {
         if let Some(session) = slot.as_ref() {
             return Ok(session.clone());
         }
-        let session = self.connect().await.map_err(|e| {
-            TableReadFailure::mute(format!("{}: no socket to ask from: {e}", self.address))
+        let address = self.place.address().await.map_err(TableReadFailure::mute)?;
+        let session = self.connect(address).await.map_err(|e| {
+            TableReadFailure::mute(format!("{}: no socket to ask from: {e}", self.place))
         })?;
         Ok(slot.insert(session).clone())
     }
 
-    async fn connect(&self) -> snmp::Result<SwitchSession> {
-        let socket = self.port.to(self.address).await?;
+    async fn connect(&self, address: SocketAddr) -> snmp::Result<SwitchSession> {
+        let socket = self.port.to(address).await?;
         let retry = Retry::fixed(self.retries.min(snmp::MAX_RETRIES), Duration::ZERO)
             .unwrap_or_else(|_| Retry::none());
         ClientBuilder::new(self.access.auth.clone())
@@ -267,10 +319,14 @@ impl SnmpClient {
     /// engine state in a restart (snmpd -C) never answers the old session again.
     async fn failure(&self, error: &Error) -> TableReadFailure {
         let error = error.exchange_source();
-        if matches!(self.access.auth, Auth::Usm(_)) && !matches!(error, Error::Snmp { .. }) {
+        let (address, words) = (self.place.to_string(), &self.access.words);
+        let silent = matches!(error, Error::Timeout { .. } | Error::Network { .. });
+        let elsewhere = silent && self.place.doubt();
+        if elsewhere
+            || matches!(self.access.auth, Auth::Usm(_)) && !matches!(error, Error::Snmp { .. })
+        {
             *self.session.lock().await = None;
         }
-        let (address, words) = (self.address, &self.access.words);
         match error {
             Error::Timeout { .. } => TableReadFailure::Mute {
                 problem: format!(
@@ -286,17 +342,22 @@ impl SnmpClient {
                     ),
                     None => format!("; down, unreachable, or it refuses this {words}"),
                 },
+                refused: None,
             },
             Error::Report { status, .. } if forgot(status) => TableReadFailure::Session(format!(
                 "{address} lost the session: {}",
                 refusal(status)
             )),
-            Error::Report { status, .. } => {
-                TableReadFailure::mute(format!("{address} refuses {words}: {}", refusal(status)))
-            }
-            Error::Auth { .. } => TableReadFailure::mute(format!(
-                "{address} cannot prove who it is to {words}: wrong auth key?"
-            )),
+            Error::Report { status, .. } => TableReadFailure::refused(
+                format!("{address} refuses {words}: {}", refusal(status)),
+                words,
+                refusal(status),
+            ),
+            Error::Auth { .. } => TableReadFailure::refused(
+                format!("{address} cannot prove who it is to {words}: wrong auth key?"),
+                words,
+                "wrong auth key?",
+            ),
             Error::Network { source, .. } => {
                 TableReadFailure::mute(format!("no answer from {address}: {source}"))
             }

@@ -23,6 +23,7 @@ pub fn table<'d>(table: DeviceTable, datagrams: impl IntoIterator<Item = &'d [u8
         Err(problem) => DeviceFact::Failed {
             table: Some(table),
             problem,
+            refused: None,
         },
     }
 }
@@ -133,6 +134,7 @@ mod tests {
             DeviceFact::Failed {
                 table: Some(DeviceTable::Fdb),
                 problem,
+                refused: None,
             } => problem,
             other => panic!("{other:?}"),
         };

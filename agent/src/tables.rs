@@ -9,6 +9,7 @@ mod instances;
 pub(crate) mod interfaces;
 mod layers;
 pub(crate) mod lldp;
+pub(crate) mod management;
 pub(crate) mod pulse;
 pub(crate) mod system;
 mod vendors;

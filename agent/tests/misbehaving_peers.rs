@@ -159,6 +159,7 @@ async fn repeated_object_identifiers_end_the_table_not_the_look() {
         DeviceFact::Failed {
             table: Some(_),
             problem,
+            refused: None,
         } => problem.contains("object identifiers do not grow"),
         _ => false,
     });
@@ -185,7 +186,7 @@ async fn a_table_without_end_is_given_up() {
     inventory.timing.timeout = Duration::from_secs(2);
     inventory.timing.retries = 0;
     let client = &clients(&inventory).unwrap()[0].1;
-    let DeviceFact::Failed { table, problem } = client.read(DeviceTable::Bridge).await else {
+    let DeviceFact::Failed { table, problem, .. } = client.read(DeviceTable::Bridge).await else {
         panic!("a table without end was read")
     };
     let given_up = problem.contains("answers too slowly") || problem.contains("without end");

@@ -3,13 +3,16 @@
 //!
 //! One loop owns the engine, the journal and the store. Slow work runs in other tasks, and its
 //! outcome comes back as an event.
+mod check;
 mod config;
+mod hooks;
 mod job_records;
 mod lessons;
 mod measurements;
 mod memory;
 mod pace;
 mod poller;
+mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
@@ -26,12 +29,17 @@ use crate::http::{
 };
 use crate::journal::{Journal, MAX_BYTES};
 use crate::publish::{KEEP, learned_so_far, measurements_for_next};
+use agent::service_manager::{self, ServiceWatchdog};
 use api::EventLevel;
+pub use check::{CheckedPart, check};
 use config::load;
 pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::{VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading;
+use directory::rollback::RollbackOrder;
+use hooks::DaemonHooks;
+pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
 pub use memory::give_memory_back;
@@ -80,6 +88,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let read = |(cert, key): &(PathBuf, PathBuf)| TlsCertificate::read(cert, key);
     let tls = config.tls.as_ref().map(read).transpose()?;
     let listener = http::bind(config.listen, &keys).await?;
+    service_manager::tell_status(&format!("opens {}", config.dir.display()));
     let Some((store, started)) = open(&config, &mut signals).await? else {
         return Ok(());
     };
@@ -107,10 +116,13 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         rota,
         tls: tls.clone(),
         show: false,
+        hooks: None,
+        said: false,
         config,
     };
     daemon.watch_network(&inventory, pollers);
     started.into_iter().for_each(|event| daemon.step(event));
+    daemon.start_hooks();
     log_api(&keys, tls.is_some(), listener.local_addr()?);
     let mut serving = JoinSet::new();
     serving.spawn(intake.clone().watch_silence());
@@ -152,6 +164,13 @@ fn log_api(keys: &ApiTokens, tls: bool, address: SocketAddr) {
         tracing::info!(
             "API: the agents' token guards reports only; everybody on this machine may view, \
              unless --token-file is given"
+        );
+    }
+    if !tls && !address.ip().is_loopback() {
+        tracing::warn!(
+            "API: {address} is reachable from other machines, and without TLS tokens cross the \
+             network in the clear, where anybody on the way can read and use them; make \
+             certificates with heddle cert, and start with --tls-cert and --tls-key"
         );
     }
     let scheme = if tls { "https" } else { "http" };
@@ -272,6 +291,10 @@ struct ControllerDaemon {
     rota: watch::Sender<Arc<DirectionsByHost>>,
     tls: Option<TlsCertificate>,
     show: bool,
+    /// `None` until the start is over: what was published before is no news.
+    hooks: Option<DaemonHooks>,
+    /// The state for the service manager may have changed.
+    said: bool,
     config: ControllerConfig,
 }
 
@@ -288,7 +311,11 @@ impl ControllerDaemon {
         let mut pace = TickPace::default();
         let mut next_show = Instant::now();
         let mut batch = Vec::new();
+        let mut watchdog = ServiceWatchdog::asked_for();
+        service_manager::tell_ready(&self.engine.status_line());
         loop {
+            // `show` turns the loop once a second.
+            watchdog.feed();
             let wanted = self
                 .engine
                 .deadline()
@@ -308,7 +335,7 @@ impl ControllerDaemon {
                     debug_assert!(n > 0, "the daemon holds a sender itself");
                     batch.drain(..).for_each(|event| self.step(event));
                 }
-                _ = show.tick() => self.show = true,
+                _ = show.tick() => self.second_passed(),
                 () = self.shown.viewer() => {}
                 // Somebody asked during the pause after the last snapshot.
                 () = tokio::time::sleep_until(next_show), if self.shown.is_wanted(false) => {}
@@ -321,8 +348,23 @@ impl ControllerDaemon {
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
-        tracing::info!("stopping; the published epoch stays");
         watching.abort_all();
+        self.wind_up().await;
+        Ok(())
+    }
+
+    /// Lets viewers and the service manager see what is new.
+    fn second_passed(&mut self) {
+        self.show = true;
+        if std::mem::take(&mut self.said) {
+            service_manager::tell_status(&self.engine.status_line());
+        }
+    }
+
+    /// Ends what is under way.
+    async fn wind_up(&mut self) {
+        service_manager::tell_stopping();
+        tracing::info!("stopping; the published epoch stays");
         if let Some(publishing) = self.publishing.take() {
             // An unfinished epoch is removed at the next start, so the wait for it may be short.
             let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
@@ -332,7 +374,6 @@ impl ControllerDaemon {
             let writing = write_learned(&self.store, figures);
             let _ = tokio::time::timeout(stall::PATIENCE, writing).await;
         }
-        Ok(())
     }
 
     /// Watches the job records and the measurements of the shared directory.
@@ -340,6 +381,10 @@ impl ControllerDaemon {
         let mut watching = JoinSet::new();
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         watching.spawn(async move { job_records::watch(&dir, events).await });
+        watching.spawn(rollbacks::watch(
+            self.config.dir.clone(),
+            self.events.clone(),
+        ));
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         watching.spawn(async move {
             if let Ok(measurements) = spawn_blocking(move || MeasurementWatcher::new(&dir)).await {
@@ -367,9 +412,30 @@ impl ControllerDaemon {
                 problem: Some(problem),
             });
         }
-        for effect in self.engine.handle(now, event) {
+        if let ControllerEvent::LookedUp { switch, address } = &event {
+            self.traps.looked_up(switch, *address);
+        }
+        let effects = self.engine.handle(now, event);
+        // Whatever is news to operators is said, too.
+        let spoke = effects
+            .iter()
+            .any(|effect| matches!(effect, ControllerEffect::Say(_)));
+        if let Some(hooks) = self.hooks.as_ref().filter(|_| spoke) {
+            hooks.notice(&self.engine);
+        }
+        for effect in effects {
             self.carry_out(effect);
         }
+    }
+
+    fn start_hooks(&mut self) {
+        let ControllerConfig { programs, dir, .. } = &self.config;
+        self.hooks = Some(DaemonHooks::start(
+            programs,
+            dir,
+            &self.engine,
+            &self.events,
+        ));
     }
 
     fn carry_out(&mut self, effect: ControllerEffect) {
@@ -380,8 +446,13 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
+            ControllerEffect::EndRollback => {
+                let dir = self.config.dir.clone();
+                // If it fails, the next controller finds that the order is over.
+                spawn_blocking(move || RollbackOrder::remove(&dir));
+            }
             ControllerEffect::Say(line) => {
-                self.show = true;
+                (self.show, self.said) = (true, true);
                 match line.level {
                     EventLevel::Info => tracing::info!("{}", line.text),
                     EventLevel::Warning => tracing::warn!("{}", line.text),
@@ -494,6 +565,7 @@ impl ControllerDaemon {
     /// Reads the inventory and the certificate again, after SIGHUP. If one of them is bad, the
     /// former one stays.
     fn reload(&mut self) {
+        service_manager::tell_reloading();
         if let Some(tls) = &self.tls {
             let problem = tls
                 .reload()
@@ -517,6 +589,7 @@ impl ControllerDaemon {
                 });
             }
         }
+        service_manager::tell_ready(&self.engine.status_line());
     }
 
     fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::SnmpClient)>) {

@@ -32,6 +32,7 @@ mod making;
 mod observed;
 mod public_record;
 mod reads;
+mod rollback;
 mod snapshot;
 mod tree_doubt;
 mod trouble;
@@ -39,6 +40,7 @@ mod trouble;
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
+pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};
 
 use crate::triggers::{self, TrapTopic};
@@ -55,6 +57,7 @@ use learning::LearnedState;
 use making::EpochInMaking;
 use observed::{AgentNews, ObservedNetwork};
 use public_record::PublicRecord;
+use rollback::RollbackHold;
 use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -78,6 +81,7 @@ pub struct ControllerEngine {
     making: EpochInMaking,
     public: PublicRecord,
     learned: LearnedState,
+    rollback: Option<RollbackHold>,
 }
 
 impl ControllerEngine {
@@ -96,6 +100,7 @@ impl ControllerEngine {
             making: EpochInMaking::default(),
             public: PublicRecord::default(),
             learned: LearnedState::default(),
+            rollback: None,
         }
     }
 
@@ -135,12 +140,18 @@ impl ControllerEngine {
                 self.report_refused(now, from, &problem, fx)
             }
             ControllerEvent::Trap { source, kind } => self.take_trap(now, source, kind, fx),
+            ControllerEvent::LookedUp { switch, address } => {
+                self.observed.addresses.insert(switch, address);
+            }
             ControllerEvent::Job(record) => self.take_job_record(now, record),
             ControllerEvent::Taught(record) => self.take_lesson(now, &record),
             ControllerEvent::LearnedKept { problem } => self.learned_kept(now, problem.as_deref()),
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
             ControllerEvent::Trouble { about, problem } => self.note_trouble(about, problem),
+            ControllerEvent::Rollback(ordered) => {
+                self.take_rollback(now, ordered.map(|ordered| *ordered), fx)
+            }
             ControllerEvent::Planned { ticket, summary } => {
                 fx.extend(self.making.planned(now, ticket, summary))
             }
@@ -321,7 +332,10 @@ impl ControllerEngine {
             .inventory
             .switches
             .iter()
-            .find(|(_, s)| s.address.ip() == source)
+            .find(|(name, s)| match s.address.fixed() {
+                Some(address) => address.ip() == source,
+                None => self.observed.addresses.get(*name) == Some(&source),
+            })
             .map(|(name, _)| name.clone())
         else {
             if self.public.is_stranger_due(now) {
@@ -374,7 +388,9 @@ impl ControllerEngine {
             self.judged.take_steady(now, settled, gone_after)
         };
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
-        let missing = self.consider(now, &judgement);
+        let found = judgement.candidate.as_ref().ok().cloned();
+        let candidate = self.hold_rollback(now, found, fx);
+        let missing = self.consider(now, &judgement, candidate);
         self.judged.keep(now, judgement, self.public.current());
         if self.observed.reads.is_search_due(now, missing) {
             self.observed.search(&self.inventory, fx);

@@ -1,7 +1,7 @@
 //! Jobs by their own records: throughput from the cumulative counters of successive readings.
 use crate::allowance::{OwnerShares, RecordAllowance};
 use api::{JobPoint, JobStatus};
-use directory::job_record::{CallTotal, JobRecord};
+use directory::job_record::{BoundShare, CallTotal, JobRecord};
 use inventory::Millis;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -181,29 +181,22 @@ fn most_wanted(jobs: &BTreeMap<String, TrackedJob>, now: Millis) -> Vec<String> 
 /// anew, or if they do not give a finite number: a record may contain anything, and JSON has no
 /// infinity.
 fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoint> {
-    let (mut bytes, mut seconds, mut bound, mut bounded) = (0.0, 0.0, 0.0, 0.0);
+    let (mut bytes, mut seconds, mut bounded) = (0.0, 0.0, Vec::new());
     for call in &record.calls {
         let same = |b: &&CallTotal| {
             b.collective == call.collective && b.way == call.way && b.block == call.block
         };
-        let (calls, s, b) = before
-            .iter()
-            .find(same)
-            .map_or((0, 0.0, 0.0), |b| (b.calls, b.seconds, b.bound_seconds));
+        let before = before.iter().find(same);
+        let (calls, s) = before.map_or((0, 0.0), |b| (b.calls, b.seconds));
         let ranks = f64::from(record.ranks);
         bytes += call.calls.checked_sub(calls)? as f64
             * ranks
             * (ranks - 1.0).max(0.0)
             * call.block as f64;
         seconds += call.seconds - s;
-        if call.bound_seconds > b {
-            bound += call.bound_seconds - b;
-            bounded += call.seconds - s;
-        }
+        bounded.extend(call.share_since(before));
     }
-    let share = (bounded > 0.0)
-        .then(|| (bound / bounded).clamp(0.0, 1.0))
-        .filter(|share| share.is_finite());
+    let share = bounded.into_iter().sum::<BoundShare>().share();
     let bytes_per_sec = Some(bytes / seconds).filter(|rate| seconds > 0.0 && rate.is_finite())?;
     Some(JobPoint {
         at,
@@ -228,6 +221,7 @@ pub(crate) mod tests {
             calls,
             seconds,
             bound_seconds: seconds * 0.9,
+            bounded_seconds: None,
         };
         JobRecord {
             id: id.into(),
@@ -261,6 +255,23 @@ pub(crate) mod tests {
         assert_eq!(points, [10.0 * 12.0 * 1000.0, 20.0 * 12.0 * 1000.0]);
         assert!((status[0].history[1].share.unwrap() - 0.9).abs() < 1e-9);
         assert!(status[0].running);
+    }
+
+    /// A job that had no epoch for most of its time has no bound for that time.
+    #[test]
+    fn time_without_an_epoch_does_not_lower_the_share_of_the_bound() {
+        let counted = |calls, seconds, bounded: f64| {
+            let mut record = record("a", 1, calls, seconds);
+            record.calls[0].bound_seconds = bounded * 0.88;
+            record.calls[0].bounded_seconds = Some(bounded);
+            record
+        };
+        let mut jobs = JobTracker::default();
+        jobs.record(Millis(1000), counted(10, 4.0, 0.0));
+        jobs.record(Millis(2000), counted(20, 6.0, 0.7));
+        let history = jobs.status(Millis(2000)).0.remove(0).history;
+        assert_eq!(history[0].share, None);
+        assert!((history[1].share.unwrap() - 0.88).abs() < 1e-9);
     }
 
     #[test]

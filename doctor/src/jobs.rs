@@ -76,22 +76,37 @@ pub fn look(dir: Option<&Path>) -> JobFindings {
     findings
 }
 
-/// The runtime's files, and whether this shell preloads the front.
-fn library(findings: &mut JobFindings) {
-    let me = std::env::current_exe().unwrap_or_default();
-    let folder = me.parent().unwrap_or(&me);
+/// The folder of the runtime that belongs to this program: built beside it, or installed.
+pub fn runtime_folder() -> Option<PathBuf> {
+    let me = std::env::current_exe().ok()?;
+    let folder = me.parent()?;
     let lib = ["lib", "../lib/heddle"]
         .map(|place| folder.join(place))
         .into_iter()
-        .find(|lib| lib.join("libheddle.so").is_file());
-    let Some(lib) = lib else {
+        .find(|lib| lib.join("libheddle.so").is_file())?;
+    Some(lib.canonicalize().unwrap_or(lib))
+}
+
+/// The MPIs that a runtime has a backend for.
+pub fn backends_in(lib: &Path) -> Vec<Mpi> {
+    let has = |mpi: &Mpi| lib.join(backend_name(*mpi)).is_file();
+    [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(has).collect()
+}
+
+fn backend_name(mpi: Mpi) -> String {
+    format!("libheddle-{mpi}.so")
+}
+
+/// The runtime's files, and whether this shell preloads the front.
+fn library(findings: &mut JobFindings) {
+    let Some(lib) = runtime_folder() else {
+        let me = std::env::current_exe().unwrap_or_default();
         let problem = format!(
             "libheddle.so is not beside {}; run: make install",
             me.display()
         );
         return findings.missing("library", &problem);
     };
-    let lib = lib.canonicalize().unwrap_or(lib);
     findings.note("library", &lib.join("libheddle.so").display().to_string());
     backends(findings, &lib);
     preload(findings);
@@ -100,7 +115,7 @@ fn library(findings: &mut JobFindings) {
 /// The backend for each MPI, and the helper.
 fn backends(findings: &mut JobFindings, lib: &Path) {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
-        let backend = lib.join(format!("libheddle-{mpi}.so"));
+        let backend = lib.join(backend_name(mpi));
         let file = format!("{mpi}: {}", backend.display());
         if backend.is_file() {
             findings.note("backend", &file);

@@ -84,7 +84,7 @@ pub const NEEDS: &[MachineNeed] = &[
         AGENT,
         "raw sockets",
         RawSockets,
-        Run("sudo heddle agent ..., or as docs/systemd/heddle-agent.service does"),
+        Run("sudo heddle agent ..., or as the unit heddle-agent.service does"),
     ),
     need(LAB, "ip", Program("ip"), Package("iproute2")),
     need(LAB, "bridge", Program("bridge"), Package("iproute2")),

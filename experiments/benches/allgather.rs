@@ -1,5 +1,4 @@
-//! The planning time of allgathers: LR1 and LR3 for 1,000 switches, lanes for 1,024 hosts behind
-//! slow trunks.
+//! The planning time of allgathers: LR1 and LR3 for 1,000 switches.
 //!
 //! Target: LR3, 1,000 switches, 20 ms.
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -8,7 +7,7 @@ use experiments::graph::{
 };
 use inventory::topology_file::TopologyCable;
 use inventory::{BitsPerSec, Tree};
-use schedules::allgather::{AllgatherAlgorithm, lanes, plan_as};
+use schedules::allgather::{AllgatherAlgorithm, plan_as};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -65,25 +64,5 @@ fn rings(c: &mut Criterion) {
     group.finish();
 }
 
-/// 64 switches of 16 hosts at 10 Gbit/s, trunks of 1 Gbit/s.
-fn behind_slow_trunks(c: &mut Criterion) {
-    let mut random = SplitMix64::new(11);
-    let mut cluster = random_cluster(64, 1024, &mut random);
-    cluster
-        .hosts
-        .values_mut()
-        .enumerate()
-        .for_each(|(h, host)| {
-            host.switch = format!("s{}", h % 64);
-            host.rate = BitsPerSec::mega(10_000);
-        });
-    let tree = spanning_tree(&cluster, TreeConstruction::BreadthFirst, &mut random)
-        .tree()
-        .unwrap();
-    c.bench_function("allgather 1024 hosts, lanes", |b| {
-        b.iter(|| lanes::plan(black_box(&tree)))
-    });
-}
-
-criterion_group!(benches, rings, behind_slow_trunks);
+criterion_group!(benches, rings);
 criterion_main!(benches);

@@ -2,10 +2,11 @@
 //!
 //! In files and in the API an alarm is `{"about": …, "text": …}`; an alarm that is read back is
 //! [`AlarmKind::ReadBack`].
+pub mod causes;
 mod text;
 
 use crate::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
-use crate::observation::{BridgeId, NeighbourId};
+use crate::observation::{BridgeId, CredentialRefusal, NeighbourId};
 use crate::topology::{LinkState, NodeKind};
 use crate::{BitsPerSec, Mac};
 use serde::ser::SerializeStruct;
@@ -85,11 +86,15 @@ pub enum AlarmKind {
     SwitchStale {
         /// The error of the last request.
         problem: String,
+        /// Set if it refuses the credential.
+        refused: Option<CredentialRefusal>,
     },
     /// The switch never answered.
     SwitchUnheard {
         /// The error of the last request.
         problem: String,
+        /// Set if it refuses the credential.
+        refused: Option<CredentialRefusal>,
     },
     /// One of the switch's tables could not be read.
     TableFailed {

@@ -2,8 +2,8 @@
 use crate::Millis;
 use crate::host_report::{HostReport, RoundTrip};
 use crate::observation::{
-    ArpEntry, BridgeTable, DeviceFact, DevicePulse, DeviceTable, FdbEntry, InterfaceRow, LldpTable,
-    Observation, SystemGroup,
+    ArpEntry, BridgeTable, CredentialRefusal, DeviceFact, DevicePulse, DeviceTable, FdbEntry,
+    InterfaceRow, LldpTable, Observation, SystemGroup,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,6 +19,9 @@ pub struct DeviceView {
     /// Set while the device does not answer: the time since, and the reason. Its tables below are
     /// then old.
     pub stale: Option<(Millis, String)>,
+    /// Set while the device answers only that it refuses the credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<CredentialRefusal>,
     /// Tables that failed while others answered, with the reason.
     pub failed: BTreeMap<String, String>,
     /// See [`DeviceFact::System`].
@@ -43,9 +46,18 @@ pub struct DeviceView {
 /// Adds an observation to the views. Returns true if anything changed that the inference reads.
 pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
     let view = views.entry(observation.reporter.clone()).or_default();
-    if let DeviceFact::Failed { table, problem } = &observation.fact {
+    if let DeviceFact::Failed {
+        table,
+        problem,
+        refused,
+    } = &observation.fact
+    {
+        if table.is_none() {
+            view.refused.clone_from(refused);
+        }
         return fail(view, observation.at, *table, problem);
     }
+    view.refused = None;
     view.seen = Some(observation.at);
     let back = view.stale.take().is_some();
     let changed = match &observation.fact {
@@ -271,6 +283,7 @@ mod tests {
         let silent = said(DeviceFact::Failed {
             table: None,
             problem: "no answer".into(),
+            refused: None,
         });
         assert!(
             apply(&mut views, &silent) && !apply(&mut views, &silent),

@@ -4,6 +4,7 @@
 //! switches:
 //!   s0: {address: 10.78.1.1}                      # port 161 unless stated
 //!   s1: {address: "10.78.1.2:1161", snmp: secure} # another credential than "default"
+//!   leaf[01-20]: {}                               # names that the DNS knows
 //! snmp:
 //!   default: {version: 2c, community: public}
 //!   secure:
@@ -13,7 +14,7 @@
 //!     auth: {protocol: sha256, key: {env: SNMP_AUTH}}
 //!     priv: {protocol: aes, key: {file: /etc/heddle/priv.key}}
 //! # or a list: [n0, n1]
-//! hosts: {n0: {}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}
+//! hosts: {n0: {}, "n[2-9]": {ranks: 2}, n1: {mac: "02:00:00:00:00:01", address: 10.77.0.2, ranks: 2}}
 //! # these are the defaults
 //! timing: {hold_down: 500ms, poll: 500ms, full: 60s, timeout: 500ms, retries: 2}
 //! traps: {listen: "0.0.0.0:162"}                  # optional
@@ -28,20 +29,21 @@
 //! ```
 mod contradiction;
 mod credential;
+mod places;
 
 pub use credential::{
     AuthProtocol, AuthSettings, Credential, PrivacyProtocol, PrivacySettings, SnmpUser,
 };
+pub use places::SwitchAddress;
 
 use crate::secret::SecretLocation;
 use crate::topology::LinkState;
 use crate::topology_file::{InputFileError, TopologyFile};
-use crate::{BitsPerSec, Mac, unique_keys, units, yaml};
+use crate::{BitsPerSec, Mac, ranged_keys, unique_keys, units, yaml};
 use contradiction::InventoryContradiction;
 use credential::CredentialFields;
 use indexmap::IndexMap;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -108,33 +110,26 @@ impl InventoryCable {
 }
 
 /// A switch and the access to its SNMP agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a map like {address: 10.0.0.1}")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InventorySwitch {
-    /// The address of its SNMP agent. Port 161 is not written.
-    #[serde(serialize_with = "write_address", deserialize_with = "read_address")]
-    pub address: SocketAddr,
+    /// The place of its SNMP agent. If it is not stated, the switch's name is looked up.
+    pub address: SwitchAddress,
     /// The name of its credential.
-    #[serde(default = "default_credential")]
     pub snmp: String,
 }
 
 /// The facts about a host. A host that speaks LLDP under its name needs none.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a map like {mac: \"02:00:00:00:00:01\"}"
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct InventoryHost {
     /// Its MAC address on the cluster network.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mac: Option<Mac>,
     /// Its address on that network. The ARP table of a device then gives the MAC address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
     /// The number of ranks. If it is not stated, it is the number that the host's agent offers, or
     /// one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<u32>,
 }
 
@@ -269,20 +264,20 @@ impl Inventory {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map with switches, snmp and hosts")]
 struct InventoryFields {
-    #[serde(deserialize_with = "unique_keys::map")]
+    #[serde(deserialize_with = "ranged_keys::map")]
     switches: IndexMap<String, InventorySwitch>,
     #[serde(default, deserialize_with = "unique_keys::map")]
     snmp: IndexMap<String, CredentialFields>,
-    #[serde(default, deserialize_with = "unique_keys::map_or_list")]
+    #[serde(default, deserialize_with = "ranged_keys::map")]
     hosts: IndexMap<String, InventoryHost>,
     #[serde(default)]
     timing: InventoryTiming,
     traps: Option<TrapSettings>,
-    #[serde(default, deserialize_with = "unique_keys::map")]
+    #[serde(default, deserialize_with = "ranged_keys::groups")]
     clusters: IndexMap<String, Vec<String>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "ranged_keys::list")]
     routers: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "ranged_keys::list")]
     unmanaged: Vec<String>,
     #[serde(default)]
     links: Vec<InventoryCable>,
@@ -329,36 +324,6 @@ impl TryFrom<InventoryFields> for Inventory {
 
 fn default_credential() -> String {
     "default".to_owned()
-}
-
-/// The port of SNMP agents (RFC 3417).
-const SNMP_PORT: u16 = 161;
-
-fn write_address<S: Serializer>(address: &SocketAddr, s: S) -> Result<S::Ok, S::Error> {
-    if address.port() == SNMP_PORT {
-        s.collect_str(&address.ip())
-    } else {
-        s.collect_str(address)
-    }
-}
-
-fn read_address<'de, D: Deserializer<'de>>(d: D) -> Result<SocketAddr, D::Error> {
-    let text = String::deserialize(d)?;
-    let with_port = text
-        .parse::<IpAddr>()
-        .map(|ip| SocketAddr::new(ip, SNMP_PORT));
-    let address: SocketAddr = with_port.or_else(|_| text.parse()).map_err(|_| {
-        D::Error::custom(format!(
-            "address \"{text}\": expected an IP address, with a port if it \
-                                  is not 161: 10.0.0.1, \"10.0.0.1:1161\""
-        ))
-    })?;
-    if address.port() == 0 {
-        return Err(D::Error::custom(format!(
-            "address \"{text}\": port 0 cannot be asked"
-        )));
-    }
-    Ok(address)
 }
 
 #[cfg(test)]

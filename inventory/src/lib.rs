@@ -15,6 +15,7 @@
 //! | [`mpi`] | the MPI libraries that heddle serves |
 //! | [`topology_file`] | the topology file of the contract (YAML) |
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
+//! | [`host_lists`] | hosts as Slurm, Ansible and launchers list them |
 //! | [`secret`] | texts that are never shown |
 //! | [`sanitize`] | foreign text made harmless |
 //! | [`observation`] | the result of one look at one device |
@@ -32,7 +33,9 @@
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
 //! | [`natural_order`] | the order in which names are shown |
+//! | [`name_ranges`] | names written as ranges: `node[01-40]` |
 //! | [`yaml`] | reading YAML from any source |
+//! | [`ranged_keys`] | maps and lists whose names may be ranges |
 //! | [`unique_keys`] | maps that refuse equal keys |
 pub mod address;
 pub mod alarm;
@@ -42,12 +45,15 @@ pub mod device_view;
 pub mod diff;
 pub mod difference;
 pub mod evidence;
+pub mod host_lists;
 pub mod host_report;
 pub mod inventory_file;
 pub mod mac;
 pub mod mpi;
+pub mod name_ranges;
 pub mod natural_order;
 pub mod observation;
+pub mod ranged_keys;
 pub mod ranks;
 pub mod sanitize;
 pub mod secret;

@@ -102,7 +102,19 @@ pub enum DeviceFact {
         table: Option<DeviceTable>,
         /// The reason, for an operator: "no answer from 10.0.0.1:161 after 3 tries of 500 ms".
         problem: String,
+        /// Set if the device answers, but refuses the credential.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<CredentialRefusal>,
     },
+}
+
+/// A device's refusal of a credential.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CredentialRefusal {
+    /// The credential: `user "mon"`.
+    pub credential: String,
+    /// The reason: "wrong auth key or protocol".
+    pub reason: String,
 }
 
 /// SNMPv2-MIB system group (RFC 3418).

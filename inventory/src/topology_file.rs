@@ -1,8 +1,9 @@
 //! The topology file of the contract: stated switches, hosts and cables.
 use crate::address::AddressFault;
+use crate::ranged_keys::RangedEntry;
 use crate::topology::LinkState;
 use crate::tree::{Tree, TreeCable, TreeError};
-use crate::{BitsPerSec, unique_keys, units, yaml};
+use crate::{BitsPerSec, ranged_keys, units, yaml};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -17,13 +18,18 @@ use std::time::Duration;
 )]
 pub struct TopologyFile {
     /// Switch names. In the lab the first one becomes the STP root bridge.
+    #[serde(deserialize_with = "ranged_keys::list")]
     pub switches: Vec<String>,
     /// Router names. Routers divide the network into parts with a spanning tree each. Usually there
     /// are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "ranged_keys::list"
+    )]
     pub routers: Vec<String>,
     /// Hosts by name, in rank order.
-    #[serde(deserialize_with = "unique_keys::map")]
+    #[serde(deserialize_with = "ranged_keys::map")]
     pub hosts: IndexMap<String, TopologyHost>,
     /// Cables between switches, between routers, and from one to the other.
     #[serde(default)]
@@ -32,7 +38,7 @@ pub struct TopologyFile {
     #[serde(
         default,
         skip_serializing_if = "IndexMap::is_empty",
-        deserialize_with = "unique_keys::map"
+        deserialize_with = "ranged_keys::groups"
     )]
     pub clusters: IndexMap<String, Vec<String>>,
 }
@@ -59,6 +65,28 @@ pub struct TopologyHost {
     /// Its address on this network, by which other ranks reach it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
+}
+
+impl RangedEntry for TopologyHost {
+    type Written = TopologyHost;
+
+    fn spread(
+        written: Option<TopologyHost>,
+        names: &[String],
+    ) -> Result<Vec<TopologyHost>, String> {
+        let name = names.first().map_or("", String::as_str);
+        let host = written.ok_or_else(|| {
+            format!("host \"{name}\": expected its switch, as in {name}: {{switch: s0}}")
+        })?;
+        if names.len() > 1 && host.address.is_some() {
+            return Err(format!(
+                "host \"{name}\" and what follows: {} hosts have one address; expected each host \
+                 with its own",
+                names.len()
+            ));
+        }
+        Ok(vec![host; names.len()])
+    }
 }
 
 /// A cable between two switches or routers.
@@ -421,7 +449,52 @@ mod tests {
             .is_ok()
         );
         assert!(err("switches: [s0]\nhosts: {n0: {switch: s0}, n0: {switch: s0}}").contains("n0"));
-        assert!(err("switches: [\"s\\e[31m\"]\nhosts: {}").contains("letters"));
+        assert!(err("switches: [\"s\\e31m\"]\nhosts: {}").contains("letters"));
+        let odd = err("switches: [\"s\\e[31m\"]\nhosts: {}");
+        assert!(
+            odd.contains("brackets do not pair") && !odd.contains('\u{1b}'),
+            "{odd}"
+        );
+    }
+
+    #[test]
+    fn names_may_be_ranges() {
+        let text = "switches: ['s[0-1]']\nhosts:\n  n[00-02]: {switch: s0, ranks: 2}\n  m: \
+                    {switch: s1}\nlinks: [{a: s0, b: s1}]\nclusters: {west: ['n[00-02]']}\n";
+        let file = TopologyFile::parse("t.yaml", text).unwrap();
+        assert_eq!(file.switches, ["s0", "s1"]);
+        assert_eq!(
+            file.hosts.keys().collect::<Vec<_>>(),
+            ["n00", "n01", "n02", "m"]
+        );
+        assert_eq!(file.hosts["n02"].ranks, 2);
+        assert_eq!(file.clusters["west"].len(), 3);
+        assert_eq!(
+            TopologyFile::parse("t.yaml", &file.to_yaml()),
+            Ok(file),
+            "written out"
+        );
+        let err = |hosts: &str| {
+            let text = format!("switches: [s0]\nhosts:\n  n1: {{switch: s0}}\n{hosts}\n");
+            TopologyFile::parse("t.yaml", &text)
+                .unwrap_err()
+                .to_string()
+        };
+        let twice = err("  n[0-2]: {switch: s0}");
+        assert!(
+            twice.starts_with("t.yaml:4:") && twice.contains("\"n1\" declared twice"),
+            "{twice}"
+        );
+        for (hosts, problem) in [
+            ("  n[5-9]:", "host \"n5\": expected its switch"),
+            (
+                "  n[5-9]: {switch: s0, address: 10.0.0.1}",
+                "5 hosts have one address",
+            ),
+            ("  n[5-99999]: {switch: s0}", "more than 65536 names"),
+        ] {
+            assert!(err(hosts).contains(problem), "{}", err(hosts));
+        }
     }
 
     const SITES: &str = "switches: [s0, s1]\nrouters: [r0, r1]\nhosts: \

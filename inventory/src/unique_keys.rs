@@ -1,7 +1,7 @@
 //! Maps that refuse equal keys. Plain deserialization silently keeps the last of two equal keys,
 //! which would lose a host.
 use indexmap::IndexMap;
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -26,42 +26,6 @@ pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
         }
     }
     d.deserialize_map(UniqueMapVisitor(PhantomData))
-}
-
-/// Like [`map`], for a section that may also be a plain list of names, or that may have names
-/// without a value; these get the default.
-pub(crate) fn map_or_list<'de, V: Deserialize<'de> + Default, D: Deserializer<'de>>(
-    d: D,
-) -> Result<IndexMap<String, V>, D::Error> {
-    struct UniqueListVisitor<V>(PhantomData<V>);
-    impl<'de, V: Deserialize<'de> + Default> Visitor<'de> for UniqueListVisitor<V> {
-        type Value = IndexMap<String, V>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a map of names or a list of names")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-            let mut map = IndexMap::new();
-            while let Some(key) = access.next_key_seed(NewKey(&map))? {
-                map.insert(key, access.next_value::<Option<V>>()?.unwrap_or_default());
-            }
-            Ok(map)
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-            let mut map = IndexMap::new();
-            while let Some(name) = access.next_element_seed(NewKey(&map))? {
-                map.insert(name, V::default());
-            }
-            Ok(map)
-        }
-
-        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-            Ok(IndexMap::new())
-        }
-    }
-    d.deserialize_any(UniqueListVisitor(PhantomData))
 }
 
 /// A name that is not in the map yet. It is refused while it is read, so that the error names the

@@ -19,6 +19,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getppid};
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -120,7 +121,7 @@ pub fn session(program: &[OsString]) -> LabResult<i32> {
                 Ok(wait_for(Pid::from_raw(child.id() as i32)))
             };
             let status = run().unwrap_or_else(|error| {
-                eprintln!("heddle: {error}");
+                let _ = writeln!(io::stderr(), "heddle: {error}");
                 127
             });
             // The end of process 1 is the end of all others.
@@ -231,7 +232,8 @@ fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
             // Processes on other nodes end, too: their agents die with their parent.
             let _ = kill(child, Signal::SIGKILL);
             let _ = waitpid(child, None);
-            eprintln!(
+            let _ = writeln!(
+                io::stderr(),
                 "{name}: not done after {:.1} s: killed",
                 limit.unwrap_or_default().as_secs_f64()
             );

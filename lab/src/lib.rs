@@ -20,6 +20,7 @@
 //! | [`status`] | nodes and cables now, with their STP states |
 //! | [`state`](crate::Lab::dir) | the lab's files |
 //! | `name` | the names that a lab may have |
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 mod address;
 mod arp_announcer;
 pub mod bridge_mib;

@@ -14,8 +14,8 @@ use std::str::FromStr;
 /// grows with the third power of the hosts.
 pub const MINIMAL_HOSTS: u32 = 1024;
 
-/// Plans the all-to-all among the tree's hosts: phases by the algorithm that fits, synchronizations
-/// by [`crate::synchronization`]. Up to [`MINIMAL_HOSTS`] the synchronizations are the minimal set,
+/// Plans the all-to-all among the tree's hosts: phases by the algorithm that fits, in runs
+/// ([`aapc::in_runs`]) where that is possible; synchronizations by [`crate::synchronization`]. Up to [`MINIMAL_HOSTS`] the synchronizations are the minimal set,
 /// above that the chain.
 pub fn plan(tree: &Tree, sync: impl Into<SyncScheme>) -> AlltoallSchedule {
     let reduction = if tree.hosts() <= MINIMAL_HOSTS {
@@ -32,7 +32,13 @@ pub fn plan_reduced(
     sync: impl Into<SyncScheme>,
     reduction: SyncReduction,
 ) -> AlltoallSchedule {
-    plan_as(tree, AlltoallAlgorithm::faster_for(tree), sync, reduction)
+    let algorithm = AlltoallAlgorithm::faster_for(tree);
+    let in_runs = || aapc::in_runs::phases(tree);
+    let in_runs = (algorithm == AlltoallAlgorithm::Aapc)
+        .then(in_runs)
+        .flatten();
+    let phases = in_runs.unwrap_or_else(|| algorithm.phases(tree));
+    with_syncs(tree, algorithm, phases, sync.into(), reduction)
 }
 
 /// [`plan`] with a given algorithm and a given reduction of the synchronizations.
@@ -42,12 +48,18 @@ pub fn plan_as(
     scheme: impl Into<SyncScheme>,
     reduction: SyncReduction,
 ) -> AlltoallSchedule {
-    let scheme = scheme.into();
+    let phases = algorithm.phases(tree);
+    with_syncs(tree, algorithm, phases, scheme.into(), reduction)
+}
+
+fn with_syncs(
+    tree: &Tree,
+    algorithm: AlltoallAlgorithm,
+    phases: Vec<Vec<Message>>,
+    scheme: SyncScheme,
+    reduction: SyncReduction,
+) -> AlltoallSchedule {
     let capacities = algorithm.capacities(tree);
-    let phases = match algorithm {
-        AlltoallAlgorithm::Aapc => aapc::phases(tree),
-        AlltoallAlgorithm::Capacity => capacity::phases(tree, &capacities),
-    };
     let syncs = scheme.syncs(tree, &capacities, &phases, reduction);
     AlltoallSchedule {
         algorithm,
@@ -98,6 +110,13 @@ impl AlltoallAlgorithm {
         match self {
             AlltoallAlgorithm::Aapc => EdgeCapacities::unit(tree),
             AlltoallAlgorithm::Capacity => EdgeCapacities::of(tree),
+        }
+    }
+
+    fn phases(self, tree: &Tree) -> Vec<Vec<Message>> {
+        match self {
+            AlltoallAlgorithm::Aapc => aapc::phases(tree),
+            AlltoallAlgorithm::Capacity => capacity::phases(tree, &self.capacities(tree)),
         }
     }
 

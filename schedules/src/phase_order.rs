@@ -177,17 +177,8 @@ mod tests {
     use super::*;
     use crate::aapc;
     use crate::packed::packed;
-    use crate::test_trees::{any_tree, any_wide_tree, topology};
+    use crate::test_trees::{any_tree, any_wide_tree, row};
     use proptest::prelude::*;
-
-    fn row(switches: usize, hosts: usize) -> Tree {
-        let names: Vec<String> = (0..switches).map(|s| format!("s{s}")).collect();
-        let mut text = format!("switches: [{}]\nhosts:\n", names.join(", "));
-        text.extend((0..switches * hosts).map(|h| format!("  n{h}: {{switch: s{}}}\n", h / hosts)));
-        text.push_str("links:\n");
-        text.extend((1..switches).map(|s| format!("  - {{a: s{s}, b: s{}}}\n", s - 1)));
-        topology(&text)
-    }
 
     #[test]
     fn a_row_of_switches_needs_a_fifth_less() {

@@ -24,6 +24,16 @@ pub(crate) fn star_text(hosts: &[u32]) -> String {
     text(hosts.len(), &at, &vec![0; hosts.len() - 1])
 }
 
+/// So many switches in a row, with so many hosts each.
+pub(crate) fn row(switches: usize, hosts: usize) -> Tree {
+    let names: Vec<String> = (0..switches).map(|s| format!("s{s}")).collect();
+    let mut text = format!("switches: [{}]\nhosts:\n", names.join(", "));
+    text.extend((0..switches * hosts).map(|h| format!("  n{h}: {{switch: s{}}}\n", h / hosts)));
+    text.push_str("links:\n");
+    text.extend((1..switches).map(|s| format!("  - {{a: s{s}, b: s{}}}\n", s - 1)));
+    topology(&text)
+}
+
 /// A random tree: 1 to 20 switches (some without hosts) in a random, deep or bushy shape.
 pub(crate) fn any_tree(hosts: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Tree> {
     any_tree_text(hosts, 20).prop_map(|t| topology(&t))

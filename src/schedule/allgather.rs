@@ -1,11 +1,11 @@
 //! `heddle schedule allgather`
 use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
 use crate::CommandOutcome;
+use crate::flags::NameList;
 use crate::output::print;
 use anyhow::Context;
 use inventory::Tree;
-use schedules::allgather::lanes::{self, LaneAllgather, LaneLoad};
-use schedules::allgather::{self, AllgatherAlgorithm, AllgatherSchedule};
+use schedules::allgather::{self, AllgatherAlgorithm, AllgatherSchedule, RingShare};
 use schedules::{json, program};
 
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let tree = tree_of(
         &args.common.topology,
         &topology,
-        &args.common.hosts,
+        &NameList::all(&args.common.hosts),
         MOST_RANKS,
     )?;
     let by = |algorithm| {
@@ -77,20 +77,12 @@ fn of_nobody(format: ScheduleFormat) -> anyhow::Result<CommandOutcome> {
 
 /// The ring's speed as a share of the speed that the most loaded link allows.
 fn share(tree: &Tree) -> String {
-    let percent = |lanes: &LaneAllgather| format!("{:.0} %", 100.0 * lanes.reached());
-    let (ring, best) = (lanes::one_ring(tree), lanes::plan(tree));
-    let LaneLoad {
-        edge: (from, to),
-        load,
-        ..
-    } = &best.bound;
-    match (load, best.is_one_ring()) {
-        (0, _) => "nothing to send".to_owned(),
-        (_, true) => format!("{from} -> {to}; the ring reaches {} of it", percent(&ring)),
-        _ => format!(
-            "{from} -> {to}; the ring reaches {} of it, several rings at once would reach {}",
-            percent(&ring),
-            percent(&best)
-        ),
-    }
+    let Some(RingShare { edge, share }) = allgather::ring_share(tree) else {
+        return "nothing to send".to_owned();
+    };
+    let (from, to) = edge;
+    format!(
+        "{from} -> {to}; the ring reaches {:.0} % of it",
+        100.0 * share
+    )
 }

@@ -1,11 +1,12 @@
 //! `heddle schedule alltoall`
 use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
 use crate::CommandOutcome;
+use crate::flags::NameList;
 use crate::output::print;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use inventory::{TopologyFile, Tree};
-use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as};
+use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as, plan_reduced};
 use schedules::bound::PhaseBound;
 use schedules::lg::{self, ClusterPartition, LG, LgSchedule};
 use schedules::synchronization::dummy::dummies;
@@ -39,7 +40,8 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum AlltoallChoice {
-    /// capacity if faster links shorten the schedule, aapc otherwise
+    /// capacity if faster links shorten the schedule, aapc otherwise; with phases in which one host
+    /// after the other sends over the most loaded link, where the others fit in
     Auto,
     /// Each link carries one message at a time; there are as many phases as the most loaded link
     /// has messages
@@ -66,13 +68,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let tree = tree_of(
         &args.common.topology,
         &topology,
-        &args.common.hosts,
+        &NameList::all(&args.common.hosts),
         MOST_RANKS,
     )?;
     let algorithm = match args.algorithm {
-        AlltoallChoice::Auto => AlltoallAlgorithm::faster_for(&tree),
-        AlltoallChoice::Aapc => AlltoallAlgorithm::Aapc,
-        AlltoallChoice::Capacity => AlltoallAlgorithm::Capacity,
+        AlltoallChoice::Auto => None,
+        AlltoallChoice::Aapc => Some(AlltoallAlgorithm::Aapc),
+        AlltoallChoice::Capacity => Some(AlltoallAlgorithm::Capacity),
         AlltoallChoice::Lg => return lg(args, &tree, &topology),
     };
     let reduction = if args.minimal {
@@ -80,7 +82,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     } else {
         SyncReduction::Chain
     };
-    let plan = plan_as(&tree, algorithm, scheme, reduction);
+    let plan = match algorithm {
+        Some(algorithm) => plan_as(&tree, algorithm, scheme, reduction),
+        None => plan_reduced(&tree, scheme, reduction),
+    };
     let plan = if args.reorder {
         plan.reordered(&tree, reduction)
     } else {

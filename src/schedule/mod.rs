@@ -3,6 +3,7 @@ mod allgather;
 mod alltoall;
 
 use crate::CommandOutcome;
+use crate::flags::NameList;
 use anyhow::{Context, bail};
 use inventory::{TopologyFile, Tree, ranks};
 use schedules::json::MAX_HOSTS;
@@ -29,9 +30,10 @@ struct ScheduleArgs {
     /// Topology file
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// The hosts that take part, each with all of its ranks, in this order [default: all]
-    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
-    hosts: Vec<String>,
+    /// The hosts that take part, each with all of its ranks, in this order: n0,n1 or node[01-40]
+    /// [default: all]
+    #[arg(long, value_name = "HOST,...")]
+    hosts: Vec<NameList>,
     /// The form of the output
     #[arg(long, value_enum, default_value_t = ScheduleFormat::Summary)]
     format: ScheduleFormat,
@@ -66,9 +68,6 @@ pub(crate) fn tree_of(
     most: u64,
 ) -> anyhow::Result<Tree> {
     let place = || file.display().to_string();
-    if chosen.iter().any(String::is_empty) {
-        bail!("--hosts: a name is empty; expected names with commas between them, without blanks");
-    }
     let whole = topology.tree().with_context(place)?;
     let hosts = if chosen.is_empty() {
         whole

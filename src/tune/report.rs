@@ -1,6 +1,7 @@
 //! The report of `heddle tune`: measurements and decisions, for people.
 use crate::output::time;
 use selection::decision_table::{Collective, DecisionEntry, DecisionTable, Way};
+use selection::noise;
 use selection::tuning::{CallTiming, MEASURED, TuningRun, algorithms};
 use std::fmt::Write as _;
 
@@ -131,8 +132,10 @@ fn tried(run: &TuningRun, collective: Collective) -> String {
 fn ratio(timing: &CallTiming, native: &CallTiming) -> String {
     let ratio = timing.seconds() / native.seconds();
     let error = ratio
-        * (timing.error_ns as f64 / timing.median_ns as f64)
-            .hypot(native.error_ns as f64 / native.median_ns as f64);
+        * noise::of_both(
+            timing.error_ns as f64 / timing.median_ns as f64,
+            native.error_ns as f64 / native.median_ns as f64,
+        );
     format!("{ratio:.2} ± {:.2}", 2.0 * error)
 }
 

@@ -69,7 +69,7 @@ impl TrialDirectory {
             pairs: PAIRS * rounds,
         };
         self.store.publish(&verified)?;
-        eprintln!("the table that follows from it, tried:");
+        tell!("the table that follows from it, tried:");
         let (_, compared) = super::compare(launcher, &self.path, number, 1, &wanted)?;
         Ok(confirm::trials(&compared, &table))
     }

@@ -78,6 +78,9 @@ pub enum TuiError {
         /// The reason.
         problem: String,
     },
+    /// The controller does not give a snapshot.
+    #[error("controller: {0}")]
+    Controller(String),
     /// The terminal refused a command.
     #[error("terminal: {0}")]
     Terminal(#[from] io::Error),
@@ -145,17 +148,24 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
     result
 }
 
-/// One picture of a recorded snapshot as plain text of `size` columns and lines.
+/// One picture of `source` as plain text of `size` columns and lines.
 ///
 /// # Errors
-/// [`TuiError::Snapshot`] if the file does not hold a snapshot.
+/// [`TuiError`] if there is no snapshot.
 pub fn print(
-    file: &std::path::Path,
+    source: &SnapshotSource,
     size: (u16, u16),
     options: &TuiOptions,
 ) -> Result<String, TuiError> {
-    let snapshot = load(file)?;
-    let address = address(&SnapshotSource::File(file.to_owned()));
+    let snapshot = match source {
+        SnapshotSource::File(file) => load(file)?,
+        SnapshotSource::Http {
+            url,
+            token,
+            authorities,
+        } => source::once(url, token.as_deref(), authorities).map_err(TuiError::Controller)?,
+    };
+    let address = address(source);
     let look = AppSettings {
         address,
         theme: Theme::Mono,

@@ -25,6 +25,7 @@ mod lab_moves;
 mod panels;
 pub mod sanitize;
 mod screen;
+pub mod settings;
 pub mod source;
 mod table;
 pub mod theme;
@@ -33,5 +34,6 @@ mod wrap;
 
 pub use app::{App, AppEffect, AppMessage, LabAction};
 pub use event_loop::{LabControl, TuiError, TuiOptions, print, run, text};
-pub use source::{SnapshotSource, authorities};
+pub use settings::ConnectionSettings;
+pub use source::{SnapshotSource, authorities, once};
 pub use theme::Theme;

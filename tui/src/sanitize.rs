@@ -43,6 +43,7 @@ mod tests {
         s.alarms.push(api::AlarmLine {
             about: "x\u{9b}".into(),
             text: "line\nbreak".into(),
+            ..api::AlarmLine::default()
         });
         let s = snapshot(&serde_json::to_string(&s).unwrap()).unwrap();
         assert_eq!(s.version, "␛]0;x␇");

@@ -1,12 +1,15 @@
 //! The sources of snapshots: the controller's event stream, or a recorded file.
 use crate::app::AppMessage;
 use crate::sanitize;
+use api::Snapshot;
 use rustls::{CertificateError, InvalidMessage};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use ureq::Body;
+use ureq::http::Response;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// A source of snapshots.
@@ -144,6 +147,25 @@ pub fn follow(
     }
 }
 
+/// Asks for one snapshot.
+///
+/// # Errors
+/// The reason why none came.
+pub fn once(
+    url: &str,
+    token: Option<&str>,
+    authorities: &[Certificate<'static>],
+) -> Result<Snapshot, String> {
+    let mut response = ask(&client(authorities), url, "/v1/snapshot", token)?;
+    let body = response.body_mut().with_config().limit(LONGEST as u64);
+    let json = body.read_to_string().map_err(|e| format!("{url}: {e}"))?;
+    sanitize::snapshot(&json).map_err(|e| not_understood(url, &e))
+}
+
+fn not_understood(url: &str, error: &serde_json::Error) -> String {
+    format!("{url}: snapshot not understood: {error}; controller and viewer of different versions?")
+}
+
 /// Reads one connection to its end. Gives `Ok` when `send` refuses a message, and the reason of the
 /// end otherwise.
 fn listen(
@@ -152,37 +174,7 @@ fn listen(
     token: Option<&str>,
     mut send: impl FnMut(AppMessage) -> bool,
 ) -> Result<(), String> {
-    let mut request = client
-        .get(format!("{url}/v1/events"))
-        .header("Accept", "text/event-stream");
-    if let Some(token) = token {
-        request = request.header("Authorization", format!("Bearer {token}"));
-    }
-    let response = request.call().map_err(|e| explained(url, &e))?;
-    match response.status().as_u16() {
-        200 => {}
-        400 if !url.starts_with("https:") => {
-            return Err(format!(
-                "{url}: answers with status 400; a controller with a certificate wants https:// \
-                 and --ca FILE"
-            ));
-        }
-        401 | 403 => {
-            return Err(format!(
-                "{url}: token refused; give the controller's token with --token-file"
-            ));
-        }
-        503 => {
-            return Err(format!(
-                "{url}: too many viewers of this address follow it; close some"
-            ));
-        }
-        status => {
-            return Err(format!(
-                "{url}: answers with status {status}; is this a heddle controller?"
-            ));
-        }
-    }
+    let response = ask(client, url, "/v1/events", token)?;
     let mut lines = BufReader::new(
         response
             .into_body()
@@ -195,16 +187,42 @@ fn listen(
         let Some(data) = event.line(&line)? else {
             continue;
         };
-        let snapshot = sanitize::snapshot(&data).map_err(|e| {
-            format!(
-                "{url}: snapshot not understood: {e}; controller and viewer of different versions?"
-            )
-        })?;
+        let snapshot = sanitize::snapshot(&data).map_err(|e| not_understood(url, &e))?;
         if !send(AppMessage::Picture(Box::new(snapshot))) {
             return Ok(());
         }
     }
     Err(format!("{url}: the controller closed the connection"))
+}
+
+/// A successful answer to `GET url/path`.
+fn ask(
+    client: &ureq::Agent,
+    url: &str,
+    path: &str,
+    token: Option<&str>,
+) -> Result<Response<Body>, String> {
+    let mut request = client.get(format!("{url}{path}"));
+    if let Some(token) = token {
+        request = request.header("Authorization", format!("Bearer {token}"));
+    }
+    let response = request.call().map_err(|e| explained(url, &e))?;
+    match response.status().as_u16() {
+        200 => Ok(response),
+        400 if !url.starts_with("https:") => Err(format!(
+            "{url}: answers with status 400; a controller with a certificate wants https:// \
+                 and --ca FILE"
+        )),
+        401 | 403 => Err(format!(
+            "{url}: token refused; give the controller's token with --token-file or HEDDLE_TOKEN_FILE"
+        )),
+        503 => Err(format!(
+            "{url}: too many viewers of this address follow it; close some"
+        )),
+        status => Err(format!(
+            "{url}: answers with status {status}; is this a heddle controller?"
+        )),
+    }
 }
 
 /// The next line without its line end; `None` at the end of the stream.

@@ -8,6 +8,7 @@ use super::probe::{self, Prober};
 use super::reporter::ControllerClient;
 use super::{FrameListener, LldpAnnouncement, LldpAnnouncer, SeedSender};
 use crate::now;
+use crate::service_manager::{self, ServiceWatchdog};
 use inventory::host_report::{HeardFrame, HostReport, ProbeDirections, ProbeTarget, ProbedPath};
 use std::future::Future;
 use std::sync::Arc;
@@ -190,7 +191,10 @@ impl HostAgent {
             ended = looker.run() => ended.map_err(HostAgentError::Nics),
             ended = probing => ended,
             () = controller.run(newest, told) => Ok(()),
-            () = stop => Ok(()),
+            () = stop => {
+                service_manager::tell_stopping();
+                Ok(())
+            }
         }
     }
 }
@@ -212,10 +216,13 @@ impl HostObserver {
         let mut changes = ChangeDetector::default();
         let mut all = self.cards.read().await?;
         tell_missing(&self.settings, &all);
+        let mut watchdog = ServiceWatchdog::asked_for();
+        service_manager::tell_ready("looks; nothing is reported yet");
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut said, mut seeded) = (None::<Instant>, None::<Instant>);
         loop {
+            watchdog.feed();
             let moved = tokio::select! {
                 _ = look.tick() => false,
                 () = self.cards.changed() => true,

@@ -3,6 +3,7 @@
 //!
 //! A report is a complete state, so only the newest one waits while the controller is away.
 use crate::secrets;
+use crate::service_manager;
 use inventory::host_report::{HostReport, ProbeDirections};
 use inventory::sanitize;
 use rustls::{CertificateError, InvalidMessage};
@@ -194,14 +195,15 @@ impl ControllerClient {
     }
 
     /// Sends the newest of `reports` whenever there is a new one, and passes directions on, until
-    /// the sender of reports is gone. While the controller is away, the log names each reason once;
-    /// it also says when the controller is back.
+    /// the sender of reports is gone. The log says when the first report was taken. While the
+    /// controller is away, the log names each reason once; it also says when the controller is back.
     pub async fn run(
         self,
         mut reports: watch::Receiver<Arc<HostReport>>,
         directions: watch::Sender<ProbeDirections>,
     ) {
         let mut away: Option<ControllerOutage> = None;
+        let mut reported = false;
         while reports.changed().await.is_ok() {
             loop {
                 let report = reports.borrow_and_update().clone();
@@ -210,7 +212,11 @@ impl ControllerClient {
                 let answer = tokio::task::spawn_blocking(move || controller.post(&report)).await;
                 let problem = match answer.unwrap_or_else(|e| Err(e.to_string())) {
                     Ok(new) => {
-                        if let Some(away) = away.take() {
+                        service_manager::tell_status(&format!("reports to {}", self.address));
+                        if !std::mem::replace(&mut reported, true) {
+                            away = None;
+                            tracing::info!("controller {}: took the first report", self.address);
+                        } else if let Some(away) = away.take() {
                             tracing::info!(
                                 "controller {}: takes reports again after {} s",
                                 self.address,
@@ -225,6 +231,7 @@ impl ControllerClient {
                     }
                     Err(problem) => problem,
                 };
+                service_manager::tell_status(&format!("{}: {problem}", self.address));
                 let away = away.get_or_insert_with(ControllerOutage::new);
                 if away.is_news(&problem) {
                     tracing::warn!(

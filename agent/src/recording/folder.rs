@@ -156,6 +156,7 @@ fn device(
         Some(problem) => vec![DeviceFact::Failed {
             table: None,
             problem,
+            refused: None,
         }],
         None => {
             let (facts, torn) = super::facts(&contexts);

@@ -9,6 +9,8 @@ use snmp::Value;
 use std::collections::BTreeSet;
 
 pub(super) const GLOBAL_DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 3, 4];
+/// cdpCacheAddress.
+pub(super) const ADDRESS: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 4];
 pub(super) const DEVICE: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 6];
 pub(super) const DEVICE_PORT: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 7];
 pub(super) const CAPABILITIES: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 9];
@@ -16,6 +18,14 @@ pub(super) const CAPABILITIES: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1
 pub(super) const SYS_NAME: &[u32] = &[1, 3, 6, 1, 4, 1, 9, 9, 23, 1, 2, 1, 1, 17];
 
 pub(super) fn read(answers: &WalkAnswers) -> CdpTable {
+    CdpTable {
+        device: text(answers.scalar(GLOBAL_DEVICE)),
+        neighbours: rows(answers).into_iter().map(|(_, row)| row).collect(),
+    }
+}
+
+/// The rows of the table, with their indexes.
+pub(super) fn rows(answers: &WalkAnswers) -> Vec<(&[u32], CdpNeighbour)> {
     let named = [DEVICE, DEVICE_PORT];
     let indices: BTreeSet<&[u32]> = named
         .iter()
@@ -28,10 +38,11 @@ pub(super) fn read(answers: &WalkAnswers) -> CdpTable {
             .and_then(Value::as_bytes)
             .and_then(|bytes| id::read(bytes, None))
     };
-    let row = |index: &[u32]| {
+    let row = |index| {
+        let index: &[u32] = index;
         let [if_index, _] = index else { return None };
         let (device, called) = (name(DEVICE, index), text(answers.cell(SYS_NAME, index)));
-        Some(CdpNeighbour {
+        let neighbour = CdpNeighbour {
             if_index: *if_index,
             device: device.map(|device| identified(device, &called)),
             name: called,
@@ -41,12 +52,10 @@ pub(super) fn read(answers: &WalkAnswers) -> CdpTable {
                 .and_then(Value::as_bytes)
                 .and_then(capabilities),
             ..CdpNeighbour::default()
-        })
+        };
+        Some((index, neighbour))
     };
-    CdpTable {
-        device: text(answers.scalar(GLOBAL_DEVICE)),
-        neighbours: indices.into_iter().filter_map(row).collect(),
-    }
+    indices.into_iter().filter_map(row).collect()
 }
 
 /// Small switches of Cisco have their MAC address as device id, in digits alone (`020000000009`).

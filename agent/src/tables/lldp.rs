@@ -5,7 +5,7 @@ pub(super) mod remote;
 use super::{TableObjects, cdp, number, text, vendors};
 use crate::frames::id::{chassis_kind, port_kind};
 use crate::walk::WalkAnswers;
-use inventory::observation::{CdpTable, LldpPort, LldpTable, PortIdKind};
+use inventory::observation::{CdpTable, LldpPort, LldpTable, NeighbourId, PortIdKind};
 use remote::{LocalPortNumber, RemoteColumns, capabilities, id};
 
 /// The objects of one edition of the MIB.
@@ -65,18 +65,26 @@ const SECOND: LldpMibEdition = LldpMibEdition {
         id: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 3],
         descr: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 3, 7, 1, 4],
     },
-    remote: RemoteColumns {
-        chassis_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 5],
-        chassis: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 6],
-        port_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 7],
-        port: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 8],
-        port_descr: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 9],
-        name: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 10],
-        capabilities: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 13],
-        // lldpV2RemTable is indexed by TimeMark, ifIndex, destination address and neighbour.
-        local: remote::interface_in_index,
-    },
+    remote: SECOND_REMOTE,
 };
+
+/// lldpV2RemTable, indexed by TimeMark, ifIndex, destination address and neighbour.
+pub(super) const SECOND_REMOTE: RemoteColumns = RemoteColumns {
+    chassis_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 5],
+    chassis: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 6],
+    port_subtype: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 7],
+    port: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 8],
+    port_descr: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 9],
+    name: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 10],
+    capabilities: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 13],
+    local: remote::interface_in_index,
+};
+
+/// lldpLocChassisId and its subtype, in either edition.
+pub(super) const CHASSIS: &[u32] = FIRST.chassis;
+pub(super) const CHASSIS_SUBTYPE: &[u32] = FIRST.chassis_subtype;
+pub(super) const SECOND_CHASSIS: &[u32] = SECOND.chassis;
+pub(super) const SECOND_CHASSIS_SUBTYPE: &[u32] = SECOND.chassis_subtype;
 
 /// lldpStatsRemTablesLastChangeTime.
 pub(crate) const LAST_CHANGE: &[u32] = &[1, 0, 8802, 1, 1, 2, 1, 2, 1];
@@ -144,13 +152,23 @@ pub(super) fn standard(answers: &WalkAnswers) -> LldpTable {
     }
 }
 
+/// The device's own chassis id.
+pub(super) fn own_chassis(answers: &WalkAnswers) -> Option<NeighbourId> {
+    let first = FIRST.own_chassis(answers);
+    first.or_else(|| SECOND.own_chassis(answers))
+}
+
 impl LldpMibEdition {
+    fn own_chassis(&self, answers: &WalkAnswers) -> Option<NeighbourId> {
+        id(
+            answers.scalar(self.chassis),
+            number(answers.scalar(self.chassis_subtype)).map(chassis_kind),
+        )
+    }
+
     fn read(&self, answers: &WalkAnswers) -> LldpTable {
         LldpTable {
-            chassis: id(
-                answers.scalar(self.chassis),
-                number(answers.scalar(self.chassis_subtype)).map(chassis_kind),
-            ),
+            chassis: self.own_chassis(answers),
             name: text(answers.scalar(self.name)),
             capabilities: capabilities(answers.scalar(self.capabilities)),
             ports: self.ports.read(answers),
@@ -183,7 +201,7 @@ mod tests {
     use super::super::tests::{answers, octets};
     use super::*;
     use inventory::Mac;
-    use inventory::observation::{ChassisIdKind, LldpNeighbour, NeighbourId, SystemCapabilities};
+    use inventory::observation::{ChassisIdKind, LldpNeighbour, SystemCapabilities};
     use snmp::Value;
 
     const MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];

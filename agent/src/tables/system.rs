@@ -3,9 +3,9 @@ use super::{TableObjects, number, text};
 use crate::walk::WalkAnswers;
 use inventory::observation::SystemGroup;
 
-const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 1];
+pub(super) const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 1];
 pub(crate) const UPTIME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 3];
-const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 5];
+pub(super) const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 5];
 const SERVICES: &[u32] = &[1, 3, 6, 1, 2, 1, 1, 7];
 
 pub(crate) const OBJECTS: TableObjects = TableObjects {

@@ -172,7 +172,7 @@ snmp:
     );
     let mut inventory = Inventory::parse("inventory.yaml", &text).unwrap();
     for (name, address, _) in switches {
-        inventory.switches[*name].address = *address;
+        inventory.switches[*name].address = (*address).into();
     }
     inventory
 }
@@ -196,7 +196,7 @@ pub(crate) fn failure<'o>(
     match &all[..] {
         [
             Observation {
-                fact: DeviceFact::Failed { table, problem },
+                fact: DeviceFact::Failed { table, problem, .. },
                 ..
             },
         ] => (*table, problem),

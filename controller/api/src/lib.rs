@@ -1,11 +1,16 @@
 //! The types of the HTTP API, which the terminal interface shows. They are plain data. `GET
 //! /v1/snapshot` gives a [`Snapshot`], `GET /v1/events` a stream of them (server-sent events: one
 //! `snapshot` event for each change, and at least one a second).
+pub mod status;
+
 use directory::job_record::JobRecord;
+use inventory::alarm::causes::ToldAlarm;
 use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+pub use inventory::alarm::causes::{AlarmSeverity, AlarmSymptom};
 
 /// Everything a viewer needs, at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -42,12 +47,36 @@ pub struct Snapshot {
 }
 
 /// An alarm, as text for operators.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct AlarmLine {
     /// Its subject: a node, `a-b` for a link of two nodes, or a part of the controller's work.
     pub about: String,
-    /// Object, place, problem, consequence, hint.
+    /// Object, place, problem, consequence, hint; what follows from the problem is summed up.
     pub text: String,
+    /// The highest severity of the alarms in this line.
+    #[serde(default)]
+    pub severity: AlarmSeverity,
+    /// The alarms that follow from this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symptoms: Vec<AlarmSymptom>,
+}
+
+impl AlarmLine {
+    /// True if the alarm, or one that follows from it, is about this name.
+    pub fn concerns(&self, name: &str) -> bool {
+        self.about == name || self.symptoms.iter().any(|symptom| symptom.about == name)
+    }
+}
+
+impl From<ToldAlarm> for AlarmLine {
+    fn from(told: ToldAlarm) -> AlarmLine {
+        AlarmLine {
+            about: told.about,
+            text: told.text,
+            severity: told.severity,
+            symptoms: told.symptoms,
+        }
+    }
 }
 
 /// The planned and the measured load of a link.

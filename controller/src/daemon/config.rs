@@ -1,4 +1,5 @@
 //! The daemon's configuration: its options, the inventory that they name, and the errors of both.
+use super::hooks::HookPrograms;
 use crate::http::HttpError;
 use agent::AccessError;
 use directory::publishing::PublishError;
@@ -24,6 +25,8 @@ pub struct ControllerConfig {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The file that records the events.
     pub journal: Option<PathBuf>,
+    /// Programs that run after epochs and alarms.
+    pub programs: HookPrograms,
 }
 
 /// The reason why the daemon does not start, or stops.

@@ -9,6 +9,7 @@ use agent::{PulseRound, PulseTarget, SWITCHES_AT_ONCE, SnmpClient};
 use futures_util::stream::{self, StreamExt};
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
 use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,6 +82,7 @@ impl SwitchPollers {
             let switch = SwitchPoller {
                 name,
                 client,
+                told: Mutex::default(),
                 wanted,
                 looks: Arc::clone(&looks),
                 changes: Arc::clone(&changes),
@@ -116,6 +118,8 @@ impl SwitchPollers {
 struct SwitchPoller {
     name: String,
     client: SnmpClient,
+    /// The address of its name that the engine knows.
+    told: Mutex<Option<IpAddr>>,
     wanted: Arc<WantedReads>,
     /// The turns of those who read everything.
     looks: Arc<Semaphore>,
@@ -180,7 +184,19 @@ impl SwitchPoller {
         }
     }
 
+    /// The address of the switch's name, when it is another one than last time.
+    fn moved_to(&self) -> Option<IpAddr> {
+        let address = self.client.looked_up()?;
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        (told.replace(address) != Some(address)).then_some(address)
+    }
+
     async fn tell(&self, fact: DeviceFact) {
+        if let Some(address) = self.moved_to() {
+            let switch = self.name.clone();
+            let looked_up = ControllerEvent::LookedUp { switch, address };
+            let _ = self.events.send(looked_up).await;
+        }
         let observation = Observation {
             at: self.clock.now(),
             reporter: self.name.clone(),

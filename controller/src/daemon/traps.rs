@@ -12,7 +12,7 @@ use limit::{TrapLimit, TrapOrigin};
 use senders::{RefusedTraps, TrapSenders, TrapVerdict};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -24,7 +24,10 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(super) struct TrapListener {
     listen: Option<SocketAddr>,
     credentials: Vec<Credential>,
-    senders: TrapSenders,
+    /// The senders as the inventory has them.
+    stated: TrapSenders,
+    /// The same, with the addresses that were looked up.
+    senders: watch::Sender<TrapSenders>,
     task: Option<JoinHandle<()>>,
 }
 
@@ -34,12 +37,14 @@ impl TrapListener {
     pub(super) fn listen(&mut self, inventory: &Inventory, events: &mpsc::Sender<ControllerEvent>) {
         let listen = inventory.traps.as_ref().map(|traps| traps.listen);
         let credentials: Vec<Credential> = inventory.snmp.values().cloned().collect();
-        let senders = TrapSenders::new(inventory);
-        if self.listen == listen && self.credentials == credentials && self.senders == senders {
+        let stated = TrapSenders::new(inventory);
+        if self.listen == listen && self.credentials == credentials && self.stated == stated {
             return;
         }
         let pause = poll_timing::traps(inventory.switches.len());
-        (self.listen, self.credentials, self.senders) = (listen, credentials, senders.clone());
+        self.senders.send_replace(stated.clone());
+        let senders = self.senders.subscribe();
+        (self.listen, self.credentials, self.stated) = (listen, credentials, stated);
         let before = self.task.take();
         before.iter().for_each(JoinHandle::abort);
         let (events, users) = (events.clone(), agent::snmp_access::users(inventory));
@@ -63,12 +68,18 @@ impl TrapListener {
             }
         }));
     }
+
+    /// Takes the address at which the name of a switch was looked up.
+    pub(super) fn looked_up(&mut self, switch: &str, address: IpAddr) {
+        self.senders
+            .send_modify(|senders| senders.looked_up(switch, address));
+    }
 }
 
 async fn hear(
     listen: SocketAddr,
     users: &[SnmpAccess],
-    senders: &TrapSenders,
+    senders: &watch::Receiver<TrapSenders>,
     pause: Duration,
     events: &mpsc::Sender<ControllerEvent>,
 ) {
@@ -95,7 +106,7 @@ async fn hear(
 /// Passes on the believed traps, as often as [`TrapLimit`] allows, until the socket fails.
 async fn pass_on(
     mut traps: TrapReceiver,
-    senders: &TrapSenders,
+    senders: &watch::Receiver<TrapSenders>,
     pause: Duration,
     events: &mpsc::Sender<ControllerEvent>,
 ) {
@@ -117,11 +128,13 @@ async fn pass_on(
         };
         let Some(trap) = trap else { return };
         let (source, kind) = (trap.from, kind(trap.kind));
-        let origin = match senders.judge(source, trap.proof) {
+        let verdict = senders.borrow().judge(source, trap.proof);
+        let origin = match verdict {
             TrapVerdict::Believed => TrapOrigin::Switch(source, kind),
             TrapVerdict::Stranger => TrapOrigin::Stranger,
             TrapVerdict::Refused => {
-                if let Some(told) = refusals.add(Instant::now(), senders, source) {
+                let told = refusals.add(Instant::now(), &senders.borrow(), source);
+                if let Some(told) = told {
                     tell(events, Some(told)).await;
                 }
                 continue;

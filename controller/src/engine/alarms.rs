@@ -1,9 +1,9 @@
 //! The controller's own alarms, in addition to those of the inference. Their text exists in
 //! `Display` only.
-use super::tree_doubt::TreeDoubt;
+use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use super::trouble::TroubleArea;
-use api::AlarmLine;
 use inventory::alarm::AlarmSubject;
+use inventory::alarm::causes::{AlarmCause, AlarmOrigin, AlarmSeverity, CausalAlarm};
 use inventory::{Mac, Millis};
 use std::fmt;
 use std::time::Duration;
@@ -87,15 +87,7 @@ pub(crate) enum FlapSubject {
     Answers(String),
 }
 
-impl ControllerAlarm {
-    /// The alarm for viewers.
-    pub(crate) fn line(&self) -> AlarmLine {
-        AlarmLine {
-            about: self.about(),
-            text: self.to_string(),
-        }
-    }
-
+impl CausalAlarm for ControllerAlarm {
     fn about(&self) -> String {
         match self {
             ControllerAlarm::HostKept { host, .. } | ControllerAlarm::TwoMachines(host, _) => {
@@ -112,6 +104,91 @@ impl ControllerAlarm {
                 | FlapSubject::Answers(name) => name.clone(),
             },
         }
+    }
+
+    fn severity(&self) -> AlarmSeverity {
+        match self {
+            ControllerAlarm::NoTree(..)
+            | ControllerAlarm::Trouble(
+                TroubleArea::Current
+                | TroubleArea::Plan
+                | TroubleArea::Publish
+                | TroubleArea::Stalled(_),
+                _,
+            ) => AlarmSeverity::Error,
+            _ => AlarmSeverity::Warning,
+        }
+    }
+
+    fn states(&self) -> Option<AlarmCause> {
+        match self {
+            ControllerAlarm::Trouble(TroubleArea::Stalled(_), _) => {
+                Some(AlarmCause::StalledDirectory)
+            }
+            ControllerAlarm::Flaps(FlapAlarm {
+                what: FlapSubject::Answers(switch),
+                ..
+            }) => Some(AlarmCause::StaleSwitch(switch.clone())),
+            _ => None,
+        }
+    }
+
+    fn silent_switch(&self) -> Option<&str> {
+        match self {
+            ControllerAlarm::Flaps(FlapAlarm {
+                what: FlapSubject::Answers(switch),
+                ..
+            }) => Some(switch),
+            _ => None,
+        }
+    }
+
+    fn origin(&self) -> AlarmOrigin {
+        match self {
+            ControllerAlarm::HostKept {
+                until: KeptUntil::Unproven(PresenceDoubt::SwitchSilent(switch)),
+                ..
+            } => AlarmOrigin::Silence(vec![switch.clone()]),
+            ControllerAlarm::NoTree(doubts, _) => origin_of_all(doubts),
+            _ => AlarmOrigin::Own,
+        }
+    }
+
+    fn missed_host(&self) -> Option<&str> {
+        match self {
+            ControllerAlarm::HostKept { host, .. } => Some(host),
+            _ => None,
+        }
+    }
+
+    fn consequence(&self) -> Option<String> {
+        match self {
+            ControllerAlarm::NoTree(_, epoch) => Some(format!(
+                "without it there is no complete tree to plan on; {}",
+                stays(*epoch)
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// The silence from which all doubts about the tree may follow.
+fn origin_of_all(doubts: &[TreeDoubt]) -> AlarmOrigin {
+    let mut silent = Vec::new();
+    for doubt in doubts {
+        match doubt {
+            TreeDoubt::SwitchSilent(switch) => silent.push(switch.clone()),
+            TreeDoubt::Link(a, b, LinkDoubt::Unsaid) => silent.extend([a.clone(), b.clone()]),
+            TreeDoubt::HostUnseen(_) | TreeDoubt::CutOff { .. } => {}
+            TreeDoubt::Link(..) | TreeDoubt::Torn(_) | TreeDoubt::Frozen(..) => {
+                return AlarmOrigin::Own;
+            }
+        }
+    }
+    if silent.is_empty() {
+        AlarmOrigin::AnyUnheard
+    } else {
+        AlarmOrigin::Silence(silent)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The engine's input and output: plain data, so that it can be recorded, replayed and printed.
 use super::directions::DirectionsByHost;
+use super::rollback::OrderedRollback;
 use super::trouble::TroubleArea;
 use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
@@ -53,6 +54,13 @@ pub enum ControllerEvent {
         /// The topic of the notification.
         kind: TrapTopic,
     },
+    /// The name of a switch was looked up, and has another address than before.
+    LookedUp {
+        /// The switch.
+        switch: String,
+        /// The address of its name.
+        address: IpAddr,
+    },
     /// A job record was read.
     Job(JobRecord),
     /// A job record says more of what the job learned. It comes beside [`ControllerEvent::Job`],
@@ -80,6 +88,9 @@ pub enum ControllerEvent {
         /// Object, place, problem, consequence, hint; `None`: it works again.
         problem: Option<String>,
     },
+    /// An operator ordered that an earlier epoch is published again; `None`: there is no order any
+    /// more.
+    Rollback(Option<Box<OrderedRollback>>),
     /// A plan is made and verified; the daemon holds it ready.
     Planned {
         /// The ticket of the plan.
@@ -171,6 +182,8 @@ pub enum ControllerEffect {
     Direct(DirectionsByHost),
     /// Write what jobs learned; the answer is [`ControllerEvent::LearnedKept`].
     KeepLearned(Arc<LearnedFigures>),
+    /// Remove the operator's order to publish an earlier epoch: it is over.
+    EndRollback,
     /// Tell the operator.
     Say(EventLine),
 }
@@ -200,6 +213,9 @@ impl fmt::Display for ControllerEvent {
                 write!(f, "report of {from} refused: {problem}")
             }
             ControllerEvent::Trap { source, kind } => write!(f, "trap {kind:?} from {source}"),
+            ControllerEvent::LookedUp { switch, address } => {
+                write!(f, "switch {switch} is at {address}")
+            }
             ControllerEvent::Job(job) => write!(f, "job {} follows epoch {}", job.id, job.epoch),
             ControllerEvent::Taught(job) => {
                 write!(f, "job {} learned: {} timings", job.id, job.learned.len())
@@ -215,6 +231,10 @@ impl fmt::Display for ControllerEvent {
                 "trouble with {about}: {}",
                 problem.as_deref().unwrap_or("over")
             ),
+            ControllerEvent::Rollback(Some(ordered)) => {
+                write!(f, "rollback to epoch {} ordered", ordered.order.epoch)
+            }
+            ControllerEvent::Rollback(None) => f.write_str("no rollback is ordered"),
             ControllerEvent::Planned { ticket, summary } => {
                 write!(f, "plan {ticket} made: {} phases", summary.phases)
             }
@@ -244,10 +264,12 @@ fn fact_name(fact: &DeviceFact) -> String {
         DeviceFact::Failed {
             table: None,
             problem,
+            ..
         } => format!("failed: {problem}"),
         DeviceFact::Failed {
             table: Some(table),
             problem,
+            ..
         } => format!("{table:?} failed: {problem}"),
     }
 }
@@ -287,6 +309,7 @@ impl fmt::Display for ControllerEffect {
             ControllerEffect::KeepLearned(figures) => {
                 write!(f, "keep figures of {} places", figures.places().count())
             }
+            ControllerEffect::EndRollback => f.write_str("end the rollback"),
             ControllerEffect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),
         }
     }

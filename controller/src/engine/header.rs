@@ -9,6 +9,8 @@ use inventory::inventory_file::Inventory;
 use inventory::units::milliseconds;
 use selection::learned::LearnedFigures;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +57,9 @@ pub struct JournalHeader {
 pub struct ResumedState {
     /// The statements of the devices.
     pub views: DeviceViews,
+    /// The addresses of switches that have a name of the DNS.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub addresses: BTreeMap<String, IpAddr>,
     /// The published epoch.
     pub current: Option<StoredEpoch>,
     /// The highest epoch number in use.
@@ -74,6 +79,7 @@ impl ControllerEngine {
         if let Some(resumed) = header.resumed {
             engine.take_over(resumed.current, resumed.highest);
             engine.observed.resume(&engine.inventory, resumed.views);
+            engine.observed.addresses = resumed.addresses;
             engine.judged.damping = resumed.damping;
             engine.learned.resume(resumed.learned);
         }
@@ -89,6 +95,7 @@ impl ControllerEngine {
         };
         let resumed = ResumedState {
             views: self.observed.views.clone(),
+            addresses: self.observed.addresses.clone(),
             current: self.public.settled.as_ref().map(known),
             highest: self.making.highest,
             damping: self.judged.damping.clone(),

@@ -13,7 +13,7 @@ use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DevicePulse, DeviceTable, Observation};
 use inventory::{Millis, Topology};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ const GATHER: Duration = Duration::from_millis(100);
 #[derive(Debug, Default)]
 pub(super) struct ObservedNetwork {
     pub(super) views: DeviceViews,
+    /// The addresses of switches that the inventory names by a name of the DNS.
+    pub(super) addresses: BTreeMap<String, IpAddr>,
     pub(super) reads: PendingReads,
     pub(super) meter: LoadMeter,
     pub(super) agents: HostAgents,

@@ -28,7 +28,7 @@ pub(super) struct PublicRecord {
     /// The last message on a trap of an unknown source.
     stranger: Option<Millis>,
     /// The alarms that were announced, so that each is announced once.
-    alarms: Vec<AlarmLine>,
+    pub(super) alarms: Vec<AlarmLine>,
 }
 
 impl PublicRecord {

@@ -208,7 +208,8 @@ mod tests {
             "s0",
             &DeviceFact::Failed {
                 table: Some(DeviceTable::Arp),
-                problem: String::new()
+                problem: String::new(),
+                refused: None
             }
         ));
         assert!(!r.is_first_read_pending("s0") && !r.waiting(Millis(0), |_| true));
@@ -217,7 +218,8 @@ mod tests {
             "s1",
             &DeviceFact::Failed {
                 table: None,
-                problem: String::new()
+                problem: String::new(),
+                refused: None
             }
         ));
         assert_eq!(r.due(Millis(999)), ["s0"]);

@@ -2,7 +2,10 @@
 use super::ControllerEngine;
 use super::alarms::ControllerAlarm;
 use crate::loads::InterfaceLoad;
-use api::{AgentStatus, AlarmLine, LinkLoad, PathStatus, PendingChange, Snapshot, SwitchStatus};
+use api::{
+    AgentStatus, AlarmLine, EpochInfo, LinkLoad, PathStatus, PendingChange, Snapshot, SwitchStatus,
+};
+use inventory::alarm::causes::{CausalAlarm, causes_first};
 use inventory::device_view::DeviceView;
 use inventory::host_report::ProbedPath;
 use inventory::topology::{Link, LinkState};
@@ -35,15 +38,19 @@ impl ControllerEngine {
         }
     }
 
-    /// All alarms, each once.
+    /// The state in one line, for the service manager.
+    pub fn status_line(&self) -> String {
+        let epoch = self.public.current();
+        let epoch = epoch.map_or_else(|| "no epoch yet".to_owned(), |n| format!("epoch {n}"));
+        match self.alarms().len() {
+            0 => epoch,
+            1 => format!("{epoch}, 1 alarm"),
+            n => format!("{epoch}, {n} alarms"),
+        }
+    }
+
+    /// All alarms, each once: causes, with what follows from them.
     pub(super) fn alarms(&self) -> Vec<AlarmLine> {
-        let found = self.judged.inferred_alarms();
-        let mut lines: Vec<AlarmLine> = found
-            .map(|a| AlarmLine {
-                about: a.subject.to_string(),
-                text: a.to_string(),
-            })
-            .collect();
         let epoch = self.public.current();
         let mut own = self.judged.judged_alarms(epoch);
         own.extend(self.observed.agents.alarms());
@@ -54,10 +61,14 @@ impl ControllerEngine {
                 .iter()
                 .map(|(area, problem)| ControllerAlarm::Trouble(area.clone(), problem.clone())),
         );
-        lines.extend(own.iter().map(ControllerAlarm::line));
-        lines.sort();
-        lines.dedup();
-        lines
+        let own = own.iter().map(|alarm| alarm as &dyn CausalAlarm);
+        let found = self.judged.inferred_alarms();
+        let found = found.map(|alarm| alarm as &dyn CausalAlarm);
+        let all: Vec<&dyn CausalAlarm> = found.chain(own).collect();
+        causes_first(&all)
+            .into_iter()
+            .map(AlarmLine::from)
+            .collect()
     }
 
     fn loads(&self) -> Vec<LinkLoad> {
@@ -164,7 +175,10 @@ impl ControllerEngine {
             let view = self.observed.views.get(name);
             SwitchStatus {
                 name: name.clone(),
-                address: switch.address.to_string(),
+                address: match self.observed.addresses.get(name) {
+                    Some(found) => format!("{} ({found})", switch.address),
+                    None => switch.address.to_string(),
+                },
                 seen: view.and_then(|v| v.seen),
                 problem: view
                     .and_then(|v| v.stale.as_ref())
@@ -176,6 +190,16 @@ impl ControllerEngine {
             }
         };
         self.inventory.switches.iter().map(status).collect()
+    }
+
+    /// The epoch that was published last, or was found at the start.
+    pub fn latest_epoch(&self) -> Option<&EpochInfo> {
+        self.public.epochs.last()
+    }
+
+    /// The alarms that operators were told of.
+    pub fn announced_alarms(&self) -> &[AlarmLine] {
+        &self.public.alarms
     }
 
     /// The network as last inferred.

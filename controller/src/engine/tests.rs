@@ -3,6 +3,8 @@ mod agents;
 mod epochs;
 mod flapping;
 mod learning;
+mod moves;
+mod rollback;
 mod world;
 
 use super::*;
@@ -432,6 +434,35 @@ fn an_inventory_that_changed_is_looked_at_anew() {
         w.published[1].file.hosts.keys().collect::<Vec<_>>(),
         ["n0", "n1", "n9"]
     );
+}
+
+#[test]
+fn traps_come_from_where_the_name_of_a_switch_was_looked_up() {
+    let mut w = running();
+    let mut inventory = w.inventory.clone();
+    inventory.switches["s0"].address = "leaf1.example.org".parse().unwrap();
+    w.event(ControllerEvent::InventoryChanged(Box::new(inventory)));
+    w.run(1_000);
+    let source = "10.0.0.77".parse().unwrap();
+    let trap = || ControllerEvent::Trap {
+        source,
+        kind: TrapTopic::Link,
+    };
+    let reads = |w: &mut SimulatedCluster| {
+        let effects = w.engine.handle(w.now, trap());
+        let read = |e: &ControllerEffect| matches!(e, ControllerEffect::Read { switch, .. } if switch == "s0");
+        effects.iter().any(read)
+    };
+    assert!(!reads(&mut w), "a stranger so far");
+    w.event(ControllerEvent::LookedUp {
+        switch: "s0".into(),
+        address: source,
+    });
+    assert!(reads(&mut w));
+    let shown = &w.engine.snapshot(w.now).switches[0].address;
+    assert_eq!(shown, "leaf1.example.org:161 (10.0.0.77)");
+    let replayed = ControllerEngine::resume_from(w.engine.header());
+    assert_eq!(&replayed.snapshot(w.now).switches[0].address, shown);
 }
 
 #[test]

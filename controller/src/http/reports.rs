@@ -97,6 +97,7 @@ impl ReportIntake {
                     DeviceFact::Failed {
                         table: None,
                         problem,
+                        refused: None,
                     },
                 )
                 .await;

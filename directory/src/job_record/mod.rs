@@ -71,9 +71,47 @@ pub struct CallTotal {
     pub calls: u64,
     /// Seconds that rank 0 spent in them.
     pub seconds: f64,
-    /// Seconds they would have taken at the payload bound of the bottleneck edge; 0 where no tree
-    /// is known.
+    /// Seconds they would have taken at the payload bound of the bottleneck edge; calls without an
+    /// epoch add nothing.
     pub bound_seconds: f64,
+    /// Seconds spent in the calls that `bound_seconds` counts; older libraries do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounded_seconds: Option<f64>,
+}
+
+impl CallTotal {
+    /// The reached share of the payload bound, from 0 to 1, of the calls for which a bound is known
+    /// since `before`; `None` without any such call.
+    pub fn share_since(&self, before: Option<&CallTotal>) -> Option<BoundShare> {
+        let gained = |total: fn(&CallTotal) -> f64| total(self) - before.map_or(0.0, total);
+        let bound = gained(|call| call.bound_seconds);
+        let spent = gained(|call| call.bounded_seconds.unwrap_or(call.seconds));
+        (bound > 0.0 && spent > 0.0).then_some(BoundShare { bound, spent })
+    }
+}
+
+/// Seconds at the payload bound, and seconds spent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct BoundShare {
+    bound: f64,
+    spent: f64,
+}
+
+impl BoundShare {
+    /// The share, from 0 to 1; `None` where the seconds give no number.
+    pub fn share(self) -> Option<f64> {
+        let share = (self.bound / self.spent).clamp(0.0, 1.0);
+        Some(share).filter(|share| share.is_finite())
+    }
+}
+
+impl std::iter::Sum for BoundShare {
+    fn sum<I: Iterator<Item = BoundShare>>(shares: I) -> BoundShare {
+        shares.fold(BoundShare::default(), |sum, more| BoundShare {
+            bound: sum.bound + more.bound,
+            spent: sum.spent + more.spent,
+        })
+    }
 }
 
 /// Bytes counted for a text in addition to its characters.

@@ -138,7 +138,7 @@ pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
     if !record
         .calls
         .iter()
-        .all(|c| fine(c.seconds) && fine(c.bound_seconds))
+        .all(|c| fine(c.seconds) && fine(c.bound_seconds) && c.bounded_seconds.is_none_or(fine))
         || learning
             .into_iter()
             .flatten()

@@ -1,10 +1,11 @@
 //! Plans as topology files that may name ports.
 use super::{Cable, PlannedCable, PtmNaming};
 use indexmap::IndexMap;
+use inventory::ranged_keys::{self, RangedEntry, one_each};
 use inventory::sanitize::{LABEL, is_label};
 use inventory::topology::LinkState;
 use inventory::topology_file::{self, InputFileError, TopologyFile};
-use inventory::{BitsPerSec, unique_keys, units, yaml};
+use inventory::{BitsPerSec, name_ranges, units, yaml};
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -15,18 +16,19 @@ use std::time::Duration;
     expecting = "a map with switches, hosts and links"
 )]
 struct PlanFile {
+    #[serde(deserialize_with = "ranged_keys::list")]
     switches: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "ranged_keys::list")]
     routers: Vec<String>,
-    #[serde(deserialize_with = "unique_keys::map")]
+    #[serde(deserialize_with = "ranged_keys::map")]
     hosts: IndexMap<String, PlanFileHost>,
     #[serde(default)]
     links: Vec<PlanFileCable>,
-    #[serde(default, deserialize_with = "unique_keys::map")]
+    #[serde(default, deserialize_with = "ranged_keys::groups")]
     clusters: IndexMap<String, Vec<String>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {switch: s0, port: swp1}")]
 struct PlanFileHost {
     switch: String,
@@ -39,6 +41,30 @@ struct PlanFileHost {
     delay: Duration,
     #[serde(default = "topology_file::one")]
     ranks: u32,
+}
+
+/// The ports of a range of hosts are a range, too: `n[1-8]: {switch: s0, port: "swp[1-8]"}`.
+impl RangedEntry for PlanFileHost {
+    type Written = PlanFileHost;
+
+    fn spread(written: Option<PlanFileHost>, names: &[String]) -> Result<Vec<Self>, String> {
+        let name = names.first().map_or("", String::as_str);
+        let host = written.ok_or_else(|| {
+            format!("host \"{name}\": expected its switch, as in {name}: {{switch: s0}}")
+        })?;
+        if names.len() == 1 || host.port.is_empty() {
+            return Ok(vec![host; names.len()]);
+        }
+        let ports = name_ranges::expand(&host.port).map_err(|e| e.to_string())?;
+        let at = |port| PlanFileHost {
+            port,
+            ..host.clone()
+        };
+        Ok(one_each("ports", ports, names)?
+            .into_iter()
+            .map(at)
+            .collect())
+    }
 }
 
 #[derive(Deserialize)]

@@ -124,11 +124,11 @@ impl Alarm {
     fn silence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let about = &self.subject;
         match &self.kind {
-            AlarmKind::SwitchStale { problem } => write!(
+            AlarmKind::SwitchStale { problem, .. } => write!(
                 f,
                 "switch \"{about}\" is stale: {problem}; its links stay as last seen"
             ),
-            AlarmKind::SwitchUnheard { problem } => {
+            AlarmKind::SwitchUnheard { problem, .. } => {
                 write!(
                     f,
                     "switch \"{about}\" never answered: {problem}; nothing is known of its ports"

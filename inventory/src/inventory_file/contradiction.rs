@@ -111,7 +111,7 @@ impl Inventory {
 
     /// Checks that no address is stated twice.
     fn duplicate_contradiction(&self) -> Option<InventoryContradiction> {
-        let switches = self.switches.iter().map(|(n, s)| (n, Some(s.address)));
+        let switches = self.switches.iter().map(|(n, s)| (n, Some(&s.address)));
         if let Some((a, b, address)) = shared(switches) {
             let problem =
                 format!("switch \"{b}\": address {address} is that of switch \"{a}\" already");

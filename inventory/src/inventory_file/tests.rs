@@ -23,7 +23,7 @@ fn error(text: &str) -> String {
 #[test]
 fn reads_what_the_operator_writes() {
     let i = Inventory::parse("i.yaml", GOOD).unwrap();
-    assert_eq!(i.switches["s0"].address, "10.78.1.1:161".parse().unwrap());
+    assert_eq!(i.switches["s0"].address, "10.78.1.1".parse().unwrap());
     assert_eq!(i.switches["s1"].address, "10.78.1.2:1161".parse().unwrap());
     assert!(
         matches!(i.credential(&i.switches["s0"]), Some(Credential::Community(c)) if c.expose() == Some("public"))
@@ -50,6 +50,51 @@ fn reads_what_the_operator_writes() {
          {default: {version: 2c, community: a}}\nhosts:\n  n0:\n  n1:\n",
     );
     assert_eq!(bare.unwrap().hosts["n1"], InventoryHost::default());
+}
+
+#[test]
+fn names_and_addresses_may_be_ranges_and_switches_be_known_to_the_dns() {
+    let text = "switches:\n  leaf[1-2]: {}\n  s[1-3]: {address: '10.0.0.[9-11]'}\n  core: \
+                {address: 'core.example.org:1161'}\n  edge:\nsnmp: {default: {version: 2c, \
+                community: a}}\nhosts:\n  n[01-03]: {address: '10.77.0.[1-3]', ranks: 4}\n  \
+                m[1-2]:\nclusters: {west: ['n[01-03]', m1]}\nunmanaged: ['u[1-2]']\n";
+    let inventory = Inventory::parse("i.yaml", text).unwrap();
+    let places: Vec<String> = inventory
+        .switches
+        .iter()
+        .map(|(name, switch)| format!("{name} {}", switch.address))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            "leaf1 leaf1:161",
+            "leaf2 leaf2:161",
+            "s1 10.0.0.9:161",
+            "s2 10.0.0.10:161",
+            "s3 10.0.0.11:161",
+            "core core.example.org:1161",
+            "edge edge:161"
+        ]
+    );
+    assert_eq!(
+        inventory.hosts["n03"].address,
+        Some("10.77.0.3".parse().unwrap())
+    );
+    assert_eq!(
+        (inventory.hosts["n01"].ranks, inventory.hosts["m2"].ranks),
+        (Some(4), None)
+    );
+    assert_eq!(
+        inventory.clusters["west"],
+        ["n01", "n02", "n03", "m1"].map(str::to_owned)
+    );
+    assert_eq!(inventory.unmanaged, ["u1", "u2"].map(str::to_owned));
+    let list = Inventory::parse(
+        "i.yaml",
+        "switches: [leaf1, core]\nsnmp: {default: {version: 2c, community: a}}\nhosts: n[1-3]\n",
+    )
+    .unwrap();
+    assert_eq!((list.switches.len(), list.hosts.len()), (2, 3));
 }
 
 #[test]
@@ -80,7 +125,11 @@ const WRONG: &[(&str, &str, u32, &str)] = &[
         3,
         "address",
     ),
-    ("10.78.1.1}", "switch-one}", 3, "expected an IP address"),
+    ("10.78.1.1}", "switch one}", 3, "expected an IP address"),
+    ("10.78.1.1}", "10.78.1.300}", 3, "expected an IP address"),
+    ("10.78.1.1}", "switch-one:0}", 3, "port 0 cannot be asked"),
+    ("s0: {", "s[0-4]: {", 3, "5 names with 1 addresses"),
+    ("s0: {", "s[0-1]x: {", 3, "2 names with 1 addresses"),
     ("10.78.1.2:1161", "10.78.1.1", 4, "is that of switch \"s0\""),
     ("s1: {address", "s0: {address", 4, "\"s0\" declared twice"),
     (

@@ -6,7 +6,7 @@ use lab::mpi::MpiJob;
 use lab::plan::CONTROL;
 use lab::{Lab, LabOptions};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -269,13 +269,17 @@ pub fn down_on_signal(name: &str) -> anyhow::Result<()> {
                 return;
             };
             tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
-            eprintln!("heddle demo: stopped; taking the cluster down");
+            let _ = writeln!(
+                io::stderr(),
+                "heddle demo: stopped; taking the cluster down"
+            );
             // This process may hold the lab in the middle of a change. Becoming `heddle lab down`
             // ends its other threads and frees it.
             let error = Command::new(&program)
                 .args(["lab", "down", "--name", &name])
                 .exec();
-            eprintln!(
+            let _ = writeln!(
+                io::stderr(),
                 "heddle demo: {}: {error}; take the cluster down with: heddle lab down \
                        --name {name}",
                 program.display()

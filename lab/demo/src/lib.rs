@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `cluster` | the lab, the controller on its head node, a job across its hosts |
 //! | `story` | the steps, each checked |
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 mod cluster;
 mod story;
 

@@ -12,6 +12,8 @@
 //!   messages of T0.
 //! - One host or two hosts have no root; their schedules are written down directly.
 
+pub mod in_runs;
+
 use crate::capacities::gcd;
 use crate::message::Message;
 use crate::root::schedule_root;

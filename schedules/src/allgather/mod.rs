@@ -4,9 +4,8 @@
 //! Source: allgather-switched-clusters; see [`AllgatherAlgorithm`] for its three. Input: a tree.
 //! Guarantee: no directed edge carries two messages of the ring. Where no trunk is slower than the
 //! slowest host link, no allgather is faster than the ring ([`crate::bound::allgather_seconds`]);
-//! for other trees see [`lanes`]. Cost: see the algorithms. Deviations: see the algorithms.
+//! behind a slower trunk the ring takes up to twice the bound ([`ring_share`]). Cost: see the algorithms. Deviations: see the algorithms.
 mod branches;
-pub mod lanes;
 mod lr1;
 mod lr2;
 mod lr3;
@@ -15,7 +14,7 @@ mod tests;
 mod visit_order;
 
 use branches::RingBranches;
-use inventory::tree::{NodeNumber, Tree};
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use std::fmt;
 use std::str::FromStr;
 
@@ -131,6 +130,47 @@ pub fn plan(tree: &Tree) -> AllgatherSchedule {
     let (algorithm, ring) =
         lr3::ring(&branches).map_or_else(others, |ring| (AllgatherAlgorithm::Lr3, ring));
     AllgatherSchedule::new(tree, algorithm, ring)
+}
+
+/// The edge that limits every allgather, and how near to that limit a ring comes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RingShare {
+    /// From and to: it carries each block of its sending side at least once.
+    pub edge: (String, String),
+    /// The time of the limit divided by that of a ring, which carries all blocks but one over each
+    /// edge between two hosts: 1 where no allgather is faster.
+    pub share: f64,
+}
+
+/// `None` where nothing is sent.
+pub fn ring_share(tree: &Tree) -> Option<RingShare> {
+    let (n, below) = (tree.hosts(), tree.hosts_below());
+    let seconds =
+        |blocks: u32, edge: EdgeNumber| f64::from(blocks) / tree.rate(edge / 2).0.max(1) as f64;
+    let mut limit: Option<(EdgeNumber, f64)> = None;
+    let mut ring: f64 = 0.0;
+    for edge in (0..tree.edges()).filter(|&edge| tree.ends(edge).is_some()) {
+        let inside = below[edge as usize / 2];
+        let sent = if edge.is_multiple_of(2) {
+            inside
+        } else {
+            n - inside
+        };
+        if sent == 0 || sent == n {
+            continue;
+        }
+        let least = seconds(sent, edge);
+        if limit.is_none_or(|(_, most)| least > most) {
+            limit = Some((edge, least));
+        }
+        ring = ring.max(seconds(n - 1, edge));
+    }
+    let (edge, least) = limit?;
+    let (from, to) = tree.ends(edge)?;
+    Some(RingShare {
+        edge: (tree.name(from).to_owned(), tree.name(to).to_owned()),
+        share: least / ring,
+    })
 }
 
 /// Plans the ring by one algorithm.

@@ -359,3 +359,25 @@ proptest! {
         );
     }
 }
+
+#[test]
+fn a_ring_behind_a_slow_trunk_takes_up_to_twice_the_limit() {
+    let pair = |trunk: &str| {
+        let hosts: String = (0..8)
+            .map(|h| format!("  n{h}: {{switch: s{}, rate: 1G}}\n", h / 4))
+            .collect();
+        let trunks = format!("links:\n  - {{a: s0, b: s1, rate: {trunk}}}\n");
+        let tree = topology(&format!("switches: [s0, s1]\nhosts:\n{hosts}{trunks}"));
+        let limit = ring_share(&tree).unwrap();
+        (limit.edge.0, limit.edge.1, (100.0 * limit.share).round())
+    };
+    let link = |from: &str, to: &str, share| (from.to_owned(), to.to_owned(), share);
+    assert_eq!(pair("1G"), link("s0", "n0", 100.0));
+    assert_eq!(pair("100M"), link("s1", "s0", 57.0));
+    assert_eq!(
+        ring_share(&topology(
+            "switches: [s]\nhosts: {n: {switch: s}}\nlinks: []\n"
+        )),
+        None
+    );
+}

@@ -15,7 +15,6 @@ mod alltoallv;
 #[cfg(test)]
 mod brute_force;
 mod delivery;
-mod lanes;
 mod lg;
 mod relay;
 mod room;
@@ -31,7 +30,6 @@ use inventory::tree::{EdgeNumber, Tree};
 pub use allgather::allgather;
 pub use alltoall::alltoall;
 pub use alltoallv::{LengthViolation, alltoallv};
-pub use lanes::lanes;
 pub use lg::{LgViolation, lg};
 pub use relay::{RelayViolation, relay};
 pub use violation::{NamedEdge, NamedMessage, ScheduleViolation, ScheduledPlace};

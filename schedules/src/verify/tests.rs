@@ -54,7 +54,7 @@ fn names_edge_phase_and_messages() {
     });
     assert_eq!(
         merged,
-        "edge s0 -> n1, phase 0: n0 -> n1 and n3 -> n1 collide"
+        "edge s1 -> s0, phase 0: n2 -> n0 and n3 -> n1 collide"
     );
 }
 

@@ -223,9 +223,6 @@ pub enum ScheduleViolation {
         /// The correct value.
         truth: String,
     },
-    /// A fault of an allgather by circles of groups.
-    #[error("lanes: {0}")]
-    Lanes(String),
     /// A fault of an all-to-all by LG.
     #[error(transparent)]
     Lg(#[from] super::LgViolation),

@@ -254,14 +254,18 @@ impl ProcessSet {
             .wires
             .mesh()
             .filter(|_| way.carrier() == Some(DataCarrier::Tcp));
-        let by_lengths = match (&mesh, amount.place) {
-            (Some(_), Some(place)) if follow.may_plan_lengths() => {
-                // SAFETY: passed on to the caller.
-                let own = || unsafe { call.sent_lengths(self.hosts.len()) };
-                self.plans
-                    .part(call.collective, place, within, follow, own)?
-            }
-            _ => None,
+        let repeats = amount.place.is_some();
+        let by_lengths = if mesh.is_some()
+            && call.collective.has_own_lengths()
+            && follow.plans_lengths(amount.block, repeats)
+        {
+            // SAFETY: passed on to the caller.
+            let own = || unsafe { call.sent_lengths(self.hosts.len()) };
+            let place = amount.place;
+            self.plans
+                .part(call.collective, place, within, follow, own)?
+        } else {
+            None
         };
         // SAFETY: passed on to the caller.
         unsafe {

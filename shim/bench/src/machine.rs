@@ -17,7 +17,7 @@ pub(crate) struct MachineCounters {
 
 /// What the calls took of the machine.
 pub(crate) struct MachineUse {
-    /// The share of processor time that was idle, or that work of lower priority had meanwhile.
+    /// The share of processor time that was idle, or went to what gives way to this program.
     pub(crate) idle: f64,
     /// TCP segments sent again.
     pub(crate) retransmitted: u64,
@@ -40,9 +40,8 @@ impl MachineCounters {
             .collect();
         // user, nice, system, idle, iowait, irq, softirq, steal; then guests, which user and nice
         // hold already.
-        let of_lower_priority = times.get(1).filter(|_| !has_low_priority());
-        let unused = times.iter().skip(3).take(2);
-        let idle = unused.chain(of_lower_priority).sum();
+        let gives_way = times.get(1).filter(|_| !is_nice()).copied();
+        let idle = times.iter().skip(3).take(2).sum::<u64>() + gives_way.unwrap_or(0);
         let retransmitted =
             retransmitted(&fs::read_to_string("/proc/net/snmp").unwrap_or_default());
         MachineCounters {
@@ -58,7 +57,8 @@ impl MachineCounters {
         self.own.saturating_sub(before.own)
     }
 
-    /// The share of processor time that was idle since `before`: 0 to 1.
+    /// The share of processor time that was idle, or went to what gives way, since `before`: 0 to
+    /// 1.
     pub(crate) fn idle_since(&self, before: &MachineCounters) -> f64 {
         let total = self.total.saturating_sub(before.total);
         self.idle.saturating_sub(before.idle) as f64 / total.max(1) as f64
@@ -70,15 +70,15 @@ impl MachineCounters {
     }
 }
 
-/// True if this process gives way to others: `nice` in `/proc/self/stat`, proc_pid_stat(5). Then
-/// processor time of that kind is its own, too.
-fn has_low_priority() -> bool {
+/// True if this process gives way itself: its nice value in `/proc/self/stat`, proc_pid_stat(5), is
+/// positive.
+fn is_nice() -> bool {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    nice(&stat).is_some_and(|nice| nice > 0)
+    nice_value(&stat).is_some_and(|nice| nice > 0)
 }
 
-/// The 19th field; the second one, in parentheses, may hold spaces.
-fn nice(stat: &str) -> Option<i32> {
+/// The nineteenth field; the second one, a name in brackets, may have spaces and brackets itself.
+fn nice_value(stat: &str) -> Option<i32> {
     let (_, after_name) = stat.rsplit_once(')')?;
     after_name.split_whitespace().nth(16)?.parse().ok()
 }
@@ -122,10 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn priority_is_found_behind_any_name() {
-        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 39 19 1 0 5 6 7";
-        assert_eq!(nice(stat), Some(19));
-        assert_eq!(nice(""), None);
+    fn the_nice_value_stands_behind_any_name() {
+        let stat = "7 (a) b) R 1 7 7 0 -1 4194304 9 0 0 0 1 2 0 0 30 10 1 0 5 6 7";
+        assert_eq!(nice_value(stat), Some(10));
+        let own = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        assert!(nice_value(&own).is_some());
     }
 
     #[test]

@@ -52,6 +52,8 @@ struct RunningTotal {
     calls: u64,
     seconds: f64,
     bound_seconds: f64,
+    /// The part of `seconds` that `bound_seconds` belongs to.
+    bounded_seconds: f64,
     /// Seconds of one call at the payload bound of the epoch followed now.
     bound_each: f64,
     /// A timed call stands for this many.
@@ -65,6 +67,8 @@ struct RunningTotal {
 pub struct CallTimer {
     total: usize,
     started: Option<Instant>,
+    /// A bound is known for the call.
+    bounded: bool,
 }
 
 impl JobRecorder {
@@ -123,19 +127,24 @@ impl JobRecorder {
         CallTimer {
             total,
             started: is_timed.then(Instant::now),
+            bounded: counted.bound_each > 0.0,
         }
     }
 
     /// It has ended.
     pub fn done(&mut self, timer: &CallTimer) {
         if let Some(started) = timer.started {
-            self.timed(timer.total, started, Instant::now());
+            self.timed(timer, started, Instant::now());
         }
     }
 
-    fn timed(&mut self, total: usize, started: Instant, ended: Instant) {
-        let total = &mut self.totals[total];
-        total.seconds += (ended - started).as_secs_f64() * f64::from(total.stride);
+    fn timed(&mut self, timer: &CallTimer, started: Instant, ended: Instant) {
+        let total = &mut self.totals[timer.total];
+        let seconds = (ended - started).as_secs_f64() * f64::from(total.stride);
+        total.seconds += seconds;
+        if timer.bounded {
+            total.bounded_seconds += seconds;
+        }
         total.stride = stride(
             total.stride,
             self.timing,
@@ -214,6 +223,7 @@ impl JobRecorder {
                     calls: 0,
                     seconds: 0.0,
                     bound_seconds: 0.0,
+                    bounded_seconds: 0.0,
                     bound_each,
                     stride: 1,
                     until_timed: 1,
@@ -243,6 +253,7 @@ impl RunningTotal {
             calls: self.calls,
             seconds: self.seconds,
             bound_seconds: self.bound_seconds,
+            bounded_seconds: Some(self.bounded_seconds),
         }
     }
 }
@@ -346,6 +357,7 @@ pub fn now() -> Millis {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use directory::job_record::BoundShare;
 
     fn recorder() -> JobRecorder {
         JobRecorder::new(
@@ -361,7 +373,7 @@ mod tests {
         for _ in 0..calls {
             let timer = recorder.begin(Collective::Alltoall, Way::Native, 8, |_, _| 0.0);
             if timer.started.is_some() {
-                recorder.timed(timer.total, *clock, *clock + Duration::from_micros(2));
+                recorder.timed(&timer, *clock, *clock + Duration::from_micros(2));
                 timed += 1;
             }
             *clock += period;
@@ -391,6 +403,21 @@ mod tests {
         let counted = recorder.record().calls[0].clone();
         assert_eq!(counted.calls, 100_140);
         assert!((counted.seconds - 0.2).abs() < 0.01, "{counted:?}");
+    }
+
+    #[test]
+    fn only_calls_with_a_bound_count_against_the_bound() {
+        let mut recorder = recorder();
+        recorder.timing = 0.0;
+        let second = Duration::from_secs(1);
+        let mut clock = recorder.timed_at + second;
+        call(&mut recorder, &mut clock, 9, second);
+        recorder.follows(1, None, |_, _| 1e-6);
+        call(&mut recorder, &mut clock, 1, second);
+        let counted = recorder.record().calls[0].clone();
+        assert!((counted.seconds - 20e-6).abs() < 1e-9, "{counted:?}");
+        let share = counted.share_since(None).and_then(BoundShare::share);
+        assert!((share.unwrap() - 0.5).abs() < 1e-9, "{counted:?}");
     }
 
     #[test]

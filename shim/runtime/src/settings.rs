@@ -47,6 +47,13 @@ pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
     Duration::from_secs_f64(seconds.unwrap_or(120.0))
 }
 
+/// `HEDDLE_DSCP`: the class, 0 to 63, with which this rank marks tokens and acknowledgements, which
+/// are few and urgent; 0 for none. It is *expedited forwarding* (RFC 3246) otherwise.
+pub fn token_class(var: impl Fn(&str) -> Option<String>) -> u8 {
+    let class = var("HEDDLE_DSCP").and_then(|v| v.parse().ok());
+    class.filter(|class| *class < 64).unwrap_or(46)
+}
+
 impl RuntimeSettings {
     /// Reads the settings through `var`, and says what it did not understand.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Option<String>) {
@@ -221,6 +228,18 @@ mod tests {
                 Duration::from_secs(seconds),
                 "{text:?}"
             );
+        }
+    }
+
+    #[test]
+    fn tokens_are_marked_unless_somebody_says_no() {
+        for (text, class) in [
+            (None, 46),
+            (Some("0"), 0),
+            (Some("48"), 48),
+            (Some("64"), 46),
+        ] {
+            assert_eq!(token_class(|_| text.map(str::to_owned)), class, "{text:?}");
         }
     }
 

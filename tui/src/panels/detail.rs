@@ -43,7 +43,7 @@ pub(super) fn alarms(view: &PanelView<'_>, names: &[&str]) -> Vec<Line<'static>>
         .snapshot
         .alarms
         .iter()
-        .filter(|a| names.contains(&a.about.as_str()));
+        .filter(|a| names.iter().any(|name| a.concerns(name)));
     about
         .map(|a| styled(view, "▲ alarm", &a.text, view.palette.warn))
         .collect()

@@ -3,7 +3,7 @@ use super::{Panel, PanelView, detail, learned};
 use crate::table::{PanelTable, RowKey, TableRow, left, right};
 use crate::{chart, format};
 use api::{JobPoint, JobStatus};
-use directory::job_record::CallTotal;
+use directory::job_record::{BoundShare, CallTotal};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -205,11 +205,8 @@ fn calls(view: &PanelView<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
         } else {
             "–".into()
         };
-        let share = if c.bound_seconds > 0.0 && c.seconds > 0.0 {
-            format::percent(c.bound_seconds / c.seconds)
-        } else {
-            "–".into()
-        };
+        let share = c.share_since(None).and_then(BoundShare::share);
+        let share = share.map_or_else(|| "–".into(), format::percent);
         Line::raw(format!(
             "{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}",
             c.collective,

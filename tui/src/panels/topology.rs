@@ -220,7 +220,13 @@ fn name(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Line<'static> {
         _ => p.text,
     };
     let mut spans = vec![Span::styled(format!("{mark}{}", branch.name), style)];
-    if !branch.outside && view.snapshot.alarms.iter().any(|a| a.about == branch.name) {
+    if !branch.outside
+        && view
+            .snapshot
+            .alarms
+            .iter()
+            .any(|a| a.concerns(&branch.name))
+    {
         spans.push(Span::styled(" ▲", p.warn));
     }
     Line::from(spans)

@@ -13,7 +13,11 @@ const QUIET: Duration = Duration::from_secs(600);
 
 /// The inventory's switches as senders of traps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct TrapSenders(BTreeMap<IpAddr, TrapSender>);
+pub(super) struct TrapSenders {
+    known: BTreeMap<IpAddr, TrapSender>,
+    /// Switches whose address is not looked up yet.
+    named: BTreeMap<String, TrapSender>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TrapSender {
@@ -39,7 +43,7 @@ impl TrapSenders {
     /// Takes the switches of an inventory. If several switches have one address, behind different
     /// ports, the one with the least required proof counts.
     pub(super) fn new(inventory: &Inventory) -> TrapSenders {
-        let mut senders: BTreeMap<IpAddr, TrapSender> = BTreeMap::new();
+        let mut senders = TrapSenders::default();
         for (name, switch) in &inventory.switches {
             let (owes, user) = match inventory.snmp.get(&switch.snmp) {
                 Some(Credential::User(user)) if user.auth.is_some() => {
@@ -53,18 +57,32 @@ impl TrapSenders {
                 owes,
                 user,
             };
-            let kept = senders
-                .entry(switch.address.ip().to_canonical())
-                .or_insert_with(|| sender.clone());
-            if sender.owes < kept.owes {
-                *kept = sender;
+            match switch.address.fixed() {
+                Some(address) => senders.add(address.ip(), sender),
+                None => drop(senders.named.insert(name.clone(), sender)),
             }
         }
-        TrapSenders(senders)
+        senders
+    }
+
+    fn add(&mut self, address: IpAddr, sender: TrapSender) {
+        let known = self.known.entry(address.to_canonical());
+        let kept = known.or_insert_with(|| sender.clone());
+        if sender.owes < kept.owes {
+            *kept = sender;
+        }
+    }
+
+    /// Takes the address at which the name of a switch was looked up. It replaces an earlier one.
+    pub(super) fn looked_up(&mut self, switch: &str, address: IpAddr) {
+        if let Some(sender) = self.named.get(switch).cloned() {
+            self.known.retain(|_, known| known.switch != switch);
+            self.add(address, sender);
+        }
     }
 
     pub(super) fn judge(&self, from: IpAddr, proof: TrapProof) -> TrapVerdict {
-        match self.0.get(&from) {
+        match self.known.get(&from) {
             None => TrapVerdict::Stranger,
             Some(sender) if proof < sender.owes => TrapVerdict::Refused,
             Some(_) => TrapVerdict::Believed,
@@ -92,7 +110,7 @@ impl RefusedTraps {
         self.count += 1;
         self.last = Some(now);
         self.switches.insert(from);
-        let sender = senders.0.get(&from)?;
+        let sender = senders.known.get(&from)?;
         let tenfold = self.count == 10_u64.pow(self.count.ilog10());
         tenfold.then(|| {
             let TrapSender { switch, user, .. } = sender;
@@ -160,6 +178,30 @@ snmp:
                 "10.0.0.{n}"
             );
         }
+    }
+
+    #[test]
+    fn a_switch_with_a_name_sends_traps_from_where_it_was_looked_up() {
+        let text = format!(
+            "switches: {{leaf: {{snmp: signed}}}}\nsnmp: {{default: {{version: 2c, community: \
+             c}}, signed: {SIGNED}}}"
+        );
+        let mut senders = TrapSenders::new(&Inventory::parse("i.yaml", &text).unwrap());
+        let judge =
+            |senders: &TrapSenders, n| senders.judge([10, 0, 0, n].into(), TrapProof::Nothing);
+        assert_eq!(judge(&senders, 1), TrapVerdict::Stranger);
+        senders.looked_up("leaf", [10, 0, 0, 1].into());
+        senders.looked_up("nobody", [10, 0, 0, 3].into());
+        assert_eq!(judge(&senders, 1), TrapVerdict::Refused);
+        senders.looked_up("leaf", [10, 0, 0, 2].into());
+        assert_eq!(
+            [1, 2, 3].map(|n| judge(&senders, n)),
+            [
+                TrapVerdict::Stranger,
+                TrapVerdict::Refused,
+                TrapVerdict::Stranger
+            ]
+        );
     }
 
     #[test]

@@ -40,6 +40,7 @@ fn silence() -> DeviceFact {
     DeviceFact::Failed {
         table: None,
         problem: "no report for 11 s".into(),
+        refused: None,
     }
 }
 

@@ -9,20 +9,26 @@ use selection::tuning::TuningRuns;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 /// A port of a switch.
-struct SimulatedPort {
-    up: bool,
-    state: StpState,
+#[derive(Clone)]
+pub(super) struct SimulatedPort {
+    pub(super) up: bool,
+    pub(super) state: StpState,
+    pub(super) rate: Option<BitsPerSec>,
+    /// The port itself was pulled, as a line card is: only LLDP still lists it.
+    pub(super) pulled: bool,
     /// The other end: a switch and its port, or a host.
-    peer: Option<(String, Option<u32>)>,
+    pub(super) peer: Option<(String, Option<u32>)>,
     octets: u64,
     octets_per_sec: u64,
 }
 
-#[derive(Default)]
-struct SimulatedDevice {
-    ports: BTreeMap<u32, SimulatedPort>,
+#[derive(Clone, Default)]
+pub(super) struct SimulatedDevice {
+    pub(super) ports: BTreeMap<u32, SimulatedPort>,
     top_changes: u32,
-    lldp_change: u32,
+    pub(super) lldp_change: u32,
+    /// The forwarding database: the port of each host.
+    pub(super) learned: BTreeMap<String, u32>,
     /// Ports that were removed and made anew: the agent still lists the dead interfaces.
     remade: Vec<u32>,
     /// The time from which its uptime counts.
@@ -35,13 +41,18 @@ pub(super) struct SimulatedCluster {
     pub(super) now: Millis,
     pub(super) published: Vec<EpochOrder>,
     pub(super) said: Vec<String>,
+    pub(super) rollbacks_ended: u32,
     pub(super) kept: Vec<Arc<LearnedFigures>>,
     pub(super) poll_every: u64,
     pub(super) disk_full: bool,
     pub(super) attempts: usize,
     pub(super) highest: u64,
     pub(super) rota: DirectionsByHost,
-    devices: BTreeMap<String, SimulatedDevice>,
+    pub(super) devices: BTreeMap<String, SimulatedDevice>,
+    /// The age of each table that an agent serves from its cache, in ms.
+    pub(super) cached: BTreeMap<(String, DeviceTable), u64>,
+    /// The devices of the last seconds, if an agent has a cache.
+    past: VecDeque<(Millis, BTreeMap<String, SimulatedDevice>)>,
     mute: HashSet<String>,
     garbled: BTreeSet<(String, DeviceTable)>,
     /// The time of each message to a switch, in ms.
@@ -51,7 +62,7 @@ pub(super) struct SimulatedCluster {
     ordered: Option<EpochOrder>,
 }
 
-fn mac(name: &str) -> Mac {
+pub(super) fn mac(name: &str) -> Mac {
     let mut octets = [2, 0, 0, 0, 0, 0];
     name.bytes().zip(&mut octets[1..]).for_each(|(b, o)| *o = b);
     Mac(octets)
@@ -78,6 +89,7 @@ impl SimulatedCluster {
             now: Millis(1_000_000),
             published: Vec::new(),
             said: Vec::new(),
+            rollbacks_ended: 0,
             kept: Vec::new(),
             poll_every: 500,
             disk_full: false,
@@ -88,6 +100,8 @@ impl SimulatedCluster {
                 .iter()
                 .map(|s| ((*s).to_owned(), SimulatedDevice::default()))
                 .collect(),
+            cached: BTreeMap::new(),
+            past: VecDeque::new(),
             mute: HashSet::new(),
             garbled: BTreeSet::new(),
             slow: BTreeMap::new(),
@@ -117,11 +131,14 @@ impl SimulatedCluster {
         let port = device.ports.entry(port).or_insert(SimulatedPort {
             up: true,
             state: StpState::Forwarding,
+            rate: Some(BitsPerSec::GIGABIT),
+            pulled: false,
             peer: None,
             octets: 0,
             octets_per_sec: 0,
         });
         (port.up, port.state, port.peer) = (true, StpState::Forwarding, Some(peer));
+        port.pulled = false;
         device.lldp_change += 1;
         device.top_changes += 1;
     }
@@ -253,6 +270,7 @@ impl SimulatedCluster {
             for port in self.devices.values_mut().flat_map(|d| d.ports.values_mut()) {
                 port.octets += port.octets_per_sec / 100;
             }
+            self.remember();
             if self.now.0.is_multiple_of(self.poll_every) {
                 for switch in self.devices.keys().cloned().collect::<Vec<_>>() {
                     let fact = if self.mute.contains(&switch) {
@@ -307,6 +325,7 @@ impl SimulatedCluster {
                     let problem = self.disk_full.then(|| "disk full".to_owned());
                     self.event(ControllerEvent::LearnedKept { problem });
                 }
+                ControllerEffect::EndRollback => self.rollbacks_ended += 1,
                 ControllerEffect::Say(line) => self.said.push(line.text),
             }
         }
@@ -381,18 +400,43 @@ impl SimulatedCluster {
             .any(|a| a.text.contains(part))
     }
 
+    /// Keeps the present for agents that will answer from their caches.
+    fn remember(&mut self) {
+        if let Some(oldest) = self.cached.values().max() {
+            self.past.push_back((self.now, self.devices.clone()));
+            let oldest = self.now.0.saturating_sub(*oldest);
+            while self.past.front().is_some_and(|(at, _)| at.0 < oldest) {
+                self.past.pop_front();
+            }
+        }
+    }
+
+    /// A switch as one of its tables shows it.
+    fn device(&self, switch: &str, table: DeviceTable) -> &SimulatedDevice {
+        let age = self.cached.get(&(switch.to_owned(), table)).copied();
+        let at = Millis(self.now.0.saturating_sub(age.unwrap_or_default()));
+        let then = self.past.iter().find(|(then, _)| *then >= at);
+        match then.filter(|_| age.is_some()) {
+            Some((_, devices)) => &devices[switch],
+            None => &self.devices[switch],
+        }
+    }
+
     fn pulse(&self, switch: &str) -> DeviceFact {
-        let device = &self.devices[switch];
+        let [interfaces, bridge, lldp] = [
+            DeviceTable::Interfaces,
+            DeviceTable::Bridge,
+            DeviceTable::Lldp,
+        ]
+        .map(|table| self.device(switch, table));
         DeviceFact::Pulse(DevicePulse {
-            uptime: (self.now.0.saturating_sub(device.restarted) / 10) as u32,
-            top_changes: Some(device.top_changes),
+            uptime: (self.now.0.saturating_sub(interfaces.restarted) / 10) as u32,
+            top_changes: Some(bridge.top_changes),
             since_top_change: None,
-            stp_states: device.ports.iter().map(|(n, p)| (*n, p.state)).collect(),
-            lldp_last_change: Some(device.lldp_change),
-            up: device.ports.iter().map(|(n, p)| (*n, p.up)).collect(),
-            octets: device
-                .ports
-                .iter()
+            stp_states: bridge.present().map(|(n, p)| (*n, p.state)).collect(),
+            lldp_last_change: Some(lldp.lldp_change),
+            up: interfaces.present().map(|(n, p)| (*n, p.up)).collect(),
+            octets: (interfaces.present())
                 .map(|(n, p)| (*n, 0, p.octets))
                 .collect(),
             narrow: false,
@@ -405,9 +449,10 @@ impl SimulatedCluster {
             return DeviceFact::Failed {
                 table: Some(table),
                 problem: "answers nonsense".to_owned(),
+                refused: None,
             };
         }
-        self.devices[switch].answer(switch, table)
+        self.device(switch, table).answer(switch, table)
     }
 }
 
@@ -430,15 +475,32 @@ impl SimulatedDevice {
                     priority: 0,
                     address: mac("s0"),
                 }),
-                ports: (self.ports.iter())
+                ports: (self.present())
                     .map(|(n, p)| bridge_port(*n, p.state))
                     .collect(),
                 ..BridgeTable::default()
             }),
             DeviceTable::Lldp => DeviceFact::Lldp(self.lldp(switch)),
-            DeviceTable::Fdb => DeviceFact::Fdb(Vec::new()),
+            DeviceTable::Fdb => DeviceFact::Fdb(self.stations()),
             DeviceTable::Arp => DeviceFact::Arp(Vec::new()),
         }
+    }
+
+    pub(super) fn touch_tree(&mut self) {
+        self.top_changes += 1;
+    }
+
+    /// The ports that were not pulled.
+    fn present(&self) -> impl Iterator<Item = (&u32, &SimulatedPort)> {
+        self.ports.iter().filter(|(_, port)| !port.pulled)
+    }
+
+    fn stations(&self) -> Vec<FdbEntry> {
+        let row = |(host, port): (&String, &u32)| FdbEntry {
+            mac: mac(host),
+            port: *port,
+        };
+        self.learned.iter().map(row).collect()
     }
 
     fn interfaces(&self) -> Vec<InterfaceRow> {
@@ -447,10 +509,10 @@ impl SimulatedDevice {
             name: interface_name(n),
             ..InterfaceRow::default()
         });
-        let live = self.ports.iter().map(|(n, p)| InterfaceRow {
+        let live = self.present().map(|(n, p)| InterfaceRow {
             index: *n,
             name: interface_name(n),
-            rate: Some(BitsPerSec::GIGABIT),
+            rate: p.rate,
             up: p.up,
             ..InterfaceRow::default()
         });
@@ -479,6 +541,7 @@ fn silence() -> DeviceFact {
     DeviceFact::Failed {
         table: None,
         problem: "no answer".to_owned(),
+        refused: None,
     }
 }
 

@@ -191,9 +191,10 @@ impl<'a> Facts<'a> {
         let problem = silent.map_or(format!("{address} was not asked yet"), |(_, problem)| {
             problem.clone()
         });
+        let refused = view.and_then(|v| v.refused.clone());
         match (silent, seen) {
-            (Some(_), true) => self.alarm(name, AlarmKind::SwitchStale { problem }),
-            (_, false) => self.alarm(name, AlarmKind::SwitchUnheard { problem }),
+            (Some(_), true) => self.alarm(name, AlarmKind::SwitchStale { problem, refused }),
+            (_, false) => self.alarm(name, AlarmKind::SwitchUnheard { problem, refused }),
             (None, true) => {}
         }
         for (table, problem) in view.into_iter().flat_map(|v| &v.failed) {

@@ -37,6 +37,7 @@ impl LldpPorts {
             uses[&row.id] == 1 && !matches!(row.id, NeighbourId::Mac(m) if m.names_nobody())
         };
         let numbering = numbering(lldp, ports, &own_id);
+        let names_interfaces = names_interfaces(lldp, ports);
         let mut table = LldpPorts::default();
         for row in &lldp.ports {
             let port = if own_id(row) {
@@ -45,7 +46,10 @@ impl LldpPorts {
                 by_description(&row.descr, ports)
                     .or_else(|| by_number(row.number, ports, numbering))
             };
-            let port = port.unwrap_or_else(|| ports.unlisted(nameless(row, own_id(row))));
+            let port = port.unwrap_or_else(|| match nameless(row, own_id(row)) {
+                name if names_interfaces => ports.removed(name),
+                name => ports.unlisted(name),
+            });
             table.by_number.entry(row.number).or_insert(port);
             let id = table.by_id.entry(row.id.clone()).or_insert(Some(port));
             if !own_id(row) {
@@ -113,6 +117,16 @@ fn by_own_id(row: &LldpPort, ports: &PortTable, numbering: LocalNumbering) -> Op
             NeighbourId::Mac(_) => by_number(row.number, ports, numbering),
             _ => None,
         })
+}
+
+/// True if the ids of most ports are names of interfaces. A port whose id names none then has no
+/// interface: it was removed, or made, between two reads.
+fn names_interfaces(lldp: &LldpTable, ports: &PortTable) -> bool {
+    let is_name = |row: &&LldpPort| match &row.id {
+        NeighbourId::Text(text) => ports.by_name(text).is_some(),
+        _ => false,
+    };
+    2 * lldp.ports.iter().filter(is_name).count() > lldp.ports.len()
 }
 
 /// The numbering by which most ids that name a port agree with their numbers.

@@ -104,9 +104,12 @@ impl PortTable {
         // A bridge without a root runs no spanning tree. It lists its ports as disabled although
         // they carry frames.
         let runs = bridge.is_some_and(|b| b.root_bridge.is_some());
-        for row in bridge.iter().flat_map(|b| &b.ports) {
+        let rows = || bridge.iter().flat_map(|b| &b.ports);
+        let listed = |row: &&BridgePort| table.by_index.contains_key(&row.if_index);
+        let lists_most = 2 * rows().filter(listed).count() > rows().count();
+        for row in rows() {
             let differs = bridge.is_some_and(|b| differs_by_tree(b, row));
-            table.add_base_port(row, runs, differs);
+            table.add_base_port(row, runs, differs, lists_most);
         }
         table.join_units(interfaces);
         table.index_keys();
@@ -158,14 +161,15 @@ impl PortTable {
     }
 
     /// Adds a row of dot1dBasePortTable. Where a device lists no interfaces at all, its ports are
-    /// known only by their numbers.
-    fn add_base_port(&mut self, row: &BridgePort, runs_stp: bool, differs: bool) {
+    /// known only by their numbers. Where it lists most, a port without an interface is one that
+    /// was made or removed between two reads.
+    fn add_base_port(&mut self, row: &BridgePort, runs_stp: bool, differs: bool, lists_most: bool) {
         let port = match self.by_index.get(&row.if_index) {
             Some(port) => *port,
             None => {
                 let port = self.add(PortFacts {
                     name: row.number.to_string(),
-                    up: true,
+                    up: !lists_most,
                     ..PortFacts::default()
                 });
                 if row.if_index != 0 {
@@ -306,12 +310,21 @@ impl PortTable {
 
     /// The port with this name that only the device's LLDP tables know. It is added if it is new.
     pub(crate) fn unlisted(&mut self, name: String) -> PortIx {
+        self.unlisted_port(name, true)
+    }
+
+    /// The same for a port that was removed: LLDP still lists it, and no other table does.
+    pub(crate) fn removed(&mut self, name: String) -> PortIx {
+        self.unlisted_port(name, false)
+    }
+
+    fn unlisted_port(&mut self, name: String, up: bool) -> PortIx {
         if let Some(known) = self.unlisted.get(&name) {
             return *known;
         }
         let port = self.add(PortFacts {
             name: name.clone(),
-            up: true,
+            up,
             ..PortFacts::default()
         });
         self.unlisted.insert(name, port);

@@ -92,7 +92,7 @@ pub(super) fn inventory(
         (
             node.name.clone(),
             InventorySwitch {
-                address: SocketAddr::new(management(n), 161),
+                address: SocketAddr::new(management(n), 161).into(),
                 snmp: "default".to_owned(),
             },
         )

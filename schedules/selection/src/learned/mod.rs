@@ -20,6 +20,7 @@ pub use place::{LearnedPlace, RankLayout};
 pub use ways::LearnedWays;
 
 use crate::decision_table::{Collective, Way};
+use crate::noise;
 use crate::recorded_name::RecordedName;
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ impl LearnedTiming {
     /// True if these calls took less time than the others, by more than twice the standard error of
     /// the difference.
     pub fn is_faster_than(&self, other: &LearnedTiming) -> bool {
-        let noise = 2.0 * (self.error_ns as f64).hypot(other.error_ns as f64);
+        let noise = 2.0 * noise::of_both(self.error_ns as f64, other.error_ns as f64);
         other.mean_ns as f64 - self.mean_ns as f64 > noise
     }
 }

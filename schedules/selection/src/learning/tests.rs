@@ -1,6 +1,5 @@
 use super::*;
 use crate::decision_table::{DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable};
-use proptest::prelude::*;
 use schedules::synchronization::SyncKind;
 
 const BLOCK: u64 = 4096;
@@ -306,25 +305,28 @@ fn far_below_the_sizes_of_tcp_no_schedule_is_tried() {
     assert_eq!((tried(8192), tried(1 << 18)), (1, 3));
 }
 
-proptest! {
-    /// Whatever the ways take: what a job of a minute loses beside the fastest way is little, unless
-    /// the calls were too long for one of another way.
-    #[test]
-    fn regret_is_bounded(
-        own in 0.2e-3..20e-3f64,
-        ratios in [0.2..4.0f64, 0.2..4.0f64],
-        doubt in [0.7..1.4f64, 0.7..1.4f64],
-        seed in any::<u64>(),
-    ) {
-        let mut job = SimulatedJob::new([own, own * ratios[0], own * ratios[1]], seed);
-        let expected = [1.0, (ratios[0] * doubt[0]).max(1.0), (ratios[1] * doubt[1]).max(1.0)];
-        job.run(60.0, expected);
-        let spent = job.learner.budget();
-        prop_assert!(spent.spent() * 25 < spent.calls(), "{spent:?}");
-        // Ways that differ by less than a twentieth may pass for alike.
-        prop_assert!(
-            job.elapsed < 1.08 * job.least(),
-            "{} of {}, {:?} of {:?}", job.elapsed, job.least(), job.calls, job.seconds
-        );
-    }
+/// Whatever the ways take: what a job of a minute loses beside the fastest way is little. A test of
+/// noisy figures is wrong at times, so this counts how often a job loses more.
+#[test]
+fn regret_is_bounded() {
+    let mut random = fastrand::Rng::with_seed(14);
+    let mut lost: Vec<(f64, String)> = (0..400)
+        .map(|_| {
+            let mut between = |from: f64, to: f64| from + (to - from) * random.f64();
+            let own = between(0.2e-3, 20e-3);
+            let ratios = [between(0.2, 4.0), between(0.2, 4.0)];
+            let doubt = [between(0.7, 1.4), between(0.7, 1.4)];
+            let mut job =
+                SimulatedJob::new([own, own * ratios[0], own * ratios[1]], random.u64(..));
+            let expected = |way: usize| (ratios[way] * doubt[way]).max(1.0);
+            job.run(60.0, [1.0, expected(0), expected(1)]);
+            let spent = job.learner.budget();
+            assert!(spent.spent() * 25 < spent.calls(), "{spent:?}");
+            let told = format!("{:?} of {:?}, doubt {doubt:?}", job.calls, job.seconds);
+            (job.elapsed / job.least(), told)
+        })
+        .collect();
+    lost.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let more = lost.iter().filter(|(ratio, _)| *ratio > 1.05).count();
+    assert!(more <= 2 && lost[0].0 < 1.15, "{more}: {:?}", &lost[..8]);
 }

@@ -3,6 +3,7 @@
 use super::CallClass;
 use crate::decision_table::Way;
 use crate::learned::LearnedTiming;
+use crate::noise;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -137,7 +138,7 @@ impl WayTrials {
             return TrialVerdict::Open;
         };
         let few = self.rows().min(fastest.rows()) < FEWEST;
-        let noise = CLEAR * self.error().hypot(fastest.error());
+        let noise = CLEAR * noise::of_both(self.error(), fastest.error());
         if own > 2.0 * best || (!few && own - best > noise) {
             TrialVerdict::Slower
         } else if !few && best - own > noise {

@@ -129,7 +129,7 @@ fn lengths_get_a_plan_where_the_phases_take_longer() {
     };
     assert!(parts(&[1000; 16]).iter().all(Option::is_none));
     let skewed: Vec<u64> = (0..16u64)
-        .map(|at| [1, 90_000, 7, 0, 40_000][at as usize % 5])
+        .map(|at| [90_000, 1, 7, 40_000, 0, 60_000, 20_000][at as usize % 7])
         .collect();
     let parts = parts(&skewed);
     for part in &parts {

@@ -122,6 +122,14 @@ impl TcpMesh {
         Ok(())
     }
 
+    /// Marks tokens and acknowledgements with this class for switches that look at it; 0: with none.
+    pub fn mark(&self, class: u8) {
+        let peers = self.peers.iter().flatten();
+        peers
+            .filter(|_| class > 0)
+            .for_each(|peer| peer.mark(class));
+    }
+
     /// `least` octets, or what passes on the slowest way while a rank is woken, if that is more.
     pub(super) fn few(&self, least: usize) -> usize {
         let paces = self.peers.iter().flatten().filter_map(|peer| peer.pace);

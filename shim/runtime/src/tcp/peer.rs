@@ -77,6 +77,12 @@ impl MeshPeer {
         Ok(())
     }
 
+    /// Marks tokens and acknowledgements for switches.
+    pub(super) fn mark(&self, class: u8) {
+        // A kernel that refuses is slower, and no less right.
+        let _ = socket::mark(&self.back, class);
+    }
+
     /// The rate at which blocks go to it and come from it.
     pub(super) fn pace_now(&self) -> Option<BitsPerSec> {
         self.pace.map(|pace| pace.slowest)
@@ -258,6 +264,19 @@ mod tests {
             is_ready(&peer.back, PollFlags::POLLIN, 20_000),
             "the end of a connection is told of at once"
         );
+    }
+
+    #[test]
+    fn only_tokens_and_acknowledgements_are_marked() {
+        use nix::sys::socket::{
+            getsockopt,
+            sockopt::{Ipv4Tos, Priority},
+        };
+        let (peer, _receives, _sends) = peer();
+        peer.mark(46);
+        assert_eq!(getsockopt(&peer.back, Ipv4Tos).unwrap(), 46 << 2);
+        assert_eq!(getsockopt(&peer.back, Priority).unwrap(), 6);
+        assert_eq!(getsockopt(&peer.out, Ipv4Tos).unwrap(), 0);
     }
 
     #[test]

@@ -1,0 +1,7 @@
+//! The packages: what they hold, and that a machine on which they were installed, used and purged is
+//! as before.
+mod clean_root;
+mod debian;
+mod rpm;
+mod tools;
+mod unit_line;
