@@ -4,6 +4,7 @@ use crate::output::print;
 use agent::recording::{RecordingFolder, read_folder};
 use anyhow::Context;
 use cabling::export;
+use drawing::network::{self, NetworkView};
 use infer::{descriptions, infer, infer_recorded};
 use inventory::address::AddressLookup;
 use inventory::alarm::causes::{CausalAlarm, causes_first};
@@ -61,6 +62,8 @@ enum DiscoverFormat {
     Text,
     /// Nodes, links with their evidence, clusters and alarms, for programs
     Json,
+    /// A picture of the tree, with ports, rates, the bottleneck and alarms
+    Svg,
     /// Graphviz; heddle check also reads it as a plan
     Dot,
     /// Slurm's topology.conf
@@ -114,7 +117,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = match args.format {
         DiscoverFormat::Text => Ok(export::text(&found.topology)),
         DiscoverFormat::Json => Ok(serde_json::to_string_pretty(&found.topology)? + "\n"),
-        DiscoverFormat::Dot => Ok(export::dot(&found.topology)),
+        DiscoverFormat::Svg => Ok(drawn(&found.topology)),
+        DiscoverFormat::Dot => Ok(export::dot(
+            &found.topology,
+            network::bottleneck(&found.topology).as_ref(),
+        )),
         DiscoverFormat::Slurm => export::slurm(&found.topology),
         DiscoverFormat::SlurmYaml => export::slurm_yaml(&found.topology),
         DiscoverFormat::Topology => Ok(found.file.to_yaml()),
@@ -147,6 +154,12 @@ fn published(dir: &Path) -> anyhow::Result<DiscoveredNetwork> {
         descriptions: PortDescriptions::default(),
         answered: true,
     })
+}
+
+/// A picture of a network.
+fn drawn(topology: &Topology) -> String {
+    let title = network::summary(topology);
+    network::picture(&NetworkView::new(topology), &title).document(&title)
 }
 
 /// One look at a network.

@@ -1,14 +1,16 @@
 //! `heddle history`
 use crate::CommandOutcome;
-use crate::output::{self, TextFormat};
+use crate::output::{self, print};
+use crate::schedule::count;
 use anyhow::{Context, bail};
-use controller::history;
+use controller::history::{self, HistoryEntry};
 use controller::publish::{KEEP, learned_so_far, measurements_for_next};
 use directory::epoch::{EpochOutline, VerifiedEpoch, WayEvidence};
 use directory::layout::folder;
 use directory::publishing::{EpochStore, PublishError};
 use directory::reading::{current, current_epoch, reader};
 use directory::rollback::RollbackOrder;
+use drawing::network::{NetworkMoment, compared};
 use inventory::sanitize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -30,13 +32,27 @@ pub(crate) struct Args {
     dir: PathBuf,
     /// The form of the list
     #[arg(long, value_enum, default_value = "text")]
-    format: TextFormat,
+    format: HistoryFormat,
+    /// The epoch to draw [default: the current one]
+    #[arg(long, value_name = "N")]
+    epoch: Option<u64>,
     /// Publish the network of this epoch again
     #[arg(long, value_name = "EPOCH", conflicts_with = "release")]
     rollback: Option<u64>,
     /// Take the order of --rollback back: the controller publishes the network as it finds it
     #[arg(long)]
     release: bool,
+}
+
+/// The form of the list.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum HistoryFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// A picture of the network in an epoch, and in the one before it
+    Svg,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -49,8 +65,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let entries = history::read(&args.dir)
         .with_context(|| format!("{}: not a shared directory of heddle", args.dir.display()))?;
     match args.format {
-        TextFormat::Json => say!("{}", serde_json::to_string_pretty(&entries)?),
-        TextFormat::Text => {
+        HistoryFormat::Svg => print(&drawn(args, &entries)?)?,
+        HistoryFormat::Json => say!("{}", serde_json::to_string_pretty(&entries)?),
+        HistoryFormat::Text => {
             let lines = entries.iter().map(|e| sanitize::message(&history::text(e)));
             output::print(&lines.collect::<String>())?
         }
@@ -151,4 +168,44 @@ fn is_carried_out(dir: &Path, before: u64) -> anyhow::Result<bool> {
         std::thread::sleep(Duration::from_millis(100));
     }
     Ok(false)
+}
+
+/// The network of an epoch beside that of the epoch before it.
+fn drawn(args: &Args, entries: &[HistoryEntry]) -> anyhow::Result<String> {
+    let wanted = |entry: &&HistoryEntry| match args.epoch {
+        Some(number) => entry.info.number == number,
+        None => entry.current,
+    };
+    let dir = args.dir.display();
+    let after = entries.iter().find(wanted).with_context(|| match args.epoch {
+        Some(number) => format!("--epoch {number}: {dir} does not keep this epoch; heddle history --dir {dir} lists those that it keeps"),
+        None => format!("{dir}: there is no current epoch to draw; name one with --epoch"),
+    })?;
+    let is_usable = |entry: &&HistoryEntry| entry.problem.is_none();
+    let older = |entry: &&HistoryEntry| entry.info.number < after.info.number;
+    let before = entries
+        .iter()
+        .rev()
+        .filter(older)
+        .find(is_usable)
+        .unwrap_or(after);
+    let network = |entry: &HistoryEntry| {
+        history::network(&args.dir, entry.info.number).map_err(anyhow::Error::msg)
+    };
+    let (network_before, network_after) = (network(before)?, network(after)?);
+    let changes = after.info.changes.join("; ");
+    let title = format!("epoch {}: {changes}", after.info.number);
+    let moment = |entry: &HistoryEntry, topology| NetworkMoment {
+        topology,
+        heading: format!("epoch {}", entry.info.number),
+        figures: vec![
+            history::moment(entry.info.at),
+            count(entry.info.phases as usize, "phase", "phases"),
+        ],
+    };
+    let (before, after) = (
+        moment(before, &network_before),
+        moment(after, &network_after),
+    );
+    Ok(compared(title.trim_end_matches(": "), &before, &after).document(&title))
 }

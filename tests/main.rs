@@ -25,6 +25,7 @@ mod loaded;
 mod loading;
 mod mpi;
 mod packages;
+mod pictures;
 mod predict;
 mod profilers;
 mod routers;

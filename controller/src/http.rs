@@ -5,9 +5,11 @@
 //! | `/v1/snapshot` | a [`Snapshot`] |
 //! | `/v1/events` | server-sent events: a `snapshot` for each change, and each second |
 //! | `/v1/topology` | `discover --format json` of the contract |
+//! | `/v1/topology.svg` | the same as a picture, for the page |
 //! | `/v1/epochs` | [`api::EpochInfo`] of every epoch kept |
 //! | `/metrics` | Prometheus text |
 //! | `/healthz` | `ok`, without a token |
+//! | `/` | a page for browsers, without a token; its script needs one |
 //! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`], for a [`HostReport`] |
 //!
 //! A client cannot harm the controller's own work: `connection_limiter` bounds connections in
@@ -18,6 +20,7 @@
 //! [`HostReport`]: inventory::host_report::HostReport
 mod connection_limiter;
 mod connections;
+mod page;
 mod rate_limiter;
 mod reports;
 mod snapshot_feed;
@@ -39,6 +42,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use connection_limiter::{ApiConnection, ConnectionLimiter, EventViewer};
+use drawing::network::{self, NetworkView};
 use futures_util::stream;
 use nix::sys::socket::{setsockopt, sockopt};
 use std::convert::Infallible;
@@ -67,6 +71,7 @@ pub struct ServedSnapshot {
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
     event: Arc<OnceLock<Bytes>>,
+    picture: Arc<OnceLock<Bytes>>,
 }
 
 impl ServedSnapshot {
@@ -75,6 +80,7 @@ impl ServedSnapshot {
         ServedSnapshot {
             snapshot: Arc::new(snapshot),
             event: Arc::default(),
+            picture: Arc::default(),
         }
     }
 
@@ -82,6 +88,16 @@ impl ServedSnapshot {
     pub fn json(&self) -> Bytes {
         let event = self.event();
         event.slice(EVENT.0.len()..event.len() - EVENT.1.len())
+    }
+
+    /// Its network as a picture, made once for all viewers.
+    fn picture(&self) -> Bytes {
+        let make = || {
+            let view = NetworkView::new(&self.snapshot.topology).live();
+            let about = network::summary(&self.snapshot.topology);
+            network::picture(&view, "").within_page(&about).into()
+        };
+        self.picture.get_or_init(make).clone()
     }
 
     /// The same as an event.
@@ -187,6 +203,7 @@ fn router(api: ApiState) -> Router {
         .route("/v1/snapshot", get(snapshot))
         .route("/v1/events", get(events))
         .route("/v1/topology", get(topology))
+        .route("/v1/topology.svg", get(picture))
         .route("/v1/epochs", get(epochs))
         .route("/metrics", get(prometheus))
         .route_layer(from_fn_with_state(keys.clone(), token::viewing))
@@ -196,6 +213,7 @@ fn router(api: ApiState) -> Router {
         .route_layer(from_fn_with_state(keys, token::reporting))
         .with_state(intake);
     read.merge(report)
+        .merge(page::routes())
         .route("/healthz", get(|| async { "ok\n" }))
         .layer(from_fn(connections::refuse_transfer_coding))
 }
@@ -253,6 +271,15 @@ async fn snapshot(State(mut shown): SnapshotState) -> Response {
 
 async fn topology(State(mut shown): SnapshotState) -> Response {
     as_json(&shown.fresh().await.snapshot.topology)
+}
+
+async fn picture(State(mut shown): SnapshotState) -> Response {
+    let shown = shown.fresh().await;
+    // The network of a large fleet takes a tenth of a second.
+    match tokio::task::spawn_blocking(move || shown.picture()).await {
+        Ok(picture) => ([(header::CONTENT_TYPE, "image/svg+xml")], picture).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }
 
 async fn epochs(State(mut shown): SnapshotState) -> Response {

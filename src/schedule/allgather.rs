@@ -1,9 +1,9 @@
 //! `heddle schedule allgather`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, read_topology, size, tree_of};
 use crate::CommandOutcome;
 use crate::flags::NameList;
 use crate::output::print;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use inventory::Tree;
 use schedules::allgather::{self, AllgatherAlgorithm, AllgatherSchedule, RingShare};
 use schedules::{json, program};
@@ -53,6 +53,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let ring: Vec<&str> = plan.ring.iter().map(|&h| tree.name(h)).collect();
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_allgather(&plan),
+        ScheduleFormat::Svg => {
+            let title = format!("allgather among {}", size(&tree, &topology));
+            drawn::allgather(&tree, &title, &plan)
+        }
         ScheduleFormat::C => program::allgather(&plan),
         ScheduleFormat::Summary => format!(
             "allgather among {}\nalgorithm     {}\nring          {}\nlongest path  {} between \
@@ -70,6 +74,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 fn of_nobody(format: ScheduleFormat) -> anyhow::Result<CommandOutcome> {
     print(&match format {
         ScheduleFormat::Json => json::write_allgather(&AllgatherSchedule::of_nobody()),
+        ScheduleFormat::Svg => bail!("there are no hosts, so there is nothing to draw"),
         ScheduleFormat::C => program::allgather(&AllgatherSchedule::of_nobody()),
         ScheduleFormat::Summary => "allgather among 0 hosts: nothing to send\n".to_owned(),
     })

@@ -1,5 +1,5 @@
 //! `heddle schedule alltoall`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, read_topology, size, tree_of};
 use crate::CommandOutcome;
 use crate::flags::NameList;
 use crate::output::print;
@@ -93,6 +93,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     };
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_alltoall(&plan),
+        ScheduleFormat::Svg => drawn::alltoall(&tree, &heading(&tree, &topology), &plan),
         ScheduleFormat::C => program::alltoall(&tree, &plan),
         ScheduleFormat::Summary => summary(&tree, &topology, &plan),
     })
@@ -101,6 +102,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 fn of_nobody(format: ScheduleFormat, scheme: SyncScheme) -> anyhow::Result<CommandOutcome> {
     print(&match format {
         ScheduleFormat::Json => json::write_alltoall(&AlltoallSchedule::empty(scheme)),
+        ScheduleFormat::Svg => bail!("there are no hosts, so there is nothing to draw"),
         ScheduleFormat::C => bail!("there are no hosts, and a C routine needs a rank to run on"),
         ScheduleFormat::Summary => "all-to-all among 0 hosts: nothing to send\n".to_owned(),
     })
@@ -119,6 +121,7 @@ fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Comma
     let plan = lg::plan(tree, &clusters, None);
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_lg(&plan),
+        ScheduleFormat::Svg => drawn::lg(tree, &heading(tree, topology), &plan),
         ScheduleFormat::C => bail!(
             "{}: lg has no C form; use --format json, or another algorithm",
             file()
@@ -148,7 +151,7 @@ fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &LgSchedule) -> String
     };
     let transfers = plan.steps.iter().map(Vec::len).sum();
     let lines = [
-        format!("all-to-all among {}", size(tree, topology)),
+        heading(tree, topology),
         format!("algorithm     {LG}"),
         format!("clusters      {}", clusters.join(", ")),
         format!("bound         {backbone}"),
@@ -159,6 +162,11 @@ fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &LgSchedule) -> String
         ),
     ];
     lines.join("\n") + "\n"
+}
+
+/// `all-to-all among 12 hosts on 4 switches`.
+fn heading(tree: &Tree, topology: &TopologyFile) -> String {
+    format!("all-to-all among {}", size(tree, topology))
 }
 
 fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> String {
@@ -185,7 +193,7 @@ fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> Str
         carries()
     };
     let mut lines = vec![
-        format!("all-to-all among {}", size(tree, topology)),
+        heading(tree, topology),
         format!("algorithm     {}", plan.algorithm),
         format!("bound         {}: {reason}", phases(plan.bound.phases)),
         format!(

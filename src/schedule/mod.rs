@@ -1,6 +1,7 @@
 //! `heddle schedule`
 mod allgather;
 mod alltoall;
+mod drawn;
 
 use crate::CommandOutcome;
 use crate::flags::NameList;
@@ -45,6 +46,8 @@ enum ScheduleFormat {
     Summary,
     /// The whole schedule, for heddle verify and other programs
     Json,
+    /// A picture of the phases against the links, as a Gantt chart
+    Svg,
     /// A C file with an MPI routine that follows the schedule
     C,
 }

@@ -10,6 +10,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("schedules", &["inventory"]),
     ("selection", &["inventory", "schedules"]),
     ("trace", &["inventory", "schedules", "selection"]),
+    ("drawing", &["inventory", "schedules", "selection", "trace"]),
     ("directory", &["inventory", "schedules", "selection"]),
     ("agent", &["inventory"]),
     ("api", &["inventory", "directory", "selection"]),
@@ -21,6 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "infer",
             "schedules",
             "selection",
+            "drawing",
             "agent",
             "directory",
         ],
@@ -87,6 +89,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "schedules",
             "selection",
             "trace",
+            "drawing",
             "agent",
             "api",
             "controller",
@@ -164,6 +167,7 @@ fn pure_crates_cannot_reach_io() {
         "schedules",
         "selection",
         "trace",
+        "drawing",
     ] {
         let start = metadata
             .workspace_packages()

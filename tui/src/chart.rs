@@ -90,6 +90,21 @@ pub(crate) fn draw(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buff
     );
 }
 
+/// The shares of a link as columns, a cell each. A share that nobody measured is a blank, and none at
+/// all a low column in the colour of unimportant things.
+pub(crate) fn spark(view: &PanelView<'_>, shares: &[Option<f64>]) -> Line<'static> {
+    let p = view.palette;
+    let spans = shares.iter().map(|share| match share {
+        None => Span::raw(" "),
+        Some(s) if *s <= 0.0 => Span::styled(EIGHTHS[1], p.dim),
+        Some(s) => {
+            let eighth = (s * 8.0).ceil().clamp(1.0, 8.0) as usize;
+            Span::styled(EIGHTHS[eighth], crate::table::degree(*s, p))
+        }
+    });
+    Line::from(spans.collect::<Vec<_>>())
+}
+
 fn title(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
     let p = view.palette;
     let mut spans = vec![Span::styled("throughput", p.dim)];

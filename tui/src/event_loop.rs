@@ -1,10 +1,11 @@
 //! The loop around the state machine: threads bring messages, effects go out, and a frame is drawn
 //! at most ten times a second.
-use crate::app::{App, AppEffect, AppMessage, AppSettings, LabAction};
+use crate::app::{App, AppEffect, AppMessage, AppSettings, ChosenColumns, LabAction};
+use crate::keys::KeyTable;
 use crate::sanitize;
 use crate::screen::TerminalScreen;
 use crate::source::{self, SnapshotSource};
-use crate::theme::Theme;
+use crate::theme::{ColourDepth, Theme};
 use api::Snapshot;
 use crossterm::event::{self, Event};
 use inventory::Millis;
@@ -55,8 +56,16 @@ pub trait LabControl: Send {
 pub struct TuiOptions {
     /// Colours.
     pub theme: Theme,
+    /// The colours that the terminal has.
+    pub depth: ColourDepth,
     /// Only printable ASCII on the screen.
     pub ascii: bool,
+    /// Leave the mouse to the terminal.
+    pub no_mouse: bool,
+    /// The keys.
+    pub keys: KeyTable,
+    /// The columns of each panel.
+    pub columns: ChosenColumns,
     /// The lab, if there is one.
     pub lab: Option<Box<dyn LabControl>>,
 }
@@ -105,6 +114,10 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
     let look = AppSettings {
         address,
         theme: options.theme,
+        depth: options.depth,
+        mouse: !options.no_mouse,
+        keys: options.keys,
+        columns: options.columns,
         ascii: options.ascii,
         zone: TimeZone::system(),
         lab: options.lab.is_some(),
@@ -122,7 +135,7 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
     }
     let mut signals = Signals::new(SIGNALS)?;
     let handle = signals.handle();
-    let mut screen = TerminalScreen::enter()?;
+    let mut screen = TerminalScreen::enter(!options.no_mouse)?;
     let stop = Arc::new(AtomicBool::new(false));
     let orders = options.lab.map(|lab| lab_thread(lab, sender.clone()));
     let keys = key_thread(sender.clone(), stop.clone());
@@ -169,10 +182,12 @@ pub fn print(
     let look = AppSettings {
         address,
         theme: Theme::Mono,
+        columns: options.columns.clone(),
         ascii: options.ascii,
         zone: TimeZone::UTC,
         lab: options.lab.is_some(),
         live: false,
+        ..AppSettings::default()
     };
     let mut app = App::new(look);
     app.update(snapshot.at, AppMessage::Picture(Box::new(snapshot)));
@@ -253,6 +268,8 @@ fn turn(
                         AppMessage::Lab(action, Err("the lab does not answer any more".into())),
                     );
                 }
+                Some(AppEffect::Copy(text)) => screen.copy(&text)?,
+                Some(AppEffect::Mouse(taken)) => screen.take_mouse(taken)?,
                 Some(AppEffect::Lab(_)) | None => {}
             }
         }

@@ -409,7 +409,7 @@ fn names_that_no_topology_file_takes_are_found_under_their_plain_form() {
     );
     assert!(
         compare(
-            &CablingPlan::parse("drawing.dot", &export::dot(&found)).unwrap(),
+            &CablingPlan::parse("drawing.dot", &export::dot(&found, None)).unwrap(),
             &found
         )
         .is_as_planned()
