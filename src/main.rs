@@ -1,4 +1,6 @@
 //! The binary. Each subcommand has a file with its flags and its wiring, and no logic.
+// The futures of `heddle init` lie deep in each other.
+#![recursion_limit = "256"]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #[macro_use]
 mod output;
