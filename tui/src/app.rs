@@ -1,6 +1,7 @@
 //! The state machine: messages in, effects out. It opens nothing and reads no clock; [`App::draw`]
 //! puts it on a frame.
 use crate::columns::TableWants;
+use crate::job_past::JobPast;
 use crate::keys::{KeyAction, KeyContext, KeyTable};
 use crate::panels::{PANELS, Panel, PanelView};
 use crate::past::LinkPast;
@@ -138,6 +139,7 @@ pub struct App {
     /// The newest picture.
     live: Option<Arc<IndexedSnapshot>>,
     past: LinkPast,
+    jobs: JobPast,
     /// The picture that stands still, and the time since which it stands.
     pub(crate) frozen: Option<FrozenPicture>,
     /// The time since which the controller cannot be reached, and the reason.
@@ -163,6 +165,7 @@ pub struct App {
 pub(crate) struct FrozenPicture {
     picture: Option<Arc<IndexedSnapshot>>,
     past: LinkPast,
+    jobs: JobPast,
     pub(crate) since: Millis,
 }
 
@@ -248,6 +251,7 @@ impl App {
             now: Millis(0),
             live: None,
             past: LinkPast::default(),
+            jobs: JobPast::default(),
             frozen: None,
             lost: None,
             blank: IndexedSnapshot::default(),
@@ -275,6 +279,7 @@ impl App {
             AppMessage::Mouse(event) => return self.mouse(event),
             AppMessage::Picture(snapshot) => {
                 self.past.add(&snapshot);
+                self.jobs.add(&snapshot);
                 self.live = Some(Arc::new(IndexedSnapshot::new(*snapshot, now)));
                 self.lost = None;
                 if self.frozen.is_none() {
@@ -350,6 +355,7 @@ impl App {
             snapshot: &picture.snapshot,
             picture,
             past: self.frozen.as_ref().map_or(&self.past, |f| &f.past),
+            jobs: self.frozen.as_ref().map_or(&self.jobs, |f| &f.jobs),
             clock: self.clock(),
             zone: &self.look.zone,
             palette: &self.palette,
@@ -469,6 +475,7 @@ impl App {
             None => Some(FrozenPicture {
                 picture: self.live.clone(),
                 past: self.past.clone(),
+                jobs: self.jobs.clone(),
                 since: self.now,
             }),
         };

@@ -11,6 +11,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 
+/// The lines of the lowest chart.
+pub(crate) const LEAST: u16 = 4;
 /// Cells left of the columns, for the scale.
 const SCALE: u16 = 11;
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -31,11 +33,17 @@ struct ChartBin {
 }
 
 /// Draws `history` into `area`: a title line, the columns, a line for time and epochs.
-pub(crate) fn draw(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
-    if area.height < 4 || area.width < SCALE + 8 {
+pub(crate) fn draw(
+    view: &PanelView<'_>,
+    name: &str,
+    history: &[JobPoint],
+    buffer: &mut Buffer,
+    area: Rect,
+) {
+    if area.height < LEAST || area.width < SCALE + 8 {
         return;
     }
-    title(view, history, buffer, area);
+    title(view, name, history, buffer, area);
     if history.is_empty() {
         put(
             buffer,
@@ -105,9 +113,9 @@ pub(crate) fn spark(view: &PanelView<'_>, shares: &[Option<f64>]) -> Line<'stati
     Line::from(spans.collect::<Vec<_>>())
 }
 
-fn title(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
+fn title(view: &PanelView<'_>, name: &str, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
     let p = view.palette;
-    let mut spans = vec![Span::styled("throughput", p.dim)];
+    let mut spans = vec![Span::styled(name.to_owned(), p.dim)];
     if let Some(last) = history.last() {
         spans.push(Span::styled(
             format!("  {}", format::throughput(last.bytes_per_sec)),

@@ -22,12 +22,15 @@ mod commands;
 mod draw;
 mod event_loop;
 mod format;
+mod job_past;
 mod keys;
 mod lab_moves;
 mod panels;
 mod past;
 mod picture;
 mod port_names;
+#[cfg(test)]
+mod reference;
 pub mod sanitize;
 mod screen;
 pub mod settings;

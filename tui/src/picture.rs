@@ -1,7 +1,13 @@
 //! A snapshot on the screen, with what every line would otherwise have to look up in it.
-use api::{Snapshot, SwitchStatus};
+use api::{AlarmLine, Snapshot, SwitchStatus};
 use inventory::Millis;
 use std::collections::{HashMap, HashSet};
+
+/// The names that an alarm is about, those of its symptoms included.
+fn concerned(alarm: &AlarmLine) -> Vec<String> {
+    let symptoms = alarm.symptoms.iter().map(|s| s.about.clone());
+    symptoms.chain([alarm.about.clone()]).collect()
+}
 
 /// A snapshot, and its indices.
 #[derive(Debug, Default)]
@@ -18,12 +24,7 @@ impl IndexedSnapshot {
         let switches = snapshot.switches.iter().enumerate();
         IndexedSnapshot {
             switches: switches.map(|(i, s)| (s.name.clone(), i)).collect(),
-            alarmed: snapshot
-                .alarms
-                .iter()
-                .flat_map(|a| std::iter::once(&a.about).chain(a.symptoms.iter().map(|s| &s.about)))
-                .cloned()
-                .collect(),
+            alarmed: snapshot.alarms.iter().flat_map(concerned).collect(),
             snapshot,
             received,
         }

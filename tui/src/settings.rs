@@ -62,7 +62,7 @@ struct SettingsMistake {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct SettingsFile {
-    connection: ConnectionTable,
+    connection: ConnectionSection,
     theme: Option<Spanned<String>>,
     colours: Option<Spanned<String>>,
     drawing: Option<Spanned<String>>,
@@ -73,7 +73,7 @@ struct SettingsFile {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-struct ConnectionTable {
+struct ConnectionSection {
     address: Option<String>,
     ca: Option<PathBuf>,
     token_file: Option<PathBuf>,

@@ -247,6 +247,32 @@ fn columns_can_be_chosen() {
 }
 
 #[test]
+fn each_collective_has_its_own_line() {
+    let mut snapshot = fixture::cluster();
+    let mut s = GoldenSession::with(AppSettings::default(), &snapshot);
+    s.keys("3");
+    for second in 1..40 {
+        snapshot.at = Millis(fixture::NOW.0 + 1_000 * second);
+        let record = &mut snapshot.jobs[0].record;
+        record.updated = snapshot.at;
+        // One second the one, the next second the other.
+        let call = &mut record.calls[if second % 2 == 0 { 0 } else { 2 }];
+        call.calls += if second % 2 == 0 { 6 } else { 3 };
+        call.seconds += 1.0;
+        call.bound_seconds += 0.9;
+        call.bounded_seconds = call.bounded_seconds.map(|s| s + 1.0);
+        s.now = snapshot.at;
+        s.picture(&snapshot);
+    }
+    golden("series", &mut s);
+    let shown = s.text((120, 40));
+    assert!(
+        shown.contains("alltoall  ") && shown.contains("allgather  "),
+        "{shown}"
+    );
+}
+
+#[test]
 fn hostile_names() {
     for (key, name) in [("1", "hostile"), ("5", "hostile-events")] {
         let mut s = GoldenSession::with(AppSettings::default(), &fixture::hostile());

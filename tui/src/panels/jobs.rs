@@ -8,7 +8,7 @@ use crate::{chart, format};
 use api::{JobPoint, JobStatus};
 use directory::job_record::{BoundShare, CallTotal};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use std::cmp::Ordering;
 
@@ -241,8 +241,17 @@ impl Panel for JobsPanel {
             .jobs
             .iter()
             .find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
-        let history = job.map_or(&[][..], |j| &j.history);
-        chart::draw(view, history, buffer, area);
+        let series = job.map_or(&[][..], |j| view.jobs.of(j));
+        let charts = usize::from(area.height / chart::LEAST).min(series.len());
+        if charts == 0 {
+            let history = job.map_or(&[][..], |j| &j.history);
+            return chart::draw(view, "throughput", history, buffer, area);
+        }
+        let areas = Layout::vertical(vec![Constraint::Fill(1); charts]).split(area);
+        for (series, area) in series.iter().zip(areas.iter()) {
+            let name = series.collective.to_string();
+            chart::draw(view, &name, &series.points, buffer, *area);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod links;
 mod topology;
 
 use crate::columns::{ColumnWidth, TableColumn};
+use crate::job_past::JobPast;
 use crate::past::LinkPast;
 use crate::picture::IndexedSnapshot;
 use crate::table::{RowKey, TableRow};
@@ -26,6 +27,7 @@ pub(crate) struct PanelView<'a> {
     /// The same with its indices.
     pub(crate) picture: &'a IndexedSnapshot,
     pub(crate) past: &'a LinkPast,
+    pub(crate) jobs: &'a JobPast,
     /// The present time of the controller's clock.
     pub(crate) clock: Millis,
     pub(crate) zone: &'a TimeZone,
