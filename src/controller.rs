@@ -30,7 +30,8 @@ pub(crate) struct Args {
     /// The address on which the HTTP API listens; any but loopback needs --token-file. The API's
     /// connections take at most half of the files that the process may open, and those of one
     /// client address an eighth of that
-    #[arg(long, value_name = "ADDRESS", default_value_t = http::DEFAULT_LISTEN)]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = http::DEFAULT_LISTEN,
+          value_parser = listen_address)]
     listen: SocketAddr,
     /// A file with the token that viewers must send, at least 16 characters [default: systemd's
     /// credential heddle-token; if there is none, everybody on this machine may view]
@@ -84,6 +85,15 @@ pub(crate) struct Args {
     /// `info,async_snmp=debug`
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: String,
+}
+
+/// An address to listen on. A port alone does not say who may connect.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "expected an address and a port: 127.0.0.1:7171 serves this machine, 0.0.0.0:7171 others, \
+         too"
+        .to_owned()
+    })
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {

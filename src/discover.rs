@@ -1,6 +1,6 @@
 //! `heddle discover`
-use crate::CommandOutcome;
 use crate::output::print;
+use crate::{CommandOutcome, input_file};
 use agent::recording::{RecordingFolder, read_folder};
 use anyhow::Context;
 use cabling::export;
@@ -11,7 +11,6 @@ use inventory::alarm::causes::{CausalAlarm, causes_first};
 use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
-use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use inventory::{Topology, TopologyFile};
 use std::path::{Path, PathBuf};
@@ -165,10 +164,9 @@ fn drawn(topology: &Topology) -> String {
 /// One look at a network.
 fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwork> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
-    let mut inventory = Inventory::parse(&file, &text)?;
+    let mut inventory = input_file::inventory(path)?;
     for warning in agent::snmp_access::read_secrets(&mut inventory)
-        .map_err(|e| anyhow::anyhow!("{file}: {e}"))?
+        .map_err(|e| anyhow::anyhow!("{file}: {e}; nothing was done"))?
     {
         tell!("heddle: {warning}");
     }

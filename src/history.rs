@@ -2,16 +2,17 @@
 use crate::CommandOutcome;
 use crate::output::{self, print};
 use crate::schedule::count;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use controller::history::{self, HistoryEntry};
 use controller::publish::{KEEP, learned_so_far, measurements_for_next};
 use directory::epoch::{EpochOutline, VerifiedEpoch, WayEvidence};
-use directory::layout::folder;
+use directory::layout::{EPOCHS, folder};
 use directory::publishing::{EpochStore, PublishError};
 use directory::reading::{current, current_epoch, reader};
 use directory::rollback::RollbackOrder;
 use drawing::network::{NetworkMoment, compared};
 use inventory::sanitize;
+use inventory::unreadable::UnreadableFile;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -62,8 +63,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if args.release {
         return release(&args.dir);
     }
-    let entries = history::read(&args.dir)
-        .with_context(|| format!("{}: not a shared directory of heddle", args.dir.display()))?;
+    let entries = history::read(&args.dir).map_err(|cause| {
+        anyhow!(
+            "{}; expected the shared directory that heddle controller or heddle publish writes",
+            UnreadableFile::new(&args.dir.join(EPOCHS), cause)
+        )
+    })?;
     match args.format {
         HistoryFormat::Svg => print(&drawn(args, &entries)?)?,
         HistoryFormat::Json => say!("{}", serde_json::to_string_pretty(&entries)?),

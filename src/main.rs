@@ -1,4 +1,6 @@
 //! The binary. Each subcommand has a file with its flags and its wiring, and no logic.
+// Futures of the agent, nested in those of a subcommand, are deeper than the compiler follows by itself.
+#![recursion_limit = "256"]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #[macro_use]
 mod output;
@@ -16,8 +18,10 @@ mod doctor;
 mod flags;
 mod history;
 mod init;
+mod input_file;
 mod lab;
 mod log;
+mod manual;
 mod predict;
 mod publish;
 mod schedule;
@@ -82,11 +86,20 @@ enum CommandOutcome {
     Monitored(api::status::ServiceState),
 }
 
+fn tell_misspelt_variables() {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for misspelt in inventory::environment::misspelt(names) {
+        tell!("heddle: {misspelt}");
+    }
+}
+
 fn main() -> ExitCode {
     let versioned = Cli::command()
         .version(version::SHORT)
         .long_version(version::long());
-    let cli = Cli::from_arg_matches(&versioned.get_matches()).unwrap_or_else(|e| e.exit());
+    let matches = manual::described(versioned).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    tell_misspelt_variables();
     let result = match cli.command {
         HeddleCommand::Init(args) => init::run(&args),
         HeddleCommand::Schedule(args) => schedule::run(&args),
@@ -108,7 +121,9 @@ fn main() -> ExitCode {
         HeddleCommand::Trace(args) => trace::run(&args),
         HeddleCommand::Demo(args) => demo::run(&args),
         HeddleCommand::Doctor(args) => doctor::run(&args),
-        HeddleCommand::Completions(args) => completions::run(&args, &mut Cli::command()),
+        HeddleCommand::Completions(args) => {
+            completions::run(&args, manual::described(Cli::command()))
+        }
     };
     match result {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,

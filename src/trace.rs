@@ -3,6 +3,7 @@ use crate::CommandOutcome;
 use crate::output::print;
 use anyhow::{Context, bail};
 use drawing::traced_call;
+use inventory::unreadable::UnreadableFile;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
@@ -93,7 +94,10 @@ fn one(job: &TracedJob, number: Option<u32>) -> &TracedCall {
 fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
     let place = || dir.display().to_string();
     let mut jobs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    for entry in dir.read_dir().with_context(place)?.take(MOST_FILES) {
+    let entries = dir
+        .read_dir()
+        .map_err(|cause| UnreadableFile::new(dir, cause))?;
+    for entry in entries.take(MOST_FILES) {
         let path = entry.with_context(place)?.path();
         let name = path
             .file_name()

@@ -1,7 +1,7 @@
 //! `heddle what-if`
-use crate::CommandOutcome;
 use crate::output::{print, time};
-use crate::schedule::{count, read_topology};
+use crate::schedule::count;
+use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use controller::plan::stated;
 use drawing::network::{NetworkMoment, compared as side_by_side};
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "64k")]
     size: Bytes,
     /// The form of the output
-    #[arg(long, value_enum, default_value_t = WhatIfFormat::Summary)]
+    #[arg(long, value_enum, default_value_t = WhatIfFormat::Text)]
     format: WhatIfFormat,
 }
 
@@ -58,7 +58,8 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum WhatIfFormat {
     /// For people
-    Summary,
+    #[value(alias = "summary")]
+    Text,
     /// One object for programs
     Json,
     /// A picture of the network now and after the change; with --advise, after the best one
@@ -67,7 +68,7 @@ enum WhatIfFormat {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let place = || args.topology.display().to_string();
-    let file = read_topology(&args.topology)?;
+    let file = input_file::topology(&args.topology)?;
     let now = outlook(&file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {
         tell!(
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = if args.advise {
         let advice = advice(&file, args.size).with_context(place)?;
         match args.format {
-            WhatIfFormat::Summary => advised(args.size, &now, &advice),
+            WhatIfFormat::Text => advised(args.size, &now, &advice),
             WhatIfFormat::Svg => {
                 let best = advice.first().with_context(|| {
                     format!(
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let then =
             outlook(&after, args.size).with_context(|| format!("{} after the changes", place()))?;
         match args.format {
-            WhatIfFormat::Summary => compared(args.size, &changes, &now, &then),
+            WhatIfFormat::Text => compared(args.size, &changes, &now, &then),
             WhatIfFormat::Svg => {
                 let title = format!("{}; blocks of {} bytes", listed(&changes), args.size.0);
                 drawn(&title, (&file, &now), (&after, &then))

@@ -12,6 +12,7 @@ mod measurements;
 mod memory;
 mod pace;
 mod poller;
+mod process;
 mod rollbacks;
 mod rounds;
 mod stall;
@@ -43,16 +44,14 @@ pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
 pub use memory::give_memory_back;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use pace::TickPace;
 use poller::SwitchPollers;
+use process::{DaemonSignals, all_files, log_api};
 use selection::learned::LearnedFigures;
 use stall::StallNotice;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
@@ -156,61 +155,6 @@ fn begin_journal(
         })
     };
     path.map(begin).transpose()
-}
-
-/// Logs the address of the API, and what its tokens leave open.
-fn log_api(keys: &ApiTokens, tls: bool, address: SocketAddr) {
-    if keys.takes_reports() && keys.all_may_view() {
-        tracing::info!(
-            "API: the agents' token guards reports only; everybody on this machine may view, \
-             unless --token-file is given"
-        );
-    }
-    if !tls && !address.ip().is_loopback() {
-        tracing::warn!(
-            "API: {address} is reachable from other machines, and without TLS tokens cross the \
-             network in the clear, where anybody on the way can read and use them; make \
-             certificates with heddle cert, and start with --tls-cert and --tls-key"
-        );
-    }
-    let scheme = if tls { "https" } else { "http" };
-    tracing::info!("API on {scheme}://{address}");
-}
-
-/// Raises the limit of open files to the highest allowed one, and returns it. The usual limit is
-/// 1,024 until a process asks for more.
-fn all_files() -> std::io::Result<usize> {
-    let (now, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    let files = if setrlimit(Resource::RLIMIT_NOFILE, most, most).is_ok() {
-        most
-    } else {
-        now
-    };
-    Ok(usize::try_from(files).unwrap_or(usize::MAX))
-}
-
-/// The daemon's signals. They are caught from the start on: a SIGHUP while the daemon starts must
-/// not end it.
-struct DaemonSignals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Signal,
-}
-
-impl DaemonSignals {
-    fn catch() -> std::io::Result<DaemonSignals> {
-        let [terminate, interrupt, hangup] = [
-            SignalKind::terminate(),
-            SignalKind::interrupt(),
-            SignalKind::hangup(),
-        ]
-        .map(signal);
-        Ok(DaemonSignals {
-            terminate: terminate?,
-            interrupt: interrupt?,
-            hangup: hangup?,
-        })
-    }
 }
 
 /// Opens the shared directory and reads its epochs; `None` if a signal ends the wait for it.

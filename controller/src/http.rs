@@ -144,13 +144,27 @@ pub enum HttpError {
         problem: String,
     },
     /// The address cannot be bound.
-    #[error("--listen {address}: {cause}; nothing was started: is another controller running?")]
+    #[error("--listen {address}: {cause}; nothing was started: {}", way_out(cause))]
     Listen {
         /// The address.
         address: SocketAddr,
         /// The reason.
         cause: std::io::Error,
     },
+}
+
+/// The remedy for an address that cannot be listened on.
+fn way_out(cause: &std::io::Error) -> &'static str {
+    match cause.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            "is another controller running? ss -ltnp names the program that has the port"
+        }
+        std::io::ErrorKind::AddrNotAvailable => {
+            "no interface of this machine has the address; ip address lists those that it has"
+        }
+        std::io::ErrorKind::PermissionDenied => "only root may take a port below 1024",
+        _ => "choose another address",
+    }
 }
 
 /// The state that the API serves.

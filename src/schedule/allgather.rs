@@ -1,11 +1,11 @@
 //! `heddle schedule allgather`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, read_topology, size, tree_of};
-use crate::CommandOutcome;
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, size, tree_of};
 use crate::flags::NameList;
 use crate::output::print;
-use anyhow::{Context, bail};
+use crate::{CommandOutcome, input_file};
+use anyhow::Context;
 use inventory::Tree;
-use schedules::allgather::{self, AllgatherAlgorithm, AllgatherSchedule, RingShare};
+use schedules::allgather::{self, AllgatherAlgorithm, RingShare};
 use schedules::{json, program};
 
 #[derive(clap::Args)]
@@ -30,10 +30,7 @@ enum AllgatherChoice {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = read_topology(&args.common.topology)?;
-    if topology.hosts.is_empty() {
-        return of_nobody(args.common.format);
-    }
+    let topology = input_file::topology(&args.common.topology)?;
     let tree = tree_of(
         &args.common.topology,
         &topology,
@@ -58,7 +55,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             drawn::allgather(&tree, &title, &plan)
         }
         ScheduleFormat::C => program::allgather(&plan),
-        ScheduleFormat::Summary => format!(
+        ScheduleFormat::Text => format!(
             "allgather among {}\nalgorithm     {}\nring          {}\nlongest path  {} between \
              neighbours\ncontention    none: no link carries two messages in one \
              direction\nbound         {}\n",
@@ -68,15 +65,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             count(plan.longest_path as usize, "switch", "switches"),
             share(&tree),
         ),
-    })
-}
-
-fn of_nobody(format: ScheduleFormat) -> anyhow::Result<CommandOutcome> {
-    print(&match format {
-        ScheduleFormat::Json => json::write_allgather(&AllgatherSchedule::of_nobody()),
-        ScheduleFormat::Svg => bail!("there are no hosts, so there is nothing to draw"),
-        ScheduleFormat::C => program::allgather(&AllgatherSchedule::of_nobody()),
-        ScheduleFormat::Summary => "allgather among 0 hosts: nothing to send\n".to_owned(),
     })
 }
 

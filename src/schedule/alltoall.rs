@@ -1,8 +1,8 @@
 //! `heddle schedule alltoall`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, read_topology, size, tree_of};
-use crate::CommandOutcome;
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, size, tree_of};
 use crate::flags::NameList;
 use crate::output::print;
+use crate::{CommandOutcome, input_file};
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use inventory::{TopologyFile, Tree};
@@ -60,11 +60,8 @@ fn mechanism() -> impl TypedValueParser<Value = SyncMechanism> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = read_topology(&args.common.topology)?;
+    let topology = input_file::topology(&args.common.topology)?;
     let scheme = SyncScheme::new(args.sync.unwrap_or(SyncMechanism::Receiver), args.block)?;
-    if topology.hosts.is_empty() {
-        return of_nobody(args.common.format, scheme);
-    }
     let tree = tree_of(
         &args.common.topology,
         &topology,
@@ -95,16 +92,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         ScheduleFormat::Json => json::write_alltoall(&plan),
         ScheduleFormat::Svg => drawn::alltoall(&tree, &heading(&tree, &topology), &plan),
         ScheduleFormat::C => program::alltoall(&tree, &plan),
-        ScheduleFormat::Summary => summary(&tree, &topology, &plan),
-    })
-}
-
-fn of_nobody(format: ScheduleFormat, scheme: SyncScheme) -> anyhow::Result<CommandOutcome> {
-    print(&match format {
-        ScheduleFormat::Json => json::write_alltoall(&AlltoallSchedule::empty(scheme)),
-        ScheduleFormat::Svg => bail!("there are no hosts, so there is nothing to draw"),
-        ScheduleFormat::C => bail!("there are no hosts, and a C routine needs a rank to run on"),
-        ScheduleFormat::Summary => "all-to-all among 0 hosts: nothing to send\n".to_owned(),
+        ScheduleFormat::Text => summary(&tree, &topology, &plan),
     })
 }
 
@@ -126,7 +114,7 @@ fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Comma
             "{}: lg has no C form; use --format json, or another algorithm",
             file()
         ),
-        ScheduleFormat::Summary => lg_summary(tree, topology, &plan),
+        ScheduleFormat::Text => lg_summary(tree, topology, &plan),
     })
 }
 

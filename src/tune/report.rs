@@ -273,6 +273,30 @@ mod tests {
     }
 
     #[test]
+    fn the_page_has_a_line_for_each_way_and_no_way_out() {
+        let file = "switches: [s0, s1]\nlinks: [{a: s0, b: s1}]\nhosts: {n0: {switch: s0}, \
+                    n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}";
+        let tree = TopologyFile::parse("t", file).unwrap().tree().unwrap();
+        let mut tuning = TuningRuns::default().with(run(&tree));
+        tuning.runs[0].library = "Open MPI <script>".to_owned();
+        let page = drawing::tuning_page::html(&tuning.runs[0], &tuning.table(&tree), "2026-01-01");
+        if let Some(path) = std::env::var_os("TUNING_PAGE") {
+            std::fs::write(path, &page).unwrap();
+        }
+        // Four ways of the all-to-all and two of the allgather, each in two charts.
+        assert_eq!(page.matches("<polyline").count(), 12, "{page}");
+        for shown in [
+            "aapc barrier+receiver(16) tcp",
+            "library&#39;s own",
+            "not confirmed",
+            "±",
+        ] {
+            assert!(page.contains(shown), "{shown} is missing:\n{page}");
+        }
+        assert!(!page.contains("<script") && !page.contains("NaN"), "{page}");
+    }
+
+    #[test]
     fn no_two_headings_touch_whatever_the_ways_are_called() {
         let longest = schedules::synchronization::scheme::SyncScheme::table_5(&[4, 16])
             .into_iter()

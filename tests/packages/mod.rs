@@ -3,5 +3,6 @@
 mod clean_root;
 mod debian;
 mod rpm;
+mod tarball;
 mod tools;
 mod unit_line;

@@ -8,10 +8,11 @@ use crate::source::{self, SnapshotSource};
 use crate::theme::{ColourDepth, Theme};
 use api::Snapshot;
 use crossterm::event::{self, Event};
-use inventory::Millis;
+use inventory::{Millis, unreadable};
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use serde_json::error::Category;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::Signals;
@@ -78,7 +79,8 @@ pub enum TuiError {
     NoTerminal,
     /// The recorded snapshot cannot be read.
     #[error(
-        "{}: {problem}; expected a snapshot as `GET /v1/snapshot` of the controller gives it",
+        "{}: {problem}; nothing is shown: expected a snapshot of this version's controller, as \
+         curl http://HEAD:7171/v1/snapshot writes it",
         file.display()
     )]
     Snapshot {
@@ -226,8 +228,13 @@ fn load(file: &std::path::Path) -> Result<Snapshot, TuiError> {
         file: file.to_owned(),
         problem,
     };
-    let json = std::fs::read_to_string(file).map_err(|e| problem(e.to_string()))?;
-    sanitize::snapshot(&json).map_err(|e| problem(e.to_string()))
+    let json = std::fs::read_to_string(file).map_err(|e| problem(unreadable::reason(&e)))?;
+    sanitize::snapshot(&json).map_err(|e| {
+        problem(match e.classify() {
+            Category::Data => format!("it is JSON, but not a snapshot of heddle ({e})"),
+            _ => format!("line {}: it is not JSON", e.line()),
+        })
+    })
 }
 
 fn address(source: &SnapshotSource) -> String {

@@ -31,7 +31,7 @@ pub enum ControllerEvent {
         epochs: Vec<EpochInfo>,
         /// The reason why the current epoch cannot be read, if it cannot.
         problem: Option<String>,
-        /// What jobs learned before.
+        /// The figures that jobs learned before.
         #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
         learned: LearnedFigures,
     },
@@ -66,7 +66,7 @@ pub enum ControllerEvent {
     /// A job record says more of what the job learned. It comes beside [`ControllerEvent::Job`],
     /// but not as often.
     Taught(Box<JobRecord>),
-    /// What jobs learned is written, or not.
+    /// The learned figures are written, or could not be written.
     LearnedKept {
         /// The reason why it is not.
         problem: Option<String>,

@@ -259,7 +259,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         self.manifest.files.iter().any(|entry| entry.name == name)
     }
 
-    /// What jobs had learned. Epochs older than any of them have no such file.
+    /// The figures that jobs had learned. An epoch from before the first of them has no such file.
     pub(super) fn learned(&mut self) -> Result<LearnedFigures, EpochError> {
         if !self.lists(LEARNED) {
             return Ok(LearnedFigures::default());

@@ -86,6 +86,9 @@ fn hint(error: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied => {
             ": give the user heddle runs as write permission, or choose another --dir"
         }
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            ": there is a file of that name; choose another --dir"
+        }
         io::ErrorKind::NotFound => ": create the shared directory's parent first",
         _ => "",
     }

@@ -5,6 +5,7 @@ use crate::palette;
 use crate::svg::escaped;
 use inventory::Bytes;
 use selection::decision_table::{Collective, DecisionTable, Way};
+use selection::noise;
 use selection::tuning::{CallTiming, MEASURED, TuningRun};
 use std::fmt::Write as _;
 
@@ -138,7 +139,10 @@ fn charts(run: &TuningRun, collective: Collective, ways: &[Way]) -> String {
 fn ratio(timing: &CallTiming, own: &CallTiming) -> (f64, f64) {
     let ratio = timing.seconds() / own.seconds();
     let share = |timing: &CallTiming| timing.error_ns as f64 / timing.median_ns.max(1) as f64;
-    (ratio, 2.0 * ratio * share(timing).hypot(share(own)))
+    (
+        ratio,
+        2.0 * ratio * noise::of_both(share(timing), share(own)),
+    )
 }
 
 /// `library's own` for the library's own routine.

@@ -12,6 +12,11 @@ const ROWS = { links: 12, epochs: 20, events: 40, jobs: 50, alarms: 50 };
 /** Use from which a link is busy. */
 const BUSY = 0.8;
 
+/** Characters that are not seen but have an effect, such as changing the direction of writing. */
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+/** A foreign text as it is shown, as in every picture. */
+const visible = (text) => String(text).replace(HIDDEN, "\ufffd");
 const $ = (selector) => document.querySelector(selector);
 let latest = null;
 let arrived = 0;
@@ -134,7 +139,7 @@ const scaled = (value, unit) => {
 function cell(content, className = "") {
   const cell = document.createElement("td");
   cell.className = className;
-  cell.append(content);
+  cell.append(content instanceof Node ? content : visible(content));
   return cell;
 }
 
@@ -162,13 +167,14 @@ function fill(section, rows) {
 function showPending(pending) {
   const notice = $("#pending");
   notice.hidden = !pending;
-  if (pending) notice.textContent = `seen, but not believed yet: ${pending.changes.join("; ")}`;
+  if (pending) notice.textContent = visible(`seen, but not believed yet: ${pending.changes.join("; ")}`);
 }
 
 function showAlarms(alarms) {
   const items = alarms.slice(0, ROWS.alarms).map((alarm) => {
     const item = document.createElement("li");
-    item.textContent = alarm.text;
+    item.textContent = visible(alarm.text);
+    item.className = alarm.severity;
     return item;
   });
   $("#alarms ul").replaceChildren(...items);
@@ -238,7 +244,7 @@ function showEvents(events) {
 
 /* The network: the controller draws it, this page colours it. */
 
-const key = (...ends) => JSON.stringify(ends);
+const key = (...ends) => JSON.stringify(ends.map(visible));
 
 /** Fetches the drawing anew where the network is another one. */
 async function showNetwork({ topology }) {
@@ -279,7 +285,7 @@ function showLoads(links, loads) {
       const label = cable.querySelector(".use");
       const percent = (value) => (value === null ? "–" : `${Math.round(value * 100)} %`);
       // The drawing's left end may be either end of the link.
-      const [there, back] = cable.dataset.from === link.b ? [left, right] : [right, left];
+      const [there, back] = cable.dataset.from === visible(link.b) ? [left, right] : [right, left];
       if (label) label.textContent = right === null && left === null ? "" : `→ ${percent(there)}  ← ${percent(back)}`;
     }
   });

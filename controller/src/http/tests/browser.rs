@@ -1,11 +1,13 @@
 //! A real browser: Chromium without a window, driven over WebDriver (W3C, 2018), which is JSON over
 //! HTTP.
-use super::{LIMIT, send};
+use super::LIMIT;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 /// What keeps Chromium from the network and from the user's own settings. By the pipe it ends with
 /// its driver, however that ends.
@@ -74,11 +76,14 @@ impl HeadlessBrowser {
 
     async fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
         let request = format!("{method} {}{path}", self.session);
-        let headers = "Host: localhost\r\nContent-Type: application/json\r\n";
-        let answer = send(self.address, &request, headers, &body.to_string()).await;
-        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
-        assert!(head.contains(" 200 "), "{path}: {answer}");
-        let mut body: Value = serde_json::from_str(body).unwrap();
+        let text = if method == "GET" {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let (head, body) = exchange(self.address, &request, &text).await;
+        assert!(head.contains(" 200 "), "{path}: {head}\n{body}");
+        let mut body: Value = serde_json::from_str(&body).unwrap();
         body["value"].take()
     }
 
@@ -142,4 +147,27 @@ impl HeadlessBrowser {
             .unwrap();
         }
     }
+}
+
+/// Head and body of an answer. The driver keeps connections open, so the body's length counts.
+async fn exchange(address: SocketAddr, request: &str, body: &str) -> (String, String) {
+    let mut stream = tokio::io::BufReader::new(TcpStream::connect(address).await.unwrap());
+    let length = body.len();
+    let sent = format!(
+        "{request} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let start = head.len();
+        assert_ne!(stream.read_line(&mut head).await.unwrap(), 0, "{head}");
+        let (name, value) = head[start..].split_once(':').unwrap_or_default();
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.unwrap();
+    (head, String::from_utf8(body).unwrap())
 }

@@ -4,7 +4,7 @@ use super::*;
 use api::{
     AlarmLine, EpochInfo, EventLevel, EventLine, JobPoint, JobStatus, LinkLoad, SwitchStatus,
 };
-use directory::job_record::{CallTotal, JobRecord};
+use directory::job_record::JobRecord;
 use inventory::BitsPerSec;
 use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind, Topology};
 
@@ -94,14 +94,15 @@ fn snapshot(topology: Topology, epoch: u64) -> ServedSnapshot {
             level: EventLevel::Warning,
             text: text.clone(),
         }],
-        alarms: vec![AlarmLine {
-            about: HOSTILE[0].into(),
-            text,
-            ..AlarmLine::default()
-        }],
+        alarms: vec![alarm(text)],
         topology,
         ..Snapshot::default()
     })
+}
+
+fn alarm(text: String) -> AlarmLine {
+    let alarm = serde_json::json!({"about": HOSTILE[0], "text": text});
+    serde_json::from_value(alarm).unwrap()
 }
 
 fn info(number: u64, change: &str) -> EpochInfo {
@@ -119,18 +120,12 @@ fn info(number: u64, change: &str) -> EpochInfo {
 fn job(name: &str, epoch: u64) -> JobStatus {
     let record: JobRecord = serde_json::from_value(serde_json::json!({
         "id": name, "program": name, "user": name, "started": 1, "updated": 2, "hosts": [name], "ranks": 12,
-        "mpi": "openmpi", "epoch": epoch, "epoch_since": 1, "finished": false, "calls": [],
+        "mpi": "openmpi", "epoch": epoch, "epoch_since": 1, "finished": false, "calls": [{
+            "collective": "alltoall", "way": "aapc receiver tcp", "block": 65536, "calls": 100, "seconds": 1.0,
+            "bound_seconds": 0.9, "bounded_seconds": 1.0,
+        }],
     }))
     .unwrap();
-    let calls = vec![CallTotal {
-        collective: serde_json::from_value("alltoall".into()).unwrap(),
-        way: serde_json::from_value("aapc receiver tcp".into()).unwrap(),
-        block: 65536,
-        calls: 100,
-        seconds: 1.0,
-        bounded_seconds: Some(1.0),
-        bound_seconds: 0.9,
-    }];
     let point = JobPoint {
         at: Millis(2),
         bytes_per_sec: 9.6e6,
@@ -138,7 +133,7 @@ fn job(name: &str, epoch: u64) -> JobStatus {
         epoch,
     };
     JobStatus {
-        record: JobRecord { calls, ..record },
+        record,
         running: true,
         history: vec![point],
     }
@@ -157,7 +152,7 @@ fn hostile() -> Topology {
 }
 
 async fn assert_nothing_ran(browser: &HeadlessBrowser) {
-    let found = "[window.pwned === undefined, document.scripts.length, document.images.length, document.querySelectorAll('style').length]";
+    let found = "[!document.documentElement.textContent.includes('\\u202e') && window.pwned === undefined, document.scripts.length, document.images.length, document.querySelectorAll('style').length]";
     assert_eq!(
         browser.value(found).await,
         serde_json::json!([true, 1, 0, 0])

@@ -1,4 +1,5 @@
-//! What jobs learned while they ran: the times of the ways of their calls, for jobs after them.
+//! Jobs measure the ways of their calls while they run. This module keeps these times for later
+//! jobs.
 //!
 //! ```text
 //! job --LearnedTiming--> job record --controller--> learned.json --helper--> a later job
@@ -7,8 +8,8 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`place`] | where a figure holds: hosts, ranks, cables, library |
-//! | [`figures`] | `learned.json`: what jobs learned, by place, within bounds |
-//! | `verdict` | what several jobs say together |
+//! | [`figures`] | `learned.json`: the figures that jobs learned, by place, within bounds |
+//! | `verdict` | one verdict of several jobs |
 //! | [`ways`] | the verdicts of all places |
 pub mod figures;
 pub mod place;

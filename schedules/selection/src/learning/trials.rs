@@ -132,7 +132,7 @@ impl WayTrials {
         deviation.max(LEAST_NOISE * mean) / n.max(1.0).sqrt()
     }
 
-    /// What the rows of both say.
+    /// The comparison of the rows of both.
     pub(super) fn beside(&self, fastest: &WayTrials) -> TrialVerdict {
         let (Some(own), Some(best)) = (self.mean(), fastest.mean()) else {
             return TrialVerdict::Open;
