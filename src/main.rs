@@ -2,8 +2,6 @@
 // Futures of the agent, nested in those of a subcommand, are deeper than the compiler follows by itself.
 #![recursion_limit = "256"]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
-// The futures of the neighbour search nest deeper than the compiler's default.
-#![recursion_limit = "256"]
 #[macro_use]
 mod output;
 
