@@ -144,7 +144,11 @@ fn graphviz_reads_every_node_and_link_and_check_the_same_file() {
     let (nodes, links) = found(hostile.path());
     assert!(
         nodes.contains(HOST)
-            && links.contains(&["s1", cell(PORT), HOST, "eth0"].map(str::to_owned).to_vec()),
+            && links.contains(
+                ["s1", cell(PORT), HOST, "eth0"]
+                    .map(str::to_owned)
+                    .as_slice()
+            ),
         "{links:?}"
     );
 }

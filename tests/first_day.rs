@@ -6,6 +6,7 @@ use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 use std::process::Output;
 
 const NETWORK: &str = "switches: [s0, s1]\nhosts:\n  n[0-1]: {switch: s0}\n  n2: {switch: s1}\n\
@@ -113,68 +114,9 @@ fn from_one_switch_to_an_epoch_and_back() {
     let (shared, seen) = (up.path("shared"), up.path("seen"));
     let shared = shared.to_str().unwrap();
     let start = ["controller", "--inventory", &inventory, "--dir", shared];
-    let check = heddle(&up, &[&start[..], &["--check"]].concat());
-    assert!(check.status.success(), "{}", said(&check));
-    let bad = heddle(
-        &up,
-        &[&start[..], &["--check", "--token-file", "/nowhere"]].concat(),
-    );
-    assert_eq!(bad.status.code(), Some(1));
-    assert!(
-        said(&bad).contains("WRONG  viewers' token"),
-        "{}",
-        said(&bad)
-    );
-    assert_eq!(
-        heddle(&up, &["status"]).status.code(),
-        Some(2),
-        "no controller yet"
-    );
-
-    let script = format!("#!/bin/sh\necho \"$1 $2 $(cat)\" >> {}\n", seen.display());
-    let (text, program) = (up.path("text"), up.path("program"));
-    fs::write(&text, script).unwrap();
-    up.exec(
-        "ctl",
-        &[
-            "install",
-            "-m755",
-            text.to_str().unwrap(),
-            program.to_str().unwrap(),
-        ],
-    );
-    let hook = ["--on-epoch", program.to_str().unwrap()];
-    let command = [&[HEDDLE][..], &start, &hook].concat();
-    let _controller = KilledAtEnd(up.start("ctl", "controller.log", command));
-    let epoch = |number: u64, host: &str, switch: &str| {
-        until_or_why(
-            &format!("epoch {number}, {host} on {switch}"),
-            LIMIT,
-            || {
-                let output = heddle(&up, &["status", "--format", "json"]);
-                let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-                let current = directory::reading::current_epoch(shared.as_ref())
-                    .ok()
-                    .flatten();
-                let place = current.map(|e| {
-                    (
-                        e.number,
-                        e.topology.hosts.get(host).map(|h| h.switch.clone()),
-                    )
-                });
-                let ran = fs::read_to_string(&seen).unwrap_or_default();
-                let told = ran.contains(&format!("{number} {shared} {{\"number\":{number},"));
-                if place == Some((number, Some(switch.to_owned())))
-                    && status["epoch"] == number
-                    && told
-                {
-                    Ok(())
-                } else {
-                    Err(format!("{place:?} {ran} {}", said(&output)))
-                }
-            },
-        );
-    };
+    assert_checks(&up, &start);
+    let _controller = controller(&up, &start, &seen);
+    let epoch = |number, host, switch| await_epoch(&up, number, host, switch);
     epoch(1, "n1", "s0");
     up.lab.move_host("n1", "s1").unwrap();
     epoch(2, "n1", "s1");
@@ -192,4 +134,75 @@ fn from_one_switch_to_an_epoch_and_back() {
     heddle(&up, &[&history[..], &["--release"]].concat());
     epoch(4, "n1", "s1");
     up.down();
+}
+
+/// `--check` finds nothing wrong, and what is wrong.
+fn assert_checks(up: &RunningLab, start: &[&str]) {
+    let check = heddle(up, &[start, &["--check"]].concat());
+    assert!(check.status.success(), "{}", said(&check));
+    let bad = heddle(
+        up,
+        &[start, &["--check", "--token-file", "/nowhere"]].concat(),
+    );
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(
+        said(&bad).contains("WRONG  viewers' token"),
+        "{}",
+        said(&bad)
+    );
+    assert_eq!(
+        heddle(up, &["status"]).status.code(),
+        Some(2),
+        "no controller yet"
+    );
+}
+
+/// A controller that writes what it tells its program to the file `seen`.
+fn controller(up: &RunningLab, start: &[&str], seen: &Path) -> KilledAtEnd {
+    let script = format!("#!/bin/sh\necho \"$1 $2 $(cat)\" >> {}\n", seen.display());
+    let (text, program) = (up.path("text"), up.path("program"));
+    fs::write(&text, script).unwrap();
+    up.exec(
+        "ctl",
+        &[
+            "install",
+            "-m755",
+            text.to_str().unwrap(),
+            program.to_str().unwrap(),
+        ],
+    );
+    let hook = ["--on-epoch", program.to_str().unwrap()];
+    let command = [&[HEDDLE][..], start, &hook].concat();
+    KilledAtEnd(up.start("ctl", "controller.log", command))
+}
+
+/// Waits for an epoch with a host on a switch, of which the program and `heddle status` know, too.
+fn await_epoch(up: &RunningLab, number: u64, host: &str, switch: &str) {
+    let (shared, seen) = (up.path("shared"), up.path("seen"));
+    let shared = shared.display().to_string();
+    until_or_why(
+        &format!("epoch {number}, {host} on {switch}"),
+        LIMIT,
+        || {
+            let output = heddle(up, &["status", "--format", "json"]);
+            let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            let current = directory::reading::current_epoch(Path::new(&shared))
+                .ok()
+                .flatten();
+            let place = current.map(|e| {
+                (
+                    e.number,
+                    e.topology.hosts.get(host).map(|h| h.switch.clone()),
+                )
+            });
+            let ran = fs::read_to_string(&seen).unwrap_or_default();
+            let told = ran.contains(&format!("{number} {shared} {{\"number\":{number},"));
+            if place == Some((number, Some(switch.to_owned()))) && status["epoch"] == number && told
+            {
+                Ok(())
+            } else {
+                Err(format!("{place:?} {ran} {}", said(&output)))
+            }
+        },
+    );
 }

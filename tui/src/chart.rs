@@ -73,29 +73,11 @@ pub(crate) fn draw(
     let top = highest * f64::from(plot.height) / f64::from(plot.height - 1);
     scale(view, top, buffer, plot);
     for (bin, x) in bins.iter().zip(plot.x..) {
-        column(
-            view,
-            bin,
-            top,
-            buffer,
-            Rect {
-                x,
-                width: 1,
-                ..plot
-            },
-        );
+        let width = 1;
+        column(view, bin, top, buffer, Rect { x, width, ..plot });
     }
-    time(
-        view,
-        &bins,
-        step,
-        buffer,
-        Rect {
-            y: plot.bottom(),
-            height: 1,
-            ..plot
-        },
-    );
+    let (y, height) = (plot.bottom(), 1);
+    time(view, &bins, step, buffer, Rect { y, height, ..plot });
 }
 
 /// The shares of a link as columns, a cell each. A share that nobody measured is a blank, and none at

@@ -53,35 +53,9 @@ impl App {
 
     /// The source and its state; the least important parts give way first.
     fn header(&mut self, buffer: &mut Buffer, area: Rect) {
-        let p = self.palette;
         let state = self.state();
         let room = area.width.saturating_sub(state.width() as u16 + 3) as usize;
-        let mut parts = vec![
-            (0, Span::styled("heddle", p.accent)),
-            (2, Span::styled(self.look.address.clone(), p.dim)),
-        ];
-        if let Some(s) = self.picture() {
-            let count = |kind| s.topology.nodes.iter().filter(|n| n.kind == kind).count();
-            let epoch = s
-                .epochs
-                .last()
-                .map_or_else(|| "no epoch".into(), |e| format!("epoch {}", e.number));
-            parts.push((0, Span::styled(epoch, p.strong)));
-            parts.push((1, Span::raw(format::count(count(NodeKind::Host), "host"))));
-            parts.push((
-                1,
-                Span::raw(format::count(count(NodeKind::Switch), "switch")),
-            ));
-            if !s.alarms.is_empty() {
-                parts.push((
-                    0,
-                    Span::styled(
-                        format!("▲ {}", format::count(s.alarms.len(), "alarm")),
-                        p.warn,
-                    ),
-                ));
-            }
-        }
+        let mut parts = self.header_parts();
         for least in [2, 1] {
             if parts.iter().map(|(_, s)| s.width() + 2).sum::<usize>() > room {
                 parts.retain(|(importance, _)| *importance != least);
@@ -121,6 +95,38 @@ impl App {
             false,
             &state,
         );
+    }
+
+    /// The parts of the header, each with how soon it gives way: the highest first, 0 never.
+    fn header_parts(&self) -> Vec<(u8, Span<'static>)> {
+        let p = self.palette;
+        let mut parts = vec![
+            (0, Span::styled("heddle", p.accent)),
+            (2, Span::styled(self.look.address.clone(), p.dim)),
+        ];
+        if let Some(s) = self.picture() {
+            let count = |kind| s.topology.nodes.iter().filter(|n| n.kind == kind).count();
+            let epoch = s
+                .epochs
+                .last()
+                .map_or_else(|| "no epoch".into(), |e| format!("epoch {}", e.number));
+            parts.push((0, Span::styled(epoch, p.strong)));
+            parts.push((1, Span::raw(format::count(count(NodeKind::Host), "host"))));
+            parts.push((
+                1,
+                Span::raw(format::count(count(NodeKind::Switch), "switch")),
+            ));
+            if !s.alarms.is_empty() {
+                parts.push((
+                    0,
+                    Span::styled(
+                        format!("▲ {}", format::count(s.alarms.len(), "alarm")),
+                        p.warn,
+                    ),
+                ));
+            }
+        }
+        parts
     }
 
     fn state(&self) -> Line<'static> {

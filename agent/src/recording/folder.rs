@@ -119,13 +119,7 @@ fn device(
             continue;
         };
         if let Some(last) = read.last().filter(|l| l.context == candidate.context) {
-            let (first, second) = (last.file.clone(), candidate.file.clone());
-            return Err(RecordingFolderError::Twice {
-                folder: folder.to_owned(),
-                name: full_name(candidate),
-                first,
-                second,
-            });
+            return Err(twice(folder, last, candidate));
         }
         read.push(candidate);
         match walk {
@@ -166,6 +160,15 @@ fn device(
         name: first.device.clone(),
         facts,
     }))
+}
+
+fn twice(folder: &Path, first: &WalkFile, second: &WalkFile) -> RecordingFolderError {
+    RecordingFolderError::Twice {
+        folder: folder.to_owned(),
+        name: full_name(second),
+        first: first.file.clone(),
+        second: second.file.clone(),
+    }
 }
 
 fn shown(name: &OsStr) -> String {

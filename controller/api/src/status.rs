@@ -168,6 +168,13 @@ impl fmt::Display for ControllerStatus {
              alarms_warning={warning};0;;0 alarms_info={info};;;0 jobs={};;;0",
             self.hosts, self.switches, self.jobs
         )?;
+        self.write_reasons(f)
+    }
+}
+
+impl ControllerStatus {
+    /// The lines after the first one.
+    fn write_reasons(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.silent.is_empty() {
             let named: Vec<&str> = self.silent.iter().take(8).map(String::as_str).collect();
             let more = match self.silent.len() - named.len() {

@@ -32,26 +32,21 @@ pub(super) fn ports(out: &mut PrometheusText, ports: &[PortFigures]) {
     for p in ports {
         up.sample([&p.switch, &p.port], u8::from(p.up));
     }
-    let octets: [(_, fn((u128, u128)) -> u128); 2] =
-        [(&f::PORT_IN, |o| o.0), (&f::PORT_OUT, |o| o.1)];
-    for (family, direction) in octets {
+    let mut counted = |family, count: &dyn Fn(&PortFigures) -> Option<u128>| {
         let out = out.family(family);
         for p in ports {
-            out.known([&p.switch, &p.port], p.octets.map(direction));
+            out.known([&p.switch, &p.port], count(p));
         }
-    }
-    let faults: [(_, fn(PortFaults) -> u32); 4] = [
-        (&f::PORT_IN_ERRORS, |p| p.in_errors),
-        (&f::PORT_OUT_ERRORS, |p| p.out_errors),
-        (&f::PORT_IN_DISCARDS, |p| p.in_discards),
-        (&f::PORT_OUT_DISCARDS, |p| p.out_discards),
-    ];
-    for (family, count) in faults {
-        let out = out.family(family);
-        for p in ports {
-            out.known([&p.switch, &p.port], p.faults.map(count));
-        }
-    }
+    };
+    counted(&f::PORT_IN, &|p| p.octets.map(|o| o.0));
+    counted(&f::PORT_OUT, &|p| p.octets.map(|o| o.1));
+    let mut faults = |family, fault: fn(PortFaults) -> u32| {
+        counted(family, &|p| p.faults.map(|faults| fault(faults).into()));
+    };
+    faults(&f::PORT_IN_ERRORS, |p| p.in_errors);
+    faults(&f::PORT_OUT_ERRORS, |p| p.out_errors);
+    faults(&f::PORT_IN_DISCARDS, |p| p.in_discards);
+    faults(&f::PORT_OUT_DISCARDS, |p| p.out_discards);
 }
 
 /// Both directions of each link; `value` gives the figures of both.
