@@ -29,6 +29,7 @@ use crate::http::{
     TlsCertificate, snapshot_feed,
 };
 use crate::journal::{Journal, MAX_BYTES};
+use crate::metrics::ControllerFigures;
 use crate::publish::{KEEP, learned_so_far, measurements_for_next};
 use agent::service_manager::{self, ServiceWatchdog};
 use api::EventLevel;
@@ -287,8 +288,8 @@ impl ControllerDaemon {
             if self.shown.is_wanted(self.show) && Instant::now() >= next_show {
                 self.show = false;
                 let began = Instant::now();
-                self.shown
-                    .show(ServedSnapshot::new(self.engine.snapshot(self.clock.now())));
+                let snapshot = ServedSnapshot::new(self.engine.snapshot(self.clock.now()));
+                self.shown.show(snapshot.with(self.figures()));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
@@ -317,6 +318,14 @@ impl ControllerDaemon {
             // What is not written now is learned again.
             let writing = write_learned(&self.store, figures);
             let _ = tokio::time::timeout(stall::PATIENCE, writing).await;
+        }
+    }
+
+    /// The figures that only metrics show.
+    fn figures(&self) -> ControllerFigures {
+        ControllerFigures {
+            engine: self.engine.figures(),
+            requests: self.pollers.requests(),
         }
     }
 

@@ -23,6 +23,7 @@ mod damping;
 mod decisions;
 mod directions;
 mod event;
+mod figures;
 mod header;
 mod hold_down;
 mod judged;
@@ -39,6 +40,7 @@ mod trouble;
 
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
+pub use figures::{EngineFigures, PortFigures};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
 pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};

@@ -32,7 +32,7 @@ pub use snapshot_feed::{SnapshotFeed, SnapshotSender, snapshot_feed};
 pub use tls::TlsCertificate;
 pub use token::{ApiTokens, BearerToken};
 
-use crate::metrics;
+use crate::metrics::{self, ControllerFigures};
 use api::Snapshot;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -70,6 +70,8 @@ const EVENT: (&str, &str) = ("event: snapshot\ndata: ", "\n\n");
 pub struct ServedSnapshot {
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
+    /// Further figures of the same moment, which no viewer shows.
+    pub(crate) figures: Arc<ControllerFigures>,
     event: Arc<OnceLock<Bytes>>,
     picture: Arc<OnceLock<Bytes>>,
 }
@@ -79,9 +81,16 @@ impl ServedSnapshot {
     pub fn new(snapshot: Snapshot) -> ServedSnapshot {
         ServedSnapshot {
             snapshot: Arc::new(snapshot),
+            figures: Arc::default(),
             event: Arc::default(),
             picture: Arc::default(),
         }
+    }
+
+    /// The same with further figures.
+    pub(crate) fn with(mut self, figures: ControllerFigures) -> ServedSnapshot {
+        self.figures = Arc::new(figures);
+        self
     }
 
     /// The same as JSON.
@@ -306,7 +315,8 @@ fn as_json(value: &impl serde::Serialize) -> Response {
 
 async fn prometheus(State(mut shown): SnapshotState) -> Response {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    let text = metrics::text(&shown.fresh().await.snapshot);
+    let shown = shown.fresh().await;
+    let text = metrics::text(&shown.snapshot, &shown.figures);
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 

@@ -23,6 +23,8 @@ pub(super) struct PublicRecord {
     pub(super) settled: Option<PublishedNetwork>,
     pub(super) epochs: Vec<EpochInfo>,
     pub(super) lines: VecDeque<EventLine>,
+    /// The messages of each level since the start.
+    pub(super) counts: BTreeMap<EventLevel, u64>,
     /// The problems of the controller's own work, by area.
     pub(super) troubles: BTreeMap<TroubleArea, String>,
     /// The last message on a trap of an unknown source.
@@ -49,6 +51,7 @@ impl PublicRecord {
         text: String,
         fx: &mut Vec<ControllerEffect>,
     ) {
+        *self.counts.entry(level).or_default() += 1;
         let line = EventLine { at, level, text };
         self.lines.push_back(line.clone());
         let surplus = self.lines.len().saturating_sub(LINES);

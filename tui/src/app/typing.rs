@@ -34,7 +34,8 @@ impl App {
                 self.set_filter(&text);
             }
             InputMode::Command { text } => {
-                if text.pop().is_none() {
+                let erased = text.pop();
+                if erased.is_none() {
                     self.mode = InputMode::Browse;
                 }
             }
