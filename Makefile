@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 STRESS_SECONDS ?= 60
 STRESS_TROUBLES ?= 100
 
-.PHONY: help demo test test-packages test-many stress test-networks test-suites build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-fleet bench-scaling predictions figure11 fuzz clean
+.PHONY: help demo test test-packages test-many stress test-networks test-suites build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-fleet bench-scaling predictions figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -28,6 +28,7 @@ help:
 	@echo "make bench-mpi    both data paths against the MPI libraries' own routines in labs of several shapes: docs/mpi-runtime.md"
 	@echo "make bench-live   what the runtime costs a call of 1 kB that goes the library's own way, agreements included: docs/live-change.md"
 	@echo "make bench-comms  what the runtime costs communicators that live for one small call: docs/live-change.md"
+	@echo "make bench-programs  whole programs of others with the runtime and without it: docs/programs.md; NPB=FOLDER: NPB's, built there, too"
 	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
 	@echo "make predictions  predicted against measured times: docs/predictions.md and docs/predictions.svg"
@@ -126,6 +127,12 @@ bench-comms:
 	@scripts/need-root "make bench-comms"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-comms
+
+bench-programs:
+	@scripts/packages build lab programs
+	@scripts/need-root "make bench-programs"
+	@$(MAKE) --no-print-directory build
+	scripts/bench-programs $(if $(NPB),--npb $(NPB))
 
 bench-fleet:
 	$(CARGO) build --locked --release -p heddle

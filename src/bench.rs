@@ -2,7 +2,7 @@
 use crate::flags::CollectiveChoice;
 use crate::{CommandOutcome, flags};
 use anyhow::{Context, bail};
-use inventory::Mpi;
+use inventory::{Bytes, Mpi};
 use lab::Lab;
 use lab::mpi::MpiJob;
 use serde::Deserialize;
@@ -28,14 +28,15 @@ pub(crate) struct Args {
     /// The collective
     #[arg(long, value_enum, default_value = "both")]
     collective: CollectiveChoice,
-    /// Block sizes in bytes: what a rank sends to each other rank, or contributes to the allgather
+    /// Block sizes in bytes, or with a unit as in 64k and 1M: what a rank sends to each other rank,
+    /// or contributes to the allgather
     #[arg(
         long,
-        value_name = "BYTES,...",
+        value_name = "N,...",
         value_delimiter = ',',
-        default_value = "65536"
+        default_value = "64k"
     )]
-    size: Vec<u64>,
+    size: Vec<Bytes>,
     /// Ranks on each host
     #[arg(long, value_name = "K", default_value_t = 1)]
     per_host: usize,
@@ -140,7 +141,7 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Bench
         CollectiveChoice::ReduceScatterBlock => ("reduce-scatter-block", 1),
         CollectiveChoice::Bcast => ("bcast", 1),
     };
-    let sizes: Vec<String> = args.size.iter().map(u64::to_string).collect();
+    let sizes: Vec<String> = args.size.iter().map(|size| size.0.to_string()).collect();
     let timeout = Some(Duration::from_secs_f64(
         60.0 + 4.0 * (kinds * args.size.len()) as f64 * args.seconds,
     ));

@@ -1,9 +1,8 @@
 //! `heddle check`
-use crate::CommandOutcome;
 use crate::discover::NetworkArgs;
 use crate::output::{TextFormat, print};
-use anyhow::Context;
-use cabling::{CablingPlan, compare};
+use crate::{CommandOutcome, input_file};
+use cabling::compare;
 use std::path::PathBuf;
 
 /// Compare the cabling with a plan and name every difference
@@ -23,9 +22,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let file = args.plan.display().to_string();
-    let text = std::fs::read_to_string(&args.plan).with_context(|| file.clone())?;
-    let plan = CablingPlan::parse(&file, &text)?;
+    let plan = input_file::plan(&args.plan)?;
     let found = args.network.read_network()?;
     if !found.answered {
         return Ok(CommandOutcome::CheckFailed);

@@ -1,5 +1,6 @@
 //! `heddle completions`: shell completions and man pages, generated from the flags.
-use crate::{CommandOutcome, output};
+use crate::{CommandOutcome, manual, output};
+use inventory::unreadable::UnreadableFile;
 use std::path::PathBuf;
 
 /// Print shell completions, or write man pages
@@ -8,18 +9,18 @@ pub(crate) struct Args {
     /// The shell whose completions are printed
     #[arg(required_unless_present = "man")]
     shell: Option<clap_complete::Shell>,
-    /// Write a man page for each subcommand into this folder instead
+    /// Write the man pages into this folder instead: one for each command, and those of the files
+    /// (section 5), which go beside it into man5 if the folder is called man1
     #[arg(long, value_name = "DIR", conflicts_with = "shell")]
     man: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, cli: &mut clap::Command) -> anyhow::Result<CommandOutcome> {
+pub(crate) fn run(args: &Args, mut cli: clap::Command) -> anyhow::Result<CommandOutcome> {
     if let Some(folder) = &args.man {
-        std::fs::create_dir_all(folder)?;
-        clap_mangen::generate_to(cli.clone(), folder)?;
+        manual::write(cli, folder).map_err(|cause| UnreadableFile::new(folder, cause))?;
     } else if let Some(shell) = args.shell {
         let mut out = Vec::new();
-        clap_complete::generate(shell, cli, "heddle", &mut out);
+        clap_complete::generate(shell, &mut cli, "heddle", &mut out);
         output::print(&String::from_utf8(out)?)?;
     }
     Ok(CommandOutcome::Done)

@@ -1,9 +1,11 @@
 //! `heddle controller`
+use crate::output::print;
 use crate::{CommandOutcome, log};
 use agent::secrets;
 use anyhow::bail;
 use controller::{daemon, http, journal};
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 /// The SNMP library logs each time-out as an error. heddle itself logs once that a switch does not
@@ -28,7 +30,8 @@ pub(crate) struct Args {
     /// The address on which the HTTP API listens; any but loopback needs --token-file. The API's
     /// connections take at most half of the files that the process may open, and those of one
     /// client address an eighth of that
-    #[arg(long, value_name = "ADDRESS", default_value_t = http::DEFAULT_LISTEN)]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = http::DEFAULT_LISTEN,
+          value_parser = listen_address)]
     listen: SocketAddr,
     /// A file with the token that viewers must send, at least 16 characters [default: systemd's
     /// credential heddle-token; if there is none, everybody on this machine may view]
@@ -47,6 +50,19 @@ pub(crate) struct Args {
     /// Record every event in this file, for --replay; an older file is renamed to FILE.1
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
+    /// Run this program after each new epoch: it gets the epoch's number and the shared directory as
+    /// arguments, and the epoch as JSON on standard input. It is killed after a minute; a failure is
+    /// an alarm
+    #[arg(long, value_name = "PROGRAM")]
+    on_epoch: Option<PathBuf>,
+    /// Run this program after alarms came or went: it gets their number as argument, and all, the new
+    /// and the past ones as JSON on standard input
+    #[arg(long, value_name = "PROGRAM")]
+    on_alarm: Option<PathBuf>,
+    /// Read everything that the controller would read, say of each part whether it is right, and
+    /// end; no switch is asked. Exit status 1: something is wrong
+    #[arg(long)]
+    check: bool,
     /// Read a recorded journal instead of the network, and print every decision
     #[arg(
         long,
@@ -58,7 +74,10 @@ pub(crate) struct Args {
             "agent_token_file",
             "tls_cert",
             "tls_key",
-            "journal"
+            "journal",
+            "on_epoch",
+            "on_alarm",
+            "check"
         ]
     )]
     replay: Option<PathBuf>,
@@ -66,6 +85,15 @@ pub(crate) struct Args {
     /// `info,async_snmp=debug`
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: String,
+}
+
+/// An address to listen on. A port alone does not say who may connect.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "expected an address and a port: 127.0.0.1:7171 serves this machine, 0.0.0.0:7171 others, \
+         too"
+        .to_owned()
+    })
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -88,7 +116,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         ),
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         journal: args.journal.clone(),
+        programs: args.programs()?,
     };
+    if args.check {
+        return check(&config);
+    }
     daemon::give_memory_back();
     let runtime = tokio::runtime::Runtime::new()?;
     let ran = runtime.block_on(daemon::run(config));
@@ -96,4 +128,39 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     runtime.shutdown_background();
     ran?;
     Ok(CommandOutcome::Done)
+}
+
+fn check(config: &daemon::ControllerConfig) -> anyhow::Result<CommandOutcome> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let parts = runtime.block_on(daemon::check(config));
+    runtime.shutdown_background();
+    let lines: String = parts.iter().map(|part| format!("{part}\n")).collect();
+    print(&inventory::sanitize::message(&lines))?;
+    if parts.iter().any(|part| part.outcome.is_err()) {
+        return Ok(CommandOutcome::CheckFailed);
+    }
+    print("all is right; heddle discover shows what the switches say\n")
+}
+
+impl Args {
+    /// The operator's programs. One that cannot be run is found at once, not at the first epoch.
+    fn programs(&self) -> anyhow::Result<daemon::HookPrograms> {
+        let program = |flag: &str, path: &Option<PathBuf>| {
+            let Some(path) = path else { return Ok(None) };
+            let whole = std::path::absolute(path)?;
+            let mode = std::fs::metadata(&whole).map(|m| (m.is_file(), m.permissions().mode()));
+            match mode {
+                Ok((true, mode)) if mode & 0o111 != 0 => Ok(Some(whole)),
+                Ok(_) => bail!(
+                    "{flag} {}: expected a program; make it executable: chmod +x it",
+                    path.display()
+                ),
+                Err(e) => bail!("{flag} {}: {e}", path.display()),
+            }
+        };
+        Ok(daemon::HookPrograms {
+            on_epoch: program("--on-epoch", &self.on_epoch)?,
+            on_alarm: program("--on-alarm", &self.on_alarm)?,
+        })
+    }
 }

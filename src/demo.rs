@@ -1,6 +1,5 @@
 //! `heddle demo`: heddle's work on an emulated cluster, shown in the terminal interface or as text.
-use crate::{CommandOutcome, flags};
-use anyhow::Context;
+use crate::{CommandOutcome, flags, input_file};
 use inventory::{Mpi, TopologyFile};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -26,15 +25,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let (name, text) = match &args.topology {
-        Some(path) => (
-            path.display().to_string(),
-            std::fs::read_to_string(path)
-                .with_context(|| format!("{}: cannot be read", path.display()))?,
-        ),
-        None => ("demo.yaml".to_owned(), demo::TOPOLOGY.to_owned()),
+    let file = match &args.topology {
+        Some(path) => input_file::network(path)?,
+        None => TopologyFile::parse("demo.yaml", demo::TOPOLOGY)?,
     };
-    let file = TopologyFile::parse(&name, &text)?;
     let watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !args.text;
     demo::down_on_signal(&args.name)?;
     match demo::play(&args.name, file, args.mpi, crate::bench::program, watched) {

@@ -1,16 +1,16 @@
 //! `heddle discover`
-use crate::CommandOutcome;
 use crate::output::print;
+use crate::{CommandOutcome, input_file};
 use agent::recording::{RecordingFolder, read_folder};
 use anyhow::Context;
 use cabling::export;
+use drawing::network::{self, NetworkView};
 use infer::{descriptions, infer, infer_recorded};
 use inventory::address::AddressLookup;
 use inventory::alarm::causes::{CausalAlarm, causes_first};
 use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
-use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use inventory::{Topology, TopologyFile};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(crate) struct NetworkArgs {
     place: NetworkSource,
     /// Reports of host agents, too: a folder with a file NAME.json for each host, as heddle agent
     /// --once --format json prints it
-    #[arg(long, value_name = "DIR", conflicts_with = "walks")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["walks", "dir"])]
     reports: Option<PathBuf>,
 }
 
@@ -50,6 +50,9 @@ struct NetworkSource {
     /// the same device in an SNMP context, or with the community COMMUNITY@VLAN
     #[arg(long, value_name = "DIR")]
     walks: Option<PathBuf>,
+    /// The published epoch of a shared directory instead of a network
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -58,6 +61,8 @@ enum DiscoverFormat {
     Text,
     /// Nodes, links with their evidence, clusters and alarms, for programs
     Json,
+    /// A picture of the tree, with ports, rates, the bottleneck and alarms
+    Svg,
     /// Graphviz; heddle check also reads it as a plan
     Dot,
     /// Slurm's topology.conf
@@ -83,10 +88,16 @@ pub(crate) struct DiscoveredNetwork {
 impl NetworkArgs {
     /// Takes one look, and prints problems on standard error.
     pub(crate) fn read_network(&self) -> anyhow::Result<DiscoveredNetwork> {
-        let found = match (&self.place.inventory, &self.place.walks) {
-            (Some(file), _) => asked(file, self.reports.as_deref())?,
-            (None, Some(folder)) => recorded(folder)?,
-            (None, None) => unreachable!("one of them is required"),
+        let NetworkSource {
+            inventory,
+            walks,
+            dir,
+        } = &self.place;
+        let found = match (inventory, walks, dir) {
+            (Some(file), ..) => asked(file, self.reports.as_deref())?,
+            (None, Some(folder), _) => recorded(folder)?,
+            (None, None, Some(dir)) => published(dir)?,
+            (None, None, None) => unreachable!("one of them is required"),
         };
         let alarms = found.topology.alarms.iter();
         let alarms: Vec<&dyn CausalAlarm> = alarms.map(|alarm| alarm as _).collect();
@@ -105,7 +116,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = match args.format {
         DiscoverFormat::Text => Ok(export::text(&found.topology)),
         DiscoverFormat::Json => Ok(serde_json::to_string_pretty(&found.topology)? + "\n"),
-        DiscoverFormat::Dot => Ok(export::dot(&found.topology)),
+        DiscoverFormat::Svg => Ok(drawn(&found.topology)),
+        DiscoverFormat::Dot => Ok(export::dot(
+            &found.topology,
+            network::bottleneck(&found.topology).as_ref(),
+        )),
         DiscoverFormat::Slurm => export::slurm(&found.topology),
         DiscoverFormat::SlurmYaml => export::slurm_yaml(&found.topology),
         DiscoverFormat::Topology => Ok(found.file.to_yaml()),
@@ -125,13 +140,33 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     })
 }
 
+/// The network of the published epoch.
+fn published(dir: &Path) -> anyhow::Result<DiscoveredNetwork> {
+    let epoch = directory::reading::current_epoch(dir)?;
+    let epoch = epoch.with_context(|| {
+        let dir = dir.display();
+        format!("{dir}: no epoch is published there; start heddle controller, or heddle publish")
+    })?;
+    Ok(DiscoveredNetwork {
+        topology: Topology::clone(&epoch.network),
+        file: TopologyFile::clone(&epoch.topology),
+        descriptions: PortDescriptions::default(),
+        answered: true,
+    })
+}
+
+/// A picture of a network.
+fn drawn(topology: &Topology) -> String {
+    let title = network::summary(topology);
+    network::picture(&NetworkView::new(topology), &title).document(&title)
+}
+
 /// One look at a network.
 fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwork> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
-    let mut inventory = Inventory::parse(&file, &text)?;
+    let mut inventory = input_file::inventory(path)?;
     for warning in agent::snmp_access::read_secrets(&mut inventory)
-        .map_err(|e| anyhow::anyhow!("{file}: {e}"))?
+        .map_err(|e| anyhow::anyhow!("{file}: {e}; nothing was done"))?
     {
         tell!("heddle: {warning}");
     }

@@ -1,51 +1,89 @@
 //! `heddle doctor`: a list of what this machine lacks, each with the command that installs it.
 use crate::CommandOutcome;
 use crate::tune::report::decided;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use doctor::jobs::{self, JobFinding, JobFindings};
-use doctor::needs::{self, MachineNeed, NeedSource, packages};
+use doctor::needs::{self, MachineNeed, NeedSource, NodePurpose, packages};
 use doctor::probe;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// List what this machine lacks to run heddle
+/// List what this machine lacks for its purpose
 ///
-/// Each line names the command that installs the missing part. Exit status 1: something is missing.
+/// A machine on which MPI jobs run needs little; one that builds heddle or emulates clusters needs
+/// more. Each line names the command that installs the missing part. Exit status 1: something is
+/// missing.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// What this machine is for
+    #[arg(
+        long = "for",
+        value_name = "PURPOSE,...",
+        value_delimiter = ',',
+        value_parser = purpose(),
+        default_value = "jobs"
+    )]
+    purposes: Vec<NodePurpose>,
     /// Print only the names of the missing Debian or Ubuntu packages, on one line
     #[arg(long)]
     apt: bool,
-    /// Check what MPI jobs need instead: heddle's library and its backends, the MPI libraries, the
-    /// switch of each host, and the way of calls at each block size
-    #[arg(long, conflicts_with = "apt")]
+    /// Check what MPI jobs find here instead: heddle's library and its backends, the MPI libraries,
+    /// the switch of each host, and the way of calls at each block size
+    #[arg(long, conflicts_with_all = ["apt", "purposes"])]
     mpi: bool,
     /// The shared directory, for --mpi [default: $HEDDLE_DIR]
     #[arg(long, value_name = "DIR", requires = "mpi")]
     dir: Option<PathBuf>,
 }
 
+/// Reads the name of a purpose.
+fn purpose() -> impl TypedValueParser<Value = NodePurpose> {
+    let names = NodePurpose::ALL.map(|p| PossibleValue::new(p.name()).help(p.title()));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let named = NodePurpose::ALL.into_iter().find(|p| p.name() == name);
+        named.ok_or("no such purpose")
+    })
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if args.mpi {
         let findings = jobs::look(args.dir.as_deref());
         crate::output::print(&text(&findings))?;
-        return Ok(if findings.good {
-            CommandOutcome::Done
-        } else {
-            CommandOutcome::CheckFailed
-        });
+        return Ok(outcome(findings.missing_subjects().is_empty()));
     }
-    let found = needs::look();
-    let mut out = std::io::stdout().lock();
+    let found = needs::look(&args.purposes);
+    let mut out = Vec::new();
     if args.apt {
         writeln!(out, "{}", packages(&found).join(" "))?;
     } else {
         table(&found, &mut out)?;
+        others(&args.purposes, &mut out)?;
     }
-    Ok(if found.iter().all(|(_, there)| *there) {
+    crate::output::print(&String::from_utf8_lossy(&out))?;
+    Ok(outcome(found.iter().all(|(_, there)| *there)))
+}
+
+fn outcome(good: bool) -> CommandOutcome {
+    if good {
         CommandOutcome::Done
     } else {
         CommandOutcome::CheckFailed
-    })
+    }
+}
+
+/// The purposes that nobody asked about.
+fn others(asked: &[NodePurpose], out: &mut impl Write) -> std::io::Result<()> {
+    let others = NodePurpose::ALL.into_iter().filter(|p| !asked.contains(p));
+    let names: Vec<&str> = others.map(NodePurpose::name).collect();
+    match names.is_empty() {
+        true => Ok(()),
+        false => writeln!(
+            out,
+            "\nchecked for {}; other purposes: heddle doctor --for {}",
+            asked.iter().map(|p| p.name()).collect::<Vec<_>>().join(","),
+            names.join(",")
+        ),
+    }
 }
 
 fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Result<()> {
@@ -59,7 +97,12 @@ fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Resul
         writeln!(
             out,
             "{}",
-            format!("{state:<8} {:<24} {:<20} {command}", need.what, need.part).trim_end()
+            format!(
+                "{state:<8} {:<24} {:<20} {command}",
+                need.what,
+                need.purpose.name()
+            )
+            .trim_end()
         )?;
     }
     let missing = packages(found);
@@ -85,13 +128,21 @@ fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Resul
     Ok(())
 }
 
-/// A line for each finding, and the decision tables in the form of `heddle tune`.
+/// A line for each finding, the decision tables in the form of `heddle tune`, and the verdict.
 fn text(findings: &JobFindings) -> String {
     let line = |finding: &JobFinding| match finding {
         JobFinding::Line(what, value) => format!("{}\n", format!("{what:<10} {value}").trim_end()),
+        JobFinding::Missing(what, problem) => format!("{what:<10} MISSING: {problem}\n"),
         JobFinding::Table(entries) => decided(entries),
     };
-    findings.list.iter().map(line).collect()
+    let lines: String = findings.list.iter().map(line).collect();
+    match findings.missing_subjects()[..] {
+        [] => lines + "\njobs that start here find what they need\n",
+        ref missing => format!(
+            "{lines}\njobs that start here lack: {}\n",
+            missing.join(", ")
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -99,10 +150,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_node_for_jobs_needs_neither_compilers_nor_test_programs() {
+        let of_jobs = needs::NEEDS
+            .iter()
+            .filter(|n| n.purpose == NodePurpose::Jobs);
+        assert_eq!(
+            of_jobs.map(|n| n.what).collect::<Vec<_>>(),
+            ["libheddle.so"]
+        );
+    }
+
+    #[test]
+    fn a_verdict_names_what_jobs_lack() {
+        let missing = |what: &str| JobFinding::Missing(what.into(), "gone: no jobs".into());
+        let mut findings = JobFindings {
+            list: vec![JobFinding::Line("MPI".into(), "4".into())],
+        };
+        assert!(text(&findings).ends_with("find what they need\n"));
+        findings.list.extend([missing("library"), missing("epoch")]);
+        let said = text(&findings);
+        assert!(
+            said.contains("library    MISSING: gone: no jobs\n"),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("\njobs that start here lack: library, epoch\n"),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn missing_things_come_with_their_command_and_packages_once() {
         let found: Vec<(&MachineNeed, bool)> = needs::NEEDS
             .iter()
-            .map(|n| (n, n.part != needs::LAB))
+            .map(|n| (n, n.purpose != NodePurpose::Lab))
             .collect();
         let mut out = Vec::new();
         table(&found, &mut out).unwrap();

@@ -1,15 +1,31 @@
 //! `heddle history`
 use crate::CommandOutcome;
-use crate::output::{self, TextFormat};
-use anyhow::{Context, bail};
-use controller::history;
-use directory::reading::current_epoch;
+use crate::output::{self, print};
+use crate::schedule::count;
+use anyhow::{Context, anyhow, bail};
+use controller::history::{self, HistoryEntry};
+use controller::publish::{KEEP, learned_so_far, measurements_for_next};
+use directory::epoch::{EpochOutline, VerifiedEpoch, WayEvidence};
+use directory::layout::{EPOCHS, folder};
+use directory::publishing::{EpochStore, PublishError};
+use directory::reading::{current, current_epoch, reader};
+use directory::rollback::RollbackOrder;
+use drawing::network::{NetworkMoment, compared};
 use inventory::sanitize;
-use std::path::PathBuf;
+use inventory::unreadable::UnreadableFile;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The time to wait for a controller that carries out an order.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// List the published epochs and the changes between them
 ///
 /// This fails if the current epoch cannot be read.
+///
+/// With --rollback the network of an earlier epoch is planned, verified and published again, under
+/// a new number. A running controller does it itself, and stays with that network until it sees the
+/// network change, or until --release.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The shared directory
@@ -17,15 +33,46 @@ pub(crate) struct Args {
     dir: PathBuf,
     /// The form of the list
     #[arg(long, value_enum, default_value = "text")]
-    format: TextFormat,
+    format: HistoryFormat,
+    /// The epoch to draw [default: the current one]
+    #[arg(long, value_name = "N")]
+    epoch: Option<u64>,
+    /// Publish the network of this epoch again
+    #[arg(long, value_name = "EPOCH", conflicts_with = "release")]
+    rollback: Option<u64>,
+    /// Take the order of --rollback back: the controller publishes the network as it finds it
+    #[arg(long)]
+    release: bool,
+}
+
+/// The form of the list.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum HistoryFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// A picture of the network in an epoch, and in the one before it
+    Svg,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let entries = history::read(&args.dir)
-        .with_context(|| format!("{}: not a shared directory of heddle", args.dir.display()))?;
+    if let Some(epoch) = args.rollback {
+        return roll_back(&args.dir, epoch);
+    }
+    if args.release {
+        return release(&args.dir);
+    }
+    let entries = history::read(&args.dir).map_err(|cause| {
+        anyhow!(
+            "{}; expected the shared directory that heddle controller or heddle publish writes",
+            UnreadableFile::new(&args.dir.join(EPOCHS), cause)
+        )
+    })?;
     match args.format {
-        TextFormat::Json => say!("{}", serde_json::to_string_pretty(&entries)?),
-        TextFormat::Text => {
+        HistoryFormat::Svg => print(&drawn(args, &entries)?)?,
+        HistoryFormat::Json => say!("{}", serde_json::to_string_pretty(&entries)?),
+        HistoryFormat::Text => {
             let lines = entries.iter().map(|e| sanitize::message(&history::text(e)));
             output::print(&lines.collect::<String>())?
         }
@@ -38,4 +85,132 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         );
     }
     Ok(CommandOutcome::Done)
+}
+
+fn release(dir: &Path) -> anyhow::Result<CommandOutcome> {
+    let shown = dir.display();
+    if let Ok(None) = RollbackOrder::read(dir) {
+        tell!("heddle: {shown}: no order to roll back is in force");
+    } else {
+        RollbackOrder::remove(dir)?;
+        tell!(
+            "heddle: {shown}: the order is taken back; the controller publishes the network as it \
+             finds it"
+        );
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn roll_back(dir: &Path, number: u64) -> anyhow::Result<CommandOutcome> {
+    let shown = dir.display();
+    let now =
+        current_epoch(dir)?.with_context(|| format!("{shown}: no epoch is published there"))?;
+    let wanted =
+        EpochOutline::open(number, reader(dir.join(folder(number)))).with_context(|| {
+            format!(
+                "epoch {number} cannot be published again; heddle history lists those that are kept"
+            )
+        })?;
+    if wanted.topology == *now.topology {
+        bail!(
+            "epoch {number}: its network is that of the current epoch {} already; nothing was done",
+            now.number
+        );
+    }
+    let order = RollbackOrder {
+        epoch: number,
+        replaced: now.number,
+    };
+    order.write(dir)?;
+    match EpochStore::open(dir, KEEP) {
+        Ok(store) => publish(dir, &store, wanted)?,
+        Err(PublishError::Locked { .. }) if is_carried_out(dir, now.number)? => {}
+        Err(PublishError::Locked { .. }) => {
+            tell!(
+                "heddle: {shown}: the controller has not carried the order out within {} s; its \
+                 log says why, and --release takes the order back",
+                PATIENCE.as_secs()
+            );
+            return Ok(CommandOutcome::CheckFailed);
+        }
+        Err(e) => {
+            RollbackOrder::remove(dir)?;
+            return Err(e.into());
+        }
+    }
+    tell!(
+        "heddle: the network of epoch {number} is published again; a controller stays with it until \
+         the network changes, or until: heddle history --dir {shown} --release"
+    );
+    let pointer = current(dir)?.map(|pointer| format!("{pointer}\n"));
+    output::print(&pointer.unwrap_or_default())
+}
+
+/// Publishes without a controller; one that starts later finds the order.
+fn publish(dir: &Path, store: &EpochStore, wanted: EpochOutline) -> anyhow::Result<()> {
+    let (tuning, problem) = measurements_for_next(dir);
+    let (learned, unlearned) = learned_so_far(dir);
+    for problem in problem.into_iter().chain(unlearned) {
+        tell!("heddle: {problem}; the decision table is made without that file");
+    }
+    let EpochOutline {
+        topology, network, ..
+    } = wanted;
+    let evidence = WayEvidence { tuning, learned };
+    let number = store.next()?;
+    let epoch = VerifiedEpoch::plan(number, agent::now(), topology, network, evidence)?;
+    store.publish(&epoch)?;
+    Ok(())
+}
+
+/// Waits until the controller has published another epoch.
+fn is_carried_out(dir: &Path, before: u64) -> anyhow::Result<bool> {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if current(dir)?.is_some_and(|pointer| pointer.number != before) {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(false)
+}
+
+/// The network of an epoch beside that of the epoch before it.
+fn drawn(args: &Args, entries: &[HistoryEntry]) -> anyhow::Result<String> {
+    let wanted = |entry: &&HistoryEntry| match args.epoch {
+        Some(number) => entry.info.number == number,
+        None => entry.current,
+    };
+    let dir = args.dir.display();
+    let after = entries.iter().find(wanted).with_context(|| match args.epoch {
+        Some(number) => format!("--epoch {number}: {dir} does not keep this epoch; heddle history --dir {dir} lists those that it keeps"),
+        None => format!("{dir}: there is no current epoch to draw; name one with --epoch"),
+    })?;
+    let is_usable = |entry: &&HistoryEntry| entry.problem.is_none();
+    let older = |entry: &&HistoryEntry| entry.info.number < after.info.number;
+    let before = entries
+        .iter()
+        .rev()
+        .filter(older)
+        .find(is_usable)
+        .unwrap_or(after);
+    let network = |entry: &HistoryEntry| {
+        history::network(&args.dir, entry.info.number).map_err(anyhow::Error::msg)
+    };
+    let (network_before, network_after) = (network(before)?, network(after)?);
+    let changes = after.info.changes.join("; ");
+    let title = format!("epoch {}: {changes}", after.info.number);
+    let moment = |entry: &HistoryEntry, topology| NetworkMoment {
+        topology,
+        heading: format!("epoch {}", entry.info.number),
+        figures: vec![
+            history::moment(entry.info.at),
+            count(entry.info.phases as usize, "phase", "phases"),
+        ],
+    };
+    let (before, after) = (
+        moment(before, &network_before),
+        moment(after, &network_after),
+    );
+    Ok(compared(title.trim_end_matches(": "), &before, &after).document(&title))
 }

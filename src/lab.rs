@@ -1,8 +1,8 @@
 //! `heddle lab`
 use crate::flags::NameList;
 use crate::output::TextFormat;
-use crate::schedule::{count, read_topology};
-use crate::{CommandOutcome, flags};
+use crate::schedule::count;
+use crate::{CommandOutcome, flags, input_file};
 use anyhow::Context;
 use clap::Subcommand;
 use inventory::units::duration;
@@ -342,7 +342,7 @@ fn timestamp() -> String {
 
 fn up(args: &LabUpArgs) -> anyhow::Result<()> {
     let began = Instant::now();
-    let topology = read_topology(&args.file)?;
+    let topology = input_file::network(&args.file)?;
     let program = std::env::current_exe().context("the path of this program")?;
     let name = &args.name.get();
     let lab = Lab::up(name, &topology, args.options(), &program)?;

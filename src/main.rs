@@ -1,10 +1,13 @@
 //! The binary. Each subcommand has a file with its flags and its wiring, and no logic.
+// Futures of the agent, nested in those of a subcommand, are deeper than the compiler follows by itself.
+#![recursion_limit = "256"]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #[macro_use]
 mod output;
 
 mod agent;
 mod bench;
+mod cert;
 mod check;
 mod completions;
 mod connection;
@@ -14,19 +17,24 @@ mod discover;
 mod doctor;
 mod flags;
 mod history;
+mod init;
+mod input_file;
 mod lab;
 mod log;
+mod manual;
 mod map;
 mod predict;
 mod publish;
 mod schedule;
+mod status;
 mod trace;
 mod tui;
 mod tune;
 mod verify;
+mod version;
 mod what_if;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Keeps the all-to-all and allgather calls of MPI jobs free of collisions on switched Ethernet,
@@ -47,6 +55,7 @@ struct Cli {
 /// The commands. Each is described at its `Args`, which its help shows in full.
 #[derive(Subcommand)]
 enum HeddleCommand {
+    Init(init::Args),
     Schedule(schedule::Args),
     Verify(verify::Args),
     Discover(discover::Args),
@@ -57,7 +66,9 @@ enum HeddleCommand {
     Publish(publish::Args),
     History(history::Args),
     Controller(controller::Args),
+    Cert(cert::Args),
     Agent(agent::Args),
+    Status(status::Args),
     Tui(tui::Args),
     Lab(lab::Args),
     Bench(bench::Args),
@@ -73,10 +84,26 @@ enum CommandOutcome {
     Done,
     /// A check that the command was asked for failed: exit status 1.
     CheckFailed,
+    /// The exit status is that of a plugin of Nagios.
+    Monitored(api::status::ServiceState),
+}
+
+fn tell_misspelt_variables() {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for misspelt in inventory::environment::misspelt(names) {
+        tell!("heddle: {misspelt}");
+    }
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let versioned = Cli::command()
+        .version(version::SHORT)
+        .long_version(version::long());
+    let matches = manual::described(versioned).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    tell_misspelt_variables();
+    let result = match cli.command {
+        HeddleCommand::Init(args) => init::run(&args),
         HeddleCommand::Schedule(args) => schedule::run(&args),
         HeddleCommand::Verify(args) => verify::run(&args),
         HeddleCommand::Discover(args) => discover::run(&args),
@@ -87,7 +114,9 @@ fn main() -> ExitCode {
         HeddleCommand::Publish(args) => publish::run(&args),
         HeddleCommand::History(args) => history::run(&args),
         HeddleCommand::Controller(args) => controller::run(&args),
+        HeddleCommand::Cert(args) => cert::run(&args),
         HeddleCommand::Agent(args) => agent::run(&args),
+        HeddleCommand::Status(args) => status::run(&args),
         HeddleCommand::Tui(args) => tui::run(&args),
         HeddleCommand::Lab(args) => lab::run(&args),
         HeddleCommand::Bench(args) => bench::run(&args),
@@ -95,11 +124,14 @@ fn main() -> ExitCode {
         HeddleCommand::Trace(args) => trace::run(&args),
         HeddleCommand::Demo(args) => demo::run(&args),
         HeddleCommand::Doctor(args) => doctor::run(&args),
-        HeddleCommand::Completions(args) => completions::run(&args, &mut Cli::command()),
+        HeddleCommand::Completions(args) => {
+            completions::run(&args, manual::described(Cli::command()))
+        }
     };
     match result {
         Ok(CommandOutcome::Done) => ExitCode::SUCCESS,
         Ok(CommandOutcome::CheckFailed) => ExitCode::from(1),
+        Ok(CommandOutcome::Monitored(state)) => ExitCode::from(state.exit_status()),
         Err(error) => {
             tell!(
                 "{}heddle: {}",

@@ -8,21 +8,13 @@ use crate::CommandOutcome;
 use anyhow::Context;
 use std::io::{self, Write};
 
-/// The form of a list or a state.
+/// The form of a list, a state or a computed result.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum TextFormat {
     /// For people
+    #[value(alias = "summary")]
     Text,
     /// For programs
-    Json,
-}
-
-/// The form of a computed result.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum SummaryFormat {
-    /// For people
-    Summary,
-    /// One object for programs
     Json,
 }
 

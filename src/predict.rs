@@ -2,9 +2,9 @@
 mod ways;
 
 use crate::flags::{CollectiveChoice, NameList};
-use crate::output::{SummaryFormat, print, time};
-use crate::schedule::{read_topology, tree_of};
-use crate::{CommandOutcome, flags};
+use crate::output::{TextFormat, print, time};
+use crate::schedule::tree_of;
+use crate::{CommandOutcome, flags, input_file};
 use anyhow::Context;
 use inventory::{Bytes, Mpi, Tree};
 use schedules::lg::ClusterPartition;
@@ -68,12 +68,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RATIO", requires = "algorithms", conflicts_with = "penalty", value_parser = ratio)]
     gamma: Option<f64>,
     /// The form of the output
-    #[arg(long, value_enum, default_value_t = SummaryFormat::Summary)]
-    format: SummaryFormat,
+    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    format: TextFormat,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let file = read_topology(&args.topology)?;
+    let file = input_file::topology(&args.topology)?;
     let tree = tree_of(
         &args.topology,
         &file,
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         }
     }
     let text = match args.format {
-        SummaryFormat::Summary => {
+        TextFormat::Text => {
             comparisons
                 .iter()
                 .map(|c| table(&tree, c))
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
                 .join("\n")
                 + assumption(&model)
         }
-        SummaryFormat::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
+        TextFormat::Json => format!("{}\n", to_json(&tree, &model, &comparisons)),
     };
     print(&text)
 }

@@ -1,12 +1,11 @@
 //! `heddle publish`
-use crate::CommandOutcome;
+use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use controller::plan::stated;
 use controller::publish::{KEEP, learned_so_far, measurements_for_next};
 use directory::epoch::{Epoch, VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading::{current, current_epoch};
-use inventory::TopologyFile;
 use std::path::PathBuf;
 
 /// Publish one epoch from a topology file, without a controller
@@ -26,9 +25,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let name = args.topology.display().to_string();
-    let text = std::fs::read_to_string(&args.topology).with_context(|| name.clone())?;
-    let file = TopologyFile::parse(&name, &text)?;
-    file.tree().with_context(|| name.clone())?; // Before the directory is touched.
+    let file = input_file::topology(&args.topology)?; // Before the directory is touched.
     let store = EpochStore::open(&args.dir, KEEP)?;
     let (tuning, problem) = measurements_for_next(&args.dir);
     let (learned, unlearned) = learned_so_far(&args.dir);

@@ -2,13 +2,15 @@
 use crate::CommandOutcome;
 use crate::output::print;
 use anyhow::{Context, bail};
+use drawing::traced_call;
+use inventory::unreadable::UnreadableFile;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use trace::file::{RankTrace, SUFFIX};
 use trace::job::{TracedCall, TracedJob};
-use trace::{chrome, drawing, report};
+use trace::{chrome, report};
 
 /// A larger file is refused: ranks keep 8 MB of steps.
 const LARGEST: u64 = 64 << 20;
@@ -69,7 +71,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             let json = report::json(&job, &report::reports(&job, args.call));
             format!("{json:#}\n")
         }
-        TraceFormat::Svg => drawing::svg(&job, one(&job, args.call)),
+        TraceFormat::Svg => {
+            let call = one(&job, args.call);
+            traced_call::picture(&job, call).document(&traced_call::title(call))
+        }
         TraceFormat::Chrome => {
             let wanted = |call: &&TracedCall| args.call.is_none_or(|number| call.number == number);
             let calls: Vec<_> = job.calls.iter().filter(wanted).collect();
@@ -89,7 +94,10 @@ fn one(job: &TracedJob, number: Option<u32>) -> &TracedCall {
 fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
     let place = || dir.display().to_string();
     let mut jobs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    for entry in dir.read_dir().with_context(place)?.take(MOST_FILES) {
+    let entries = dir
+        .read_dir()
+        .map_err(|cause| UnreadableFile::new(dir, cause))?;
+    for entry in entries.take(MOST_FILES) {
         let path = entry.with_context(place)?.path();
         let name = path
             .file_name()

@@ -4,8 +4,9 @@ use crate::{CommandOutcome, output};
 use anyhow::Context;
 use lab::Lab;
 use lab::plan::CONTROL;
+use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Show the topology, its load, jobs and epochs in the terminal
 #[derive(clap::Args)]
@@ -21,25 +22,25 @@ pub(crate) struct Args {
     /// Show the controller on the head node of this lab; keys move the lab's cables
     #[arg(long, value_name = "NAME")]
     lab: Option<String>,
-    /// Colours: default, light, colour-blind or mono; NO_COLOR in the environment means mono
-    #[arg(long, value_name = "THEME", default_value = "default")]
-    theme: tui::Theme,
-    /// Draw with ASCII characters only
+    /// Colours: dark, light, colour-blind, terminal (its own sixteen) or mono; NO_COLOR in the
+    /// environment means mono [default: dark]
+    #[arg(long, value_name = "THEME")]
+    theme: Option<tui::Theme>,
+    /// Draw with ASCII characters only [default: where the locale or the terminal has no others]
     #[arg(long)]
     ascii: bool,
+    /// Leave the mouse to the terminal
+    #[arg(long)]
+    no_mouse: bool,
+    /// The configuration file, which must exist then [default: heddle/tui.toml in XDG_CONFIG_HOME or
+    /// ~/.config]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let mut options = tui::TuiOptions {
-        theme: if no_color {
-            tui::Theme::Mono
-        } else {
-            args.theme
-        },
-        ascii: args.ascii,
-        lab: None,
-    };
+    let file = settings(args.config.as_deref())?;
+    let mut options = options(args, &file);
     if let Some(name) = &args.lab {
         let lab = Lab::open(name)?;
         if args.snapshot.is_none() && !on_head_node(name) {
@@ -48,16 +49,54 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         options.lab = Some(Box::new(LabCables(lab)));
     }
     if let Some(size) = args.print {
-        return output::print(&tui::print(&source(args)?, size, &options)?);
+        return output::print(&tui::print(&source(args, &file)?, size, &options)?);
     }
-    tui::run(source(args)?, options)?;
+    tui::run(source(args, &file)?, options)?;
     Ok(CommandOutcome::Done)
 }
 
-fn source(args: &Args) -> anyhow::Result<tui::SnapshotSource> {
+/// The flags, else the configuration file, else what the environment says of the terminal.
+fn options(args: &Args, file: &tui::TuiSettings) -> tui::TuiOptions {
+    let terminal = tui::TerminalTraits::of(|name| std::env::var(name).ok());
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    tui::TuiOptions {
+        theme: args.theme.or(file.theme).unwrap_or_default(),
+        depth: match file.depth {
+            Some(depth) if !no_color => depth,
+            _ => terminal.depth,
+        },
+        ascii: args.ascii || file.ascii.unwrap_or(terminal.ascii),
+        no_mouse: args.no_mouse || file.mouse == Some(false),
+        keys: file.keys.clone(),
+        columns: file.columns.clone(),
+        lab: None,
+    }
+}
+
+/// Reads the configuration file; without one nothing is set.
+fn settings(flag: Option<&Path>) -> anyhow::Result<tui::TuiSettings> {
+    let home = std::env::home_dir();
+    let folder = std::env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let usual = folder.map(|folder| folder.join("heddle/tui.toml"));
+    let Some(path) = flag.map(Path::to_owned).or(usual) else {
+        return Ok(tui::TuiSettings::default());
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(tui::TuiSettings::parse(&path, &text, home.as_deref())?),
+        Err(e) if e.kind() == io::ErrorKind::NotFound && flag.is_none() => {
+            Ok(tui::TuiSettings::default())
+        }
+        Err(e) => Err(e).with_context(|| format!("{}: configuration not read", path.display())),
+    }
+}
+
+fn source(args: &Args, file: &tui::TuiSettings) -> anyhow::Result<tui::SnapshotSource> {
     match &args.snapshot {
         Some(file) => Ok(tui::SnapshotSource::File(file.clone())),
-        None => args.connection.source(&tui::ConnectionSettings::default()),
+        None => args.connection.source(&file.connection),
     }
 }
 

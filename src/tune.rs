@@ -7,11 +7,13 @@ mod trial;
 use crate::output::print;
 use crate::{CommandOutcome, flags};
 use anyhow::{Context, ensure};
+use controller::history;
 use controller::publish::KEEP;
 use directory::epoch::Epoch;
 use directory::epoch::VerifiedEpoch;
 use directory::publishing::{self, EpochStore, PublishError};
 use directory::reading;
+use drawing::tuning_page;
 use inventory::{Bytes, Mpi};
 use job::{ComparedCalls, JobLauncher};
 use selection::calibration::CallCalibration;
@@ -20,6 +22,8 @@ use selection::tuning::comparison::TunedComparison;
 use selection::tuning::pairs::CallPairs;
 use selection::tuning::session::{LaunchedJob, TuningSession, contenders, promising};
 use selection::tuning::{TuningRun, TuningRuns, algorithms};
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const NO_TCP: &str =
@@ -96,6 +100,9 @@ pub(crate) struct Args {
     /// The time after which a launch is killed, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1800.0, value_parser = positive)]
     limit: f64,
+    /// Write a report with plots of each way by size, too: one HTML file
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    report: Option<PathBuf>,
     /// Print the measurements and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -130,19 +137,38 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if args.check {
         return check::run(args, &launcher, &epoch);
     }
+    // Before hours of measuring, not after them.
+    let report_file = args.report.as_deref().map(created).transpose()?;
     let directory = trial::TrialDirectory::new(&launcher)?;
     let mut run = measure(args, &launcher, &epoch)?;
     run.trials = directory.of(&launcher, &epoch, &run, args.rounds)?;
     let tree = epoch.topology.tree()?;
     let tuning = reading::measurements(&dir).unwrap_or_default().with(run);
     let run = tuning.runs.last().context("the run just added")?;
-    print(&report::text(run, &tuning.table(&tree)))?;
+    let table = tuning.table(&tree);
+    print(&report::text(run, &table))?;
+    if let Some((path, mut file)) = report_file {
+        let page = tuning_page::html(run, &table, &history::moment(run.at));
+        file.write_all(page.as_bytes())
+            .with_context(|| path.display().to_string())?;
+    }
     if args.dry_run {
         return Ok(CommandOutcome::Done);
     }
     publishing::write_measurements(&dir, &tuning)?;
     tell!("{}", next_epoch(&dir, tuning)?);
     Ok(CommandOutcome::Done)
+}
+
+/// The file of the report, still empty.
+fn created(path: &Path) -> anyhow::Result<(&Path, File)> {
+    let place = || {
+        format!(
+            "--report {}: cannot be written; nothing was measured",
+            path.display()
+        )
+    };
+    Ok((path, File::create(path).with_context(place)?))
 }
 
 /// All launches. The kinds of launches alternate, so that other load of the hosts affects all of

@@ -1,7 +1,8 @@
 //! `heddle verify`
-use crate::CommandOutcome;
-use crate::schedule::{count, read_topology};
-use anyhow::Context;
+use crate::schedule::count;
+use crate::{CommandOutcome, input_file};
+use anyhow::{Context, anyhow};
+use inventory::unreadable::UnreadableFile;
 use inventory::{Tree, ranks, sanitize};
 use schedules::json::{self, MAX_BYTES, Schedule};
 use schedules::verify;
@@ -24,24 +25,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = read_topology(&args.topology)?;
-    let tree = if topology.hosts.is_empty() {
-        None
-    } else {
-        Some(
-            topology
-                .tree()
-                .with_context(|| args.topology.display().to_string())?,
-        )
-    };
+    let topology = input_file::topology(&args.topology)?;
+    let tree = topology
+        .tree()
+        .with_context(|| args.topology.display().to_string())?;
     let bytes = read(&args.schedule)?;
     let checked = json::read(&bytes)
         .map_err(|e| e.to_string())
-        .and_then(|schedule| match &tree {
-            Some(tree) => check(tree, &schedule),
-            None if hosts(&schedule).is_empty() => Ok("nothing to send among 0 hosts".to_owned()),
-            None => Err("hosts: the topology has none".to_owned()),
-        });
+        .and_then(|schedule| check(&tree, &schedule));
     Ok(match checked {
         Ok(summary) => {
             say!("ok: {summary}");
@@ -57,7 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
-    read.with_context(|| format!("{}: cannot be read", path.display()))?;
+    read.map_err(|cause| anyhow!("{}; nothing was verified", UnreadableFile::new(path, cause)))?;
     Ok(bytes)
 }
 

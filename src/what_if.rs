@@ -1,8 +1,10 @@
 //! `heddle what-if`
-use crate::CommandOutcome;
-use crate::output::{SummaryFormat, print, time};
-use crate::schedule::{count, read_topology};
+use crate::output::{print, time};
+use crate::schedule::count;
+use crate::{CommandOutcome, input_file};
 use anyhow::Context;
+use controller::plan::stated;
+use drawing::network::{NetworkMoment, compared as side_by_side};
 use inventory::{BitsPerSec, Bytes, TopologyFile, name_ranges};
 use selection::calibration::CalibratedTime;
 use selection::what_if::{
@@ -48,13 +50,25 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "64k")]
     size: Bytes,
     /// The form of the output
-    #[arg(long, value_enum, default_value_t = SummaryFormat::Summary)]
-    format: SummaryFormat,
+    #[arg(long, value_enum, default_value_t = WhatIfFormat::Text)]
+    format: WhatIfFormat,
+}
+
+/// The form of the output.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum WhatIfFormat {
+    /// For people
+    #[value(alias = "summary")]
+    Text,
+    /// One object for programs
+    Json,
+    /// A picture of the network now and after the change; with --advise, after the best one
+    Svg,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let place = || args.topology.display().to_string();
-    let file = read_topology(&args.topology)?;
+    let file = input_file::topology(&args.topology)?;
     let now = outlook(&file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {
         tell!(
@@ -67,8 +81,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let text = if args.advise {
         let advice = advice(&file, args.size).with_context(place)?;
         match args.format {
-            SummaryFormat::Summary => advised(args.size, &now, &advice),
-            SummaryFormat::Json => pretty(&json!({
+            WhatIfFormat::Text => advised(args.size, &now, &advice),
+            WhatIfFormat::Svg => {
+                let best = advice.first().with_context(|| {
+                    format!(
+                        "{}: no single change makes it faster; nothing to draw",
+                        place()
+                    )
+                })?;
+                let after = best.change.apply(&file)?;
+                let then = outlook(&after, args.size).with_context(place)?;
+                let title = format!("{}; blocks of {} bytes", best.change, args.size.0);
+                drawn(&title, (&file, &now), (&after, &then))
+            }
+            WhatIfFormat::Json => pretty(&json!({
                 "now": as_json(&now),
                 "advice": advice.iter().map(advice_json).collect::<Vec<_>>(),
             })),
@@ -77,12 +103,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let changes = args.changes(&file)?;
         let after = changes
             .iter()
-            .try_fold(file, |file, change| change.apply(&file))?;
+            .try_fold(file.clone(), |file, change| change.apply(&file))?;
         let then =
             outlook(&after, args.size).with_context(|| format!("{} after the changes", place()))?;
         match args.format {
-            SummaryFormat::Summary => compared(args.size, &changes, &now, &then),
-            SummaryFormat::Json => pretty(&json!({
+            WhatIfFormat::Text => compared(args.size, &changes, &now, &then),
+            WhatIfFormat::Svg => {
+                let title = format!("{}; blocks of {} bytes", listed(&changes), args.size.0);
+                drawn(&title, (&file, &now), (&after, &then))
+            }
+            WhatIfFormat::Json => pretty(&json!({
                 "changes": changes.iter().map(CablingChange::to_string).collect::<Vec<_>>(),
                 "now": as_json(&now),
                 "then": as_json(&then),
@@ -118,14 +148,54 @@ impl Args {
     }
 }
 
+/// All changes on one line.
+fn listed(changes: &[CablingChange]) -> String {
+    let changes: Vec<String> = changes.iter().map(CablingChange::to_string).collect();
+    changes.join(", ")
+}
+
+/// The network now and then, side by side.
+fn drawn(
+    title: &str,
+    (file, now): (&TopologyFile, &NetworkOutlook),
+    (after, then): (&TopologyFile, &NetworkOutlook),
+) -> String {
+    let figures = |of: &NetworkOutlook, all: f64, gather: f64| {
+        vec![
+            phases(of),
+            format!(
+                "all-to-all at least {}{}",
+                time(of.alltoall),
+                gain(all, of.alltoall)
+            ),
+            format!(
+                "allgather at least {}{}",
+                time(of.allgather),
+                gain(gather, of.allgather)
+            ),
+        ]
+    };
+    let (before, after) = (stated(file), stated(after));
+    let before = NetworkMoment {
+        topology: &before,
+        heading: "now".to_owned(),
+        figures: figures(now, now.alltoall, now.allgather),
+    };
+    let after = NetworkMoment {
+        topology: &after,
+        heading: "after the change".to_owned(),
+        figures: figures(then, now.alltoall, now.allgather),
+    };
+    side_by_side(title, &before, &after).document(title)
+}
+
 fn compared(
     block: Bytes,
     changes: &[CablingChange],
     now: &NetworkOutlook,
     then: &NetworkOutlook,
 ) -> String {
-    let changes: Vec<String> = changes.iter().map(CablingChange::to_string).collect();
-    let mut text = format!("{}; blocks of {} bytes\n", changes.join(", "), block.0);
+    let mut text = format!("{}; blocks of {} bytes\n", listed(changes), block.0);
     let mut row = |what: &str, now: String, then: String| {
         let line = format!("  {what:<12}{now:<32}{then}");
         let _ = writeln!(text, "{}", line.trim_end());

@@ -34,7 +34,9 @@ fn demo(mpi: &str) {
     for told in [
         "n11 moved from s3",
         "alltoall by aapc",
-        "allgather by ring",
+        "nothing forced",
+        "all-to-all without heddle",
+        "times as fast",
         "taken up +",
         "every step checked",
     ] {

@@ -253,7 +253,7 @@ impl SecretsController {
         fs::remove_file(self.dir.path().join("credentials/priv")).unwrap();
         self.daemon.signal("-HUP");
         self.daemon
-            .wait_for_log("credential \"user\": credential priv: No such file or directory");
+            .wait_for_log("credential \"user\": credential priv: no such file or folder");
         let file = self.dir.path().join("inventory.yaml");
         let stated = fs::read_to_string(&file).unwrap();
         let inline = format!("{{version: 2c, community: {WRONG_COMMUNITY}}}");
@@ -261,7 +261,7 @@ impl SecretsController {
             (
                 "{credential: priv}",
                 "{credential: [}",
-                "inventory.yaml:9: snmp, credential, priv key: expected a text",
+                "inventory.yaml:9: snmp, credential \"user\", priv key: expected a text",
             ),
             (
                 &inline,
@@ -395,7 +395,7 @@ fn keys_that_cannot_be_read_are_told_without_their_content() {
     for (key, problem) in [
         (
             "{file: /no/such/key}",
-            "credential \"default\": file /no/such/key: No such file",
+            "credential \"default\": file /no/such/key: no such file or folder",
         ),
         (&binary, "no UTF-8"),
         (

@@ -238,10 +238,9 @@ fn an_agent_trusts_the_authority_it_is_given_and_no_other() {
     let daemon = ControllerProcess::start(&inventory, &dir.path().join("shared"), &more);
     let log = dir.path().join("agent.log");
     let stranger = agent(daemon.api, &token, &theirs.ca, &log);
-    wait(
-        "not by an authority of --ca FILE; the newest report waits",
-        || fs::read_to_string(&log).unwrap(),
-    );
+    wait("not by an authority of --ca FILE", || {
+        fs::read_to_string(&log).unwrap()
+    });
     drop(stranger);
     let journal = || fs::read_to_string(&journal).unwrap();
     assert!(!journal().contains("\"reporter\":\"n0\""));

@@ -37,7 +37,7 @@ impl TmuxServer {
             "24",
             "-s",
             "t",
-            "env PS1='ready> ' TERM=screen-256color sh",
+            "env PS1='ready> ' TERM=screen-256color XDG_CONFIG_HOME=/nonexistent sh",
         ]);
         assert!(
             started.status.success(),
@@ -174,9 +174,9 @@ fn draws_follows_keys_and_size_and_leaves_no_trace() {
     t.keys(&["2"]);
     t.wait("◀ bottleneck");
     t.keys(&["?"]);
-    t.wait("this help");
+    t.wait("keys, signs and columns");
     t.keys(&["Escape"]);
-    t.wait_for("no help", |s| !s.contains("this help"));
+    t.wait_for("no help", |s| !s.contains("keys, signs"));
     t.keys(&["/", "n", "1", "0", "Enter"]);
     t.wait("/n10");
     assert!(

@@ -280,7 +280,7 @@ fn the_doctor_says_what_is_missing() {
     assert!(
         code == 1
             && out.contains(
-                "epoch      none published yet: run heddle controller, or heddle publish"
+                "epoch      MISSING: none published yet: run heddle controller, or heddle publish"
             ),
         "{out}"
     );

@@ -1,5 +1,6 @@
 //! One switch, asked by SNMP: a table at a time, or the cheap pulse. Nothing here panics or waits
 //! for ever. An error becomes [`DeviceFact::Failed`] with a text for an operator.
+use crate::request_meter::{RequestFailure, RequestMeter};
 use crate::session_port::SessionPort;
 use crate::snmp_access::SnmpAccess;
 use crate::switch_place::SwitchPlace;
@@ -13,8 +14,8 @@ use snmp::{Auth, ClientBuilder, Error, ErrorStatus, Retry};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex as StdMutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
 /// The limit of the time for one table, as a multiple of the patience for one answer. It holds
@@ -36,6 +37,7 @@ pub struct SnmpClient {
     rows: StdMutex<HashMap<AskedPart, Vec<usize>>>,
     /// True once the switch was seen to count octets in 32 bits only.
     narrow: AtomicBool,
+    meter: Arc<RequestMeter>,
 }
 
 /// What is asked for at once.
@@ -80,6 +82,16 @@ impl TableReadFailure {
                 credential: credential.to_owned(),
                 reason: reason.to_owned(),
             }),
+        }
+    }
+
+    fn kind(&self) -> RequestFailure {
+        match self {
+            TableReadFailure::Mute {
+                refused: Some(_), ..
+            } => RequestFailure::Refused,
+            TableReadFailure::Mute { .. } => RequestFailure::Timeout,
+            TableReadFailure::Session(_) | TableReadFailure::Table(_) => RequestFailure::Error,
         }
     }
 
@@ -132,7 +144,13 @@ impl SnmpClient {
             elsewhere: ForeignSender::default(),
             rows: StdMutex::default(),
             narrow: AtomicBool::new(false),
+            meter: Arc::default(),
         }
+    }
+
+    /// Counts its requests.
+    pub fn meter(&self) -> Arc<RequestMeter> {
+        Arc::clone(&self.meter)
     }
 
     /// The address, community and patience by which the switch may be asked outside its session;
@@ -204,6 +222,14 @@ impl SnmpClient {
         }
     }
 
+    /// Looks the switch's name up, if it has one; asks the switch nothing.
+    ///
+    /// # Errors
+    /// The reason why the name has no address, for an operator.
+    pub async fn look_up(&self) -> Result<IpAddr, String> {
+        self.place.address().await.map(|address| address.ip())
+    }
+
     /// Reads the neighbours, with the addresses at which they say they are managed.
     ///
     /// # Errors
@@ -263,11 +289,13 @@ impl SnmpClient {
         let mut most = u32::MAX;
         while let Some(request) = walk.next() {
             let repetitions = request.repetitions.min(most);
+            let asked = Instant::now();
             match session
                 .get_bulk(&request.oids, request.non_repeaters, repetitions)
                 .await
             {
                 Ok(varbinds) => {
+                    self.meter.answered(asked.elapsed());
                     walk.take(varbinds).map_err(|e| {
                         TableReadFailure::Table(format!("{} answers nonsense: {e}", self.place))
                     })?;
@@ -275,7 +303,11 @@ impl SnmpClient {
                 // An agent should cut an answer to GETBULK that does not fit (RFC 3416, 4.2.3).
                 // Some agents answer tooBig instead, and net-snmp answers genErr under SNMPv3.
                 Err(e) if too_much(&e) && repetitions > 1 => most = repetitions / 2,
-                Err(e) => return Err(self.failure(&e).await),
+                Err(e) => {
+                    let failure = self.failure(&e).await;
+                    self.meter.failed(failure.kind());
+                    return Err(failure);
+                }
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ use inventory::inventory_file::{Inventory, InventorySwitch, SwitchAddress};
 use inventory::observation::NeighbourId;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -114,6 +115,9 @@ pub struct FoundNeighbourhood {
     pub missed: Vec<MissedNeighbour>,
 }
 
+/// The address at which the name of a switch was looked up, and what the switch answers.
+type SwitchAnswer = Pin<Box<dyn Future<Output = (Option<IpAddr>, Result<NeighbourList, String>)>>>;
+
 /// A device to ask.
 #[derive(Debug, Clone)]
 struct SearchCandidate {
@@ -145,10 +149,12 @@ pub async fn search(
             snmp: name.clone(),
         };
         let client = SnmpClient::new(&switch, &access, &timing, port.clone());
-        async move {
+        // A type without the client's own futures in it: the compiler gives up on such nesting.
+        let answer: SwitchAnswer = Box::pin(async move {
             let list = client.neighbours().await;
             (client.looked_up(), list)
-        }
+        });
+        answer
     };
     Ok(follow(first, limits, ask, tell).await)
 }
@@ -178,7 +184,9 @@ async fn follow<Answer: Future<Output = (Option<IpAddr>, Result<NeighbourList, S
             (candidate, Err(why))
         });
         // The order of what is written must not depend on the order of answers.
-        let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+        // On the heap: the compiler gives up on futures that are nested too deeply.
+        let asked = stream::iter(asked.map(Box::pin));
+        let answers: Vec<_> = asked.buffered(AT_ONCE).collect().await;
         for (candidate, answer) in answers {
             search.take(candidate, answer, &tell);
         }

@@ -2,6 +2,7 @@
 //! that systemd gives a service (`LoadCredential=`, `SetCredentialEncrypted=`; systemd.exec(5),
 //! "Credentials").
 use inventory::secret::SecretLocation;
+use inventory::unreadable;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -53,7 +54,7 @@ pub fn text(path: &Path) -> Result<String, String> {
         if e.kind() == io::ErrorKind::InvalidData {
             "no UTF-8".to_owned()
         } else {
-            e.to_string()
+            unreadable::reason(&e)
         }
     })?;
     if text.len() as u64 > LONGEST {
@@ -179,7 +180,7 @@ mod tests {
         assert!(
             read(SecretLocation::File("/nowhere/at/all"))
                 .unwrap_err()
-                .contains("No such file")
+                .contains("no such file or folder")
         );
         assert_eq!(
             read(SecretLocation::Env("HEDDLE_NO_SUCH_VARIABLE")).unwrap_err(),

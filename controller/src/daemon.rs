@@ -3,13 +3,17 @@
 //!
 //! One loop owns the engine, the journal and the store. Slow work runs in other tasks, and its
 //! outcome comes back as an event.
+mod check;
 mod config;
+mod hooks;
 mod job_records;
 mod lessons;
 mod measurements;
 mod memory;
 mod pace;
 mod poller;
+mod process;
+mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
@@ -25,27 +29,30 @@ use crate::http::{
     TlsCertificate, snapshot_feed,
 };
 use crate::journal::{Journal, MAX_BYTES};
+use crate::metrics::ControllerFigures;
 use crate::publish::{KEEP, learned_so_far, measurements_for_next};
 use agent::service_manager::{self, ServiceWatchdog};
 use api::EventLevel;
+pub use check::{CheckedPart, check};
 use config::load;
 pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::{VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading;
+use directory::rollback::RollbackOrder;
+use hooks::DaemonHooks;
+pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
 pub use memory::give_memory_back;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use pace::TickPace;
 use poller::SwitchPollers;
+use process::{DaemonSignals, all_files, log_api};
 use selection::learned::LearnedFigures;
 use stall::StallNotice;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
@@ -109,11 +116,13 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         rota,
         tls: tls.clone(),
         show: false,
+        hooks: None,
         said: false,
         config,
     };
     daemon.watch_network(&inventory, pollers);
     started.into_iter().for_each(|event| daemon.step(event));
+    daemon.start_hooks();
     log_api(&keys, tls.is_some(), listener.local_addr()?);
     let mut serving = JoinSet::new();
     serving.spawn(intake.clone().watch_silence());
@@ -147,54 +156,6 @@ fn begin_journal(
         })
     };
     path.map(begin).transpose()
-}
-
-/// Logs the address of the API, and what its tokens leave open.
-fn log_api(keys: &ApiTokens, tls: bool, address: SocketAddr) {
-    if keys.takes_reports() && keys.all_may_view() {
-        tracing::info!(
-            "API: the agents' token guards reports only; everybody on this machine may view, \
-             unless --token-file is given"
-        );
-    }
-    let scheme = if tls { "https" } else { "http" };
-    tracing::info!("API on {scheme}://{address}");
-}
-
-/// Raises the limit of open files to the highest allowed one, and returns it. The usual limit is
-/// 1,024 until a process asks for more.
-fn all_files() -> std::io::Result<usize> {
-    let (now, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    let files = if setrlimit(Resource::RLIMIT_NOFILE, most, most).is_ok() {
-        most
-    } else {
-        now
-    };
-    Ok(usize::try_from(files).unwrap_or(usize::MAX))
-}
-
-/// The daemon's signals. They are caught from the start on: a SIGHUP while the daemon starts must
-/// not end it.
-struct DaemonSignals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Signal,
-}
-
-impl DaemonSignals {
-    fn catch() -> std::io::Result<DaemonSignals> {
-        let [terminate, interrupt, hangup] = [
-            SignalKind::terminate(),
-            SignalKind::interrupt(),
-            SignalKind::hangup(),
-        ]
-        .map(signal);
-        Ok(DaemonSignals {
-            terminate: terminate?,
-            interrupt: interrupt?,
-            hangup: hangup?,
-        })
-    }
 }
 
 /// Opens the shared directory and reads its epochs; `None` if a signal ends the wait for it.
@@ -275,6 +236,8 @@ struct ControllerDaemon {
     rota: watch::Sender<Arc<DirectionsByHost>>,
     tls: Option<TlsCertificate>,
     show: bool,
+    /// `None` until the start is over: what was published before is no news.
+    hooks: Option<DaemonHooks>,
     /// The state for the service manager may have changed.
     said: bool,
     config: ControllerConfig,
@@ -325,8 +288,8 @@ impl ControllerDaemon {
             if self.shown.is_wanted(self.show) && Instant::now() >= next_show {
                 self.show = false;
                 let began = Instant::now();
-                self.shown
-                    .show(ServedSnapshot::new(self.engine.snapshot(self.clock.now())));
+                let snapshot = ServedSnapshot::new(self.engine.snapshot(self.clock.now()));
+                self.shown.show(snapshot.with(self.figures()));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
         }
@@ -358,11 +321,23 @@ impl ControllerDaemon {
         }
     }
 
+    /// The figures that only metrics show.
+    fn figures(&self) -> ControllerFigures {
+        ControllerFigures {
+            engine: self.engine.figures(),
+            requests: self.pollers.requests(),
+        }
+    }
+
     /// Watches the job records and the measurements of the shared directory.
     fn watch_directory(&self) -> JoinSet<()> {
         let mut watching = JoinSet::new();
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         watching.spawn(async move { job_records::watch(&dir, events).await });
+        watching.spawn(rollbacks::watch(
+            self.config.dir.clone(),
+            self.events.clone(),
+        ));
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         watching.spawn(async move {
             if let Ok(measurements) = spawn_blocking(move || MeasurementWatcher::new(&dir)).await {
@@ -393,9 +368,27 @@ impl ControllerDaemon {
         if let ControllerEvent::LookedUp { switch, address } = &event {
             self.traps.looked_up(switch, *address);
         }
-        for effect in self.engine.handle(now, event) {
+        let effects = self.engine.handle(now, event);
+        // Whatever is news to operators is said, too.
+        let spoke = effects
+            .iter()
+            .any(|effect| matches!(effect, ControllerEffect::Say(_)));
+        if let Some(hooks) = self.hooks.as_ref().filter(|_| spoke) {
+            hooks.notice(&self.engine);
+        }
+        for effect in effects {
             self.carry_out(effect);
         }
+    }
+
+    fn start_hooks(&mut self) {
+        let ControllerConfig { programs, dir, .. } = &self.config;
+        self.hooks = Some(DaemonHooks::start(
+            programs,
+            dir,
+            &self.engine,
+            &self.events,
+        ));
     }
 
     fn carry_out(&mut self, effect: ControllerEffect) {
@@ -406,6 +399,11 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
+            ControllerEffect::EndRollback => {
+                let dir = self.config.dir.clone();
+                // If it fails, the next controller finds that the order is over.
+                spawn_blocking(move || RollbackOrder::remove(&dir));
+            }
             ControllerEffect::Say(line) => {
                 (self.show, self.said) = (true, true);
                 match line.level {

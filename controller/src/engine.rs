@@ -23,6 +23,7 @@ mod damping;
 mod decisions;
 mod directions;
 mod event;
+mod figures;
 mod header;
 mod hold_down;
 mod judged;
@@ -32,13 +33,16 @@ mod making;
 mod observed;
 mod public_record;
 mod reads;
+mod rollback;
 mod snapshot;
 mod tree_doubt;
 mod trouble;
 
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
+pub use figures::{EngineFigures, PortFigures};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
+pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};
 
 use crate::triggers::{self, TrapTopic};
@@ -55,6 +59,7 @@ use learning::LearnedState;
 use making::EpochInMaking;
 use observed::{AgentNews, ObservedNetwork};
 use public_record::PublicRecord;
+use rollback::RollbackHold;
 use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -78,6 +83,7 @@ pub struct ControllerEngine {
     making: EpochInMaking,
     public: PublicRecord,
     learned: LearnedState,
+    rollback: Option<RollbackHold>,
 }
 
 impl ControllerEngine {
@@ -96,6 +102,7 @@ impl ControllerEngine {
             making: EpochInMaking::default(),
             public: PublicRecord::default(),
             learned: LearnedState::default(),
+            rollback: None,
         }
     }
 
@@ -144,6 +151,9 @@ impl ControllerEngine {
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
             ControllerEvent::Trouble { about, problem } => self.note_trouble(about, problem),
+            ControllerEvent::Rollback(ordered) => {
+                self.take_rollback(now, ordered.map(|ordered| *ordered), fx)
+            }
             ControllerEvent::Planned { ticket, summary } => {
                 fx.extend(self.making.planned(now, ticket, summary))
             }
@@ -380,7 +390,9 @@ impl ControllerEngine {
             self.judged.take_steady(now, settled, gone_after)
         };
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
-        let missing = self.consider(now, &judgement);
+        let found = judgement.candidate.as_ref().ok().cloned();
+        let candidate = self.hold_rollback(now, found, fx);
+        let missing = self.consider(now, &judgement, candidate);
         self.judged.keep(now, judgement, self.public.current());
         if self.observed.reads.is_search_due(now, missing) {
             self.observed.search(&self.inventory, fx);

@@ -68,6 +68,14 @@ pub fn read(dir: &Path) -> io::Result<Vec<HistoryEntry>> {
     Ok(entries)
 }
 
+/// The network of an epoch, as discovered.
+///
+/// # Errors
+/// The reason why the epoch cannot be used.
+pub fn network(dir: &Path, number: u64) -> Result<Topology, String> {
+    open(dir, number).map(|(_, network, _)| network)
+}
+
 /// An entry for people: one line, and one more for each change.
 pub fn text(entry: &HistoryEntry) -> String {
     let info = &entry.info;

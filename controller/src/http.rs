@@ -5,9 +5,11 @@
 //! | `/v1/snapshot` | a [`Snapshot`] |
 //! | `/v1/events` | server-sent events: a `snapshot` for each change, and each second |
 //! | `/v1/topology` | `discover --format json` of the contract |
+//! | `/v1/topology.svg` | the same as a picture, for the page |
 //! | `/v1/epochs` | [`api::EpochInfo`] of every epoch kept |
 //! | `/metrics` | Prometheus text |
 //! | `/healthz` | `ok`, without a token |
+//! | `/` | a page for browsers, without a token; its script needs one |
 //! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`], for a [`HostReport`] |
 //!
 //! A client cannot harm the controller's own work: `connection_limiter` bounds connections in
@@ -18,6 +20,7 @@
 //! [`HostReport`]: inventory::host_report::HostReport
 mod connection_limiter;
 mod connections;
+mod page;
 mod rate_limiter;
 mod reports;
 mod snapshot_feed;
@@ -29,7 +32,7 @@ pub use snapshot_feed::{SnapshotFeed, SnapshotSender, snapshot_feed};
 pub use tls::TlsCertificate;
 pub use token::{ApiTokens, BearerToken};
 
-use crate::metrics;
+use crate::metrics::{self, ControllerFigures};
 use api::Snapshot;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -39,6 +42,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use connection_limiter::{ApiConnection, ConnectionLimiter, EventViewer};
+use drawing::network::{self, NetworkView};
 use futures_util::stream;
 use nix::sys::socket::{setsockopt, sockopt};
 use std::convert::Infallible;
@@ -66,7 +70,10 @@ const EVENT: (&str, &str) = ("event: snapshot\ndata: ", "\n\n");
 pub struct ServedSnapshot {
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
+    /// Further figures of the same moment, which no viewer shows.
+    pub(crate) figures: Arc<ControllerFigures>,
     event: Arc<OnceLock<Bytes>>,
+    picture: Arc<OnceLock<Bytes>>,
 }
 
 impl ServedSnapshot {
@@ -74,14 +81,32 @@ impl ServedSnapshot {
     pub fn new(snapshot: Snapshot) -> ServedSnapshot {
         ServedSnapshot {
             snapshot: Arc::new(snapshot),
+            figures: Arc::default(),
             event: Arc::default(),
+            picture: Arc::default(),
         }
+    }
+
+    /// The same with further figures.
+    pub(crate) fn with(mut self, figures: ControllerFigures) -> ServedSnapshot {
+        self.figures = Arc::new(figures);
+        self
     }
 
     /// The same as JSON.
     pub fn json(&self) -> Bytes {
         let event = self.event();
         event.slice(EVENT.0.len()..event.len() - EVENT.1.len())
+    }
+
+    /// Its network as a picture, made once for all viewers.
+    fn picture(&self) -> Bytes {
+        let make = || {
+            let view = NetworkView::new(&self.snapshot.topology).live();
+            let about = network::summary(&self.snapshot.topology);
+            network::picture(&view, "").within_page(&about).into()
+        };
+        self.picture.get_or_init(make).clone()
     }
 
     /// The same as an event.
@@ -128,13 +153,27 @@ pub enum HttpError {
         problem: String,
     },
     /// The address cannot be bound.
-    #[error("--listen {address}: {cause}; nothing was started: is another controller running?")]
+    #[error("--listen {address}: {cause}; nothing was started: {}", way_out(cause))]
     Listen {
         /// The address.
         address: SocketAddr,
         /// The reason.
         cause: std::io::Error,
     },
+}
+
+/// The remedy for an address that cannot be listened on.
+fn way_out(cause: &std::io::Error) -> &'static str {
+    match cause.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            "is another controller running? ss -ltnp names the program that has the port"
+        }
+        std::io::ErrorKind::AddrNotAvailable => {
+            "no interface of this machine has the address; ip address lists those that it has"
+        }
+        std::io::ErrorKind::PermissionDenied => "only root may take a port below 1024",
+        _ => "choose another address",
+    }
 }
 
 /// The state that the API serves.
@@ -187,6 +226,7 @@ fn router(api: ApiState) -> Router {
         .route("/v1/snapshot", get(snapshot))
         .route("/v1/events", get(events))
         .route("/v1/topology", get(topology))
+        .route("/v1/topology.svg", get(picture))
         .route("/v1/epochs", get(epochs))
         .route("/metrics", get(prometheus))
         .route_layer(from_fn_with_state(keys.clone(), token::viewing))
@@ -196,6 +236,7 @@ fn router(api: ApiState) -> Router {
         .route_layer(from_fn_with_state(keys, token::reporting))
         .with_state(intake);
     read.merge(report)
+        .merge(page::routes())
         .route("/healthz", get(|| async { "ok\n" }))
         .layer(from_fn(connections::refuse_transfer_coding))
 }
@@ -255,6 +296,15 @@ async fn topology(State(mut shown): SnapshotState) -> Response {
     as_json(&shown.fresh().await.snapshot.topology)
 }
 
+async fn picture(State(mut shown): SnapshotState) -> Response {
+    let shown = shown.fresh().await;
+    // The network of a large fleet takes a tenth of a second.
+    match tokio::task::spawn_blocking(move || shown.picture()).await {
+        Ok(picture) => ([(header::CONTENT_TYPE, "image/svg+xml")], picture).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
 async fn epochs(State(mut shown): SnapshotState) -> Response {
     as_json(&shown.fresh().await.snapshot.epochs)
 }
@@ -265,7 +315,8 @@ fn as_json(value: &impl serde::Serialize) -> Response {
 
 async fn prometheus(State(mut shown): SnapshotState) -> Response {
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    let text = metrics::text(&shown.fresh().await.snapshot);
+    let shown = shown.fresh().await;
+    let text = metrics::text(&shown.snapshot, &shown.figures);
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
 

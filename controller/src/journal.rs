@@ -5,14 +5,14 @@
 //! and the new file begins with the engine's state at that time, so that each file replays by
 //! itself. A journal contains no secrets: the inventory serializes without them. Pulses and host
 //! reports without news are left out, and so are the hosts and calls of job records, because no
-//! decision depends on them. What jobs learned comes in events of its own, which are few.
+//! decision depends on them. The figures that jobs learned come in events of their own, which are few.
 use crate::engine::{ControllerEngine, ControllerEvent, JournalHeader};
 use crate::triggers;
 use directory::job_record::JobRecord;
 use inventory::device_view::same_but_moments;
 use inventory::host_report::HostReport;
 use inventory::observation::{DeviceFact, DevicePulse};
-use inventory::{Millis, sanitize};
+use inventory::{Millis, sanitize, unreadable};
 use selection::learned::RankLayout;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -162,7 +162,7 @@ fn fresh(path: &Path) -> io::Result<File> {
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The system refused.
-    #[error("{path}: {cause}")]
+    #[error("{path}: {}; nothing was replayed", unreadable::reason(cause))]
     Io {
         /// The journal.
         path: PathBuf,
@@ -181,6 +181,14 @@ pub enum ReplayError {
         /// The problem.
         problem: String,
     },
+}
+
+/// The problem with a line, whose number the reader does not know.
+fn problem(error: &serde_json::Error) -> String {
+    match error.classify() {
+        serde_json::error::Category::Data => error.to_string(),
+        _ => "it is not JSON".to_owned(),
+    }
 }
 
 /// Runs an engine over a journal, and writes its effects. Every replay gives the same effects. A
@@ -208,7 +216,7 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
         .next()
         .ok_or_else(|| bad(1, "empty file".to_owned()))?;
     let header: JournalHeader =
-        serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, e.to_string()))?;
+        serde_json::from_slice(&first.map_err(io)?).map_err(|e| bad(1, problem(&e)))?;
     let mut engine = ControllerEngine::resume_from(header);
     let mut began = None;
     while let Some((n, line)) = lines.next() {
@@ -218,7 +226,7 @@ pub fn replay(path: &Path, out: &mut impl Write) -> Result<(), ReplayError> {
                 say(&format!("line {}: torn, skipped: {e}", n + 1))?;
                 break;
             }
-            Err(e) => return Err(bad(n + 1, e.to_string())),
+            Err(e) => return Err(bad(n + 1, problem(&e))),
         };
         let at = line.at.since(*began.get_or_insert(line.at)).as_millis();
         let subject = line.event.to_string();

@@ -18,9 +18,11 @@
 //! | [`journal`] | records events, and replays them |
 //! | [`daemon`] | carries out what the engine decides |
 //! | [`job_directory`] | reads job records that anybody may have written |
+//! | [`certificates`] | an authority of the site's own, and the controller's certificate |
 //! | [`http`] | the API |
 //! | [`metrics`] | Prometheus text |
 mod allowance;
+pub mod certificates;
 mod clock;
 pub mod daemon;
 pub mod engine;

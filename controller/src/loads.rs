@@ -195,6 +195,14 @@ impl LoadMeter {
         self.switches.get(switch)?.interfaces.get(&index)?.rate()
     }
 
+    /// The octets into and out of an interface since counting began. They do not wrap, whatever the
+    /// switch counts in.
+    pub fn octets(&self, switch: &str, index: u32) -> Option<(u128, u128)> {
+        let counters = self.switches.get(switch)?.interfaces.get(&index)?;
+        let last = counters.moved.back();
+        Some(last.map_or((0, 0), |total| (total.inward, total.outward)))
+    }
+
     /// Forgets a switch that left the inventory.
     pub fn forget(&mut self, switch: &str) {
         self.switches.remove(switch);

@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What jobs learned is read again after this time at the earliest: only process sets that begin to
+/// The learned figures are read again after this time at the earliest: only process sets that begin to
 /// follow an epoch use it.
 const LEARNED_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -114,7 +114,7 @@ impl EpochFollower {
 
 impl LearnedFile {
     /// Reads the file, if it is time and it changed. Returns whether jobs say something else now.
-    /// What was read from a good file stays in use while the present one is bad.
+    /// The content of the last good file stays in use while the present one is bad.
     fn look(&mut self, dir: &Path, now: Instant) -> bool {
         let early = |(at, _): &(Instant, _)| now.saturating_duration_since(*at) < LEARNED_INTERVAL;
         if self.looked.as_ref().is_some_and(early) {

@@ -2,6 +2,9 @@
 use selection::learned::figures;
 use selection::tuning;
 
+/// The version of an epoch's files. Another one means that older readers cannot use them.
+pub const EPOCH_FORMAT: u32 = 1;
+
 /// The lock of the one publisher.
 pub const LOCK: &str = ".lock";
 /// The pointer to the current epoch.
@@ -28,9 +31,12 @@ pub const TUNING: &str = "tuning.json";
 /// In an epoch and beside all of them: what jobs learned.
 pub const LEARNED: &str = "learned.json";
 
+/// The operator's order to publish an earlier epoch again.
+pub const ROLLBACK: &str = "rollback.json";
+
 /// The longest file of each name that is read. The limit of the plan allows sixteen octets for each
 /// message of the most hosts. The limit of the pointer allows 20 digits, a blank and a digest.
-const LIMITS: [(&str, u64); 9] = [
+const LIMITS: [(&str, u64); 10] = [
     (CURRENT, 128),
     (MANIFEST, 64 << 10),
     (TOPOLOGY, 16 << 20),
@@ -40,6 +46,7 @@ const LIMITS: [(&str, u64); 9] = [
     (TABLE, 256 << 10),
     (TUNING, tuning::MOST_BYTES),
     (LEARNED, figures::MOST_BYTES),
+    (ROLLBACK, 256),
 ];
 
 /// The longest job record that is read: some thousand host names.

@@ -20,6 +20,7 @@
 //! | [`epoch`] | the files of a published version |
 //! | [`publishing`] | epochs go in whole or not at all |
 //! | [`reading`] | the published files |
+//! | [`rollback`] | an operator's order to publish an earlier epoch again |
 //! | [`following`] | the current epoch, as the helper of a rank sees it |
 //! | [`job_record`] | the record of a running job: format, writer, bounded reader |
 //! | `bounded` | files of any content |
@@ -31,6 +32,7 @@ pub mod layout;
 pub mod pointer;
 pub mod publishing;
 pub mod reading;
+pub mod rollback;
 
 #[cfg(test)]
 #[allow(dead_code, reason = "the tests of schedules use all of it")]

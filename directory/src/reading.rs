@@ -68,7 +68,7 @@ pub fn measurements(dir: &Path) -> io::Result<TuningRuns> {
     }
 }
 
-/// What jobs learned, as the controller left it in the shared directory; empty where there is
+/// The figures that jobs learned, as the controller left them in the shared directory; empty where there is
 /// nothing.
 ///
 /// # Errors

@@ -30,6 +30,8 @@ const NO_EPOCH: &str = "jobs find no epoch, and the MPI library's own routines r
 pub enum JobFinding {
     /// The subject and its state.
     Line(String, String),
+    /// Something that jobs lack: the subject, and the problem with its consequence.
+    Missing(String, String),
     /// The ways by block size.
     Table(Vec<DecisionEntry>),
 }
@@ -39,8 +41,6 @@ pub enum JobFinding {
 pub struct JobFindings {
     /// The findings in order of display.
     pub list: Vec<JobFinding>,
-    /// Nothing is missing.
-    pub good: bool,
 }
 
 impl JobFindings {
@@ -50,17 +50,27 @@ impl JobFindings {
     }
 
     fn missing(&mut self, what: &str, value: &str) {
-        self.good = false;
-        self.note(what, value);
+        self.list
+            .push(JobFinding::Missing(what.to_owned(), value.to_owned()));
+    }
+
+    /// The subjects of what is missing, each once.
+    pub fn missing_subjects(&self) -> Vec<&str> {
+        let mut subjects = Vec::new();
+        for finding in &self.list {
+            if let JobFinding::Missing(what, _) = finding
+                && !subjects.contains(&what.as_str())
+            {
+                subjects.push(what.as_str());
+            }
+        }
+        subjects
     }
 }
 
 /// Collects all findings. `dir` is the shared directory; without it, `HEDDLE_DIR` names it.
 pub fn look(dir: Option<&Path>) -> JobFindings {
-    let mut findings = JobFindings {
-        list: Vec::new(),
-        good: true,
-    };
+    let mut findings = JobFindings { list: Vec::new() };
     library(&mut findings);
     launchers(&mut findings);
     let named = std::env::var_os("HEDDLE_DIR")
@@ -76,22 +86,38 @@ pub fn look(dir: Option<&Path>) -> JobFindings {
     findings
 }
 
-/// The runtime's files, and whether this shell preloads the front.
-fn library(findings: &mut JobFindings) {
-    let me = std::env::current_exe().unwrap_or_default();
-    let folder = me.parent().unwrap_or(&me);
+/// The folder of the runtime that belongs to this program: built beside it, or installed.
+pub fn runtime_folder() -> Option<PathBuf> {
+    let me = std::env::current_exe().ok()?;
+    let folder = me.parent()?;
     let lib = ["lib", "../lib/heddle"]
         .map(|place| folder.join(place))
         .into_iter()
-        .find(|lib| lib.join("libheddle.so").is_file());
-    let Some(lib) = lib else {
+        .find(|lib| lib.join("libheddle.so").is_file())?;
+    Some(lib.canonicalize().unwrap_or(lib))
+}
+
+/// The MPIs that a runtime has a backend for.
+pub fn backends_in(lib: &Path) -> Vec<Mpi> {
+    let has = |mpi: &Mpi| lib.join(backend_name(*mpi)).is_file();
+    [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(has).collect()
+}
+
+fn backend_name(mpi: Mpi) -> String {
+    format!("libheddle-{mpi}.so")
+}
+
+/// The runtime's files, and whether this shell preloads the front.
+fn library(findings: &mut JobFindings) {
+    let Some(lib) = runtime_folder() else {
+        let me = std::env::current_exe().unwrap_or_default();
         let problem = format!(
-            "libheddle.so is not beside {}; run: make install",
+            "libheddle.so is neither in lib nor in ../lib/heddle beside {}: jobs run without \
+             heddle; run: make install, and use the installed heddle",
             me.display()
         );
         return findings.missing("library", &problem);
     };
-    let lib = lib.canonicalize().unwrap_or(lib);
     findings.note("library", &lib.join("libheddle.so").display().to_string());
     backends(findings, &lib);
     preload(findings);
@@ -100,7 +126,7 @@ fn library(findings: &mut JobFindings) {
 /// The backend for each MPI, and the helper.
 fn backends(findings: &mut JobFindings, lib: &Path) {
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
-        let backend = lib.join(format!("libheddle-{mpi}.so"));
+        let backend = lib.join(backend_name(mpi));
         let file = format!("{mpi}: {}", backend.display());
         if backend.is_file() {
             findings.note("backend", &file);

@@ -1,14 +1,16 @@
-//! The programs, libraries and rights that heddle uses on a machine. The controller and the runtime
-//! themselves need none of them.
-use crate::probe::NeedProbe::{self, Kernel, Library, Program, Python, RawSockets, Rights};
+//! The programs, libraries and rights that heddle uses on a machine, by the purpose of the machine.
+//! The controller needs none of them.
+use crate::probe::NeedProbe::{
+    self, Kernel, Library, Program, Python, RawSockets, Rights, Runtime,
+};
 
 /// A need of heddle.
 #[derive(Debug)]
 pub struct MachineNeed {
     /// Its name.
     pub what: &'static str,
-    /// The part of heddle that uses it.
-    pub part: &'static str,
+    /// The purpose for which a machine needs it.
+    pub purpose: NodePurpose,
     /// The check for it.
     pub look: NeedProbe,
     /// The source of it.
@@ -26,11 +28,49 @@ pub enum NeedSource {
 
 use NeedSource::{Package, Run};
 
-/// The part of heddle that emulates clusters.
-pub const LAB: &str = "lab";
-const AGENT: &str = "host agent";
-const MPI: &str = "MPI runtime (build)";
-const TESTS: &str = "tests";
+/// The purpose of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodePurpose {
+    /// MPI jobs run here.
+    Jobs,
+    /// The host agent runs here.
+    Agent,
+    /// Emulated clusters run here.
+    Lab,
+    /// heddle is built here.
+    Build,
+    /// heddle's tests run here.
+    Tests,
+}
+
+use NodePurpose::{Agent, Build, Jobs, Lab, Tests};
+
+impl NodePurpose {
+    /// All purposes.
+    pub const ALL: [NodePurpose; 5] = [Jobs, Agent, Lab, Build, Tests];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Jobs => "jobs",
+            Agent => "agent",
+            Lab => "lab",
+            Build => "build",
+            Tests => "tests",
+        }
+    }
+
+    /// Its description.
+    pub fn title(self) -> &'static str {
+        match self {
+            Jobs => "MPI jobs run here",
+            Agent => "The host agent runs here",
+            Lab => "Emulated clusters run here",
+            Build => "heddle is built here",
+            Tests => "heddle's tests run here",
+        }
+    }
+}
 
 const BRIDGE_WITH_STP: &[&str] = &[
     "ip",
@@ -51,14 +91,14 @@ const TOKEN_BUCKET: &[&str] = &[
 ];
 
 const fn need(
-    part: &'static str,
+    purpose: NodePurpose,
     what: &'static str,
     look: NeedProbe,
     gives: NeedSource,
 ) -> MachineNeed {
     MachineNeed {
         what,
-        part,
+        purpose,
         look,
         gives,
     }
@@ -66,80 +106,87 @@ const fn need(
 
 /// All needs.
 pub const NEEDS: &[MachineNeed] = &[
-    need(LAB, "root", Rights, Run("sudo heddle ...")),
     need(
-        LAB,
+        Jobs,
+        "libheddle.so",
+        Runtime,
+        Run("make install, and run the installed heddle; heddle doctor --mpi says more"),
+    ),
+    need(Lab, "root", Rights, Run("sudo heddle ...")),
+    need(
+        Lab,
         "kernel: bridge with STP",
         Kernel(BRIDGE_WITH_STP),
         Run("modprobe bridge"),
     ),
-    need(LAB, "kernel: veth", Kernel(VETH), Run("modprobe veth")),
+    need(Lab, "kernel: veth", Kernel(VETH), Run("modprobe veth")),
     need(
-        LAB,
+        Lab,
         "kernel: token bucket",
         Kernel(TOKEN_BUCKET),
         Run("modprobe sch_tbf"),
     ),
     need(
-        AGENT,
+        Agent,
         "raw sockets",
         RawSockets,
         Run("sudo heddle agent ..., or as the unit heddle-agent.service does"),
     ),
-    need(LAB, "ip", Program("ip"), Package("iproute2")),
-    need(LAB, "bridge", Program("bridge"), Package("iproute2")),
-    need(LAB, "tc", Program("tc"), Package("iproute2")),
-    need(LAB, "unshare", Program("unshare"), Package("util-linux")),
-    need(LAB, "snmpd", Program("snmpd"), Package("snmpd")),
-    need(LAB, "lldpd", Program("lldpd"), Package("lldpd")),
-    need(MPI, "cc", Program("cc"), Package("gcc")),
-    need(MPI, "clang", Program("clang"), Package("clang")),
+    need(Lab, "ip", Program("ip"), Package("iproute2")),
+    need(Lab, "bridge", Program("bridge"), Package("iproute2")),
+    need(Lab, "tc", Program("tc"), Package("iproute2")),
+    need(Lab, "unshare", Program("unshare"), Package("util-linux")),
+    need(Lab, "snmpd", Program("snmpd"), Package("snmpd")),
+    need(Lab, "lldpd", Program("lldpd"), Package("lldpd")),
+    need(Build, "cc", Program("cc"), Package("gcc")),
+    need(Build, "clang", Program("clang"), Package("clang")),
     need(
-        MPI,
+        Build,
         "libclang",
         Library("libclang"),
         Package("libclang-dev"),
     ),
     need(
-        MPI,
+        Build,
         "mpirun.openmpi",
         Program("mpirun.openmpi"),
         Package("openmpi-bin"),
     ),
     need(
-        MPI,
+        Build,
         "mpicc.openmpi",
         Program("mpicc.openmpi"),
         Package("libopenmpi-dev"),
     ),
     need(
-        MPI,
+        Build,
         "mpirun.mpich",
         Program("mpirun.mpich"),
         Package("mpich"),
     ),
     need(
-        MPI,
+        Build,
         "mpicc.mpich",
         Program("mpicc.mpich"),
         Package("libmpich-dev"),
     ),
     need(
-        TESTS,
+        Tests,
         "systemd-analyze",
         Program("systemd-analyze"),
         Package("systemd"),
     ),
-    need(TESTS, "tmux", Program("tmux"), Package("tmux")),
-    need(TESTS, "gfortran", Program("gfortran"), Package("gfortran")),
-    need(TESTS, "snmpwalk", Program("snmpwalk"), Package("snmp")),
-    need(TESTS, "mpi4py", Python("mpi4py"), Package("python3-mpi4py")),
+    need(Tests, "tmux", Program("tmux"), Package("tmux")),
+    need(Tests, "gfortran", Program("gfortran"), Package("gfortran")),
+    need(Tests, "snmpwalk", Program("snmpwalk"), Package("snmp")),
+    need(Tests, "mpi4py", Python("mpi4py"), Package("python3-mpi4py")),
 ];
 
-/// Checks all needs.
-pub fn look() -> Vec<(&'static MachineNeed, bool)> {
+/// Checks the needs for these purposes.
+pub fn look(purposes: &[NodePurpose]) -> Vec<(&'static MachineNeed, bool)> {
     NEEDS
         .iter()
+        .filter(|need| purposes.contains(&need.purpose))
         .map(|need| (need, need.look.is_there()))
         .collect()
 }

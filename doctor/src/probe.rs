@@ -1,5 +1,5 @@
 //! Checks for programs, libraries and rights on this machine.
-use NeedProbe::{Kernel, Library, Program, Python, RawSockets, Rights};
+use NeedProbe::{Kernel, Library, Program, Python, RawSockets, Rights, Runtime};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 pub enum NeedProbe {
     /// Root, or the capabilities to make namespaces and their interfaces.
     Rights,
+    /// The front of heddle's library, where it is installed or built.
+    Runtime,
     /// Root, or the capability to open raw sockets.
     RawSockets,
     /// A program on the search path, or in a folder of daemons.
@@ -29,6 +31,7 @@ impl NeedProbe {
     pub fn is_there(&self) -> bool {
         match self {
             Rights => may_make_namespaces(),
+            Runtime => crate::jobs::runtime_folder().is_some(),
             RawSockets => granted(1 << 13),
             Program(name) => program(name).is_some(),
             Library(name) => library(name),

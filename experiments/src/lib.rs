@@ -3,6 +3,4 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`graph`] | networks with redundant links: their spanning trees, and random networks |
-//! | [`chart`] | line charts as SVG |
-pub mod chart;
 pub mod graph;

@@ -1,8 +1,9 @@
 //! A trace that anybody may have left: it is refused, or everything that is made of it can be made.
 #![no_main]
+use drawing::traced_call;
 use trace::file::RankTrace;
 use trace::job::TracedJob;
-use trace::{chrome, drawing, report};
+use trace::{chrome, report};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(read) = RankTrace::read(bytes) else {
@@ -18,7 +19,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     report::text(&job, &reports);
     report::json(&job, &reports);
     for call in &job.calls {
-        drawing::svg(&job, call);
+        traced_call::picture(&job, call).document(&traced_call::title(call));
         chrome::export(&job, &[call]);
     }
 });

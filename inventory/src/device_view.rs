@@ -173,6 +173,7 @@ fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
             below,
             in_octets: _,
             out_octets: _,
+            faults: _,
         } = a;
         (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
             && (name, descr, alias) == (&b.name, &b.descr, &b.alias)

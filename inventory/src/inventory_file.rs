@@ -36,6 +36,7 @@ pub use credential::{
 };
 pub use places::SwitchAddress;
 
+use crate::input_form::ExpectedForm;
 use crate::secret::SecretLocation;
 use crate::topology::LinkState;
 use crate::topology_file::{InputFileError, TopologyFile};
@@ -187,7 +188,7 @@ impl Inventory {
     /// # Errors
     /// [`InputFileError`] with the line for a text that is not an inventory or contradicts itself.
     pub fn parse(file: &str, text: &str) -> Result<Inventory, InputFileError> {
-        let written: InventoryFields = yaml::read(file, text).map_err(|e| match e {
+        let written = yaml::read::<InventoryFields>(file, text).map_err(|e| match e {
             InputFileError::Syntax {
                 file,
                 line,
@@ -198,14 +199,12 @@ impl Inventory {
                 problem: credential::unquoted(&problem).unwrap_or(problem),
             },
             content => content,
-        })?;
-        Inventory::try_from(written).map_err(|c| {
-            let line = contradiction::line_of(text, c.section, &c.name);
-            InputFileError::Content {
-                file: file.to_owned(),
-                line,
-                problem: c.problem,
-            }
+        });
+        let written = written.map_err(|e| e.of_form(text, ExpectedForm::Inventory))?;
+        Inventory::try_from(written).map_err(|c| InputFileError::Content {
+            file: file.to_owned(),
+            line: c.line(text),
+            problem: c.problem,
         })
     }
 
@@ -293,6 +292,7 @@ impl TryFrom<InventoryFields> for Inventory {
                 section: "snmp",
                 problem: format!("credential \"{name}\": {e}"),
                 name: name.clone(),
+                link: None,
             })?;
             snmp.insert(name, credential);
         }
@@ -320,6 +320,11 @@ impl TryFrom<InventoryFields> for Inventory {
         };
         inventory.contradiction().map_or(Ok(inventory), Err)
     }
+}
+
+/// True if the text has the form of an inventory.
+pub(crate) fn has_form(text: &str) -> bool {
+    yaml::read::<InventoryFields>("", text).is_ok()
 }
 
 fn default_credential() -> String {

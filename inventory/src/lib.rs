@@ -14,6 +14,7 @@
 //! | [`mac`] | IEEE 802 addresses |
 //! | [`mpi`] | the MPI libraries that heddle serves |
 //! | [`topology_file`] | the topology file of the contract (YAML) |
+//! | `input_form` | which of the two files somebody gave |
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
 //! | [`host_lists`] | hosts as Slurm, Ansible and launchers list them |
 //! | [`secret`] | texts that are never shown |
@@ -22,8 +23,10 @@
 //! | [`host_report`] | the report of a host agent |
 //! | [`device_view`] | the newest statement of each device on each table |
 //! | [`address`] | the address of a host on the cluster network |
+//! | [`environment`] | the environment variables of heddle |
 //! | [`evidence`] | the evidence for a link |
 //! | [`alarm`] | alarms: problems that an operator should look at |
+//! | [`tls_fault`] | why a TLS connection to the controller fails, in words |
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`cluster_reason`] | the reasons for a cluster |
 //! | [`descriptions`] | descriptions of ports |
@@ -37,6 +40,7 @@
 //! | [`yaml`] | reading YAML from any source |
 //! | [`ranged_keys`] | maps and lists whose names may be ranges |
 //! | [`unique_keys`] | maps that refuse equal keys |
+//! | [`unreadable`] | why the system gives no file, in words with a way out |
 pub mod address;
 pub mod alarm;
 pub mod cluster_reason;
@@ -44,9 +48,11 @@ pub mod descriptions;
 pub mod device_view;
 pub mod diff;
 pub mod difference;
+pub mod environment;
 pub mod evidence;
 pub mod host_lists;
 pub mod host_report;
+mod input_form;
 pub mod inventory_file;
 pub mod mac;
 pub mod mpi;
@@ -58,11 +64,13 @@ pub mod ranks;
 pub mod sanitize;
 pub mod secret;
 pub mod spanning_tree;
+pub mod tls_fault;
 pub mod topology;
 pub mod topology_file;
 pub mod tree;
 pub mod unique_keys;
 pub mod units;
+pub mod unreadable;
 mod wording;
 pub mod yaml;
 

@@ -163,6 +163,22 @@ pub struct InterfaceRow {
     pub in_octets: u64,
     /// ifHCOutOctets, or ifOutOctets.
     pub out_octets: u64,
+    /// Its counters of faults; `None` if the device has none of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<PortFaults>,
+}
+
+/// The frames that a port lost. The counters have 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PortFaults {
+    /// ifInErrors.
+    pub in_errors: u32,
+    /// ifOutErrors.
+    pub out_errors: u32,
+    /// ifInDiscards.
+    pub in_discards: u32,
+    /// ifOutDiscards.
+    pub out_discards: u32,
 }
 
 /// The sort of an interface. Many devices call each of their interfaces a cable's end, so

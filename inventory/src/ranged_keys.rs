@@ -93,11 +93,29 @@ fn add<V: RangedEntry, E: Error>(
 
 /// For `#[serde(deserialize_with = "ranged_keys::list")]`: names in a list.
 pub fn list<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
-    let mut names = Vec::new();
-    for text in Vec::<String>::deserialize(d)? {
-        extend(&mut names, text, MOST_NAMES).map_err(D::Error::custom)?;
+    struct RangedListVisitor;
+    impl<'de> Visitor<'de> for RangedListVisitor {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of names, like [s0, s1]")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Vec<String>, A::Error> {
+            let mut names = Vec::new();
+            while let Some(text) = access.next_element()? {
+                extend(&mut names, text, MOST_NAMES).map_err(A::Error::custom)?;
+            }
+            Ok(names)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Vec<String>, A::Error> {
+            Err(A::Error::custom(
+                "a map stands here; expected a list of names, like [s0, s1]",
+            ))
+        }
     }
-    Ok(names)
+    d.deserialize_any(RangedListVisitor)
 }
 
 /// For `#[serde(deserialize_with = "ranged_keys::groups")]`: lists of names, by name.

@@ -1,12 +1,13 @@
 //! The topology file of the contract: stated switches, hosts and cables.
-use crate::address::AddressFault;
+mod contradiction;
+
+use crate::input_form::ExpectedForm;
 use crate::ranged_keys::RangedEntry;
 use crate::topology::LinkState;
 use crate::tree::{Tree, TreeCable, TreeError};
 use crate::{BitsPerSec, ranged_keys, units, yaml};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -113,9 +114,6 @@ pub struct TopologyCable {
     pub state: Option<LinkState>,
 }
 
-/// The longest delay of a cable. Twice the path over a geostationary satellite takes less.
-const LONGEST_DELAY: Duration = Duration::from_secs(1);
-
 /// The rate of a cable if the file states none.
 pub fn gigabit() -> BitsPerSec {
     BitsPerSec::GIGABIT
@@ -131,7 +129,7 @@ pub fn one() -> u32 {
 pub enum InputFileError {
     /// The text is not YAML, or does not have the expected shape; the message names line and
     /// column.
-    #[error("{file}:{}{problem}; file ignored", place(*line))]
+    #[error("{file}:{}{problem}", place(*line))]
     Syntax {
         /// File name as given.
         file: String,
@@ -141,7 +139,7 @@ pub enum InputFileError {
         problem: String,
     },
     /// The text is well-formed, but contradicts itself.
-    #[error("{file}:{}{problem}; file ignored", place(*line))]
+    #[error("{file}:{}{problem}", place(*line))]
     Content {
         /// File name as given.
         file: String,
@@ -153,6 +151,19 @@ pub enum InputFileError {
 }
 
 impl InputFileError {
+    /// The error about a file that is no `expected` file, or that the file is of the other form.
+    pub(crate) fn of_form(self, text: &str, expected: ExpectedForm) -> InputFileError {
+        let (InputFileError::Syntax { file, .. } | InputFileError::Content { file, .. }) = &self;
+        if !expected.is_other_form(text) {
+            return self;
+        }
+        InputFileError::Content {
+            file: file.clone(),
+            line: None,
+            problem: expected.instead_of_other().to_owned(),
+        }
+    }
+
     /// Wraps a YAML error with its line.
     pub(crate) fn yaml(file: &str, error: &serde_yaml::Error) -> InputFileError {
         let line = error.location().map(|l| l.line());
@@ -189,19 +200,6 @@ fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_.".contains(c)
 }
 
-fn too_long(delay: Duration) -> Option<String> {
-    let (said, most) = (
-        units::duration::show(delay),
-        units::duration::show(LONGEST_DELAY),
-    );
-    (delay > LONGEST_DELAY).then(|| {
-        format!(
-            "delay {said}: expected at most {most}; it is the \
-                                             time one way, 5ms for 1000 km of fibre"
-        )
-    })
-}
-
 impl TopologyFile {
     /// Reads a topology file; `file` is used only in messages.
     ///
@@ -210,30 +208,34 @@ impl TopologyFile {
     /// part without connection is not an error here, because the lab needs both;
     /// [`TopologyFile::tree`] reports it.
     pub fn parse(file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
-        let parsed: TopologyFile = yaml::read(file, text)?;
-        parsed.checked(file)
+        let parsed: TopologyFile =
+            yaml::read(file, text).map_err(|e| e.of_form(text, ExpectedForm::Topology))?;
+        parsed.checked(file, text)
     }
 
-    /// The file itself, if it does not contradict itself; `file` is used only in messages.
+    /// The file itself, if it does not contradict itself; `file` and `text` are used only in
+    /// messages.
     ///
     /// # Errors
     /// [`InputFileError::Content`] with the contradiction.
-    pub fn checked(self, file: &str) -> Result<TopologyFile, InputFileError> {
+    pub fn checked(self, file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
         match self.contradiction() {
             None => Ok(self),
-            Some(problem) => Err(InputFileError::Content {
-                file: file.to_owned(),
-                line: None,
-                problem,
-            }),
+            Some(found) => Err(found.in_text(file, text)),
         }
     }
 
-    fn contradiction(&self) -> Option<String> {
-        self.name_trouble()
-            .or_else(|| self.host_trouble())
-            .or_else(|| self.link_trouble())
-            .or_else(|| self.cluster_trouble())
+    /// Reads a topology file whose links must be one tree.
+    ///
+    /// # Errors
+    /// [`InputFileError`] as of [`TopologyFile::parse`], and with the line for links that are no
+    /// tree.
+    pub fn parse_tree(file: &str, text: &str) -> Result<(TopologyFile, Tree), InputFileError> {
+        let parsed = TopologyFile::parse(file, text)?;
+        match parsed.tree() {
+            Ok(tree) => Ok((parsed, tree)),
+            Err(error) => Err(parsed.no_tree(&error).in_text(file, text)),
+        }
     }
 
     /// Switches and routers, the inner nodes of the network.
@@ -242,114 +244,6 @@ impl TopologyFile {
             .iter()
             .chain(&self.routers)
             .map(String::as_str)
-    }
-
-    fn name_trouble(&self) -> Option<String> {
-        let mut seen = HashSet::new();
-        for name in self.inner().chain(self.hosts.keys().map(String::as_str)) {
-            if !is_name(name) {
-                return Some(format!(
-                    "name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""
-                ));
-            }
-            if !seen.insert(name) {
-                return Some(format!(
-                    "name \"{name}\" declared twice; every switch and host needs its own"
-                ));
-            }
-        }
-        None
-    }
-
-    /// The message about an end that is neither switch nor router.
-    fn unknown(&self, end: &str) -> String {
-        let switches = self.switches.join(", ");
-        if self.routers.is_empty() {
-            return format!("unknown switch \"{end}\"; known switches: {switches}");
-        }
-        format!(
-            "\"{end}\" is neither switch nor router; known switches: {switches}; known routers: {}",
-            self.routers.join(", ")
-        )
-    }
-
-    fn host_trouble(&self) -> Option<String> {
-        let inner: HashSet<&str> = self.inner().collect();
-        for (name, host) in &self.hosts {
-            if !inner.contains(host.switch.as_str()) {
-                return Some(format!("host \"{name}\": {}", self.unknown(&host.switch)));
-            }
-            if host.ranks == 0 || host.ranks > 65_536 {
-                return Some(format!(
-                    "host \"{name}\": ranks {}: expected 1 to 65536",
-                    host.ranks
-                ));
-            }
-            if let Some((address, wrong)) = host
-                .address
-                .and_then(|a| Some((a, AddressFault::of_stated(a)?)))
-            {
-                return Some(format!(
-                    "host \"{name}\": address {address}: {wrong}; expected the host's own, by \
-                     which other ranks reach it"
-                ));
-            }
-            if let Some(problem) = too_long(host.delay) {
-                return Some(format!("host \"{name}\": {problem}"));
-            }
-        }
-        None
-    }
-
-    fn link_trouble(&self) -> Option<String> {
-        let inner: HashSet<&str> = self.inner().collect();
-        for link in &self.links {
-            let name = format!("link {}-{}", link.a, link.b);
-            if let Some(end) = [&link.a, &link.b]
-                .into_iter()
-                .find(|end| !inner.contains(end.as_str()))
-            {
-                return Some(format!("{name}: {}", self.unknown(end)));
-            }
-            if link.a == link.b {
-                let what = if self.routers.contains(&link.a) {
-                    "router"
-                } else {
-                    "switch"
-                };
-                return Some(format!("{name}: both ends are the same {what}"));
-            }
-            if let Some(problem) = too_long(link.delay) {
-                return Some(format!("{name}: {problem}"));
-            }
-        }
-        let linked: HashSet<&str> = self
-            .links
-            .iter()
-            .flat_map(|l| [l.a.as_str(), l.b.as_str()])
-            .collect();
-        let lone = self.routers.iter().find(|r| !linked.contains(r.as_str()))?;
-        Some(format!(
-            "router \"{lone}\": no link ends at it, so it joins nothing; add one like \
-             {{a: SWITCH, b: {lone}}} or leave it out"
-        ))
-    }
-
-    fn cluster_trouble(&self) -> Option<String> {
-        let mut member = HashSet::new();
-        for (cluster, hosts) in &self.clusters {
-            for host in hosts {
-                if !self.hosts.contains_key(host) {
-                    return Some(format!("cluster \"{cluster}\": unknown host \"{host}\""));
-                }
-                if !member.insert(host) {
-                    return Some(format!(
-                        "cluster \"{cluster}\": host \"{host}\" is in two clusters"
-                    ));
-                }
-            }
-        }
-        None
     }
 
     /// The tree of the links that carry frames: those without a state, and those stated as
@@ -408,9 +302,49 @@ mod tests {
         ] {
             let message = TopologyFile::parse("t.yaml", text).unwrap_err().to_string();
             assert!(
-                message.contains(&format!("expected {expected};")),
+                message.ends_with(&format!("expected {expected}")),
                 "{message}"
             );
+        }
+    }
+
+    #[test]
+    fn mistakes_of_a_first_day_are_told_with_their_line() {
+        for (text, message) in [
+            (
+                "switches:\n  s0: {address: 10.0.0.1}\nsnmp: {default: {version: 2c, community: \
+                 public}}\nhosts: [n0]\n",
+                "t.yaml: this is an inventory, which names switches to ask; expected a topology",
+            ),
+            (
+                "switches: {s0: {}}\nhosts: {n0: {switch: s0}}",
+                "t.yaml:1: switches: a map stands here; expected a list of names, like [s0, s1]",
+            ),
+            (
+                "\u{feff}switches: [s0]\nhosts: {n0: {switch: s1}}",
+                "t.yaml:2: host \"n0\"",
+            ),
+            ("", "t.yaml: the file is empty"),
+            (
+                "switches: [s0, s1]\nhosts:\n  n0: {switch: s0}\nlinks:\n- {a: s0, b: s1}\n\
+                 - {a: s1, b: s0}\n",
+                "t.yaml:6: two links join s0 and s1, and both forward",
+            ),
+            (
+                "switches: [s0, s1]\nhosts:\n  n0: {switch: s0}\nlinks:\n- {a: s0, b: n0}\n",
+                "t.yaml:5: link s0-n0: \"n0\" is a host; links join switches",
+            ),
+            (
+                "switches: [s0,\n  s1]\nhosts:\n  n0: {switch: s0}\n",
+                "t.yaml:2: \"s1\" cannot be reached from \"s0\"",
+            ),
+            (
+                "switches: [s0]\nhosts: {}\nlinks: []\n",
+                "t.yaml:2: topology has no host",
+            ),
+        ] {
+            let told = TopologyFile::parse_tree("t.yaml", text).unwrap_err();
+            assert!(told.to_string().starts_with(message), "{text:?}: {told}");
         }
     }
 
@@ -438,8 +372,8 @@ mod tests {
         assert!(err("switches: [s0]\nhosts: {n0: {switch: s0, rate: 0}}").contains("rate"));
         assert_eq!(
             err("switches: [s0]\nhosts: {n0: {switch: s0, address: 255.255.255.255}}"),
-            "t.yaml: host \"n0\": address 255.255.255.255: a broadcast address; expected the \
-             host's own, by which other ranks reach it; file ignored"
+            "t.yaml:2: host \"n0\": address 255.255.255.255: a broadcast address; expected the \
+             host's own, by which other ranks reach it"
         );
         assert!(
             TopologyFile::parse(
@@ -528,8 +462,8 @@ mod tests {
         };
         assert_eq!(
             err("a: s0, b: r0", "a: s0, b: r7"),
-            "t.yaml: link s0-r7: \"r7\" is neither switch nor router; known switches: s0, s1; \
-             known routers: r0, r1; file ignored"
+            "t.yaml:4: link s0-r7: \"r7\" is neither switch nor router; known switches: s0, s1; \
+             known routers: r0, r1"
         );
         assert!(err("[r0, r1]", "[r0, r1, r2]").contains("router \"r2\": no link ends at it"));
         assert!(err("[r0, r1]", "[r0, r1, s1]").contains("name \"s1\" declared twice"));

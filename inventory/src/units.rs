@@ -180,9 +180,9 @@ impl FromStr for Bytes {
             .unwrap_or(text.len());
         let unit: u64 = match &text[split..] {
             "" => 1,
-            "k" | "K" => 1 << 10,
-            "M" => 1 << 20,
-            "G" => 1 << 30,
+            "k" | "K" | "kB" | "KB" | "KiB" | "kiB" => 1 << 10,
+            "M" | "MB" | "MiB" => 1 << 20,
+            "G" | "GB" | "GiB" => 1 << 30,
             _ => return Err(bad()),
         };
         let bytes = text[..split]

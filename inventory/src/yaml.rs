@@ -4,6 +4,10 @@
 //! megabyte can take it minutes. So brackets are counted first. The parser itself bounds the
 //! nesting of everything else and the number of aliases that are followed.
 mod brackets;
+mod refusal;
+mod text_place;
+
+pub use text_place::{PlaceStep, line_of};
 
 use crate::topology_file::InputFileError;
 use serde::de::DeserializeOwned;
@@ -26,7 +30,19 @@ pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputFileE
             problem,
         });
     }
-    serde_yaml::from_str(text).map_err(|e| InputFileError::yaml(file, &e))
+    // Editors of other systems put this mark first, which is no part of the text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    serde_yaml::from_str(text).map_err(|e| {
+        let line = e.location().map(|l| l.line());
+        match refusal::of_text(text, line) {
+            Some((line, problem)) => InputFileError::Syntax {
+                file: file.to_owned(),
+                line,
+                problem,
+            },
+            None => InputFileError::yaml(file, &e),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -86,7 +102,7 @@ mod tests {
         assert_eq!(
             problem,
             "t.yaml:3: brackets are nested deeper than 32: expected a few levels at most; close \
-             them; file ignored"
+             them"
         );
     }
 }

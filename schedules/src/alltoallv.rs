@@ -10,7 +10,9 @@
 //! sends one message at a time, in the order of the plan. Each message waits for messages before it
 //! only, so nothing can hang. Under Zipf-skewed lengths within 1.2 of the bound, as tests on random
 //! trees show.
-//! Cost: O(messages² + messages * path length * messages / 64): 3 ms for 16 hosts and 0.1 s for 64.
+//! Of two orders of urgency, the longest messages first and one host after the other, that with fewer
+//! waits is taken, unless it takes longer: on rows and stars half as many messages wait then.
+//! Cost: O(messages² + messages * path length * messages / 64): 1 ms for 16 hosts and 0.2 s for 64.
 //! Deviations: none.
 
 #[cfg(test)]
@@ -25,6 +27,10 @@ use inventory::tree::EdgeNumber;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
+
+/// A plan with fewer waits may take this part of the other's time longer: a token that comes late
+/// costs more.
+const SLIGHTLY: u64 = 100;
 
 /// A planned exchange of blocks of different lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +66,16 @@ pub fn plan(tree: &Tree, lengths: &[u64]) -> Option<LengthSchedule> {
         .into_iter()
         .map(|pair| MessageJob::new(tree, pair, length(&pair)))
         .collect();
-    let mut shop = OpenShop::new(tree, by_urgency(tree, jobs?)?);
-    shop.run();
+    let jobs = jobs?;
+    let whole: u128 = jobs.iter().map(|job| u128::from(job.time)).sum();
+    u64::try_from(whole).ok()?;
+    let by_length = OpenShop::run(tree, by_urgency(tree, jobs.clone(), MessageTurn::Longest));
+    let by_host = OpenShop::run(tree, by_urgency(tree, jobs, MessageTurn::SameHost));
+    let mut shop = if by_host.is_better(&by_length) {
+        by_host
+    } else {
+        by_length
+    };
     shop.order.extend(in_turn(hosts, empty));
     Some(LengthSchedule {
         messages: shop.order,
@@ -92,7 +106,17 @@ pub fn time(tree: &Tree, schedule: &TransferSchedule, lengths: &[u64]) -> Option
     Some(Duration::from_nanos(end.into_iter().max().unwrap_or(0)))
 }
 
+/// The order of messages over edges with equally much to carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MessageTurn {
+    /// Long ones first: links are seldom idle at the end.
+    Longest,
+    /// One host after the other: a message seldom waits for the token of another host's.
+    SameHost,
+}
+
 /// A message to be sent.
+#[derive(Debug, Clone)]
 struct MessageJob {
     pair: Message,
     path: Vec<EdgeNumber>,
@@ -130,9 +154,9 @@ fn nanoseconds(octets: u64, rate: u64) -> Option<u64> {
     (time <= MOST).then_some(time as u64)
 }
 
-/// The most urgent first: those on a path with much to carry, and long ones. Of equal ones each
-/// host has others to send to.
-fn by_urgency(tree: &Tree, mut jobs: Vec<MessageJob>) -> Option<Vec<MessageJob>> {
+/// The most urgent first: those on a path with much to carry. Of equal ones each host has others to
+/// send to.
+fn by_urgency(tree: &Tree, mut jobs: Vec<MessageJob>, turn: MessageTurn) -> Vec<MessageJob> {
     let mut busy = vec![0u128; tree.edges() as usize];
     for job in &jobs {
         for &edge in &job.path {
@@ -143,15 +167,21 @@ fn by_urgency(tree: &Tree, mut jobs: Vec<MessageJob>) -> Option<Vec<MessageJob>>
     let hosts = tree.hosts();
     jobs.sort_by_cached_key(|job| {
         let busiest = job.path.iter().map(|&edge| busy[edge as usize]).max();
-        let turn = (job.pair.dst + hosts - job.pair.src) % hosts;
+        let busiest = busiest.unwrap_or(0);
+        let others = (job.pair.dst + hosts - job.pair.src) % hosts;
+        let (urgency, host) = match turn {
+            MessageTurn::Longest => (busiest + u128::from(job.time), 0),
+            MessageTurn::SameHost => (busiest, job.pair.src),
+        };
         (
-            Reverse(busiest.unwrap_or(0) + u128::from(job.time)),
-            turn,
+            Reverse(urgency),
+            host,
+            Reverse(job.time),
+            others,
             job.pair.src,
         )
     });
-    let whole: u128 = jobs.iter().map(|job| u128::from(job.time)).sum();
-    u64::try_from(whole).is_ok().then_some(jobs)
+    jobs
 }
 
 /// Pairs in which each host has others to send to.
@@ -210,7 +240,18 @@ impl OpenShop {
     }
 
     /// Whenever edges become free, the most urgent messages that fit start.
-    fn run(&mut self) {
+    fn run(tree: &Tree, jobs: Vec<MessageJob>) -> OpenShop {
+        let mut shop = OpenShop::new(tree, jobs);
+        shop.run_on();
+        shop
+    }
+
+    /// True if so many fewer messages wait that a slightly longer plan is made up for.
+    fn is_better(&self, other: &OpenShop) -> bool {
+        self.waits.len() < other.waits.len() && self.now <= other.now + other.now / SLIGHTLY
+    }
+
+    fn run_on(&mut self) {
         self.start_all();
         while let Some(Reverse((at, number))) = self.ends.pop() {
             self.now = at;

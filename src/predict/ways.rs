@@ -2,7 +2,7 @@
 use super::Args;
 use crate::CommandOutcome;
 use crate::flags::CollectiveChoice;
-use crate::output::{SummaryFormat, print, time};
+use crate::output::{TextFormat, print, time};
 use directory::reading;
 use inventory::Tree;
 use selection::calibration::{CallCalibration, WayComparison, WayPrediction};
@@ -29,11 +29,11 @@ pub(super) fn run(args: &Args, tree: &Tree) -> anyhow::Result<CommandOutcome> {
         })
         .collect();
     let text = match args.format {
-        SummaryFormat::Summary => {
+        TextFormat::Text => {
             let tables: Vec<String> = calls.iter().map(|call| table(tree, call)).collect();
             tables.join("\n")
         }
-        SummaryFormat::Json => format!(
+        TextFormat::Json => format!(
             "{}\n",
             json!({
                 "hosts": tree.host_names(),

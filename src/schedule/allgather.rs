@@ -1,11 +1,11 @@
 //! `heddle schedule allgather`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
-use crate::CommandOutcome;
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, size, tree_of};
 use crate::flags::NameList;
 use crate::output::print;
+use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use inventory::Tree;
-use schedules::allgather::{self, AllgatherAlgorithm, AllgatherSchedule, RingShare};
+use schedules::allgather::{self, AllgatherAlgorithm, RingShare};
 use schedules::{json, program};
 
 #[derive(clap::Args)]
@@ -30,10 +30,7 @@ enum AllgatherChoice {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = read_topology(&args.common.topology)?;
-    if topology.hosts.is_empty() {
-        return of_nobody(args.common.format);
-    }
+    let topology = input_file::topology(&args.common.topology)?;
     let tree = tree_of(
         &args.common.topology,
         &topology,
@@ -53,8 +50,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let ring: Vec<&str> = plan.ring.iter().map(|&h| tree.name(h)).collect();
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_allgather(&plan),
+        ScheduleFormat::Svg => {
+            let title = format!("allgather among {}", size(&tree, &topology));
+            drawn::allgather(&tree, &title, &plan)
+        }
         ScheduleFormat::C => program::allgather(&plan),
-        ScheduleFormat::Summary => format!(
+        ScheduleFormat::Text => format!(
             "allgather among {}\nalgorithm     {}\nring          {}\nlongest path  {} between \
              neighbours\ncontention    none: no link carries two messages in one \
              direction\nbound         {}\n",
@@ -64,14 +65,6 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             count(plan.longest_path as usize, "switch", "switches"),
             share(&tree),
         ),
-    })
-}
-
-fn of_nobody(format: ScheduleFormat) -> anyhow::Result<CommandOutcome> {
-    print(&match format {
-        ScheduleFormat::Json => json::write_allgather(&AllgatherSchedule::of_nobody()),
-        ScheduleFormat::C => program::allgather(&AllgatherSchedule::of_nobody()),
-        ScheduleFormat::Summary => "allgather among 0 hosts: nothing to send\n".to_owned(),
     })
 }
 

@@ -1,8 +1,8 @@
 //! `heddle schedule alltoall`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, read_topology, size, tree_of};
-use crate::CommandOutcome;
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, size, tree_of};
 use crate::flags::NameList;
 use crate::output::print;
+use crate::{CommandOutcome, input_file};
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use inventory::{TopologyFile, Tree};
@@ -60,11 +60,8 @@ fn mechanism() -> impl TypedValueParser<Value = SyncMechanism> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = read_topology(&args.common.topology)?;
+    let topology = input_file::topology(&args.common.topology)?;
     let scheme = SyncScheme::new(args.sync.unwrap_or(SyncMechanism::Receiver), args.block)?;
-    if topology.hosts.is_empty() {
-        return of_nobody(args.common.format, scheme);
-    }
     let tree = tree_of(
         &args.common.topology,
         &topology,
@@ -93,16 +90,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     };
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_alltoall(&plan),
+        ScheduleFormat::Svg => drawn::alltoall(&tree, &heading(&tree, &topology), &plan),
         ScheduleFormat::C => program::alltoall(&tree, &plan),
-        ScheduleFormat::Summary => summary(&tree, &topology, &plan),
-    })
-}
-
-fn of_nobody(format: ScheduleFormat, scheme: SyncScheme) -> anyhow::Result<CommandOutcome> {
-    print(&match format {
-        ScheduleFormat::Json => json::write_alltoall(&AlltoallSchedule::empty(scheme)),
-        ScheduleFormat::C => bail!("there are no hosts, and a C routine needs a rank to run on"),
-        ScheduleFormat::Summary => "all-to-all among 0 hosts: nothing to send\n".to_owned(),
+        ScheduleFormat::Text => summary(&tree, &topology, &plan),
     })
 }
 
@@ -119,11 +109,12 @@ fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Comma
     let plan = lg::plan(tree, &clusters, None);
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_lg(&plan),
+        ScheduleFormat::Svg => drawn::lg(tree, &heading(tree, topology), &plan),
         ScheduleFormat::C => bail!(
             "{}: lg has no C form; use --format json, or another algorithm",
             file()
         ),
-        ScheduleFormat::Summary => lg_summary(tree, topology, &plan),
+        ScheduleFormat::Text => lg_summary(tree, topology, &plan),
     })
 }
 
@@ -148,7 +139,7 @@ fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &LgSchedule) -> String
     };
     let transfers = plan.steps.iter().map(Vec::len).sum();
     let lines = [
-        format!("all-to-all among {}", size(tree, topology)),
+        heading(tree, topology),
         format!("algorithm     {LG}"),
         format!("clusters      {}", clusters.join(", ")),
         format!("bound         {backbone}"),
@@ -159,6 +150,11 @@ fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &LgSchedule) -> String
         ),
     ];
     lines.join("\n") + "\n"
+}
+
+/// `all-to-all among 12 hosts on 4 switches`.
+fn heading(tree: &Tree, topology: &TopologyFile) -> String {
+    format!("all-to-all among {}", size(tree, topology))
 }
 
 fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> String {
@@ -185,7 +181,7 @@ fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> Str
         carries()
     };
     let mut lines = vec![
-        format!("all-to-all among {}", size(tree, topology)),
+        heading(tree, topology),
         format!("algorithm     {}", plan.algorithm),
         format!("bound         {}: {reason}", phases(plan.bound.phases)),
         format!(

@@ -1,6 +1,7 @@
 //! `heddle schedule`
 mod allgather;
 mod alltoall;
+mod drawn;
 
 use crate::CommandOutcome;
 use crate::flags::NameList;
@@ -35,16 +36,19 @@ struct ScheduleArgs {
     #[arg(long, value_name = "HOST,...")]
     hosts: Vec<NameList>,
     /// The form of the output
-    #[arg(long, value_enum, default_value_t = ScheduleFormat::Summary)]
+    #[arg(long, value_enum, default_value_t = ScheduleFormat::Text)]
     format: ScheduleFormat,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ScheduleFormat {
     /// For people
-    Summary,
+    #[value(alias = "summary")]
+    Text,
     /// The whole schedule, for heddle verify and other programs
     Json,
+    /// A picture of the phases against the links, as a Gantt chart
+    Svg,
     /// A C file with an MPI routine that follows the schedule
     C,
 }
@@ -88,13 +92,6 @@ pub(crate) fn tree_of(
     } else {
         ranks::tree(&hosts, &ranks::names(&hosts)).with_context(place)
     }
-}
-
-/// Reads a topology file.
-pub(crate) fn read_topology(path: &Path) -> anyhow::Result<TopologyFile> {
-    let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("{file}: cannot be read"))?;
-    Ok(TopologyFile::parse(&file, &text)?)
 }
 
 /// `6 hosts on 4 switches`, `12 ranks on 6 hosts, 4 switches and 1 router`.

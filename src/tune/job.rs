@@ -1,10 +1,11 @@
 //! Launches of the benchmark program, on real hosts or in a lab, and their output.
 use super::Args;
 use super::algorithms::ForcedAlgorithms;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use directory::job_record::{JobRecord, reading};
 use directory::layout::JOBS;
 use inventory::Bytes;
+use inventory::unreadable::UnreadableFile;
 use lab::Lab;
 use lab::mpi::MpiJob;
 use selection::decision_table::{Collective, Way};
@@ -96,9 +97,12 @@ impl<'a> JobLauncher<'a> {
             .clone()
             .or_else(|| lab.as_ref().map(Lab::shared_dir))
             .context("--dir, or --lab")?;
-        let dir = dir
-            .canonicalize()
-            .with_context(|| dir.display().to_string())?;
+        let dir = dir.canonicalize().map_err(|cause| {
+            anyhow!("{}; nothing was measured", UnreadableFile::new(&dir, cause))
+        })?;
+        if lab.is_none() {
+            refuse_missing(args.launcher.first().map_or("", String::as_str))?;
+        }
         Ok(JobLauncher {
             args,
             dir,
@@ -276,6 +280,23 @@ impl<'a> JobLauncher<'a> {
         let text = String::from_utf8_lossy(&output.stdout);
         read(&text).with_context(|| format!("output of the benchmark program: {text:?}"))
     }
+}
+
+/// Refuses a launcher that does not exist, before anything runs.
+fn refuse_missing(launcher: &str) -> anyhow::Result<()> {
+    let is_there = if launcher.contains('/') {
+        Path::new(launcher).is_file()
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(launcher).is_file())
+    };
+    if !is_there {
+        bail!(
+            "launcher \"{launcher}\": no such program on the search path; nothing was measured: \
+             give the command that starts your jobs after \"--\", or load its module first"
+        );
+    }
+    Ok(())
 }
 
 /// Waits for the job record of the runtime. Its file appears when the job's rank 0 ends, and on

@@ -1,6 +1,7 @@
 //! The report of `heddle tune`: measurements and decisions, for people.
 use crate::output::time;
 use selection::decision_table::{Collective, DecisionEntry, DecisionTable, Way};
+use selection::noise;
 use selection::tuning::{CallTiming, MEASURED, TuningRun, algorithms};
 use std::fmt::Write as _;
 
@@ -131,8 +132,10 @@ fn tried(run: &TuningRun, collective: Collective) -> String {
 fn ratio(timing: &CallTiming, native: &CallTiming) -> String {
     let ratio = timing.seconds() / native.seconds();
     let error = ratio
-        * (timing.error_ns as f64 / timing.median_ns as f64)
-            .hypot(native.error_ns as f64 / native.median_ns as f64);
+        * noise::of_both(
+            timing.error_ns as f64 / timing.median_ns as f64,
+            native.error_ns as f64 / native.median_ns as f64,
+        );
     format!("{ratio:.2} ± {:.2}", 2.0 * error)
 }
 
@@ -267,6 +270,30 @@ mod tests {
             found == golden,
             "tests/golden/tune/report.txt differs\n--- expected\n{golden}\n--- found\n{found}"
         );
+    }
+
+    #[test]
+    fn the_page_has_a_line_for_each_way_and_no_way_out() {
+        let file = "switches: [s0, s1]\nlinks: [{a: s0, b: s1}]\nhosts: {n0: {switch: s0}, \
+                    n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}";
+        let tree = TopologyFile::parse("t", file).unwrap().tree().unwrap();
+        let mut tuning = TuningRuns::default().with(run(&tree));
+        tuning.runs[0].library = "Open MPI <script>".to_owned();
+        let page = drawing::tuning_page::html(&tuning.runs[0], &tuning.table(&tree), "2026-01-01");
+        if let Some(path) = std::env::var_os("TUNING_PAGE") {
+            std::fs::write(path, &page).unwrap();
+        }
+        // Four ways of the all-to-all and two of the allgather, each in two charts.
+        assert_eq!(page.matches("<polyline").count(), 12, "{page}");
+        for shown in [
+            "aapc barrier+receiver(16) tcp",
+            "library&#39;s own",
+            "not confirmed",
+            "±",
+        ] {
+            assert!(page.contains(shown), "{shown} is missing:\n{page}");
+        }
+        assert!(!page.contains("<script") && !page.contains("NaN"), "{page}");
     }
 
     #[test]

@@ -10,11 +10,22 @@ pub(crate) fn same_bytes(
     per_host: usize,
     forced: (&str, &str),
 ) {
+    same_bytes_on(TREE, source, mpi, (ranks, per_host), forced);
+}
+
+/// The same with another topology of the same hosts.
+pub(crate) fn same_bytes_on(
+    tree: &str,
+    source: &str,
+    mpi: &str,
+    (ranks, per_host): (usize, usize),
+    forced: (&str, &str),
+) {
     let program = compiled(source, mpi, &[]);
     let bare = TestJob::bare(mpi, ranks)
         .per_host(per_host)
         .run(&program, &[]);
-    let dir = shared(TREE);
+    let dir = shared(tree);
     let with = TestJob::new(mpi, ranks)
         .per_host(per_host)
         .dir(dir.path())

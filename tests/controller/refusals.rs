@@ -70,18 +70,18 @@ const BAD_TOPOLOGIES: &[(&str, &str, &str)] = &[
     (
         "one name twice",
         "switches: [s0]\nhosts: {s0: {switch: s0}}\n",
-        ": name \"s0\" declared twice",
+        ":2: name \"s0\" declared twice",
     ),
     (
         "unknown switch",
         "switches: [s0]\nhosts: {n0: {switch: s7}}\n",
-        ": host \"n0\": unknown switch \"s7\"; known switches: s0",
+        ":2: host \"n0\": unknown switch \"s7\"; known switches: s0",
     ),
     (
         "loop",
         "switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s1}}\nlinks: [{a: s0, b: s1}, \
          {a: s1, b: s0}]\n",
-        ": link s1-s0 closes a loop among forwarding links",
+        ":3: two links join s0 and s1, and both forward",
     ),
 ];
 

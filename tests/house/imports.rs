@@ -11,6 +11,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("schedules", &["inventory"]),
     ("selection", &["inventory", "schedules"]),
     ("trace", &["inventory", "schedules", "selection"]),
+    ("drawing", &["inventory", "schedules", "selection", "trace"]),
     ("directory", &["inventory", "schedules", "selection"]),
     ("agent", &["inventory"]),
     ("flows", &["mapping"]),
@@ -23,6 +24,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "infer",
             "schedules",
             "selection",
+            "drawing",
             "agent",
             "directory",
         ],
@@ -90,6 +92,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "schedules",
             "selection",
             "trace",
+            "drawing",
             "agent",
             "api",
             "controller",
@@ -168,6 +171,7 @@ fn pure_crates_cannot_reach_io() {
         "schedules",
         "selection",
         "trace",
+        "drawing",
     ] {
         let start = metadata
             .workspace_packages()

@@ -75,7 +75,7 @@ fn unequal_blocks_are_learned_too() {
 #[test]
 fn a_job_tries_ways_and_says_what_it_learned() {
     for mpi in BOTH {
-        let (record, said) = learning(mpi, ["4000", "both"], &["alltoall", "allgather"]);
+        let (record, said) = learning(mpi, ["8000", "both"], &["alltoall", "allgather"]);
         let tried = |collective| {
             let of = |name: &Option<&Collective>| *name == Some(&collective);
             let timings = record.learned.iter();
@@ -95,7 +95,7 @@ fn a_job_tries_ways_and_says_what_it_learned() {
         assert!(record.learning_cost_seconds > Some(0.0), "{record:?}");
         let told = |text: &str| said.heddle.iter().any(|line| line.contains(text));
         assert!(
-            told("learned: alltoall of 2048 to 4095 B: "),
+            told("learned: alltoall of 4096 to 8191 B: "),
             "{:?}",
             said.heddle
         );

@@ -2,5 +2,7 @@
 //! as before.
 mod clean_root;
 mod debian;
+mod rpm;
+mod tarball;
 mod tools;
 mod unit_line;

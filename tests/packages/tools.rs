@@ -9,6 +9,7 @@ pub(super) fn packed(format: &str) -> Vec<PathBuf> {
     let done = Command::new("share/packages/build")
         .arg(format)
         .arg(built)
+        .env("PACKAGES", built.join("packages"))
         .env("PACKING", "-Znone")
         .env("DEB_BUILD_OPTIONS", "noautodbgsym")
         .output()

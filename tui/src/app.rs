@@ -1,20 +1,32 @@
 //! The state machine: messages in, effects out. It opens nothing and reads no clock; [`App::draw`]
 //! puts it on a frame.
-use crate::keys::{self, KeyAction, KeyContext};
+use crate::columns::TableWants;
+use crate::job_past::JobPast;
+use crate::keys::{KeyAction, KeyContext, KeyTable};
 use crate::panels::{PANELS, Panel, PanelView};
+use crate::past::LinkPast;
+use crate::picture::IndexedSnapshot;
 use crate::sanitize;
-use crate::table::{PanelTable, RowKey};
-use crate::theme::{Palette, Theme};
+use crate::table::{RowKey, TableRow};
+use crate::text_filter::TextFilter;
+use crate::theme::{ColourDepth, Palette, Theme};
 use api::Snapshot;
-use crossterm::event::{
-    KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
+use crossterm::event::{KeyEvent, KeyEventKind, MouseEvent};
 use inventory::Millis;
 use jiff::tz::TimeZone;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
+use std::sync::Arc;
 use std::time::Duration;
 
+mod clicks;
+mod copying;
+mod folds;
 mod lab_actions;
+mod lines;
+mod typing;
+
+pub(crate) use folds::TreeFolds;
+pub(crate) use lines::columns;
 
 /// The time for which a message line stays, in milliseconds.
 const NOTE_STAYS: u64 = 8_000;
@@ -51,6 +63,10 @@ pub enum AppEffect {
     Quit,
     /// Act on the lab; the answer comes back as [`AppMessage::Lab`].
     Lab(LabAction),
+    /// Put this text into the clipboard.
+    Copy(String),
+    /// Take the mouse, or leave it to the terminal.
+    Mouse(bool),
 }
 
 /// An action on the lab.
@@ -69,13 +85,21 @@ pub enum LabAction {
     Join(String, String),
 }
 
-/// The appearance and the abilities of the interface; fixed for its life.
+/// The appearance and the abilities of the interface at its start.
 #[derive(Debug, Clone)]
 pub struct AppSettings {
     /// The source of the pictures, for the header.
     pub address: String,
     /// Colours.
     pub theme: Theme,
+    /// The colours that the terminal has.
+    pub depth: ColourDepth,
+    /// True if the mouse belongs to the interface.
+    pub mouse: bool,
+    /// The keys.
+    pub keys: KeyTable,
+    /// For each panel the columns that the user chose.
+    pub columns: ChosenColumns,
     /// Only printable ASCII on the screen.
     pub ascii: bool,
     /// The time zone of times of day.
@@ -90,7 +114,11 @@ impl Default for AppSettings {
     fn default() -> AppSettings {
         AppSettings {
             address: String::new(),
-            theme: Theme::Default,
+            theme: Theme::default(),
+            depth: ColourDepth::default(),
+            mouse: true,
+            keys: KeyTable::default(),
+            columns: ChosenColumns::default(),
             ascii: false,
             zone: TimeZone::UTC,
             lab: false,
@@ -99,19 +127,27 @@ impl Default for AppSettings {
     }
 }
 
+/// For each panel the columns that the user chose, by their places; `None` for all.
+pub type ChosenColumns = [Option<Vec<usize>>; PANELS.len()];
+
 /// The state of everything on the screen.
 #[derive(Debug)]
 pub struct App {
     pub(crate) look: AppSettings,
     pub(crate) palette: Palette,
     pub(crate) now: Millis,
-    /// The newest picture and the time of its arrival.
-    live: Option<(Box<Snapshot>, Millis)>,
-    /// The picture that stands still, the time of its arrival and the time since which it stands.
+    /// The newest picture.
+    live: Option<Arc<IndexedSnapshot>>,
+    past: LinkPast,
+    jobs: JobPast,
+    /// The picture that stands still, and the time since which it stands.
     pub(crate) frozen: Option<FrozenPicture>,
     /// The time since which the controller cannot be reached, and the reason.
     pub(crate) lost: Option<(Millis, String)>,
+    /// What stands in while there is no picture.
+    blank: IndexedSnapshot,
     pub(crate) mode: InputMode,
+    pub(crate) folds: TreeFolds,
     pub(crate) focus: usize,
     pub(crate) panels: [PanelPosition; PANELS.len()],
     pub(crate) zoomed: bool,
@@ -127,7 +163,9 @@ pub struct App {
 
 #[derive(Debug)]
 pub(crate) struct FrozenPicture {
-    picture: Option<(Box<Snapshot>, Millis)>,
+    picture: Option<Arc<IndexedSnapshot>>,
+    past: LinkPast,
+    jobs: JobPast,
     pub(crate) since: Millis,
 }
 
@@ -151,27 +189,20 @@ pub(crate) struct PanelPosition {
     /// The number of rows in the last frame.
     pub(crate) rows: usize,
     pub(crate) sort: usize,
-    pub(crate) filter: String,
+    /// True if the sort order is reversed.
+    pub(crate) reverse: bool,
+    pub(crate) filter: TextFilter,
+    /// The columns that the user wants, by their places in [`Panel::columns`].
+    pub(crate) columns: Vec<usize>,
+    /// The rows, until something changes them.
+    pub(crate) lines: Option<PanelLines>,
 }
 
-impl PanelPosition {
-    /// Follows `table` on a screen with room for `page` rows. The selection stays on its row. If
-    /// that row vanished, the row now at its place takes the selection.
-    pub(crate) fn fit(&mut self, table: &PanelTable, page: usize) {
-        let found = self
-            .selected
-            .as_ref()
-            .and_then(|key| table.rows.iter().position(|r| r.key == *key));
-        let last = table.rows.len().saturating_sub(1);
-        self.index = found.unwrap_or(self.index).min(last);
-        self.selected = table.rows.get(self.index).map(|r| r.key.clone());
-        (self.page, self.rows) = (page, table.rows.len());
-        let latest = table.rows.len().saturating_sub(page);
-        self.offset = self
-            .offset
-            .clamp((self.index + 1).saturating_sub(page), self.index)
-            .min(latest);
-    }
+/// The rows of a panel and the room that they want.
+#[derive(Debug, Default)]
+pub(crate) struct PanelLines {
+    pub(crate) rows: Vec<TableRow>,
+    pub(crate) wants: TableWants,
 }
 
 /// The part of the interface that receives the keys.
@@ -179,6 +210,12 @@ impl PanelPosition {
 pub(crate) enum InputMode {
     Browse,
     Filter,
+    Command {
+        text: String,
+    },
+    Columns {
+        at: usize,
+    },
     Help {
         scroll: usize,
     },
@@ -194,23 +231,33 @@ pub(crate) enum InputMode {
 pub(crate) enum ClickTarget {
     Panel(usize),
     Row(usize, usize),
+    /// The title of a column, by the place of the column.
+    Title(usize, usize),
     Detail,
     Choice(usize),
+    /// A word that does what a key does.
+    Word(KeyAction),
 }
 
 impl App {
     /// The state before the first picture.
     pub fn new(look: AppSettings) -> App {
         App {
-            palette: look.theme.palette(),
+            palette: look.theme.palette(look.depth),
+            panels: std::array::from_fn(|i| {
+                PanelPosition::new(PANELS[i], &look.columns[i], look.live)
+            }),
             look,
             now: Millis(0),
             live: None,
+            past: LinkPast::default(),
+            jobs: JobPast::default(),
             frozen: None,
             lost: None,
+            blank: IndexedSnapshot::default(),
             mode: InputMode::Browse,
+            folds: TreeFolds::default(),
             focus: 0,
-            panels: Default::default(),
             zoomed: false,
             in_detail: false,
             detail_scroll: 0,
@@ -231,8 +278,13 @@ impl App {
             }
             AppMessage::Mouse(event) => return self.mouse(event),
             AppMessage::Picture(snapshot) => {
-                self.live = Some((snapshot, now));
+                self.past.add(&snapshot);
+                self.jobs.add(&snapshot);
+                self.live = Some(Arc::new(IndexedSnapshot::new(*snapshot, now)));
                 self.lost = None;
+                if self.frozen.is_none() {
+                    self.forget_lines();
+                }
             }
             AppMessage::Lost(why) => {
                 let since = self.lost.take().map_or(now, |(since, _)| since);
@@ -259,27 +311,26 @@ impl App {
         let note = self.note.as_ref().map(|n| n.until);
         let clock = match (&self.frozen, &self.live) {
             _ if self.lost.is_some() || self.frozen.is_some() => Some(soon),
-            (None, Some((s, _))) if s.pending.is_some() => Some(Millis(self.now.0 + TICK / 5)),
-            (None, Some((_, received))) if self.look.live => {
-                Some(soon.max(received.after(SILENCE)))
-            }
+            (None, Some(p)) if p.snapshot.pending.is_some() => Some(Millis(self.now.0 + TICK / 5)),
+            (None, Some(p)) if self.look.live => Some(soon.max(p.received.after(SILENCE))),
             _ => None,
         };
         [note, clock].into_iter().flatten().min()
     }
 
+    fn shown(&self) -> Option<&IndexedSnapshot> {
+        let shown = self.frozen.as_ref().map_or(&self.live, |f| &f.picture);
+        shown.as_deref()
+    }
+
     /// The picture on the screen.
     pub(crate) fn picture(&self) -> Option<&Snapshot> {
-        let shown = self.frozen.as_ref().map_or(&self.live, |f| &f.picture);
-        shown.as_ref().map(|(s, _)| s.as_ref())
+        self.shown().map(|p| &p.snapshot)
     }
 
     /// The controller's clock as of the picture on the screen.
     pub(crate) fn clock(&self) -> Millis {
-        let (shown, now) = match &self.frozen {
-            Some(f) => (&f.picture, f.since),
-            None => (&self.live, self.now),
-        };
+        let now = self.frozen.as_ref().map_or(self.now, |f| f.since);
         let passed = |received: Millis| {
             if self.look.live {
                 now.since(received)
@@ -287,41 +338,30 @@ impl App {
                 Duration::ZERO
             }
         };
-        shown
-            .as_ref()
-            .map_or(now, |(s, received)| s.at.after(passed(*received)))
+        self.shown()
+            .map_or(now, |p| p.snapshot.at.after(passed(p.received)))
     }
 
     /// The time for which a live source has been silent, if it is long enough to report.
     pub(crate) fn silence(&self) -> Option<Duration> {
-        let (_, received) = self.live.as_ref().filter(|_| self.look.live)?;
-        Some(self.now.since(*received)).filter(|silence| *silence >= SILENCE)
+        let live = self.live.as_ref().filter(|_| self.look.live)?;
+        Some(self.now.since(live.received)).filter(|silence| *silence >= SILENCE)
     }
 
-    /// The table of panel `index` with its sort order and filter.
-    pub(crate) fn table(&self, index: usize, width: u16) -> PanelTable {
-        let empty = Snapshot::default();
-        let place = &self.panels[index];
-        let mut table = PANELS[index].table(&self.view(&empty, width, place.sort));
-        table.filter(&place.filter);
-        table
-    }
-
-    /// The input of the panels; `empty` stands in while there is no picture.
-    pub(crate) fn view<'a>(
-        &'a self,
-        empty: &'a Snapshot,
-        width: u16,
-        sort: usize,
-    ) -> PanelView<'a> {
-        let snapshot = self.picture().unwrap_or(empty);
+    /// The input of panel `index` on lines of `width` cells.
+    pub(crate) fn view(&self, index: usize, width: u16) -> PanelView<'_> {
+        let picture = self.shown().unwrap_or(&self.blank);
         PanelView {
-            snapshot,
+            snapshot: &picture.snapshot,
+            picture,
+            past: self.frozen.as_ref().map_or(&self.past, |f| &f.past),
+            jobs: self.frozen.as_ref().map_or(&self.jobs, |f| &f.jobs),
             clock: self.clock(),
             zone: &self.look.zone,
             palette: &self.palette,
             width,
-            sort,
+            sort: self.panels[index].sort,
+            reverse: self.panels[index].reverse,
         }
     }
 
@@ -330,7 +370,8 @@ impl App {
         match (&self.mode, self.look.lab) {
             (InputMode::Browse, false) => &[KeyContext::Browse],
             (InputMode::Browse, true) => &[KeyContext::Browse, KeyContext::Lab],
-            (InputMode::Filter, _) => &[KeyContext::Filter],
+            (InputMode::Filter | InputMode::Command { .. }, _) => &[KeyContext::Typing],
+            (InputMode::Columns { .. }, _) => &[KeyContext::Columns],
             (InputMode::Help { .. }, _) => &[KeyContext::Help],
             (InputMode::Choose { .. }, _) => &[KeyContext::Choose],
         }
@@ -345,23 +386,14 @@ impl App {
     }
 
     fn key(&mut self, event: KeyEvent) -> Option<AppEffect> {
-        if let Some(action) = keys::action(event, self.contexts()) {
+        if let Some(action) = self.look.keys.action(event, self.contexts()) {
             return self.act(action);
         }
-        if let (InputMode::Filter, KeyCode::Char(c)) = (&self.mode, event.code)
-            && !event
-                .modifiers
-                .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
-        {
-            self.panels[self.focus]
-                .filter
-                .push_str(&sanitize::text(&c.to_string()));
-            self.select_found();
-        }
+        self.type_key(event);
         None
     }
 
-    fn act(&mut self, action: KeyAction) -> Option<AppEffect> {
+    pub(crate) fn act(&mut self, action: KeyAction) -> Option<AppEffect> {
         match action {
             KeyAction::Quit => return Some(AppEffect::Quit),
             KeyAction::Help => self.mode = InputMode::Help { scroll: 0 },
@@ -378,11 +410,21 @@ impl App {
             KeyAction::Back => self.back(),
             KeyAction::Zoom => self.zoomed = !self.zoomed,
             KeyAction::Filter => (self.mode, self.in_detail) = (InputMode::Filter, false),
-            KeyAction::Erase => {
-                self.panels[self.focus].filter.pop();
-                self.select_found();
-            }
+            KeyAction::Command => self.begin_command(),
+            KeyAction::Erase => self.erase(),
+            KeyAction::Complete => self.complete(),
             KeyAction::Sort => self.sort(),
+            KeyAction::Reverse => self.reverse(),
+            KeyAction::Columns => self.mode = InputMode::Columns { at: 0 },
+            KeyAction::Toggle => self.toggle_column(),
+            KeyAction::Fold => self.fold(),
+            KeyAction::Unfold => self.unfold(),
+            KeyAction::FoldAll => self.fold_all(true),
+            KeyAction::UnfoldAll => self.fold_all(false),
+            KeyAction::Copy => return self.copy(),
+            KeyAction::CopyDetail => return self.copy_detail(),
+            KeyAction::Mouse => return self.toggle_mouse(!self.look.mouse),
+            KeyAction::Theme => self.set_theme(self.look.theme.next()),
             KeyAction::Freeze => self.freeze(),
             KeyAction::Accept => return self.accept(),
             KeyAction::MoveHost => self.choose_switch(),
@@ -397,81 +439,34 @@ impl App {
         (self.focus, self.in_detail, self.detail_scroll) = (panel, false, 0);
     }
 
-    fn page(&self) -> isize {
-        self.panels[self.focus].page.saturating_sub(1).max(1) as isize
-    }
-
-    /// Moves the selection, or scrolls the text, that has the keys; the drawing stops scrolled text
-    /// at its end.
-    fn step(&mut self, by: isize) {
-        match &mut self.mode {
-            InputMode::Help { scroll } => *scroll = scroll.saturating_add_signed(by),
-            InputMode::Choose { switches, at, .. } => {
-                *at = at
-                    .saturating_add_signed(by)
-                    .min(switches.len().saturating_sub(1))
-            }
-            _ if self.in_detail => {
-                self.detail_scroll = self.detail_scroll.saturating_add_signed(by)
-            }
-            _ => {
-                let rows = self.table(self.focus, 80).rows;
-                let at = rows
-                    .iter()
-                    .position(|r| Some(&r.key) == self.panels[self.focus].selected.as_ref());
-                let at = at.unwrap_or(self.panels[self.focus].index.min(rows.len()));
-                self.select(
-                    at.saturating_add_signed(by)
-                        .min(rows.len().saturating_sub(1)),
-                );
-            }
-        }
-    }
-
-    fn select(&mut self, index: usize) {
-        let key = self
-            .table(self.focus, 80)
-            .rows
-            .into_iter()
-            .nth(index)
-            .map(|r| r.key);
-        let place = &mut self.panels[self.focus];
-        (place.selected, place.index) = (key, index);
-        self.detail_scroll = 0;
-    }
-
-    /// Selects the first row that the filter itself found, unless the selected row is one of those.
-    fn select_found(&mut self) {
-        let rows = self.table(self.focus, 80).rows;
-        let selected = &self.panels[self.focus].selected;
-        if !rows
-            .iter()
-            .any(|r| r.found && Some(&r.key) == selected.as_ref())
-            && let Some(first) = rows.iter().position(|r| r.found)
-        {
-            self.select(first);
-        }
-    }
-
     fn back(&mut self) {
-        if self.mode == InputMode::Filter {
-            self.panels[self.focus].filter.clear();
+        match self.mode {
+            InputMode::Filter => self.set_filter(""),
+            InputMode::Browse if self.in_detail => self.in_detail = false,
+            InputMode::Browse if !self.panels[self.focus].filter.text().is_empty() => {
+                self.set_filter("");
+            }
+            InputMode::Browse => self.zoomed = false,
+            _ => {}
         }
-        if self.mode != InputMode::Browse {
-            self.mode = InputMode::Browse;
-        } else if self.in_detail {
-            self.in_detail = false;
-        } else if !self.panels[self.focus].filter.is_empty() {
-            self.panels[self.focus].filter.clear();
-        } else {
-            self.zoomed = false;
-        }
+        self.mode = InputMode::Browse;
     }
 
-    fn sort(&mut self) {
-        let orders = PANELS[self.focus].sorts().len();
-        let place = &mut self.panels[self.focus];
-        place.sort = (place.sort + 1) % orders;
+    pub(crate) fn set_theme(&mut self, theme: Theme) {
+        self.look.theme = theme;
+        self.palette = theme.palette(self.look.depth);
+        self.say(&format!("theme: {theme}"), false);
+    }
+
+    fn toggle_mouse(&mut self, taken: bool) -> Option<AppEffect> {
+        self.look.mouse = taken;
+        let state = if taken {
+            "the mouse selects, sorts and scrolls"
+        } else {
+            "the mouse marks text, as the terminal does it"
+        };
+        self.say(state, false);
+        Some(AppEffect::Mouse(taken))
     }
 
     fn freeze(&mut self) {
@@ -479,9 +474,12 @@ impl App {
             Some(_) => None,
             None => Some(FrozenPicture {
                 picture: self.live.clone(),
+                past: self.past.clone(),
+                jobs: self.jobs.clone(),
                 since: self.now,
             }),
         };
+        self.forget_lines();
     }
 
     fn accept(&mut self) -> Option<AppEffect> {
@@ -491,60 +489,8 @@ impl App {
                 mut switches,
                 at,
             } if at < switches.len() => Some(self.move_host(host, switches.swap_remove(at))),
+            InputMode::Command { text } => self.command(&text),
             _ => None,
-        }
-    }
-
-    fn mouse(&mut self, event: MouseEvent) -> Option<AppEffect> {
-        let at = Position::new(event.column, event.row);
-        let target = self
-            .hits
-            .iter()
-            .rev()
-            .find(|(area, _)| area.contains(at))
-            .map(|(_, t)| *t);
-        let overlay = matches!(self.mode, InputMode::Help { .. } | InputMode::Choose { .. });
-        match (event.kind, target) {
-            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Choice(i))) => {
-                if let InputMode::Choose { at, .. } = &mut self.mode {
-                    *at = i;
-                }
-                return self.accept();
-            }
-            (MouseEventKind::Down(MouseButton::Left), _) if overlay => {
-                self.mode = InputMode::Browse
-            }
-            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Panel(panel))) => {
-                self.go(panel)
-            }
-            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Row(panel, row))) => {
-                self.go(panel);
-                self.select(row);
-            }
-            (MouseEventKind::Down(MouseButton::Left), Some(ClickTarget::Detail)) => {
-                self.in_detail = true
-            }
-            (MouseEventKind::ScrollDown, target) => self.wheel(target, 3),
-            (MouseEventKind::ScrollUp, target) => self.wheel(target, -3),
-            _ => {}
-        }
-        None
-    }
-
-    fn wheel(&mut self, target: Option<ClickTarget>, by: isize) {
-        match target {
-            _ if self.mode != InputMode::Browse => self.step(by),
-            Some(ClickTarget::Detail) => {
-                self.detail_scroll = self.detail_scroll.saturating_add_signed(by)
-            }
-            Some(ClickTarget::Panel(panel) | ClickTarget::Row(panel, _)) => {
-                if panel != self.focus {
-                    self.go(panel);
-                }
-                self.in_detail = false;
-                self.step(by);
-            }
-            _ => {}
         }
     }
 

@@ -11,6 +11,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 
+/// The lines of the lowest chart.
+pub(crate) const LEAST: u16 = 4;
 /// Cells left of the columns, for the scale.
 const SCALE: u16 = 11;
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -31,11 +33,17 @@ struct ChartBin {
 }
 
 /// Draws `history` into `area`: a title line, the columns, a line for time and epochs.
-pub(crate) fn draw(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
-    if area.height < 4 || area.width < SCALE + 8 {
+pub(crate) fn draw(
+    view: &PanelView<'_>,
+    name: &str,
+    history: &[JobPoint],
+    buffer: &mut Buffer,
+    area: Rect,
+) {
+    if area.height < LEAST || area.width < SCALE + 8 {
         return;
     }
-    title(view, history, buffer, area);
+    title(view, name, history, buffer, area);
     if history.is_empty() {
         put(
             buffer,
@@ -65,34 +73,31 @@ pub(crate) fn draw(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buff
     let top = highest * f64::from(plot.height) / f64::from(plot.height - 1);
     scale(view, top, buffer, plot);
     for (bin, x) in bins.iter().zip(plot.x..) {
-        column(
-            view,
-            bin,
-            top,
-            buffer,
-            Rect {
-                x,
-                width: 1,
-                ..plot
-            },
-        );
+        let width = 1;
+        column(view, bin, top, buffer, Rect { x, width, ..plot });
     }
-    time(
-        view,
-        &bins,
-        step,
-        buffer,
-        Rect {
-            y: plot.bottom(),
-            height: 1,
-            ..plot
-        },
-    );
+    let (y, height) = (plot.bottom(), 1);
+    time(view, &bins, step, buffer, Rect { y, height, ..plot });
 }
 
-fn title(view: &PanelView<'_>, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
+/// The shares of a link as columns, a cell each. A share that nobody measured is a blank, and none at
+/// all a low column in the colour of unimportant things.
+pub(crate) fn spark(view: &PanelView<'_>, shares: &[Option<f64>]) -> Line<'static> {
     let p = view.palette;
-    let mut spans = vec![Span::styled("throughput", p.dim)];
+    let spans = shares.iter().map(|share| match share {
+        None => Span::raw(" "),
+        Some(s) if *s <= 0.0 => Span::styled(EIGHTHS[1], p.dim),
+        Some(s) => {
+            let eighth = (s * 8.0).ceil().clamp(1.0, 8.0) as usize;
+            Span::styled(EIGHTHS[eighth], crate::table::degree(*s, p))
+        }
+    });
+    Line::from(spans.collect::<Vec<_>>())
+}
+
+fn title(view: &PanelView<'_>, name: &str, history: &[JobPoint], buffer: &mut Buffer, area: Rect) {
+    let p = view.palette;
+    let mut spans = vec![Span::styled(name.to_owned(), p.dim)];
     if let Some(last) = history.last() {
         spans.push(Span::styled(
             format!("  {}", format::throughput(last.bytes_per_sec)),

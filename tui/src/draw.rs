@@ -1,11 +1,10 @@
 //! Puts the application on a frame: the regions at this size, and the content of each.
-use crate::app::{App, ClickTarget, InputMode};
-use crate::keys::TABLE;
-use crate::panels::{PANELS, PanelView};
-use crate::table::put;
+use crate::app::{App, ClickTarget, InputMode, columns};
+use crate::keys::{self, KeyAction};
+use crate::panels::PANELS;
+use crate::table::{DrawnTable, put};
 use crate::wrap::wrap;
 use crate::{ascii, format};
-use api::Snapshot;
 use inventory::topology::NodeKind;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -53,10 +52,54 @@ impl App {
     }
 
     /// The source and its state; the least important parts give way first.
-    fn header(&self, buffer: &mut Buffer, area: Rect) {
-        let p = self.palette;
+    fn header(&mut self, buffer: &mut Buffer, area: Rect) {
         let state = self.state();
         let room = area.width.saturating_sub(state.width() as u16 + 3) as usize;
+        let mut parts = self.header_parts();
+        for least in [2, 1] {
+            if parts.iter().map(|(_, s)| s.width() + 2).sum::<usize>() > room {
+                parts.retain(|(importance, _)| *importance != least);
+            }
+        }
+        let alarms = self.picture().is_some_and(|s| !s.alarms.is_empty());
+        if alarms && let Some((last, before)) = parts.split_last() {
+            // The alarms are the last part; a click leads to them.
+            let x = before
+                .iter()
+                .map(|(_, s)| s.width() as u16 + 2)
+                .sum::<u16>()
+                + area.x
+                + 1;
+            let width = last.1.width() as u16;
+            let word = Rect { x, width, ..area };
+            self.hits
+                .push((word, ClickTarget::Word(KeyAction::Panel(4))));
+        }
+        let spans = parts
+            .into_iter()
+            .flat_map(|(_, span)| [span, Span::raw("  ")])
+            .collect::<Vec<_>>();
+        put(
+            buffer,
+            area.x + 1,
+            area.y,
+            room as u16,
+            false,
+            &Line::from(spans),
+        );
+        put(
+            buffer,
+            area.right().saturating_sub(state.width() as u16 + 1),
+            area.y,
+            state.width() as u16,
+            false,
+            &state,
+        );
+    }
+
+    /// The parts of the header, each with how soon it gives way: the highest first, 0 never.
+    fn header_parts(&self) -> Vec<(u8, Span<'static>)> {
+        let p = self.palette;
         let mut parts = vec![
             (0, Span::styled("heddle", p.accent)),
             (2, Span::styled(self.look.address.clone(), p.dim)),
@@ -83,31 +126,7 @@ impl App {
                 ));
             }
         }
-        for least in [2, 1] {
-            if parts.iter().map(|(_, s)| s.width() + 2).sum::<usize>() > room {
-                parts.retain(|(importance, _)| *importance != least);
-            }
-        }
-        let spans = parts
-            .into_iter()
-            .flat_map(|(_, span)| [span, Span::raw("  ")])
-            .collect::<Vec<_>>();
-        put(
-            buffer,
-            area.x + 1,
-            area.y,
-            room as u16,
-            false,
-            &Line::from(spans),
-        );
-        put(
-            buffer,
-            area.right().saturating_sub(state.width() as u16 + 1),
-            area.y,
-            state.width() as u16,
-            false,
-            &state,
-        );
+        parts
     }
 
     fn state(&self) -> Line<'static> {
@@ -140,28 +159,37 @@ impl App {
         }
     }
 
-    fn banner(&self, buffer: &mut Buffer, area: Rect) {
-        let Some((since, why)) = self.lost.as_ref().filter(|_| area.height > 0) else {
-            return;
+    /// The lines of the banner: the reason why the controller cannot be reached, with its hint.
+    fn banner_lines(&self, width: u16) -> Vec<Line<'static>> {
+        let Some((since, why)) = &self.lost else {
+            return Vec::new();
         };
         let shown = if self.picture().is_some() {
             "showing the last picture"
         } else {
             "trying again"
         };
-        let text = format!(
-            " ✖ controller unreachable since {}, {shown}: {why}",
-            format::clock(*since, &self.look.zone)
-        );
+        let since = format::clock(*since, &self.look.zone);
+        let style = self.palette.banner;
+        let text = Line::from(vec![
+            Span::styled(" ✖ ", style),
+            Span::styled(
+                format!("controller unreachable since {since}, {shown}: {why}"),
+                style,
+            ),
+        ]);
+        wrap(text, width.saturating_sub(1).into())
+    }
+
+    fn banner(&self, buffer: &mut Buffer, area: Rect) {
         buffer.set_style(area, self.palette.banner);
-        put(
-            buffer,
-            area.x,
-            area.y,
-            area.width,
-            false,
-            &Line::styled(text, self.palette.banner),
-        );
+        for (line, y) in self
+            .banner_lines(area.width)
+            .iter()
+            .zip(area.y..area.bottom())
+        {
+            put(buffer, area.x, y, area.width, false, line);
+        }
     }
 
     fn tabs(&mut self, buffer: &mut Buffer, area: Rect) {
@@ -201,32 +229,34 @@ impl App {
 
     /// The filter, the sort order and the position in the panel, at the right end of its title
     /// line.
-    fn corner(&self, buffer: &mut Buffer, area: Rect, panel: usize) {
+    fn corner(&mut self, buffer: &mut Buffer, area: Rect, panel: usize) {
         let (p, place) = (self.palette, &self.panels[panel]);
-        let mut spans = vec![Span::styled(
-            format!(" by {} ", PANELS[panel].sorts()[place.sort]),
-            p.dim,
-        )];
+        let sort = &PANELS[panel].sorts()[place.sort];
+        let mut spans = vec![Span::styled(format!(" by {} ", sort.name), p.dim)];
         if place.rows > place.page {
             spans.push(Span::styled(
                 format!("· {} of {} ", place.index + 1, place.rows),
                 p.dim,
             ));
         }
-        if !place.filter.is_empty() {
-            spans.insert(0, Span::styled(format!(" /{} ", place.filter), p.warn));
+        if !place.filter.text().is_empty() {
+            let literal = if place.filter.literal {
+                " (as text)"
+            } else {
+                ""
+            };
+            let filter = format!(" /{}{literal} ", place.filter.text());
+            spans.insert(0, Span::styled(filter, p.warn));
         }
         let line = Line::from(spans);
         let width = line.width() as u16;
         if width < area.width {
-            put(
-                buffer,
-                area.right() - width - 1,
-                area.y,
-                width,
-                false,
-                &line,
-            );
+            let x = area.right() - width - 1;
+            put(buffer, x, area.y, width, false, &line);
+            if panel == self.focus {
+                let word = Rect { x, width, ..area };
+                self.hits.push((word, ClickTarget::Word(KeyAction::Sort)));
+            }
         }
     }
 
@@ -243,19 +273,7 @@ impl App {
         let reserve = PANELS[panel].reserve(inner.height).min(inner.height);
         let [rows, below] =
             Layout::vertical([Constraint::Fill(1), Constraint::Length(reserve)]).areas(inner);
-        let table = self.table(panel, rows.width);
-        self.panels[panel].fit(&table, rows.height.saturating_sub(1) as usize);
-        let offset = self.panels[panel].offset;
-        let selected = (panel == self.focus).then_some(self.panels[panel].index);
-        table.draw(buffer, rows, offset, selected, &self.palette);
-        for (i, y) in (offset..table.rows.len()).zip(rows.y + 1..rows.bottom()) {
-            let row = Rect {
-                y,
-                height: 1,
-                ..rows
-            };
-            self.hits.push((row, ClickTarget::Row(panel, i)));
-        }
+        self.draw_rows(buffer, panel, rows);
         if titled {
             let corner = Rect {
                 x: area.x + 12,
@@ -264,13 +282,60 @@ impl App {
             };
             self.corner(buffer, corner, panel);
         }
-        let empty = Snapshot::default();
         PANELS[panel].below(
-            &self.view(&empty, below.width, 0),
+            &self.view(panel, below.width),
             self.panels[panel].selected.as_ref(),
             buffer,
             below,
         );
+    }
+
+    /// Draws the lines of a panel, and remembers where its rows and titles are.
+    fn draw_rows(&mut self, buffer: &mut Buffer, panel: usize, area: Rect) {
+        self.fit(panel, area.height.saturating_sub(1).into());
+        let place = &self.panels[panel];
+        let Some(lines) = &place.lines else {
+            return;
+        };
+        let columns = columns(panel, &place.columns);
+        let room = area.width.saturating_sub(2);
+        let (placed, step) = crate::columns::place(&columns, &lines.wants, room);
+        let sort = &PANELS[panel].sorts()[place.sort];
+        let table = DrawnTable {
+            columns: &columns,
+            placed: &placed,
+            step,
+            rows: &lines.rows,
+            empty: if place.filter.is_empty() {
+                PANELS[panel].empty()
+            } else {
+                "no line matches the filter; esc clears it"
+            },
+            sorted: Some((sort.column, direction(sort.falling != place.reverse))),
+        };
+        let (offset, rows) = (place.offset, lines.rows.len());
+        let selected = (panel == self.focus).then_some(place.index);
+        let view = self.view(panel, area.width);
+        table.draw(&view, buffer, area, offset, selected);
+        let all = PANELS[panel].columns();
+        let titles = placed.iter().map(|p| {
+            let at = all.iter().position(|c| c.name == columns[p.column].name);
+            let title = Rect {
+                x: area.x + 2 + p.x,
+                width: p.width,
+                height: 1.min(area.height),
+                ..area
+            };
+            (title, ClickTarget::Title(panel, at.unwrap_or(0)))
+        });
+        let shown = (offset..rows).zip(area.y + 1..area.bottom());
+        let rows = shown.map(|(i, y)| {
+            let height = 1;
+            let row = Rect { y, height, ..area };
+            (row, ClickTarget::Row(panel, i))
+        });
+        let hits: Vec<_> = titles.chain(rows).collect();
+        self.hits.extend(hits);
     }
 
     fn title(&self, buffer: &mut Buffer, area: Rect, title: &str, focused: bool) {
@@ -293,8 +358,7 @@ impl App {
     fn draw_detail(&mut self, buffer: &mut Buffer, area: Rect) {
         self.hits.push((area, ClickTarget::Detail));
         self.title(buffer, area, " Detail ", self.in_detail);
-        let empty = Snapshot::default();
-        let view: PanelView<'_> = self.view(&empty, area.width.saturating_sub(4), 0);
+        let view = self.view(self.focus, area.width.saturating_sub(4));
         let key = self.panels[self.focus].selected.clone();
         let lines = key
             .map(|key| self.panel().detail(&view, &key))
@@ -333,61 +397,76 @@ impl App {
 
     /// Draws the key hints, the text that the user types, or a message. Gives the place of the
     /// cursor while the user types.
-    fn footer(&self, buffer: &mut Buffer, area: Rect) -> Option<Position> {
+    fn footer(&mut self, buffer: &mut Buffer, area: Rect) -> Option<Position> {
         let p = self.palette;
-        let mut x = area.x + 1;
-        let mut cursor = None;
-        let line = match (&self.note, &self.mode) {
-            (_, InputMode::Filter) => {
-                let typed = Line::from(vec![
-                    Span::styled("/", p.accent),
-                    Span::raw(self.panels[self.focus].filter.clone()),
-                ]);
-                put(buffer, x, area.y, area.width / 2, false, &typed);
-                x += (typed.width() as u16).min(area.width / 2);
-                cursor = Some(Position::new(x, area.y));
-                x += 3;
-                self.hints()
-            }
-            (Some(note), InputMode::Browse) => {
-                let (mark, style) = if note.bad {
-                    ("✖ ", p.bad)
-                } else {
-                    ("▸ ", p.accent)
-                };
-                Line::from(vec![
-                    Span::styled(mark, style),
-                    Span::styled(note.text.clone(), if note.bad { p.bad } else { p.strong }),
-                ])
-            }
-            _ => self.hints(),
+        let typed = match &self.mode {
+            InputMode::Filter => Some(("/", self.panels[self.focus].filter.text())),
+            InputMode::Command { text } => Some((":", text.as_str())),
+            _ => None,
         };
-        put(
-            buffer,
-            x,
-            area.y,
-            area.right().saturating_sub(x),
-            false,
-            &line,
-        );
-        cursor
+        let mut x = area.x + 1;
+        if let Some((sign, text)) = typed {
+            let typed = Line::from(vec![Span::styled(sign, p.accent), Span::raw(text)]);
+            let room = area.width / 2;
+            put(buffer, x, area.y, room, false, &typed);
+            x += (typed.width() as u16).min(room);
+            let cursor = Position::new(x, area.y);
+            self.hints(buffer, x + 3, area);
+            return Some(cursor);
+        }
+        let note = self
+            .note
+            .as_ref()
+            .filter(|_| self.mode == InputMode::Browse);
+        let Some(note) = note else {
+            self.hints(buffer, x, area);
+            return None;
+        };
+        let (mark, style, text) = if note.bad {
+            ("✖ ", p.bad, p.bad)
+        } else {
+            ("▸ ", p.accent, p.strong)
+        };
+        let line = Line::from(vec![
+            Span::styled(mark, style),
+            Span::styled(note.text.as_str(), text),
+        ]);
+        let width = area.right().saturating_sub(x);
+        put(buffer, x, area.y, width, false, &line);
+        None
     }
 
-    fn hints(&self) -> Line<'static> {
-        let contexts = self.contexts();
-        let hinted = TABLE
-            .iter()
-            .filter(|b| contexts.contains(&b.context))
-            .filter_map(|b| b.hint.map(|hint| (b.label, hint)));
-        let key = |label: &'static str| label.split(' ').next().unwrap_or(label);
-        let spans = hinted.flat_map(|(label, hint)| {
-            [
-                Span::styled(key(label), self.palette.strong),
-                Span::styled(format!(" {hint}  "), self.palette.dim),
-            ]
-        });
-        Line::from(spans.collect::<Vec<_>>())
+    /// Draws the first key of each action with a hint; a click does what the key does.
+    fn hints(&mut self, buffer: &mut Buffer, from: u16, area: Rect) {
+        let mut x = from;
+        let contexts = self.contexts().iter();
+        let all = contexts.flat_map(|context| self.look.keys.of(*context));
+        let hints: Vec<_> = all
+            .filter_map(|(binding, keys)| {
+                let first = keys::label(keys.get(..1)?);
+                Some((first, binding.hint?, binding.action))
+            })
+            .collect();
+        for (key, hint, action) in hints {
+            let line = Line::from(vec![
+                Span::styled(key, self.palette.strong),
+                Span::styled(format!(" {hint}"), self.palette.dim),
+            ]);
+            let width = line.width() as u16;
+            if x + width > area.right() {
+                break;
+            }
+            put(buffer, x, area.y, width, false, &line);
+            let word = Rect { x, width, ..area };
+            self.hits.push((word, ClickTarget::Word(action)));
+            x += width + 2;
+        }
     }
+}
+
+/// The mark of a sort order: the largest first, or the smallest.
+fn direction(falling: bool) -> &'static str {
+    if falling { "▾" } else { "▴" }
 }
 
 fn rule(buffer: &mut Buffer, area: Rect, symbol: &str, style: Style) {

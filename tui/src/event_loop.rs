@@ -1,16 +1,18 @@
 //! The loop around the state machine: threads bring messages, effects go out, and a frame is drawn
 //! at most ten times a second.
-use crate::app::{App, AppEffect, AppMessage, AppSettings, LabAction};
+use crate::app::{App, AppEffect, AppMessage, AppSettings, ChosenColumns, LabAction};
+use crate::keys::KeyTable;
 use crate::sanitize;
 use crate::screen::TerminalScreen;
 use crate::source::{self, SnapshotSource};
-use crate::theme::Theme;
+use crate::theme::{ColourDepth, Theme};
 use api::Snapshot;
 use crossterm::event::{self, Event};
-use inventory::Millis;
+use inventory::{Millis, unreadable};
 use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use serde_json::error::Category;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::Signals;
@@ -55,8 +57,16 @@ pub trait LabControl: Send {
 pub struct TuiOptions {
     /// Colours.
     pub theme: Theme,
+    /// The colours that the terminal has.
+    pub depth: ColourDepth,
     /// Only printable ASCII on the screen.
     pub ascii: bool,
+    /// Leave the mouse to the terminal.
+    pub no_mouse: bool,
+    /// The keys.
+    pub keys: KeyTable,
+    /// The columns of each panel.
+    pub columns: ChosenColumns,
     /// The lab, if there is one.
     pub lab: Option<Box<dyn LabControl>>,
 }
@@ -69,7 +79,8 @@ pub enum TuiError {
     NoTerminal,
     /// The recorded snapshot cannot be read.
     #[error(
-        "{}: {problem}; expected a snapshot as `GET /v1/snapshot` of the controller gives it",
+        "{}: {problem}; nothing is shown: expected a snapshot of this version's controller, as \
+         curl http://HEAD:7171/v1/snapshot writes it",
         file.display()
     )]
     Snapshot {
@@ -105,6 +116,10 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
     let look = AppSettings {
         address,
         theme: options.theme,
+        depth: options.depth,
+        mouse: !options.no_mouse,
+        keys: options.keys,
+        columns: options.columns,
         ascii: options.ascii,
         zone: TimeZone::system(),
         lab: options.lab.is_some(),
@@ -122,7 +137,7 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
     }
     let mut signals = Signals::new(SIGNALS)?;
     let handle = signals.handle();
-    let mut screen = TerminalScreen::enter()?;
+    let mut screen = TerminalScreen::enter(!options.no_mouse)?;
     let stop = Arc::new(AtomicBool::new(false));
     let orders = options.lab.map(|lab| lab_thread(lab, sender.clone()));
     let keys = key_thread(sender.clone(), stop.clone());
@@ -169,10 +184,12 @@ pub fn print(
     let look = AppSettings {
         address,
         theme: Theme::Mono,
+        columns: options.columns.clone(),
         ascii: options.ascii,
         zone: TimeZone::UTC,
         lab: options.lab.is_some(),
         live: false,
+        ..AppSettings::default()
     };
     let mut app = App::new(look);
     app.update(snapshot.at, AppMessage::Picture(Box::new(snapshot)));
@@ -211,8 +228,13 @@ fn load(file: &std::path::Path) -> Result<Snapshot, TuiError> {
         file: file.to_owned(),
         problem,
     };
-    let json = std::fs::read_to_string(file).map_err(|e| problem(e.to_string()))?;
-    sanitize::snapshot(&json).map_err(|e| problem(e.to_string()))
+    let json = std::fs::read_to_string(file).map_err(|e| problem(unreadable::reason(&e)))?;
+    sanitize::snapshot(&json).map_err(|e| {
+        problem(match e.classify() {
+            Category::Data => format!("it is JSON, but not a snapshot of heddle ({e})"),
+            _ => format!("line {}: it is not JSON", e.line()),
+        })
+    })
 }
 
 fn address(source: &SnapshotSource) -> String {
@@ -253,6 +275,8 @@ fn turn(
                         AppMessage::Lab(action, Err("the lab does not answer any more".into())),
                     );
                 }
+                Some(AppEffect::Copy(text)) => screen.copy(&text)?,
+                Some(AppEffect::Mouse(taken)) => screen.take_mouse(taken)?,
                 Some(AppEffect::Lab(_)) | None => {}
             }
         }

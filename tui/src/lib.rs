@@ -17,23 +17,35 @@
 pub mod app;
 mod ascii;
 mod chart;
+mod columns;
+mod commands;
 mod draw;
 mod event_loop;
 mod format;
+mod job_past;
 mod keys;
 mod lab_moves;
 mod panels;
+mod past;
+mod picture;
+mod port_names;
+#[cfg(test)]
+mod reference;
 pub mod sanitize;
 mod screen;
 pub mod settings;
 pub mod source;
 mod table;
+pub mod terminal;
+mod text_filter;
 pub mod theme;
 mod tree;
 mod wrap;
 
 pub use app::{App, AppEffect, AppMessage, LabAction};
 pub use event_loop::{LabControl, TuiError, TuiOptions, print, run, text};
-pub use settings::ConnectionSettings;
-pub use source::{SnapshotSource, authorities};
-pub use theme::Theme;
+pub use keys::KeyTable;
+pub use settings::{ConnectionSettings, SettingsError, TuiSettings};
+pub use source::{SnapshotSource, authorities, once};
+pub use terminal::TerminalTraits;
+pub use theme::{ColourDepth, Theme};

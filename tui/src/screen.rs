@@ -1,4 +1,5 @@
 //! The real terminal: taken over once, and given back on every way out.
+use crossterm::clipboard::CopyToClipboard;
 use crossterm::cursor::Show;
 use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use crossterm::execute;
@@ -25,8 +26,8 @@ pub(crate) struct TerminalScreen {
 }
 
 impl TerminalScreen {
-    /// Takes the terminal over.
-    pub(crate) fn enter() -> io::Result<TerminalScreen> {
+    /// Takes the terminal over, the mouse too if `mouse` says so.
+    pub(crate) fn enter(mouse: bool) -> io::Result<TerminalScreen> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let report = std::panic::take_hook();
@@ -45,7 +46,8 @@ impl TerminalScreen {
         });
         *owner() = Some(thread::current().id());
         let entered = enable_raw_mode()
-            .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture))
+            .and_then(|()| execute!(io::stdout(), EnterAlternateScreen))
+            .and_then(|()| take_mouse(mouse))
             .and_then(|()| {
                 Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(
                     FRAME,
@@ -67,6 +69,26 @@ impl TerminalScreen {
         execute!(io::stdout(), BeginSynchronizedUpdate)?;
         self.terminal.draw(picture)?;
         execute!(io::stdout(), EndSynchronizedUpdate)
+    }
+}
+
+impl TerminalScreen {
+    /// Takes the mouse, or leaves it to the terminal.
+    pub(crate) fn take_mouse(&mut self, taken: bool) -> io::Result<()> {
+        take_mouse(taken)
+    }
+
+    /// Asks the terminal to put `text` into the clipboard (OSC 52). It does not say whether it did.
+    pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))
+    }
+}
+
+fn take_mouse(taken: bool) -> io::Result<()> {
+    if taken {
+        execute!(io::stdout(), EnableMouseCapture)
+    } else {
+        execute!(io::stdout(), DisableMouseCapture)
     }
 }
 
@@ -104,7 +126,7 @@ mod tests {
     #[test]
     #[ignore = "what the next test runs in a terminal"]
     fn panics() {
-        let _screen = TerminalScreen::enter().unwrap();
+        let _screen = TerminalScreen::enter(true).unwrap();
         panic!("deliberate panic");
     }
 

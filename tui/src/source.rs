@@ -2,6 +2,7 @@
 use crate::app::AppMessage;
 use crate::sanitize;
 use api::Snapshot;
+use inventory::tls_fault::TlsFault;
 use rustls::{CertificateError, InvalidMessage};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -87,34 +88,44 @@ fn client(authorities: &[Certificate<'static>]) -> ureq::Agent {
     ureq::Agent::new_with_config(config)
 }
 
-/// The TLS error, if it is the reason why no answer came.
-fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
-    match error {
-        ureq::Error::Rustls(error) => Some(error),
-        ureq::Error::Io(error) => error.get_ref()?.downcast_ref(),
-        _ => None,
-    }
+/// The fault of the connection, as far as it is one of certificates or of the address.
+fn tls_fault(error: &ureq::Error) -> Option<TlsFault> {
+    let refused: &rustls::Error = match error {
+        ureq::Error::Rustls(error) => error,
+        ureq::Error::Io(error) => error.get_ref()?.downcast_ref()?,
+        _ => return None,
+    };
+    let certificate = match refused {
+        rustls::Error::InvalidCertificate(certificate) => certificate,
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            return Some(TlsFault::NoTls);
+        }
+        _ => return None,
+    };
+    Some(match certificate {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsFault::UnknownIssuer,
+        CertificateError::NotValidForName => TlsFault::OtherName(Vec::new()),
+        CertificateError::NotValidForNameContext { presented, .. } => {
+            TlsFault::OtherName(presented.clone())
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            TlsFault::NotYetValid
+        }
+        CertificateError::Other(other) => match other.0.downcast_ref()? {
+            webpki::Error::CaUsedAsEndEntity => TlsFault::IsAuthority,
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
 /// The reason why no answer came, with a remedy if one is known.
 fn explained(url: &str, error: &ureq::Error) -> String {
-    let refused = tls_error(error);
-    let hint = match refused {
-        Some(rustls::Error::InvalidCertificate(
-            CertificateError::UnknownIssuer | CertificateError::BadSignature,
-        )) => "; its certificate is not by an authority of --ca FILE",
-        Some(rustls::Error::InvalidCertificate(
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        )) => "; its certificate is for another name: connect to the one in it",
-        Some(rustls::Error::InvalidCertificate(
-            CertificateError::Expired | CertificateError::ExpiredContext { .. },
-        )) => "; its certificate has expired",
-        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
-            "; it speaks no TLS: connect with http://"
-        }
-        _ => "",
-    };
-    format!("{url}: {error}{hint}")
+    match tls_fault(error) {
+        Some(fault) => format!("{url}: {fault}"),
+        None => format!("{url}: {error}"),
+    }
 }
 
 /// Follows the event stream until `stop` is set or `send` refuses a message. It sends a picture for

@@ -1,5 +1,8 @@
-//! The lines of a panel: its columns and rows, the filter, and the drawing of all of them.
+//! The rows of a panel: the filter, folding, and the drawing.
+use crate::columns::{PlacedColumn, TableColumn};
+use crate::panels::PanelView;
 use crate::theme::Palette;
+use crate::tree::TreeBranch;
 use inventory::Millis;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -23,52 +26,43 @@ pub(crate) enum RowKey {
     Pending(String),
 }
 
-/// A column; a `width` of 0 takes the room that the others leave.
-pub(crate) struct TableColumn {
-    pub(crate) title: &'static str,
-    pub(crate) width: u16,
-    pub(crate) right: bool,
+/// What a row is about, by its place in the snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RowItem {
+    Branch(TreeBranch),
+    Link(usize),
+    Job(usize),
+    /// The jobs that the controller only counts.
+    MoreJobs,
+    Epoch(usize),
+    Event(usize),
+    Alarm(usize),
+    Pending(usize),
 }
 
-/// A left-aligned column.
-pub(crate) const fn left(title: &'static str, width: u16) -> TableColumn {
-    TableColumn {
-        title,
-        width,
-        right: false,
-    }
-}
-
-/// A right-aligned column.
-pub(crate) const fn right(title: &'static str, width: u16) -> TableColumn {
-    TableColumn {
-        title,
-        width,
-        right: true,
-    }
-}
-
-/// One line of a table.
+/// One line of a table; its cells are made when it is drawn.
+#[derive(Debug, Clone)]
 pub(crate) struct TableRow {
-    pub(crate) key: RowKey,
-    pub(crate) cells: Vec<Line<'static>>,
-    /// The text that a filter searches.
-    pub(crate) words: String,
+    pub(crate) item: RowItem,
     /// The place of the row below an earlier one; a filter keeps the earlier rows of each match.
     pub(crate) hang: RowIndent,
     /// True if the filter found the row itself, not only a row below it.
     pub(crate) found: bool,
+    /// The number of rows below that are folded away.
+    pub(crate) folded: usize,
+    /// True if one of the rows that are folded away has an alarm.
+    pub(crate) hides_alarm: bool,
 }
 
-impl TableRow {
+impl From<RowItem> for TableRow {
     /// A row at the top level.
-    pub(crate) fn new(key: RowKey, words: String, cells: Vec<Line<'static>>) -> TableRow {
+    fn from(item: RowItem) -> TableRow {
         TableRow {
-            key,
-            cells,
-            words,
+            item,
             hang: RowIndent::default(),
             found: true,
+            folded: 0,
+            hides_alarm: false,
         }
     }
 }
@@ -82,140 +76,200 @@ pub(crate) struct RowIndent {
     pub(crate) dotted: bool,
 }
 
-/// All lines of a panel.
-pub(crate) struct PanelTable {
-    pub(crate) columns: Vec<TableColumn>,
-    pub(crate) rows: Vec<TableRow>,
-    /// The text of a table without rows.
-    pub(crate) empty: &'static str,
+/// Keeps the rows that `matches` accepts, and the rows above those in the tree.
+pub(crate) fn filter(rows: &mut Vec<TableRow>, matches: impl Fn(&TableRow) -> bool) {
+    let mut wanted = 0;
+    let mut keep: Vec<bool> = vec![false; rows.len()];
+    for (row, keep) in rows.iter_mut().zip(&mut keep).rev() {
+        row.found = matches(row);
+        *keep = row.found || row.hang.depth < wanted;
+        wanted = if *keep {
+            row.hang.depth
+        } else {
+            wanted.min(row.hang.depth)
+        };
+    }
+    let mut keep = keep.into_iter();
+    rows.retain(|_| keep.next().unwrap_or(false));
 }
 
-impl PanelTable {
-    /// Keeps the rows that contain `needle`, in any case of its letters, and the rows above those
-    /// in the tree.
-    pub(crate) fn filter(&mut self, needle: &str) {
-        if needle.is_empty() {
-            return;
+/// Hides the rows below each row that `is_folded` names. `has_alarm` is asked about those.
+pub(crate) fn fold(
+    rows: &mut Vec<TableRow>,
+    is_folded: impl Fn(&TableRow) -> bool,
+    has_alarm: impl Fn(&TableRow) -> bool,
+) {
+    let mut shown: Vec<TableRow> = Vec::with_capacity(rows.len());
+    // The depth of the folded row whose rows are being hidden.
+    let mut hiding: Option<usize> = None;
+    for row in rows.drain(..) {
+        if let Some(last) = shown.last_mut()
+            && hiding.is_some_and(|depth| row.hang.depth > depth)
+        {
+            last.folded += 1;
+            last.hides_alarm |= has_alarm(&row);
+            continue;
         }
-        let needle = needle.to_lowercase();
-        let mut wanted = 0;
-        let mut keep: Vec<bool> = vec![false; self.rows.len()];
-        for (row, keep) in self.rows.iter_mut().zip(&mut keep).rev() {
-            row.found = row.words.to_lowercase().contains(&needle);
-            *keep = row.found || row.hang.depth < wanted;
-            wanted = if *keep {
-                row.hang.depth
-            } else {
-                wanted.min(row.hang.depth)
-            };
-        }
-        let mut keep = keep.into_iter();
-        self.rows.retain(|_| keep.next().unwrap_or(false));
-        self.empty = "no line matches the filter; esc clears it";
+        hiding = is_folded(&row).then_some(row.hang.depth);
+        shown.push(row);
     }
+    *rows = shown;
+}
 
-    /// Draws the title line and the rows from `offset`; `selected` is the place of a row.
+/// For each of `rows` from the place `from` on, `count` of them, the lines that join it to the row
+/// above it in the tree, like `│  ├─ ` with three cells a level, or `│├` with one.
+pub(crate) fn rails(rows: &[TableRow], from: usize, count: usize, step: usize) -> Vec<String> {
+    // One flag for each level: the level goes on below the present row. The loop begins at the last
+    // row; a row at the top level ends all others.
+    let end = (from + count).min(rows.len());
+    let (below, shown) = (&rows[end..], &rows[from.min(end)..end]);
+    let mut on: Vec<bool> = Vec::new();
+    let mut least = usize::MAX;
+    for row in below {
+        // Only the first row after the shown ones at each smaller depth matters.
+        let depth = row.hang.depth;
+        if depth < least {
+            on.resize(on.len().max(depth + 1), false);
+            on[depth] = true;
+            least = depth;
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    let mut rails = Vec::with_capacity(shown.len());
+    for row in shown.iter().rev() {
+        let RowIndent { depth, dotted } = row.hang;
+        on.resize(on.len().max(depth + 1), false);
+        let wide = |c: char, fill: char| {
+            let mut text = c.to_string();
+            if step > 1 {
+                text.extend(std::iter::repeat_n(fill, step - 2));
+                text.push(' ');
+            }
+            text
+        };
+        let mut rail: String = (1..depth)
+            .map(|level| wide(if on[level] { '│' } else { ' ' }, ' '))
+            .collect();
+        if depth > 0 {
+            let corner = if on[depth] { '├' } else { '└' };
+            rail += &wide(corner, if dotted { '╌' } else { '─' });
+        }
+        on.truncate(depth + 1);
+        on[depth] = true;
+        rails.push(rail);
+    }
+    rails.reverse();
+    rails
+}
+
+/// The columns and rows of a table, ready to be drawn.
+pub(crate) struct DrawnTable<'a> {
+    pub(crate) columns: &'a [&'a TableColumn],
+    pub(crate) placed: &'a [PlacedColumn],
+    /// The step of the tree's lines.
+    pub(crate) step: u16,
+    pub(crate) rows: &'a [TableRow],
+    /// The text of a table without rows.
+    pub(crate) empty: &'a str,
+    /// The column by which the rows are sorted, and the mark of its direction.
+    pub(crate) sorted: Option<(&'static str, &'static str)>,
+}
+
+impl DrawnTable<'_> {
+    /// Draws the title line and the rows from `offset`; `selected` is the place of a row. Two cells
+    /// on the left mark the selection.
     pub(crate) fn draw(
         &self,
+        view: &PanelView<'_>,
         buffer: &mut Buffer,
         area: Rect,
         offset: usize,
         selected: Option<usize>,
-        palette: &Palette,
     ) {
+        let p = view.palette;
         if area.height == 0 || area.width < 4 {
             return;
         }
-        let spans = self.spans(area);
-        for (column, &(x, width)) in self.columns.iter().zip(&spans) {
-            let title = Line::styled(column.title, palette.dim);
-            put(buffer, x, area.y, width, column.right, &title);
+        for placed in self.placed {
+            self.draw_title(view, buffer, area, placed);
         }
         if self.rows.is_empty() {
-            let empty = Line::styled(self.empty, palette.dim);
+            let empty = Line::styled(self.empty, p.dim);
             let (x, width) = (area.x + 2, area.width - 2);
             put(buffer, x, area.y + 1, width, false, &empty);
         }
-        let rails = self.rails();
-        let shown = self.rows.iter().zip(&rails).enumerate().skip(offset);
-        for ((i, (row, rail)), y) in shown.zip(area.y + 1..area.bottom()) {
+        let count = usize::from(area.height - 1);
+        let rails = rails(self.rows, offset, count, self.step.into());
+        let shown = self.rows.iter().enumerate().skip(offset).zip(&rails);
+        for (((i, row), rail), y) in shown.zip(area.y + 1..area.bottom()) {
             if Some(i) == selected {
                 let line = Rect {
                     y,
                     height: 1,
                     ..area
                 };
-                buffer.set_style(line, palette.selected);
-                buffer.set_string(area.x, y, "▸", palette.accent);
+                buffer.set_style(line, p.selected);
+                buffer.set_string(area.x, y, "▸", p.accent);
             }
-            self.draw_cells(buffer, y, &spans, row, Span::styled(rail, palette.dim));
+            let rail = Span::styled(rail.as_str(), p.dim);
+            self.draw_cells(view, buffer, (area.x + 2, y), row, rail);
         }
+    }
+
+    fn draw_title(
+        &self,
+        view: &PanelView<'_>,
+        buffer: &mut Buffer,
+        area: Rect,
+        placed: &PlacedColumn,
+    ) {
+        let column = self.columns[placed.column];
+        let dim = view.palette.dim;
+        let x = area.x + 2 + placed.x;
+        let sorted = self.sorted.filter(|(name, _)| *name == column.name);
+        let Some((_, mark)) = sorted.filter(|_| placed.width > 1) else {
+            let title = Line::styled(column.title, dim);
+            return put(buffer, x, area.y, placed.width, column.right, &title);
+        };
+        // The mark stands behind the title, or on its last letter.
+        let room = usize::from(placed.width - 1);
+        let title: String = column.title.chars().take(room).collect();
+        let mark = Span::styled(mark, view.palette.accent);
+        let title = Line::from(vec![Span::styled(title, dim), mark]);
+        put(buffer, x, area.y, placed.width, column.right, &title);
     }
 
     /// Draws the cells of a row; the first one stands behind the row's rail.
     fn draw_cells(
         &self,
+        view: &PanelView<'_>,
         buffer: &mut Buffer,
-        y: u16,
-        spans: &[(u16, u16)],
+        (x, y): (u16, u16),
         row: &TableRow,
         rail: Span<'_>,
     ) {
-        let mut indent = rail.width() as u16;
-        let rail = Line::from(rail);
-        for ((column, &(x, width)), cell) in self.columns.iter().zip(spans).zip(&row.cells) {
-            indent = indent.min(width);
-            put(buffer, x, y, indent, false, &rail);
-            put(buffer, x + indent, y, width - indent, column.right, cell);
-            indent = 0;
-        }
-    }
-
-    /// For each row the lines that join it to the row above it in the tree, like `│  ├─ `.
-    fn rails(&self) -> Vec<String> {
-        // One flag for each level: the level goes on below the present row. The loop begins at the
-        // last row.
-        let mut on: Vec<bool> = Vec::new();
-        let mut rails = Vec::with_capacity(self.rows.len());
-        for row in self.rows.iter().rev() {
-            let RowIndent { depth, dotted } = row.hang;
-            on.resize(on.len().max(depth + 1), false);
-            let mut rail: String = (1..depth)
-                .map(|level| if on[level] { "│  " } else { "   " })
-                .collect();
-            if depth > 0 {
-                rail += if on[depth] { "├" } else { "└" };
-                rail += if dotted { "╌ " } else { "─ " };
+        for placed in self.placed {
+            let column = self.columns[placed.column];
+            let mut x = x + placed.x;
+            let mut width = placed.width;
+            if placed.x == 0 && rail.width() > 0 {
+                // The name keeps half of a column that is too narrow for both.
+                let name = (column.cell)(view, row, usize::MAX).width() as u16;
+                let room = width.saturating_sub(name).max(width / 2);
+                let indent = (rail.width() as u16).min(room);
+                put(buffer, x, y, indent, false, &Line::from(rail.clone()));
+                (x, width) = (x + indent, width - indent);
             }
-            on.truncate(depth + 1);
-            on[depth] = true;
-            rails.push(rail);
+            let cell = (column.cell)(view, row, width.into());
+            put(buffer, x, y, width, column.right, &cell);
         }
-        rails.reverse();
-        rails
-    }
-
-    /// The begin and the width of each column. Two cells on the left mark the selection, and one
-    /// cell separates columns.
-    fn spans(&self, area: Rect) -> Vec<(u16, u16)> {
-        let gaps = self.columns.len().saturating_sub(1) as u16;
-        let fixed: u16 = self.columns.iter().map(|c| c.width).sum();
-        let rest = (area.width - 2).saturating_sub(fixed + gaps);
-        let mut x = area.x + 2;
-        let mut spans = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
-            let wanted = if column.width == 0 {
-                rest
-            } else {
-                column.width
-            };
-            let width = wanted.min(area.right().saturating_sub(x));
-            spans.push((x.min(area.right()), width));
-            x = x.saturating_add(width + 1);
-        }
-        spans
     }
 }
+
+/// The cells of a percentage with the gap before it.
+const FIGURE: usize = 5;
 
 /// Writes `line` into `width` cells; a line that is cut ends in `…`.
 pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, right: bool, line: &Line<'_>) {
@@ -253,22 +307,31 @@ pub(crate) fn bar(ratio: f64, width: usize, fill: Style, rest: Style) -> [Span<'
     ]
 }
 
-/// A bar with its percentage, `width` cells in all; a dash without a measurement.
-pub(crate) fn gauge(share: Option<f64>, width: usize, palette: &Palette) -> Line<'static> {
-    let Some(share) = share.filter(|s| s.is_finite()) else {
-        return Line::styled(format!("{:>width$}", "–"), palette.dim);
-    };
-    let fill = match share {
+/// The colour of a share of a link's rate.
+pub(crate) fn degree(share: f64, palette: &Palette) -> Style {
+    match share {
         s if s >= 0.9 => palette.bad,
         s if s >= 0.7 => palette.warn,
         _ => palette.bar,
+    }
+}
+
+/// A bar with its percentage, `width` cells in all, or the percentage alone; a dash without a
+/// measurement.
+pub(crate) fn gauge(share: Option<f64>, width: usize, palette: &Palette) -> Line<'static> {
+    let width = width.min(200);
+    let Some(share) = share.filter(|s| s.is_finite()) else {
+        return Line::styled(format!("{:>width$}", "–"), palette.dim);
     };
-    let [full, rest] = bar(share, width.saturating_sub(5), fill, palette.dim);
-    Line::from(vec![
-        full,
-        rest,
-        Span::raw(format!("{:>5}", crate::format::percent(share))),
-    ])
+    let style = degree(share, palette);
+    let percent = crate::format::percent(share);
+    if width < FIGURE + 3 {
+        // Without a bar, the figure has its colour.
+        let style = if share >= 0.7 { style } else { palette.text };
+        return Line::styled(format!("{percent:>width$}"), style);
+    }
+    let [full, rest] = bar(share, width - FIGURE, style, palette.dim);
+    Line::from(vec![full, rest, Span::raw(format!("{percent:>FIGURE$}"))])
 }
 
 #[cfg(test)]
@@ -314,34 +377,51 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_filter_keeps_what_a_match_hangs_on() {
-        let row = |name: &str, depth| TableRow {
+    fn row(name: usize, depth: usize) -> TableRow {
+        TableRow {
             hang: RowIndent {
                 depth,
-                dotted: name == "n2",
+                dotted: name == 5,
             },
-            ..TableRow::new(RowKey::Node(name.into()), name.into(), vec![])
-        };
-        let rows = vec![
-            row("s0", 0),
-            row("n0", 1),
-            row("s1", 1),
-            row("n1", 2),
-            row("s2", 1),
-            row("n2", 2),
-        ];
-        let mut table = PanelTable {
-            columns: vec![],
-            rows,
-            empty: "",
-        };
+            ..RowItem::Link(name).into()
+        }
+    }
+
+    fn rows() -> Vec<TableRow> {
+        let depths = [0, 1, 1, 2, 1, 2].into_iter().enumerate();
+        depths.map(|(i, depth)| row(i, depth)).collect()
+    }
+
+    fn kept(rows: &[TableRow]) -> Vec<RowItem> {
+        rows.iter().map(|r| r.item).collect()
+    }
+
+    #[test]
+    fn a_filter_keeps_what_a_match_hangs_on() {
+        let mut rows = rows();
         let whole = ["", "├─ ", "├─ ", "│  └─ ", "└─ ", "   └╌ "];
-        assert_eq!(table.rails(), whole);
-        table.filter("N1");
-        assert_eq!(table.rails(), ["", "└─ ", "   └─ "]);
-        assert_eq!(table.rows.iter().position(|r| r.found), Some(2));
-        let kept: Vec<&str> = table.rows.iter().map(|r| r.words.as_str()).collect();
-        assert_eq!(kept, ["s0", "s1", "n1"]);
+        assert_eq!(rails(&rows, 0, 9, 3), whole);
+        assert_eq!(
+            rails(&rows, 2, 2, 3),
+            whole[2..4],
+            "a part, as in the whole"
+        );
+        assert_eq!(rails(&rows, 0, 9, 1), ["", "├", "├", "│└", "└", " └"]);
+        filter(&mut rows, |r| r.item == RowItem::Link(3));
+        assert_eq!(rails(&rows, 0, 9, 3), ["", "└─ ", "   └─ "]);
+        assert_eq!(rows.iter().position(|r| r.found), Some(2));
+        assert_eq!(kept(&rows), [0, 2, 3].map(RowItem::Link));
+    }
+
+    #[test]
+    fn folding_hides_and_counts() {
+        let mut shown = rows();
+        let alarm = |r: &TableRow| r.item == RowItem::Link(3);
+        fold(&mut shown, |r| r.item == RowItem::Link(2), alarm);
+        assert_eq!(kept(&shown), [0, 1, 2, 4, 5].map(RowItem::Link));
+        assert_eq!((shown[2].folded, shown[2].hides_alarm), (1, true));
+        let mut shown = rows();
+        fold(&mut shown, |r| r.hang.depth == 0, alarm);
+        assert_eq!((shown.len(), shown[0].folded), (1, 5));
     }
 }

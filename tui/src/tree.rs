@@ -4,15 +4,44 @@ use inventory::topology::{Link, LinkState, Node, Topology};
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 
-/// One line of the tree.
-#[derive(Debug, Clone)]
-pub(crate) struct TreeBranch<'a> {
-    /// The node of this line; on the line of a link outside the tree, the far end of that link.
-    pub(crate) name: &'a str,
+/// A node, by the place of its entry in the topology.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodePlace {
+    /// One of the nodes.
+    Known(usize),
+    /// The topology knows only its name, as the first or the second end of a link.
+    End(usize, bool),
+}
+
+impl NodePlace {
     /// The node in the topology; `None` if the topology knows only its name.
-    pub(crate) node: Option<&'a Node>,
+    pub(crate) fn node(self, topology: &Topology) -> Option<&Node> {
+        match self {
+            NodePlace::Known(at) => topology.nodes.get(at),
+            NodePlace::End(..) => None,
+        }
+    }
+
+    /// The node's name.
+    pub(crate) fn name(self, topology: &Topology) -> &str {
+        let name = match self {
+            NodePlace::Known(at) => topology.nodes.get(at).map(|n| &n.name),
+            NodePlace::End(at, first) => {
+                let link = topology.links.get(at);
+                link.map(|l| if first { &l.a } else { &l.b })
+            }
+        };
+        name.map_or("", String::as_str)
+    }
+}
+
+/// One line of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TreeBranch {
+    /// The node of this line; on the line of a link outside the tree, the far end of that link.
+    pub(crate) place: NodePlace,
     /// The node one level up.
-    pub(crate) parent: Option<&'a str>,
+    pub(crate) parent: Option<NodePlace>,
     /// The link to `parent`, by its place in the topology.
     pub(crate) link: Option<usize>,
     /// True if the link is outside the tree: it is blocked, or it closes a loop.
@@ -25,14 +54,30 @@ pub(crate) struct TreeBranch<'a> {
 pub(crate) type LinkOrder<'o> = &'o dyn Fn(usize, usize) -> Ordering;
 
 /// The whole topology, each node once and each link once.
-pub(crate) fn walk<'a>(topology: &'a Topology, order: LinkOrder<'_>) -> Vec<TreeBranch<'a>> {
+pub(crate) fn walk(topology: &Topology, order: LinkOrder<'_>) -> Vec<TreeBranch> {
     TreeWalk::new(topology).lines(order)
+}
+
+/// The line of the node `name`, and before it those of the nodes above it, the root first.
+pub(crate) fn path(topology: &Topology, name: &str) -> Vec<TreeBranch> {
+    let lines = walk(topology, &|a, b| a.cmp(&b));
+    let found = |l: &TreeBranch| !l.outside && l.place.name(topology) == name;
+    let Some(at) = lines.iter().position(found) else {
+        return Vec::new();
+    };
+    let mut path = vec![lines[at]];
+    for line in lines[..at].iter().rev() {
+        if path.last().is_some_and(|below| line.depth < below.depth) && !line.outside {
+            path.push(*line);
+        }
+    }
+    path.reverse();
+    path
 }
 
 struct TreeWalk<'a> {
     topology: &'a Topology,
-    names: Vec<&'a str>,
-    nodes: Vec<Option<&'a Node>>,
+    places: Vec<NodePlace>,
     /// The two ends of each link.
     ends: Vec<(usize, usize)>,
     /// For each node its tree links downwards, and the links outside the tree that it shows.
@@ -42,33 +87,28 @@ struct TreeWalk<'a> {
 
 impl<'a> TreeWalk<'a> {
     fn new(topology: &'a Topology) -> TreeWalk<'a> {
-        let mut number: HashMap<&str, usize> = HashMap::new();
-        let mut names = Vec::new();
-        let mut nodes = Vec::new();
-        for node in &topology.nodes {
-            number.entry(&node.name).or_insert_with(|| {
-                names.push(node.name.as_str());
-                nodes.push(Some(node));
-                names.len() - 1
-            });
-        }
-        let mut find = |name: &'a str| {
+        let mut number: HashMap<&str, usize> = HashMap::with_capacity(topology.nodes.len());
+        let mut places = Vec::with_capacity(topology.nodes.len());
+        let mut find = |name: &'a str, place| {
             *number.entry(name).or_insert_with(|| {
-                names.push(name);
-                nodes.push(None);
-                names.len() - 1
+                places.push(place);
+                places.len() - 1
             })
         };
-        let ends = topology
-            .links
-            .iter()
-            .map(|l| (find(&l.a), find(&l.b)))
+        for (at, node) in topology.nodes.iter().enumerate() {
+            find(&node.name, NodePlace::Known(at));
+        }
+        let links = topology.links.iter().enumerate();
+        let ends = links
+            .map(|(at, l)| {
+                let a = find(&l.a, NodePlace::End(at, true));
+                (a, find(&l.b, NodePlace::End(at, false)))
+            })
             .collect();
-        let below = vec![Vec::new(); names.len()];
+        let below = vec![Vec::new(); places.len()];
         let mut walk = TreeWalk {
             topology,
-            names,
-            nodes,
+            places,
             ends,
             below,
             roots: Vec::new(),
@@ -80,12 +120,12 @@ impl<'a> TreeWalk<'a> {
     /// Hangs every node below the nearest root. Forwarding links come first; a link of unknown
     /// state counts where no other link leads to the node.
     fn grow(&mut self) {
-        let mut near = vec![Vec::new(); self.names.len()];
+        let mut near = vec![Vec::new(); self.places.len()];
         for (link, &(a, b)) in self.ends.iter().enumerate() {
             near[a].push(link);
             near[b].push(link);
         }
-        let mut reached = vec![usize::MAX; self.names.len()];
+        let mut reached = vec![usize::MAX; self.places.len()];
         let mut in_tree = vec![false; self.ends.len()];
         let (mut turn, mut sure, mut unsure) = (0, VecDeque::new(), VecDeque::new());
         for root in self.candidates() {
@@ -123,14 +163,17 @@ impl<'a> TreeWalk<'a> {
 
     /// The root bridge, then switches, then everything else.
     fn candidates(&self) -> Vec<usize> {
-        let mut all: Vec<usize> = (0..self.names.len()).collect();
+        let mut all: Vec<usize> = (0..self.places.len()).collect();
         let rank = |n: usize| {
+            let node = self.places[n].node(self.topology);
             (
-                !self.topology.is_root_bridge(self.names[n]),
-                self.nodes[n].is_none_or(|n| n.kind == inventory::topology::NodeKind::Host),
+                !self
+                    .topology
+                    .is_root_bridge(self.places[n].name(self.topology)),
+                node.is_none_or(|n| n.kind == inventory::topology::NodeKind::Host),
             )
         };
-        all.sort_by_key(|&n| rank(n));
+        all.sort_by_cached_key(|&n| rank(n));
         all
     }
 
@@ -139,15 +182,14 @@ impl<'a> TreeWalk<'a> {
         if a == from { b } else { a }
     }
 
-    fn lines(mut self, order: LinkOrder<'_>) -> Vec<TreeBranch<'a>> {
+    fn lines(mut self, order: LinkOrder<'_>) -> Vec<TreeBranch> {
         for below in &mut self.below {
             below.sort_by(|&(x, _), &(y, _)| order(x, y));
         }
         let mut lines = Vec::new();
         for &root in &self.roots {
             lines.push(TreeBranch {
-                name: self.names[root],
-                node: self.nodes[root],
+                place: self.places[root],
                 parent: None,
                 link: None,
                 outside: false,
@@ -160,11 +202,10 @@ impl<'a> TreeWalk<'a> {
                     stack.pop();
                     continue;
                 };
-                let parent = Some(self.names[*node]);
+                let parent = Some(self.places[*node]);
                 let to = self.other(link, *node);
                 lines.push(TreeBranch {
-                    name: self.names[to],
-                    node: self.nodes[to],
+                    place: self.places[to],
                     parent,
                     link: Some(link),
                     outside,
@@ -224,12 +265,12 @@ mod tests {
             root_bridge: Some(root.into()),
             ..Topology::default()
         };
-        let line = |b: &TreeBranch<'_>| {
+        let line = |b: &TreeBranch| {
             format!(
                 "{}{}{}",
                 "  ".repeat(b.depth),
                 if b.outside { "+" } else { "" },
-                b.name
+                b.place.name(&topology)
             )
         };
         walk(&topology, &|a, b| a.cmp(&b))
@@ -264,5 +305,29 @@ mod tests {
         ];
         let lines = drawn(links, &["s0", "s1", "n1"], "nowhere");
         assert_eq!(lines, ["s0", "  +s0", "  +s1", "  s1", "n1", "  +s9", "s9"]);
+    }
+
+    #[test]
+    fn a_path_begins_at_the_root() {
+        use LinkState::Forwarding;
+        let names = ["s0", "s1", "n0", "n1"];
+        let kinds = names.map(|n| Node::new(n, NodeKind::Switch));
+        let topology = Topology {
+            nodes: kinds.to_vec(),
+            links: vec![
+                link("s0", "n0", Forwarding),
+                link("s0", "s1", Forwarding),
+                link("s1", "n1", Forwarding),
+            ],
+            root_bridge: Some("s0".into()),
+            ..Topology::default()
+        };
+        let shown = |name| {
+            let path = path(&topology, name);
+            let names = path.iter().map(|b| b.place.name(&topology).to_owned());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(shown("n1"), ["s0", "s1", "n1"]);
+        assert_eq!(shown("n9"), [""; 0]);
     }
 }

@@ -42,7 +42,10 @@ fn push(
     let mut part = String::new();
     for c in word.chars() {
         let cells = Span::raw(c.to_string()).width();
-        if *used + cells > width && c != ' ' {
+        if *used + cells > width && c == ' ' {
+            continue; // The end of the line takes its place.
+        }
+        if *used + cells > width {
             append(lines, std::mem::take(&mut part), style);
             next(lines, used);
         }
@@ -83,6 +86,12 @@ mod tests {
             wrapped(Line::raw("a plain text of words"), 8),
             ["a plain", "text of", "words"]
         );
+    }
+
+    #[test]
+    fn no_line_is_too_long_for_its_last_blank() {
+        let lines = wrap(Line::raw("full line and more"), 9);
+        assert!(lines.iter().all(|l| l.width() <= 9), "{lines:?}");
     }
 
     #[test]

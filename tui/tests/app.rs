@@ -271,6 +271,100 @@ fn the_mouse_selects_scrolls_and_changes_tabs() {
     );
 }
 
+/// Where `text` stands on the screen: column and row.
+fn place(app: &mut App, text: &str) -> (u16, u16) {
+    let shown = screen(app);
+    let found = shown.lines().enumerate().find_map(|(row, line)| {
+        let at = line.find(text)?;
+        Some((line[..at].chars().count() as u16, row as u16))
+    });
+    found.unwrap_or_else(|| panic!("no {text}\n{shown}"))
+}
+
+fn click(app: &mut App, text: &str) -> Option<AppEffect> {
+    let (column, row) = place(app, text);
+    mouse(app, MouseEventKind::Down(MouseButton::Left), column, row)
+}
+
+#[test]
+fn titles_sort_and_hints_are_keys() {
+    let mut app = app(false);
+    click(&mut app, "↓ LOAD");
+    assert!(screen(&mut app).contains("by load"));
+    let busiest = |app: &mut App| {
+        keys(app, "gj");
+        selected(app)
+    };
+    assert_eq!(busiest(&mut app), "n2");
+    click(&mut app, "↓ LOAD");
+    assert_eq!(busiest(&mut app), "n0", "once more, the other way around");
+    click(&mut app, "STP");
+    assert!(screen(&mut app).contains("cannot be sorted"));
+    app.update(Millis(fixture::NOW.0 + 9_000), AppMessage::Tick);
+    keys(&mut app, "2");
+    click(&mut app, "? help");
+    assert!(screen(&mut app).contains("help: Links"));
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(click(&mut app, "q quit"), Some(AppEffect::Quit));
+}
+
+#[test]
+fn alarms_are_a_click_away() {
+    let mut app = app(false);
+    show(&mut app, fixture::troubled());
+    click(&mut app, "▲ 2 alarms");
+    assert!(screen(&mut app).contains("┤ 5 Events ├"));
+}
+
+#[test]
+fn folding_hides_and_finding_unfolds() {
+    let mut app = app(false);
+    keys(&mut app, "G");
+    keys(&mut app, "H");
+    assert!(screen(&mut app).contains("s1 +7"), "{}", screen(&mut app));
+    assert!(!screen(&mut app).contains("n9 "));
+    keys(&mut app, ":go n9");
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(selected(&mut app), "n9");
+    press(&mut app, KeyCode::Left);
+    assert_eq!(selected(&mut app), "s3");
+    press(&mut app, KeyCode::Left);
+    assert!(screen(&mut app).contains("s3 +3"));
+    press(&mut app, KeyCode::Right);
+    assert!(!screen(&mut app).contains("s3 +3"));
+    keys(&mut app, "L");
+    assert_eq!(selected(&mut app), "s3");
+    keys(&mut app, ":go nowhere");
+    press(&mut app, KeyCode::Enter);
+    assert!(screen(&mut app).contains("no node is called"));
+}
+
+#[test]
+fn copying_and_the_mouse_are_asked_of_the_terminal() {
+    let mut app = app(false);
+    keys(&mut app, "j");
+    assert_eq!(keys(&mut app, "y"), Some(AppEffect::Copy("n0".into())));
+    let Some(AppEffect::Copy(detail)) = keys(&mut app, "Y") else {
+        panic!("nothing copied");
+    };
+    assert!(detail.contains("path       s0 swp1 › n0\n"), "{detail}");
+    assert_eq!(keys(&mut app, "v"), Some(AppEffect::Mouse(false)));
+    assert_eq!(keys(&mut app, "v"), Some(AppEffect::Mouse(true)));
+}
+
+#[test]
+fn filters_are_expressions_and_their_inverse() {
+    let mut app = app(false);
+    keys(&mut app, "/^n1[01] ");
+    press(&mut app, KeyCode::Enter);
+    let shown = screen(&mut app);
+    assert!(shown.contains("n10 ") && shown.contains("n11 ") && !shown.contains("n9 "));
+    press(&mut app, KeyCode::Esc);
+    keys(&mut app, "/!^n");
+    let shown = screen(&mut app);
+    assert!(shown.contains("s3") && !shown.contains("n10 "), "{shown}");
+}
+
 #[test]
 fn a_signal_ends_it_from_everywhere() {
     for before in ["", "?", "/x", "jm"] {

@@ -1,5 +1,7 @@
 //! Whole screens as text. `UPDATE_GOLDEN=1` writes them anew; look at the difference before you
 //! commit it.
+#[path = "campus/mod.rs"]
+mod campus;
 #[allow(
     dead_code,
     reason = "each test file needs its own part of the pictures"
@@ -136,6 +138,8 @@ fn help() {
     );
     s.keys("?");
     golden("help", &mut s);
+    s.keys("jjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjjj");
+    golden("help-panel", &mut s);
 }
 
 #[test]
@@ -192,8 +196,80 @@ fn empty() {
         ),
     );
     let mut s = GoldenSession::new(AppSettings::default());
-    s.tell(AppMessage::Lost("connection refused".into()));
+    s.tell(AppMessage::Lost(
+        "https://head:7171: io: invalid peer certificate: UnknownIssuer; its certificate is not by \
+         an authority of --ca FILE"
+            .into(),
+    ));
     golden("never-connected", &mut s);
+}
+
+#[test]
+fn long_names_stay_whole() {
+    let campus = || campus::alarmed(campus::campus(2, 2, 3), "compute-008");
+    let mut s = GoldenSession::with(AppSettings::default(), &campus());
+    s.keys(":go compute-008\n");
+    golden("deep", &mut s);
+    for size in SIZES {
+        let shown = s.text(size);
+        let path = "core-1 Hu1/0/2 › dist-02 Te1/1/1 › access-02-01 Gi1/0/2 › compute-008";
+        let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(size.0 > 80 || words.contains(path), "{shown}");
+        for name in ["compute-008", "access-02-01", "dist-02"] {
+            assert!(shown.contains(name), "{name}\n{shown}");
+        }
+    }
+    s.keys("2");
+    golden("deep-links", &mut s);
+    let mut s = GoldenSession::with(AppSettings::default(), &campus());
+    s.keys("H");
+    golden("folded", &mut s);
+}
+
+#[test]
+fn a_narrow_window_keeps_names() {
+    let deep = campus::campus(2, 2, 3);
+    for width in [40, 50, 60, 70, 80, 100, 109, 110, 120, 200] {
+        let mut s = GoldenSession::with(AppSettings::default(), &deep);
+        s.keys("GG");
+        let shown = s.text((width, 40));
+        assert!(shown.contains("compute-012"), "{width}\n{shown}");
+    }
+}
+
+#[test]
+fn columns_can_be_chosen() {
+    let mut s = GoldenSession::with(AppSettings::default(), &fixture::cluster());
+    s.keys("cjj jj");
+    golden("columns", &mut s);
+    s.keys("\n:columns stp,trend\nsr");
+    golden("columns-chosen", &mut s);
+}
+
+#[test]
+fn each_collective_has_its_own_line() {
+    let mut snapshot = fixture::cluster();
+    let mut s = GoldenSession::with(AppSettings::default(), &snapshot);
+    s.keys("3");
+    for second in 1..40 {
+        snapshot.at = Millis(fixture::NOW.0 + 1_000 * second);
+        let record = &mut snapshot.jobs[0].record;
+        record.updated = snapshot.at;
+        // One second the one, the next second the other.
+        let call = &mut record.calls[if second % 2 == 0 { 0 } else { 2 }];
+        call.calls += if second % 2 == 0 { 6 } else { 3 };
+        call.seconds += 1.0;
+        call.bound_seconds += 0.9;
+        call.bounded_seconds = call.bounded_seconds.map(|s| s + 1.0);
+        s.now = snapshot.at;
+        s.picture(&snapshot);
+    }
+    golden("series", &mut s);
+    let shown = s.text((120, 40));
+    assert!(
+        shown.contains("alltoall  ") && shown.contains("allgather  "),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -257,7 +333,7 @@ fn themes_change_colours_only() {
                 .all(|c| c.fg == Color::Reset && c.bg == Color::Reset),
             "mono has a colour on panel {key}"
         );
-        for theme in [Theme::Default, Theme::Light, Theme::ColourBlind] {
+        for (_, theme) in Theme::NAMES {
             assert_eq!(shown(theme).0, mono, "{theme:?} on panel {key}");
         }
     }

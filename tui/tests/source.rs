@@ -115,6 +115,23 @@ fn pictures_come_and_a_closed_connection_is_opened_again() {
 }
 
 #[test]
+fn one_snapshot_can_be_asked_for() {
+    let json = serde_json::to_string(&fixture::hostile()).unwrap();
+    let whole = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{json}",
+        json.len()
+    );
+    let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_owned();
+    let (url, requests) = serve(vec![whole, refused]);
+    let snapshot = source::once(&url, Some("s3cret"), &[]).unwrap();
+    assert_eq!(snapshot.topology.root_bridge.as_deref(), Some("s␛[2J0"));
+    let asked = requests.recv().unwrap();
+    assert!(asked.starts_with("GET /v1/snapshot HTTP/1.1"), "{asked}");
+    let problem = source::once(&url, None, &[]).unwrap_err();
+    assert!(problem.contains("HEDDLE_TOKEN_FILE"), "{problem}");
+}
+
+#[test]
 fn what_arrives_is_clean() {
     let (url, _requests) = serve(vec![stream(&event(&fixture::hostile()))]);
     let AppMessage::Picture(snapshot) = follow(&url, None, 1).remove(0) else {

@@ -6,6 +6,7 @@ use crate::secrets;
 use crate::service_manager;
 use inventory::host_report::{HostReport, ProbeDirections};
 use inventory::sanitize;
+use inventory::tls_fault::TlsFault;
 use rustls::{CertificateError, InvalidMessage};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -195,14 +196,15 @@ impl ControllerClient {
     }
 
     /// Sends the newest of `reports` whenever there is a new one, and passes directions on, until
-    /// the sender of reports is gone. While the controller is away, the log names each reason once;
-    /// it also says when the controller is back.
+    /// the sender of reports is gone. The log says when the first report was taken. While the
+    /// controller is away, the log names each reason once; it also says when the controller is back.
     pub async fn run(
         self,
         mut reports: watch::Receiver<Arc<HostReport>>,
         directions: watch::Sender<ProbeDirections>,
     ) {
         let mut away: Option<ControllerOutage> = None;
+        let mut reported = false;
         while reports.changed().await.is_ok() {
             loop {
                 let report = reports.borrow_and_update().clone();
@@ -212,7 +214,10 @@ impl ControllerClient {
                 let problem = match answer.unwrap_or_else(|e| Err(e.to_string())) {
                     Ok(new) => {
                         service_manager::tell_status(&format!("reports to {}", self.address));
-                        if let Some(away) = away.take() {
+                        if !std::mem::replace(&mut reported, true) {
+                            away = None;
+                            tracing::info!("controller {}: took the first report", self.address);
+                        } else if let Some(away) = away.take() {
                             tracing::info!(
                                 "controller {}: takes reports again after {} s",
                                 self.address,
@@ -268,34 +273,44 @@ impl ControllerOutage {
     }
 }
 
-/// The TLS error, if it is the reason why no answer came.
-fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
-    match error {
-        ureq::Error::Rustls(error) => Some(error),
-        ureq::Error::Io(error) => error.get_ref()?.downcast_ref(),
-        _ => None,
-    }
+/// The fault of the connection, as far as it is one of certificates or of the address.
+fn tls_fault(error: &ureq::Error) -> Option<TlsFault> {
+    let refused: &rustls::Error = match error {
+        ureq::Error::Rustls(error) => error,
+        ureq::Error::Io(error) => error.get_ref()?.downcast_ref()?,
+        _ => return None,
+    };
+    let certificate = match refused {
+        rustls::Error::InvalidCertificate(certificate) => certificate,
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            return Some(TlsFault::NoTls);
+        }
+        _ => return None,
+    };
+    Some(match certificate {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsFault::UnknownIssuer,
+        CertificateError::NotValidForName => TlsFault::OtherName(Vec::new()),
+        CertificateError::NotValidForNameContext { presented, .. } => {
+            TlsFault::OtherName(presented.clone())
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            TlsFault::NotYetValid
+        }
+        CertificateError::Other(other) => match other.0.downcast_ref()? {
+            webpki::Error::CaUsedAsEndEntity => TlsFault::IsAuthority,
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
 /// The reason why no answer came, with a remedy if one is known.
 fn explained(error: &ureq::Error) -> String {
-    let (refused, error) = (tls_error(error), sanitize::visible(&error.to_string()));
-    let hint = match refused {
-        Some(rustls::Error::InvalidCertificate(
-            CertificateError::UnknownIssuer | CertificateError::BadSignature,
-        )) => "; its certificate is not by an authority of --ca FILE",
-        Some(rustls::Error::InvalidCertificate(
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        )) => "; its certificate is for another name: give the one in it as --controller",
-        Some(rustls::Error::InvalidCertificate(
-            CertificateError::Expired | CertificateError::ExpiredContext { .. },
-        )) => "; its certificate has expired",
-        Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
-            "; it speaks no TLS: give it as http://"
-        }
-        _ => "",
-    };
-    error + hint
+    tls_fault(error).map_or_else(
+        || sanitize::visible(&error.to_string()),
+        |fault| fault.to_string(),
+    )
 }
 
 /// The text for a refusal. The controller itself says why it refused a report.

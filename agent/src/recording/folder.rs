@@ -3,10 +3,11 @@ use super::contexts::RecordedContext;
 use super::{DeviceRecording, RecordingReader, VALUES_LIMIT};
 use inventory::observation::DeviceFact;
 use inventory::sanitize;
+use inventory::unreadable::UnreadableFile;
 use lzma_rust2::XzReader;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The limit of one file, unpacked, in octets. A forwarding database of a million rows has half of
@@ -37,8 +38,8 @@ pub struct RecordingFolder {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum RecordingFolderError {
-    #[error("walks {}", .folder.display())]
-    Unreadable { folder: PathBuf, source: io::Error },
+    #[error("walks {0}; nothing was read")]
+    Unreadable(UnreadableFile),
     #[error("walks {}: no recording in it; expected files NAME.snmprec or the output of snmpwalk \
              -On, plain or .xz{hint}", .folder.display())]
     Empty { folder: PathBuf, hint: String },
@@ -69,10 +70,7 @@ struct WalkFile {
 /// [`RecordingFolderError`] if there is no folder or no walk, or if two files have the same device
 /// and context.
 pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderError> {
-    let unreadable = |source| RecordingFolderError::Unreadable {
-        folder: folder.to_owned(),
-        source,
-    };
+    let unreadable = |cause| RecordingFolderError::Unreadable(UnreadableFile::new(folder, cause));
     let mut candidates = Vec::new();
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -121,13 +119,7 @@ fn device(
             continue;
         };
         if let Some(last) = read.last().filter(|l| l.context == candidate.context) {
-            let (first, second) = (last.file.clone(), candidate.file.clone());
-            return Err(RecordingFolderError::Twice {
-                folder: folder.to_owned(),
-                name: full_name(candidate),
-                first,
-                second,
-            });
+            return Err(twice(folder, last, candidate));
         }
         read.push(candidate);
         match walk {
@@ -168,6 +160,15 @@ fn device(
         name: first.device.clone(),
         facts,
     }))
+}
+
+fn twice(folder: &Path, first: &WalkFile, second: &WalkFile) -> RecordingFolderError {
+    RecordingFolderError::Twice {
+        folder: folder.to_owned(),
+        name: full_name(second),
+        first: first.file.clone(),
+        second: second.file.clone(),
+    }
 }
 
 fn shown(name: &OsStr) -> String {

@@ -2,7 +2,7 @@
 use super::{TableObjects, layers, mac, number, text};
 use crate::walk::WalkAnswers;
 use inventory::BitsPerSec;
-use inventory::observation::InterfaceRow;
+use inventory::observation::{InterfaceRow, PortFaults};
 use snmp::Value;
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,6 +13,10 @@ const PHYS_ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 6];
 pub(crate) const OPER_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 8];
 pub(crate) const IN_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 10];
 pub(crate) const OUT_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 16];
+const IN_DISCARDS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 13];
+const IN_ERRORS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 14];
+const OUT_DISCARDS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 19];
+const OUT_ERRORS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 20];
 pub(super) const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
 pub(crate) const HC_IN_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6];
 pub(crate) const HC_OUT_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 10];
@@ -29,6 +33,10 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         OPER_STATUS,
         IN_OCTETS,
         OUT_OCTETS,
+        IN_DISCARDS,
+        IN_ERRORS,
+        OUT_DISCARDS,
+        OUT_ERRORS,
         NAME,
         HC_IN_OCTETS,
         HC_OUT_OCTETS,
@@ -75,6 +83,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             below: below.get(&index).copied(),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
+            faults: faults([IN_ERRORS, OUT_ERRORS, IN_DISCARDS, OUT_DISCARDS].map(&cell)),
         }
     };
     // Columns can be sparse. So a row exists if any of the naming columns or its state has it.
@@ -87,6 +96,17 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let mut interfaces: Vec<InterfaceRow> = indices.into_iter().map(row).collect();
     tell_apart(&mut interfaces);
     interfaces
+}
+
+fn faults(cells: [Option<&Value>; 4]) -> Option<PortFaults> {
+    let counted = cells.map(number);
+    let [in_errors, out_errors, in_discards, out_discards] = counted.map(Option::unwrap_or_default);
+    counted.iter().any(Option::is_some).then_some(PortFaults {
+        in_errors,
+        out_errors,
+        in_discards,
+        out_discards,
+    })
 }
 
 /// If two interfaces have the same ifName, it names neither. An interface with a unique ifDescr

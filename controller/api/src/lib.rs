@@ -1,6 +1,8 @@
 //! The types of the HTTP API, which the terminal interface shows. They are plain data. `GET
 //! /v1/snapshot` gives a [`Snapshot`], `GET /v1/events` a stream of them (server-sent events: one
 //! `snapshot` event for each change, and at least one a second).
+pub mod status;
+
 use directory::job_record::JobRecord;
 use inventory::alarm::causes::ToldAlarm;
 use inventory::units::milliseconds;

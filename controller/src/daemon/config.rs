@@ -1,9 +1,11 @@
 //! The daemon's configuration: its options, the inventory that they name, and the errors of both.
+use super::hooks::HookPrograms;
 use crate::http::HttpError;
 use agent::AccessError;
 use directory::publishing::PublishError;
 use inventory::inventory_file::Inventory;
 use inventory::topology_file::InputFileError;
+use inventory::unreadable::UnreadableFile;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -24,14 +26,16 @@ pub struct ControllerConfig {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The file that records the events.
     pub journal: Option<PathBuf>,
+    /// Programs that run after epochs and alarms.
+    pub programs: HookPrograms,
 }
 
 /// The reason why the daemon does not start, or stops.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
     /// The inventory cannot be used.
-    #[error(transparent)]
-    Inventory(#[from] InventoryError),
+    #[error("{0}; nothing was started")]
+    Inventory(InventoryError),
     /// The shared directory cannot be used.
     #[error(transparent)]
     Publish(#[from] PublishError),
@@ -51,17 +55,18 @@ pub enum ControllerError {
     System(#[from] std::io::Error),
 }
 
+impl From<InventoryError> for ControllerError {
+    fn from(error: InventoryError) -> ControllerError {
+        ControllerError::Inventory(error)
+    }
+}
+
 /// An inventory that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
     /// The file cannot be read.
-    #[error("{path}: {cause}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        cause: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] UnreadableFile),
     /// It is not a valid inventory.
     #[error(transparent)]
     File(#[from] InputFileError),
@@ -88,10 +93,7 @@ pub(super) fn load(
     config: &ControllerConfig,
 ) -> Result<(Inventory, Vec<(String, agent::SnmpClient)>), InventoryError> {
     let path = &config.inventory;
-    let text = std::fs::read_to_string(path).map_err(|cause| InventoryError::Read {
-        path: path.clone(),
-        cause,
-    })?;
+    let text = std::fs::read_to_string(path).map_err(|cause| UnreadableFile::new(path, cause))?;
     let mut inventory = Inventory::parse(&path.display().to_string(), &text)?;
     let secrets = agent::snmp_access::read_secrets(&mut inventory);
     for warning in secrets.map_err(|problem| InventoryError::Secret {

@@ -5,10 +5,10 @@ use super::rounds::{PulseRounds, RoundMember};
 use crate::clock::SteadyClock;
 use crate::engine::ControllerEvent;
 use crate::poll_timing::{self, PulseTiming};
-use agent::{PulseRound, PulseTarget, SWITCHES_AT_ONCE, SnmpClient};
+use agent::{PulseRound, PulseTarget, RequestMeter, RequestTotals, SWITCHES_AT_ONCE, SnmpClient};
 use futures_util::stream::{self, StreamExt};
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -52,6 +52,7 @@ impl WantedReads {
 pub(super) struct SwitchPollers {
     tasks: JoinSet<()>,
     wanted: HashMap<String, Arc<WantedReads>>,
+    meters: HashMap<String, Arc<RequestMeter>>,
 }
 
 impl SwitchPollers {
@@ -65,6 +66,7 @@ impl SwitchPollers {
         events: &mpsc::Sender<ControllerEvent>,
     ) {
         (self.tasks, self.wanted) = Default::default();
+        self.meters.clear();
         let switches = clients.len();
         let [looks, changes] = [SWITCHES_AT_ONCE; 2].map(|n| Arc::new(Semaphore::new(n)));
         let round = poll_timing::round(switches, period)
@@ -74,6 +76,7 @@ impl SwitchPollers {
             let mut rhythm = poll_timing::pulse(switches, number, period);
             let wanted = Arc::new(WantedReads::default());
             self.wanted.insert(name.clone(), Arc::clone(&wanted));
+            self.meters.insert(name.clone(), client.meter());
             let target = round.as_ref().and_then(|_| PulseTarget::of(&client));
             if let Some(target) = target {
                 rhythm = rhythm.only_whole();
@@ -97,6 +100,12 @@ impl SwitchPollers {
             let rounds = PulseRounds::new(round, members, clock.clone(), events.clone());
             self.tasks.spawn(rounds.run(period));
         }
+    }
+
+    /// The requests to each switch so far.
+    pub(super) fn requests(&self) -> BTreeMap<String, RequestTotals> {
+        let totals = |(name, meter): (&String, &Arc<RequestMeter>)| (name.clone(), meter.totals());
+        self.meters.iter().map(totals).collect()
     }
 
     /// Asks for a pulse now.

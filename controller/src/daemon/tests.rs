@@ -26,6 +26,7 @@ fn daemon(dir: &Path) -> ControllerDaemon {
         rota: watch::channel(Arc::default()).0,
         tls: None,
         show: false,
+        hooks: None,
         said: false,
         config: ControllerConfig {
             inventory: "i.yaml".into(),
@@ -35,6 +36,7 @@ fn daemon(dir: &Path) -> ControllerDaemon {
             agent_token_file: None,
             tls: None,
             journal: None,
+            programs: HookPrograms::default(),
         },
     }
 }

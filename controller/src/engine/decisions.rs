@@ -9,10 +9,14 @@ use inventory::Millis;
 use std::time::Duration;
 
 impl ControllerEngine {
-    /// Compares a judgement's candidate with the published network. Returns whether anything is
-    /// missing.
-    pub(super) fn consider(&mut self, now: Millis, judgement: &NetworkJudgement) -> bool {
-        let candidate = judgement.candidate.as_ref().ok().cloned();
+    /// Compares a judgement's candidate, or the one that takes its place, with the published
+    /// network. Returns whether anything is missing.
+    pub(super) fn consider(
+        &mut self,
+        now: Millis,
+        judgement: &NetworkJudgement,
+        candidate: Option<EpochCandidate>,
+    ) -> bool {
         self.making.hold_down.consider(
             now,
             candidate,

@@ -1,5 +1,6 @@
 //! The engine's input and output: plain data, so that it can be recorded, replayed and printed.
 use super::directions::DirectionsByHost;
+use super::rollback::OrderedRollback;
 use super::trouble::TroubleArea;
 use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
@@ -30,7 +31,7 @@ pub enum ControllerEvent {
         epochs: Vec<EpochInfo>,
         /// The reason why the current epoch cannot be read, if it cannot.
         problem: Option<String>,
-        /// What jobs learned before.
+        /// The figures that jobs learned before.
         #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
         learned: LearnedFigures,
     },
@@ -65,7 +66,7 @@ pub enum ControllerEvent {
     /// A job record says more of what the job learned. It comes beside [`ControllerEvent::Job`],
     /// but not as often.
     Taught(Box<JobRecord>),
-    /// What jobs learned is written, or not.
+    /// The learned figures are written, or could not be written.
     LearnedKept {
         /// The reason why it is not.
         problem: Option<String>,
@@ -87,6 +88,9 @@ pub enum ControllerEvent {
         /// Object, place, problem, consequence, hint; `None`: it works again.
         problem: Option<String>,
     },
+    /// An operator ordered that an earlier epoch is published again; `None`: there is no order any
+    /// more.
+    Rollback(Option<Box<OrderedRollback>>),
     /// A plan is made and verified; the daemon holds it ready.
     Planned {
         /// The ticket of the plan.
@@ -178,6 +182,8 @@ pub enum ControllerEffect {
     Direct(DirectionsByHost),
     /// Write what jobs learned; the answer is [`ControllerEvent::LearnedKept`].
     KeepLearned(Arc<LearnedFigures>),
+    /// Remove the operator's order to publish an earlier epoch: it is over.
+    EndRollback,
     /// Tell the operator.
     Say(EventLine),
 }
@@ -225,6 +231,10 @@ impl fmt::Display for ControllerEvent {
                 "trouble with {about}: {}",
                 problem.as_deref().unwrap_or("over")
             ),
+            ControllerEvent::Rollback(Some(ordered)) => {
+                write!(f, "rollback to epoch {} ordered", ordered.order.epoch)
+            }
+            ControllerEvent::Rollback(None) => f.write_str("no rollback is ordered"),
             ControllerEvent::Planned { ticket, summary } => {
                 write!(f, "plan {ticket} made: {} phases", summary.phases)
             }
@@ -299,6 +309,7 @@ impl fmt::Display for ControllerEffect {
             ControllerEffect::KeepLearned(figures) => {
                 write!(f, "keep figures of {} places", figures.places().count())
             }
+            ControllerEffect::EndRollback => f.write_str("end the rollback"),
             ControllerEffect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),
         }
     }

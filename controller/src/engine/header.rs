@@ -67,7 +67,7 @@ pub struct ResumedState {
     /// The links that flapped lately.
     #[serde(default)]
     pub(crate) damping: FlapDamping,
-    /// What jobs learned.
+    /// The figures that jobs learned.
     #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
     pub learned: LearnedFigures,
 }

@@ -1,4 +1,5 @@
-//! What jobs learn: taken from their records, merged, and written for the jobs after them.
+//! The figures that jobs learn. The controller takes them from job records, merges them, and writes
+//! them for later jobs.
 //!
 //! Any user can write a record. So a lesson counts only for the published network, nothing in it
 //! can be faster than the cables, and [`LearnedFigures`] keeps what is left within bounds and lets
@@ -24,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// rank's arrival, and others have sent before.
 const SOONER: f64 = 4.0;
 
-/// What jobs learned, and whether the shared directory has it.
+/// The learned figures, and whether the shared directory has them.
 #[derive(Debug, Default)]
 pub(super) struct LearnedState {
     pub(super) figures: Arc<LearnedFigures>,
@@ -146,12 +147,12 @@ impl ControllerEngine {
         self.note_trouble(TroubleArea::Learned, problem);
     }
 
-    /// What jobs learned so far.
+    /// The figures that jobs learned so far.
     pub fn learned(&self) -> &Arc<LearnedFigures> {
         &self.learned.figures
     }
 
-    /// What jobs learned, if the shared directory does not have all of it.
+    /// The learned figures, if the shared directory lacks some of them.
     pub fn unwritten_learned(&self) -> Option<&Arc<LearnedFigures>> {
         self.learned.unwritten()
     }

@@ -23,12 +23,14 @@ pub(super) struct PublicRecord {
     pub(super) settled: Option<PublishedNetwork>,
     pub(super) epochs: Vec<EpochInfo>,
     pub(super) lines: VecDeque<EventLine>,
+    /// The messages of each level since the start.
+    pub(super) counts: BTreeMap<EventLevel, u64>,
     /// The problems of the controller's own work, by area.
     pub(super) troubles: BTreeMap<TroubleArea, String>,
     /// The last message on a trap of an unknown source.
     stranger: Option<Millis>,
     /// The alarms that were announced, so that each is announced once.
-    alarms: Vec<AlarmLine>,
+    pub(super) alarms: Vec<AlarmLine>,
 }
 
 impl PublicRecord {
@@ -49,6 +51,7 @@ impl PublicRecord {
         text: String,
         fx: &mut Vec<ControllerEffect>,
     ) {
+        *self.counts.entry(level).or_default() += 1;
         let line = EventLine { at, level, text };
         self.lines.push_back(line.clone());
         let surplus = self.lines.len().saturating_sub(LINES);

@@ -2,7 +2,9 @@
 use super::ControllerEngine;
 use super::alarms::ControllerAlarm;
 use crate::loads::InterfaceLoad;
-use api::{AgentStatus, AlarmLine, LinkLoad, PathStatus, PendingChange, Snapshot, SwitchStatus};
+use api::{
+    AgentStatus, AlarmLine, EpochInfo, LinkLoad, PathStatus, PendingChange, Snapshot, SwitchStatus,
+};
 use inventory::alarm::causes::{CausalAlarm, causes_first};
 use inventory::device_view::DeviceView;
 use inventory::host_report::ProbedPath;
@@ -188,6 +190,16 @@ impl ControllerEngine {
             }
         };
         self.inventory.switches.iter().map(status).collect()
+    }
+
+    /// The epoch that was published last, or was found at the start.
+    pub fn latest_epoch(&self) -> Option<&EpochInfo> {
+        self.public.epochs.last()
+    }
+
+    /// The alarms that operators were told of.
+    pub fn announced_alarms(&self) -> &[AlarmLine] {
+        &self.public.alarms
     }
 
     /// The network as last inferred.

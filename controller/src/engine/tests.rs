@@ -4,6 +4,7 @@ mod epochs;
 mod flapping;
 mod learning;
 mod moves;
+mod rollback;
 mod world;
 
 use super::*;

@@ -25,6 +25,12 @@ pub enum TroubleArea {
     Plan,
     /// Publishing.
     Publish,
+    /// An operator's order to publish an earlier epoch.
+    Rollback,
+    /// Running the operator's program after an epoch.
+    EpochProgram,
+    /// Running the operator's program after alarms.
+    AlarmProgram,
     /// The shared directory does not answer.
     Stalled(StalledWork),
     /// A name that another version of heddle wrote into a journal.
@@ -48,7 +54,7 @@ pub enum StalledWork {
     Learned,
 }
 
-const NAMES: [(TroubleArea, &str); 16] = [
+const NAMES: [(TroubleArea, &str); 19] = [
     (TroubleArea::Inventory, "inventory"),
     (TroubleArea::Jobs, "jobs"),
     (TroubleArea::Traps, "traps"),
@@ -59,6 +65,9 @@ const NAMES: [(TroubleArea, &str); 16] = [
     (TroubleArea::Current, "current"),
     (TroubleArea::Plan, "plan"),
     (TroubleArea::Publish, "publish"),
+    (TroubleArea::Rollback, "rollback"),
+    (TroubleArea::EpochProgram, "on-epoch"),
+    (TroubleArea::AlarmProgram, "on-alarm"),
     (TroubleArea::Stalled(StalledWork::Start), "start stalled"),
     (
         TroubleArea::Stalled(StalledWork::Planning),

@@ -1,5 +1,7 @@
 //! The API over sockets.
+mod browser;
 mod connections;
+mod page;
 mod reports;
 
 use super::*;

@@ -1,5 +1,5 @@
 //! The files in an epoch's folder and the manifest that lists them.
-use crate::layout::{LEARNED, MANIFEST, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
+use crate::layout::{EPOCH_FORMAT, LEARNED, MANIFEST, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
 use crate::pointer::{EpochPointer, Sha256Digest, shortened};
 use inventory::{Millis, Topology, TopologyFile};
 use selection::decision_table::DecisionTable;
@@ -23,12 +23,30 @@ pub struct EpochError {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifest {
+    /// Format 1 is not written, because the first readers did not know this field.
+    #[serde(default = "first_format", skip_serializing_if = "is_first_format")]
+    format: u32,
     epoch: u64,
     at: Millis,
     heddle: String,
     files: Vec<ManifestEntry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     omitted: Vec<OmittedFile>,
+}
+
+/// The only part of a manifest that a reader of another format can read.
+#[derive(Deserialize)]
+struct ManifestFormat {
+    #[serde(default = "first_format")]
+    format: u32,
+}
+
+fn first_format() -> u32 {
+    1
+}
+
+fn is_first_format(format: &u32) -> bool {
+    *format == first_format()
 }
 
 /// A file that other epochs have and this one does not.
@@ -63,6 +81,7 @@ pub(super) fn with_manifest(
     };
     let heddle = env!("CARGO_PKG_VERSION").to_owned();
     let manifest = Manifest {
+        format: EPOCH_FORMAT,
         epoch,
         at,
         heddle,
@@ -131,7 +150,17 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
             file: MANIFEST.to_owned(),
             problem,
         };
-        let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| error(e.to_string()))?;
+        let unreadable = |e: serde_json::Error| error(e.to_string());
+        let written: ManifestFormat = serde_json::from_slice(bytes).map_err(unreadable)?;
+        if written.format != EPOCH_FORMAT {
+            return Err(error(format!(
+                "it has format {}, and this heddle ({}) reads format {EPOCH_FORMAT}: install the \
+                 same version on all hosts",
+                written.format,
+                env!("CARGO_PKG_VERSION")
+            )));
+        }
+        let manifest: Manifest = serde_json::from_slice(bytes).map_err(unreadable)?;
         if manifest.epoch != number {
             return Err(error(format!("it is that of epoch {}", manifest.epoch)));
         }
@@ -230,7 +259,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         self.manifest.files.iter().any(|entry| entry.name == name)
     }
 
-    /// What jobs had learned. Epochs older than any of them have no such file.
+    /// The figures that jobs had learned. An epoch from before the first of them has no such file.
     pub(super) fn learned(&mut self) -> Result<LearnedFigures, EpochError> {
         if !self.lists(LEARNED) {
             return Ok(LearnedFigures::default());

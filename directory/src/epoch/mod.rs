@@ -74,7 +74,7 @@ pub struct Epoch {
     pub table: DecisionTable,
     /// The measurements from which the table follows.
     pub tuning: TuningRuns,
-    /// What jobs had learned.
+    /// The figures that jobs had learned.
     pub learned: LearnedFigures,
 }
 
@@ -83,7 +83,7 @@ pub struct Epoch {
 pub struct WayEvidence {
     /// The measurements of `heddle tune`.
     pub tuning: TuningRuns,
-    /// What jobs learned.
+    /// The figures that jobs learned.
     pub learned: LearnedFigures,
 }
 
@@ -309,7 +309,7 @@ pub struct LeanEpoch {
     pub topology: TopologyFile,
     /// The way of a call at each block size.
     pub table: DecisionTable,
-    /// What jobs learned. [`crate::following::EpochFollower`] reads it beside the epoch, where it is
+    /// The figures that jobs learned. [`crate::following::EpochFollower`] reads it beside the epoch, where it is
     /// newer than in the epoch's folder.
     pub learned: LearnedWays,
 }

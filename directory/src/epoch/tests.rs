@@ -169,6 +169,25 @@ fn an_outline_needs_no_pointer_and_names_what_is_altered() {
 }
 
 #[test]
+fn an_epoch_of_another_format_is_refused_with_both_numbers() {
+    let (_, mut files) = published(&epoch(&star_text(&[3])));
+    let old = String::from_utf8(files[MANIFEST].clone()).unwrap();
+    assert!(
+        !old.contains("format"),
+        "the first readers refuse the field"
+    );
+    let new = old.replacen('{', "{ \"format\": 2, \"shape\": \"another\",", 1);
+    files.insert(MANIFEST.to_owned(), new.into_bytes());
+    let pointer = EpochPointer::new(41, &files[MANIFEST]);
+    let problem = Epoch::open(&pointer, reader(&files)).unwrap_err().problem;
+    assert!(
+        problem.starts_with("it has format 2, and this heddle (")
+            && problem.contains("reads format 1"),
+        "{problem}"
+    );
+}
+
+#[test]
 fn a_manifest_of_another_epoch_is_refused() {
     let (_, files) = published(&epoch(&star_text(&[2])));
     let stolen = EpochPointer::new(42, &files[MANIFEST]);

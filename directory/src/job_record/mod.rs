@@ -46,7 +46,7 @@ pub struct JobRecord {
     pub finished: bool,
     /// Totals per collective, way and block size.
     pub calls: Vec<CallTotal>,
-    /// What it learned about ways, on the epoch that it follows.
+    /// The timings of ways that it learned on the epoch that it follows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learned: Vec<RecordedTiming>,
     /// Seconds that trying slower ways cost it, if it learns.

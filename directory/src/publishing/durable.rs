@@ -42,7 +42,7 @@ pub(super) fn unfinished(name: &str) -> String {
 }
 
 /// Replaces a file of the shared directory: a reader sees the old one or the new one.
-pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), PublishError> {
+pub(crate) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), PublishError> {
     let (new, file) = (dir.join(unfinished(name)), dir.join(name));
     let _ = fs::remove_file(&new);
     let moved = write_file(&new, bytes)
@@ -52,6 +52,15 @@ pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), Publis
     }
     moved?;
     sync_dir(dir)
+}
+
+/// Removes a file of the shared directory, if it is there.
+pub(crate) fn remove(dir: &Path, name: &str) -> Result<(), PublishError> {
+    let file = dir.join(name);
+    match fs::remove_file(&file) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(io("remove", &file)(e)),
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn sync_dir(dir: &Path) -> Result<(), PublishError> {

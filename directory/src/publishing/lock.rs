@@ -32,6 +32,20 @@ pub enum LockHolder {
 }
 
 impl LockHolder {
+    /// The process that holds the lock of this shared directory now; `None` if there is none, or if
+    /// only its own user can tell. Nothing is made.
+    pub fn of(dir: &Path) -> Option<LockHolder> {
+        let file = OpenOptions::new().read(true).open(dir.join(LOCK)).ok()?;
+        match Flock::lock(file, FlockArg::LockSharedNonblock) {
+            Err((file, Errno::EWOULDBLOCK)) => {
+                let mut text = String::new();
+                let _ = file.take(1024).read_to_string(&mut text);
+                Some(LockHolder::read(&text))
+            }
+            _ => None,
+        }
+    }
+
     /// The holder according to the file, which holds `host pid`, or a process number alone.
     fn read(text: &str) -> LockHolder {
         let (host, pid) = text
@@ -153,7 +167,10 @@ mod tests {
             said.contains(&format!("(pid {})", std::process::id())) && said.contains("stop it or"),
             "{said}"
         );
+        let own = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(LockHolder::of(dir.path()), Some(LockHolder::Here(own)));
         drop(first);
+        assert_eq!(LockHolder::of(dir.path()), None);
         EpochStore::open(dir.path(), 1).unwrap();
     }
 

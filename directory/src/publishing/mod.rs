@@ -20,7 +20,8 @@ use crate::epoch::VerifiedEpoch;
 use crate::layout::{CURRENT, EPOCHS, JOBS, LEARNED, TUNING, folder_name};
 use crate::pointer::EpochPointer;
 use crate::reading::{current, numbers};
-use durable::{make_dir, replace, sync_dir, write_folder};
+use durable::{make_dir, sync_dir, write_folder};
+pub(crate) use durable::{remove, replace};
 use nix::fcntl::Flock;
 use selection::learned::LearnedFigures;
 use selection::tuning::TuningRuns;
@@ -84,6 +85,9 @@ fn hint(error: &io::Error) -> &'static str {
         io::ErrorKind::ReadOnlyFilesystem => ": remount it writable, or choose another --dir",
         io::ErrorKind::PermissionDenied => {
             ": give the user heddle runs as write permission, or choose another --dir"
+        }
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+            ": there is a file of that name; choose another --dir"
         }
         io::ErrorKind::NotFound => ": create the shared directory's parent first",
         _ => "",

@@ -1,6 +1,8 @@
 //! A topology in the forms for other programs and for people.
+mod graphviz;
 mod slurm;
 
+pub use graphviz::dot;
 pub use slurm::{slurm, slurm_yaml};
 
 use inventory::natural_order::natural;
@@ -186,47 +188,6 @@ fn why_not(link: &Link) -> &'static str {
     }
 }
 
-/// Graphviz, in the form that PTM (Prescriptive Topology Manager) reads as a cabling plan too:
-/// `"s0":"swp1" -- "s1":"swp1"`.
-pub fn dot(topology: &Topology) -> String {
-    let mut out = String::from("graph network {\n");
-    for node in &topology.nodes {
-        let shape = if node.kind == NodeKind::Host {
-            "ellipse"
-        } else {
-            "box"
-        };
-        let style = if node.stale { ", style=dashed" } else { "" };
-        let _ = writeln!(out, "  {} [shape={shape}{style}];", quoted(&node.name));
-    }
-    for link in &topology.links {
-        let end = |name: &str, port: &str| {
-            if port.is_empty() {
-                quoted(name)
-            } else {
-                format!("{}:{}", quoted(name), quoted(port))
-            }
-        };
-        let style = match () {
-            () if link.carries_frames() => "solid",
-            () if link.state == LinkState::Blocked => "dotted",
-            () => "dashed",
-        };
-        let (a, b) = (end(&link.a, &link.a_port), end(&link.b, &link.b_port));
-        let _ = writeln!(
-            out,
-            "  {a} -- {b} [label=\"{}\", style={style}];",
-            link.rate_bps
-        );
-    }
-    out.push_str("}\n");
-    out
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -320,20 +281,5 @@ seen nowhere
         let mut t = sample();
         t.links[3].state = LinkState::Forwarding;
         assert!(text(&t).contains("closes a loop"), "{}", text(&t));
-    }
-
-    #[test]
-    fn graphviz_quotes_what_it_must() {
-        let mut t = sample();
-        t.links[0].a_port = "a\"b\\".into();
-        let dot = dot(&t);
-        assert!(
-            dot.contains(r#"  "s0":"a\"b\\" -- "s1":"swp1" [label="1G", style=solid];"#),
-            "{dot}"
-        );
-        assert!(
-            dot.contains("style=dotted") && dot.contains("\"s2\":\"swp5\" -- \"n3\" ["),
-            "{dot}"
-        );
     }
 }

@@ -81,7 +81,7 @@ pub struct Cable {
 
 /// A cable as written in a plan.
 struct PlannedCable {
-    /// Its line, if known.
+    /// Its line, in a Graphviz file.
     line: Option<usize>,
     cable: Cable,
     naming: PtmNaming,
@@ -104,7 +104,7 @@ impl CablingPlan {
             dot::read(file, text)?
         };
         let mut taken = HashSet::new();
-        for PlannedCable { line, cable, .. } in &cables {
+        for (number, PlannedCable { line, cable, .. }) in cables.iter().enumerate() {
             let twice = cable
                 .ends()
                 .into_iter()
@@ -115,7 +115,7 @@ impl CablingPlan {
                 );
                 return Err(InputFileError::Content {
                     file: file.to_owned(),
-                    line: *line,
+                    line: line.or_else(|| yaml::line_of_cable(text, number)),
                     problem,
                 });
             }

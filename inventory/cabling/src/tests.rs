@@ -409,7 +409,7 @@ fn names_that_no_topology_file_takes_are_found_under_their_plain_form() {
     );
     assert!(
         compare(
-            &CablingPlan::parse("drawing.dot", &export::dot(&found)).unwrap(),
+            &CablingPlan::parse("drawing.dot", &export::dot(&found, None)).unwrap(),
             &found
         )
         .is_as_planned()
@@ -456,7 +456,7 @@ graph G {
 const REFUSED: &[(&str, &str)] = &[
     (
         "graph {\n s0:1 -- s1:1\n s0:1 -- s2:1\n}",
-        "p:3: port 1 of \"s0\" is planned for two cables; a port holds one; file ignored",
+        "p:3: port 1 of \"s0\" is planned for two cables; a port holds one",
     ),
     ("graph {\n\n leaf-1:swp1 -- s1", "p:3: \"leaf\" goes on"),
     ("graph {\n leaf.1 -- s1", "p:2: \"leaf\" goes on"),
@@ -489,15 +489,15 @@ const REFUSED: &[(&str, &str)] = &[
     ("switches: [s0]\nhosts: {n0: {swtch: s0}}\n", "p:2: "),
     (
         "switches: [s0]\nhosts: {n0: {switch: s1}}\n",
-        "p: host \"n0\": unknown switch \"s1\"",
+        "p:2: host \"n0\": unknown switch \"s1\"",
     ),
     (
         "switches: [s0]\nhosts: {n0: {switch: s0, port: a}, n1: {switch: s0, port: a}}\n",
-        "p: port a of \"s0\" is planned for two",
+        "p:2: port a of \"s0\" is planned for two",
     ),
     (
         "switches: [s0]\nhosts: {n0: {switch: s0, port: \"\\e[31m\"}}\n",
-        "p: port \"\\u{1b}[31m\": expected",
+        "p:2: port \"\\u{1b}[31m\": expected",
     ),
     ("", "p:"),
 ];

@@ -5,7 +5,8 @@ use inventory::ranged_keys::{self, RangedEntry, one_each};
 use inventory::sanitize::{LABEL, is_label};
 use inventory::topology::LinkState;
 use inventory::topology_file::{self, InputFileError, TopologyFile};
-use inventory::{BitsPerSec, name_ranges, units, yaml};
+use inventory::yaml::{self, PlaceStep};
+use inventory::{BitsPerSec, name_ranges, units};
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -87,26 +88,21 @@ struct PlanFileCable {
     state: Option<LinkState>,
 }
 
-/// The cables of a plan: those of switches as listed, then those of hosts. The YAML reader gives no
-/// lines for them.
+/// The cables of a plan: those of switches as listed, then those of hosts.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFileError> {
     let written: PlanFile = yaml::read(file, text)?;
-    written.without_ports().checked(file)?;
+    written.without_ports().checked(file, text)?;
     let cables = written.cables();
-    let hostile = cables
-        .iter()
-        .flat_map(|c| [&c.a_port, &c.b_port])
-        .find(|port| !is_label(port))
-        .cloned();
+    let hostile = cables.iter().enumerate().find_map(|(number, cable)| {
+        let ports = [&cable.a_port, &cable.b_port];
+        Some((number, ports.into_iter().find(|port| !is_label(port))?))
+    });
     match hostile {
-        Some(port) => {
-            let problem = format!("port {port:?}: expected {LABEL}");
-            Err(InputFileError::Content {
-                file: file.to_owned(),
-                line: None,
-                problem,
-            })
-        }
+        Some((number, port)) => Err(InputFileError::Content {
+            file: file.to_owned(),
+            line: line_of_cable(text, number),
+            problem: format!("port {port:?}: expected {LABEL}"),
+        }),
         None => Ok(cables
             .into_iter()
             .map(|cable| PlannedCable {
@@ -116,6 +112,19 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFil
             })
             .collect()),
     }
+}
+
+/// The line of a cable of [`read`], by its number. It reads the text again, so it is for errors.
+pub(super) fn line_of_cable(text: &str, number: usize) -> Option<usize> {
+    let written: PlanFile = yaml::read("", text).ok()?;
+    let (section, step) = match number.checked_sub(written.links.len()) {
+        None => ("links", PlaceStep::Item(number)),
+        Some(host) => {
+            let (name, _) = written.hosts.get_index(host)?;
+            ("hosts", PlaceStep::Name(name))
+        }
+    };
+    yaml::line_of(text, &[PlaceStep::Name(section), step])
 }
 
 impl PlanFile {

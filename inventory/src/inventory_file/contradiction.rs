@@ -5,6 +5,7 @@ use crate::sanitize::{LABEL, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::is_name;
 use crate::units;
+use crate::yaml::{PlaceStep, line_of};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::time::Duration;
@@ -15,6 +16,8 @@ use std::time::Duration;
 pub(super) struct InventoryContradiction {
     pub(super) section: &'static str,
     pub(super) name: String,
+    /// The number of the link, from 0; links have no name.
+    pub(super) link: Option<usize>,
     pub(super) problem: String,
 }
 
@@ -23,8 +26,17 @@ impl InventoryContradiction {
         InventoryContradiction {
             section,
             name: name.to_owned(),
+            link: None,
             problem,
         }
+    }
+
+    /// The line in the text of the inventory.
+    pub(super) fn line(&self, text: &str) -> Option<usize> {
+        let step = self
+            .link
+            .map_or(PlaceStep::Name(&self.name), PlaceStep::Item);
+        line_of(text, &[PlaceStep::Name(self.section), step])
     }
 
     /// Checks that a name is valid.
@@ -165,10 +177,14 @@ impl Inventory {
     /// Checks that a link has two ends among the listed devices, and that a port holds one cable.
     fn link_contradiction(&self) -> Option<InventoryContradiction> {
         let mut taken = HashSet::new();
-        for link in &self.links {
+        for (number, link) in self.links.iter().enumerate() {
             let at = |end: &str, problem: String| {
                 let problem = format!("link {}-{}: {problem}", link.a, link.b);
-                Some(InventoryContradiction::new("links", end, problem))
+                let contradiction = InventoryContradiction::new("links", end, problem);
+                Some(InventoryContradiction {
+                    link: Some(number),
+                    ..contradiction
+                })
             };
             if let Some((end, problem)) = self.misplaced_end(link) {
                 return at(end, problem);
@@ -222,13 +238,7 @@ impl Inventory {
     fn cluster_contradiction(&self) -> Option<InventoryContradiction> {
         let mut first = HashMap::new();
         for (cluster, hosts) in &self.clusters {
-            let at = |problem| {
-                Some(InventoryContradiction {
-                    section: "clusters",
-                    name: cluster.clone(),
-                    problem,
-                })
-            };
+            let at = |problem| Some(InventoryContradiction::new("clusters", cluster, problem));
             if !is_name(cluster) {
                 return at(format!(
                     "cluster {cluster:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""
@@ -292,32 +302,4 @@ fn shared<'a, K: Eq + Hash + Copy>(
         }
     }
     None
-}
-
-/// The line (from 1) where `name` is declared within a top-level section; `None` if it cannot be
-/// found.
-pub(super) fn line_of(text: &str, section: &str, name: &str) -> Option<usize> {
-    let bounded = |line: &str, word: &str| {
-        line.match_indices(word).any(|(at, _)| {
-            let outside =
-                |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && !"-_.".contains(c));
-            outside(line[..at].chars().next_back())
-                && outside(line[at + word.len()..].chars().next())
-        })
-    };
-    let within = text
-        .lines()
-        .enumerate()
-        .skip_while(|(_, line)| !line.starts_with(section));
-    let lines: Vec<_> = within
-        .enumerate()
-        .take_while(|(i, (_, l))| *i == 0 || !l.starts_with(|c: char| c.is_alphabetic()))
-        .collect();
-    lines
-        .iter()
-        .find(|(i, (_, line))| {
-            (*i > 0 || name != section || lines.len() == 1) && bounded(line, name)
-        })
-        .or(lines.first())
-        .map(|(_, (n, _))| n + 1)
 }

@@ -134,40 +134,39 @@ pub(super) fn unquoted(problem: &str) -> Option<String> {
     // The reader puts the path of keys before its text.
     let path = rest.split_once(": ").map_or(rest, |(path, _)| path);
     let keys: Vec<&str> = path.split(['.', '[']).skip(1).collect();
-    let (place, expected) = match keys.get(1..).unwrap_or_default() {
+    // What holds further keys is a credential by its name, and no secret.
+    let named = keys.first().filter(|_| keys.len() > 1);
+    let credential = named.map_or("credential".to_owned(), |name| {
+        format!("credential \"{name}\"")
+    });
+    let (part, expected) = match keys.get(1..).unwrap_or_default() {
         _ if keys.is_empty() => (
-            "credentials",
+            "s",
             "a map of names, like default: {version: 2c, community: NAME}",
         ),
-        ["version", ..] => ("credential, version", "2c or 3"),
-        ["user", ..] => ("credential, user", "a name"),
+        ["version", ..] => (", version", "2c or 3"),
+        ["user", ..] => (", user", "a name"),
         ["auth", "protocol", ..] => (
-            "credential, auth protocol",
+            ", auth protocol",
             "one of md5, sha, sha224, sha256, sha384, sha512",
         ),
         ["priv", "protocol", ..] => (
-            "credential, priv protocol",
+            ", priv protocol",
             "one of aes, aes192, aes256, aes192-cisco, aes256-cisco",
         ),
-        ["community", ..] => ("credential, community", SECRET),
-        ["auth", "key", ..] => ("credential, auth key", SECRET),
-        ["priv", "key", ..] => ("credential, priv key", SECRET),
-        ["auth", ..] => (
-            "credential, auth",
-            "a map like {protocol: sha256, key: {env: NAME}}",
-        ),
-        ["priv", ..] => (
-            "credential, priv",
-            "a map like {protocol: aes, key: {env: NAME}}",
-        ),
+        ["community", ..] => (", community", SECRET),
+        ["auth", "key", ..] => (", auth key", SECRET),
+        ["priv", "key", ..] => (", priv key", SECRET),
+        ["auth", ..] => (", auth", "a map like {protocol: sha256, key: {env: NAME}}"),
+        ["priv", ..] => (", priv", "a map like {protocol: aes, key: {env: NAME}}"),
         _ => (
-            "credential",
+            "",
             "a map like {version: 2c, community: NAME} or \
              {version: 3, user: NAME, auth: …, priv: …}",
         ),
     };
     Some(format!(
-        "snmp, {place}: expected {expected}; what stands there is not shown"
+        "snmp, {credential}{part}: expected {expected}; what stands there is not shown"
     ))
 }
 

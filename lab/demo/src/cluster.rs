@@ -16,6 +16,16 @@ use std::time::{Duration, Instant};
 /// Finds the benchmark program that is built for an MPI library.
 pub type BenchProgram = fn(Mpi) -> anyhow::Result<PathBuf>;
 
+/// What serves a job's collectives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JobRoutines {
+    /// The MPI library's own routines. heddle's library counts calls and does nothing else, so that
+    /// the interface shows this job, too.
+    OfTheLibrary,
+    /// What heddle takes by itself. Nothing is forced.
+    AsInstalled,
+}
+
 /// A lab with its controller and its job. Dropping it takes all of it down.
 pub(crate) struct DemoCluster {
     pub(crate) file: TopologyFile,
@@ -75,7 +85,11 @@ impl DemoCluster {
 
     /// Starts the benchmark on all hosts, with every byte checked, until [`DemoCluster::end_job`]
     /// or for at most `limit`. Its lines arrive on the channel.
-    pub(crate) fn start_job(&mut self, limit: Duration) -> anyhow::Result<mpsc::Receiver<String>> {
+    pub(crate) fn start_job(
+        &mut self,
+        routines: JobRoutines,
+        limit: Duration,
+    ) -> anyhow::Result<mpsc::Receiver<String>> {
         let bench = (self.bench)(self.mpi)?;
         let job = MpiJob {
             timeout: Some(limit + Duration::from_secs(60)),
@@ -94,9 +108,9 @@ impl DemoCluster {
         ]);
         File::create(self.job_wanted())?;
         command.arg("--while").arg(self.job_wanted());
-        // Both schedules work under either library, even if the decision table leaves this size to
-        // the library.
-        command.env("HEDDLE_FORCE", "aapc,ring");
+        if routines == JobRoutines::OfTheLibrary {
+            command.env("HEDDLE_FORCE", "native");
+        }
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -4,9 +4,11 @@
 //! | module | one idea |
 //! |---|---|
 //! | `cluster` | the lab, the controller on its head node, a job across its hosts |
+//! | `gain` | the same job without heddle and with it |
 //! | `story` | the steps, each checked |
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 mod cluster;
+mod gain;
 mod story;
 
 pub use cluster::{BenchProgram, down_on_signal};

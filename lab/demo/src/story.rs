@@ -1,40 +1,49 @@
 //! The story: discover, plan, run, recable, follow. Each step is checked.
-use super::cluster::{BenchProgram, DemoCluster};
+use super::cluster::{BenchProgram, DemoCluster, JobRoutines};
+use super::gain::JobPace;
 use anyhow::{Context, ensure};
 use api::{EpochInfo, JobStatus, Snapshot};
 use directory::reading::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
 use inventory::{Mpi, Topology, TopologyFile};
-use selection::decision_table::{Collective, Way};
+use selection::decision_table::Way;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Calls of each collective from which on a pace is told.
+const CALLS: u64 = 8;
 /// The job ends after this time, if nothing else ends it before.
 const LONGEST_JOB: Duration = Duration::from_secs(300);
 
-/// On a terminal: everything runs behind the terminal interface, until the user quits.
+/// On a terminal: everything runs behind the terminal interface, until the user quits. Then both
+/// jobs stand side by side once more.
 pub(crate) fn watch(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     first_epoch(cluster)?;
-    step("start a job on every host; it runs until you quit");
-    cluster.start_job(Duration::from_secs(3600))?;
+    let own = without_heddle(cluster)?;
+    step("start the same job with heddle, nothing forced; it runs until you quit");
+    let lines = cluster.start_job(JobRoutines::AsInstalled, Duration::from_secs(3600))?;
     print_line(
-        "  next: the terminal interface. M moves a cable, ? lists the keys, q quits and takes \
-         everything down",
+        "  next: the terminal interface, with both jobs in panel 3. M moves a cable, ? lists the \
+         keys, q quits and takes everything down",
     );
     std::thread::sleep(Duration::from_secs(2));
-    cluster.watch()
+    cluster.watch()?;
+    drop(lines);
+    // Who quits at once sees no figures of calls that were never made.
+    if let Ok(pace) = cluster.wait("calls", Duration::from_secs(1), |s| running_pace(s, 1)) {
+        print_gain(&pace, &own);
+    }
+    Ok(())
 }
 
 /// Without a terminal: the same story as text, with every step checked.
 pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     let first = first_epoch(cluster)?;
-    step(
-        "run all-to-all and allgather across all hosts, every byte checked, the runtime loaded \
-         (HEDDLE_FORCE=aapc,ring)",
-    );
-    let lines = cluster.start_job(LONGEST_JOB)?;
+    let own = without_heddle(cluster)?;
+    step("run the same job with heddle, nothing forced, every byte checked");
+    let lines = cluster.start_job(JobRoutines::AsInstalled, LONGEST_JOB)?;
     let job = cluster.wait("the job to follow the epoch", PATIENCE, |s| {
         following(s, first.number).cloned()
     })?;
@@ -49,6 +58,7 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
         .recv_timeout(PATIENCE)
         .context("the job printed nothing")?;
     print_fact(&format!("it prints: {line}"));
+    let pace = cluster.wait("calls with heddle", PATIENCE, |s| running_pace(s, CALLS))?;
     let second = move_cable(cluster, first.number)?;
     taken_up(cluster, &job.record.id, second)?;
     step("the job ends and found every byte right");
@@ -56,7 +66,31 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     if let Some(last) = lines.try_iter().last() {
         print_fact(&last);
     }
+    print_gain(&pace, &own);
     Ok(())
+}
+
+/// Runs the job with the library's own routines, and tells how long its calls take.
+fn without_heddle(cluster: &mut DemoCluster) -> anyhow::Result<JobPace> {
+    step("run a job with the MPI library's own routines: all-to-all and allgather on all hosts");
+    let lines = cluster.start_job(JobRoutines::OfTheLibrary, LONGEST_JOB)?;
+    let pace = cluster.wait("calls without heddle", PATIENCE, |s| running_pace(s, CALLS))?;
+    cluster.end_job(Duration::from_secs(120))?;
+    if let Some(last) = lines.try_iter().last() {
+        print_fact(&last);
+    }
+    Ok(pace)
+}
+
+/// The pace of the running job.
+fn running_pace(snapshot: &Snapshot, least: u64) -> Option<JobPace> {
+    let mut running = snapshot.jobs.iter().filter(|job| job.running);
+    running.find_map(|job| JobPace::of(job, least))
+}
+
+fn print_gain(pace: &JobPace, own: &JobPace) {
+    step("the same job without heddle and with it, on the same cables, all calls counted");
+    pace.against(own).iter().for_each(|line| print_fact(line));
 }
 
 /// Moves a host's cable while the job runs, and waits for the epoch that follows. Gives its number.
@@ -245,21 +279,13 @@ fn cable_to_move(file: &TopologyFile) -> Option<(String, String)> {
     Some((name.clone(), target.clone()))
 }
 
-/// The running job that follows this epoch or a later one, and has made planned calls of both
-/// collectives.
+/// The running job that follows this epoch or a later one, and has made planned calls.
 fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
-    let planned = |job: &JobStatus, of: Collective| {
-        job.record
-            .calls
-            .iter()
-            .any(|call| call.collective == of.into() && call.way != Way::Native.into())
+    let planned = |job: &JobStatus| {
+        let mut calls = job.record.calls.iter();
+        calls.any(|call| call.way != Way::Native.into())
     };
-    let follows = |job: &&JobStatus| {
-        job.running
-            && job.record.epoch >= epoch
-            && planned(job, Collective::Alltoall)
-            && planned(job, Collective::Allgather)
-    };
+    let follows = |job: &&JobStatus| job.running && job.record.epoch >= epoch && planned(job);
     snapshot.jobs.iter().find(follows)
 }
 

@@ -15,12 +15,14 @@
 //! | [`recorded_name`] | names that another version of heddle may have written |
 //! | [`signature`] | the effect of contention on the time of an all-to-all, fitted and predicted |
 //! | [`simulate`] | the time that traffic takes on shared cables |
+//! | [`noise`] | the error of a difference of two measured figures |
 //! | [`predict`] | the time of each algorithm |
 //! | [`what_if`] | the gain from recabling |
 pub mod calibration;
 pub mod decision_table;
 pub mod learned;
 pub mod learning;
+pub mod noise;
 pub mod predict;
 pub mod recorded_name;
 pub mod signature;

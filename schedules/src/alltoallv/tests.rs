@@ -1,5 +1,5 @@
 use super::*;
-use crate::test_trees::{any_tree, any_wide_tree, star, topology};
+use crate::test_trees::{any_tree, any_wide_tree, row, star, topology};
 use crate::verify::{self, LengthViolation};
 use proptest::prelude::*;
 
@@ -135,4 +135,19 @@ proptest! {
         let plan = plan(&tree, &lengths).unwrap();
         prop_assert_eq!(verify::alltoallv(&tree, &lengths, &plan), Ok(()));
     }
+}
+
+#[test]
+fn on_a_row_one_host_after_the_other_sends_and_half_the_messages_wait() {
+    let tree = row(4, 4);
+    let lengths = zipf(16, 1.0, 1);
+    let plan = plan(&tree, &lengths).unwrap();
+    let jobs: Vec<MessageJob> = plan
+        .messages
+        .iter()
+        .map(|m| MessageJob::new(&tree, *m, lengths[(m.src * 16 + m.dst) as usize]).unwrap())
+        .collect();
+    let longest = OpenShop::run(&tree, by_urgency(&tree, jobs, MessageTurn::Longest));
+    assert!(plan.waits.len() * 3 < longest.waits.len() * 2);
+    assert!(plan.time.as_secs_f64() <= bound(&tree, &lengths) * 1.01);
 }

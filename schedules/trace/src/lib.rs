@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ranks' steps --file--> RankTrace of each rank --job--> TracedCall, on one clock
-//! TracedCall --critical_path--> segments, each with its cause --report, drawing, chrome--> people
+//! TracedCall --critical_path--> segments, each with its cause --report, chrome--> people
 //! ```
 //!
 //! | module | one idea |
@@ -13,12 +13,10 @@
 //! | [`causality`] | clocks put right: nothing comes before it was sent |
 //! | [`critical_path`] | the chain of steps that made a call as long as it was |
 //! | [`report`] | what the time went into, for people and for programs |
-//! | [`drawing`] | planned and actual, as SVG |
 //! | [`chrome`] | for Perfetto and Chrome |
 pub mod causality;
 pub mod chrome;
 pub mod critical_path;
-pub mod drawing;
 pub mod file;
 pub mod job;
 pub mod report;

@@ -2,7 +2,7 @@ use crate::critical_path::{PathStep, TimeSink, critical_path};
 use crate::file::{CallKind, ClockBounds, RankTrace, TraceFileError, TraceHeader, TracedNetwork};
 use crate::job::{JobTraceError, TracedJob};
 use crate::step::{RankStep, STEP_OCTETS, TimedStep, TracedPiece, TracedToken};
-use crate::{chrome, drawing, report};
+use crate::{chrome, report};
 use proptest::prelude::*;
 use schedules::synchronization::SyncKind;
 use selection::decision_table::{Collective, DataCarrier, Way};
@@ -228,48 +228,13 @@ fn a_missing_trace_ends_the_path_and_nothing_else() {
 }
 
 #[test]
-fn drawings_and_exports_are_well_formed() {
-    let mut foreign = traces();
-    for trace in &mut foreign {
-        trace.header.hosts[1] = "<b>&\"\u{1b}".to_owned();
-    }
-    let job = TracedJob::new(foreign).unwrap();
-    let svg = drawing::svg(&job, &job.calls[0]);
-    assert_well_formed(&svg);
-    assert_eq!(
-        svg.matches("#c8c8c8").count(),
-        0,
-        "the network is not known"
-    );
+fn an_export_has_every_send_and_token() {
     let job = TracedJob::new(traces()).unwrap();
-    let svg = drawing::svg(&job, &job.calls[0]);
-    assert_well_formed(&svg);
-    assert_eq!(
-        svg.matches("#c8c8c8").count(),
-        2,
-        "a planned bar for each block"
-    );
     let calls: Vec<_> = job.calls.iter().collect();
     let export = chrome::export(&job, &calls);
     let events = export["traceEvents"].as_array().unwrap();
     let of = |ph: &str| events.iter().filter(|event| event["ph"] == ph).count();
     assert_eq!((of("X"), of("s"), of("f")), (3 + 2 + 2, 1, 1));
-}
-
-/// Every element that begins ends, and no text holds what only elements may.
-fn assert_well_formed(svg: &str) {
-    let mut open = Vec::new();
-    for part in svg.split('<').skip(1) {
-        let (element, text) = part.split_once('>').expect("an element ends");
-        assert!(!text.contains('>') && text.chars().all(|c| !c.is_control() || c == '\n'));
-        if let Some(name) = element.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name));
-        } else if !element.ends_with('/') {
-            open.push(element.split(' ').next().unwrap());
-        }
-        assert_eq!(element.matches('"').count() % 2, 0, "{element}");
-    }
-    assert!(open.is_empty());
 }
 
 proptest! {
@@ -294,7 +259,6 @@ proptest! {
         let reports = report::reports(&job, None);
         report::text(&job, &reports);
         for call in &job.calls {
-            assert_well_formed(&drawing::svg(&job, call));
             chrome::export(&job, &[call]);
         }
     }

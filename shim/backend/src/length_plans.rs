@@ -1,4 +1,4 @@
-//! Plans for the lengths of calls that repeat themselves.
+//! Plans for the lengths of calls: those that repeat themselves are planned for once.
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use runtime::call_forecast::CallPlace;
@@ -12,16 +12,18 @@ pub(crate) struct LengthPlans {
     epoch: u64,
     /// `None` where the phases for equal lengths are as good.
     plans: Vec<(Collective, CallPlace, Option<RankPart>)>,
+    /// The plan of the last call whose lengths had no place.
+    last: Option<RankPart>,
 }
 
 impl LengthPlans {
     /// This rank's part of the plan for the calls of this place, if there is one that is better
-    /// than the phases. At the first call of a place the ranks tell each other what they send,
-    /// `own` on this rank. Collective.
+    /// than the phases. At the first call of a place, and where a call has none, the ranks tell each
+    /// other what they send, `own` on this rank. Collective.
     pub(crate) fn part(
         &mut self,
         collective: Collective,
-        place: CallPlace,
+        place: Option<CallPlace>,
         within: &CallComm,
         follow: &FollowedEpoch,
         own: impl FnOnce() -> Vec<u64>,
@@ -29,17 +31,23 @@ impl LengthPlans {
         if self.epoch != follow.view.epoch {
             *self = LengthPlans {
                 epoch: follow.view.epoch,
-                plans: Vec::new(),
+                ..LengthPlans::default()
             };
         }
+        let plan = || {
+            let lengths = within.gather_numbers(own())?;
+            Ok(follow.part_for_lengths(within.rank as u32, &lengths))
+        };
+        let Some(place) = place else {
+            self.last = plan()?;
+            return Ok(self.last.as_ref());
+        };
         // Of lengths that came in other turns nothing is known any more.
         self.plans
             .retain(|(of, known, _)| *of != collective || known.is_of(place));
         let is_known = |plan: &(Collective, CallPlace, _)| (plan.0, plan.1) == (collective, place);
         if !self.plans.iter().any(is_known) {
-            let lengths = within.gather_numbers(own())?;
-            let part = follow.part_for_lengths(within.rank as u32, &lengths);
-            self.plans.push((collective, place, part));
+            self.plans.push((collective, place, plan()?));
         }
         let plan = self.plans.iter().find(|plan| is_known(plan));
         Ok(plan.and_then(|(_, _, part)| part.as_ref()))

@@ -254,14 +254,18 @@ impl ProcessSet {
             .wires
             .mesh()
             .filter(|_| way.carrier() == Some(DataCarrier::Tcp));
-        let by_lengths = match (&mesh, amount.place) {
-            (Some(_), Some(place)) if follow.may_plan_lengths() => {
-                // SAFETY: passed on to the caller.
-                let own = || unsafe { call.sent_lengths(self.hosts.len()) };
-                self.plans
-                    .part(call.collective, place, within, follow, own)?
-            }
-            _ => None,
+        let repeats = amount.place.is_some();
+        let by_lengths = if mesh.is_some()
+            && call.collective.has_own_lengths()
+            && follow.plans_lengths(amount.block, repeats)
+        {
+            // SAFETY: passed on to the caller.
+            let own = || unsafe { call.sent_lengths(self.hosts.len()) };
+            let place = amount.place;
+            self.plans
+                .part(call.collective, place, within, follow, own)?
+        } else {
+            None
         };
         // SAFETY: passed on to the caller.
         unsafe {
@@ -307,7 +311,8 @@ impl ProcessSet {
         if block == 0 || !fits || !is_common {
             return Ok((Way::Native, None));
         }
-        if !matches!(call.role, CallRole::Blocks) {
+        // Reductions ask no question: their last digits would change from try to try.
+        if matches!(call.role, CallRole::Reduction(_)) {
             let goes =
                 self.followed.may_differ(collective, block) && relayed::may_go(call, within)?;
             let way = if goes {

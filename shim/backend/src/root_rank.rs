@@ -6,7 +6,7 @@ use crate::process_set::MPI;
 use crate::registry::WorldRanks;
 use crate::shared_recorder::SharedRecorder;
 use directory::epoch::LeanEpoch;
-use inventory::Bytes;
+use inventory::{Bytes, environment};
 use runtime::agreement_pace::{self, AgreementCost};
 use runtime::communicator_work;
 use runtime::directive::RootDirective;
@@ -66,6 +66,10 @@ fn settings() -> RuntimeSettings {
         let (settings, problem) = RuntimeSettings::read(|name| std::env::var(name).ok());
         if let Some(problem) = problem {
             stderr::write_line_once(&problem);
+        }
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        for misspelt in environment::misspelt(names) {
+            stderr::write_line_once(&misspelt.to_string());
         }
         settings
     };

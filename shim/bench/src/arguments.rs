@@ -1,5 +1,5 @@
 //! The command line.
-use super::{BenchCollective, BenchSelection};
+use crate::bench_collective::{BenchCollective, BenchSelection};
 use clap::Parser;
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ const PINGS: [u64; 6] = [16, 64, 256, 1024, 4096, 16384];
 #[command(version)]
 pub(crate) struct Args {
     /// The collective to time
-    #[arg(long, value_enum, default_value = "alltoall")]
+    #[arg(long, value_parser = BenchSelection::parser(), default_value = "alltoall")]
     pub(crate) collective: BenchSelection,
     /// Block sizes: bytes a rank sends to each other rank, or contributes to the allgather; the
     /// mean of unequal blocks; bytes a rank gets of a reduction or broadcast; ping-pongs have sizes

@@ -1,11 +1,40 @@
 //! The collectives that can be timed.
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+/// A name on the command line: a collective, or one of two groups of them.
+#[derive(Clone)]
+pub(crate) struct BenchSelection(pub(crate) Vec<BenchCollective>);
+
+impl BenchSelection {
+    const BOTH: &str = "both";
+    const ALL: &str = "all";
+
+    /// Reads the name.
+    pub(crate) fn parser() -> impl TypedValueParser<Value = BenchSelection> {
+        let single = BenchCollective::value_variants().iter();
+        let groups = [
+            PossibleValue::new(Self::BOTH).help("MPI_Alltoall and MPI_Allgather"),
+            PossibleValue::new(Self::ALL).help("Ping-pong, MPI_Alltoall and MPI_Allgather"),
+        ];
+        let names = single.filter_map(ValueEnum::to_possible_value);
+        PossibleValuesParser::new(names.chain(groups)).try_map(|name| Self::of(&name))
+    }
+
+    fn of(name: &str) -> Result<BenchSelection, String> {
+        use BenchCollective::{Allgather, Alltoall, Pingpong};
+        Ok(BenchSelection(match name {
+            Self::BOTH => vec![Alltoall, Allgather],
+            Self::ALL => vec![Pingpong, Alltoall, Allgather],
+            name => vec![BenchCollective::from_str(name, false)?],
+        }))
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BenchSelection {
+pub(crate) enum BenchCollective {
     Alltoall,
     Allgather,
-    Both,
     /// Every other block is three times as long as the others
     Alltoallv,
     /// The same, with a datatype for each rank
@@ -19,44 +48,6 @@ pub(crate) enum BenchSelection {
     /// From rank 0
     Bcast,
     /// No collective: half of the way to the last rank and back, which is usually on another host
-    Pingpong,
-    /// Ping-pong, MPI_Alltoall and MPI_Allgather
-    All,
-}
-
-impl BenchSelection {
-    /// The collectives in the order in which they are timed.
-    pub(crate) fn collectives(self) -> &'static [BenchCollective] {
-        match self {
-            BenchSelection::Alltoall => &[BenchCollective::Alltoall],
-            BenchSelection::Allgather => &[BenchCollective::Allgather],
-            BenchSelection::Alltoallv => &[BenchCollective::Alltoallv],
-            BenchSelection::Alltoallw => &[BenchCollective::Alltoallw],
-            BenchSelection::Allgatherv => &[BenchCollective::Allgatherv],
-            BenchSelection::Allreduce => &[BenchCollective::Allreduce],
-            BenchSelection::ReduceScatterBlock => &[BenchCollective::ReduceScatterBlock],
-            BenchSelection::Bcast => &[BenchCollective::Bcast],
-            BenchSelection::Both => &[BenchCollective::Alltoall, BenchCollective::Allgather],
-            BenchSelection::Pingpong => &[BenchCollective::Pingpong],
-            BenchSelection::All => &[
-                BenchCollective::Pingpong,
-                BenchCollective::Alltoall,
-                BenchCollective::Allgather,
-            ],
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BenchCollective {
-    Alltoall,
-    Allgather,
-    Alltoallv,
-    Alltoallw,
-    Allgatherv,
-    Allreduce,
-    ReduceScatterBlock,
-    Bcast,
     Pingpong,
 }
 
@@ -96,5 +87,24 @@ impl BenchCollective {
             BenchCollective::Bcast => "bcast",
             BenchCollective::Pingpong => "pingpong",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_collective_or_a_group() {
+        let names = |name| {
+            let names = BenchSelection::of(name).map(|found| found.0);
+            names.map(|found| found.iter().map(|c| c.name()).collect::<Vec<_>>())
+        };
+        assert_eq!(names("all").unwrap(), ["pingpong", "alltoall", "allgather"]);
+        assert_eq!(
+            names("reduce-scatter-block").unwrap(),
+            ["reduce_scatter_block"]
+        );
+        assert!(names("gather").is_err());
     }
 }

@@ -14,7 +14,7 @@ mod sequential_test;
 mod typed_exchange;
 
 use arguments::Args;
-use bench_collective::{BenchCollective, BenchSelection};
+use bench_collective::BenchCollective;
 use block_layout::BlockLayout;
 use block_lengths::BlockLengths;
 use clap::Parser;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         return ExitCode::from(64);
     };
     let world = universe.world();
-    let collectives = args.collective.collectives();
+    let collectives = &args.collective.0[..];
     if args.each {
         introduce(&world);
     }
@@ -85,7 +85,7 @@ fn measure(
     wanted: &[(BenchCollective, u64)],
     own: Option<LibraryRoutines>,
 ) {
-    let collectives = args.collective.collectives();
+    let collectives = &args.collective.0[..];
     for &(collective, block) in wanted {
         let mut bench = CollectiveBench {
             own,

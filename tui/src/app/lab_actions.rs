@@ -51,11 +51,9 @@ impl App {
         let ends = match &self.panels[self.focus].selected {
             Some(RowKey::Link { a, b, .. }) => Some((a.clone(), b.clone())),
             Some(RowKey::Node(name)) => {
-                let branches = crate::tree::walk(&topology, &|a, b| a.cmp(&b));
-                let branch = branches.iter().find(|b| b.name == name && !b.outside);
-                branch
-                    .and_then(|b| b.parent)
-                    .map(|parent| (parent.to_owned(), name.clone()))
+                let path = crate::tree::path(&topology, name);
+                let parent = path.last().and_then(|b| b.parent);
+                parent.map(|parent| (parent.name(&topology).to_owned(), name.clone()))
             }
             _ => None,
         };

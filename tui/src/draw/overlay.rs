@@ -1,11 +1,19 @@
 //! The windows over the panels: the help and the choice of a switch.
 use crate::app::{App, ClickTarget, InputMode};
-use crate::keys::{KeyContext, TABLE};
+use crate::commands::COMMANDS;
+use crate::keys::{self, KeyContext};
+use crate::panels::PANELS;
 use crate::table::put;
+use crate::wrap::wrap;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Widget};
+use ratatui::widgets::{Block, BorderType, Clear, Widget};
+
+/// The width of the help beside which the keys have their own column.
+const WIDE: u16 = 118;
+/// The width of the help in a narrower window, and of the list of columns.
+const NARROW: u16 = 78;
 
 impl App {
     pub(super) fn overlay(&mut self, buffer: &mut Buffer, area: Rect) {
@@ -18,26 +26,76 @@ impl App {
                 let choices = self.draw_choices(buffer, area, host, switches, *at);
                 self.hits.extend(choices);
             }
-            InputMode::Browse | InputMode::Filter => {}
+            InputMode::Columns { at } => {
+                let choices = self.draw_columns(buffer, area, *at);
+                self.hits.extend(choices);
+            }
+            InputMode::Browse | InputMode::Filter | InputMode::Command { .. } => {}
         }
     }
 
     /// Draws the help from line `scroll` on, or from an earlier line if the text ends; returns that
-    /// line.
+    /// line. A wide window has the keys at the left, and everything else at the right.
     fn draw_help(&self, buffer: &mut Buffer, area: Rect, scroll: usize) -> usize {
-        let lines = self.help();
-        let inner = self.popup(buffer, area, "keys", 74, lines.len() as u16);
-        let scroll = scroll.min(lines.len().saturating_sub(inner.height.into()));
-        let left = lines.len().saturating_sub(scroll + inner.height as usize);
-        Paragraph::new(lines)
-            .scroll((scroll as u16, 0))
-            .render(inner, buffer);
+        let wide = area.width >= WIDE;
+        let room = usize::from(if wide {
+            (WIDE - 6) / 2
+        } else {
+            NARROW.min(area.width) - 4
+        });
+        let wrapped = |lines: Vec<Line<'static>>| {
+            let lines = lines.into_iter().flat_map(|line| wrap(line, room));
+            lines.collect::<Vec<_>>()
+        };
+        let (mut keys, panel) = (wrapped(self.key_help()), wrapped(self.panel_help()));
+        let title = format!("help: {}", self.panel().title());
+        let (width, length) = if wide {
+            (WIDE, keys.len().max(panel.len()))
+        } else {
+            keys.push(Line::default());
+            keys.extend(panel.clone());
+            (NARROW, keys.len())
+        };
+        let inner = self.popup(buffer, area, &title, width, length as u16);
+        let scroll = scroll.min(length.saturating_sub(inner.height.into()));
+        let parts = if wide { 2 } else { 1 };
+        let columns = Layout::horizontal(vec![Constraint::Fill(1); parts])
+            .spacing(2)
+            .split(inner);
+        for (lines, part) in [&keys, &panel].into_iter().zip(columns.iter()) {
+            for (line, y) in lines.iter().skip(scroll).zip(part.y..part.bottom()) {
+                put(buffer, part.x, y, part.width, false, line);
+            }
+        }
+        let left = length.saturating_sub(scroll + inner.height as usize);
         if left > 0 {
-            let more = Line::styled(format!(" ↓ {left} more "), self.palette.dim);
-            let x = inner.right().saturating_sub(12);
-            put(buffer, x, inner.bottom(), 12, true, &more);
+            let more = Line::styled(
+                format!(" ↓ {left} more: signs, columns, commands "),
+                self.palette.dim,
+            );
+            put(buffer, inner.x, inner.bottom(), inner.width, true, &more);
         }
         scroll
+    }
+
+    /// Draws the list of the panel's columns; gives the places that the mouse can click.
+    fn draw_columns(&self, buffer: &mut Buffer, area: Rect, at: usize) -> Vec<(Rect, ClickTarget)> {
+        let chosen = &self.panels[self.focus].columns;
+        let all = PANELS[self.focus].columns();
+        let line = |(i, column): (usize, &crate::columns::TableColumn)| {
+            let mark = if i == 0 || chosen.contains(&i) {
+                "[x]"
+            } else {
+                "[ ]"
+            };
+            Line::from(vec![
+                Span::raw(format!("{mark} {:<11}", column.name)),
+                Span::styled(column.help, self.palette.dim),
+            ])
+        };
+        let lines: Vec<_> = all.iter().enumerate().map(line).collect();
+        let inner = self.popup(buffer, area, "columns", NARROW, lines.len() as u16);
+        self.draw_list(buffer, inner, &lines, at)
     }
 
     /// Draws the list of switches that the cable of `host` can move to; gives the places that the
@@ -53,22 +111,30 @@ impl App {
         let title = format!("move the cable of {host} to");
         let width = (title.len() as u16 + 6).max(30);
         let inner = self.popup(buffer, area, &title, width, switches.len() as u16);
-        let offset = (at + 1).saturating_sub(inner.height.into());
+        let lines: Vec<_> = switches.iter().map(|s| Line::raw(s.clone())).collect();
+        self.draw_list(buffer, inner, &lines, at)
+    }
+
+    /// Draws the lines of a list with a mark at line `at`; gives their places.
+    fn draw_list(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        lines: &[Line<'_>],
+        at: usize,
+    ) -> Vec<(Rect, ClickTarget)> {
+        let offset = (at + 1).saturating_sub(area.height.into());
         let mut hits = Vec::new();
-        let shown = switches.iter().enumerate().skip(offset);
-        for ((i, switch), y) in shown.zip(inner.y..inner.bottom()) {
-            let row = Rect {
-                y,
-                height: 1,
-                ..inner
-            };
+        let shown = lines.iter().enumerate().skip(offset);
+        for ((i, line), y) in shown.zip(area.y..area.bottom()) {
+            let height = 1;
+            let row = Rect { y, height, ..area };
             if i == at {
                 buffer.set_style(row, self.palette.selected);
                 buffer.set_string(row.x, y, "▸", self.palette.accent);
             }
             let width = row.width.saturating_sub(2);
-            let name = Line::raw(switch.as_str());
-            put(buffer, row.x + 2, y, width, false, &name);
+            put(buffer, row.x + 2, y, width, false, line);
             hits.push((row, ClickTarget::Choice(i)));
         }
         hits
@@ -94,36 +160,53 @@ impl App {
         }
     }
 
-    /// The key table as text, by context.
-    fn help(&self) -> Vec<Line<'static>> {
-        let p = self.palette;
+    /// The keys, by context.
+    fn key_help(&self) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         let parts = [
-            (KeyContext::Browse, ""),
+            (KeyContext::Browse, "keys"),
             (KeyContext::Lab, "with a lab"),
-            (KeyContext::Filter, "while typing a filter"),
-            (KeyContext::Choose, "in a list"),
+            (KeyContext::Typing, "while typing a filter or a command"),
         ];
         for (context, title) in parts
             .into_iter()
             .filter(|(c, _)| *c != KeyContext::Lab || self.look.lab)
         {
-            if !title.is_empty() {
-                lines.extend([Line::default(), Line::styled(title, p.accent)]);
-            }
-            let bindings = TABLE.iter().filter(|b| b.context == context);
-            lines.extend(bindings.map(|b| {
-                Line::from(vec![
-                    Span::styled(format!("{:<12}", b.label), p.strong),
-                    Span::raw(b.help),
-                ])
-            }));
+            lines.push(Line::styled(title, self.palette.accent));
+            let keys = self.look.keys.of(context);
+            lines.extend(keys.map(|(b, keys)| self.entry(&keys::label(keys), b.help)));
         }
-        lines.push(Line::default());
-        lines.push(Line::styled(
-            "mouse       click selects, the wheel scrolls",
-            p.dim,
-        ));
         lines
+    }
+
+    /// The signs and columns of the focused panel, the commands, the mouse.
+    fn panel_help(&self) -> Vec<Line<'static>> {
+        let accent = self.palette.accent;
+        let mut lines = Vec::new();
+        let signs = self.panel().legend();
+        if !signs.is_empty() {
+            lines.push(Line::styled("signs", accent));
+            lines.extend(signs.iter().map(|(sign, help)| self.entry(sign, help)));
+        }
+        lines.push(Line::styled("columns", accent));
+        let columns = self.panel().columns().iter();
+        lines.extend(columns.map(|c| self.entry(c.title, c.help)));
+        lines.push(Line::styled("commands, after :", accent));
+        for (name, words, help) in COMMANDS {
+            let words = words.split([' ', ',']).next().unwrap_or_default();
+            lines.push(self.entry(&format!("{name} {words}"), help));
+        }
+        lines.push(self.entry("…", "the name of every key's action: quit, zoom, freeze"));
+        lines.push(Line::styled("mouse", accent));
+        lines.push(self.entry("click", "selects; on a title sorts; on a hint does it"));
+        lines.push(self.entry("wheel", "scrolls"));
+        lines
+    }
+
+    fn entry(&self, name: &str, help: &'static str) -> Line<'static> {
+        Line::from(vec![
+            Span::styled(format!("{name:<14} "), self.palette.strong),
+            Span::raw(help),
+        ])
     }
 }

@@ -8,6 +8,9 @@ pub(super) const SMALLEST: (u16, u16) = (40, 10);
 /// From this size on all panels are shown at once.
 const ROOMY: (u16, u16) = (110, 34);
 
+/// The most lines of a banner.
+const BANNER: usize = 4;
+
 /// The place of every part of the screen.
 pub(super) struct ScreenRegions {
     pub(super) header: Rect,
@@ -22,7 +25,7 @@ pub(super) struct ScreenRegions {
 
 impl App {
     pub(super) fn regions(&self, area: Rect) -> ScreenRegions {
-        let banner = u16::from(self.lost.is_some());
+        let banner = self.banner_lines(area.width).len().min(BANNER) as u16;
         let [header, banner, body, footer] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(banner),

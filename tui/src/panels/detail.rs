@@ -1,8 +1,11 @@
 //! The building blocks of the detail pane: labelled facts, and the parts that links and nodes
 //! share.
 use super::PanelView;
+use crate::chart;
 use crate::format;
+use crate::port_names::short;
 use crate::table::gauge;
+use crate::tree::{TreeBranch, ports};
 use inventory::BitsPerSec;
 use inventory::topology::{Link, LinkGrade, LinkState};
 use ratatui::style::Style;
@@ -118,6 +121,15 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
         }
         lines.push(traffic(view, &link.a, &link.b, load.a_to_b, link.rate_bps));
         lines.push(traffic(view, &link.b, &link.a, load.b_to_a, link.rate_bps));
+        let width = usize::from(view.width).saturating_sub(LABEL).min(60);
+        for (direction, arrow) in ["→", "←"].into_iter().enumerate() {
+            let past = view.past.of(index, Some(direction), width);
+            if past.iter().flatten().count() > 1 {
+                let mut line = fact(view, &format!("trend {arrow}"), "");
+                line.extend(chart::spark(view, &past).spans);
+                lines.push(line);
+            }
+        }
     }
     if !link.members.is_empty() {
         let members: Vec<String> = link
@@ -134,6 +146,35 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
             .map(|(i, e)| fact(view, if i == 0 { "evidence" } else { "" }, e.to_string())),
     );
     lines
+}
+
+/// The load of a link in the last seconds as columns, the newest at the right end.
+pub(super) fn trend(
+    view: &PanelView<'_>,
+    link: Option<usize>,
+    direction: Option<usize>,
+    width: usize,
+) -> Line<'static> {
+    let past = link.map_or_else(Vec::new, |link| view.past.of(link, direction, width));
+    let mut line = Line::from(" ".repeat(width.saturating_sub(past.len()).min(200)));
+    line.extend(chart::spark(view, &past).spans);
+    line
+}
+
+/// The path from the root to a node, with the port of each switch towards the next.
+pub(super) fn path(view: &PanelView<'_>, path: &[TreeBranch]) -> Option<Line<'static>> {
+    let topology = &view.snapshot.topology;
+    let [first, rest @ ..] = path else {
+        return None;
+    };
+    let mut text = first.place.name(topology).to_owned();
+    for branch in rest {
+        let parent = branch.parent.map_or("", |parent| parent.name(topology));
+        let link = branch.link.and_then(|i| topology.links.get(i));
+        let port = link.map_or("", |link| ports(link, parent).0);
+        text = format!("{text} {} › {}", short(port), branch.place.name(topology));
+    }
+    (!rest.is_empty()).then(|| fact(view, "path", text))
 }
 
 fn traffic(

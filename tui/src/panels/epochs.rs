@@ -1,45 +1,112 @@
 //! The published epochs: the reasons for each, its plan, and the duration of every stage.
 use super::{Panel, PanelView, detail};
+use super::{SortOrder, falling, left, right};
+use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
-use crate::table::{PanelTable, RowKey, TableRow, left, right};
+use crate::port_names::middle;
+use crate::table::{RowItem, RowKey, TableRow};
 use api::{EpochInfo, StageTimes};
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 
 pub(super) struct EpochsPanel;
 
+const COLUMNS: &[TableColumn] = &[
+    right(
+        ("epoch", "EPOCH"),
+        ColumnWidth::Fixed(5),
+        0,
+        |view, row, _| with_epoch(view, row, |e| number(view, e)),
+        "its number",
+    ),
+    left(
+        ("time", "TIME"),
+        ColumnWidth::Fixed(8),
+        2,
+        |view, row, _| {
+            with_epoch(view, row, |e| {
+                Line::styled(format::clock(e.at, view.zone), view.palette.dim)
+            })
+        },
+        "when jobs could first follow it",
+    ),
+    right(
+        ("phases", "PHASES"),
+        ColumnWidth::Fixed(6),
+        3,
+        |view, row, _| {
+            with_epoch(view, row, |e| {
+                Line::styled(e.phases.to_string(), view.palette.strong)
+            })
+        },
+        "phases of an all-to-all of all hosts",
+    ),
+    left(
+        ("bottleneck", "BOTTLENECK"),
+        ColumnWidth::Content(10),
+        5,
+        |view, row, width| with_epoch(view, row, |e| Line::raw(middle(&edge(e), width))),
+        "the link that makes so many phases necessary",
+    ),
+    right(
+        ("published", "PUBLISHED"),
+        ColumnWidth::Fixed(9),
+        6,
+        |view, row, _| with_epoch(view, row, |e| took(e.stages.published)),
+        "from the first sign of the change to the epoch",
+    ),
+    right(
+        ("taken-up", "TAKEN UP"),
+        ColumnWidth::Fixed(8),
+        7,
+        |view, row, _| with_epoch(view, row, |e| took(e.stages.taken_up)),
+        "until the first running job followed it",
+    ),
+    left(
+        ("why", "WHY"),
+        ColumnWidth::Rest(20),
+        1,
+        |view, row, _| with_epoch(view, row, |e| Line::raw(why(e))),
+        "what changed",
+    ),
+];
+
 impl Panel for EpochsPanel {
     fn title(&self) -> &'static str {
         "Epochs"
     }
 
-    fn sorts(&self) -> &'static [&'static str] {
-        &["newest", "oldest", "phases"]
+    fn columns(&self) -> &'static [TableColumn] {
+        COLUMNS
     }
 
-    fn table(&self, view: &PanelView<'_>) -> PanelTable {
-        let wide = view.width >= 76;
-        let mut columns = vec![right("EPOCH", 5), left("TIME", 8), right("PHASES", 6)];
-        if wide {
-            columns.extend([
-                left("BOTTLENECK", 10),
-                right("PUBLISHED", 9),
-                right("TAKEN UP", 8),
-            ]);
-        }
-        columns.push(left("WHY", 0));
-        let mut epochs: Vec<&EpochInfo> = view.snapshot.epochs.iter().collect();
+    fn sorts(&self) -> &'static [SortOrder] {
+        const { &[falling("newest", "epoch"), falling("phases", "phases")] }
+    }
+
+    fn empty(&self) -> &'static str {
+        "nothing published yet"
+    }
+
+    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow> {
+        let epochs = &view.snapshot.epochs;
+        let mut order: Vec<usize> = (0..epochs.len()).collect();
         match view.sort {
-            0 => epochs.reverse(),
-            1 => {}
-            _ => epochs.sort_by_key(|e| std::cmp::Reverse(e.phases)),
+            0 => order.reverse(),
+            _ => order.sort_by_key(|&i| std::cmp::Reverse(epochs[i].phases)),
         }
-        let rows = epochs.into_iter().map(|e| row(view, e, wide)).collect();
-        PanelTable {
-            columns,
-            rows,
-            empty: "nothing published yet",
-        }
+        let rows = order.into_iter().map(|i| RowItem::Epoch(i).into());
+        view.directed(rows.collect())
+    }
+
+    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
+        epoch_of(view, row).map(|e| RowKey::Epoch(e.number))
+    }
+
+    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
+        epoch_of(view, row).map_or_else(String::new, |e| {
+            format!("{} {} {}", e.number, edge(e), e.changes.join(" "))
+        })
     }
 
     fn detail_height(&self) -> u16 {
@@ -83,45 +150,42 @@ impl Panel for EpochsPanel {
     }
 }
 
-fn row(view: &PanelView<'_>, epoch: &EpochInfo, wide: bool) -> TableRow {
-    let current = view
-        .snapshot
-        .epochs
-        .last()
-        .is_some_and(|e| e.number == epoch.number);
-    let number = if current {
+fn epoch_of<'a>(view: &PanelView<'a>, row: &TableRow) -> Option<&'a EpochInfo> {
+    match row.item {
+        RowItem::Epoch(index) => view.snapshot.epochs.get(index),
+        _ => None,
+    }
+}
+
+fn with_epoch(
+    view: &PanelView<'_>,
+    row: &TableRow,
+    cell: impl Fn(&EpochInfo) -> Line<'static>,
+) -> Line<'static> {
+    epoch_of(view, row).map_or_else(Line::default, cell)
+}
+
+/// The number; that of the current epoch stands out.
+fn number(view: &PanelView<'_>, epoch: &EpochInfo) -> Line<'static> {
+    let current = view.snapshot.epochs.last();
+    let style = if current.is_some_and(|e| e.number == epoch.number) {
         view.palette.accent
     } else {
         view.palette.text
     };
-    let mut cells = vec![
-        Line::styled(epoch.number.to_string(), number),
-        Line::styled(format::clock(epoch.at, view.zone), view.palette.dim),
-        Line::styled(epoch.phases.to_string(), view.palette.strong),
-    ];
-    if wide {
-        let took =
-            |span: Option<Duration>| Line::raw(span.map_or_else(|| "–".into(), format::span));
-        cells.extend([
-            Line::raw(edge(epoch)),
-            took(epoch.stages.published),
-            took(epoch.stages.taken_up),
-        ]);
+    Line::styled(epoch.number.to_string(), style)
+}
+
+fn took(span: Option<Duration>) -> Line<'static> {
+    Line::raw(span.map_or_else(|| "–".into(), format::span))
+}
+
+fn why(epoch: &EpochInfo) -> String {
+    let first = epoch.changes.first().map_or("", String::as_str);
+    match epoch.changes.len() {
+        0 | 1 => first.to_owned(),
+        several => format!("{first} (+{})", several - 1),
     }
-    let more = if epoch.changes.len() > 1 {
-        format!(" (+{})", epoch.changes.len() - 1)
-    } else {
-        String::new()
-    };
-    let why = format!("{}{more}", epoch.changes.first().map_or("", String::as_str));
-    let words = format!(
-        "{} {} {}",
-        epoch.number,
-        edge(epoch),
-        epoch.changes.join(" ")
-    );
-    cells.push(Line::raw(why));
-    TableRow::new(RowKey::Epoch(epoch.number), words, cells)
 }
 
 fn edge(epoch: &EpochInfo) -> String {

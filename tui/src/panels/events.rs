@@ -1,77 +1,94 @@
 //! The alarms that still stand, and below them the events, newest first.
 use super::{Panel, PanelView, detail};
+use super::{SortOrder, falling, left};
+use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
-use crate::table::{PanelTable, RowKey, TableRow, left};
-use api::{EventLevel, EventLine};
+use crate::table::{RowItem, RowKey, TableRow};
+use api::EventLevel;
 use ratatui::style::Style;
 use ratatui::text::Line;
 
 pub(super) struct EventsPanel;
+
+const COLUMNS: &[TableColumn] = &[
+    left(
+        ("time", "TIME"),
+        ColumnWidth::Fixed(8),
+        0,
+        |view, row, _| cells(view, row, 0),
+        "the time of day; \"now\" for what still stands",
+    ),
+    left(
+        ("level", "LEVEL"),
+        ColumnWidth::Fixed(9),
+        2,
+        |view, row, _| cells(view, row, 1),
+        "how urgent it is",
+    ),
+    left(
+        ("what", "WHAT"),
+        ColumnWidth::Rest(20),
+        1,
+        |view, row, _| cells(view, row, 2),
+        "what happened",
+    ),
+];
 
 impl Panel for EventsPanel {
     fn title(&self) -> &'static str {
         "Events"
     }
 
-    fn sorts(&self) -> &'static [&'static str] {
-        &["newest", "oldest", "level"]
+    fn columns(&self) -> &'static [TableColumn] {
+        COLUMNS
     }
 
-    fn table(&self, view: &PanelView<'_>) -> PanelTable {
-        let columns = vec![left("TIME", 8), left("LEVEL", 9), left("WHAT", 0)];
-        let mut events: Vec<&EventLine> = view.snapshot.events.iter().collect();
-        if view.sort != 1 {
-            events.reverse();
+    fn sorts(&self) -> &'static [SortOrder] {
+        const { &[falling("newest", "time"), falling("level", "level")] }
+    }
+
+    fn empty(&self) -> &'static str {
+        "nothing happened yet"
+    }
+
+    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow> {
+        let s = view.snapshot;
+        let mut order: Vec<usize> = (0..s.events.len()).collect();
+        order.reverse();
+        if view.sort == 1 {
+            order.sort_by_key(|&i| std::cmp::Reverse(s.events[i].level));
         }
-        if view.sort == 2 {
-            events.sort_by_key(|e| std::cmp::Reverse(e.level));
-        }
-        let p = view.palette;
-        let alarms = view.snapshot.alarms.iter().map(|a| {
-            let cells = vec![
-                Line::styled("now", p.warn),
-                Line::styled("▲ ALARM", p.bad),
-                Line::raw(a.text.clone()),
-            ];
-            TableRow::new(
-                RowKey::Alarm(a.about.clone(), a.text.clone()),
-                format!("alarm {} {}", a.about, a.text),
-                cells,
-            )
-        });
-        let pending = view
-            .snapshot
-            .pending
-            .iter()
-            .flat_map(|change| &change.changes)
-            .map(|text| {
-                let cells = vec![
-                    Line::styled("now", p.warn),
-                    Line::styled("◔ pending", p.warn),
-                    Line::raw(text.clone()),
-                ];
-                TableRow::new(
-                    RowKey::Pending(text.clone()),
-                    format!("pending {text}"),
-                    cells,
-                )
-            });
-        let events = events.into_iter().map(|e| {
-            let (word, style) = level(view, e.level);
-            let time = format::clock(e.at, view.zone);
-            let words = format!("{time} {word} {}", e.text);
-            let cells = vec![
-                Line::styled(time, p.dim),
-                Line::styled(word, style),
-                Line::raw(e.text.clone()),
-            ];
-            TableRow::new(RowKey::Event(e.at, e.text.clone()), words, cells)
-        });
-        PanelTable {
-            columns,
-            rows: pending.chain(alarms).chain(events).collect(),
-            empty: "nothing happened yet",
-        }
+        let events = order.into_iter().map(|i| RowItem::Event(i).into());
+        let events = view.directed(events.collect());
+        let pending = s.pending.iter().flat_map(|change| 0..change.changes.len());
+        let pending = pending.map(|i| RowItem::Pending(i).into());
+        let alarms = (0..s.alarms.len()).map(|i| RowItem::Alarm(i).into());
+        pending.chain(alarms).chain(events).collect()
+    }
+
+    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
+        let s = view.snapshot;
+        Some(match row.item {
+            RowItem::Pending(i) => RowKey::Pending(s.pending.as_ref()?.changes.get(i)?.clone()),
+            RowItem::Alarm(i) => {
+                let alarm = s.alarms.get(i)?;
+                RowKey::Alarm(alarm.about.clone(), alarm.text.clone())
+            }
+            RowItem::Event(i) => {
+                let event = s.events.get(i)?;
+                RowKey::Event(event.at, event.text.clone())
+            }
+            _ => return None,
+        })
+    }
+
+    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
+        let about = match row.item {
+            RowItem::Alarm(i) => view.snapshot.alarms.get(i).map_or("", |a| &a.about),
+            _ => "",
+        };
+        let [time, level, what] = [0, 1, 2].map(|at| cells(view, row, at));
+        format!("{time} {level} {about} {what}")
     }
 
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
@@ -111,6 +128,33 @@ impl Panel for EventsPanel {
             }
             _ => Vec::new(),
         }
+    }
+}
+
+/// A line's cell: the time, the level or the text.
+fn cells(view: &PanelView<'_>, row: &TableRow, at: usize) -> Line<'static> {
+    let (p, s) = (view.palette, view.snapshot);
+    let cells = match row.item {
+        RowItem::Pending(i) => {
+            let changes = s.pending.as_ref().map(|change| &change.changes);
+            let text = changes.and_then(|c| c.get(i)).cloned();
+            Some((("now".to_owned(), p.warn), ("◔ pending", p.warn), text))
+        }
+        RowItem::Alarm(i) => {
+            let text = s.alarms.get(i).map(|a| a.text.clone());
+            Some((("now".to_owned(), p.warn), ("▲ ALARM", p.bad), text))
+        }
+        RowItem::Event(i) => s.events.get(i).map(|e| {
+            let time = format::clock(e.at, view.zone);
+            ((time, p.dim), level(view, e.level), Some(e.text.clone()))
+        }),
+        _ => None,
+    };
+    match (cells, at) {
+        (Some(((time, style), _, _)), 0) => Line::styled(time, style),
+        (Some((_, (word, style), _)), 1) => Line::styled(word, style),
+        (Some((_, _, text)), _) => Line::raw(text.unwrap_or_default()),
+        (None, _) => Line::default(),
     }
 }
 

@@ -1,60 +1,181 @@
 //! The jobs, and the throughput of the selected job's collectives against the bound.
 use super::{Panel, PanelView, detail, learned};
-use crate::table::{PanelTable, RowKey, TableRow, left, right};
+use super::{SortOrder, falling, left, right, rising};
+use crate::columns::{ColumnWidth, TableColumn};
+use crate::port_names::middle;
+use crate::table::{RowItem, RowKey, TableRow};
 use crate::{chart, format};
 use api::{JobPoint, JobStatus};
 use directory::job_record::{BoundShare, CallTotal};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use std::cmp::Ordering;
 
 pub(super) struct JobsPanel;
+
+const COLUMNS: &[TableColumn] = &[
+    left(
+        ("job", "JOB"),
+        ColumnWidth::Content(8),
+        0,
+        name,
+        "the program",
+    ),
+    right(
+        ("ranks", "RANKS"),
+        ColumnWidth::Fixed(5),
+        4,
+        |view, row, _| with_job(view, row, |j| Line::raw(j.record.ranks.to_string())),
+        "its ranks",
+    ),
+    right(
+        ("hosts", "HOSTS"),
+        ColumnWidth::Fixed(5),
+        5,
+        |view, row, _| with_job(view, row, |j| Line::raw(j.record.hosts.len().to_string())),
+        "the hosts they run on",
+    ),
+    left(
+        ("mpi", "MPI"),
+        ColumnWidth::Fixed(7),
+        6,
+        |view, row, _| with_job(view, row, |j| Line::raw(j.record.mpi.to_string())),
+        "the MPI library",
+    ),
+    right(
+        ("block", "BLOCK"),
+        ColumnWidth::Fixed(5),
+        5,
+        |view, row, _| {
+            with_job(view, row, |j| {
+                let block = main_call(&j.record).map(|c| format::size(c.block));
+                Line::raw(block.unwrap_or_default())
+            })
+        },
+        "bytes for each other rank in the calls that take longest",
+    ),
+    left(
+        ("way", "WAY"),
+        ColumnWidth::Fixed(8),
+        3,
+        |view, row, _| with_job(view, row, |j| way(view, j)),
+        "the way that these calls go",
+    ),
+    right(
+        ("epoch", "EPOCH"),
+        ColumnWidth::Fixed(5),
+        3,
+        |view, row, _| {
+            with_job(view, row, |j| match j.record.epoch {
+                0 => Line::raw("–"),
+                n => Line::raw(n.to_string()),
+            })
+        },
+        "the epoch that it follows",
+    ),
+    right(
+        ("speed", "SPEED"),
+        ColumnWidth::Fixed(10),
+        1,
+        |view, row, _| {
+            with_job(view, row, |j| {
+                let speed = latest(j).map(|l| format::throughput(l.bytes_per_sec));
+                Line::styled(speed.unwrap_or_else(|| "–".into()), view.palette.strong)
+            })
+        },
+        "bytes that all ranks receive a second, while in calls",
+    ),
+    right(
+        ("bound", "BOUND"),
+        ColumnWidth::Fixed(5),
+        2,
+        |view, row, _| {
+            with_job(view, row, |j| {
+                let share = latest(j).and_then(|l| l.share).map(format::percent);
+                Line::raw(share.unwrap_or_else(|| "–".into()))
+            })
+        },
+        "the share of the speed that the cables allow",
+    ),
+    left(
+        ("user", "USER"),
+        ColumnWidth::Content(4),
+        8,
+        |view, row, width| with_job(view, row, |j| Line::raw(middle(&j.record.user, width))),
+        "the owner",
+    ),
+];
 
 impl Panel for JobsPanel {
     fn title(&self) -> &'static str {
         "Jobs"
     }
 
-    fn sorts(&self) -> &'static [&'static str] {
-        &["running", "speed", "name"]
+    fn columns(&self) -> &'static [TableColumn] {
+        COLUMNS
     }
 
-    fn table(&self, view: &PanelView<'_>) -> PanelTable {
-        let wide = view.width >= 76;
-        let mut columns = vec![left("JOB", 0), right("RANKS", 5)];
-        if wide {
-            columns.extend([right("HOSTS", 5), left("MPI", 7), right("BLOCK", 5)]);
+    fn sorts(&self) -> &'static [SortOrder] {
+        const {
+            &[
+                falling("running", "epoch"),
+                falling("speed", "speed"),
+                rising("name", "job"),
+                falling("ranks", "ranks"),
+            ]
         }
-        columns.extend([
-            left("WAY", 8),
-            right("EPOCH", 5),
-            right("SPEED", 10),
-            right("BOUND", 5),
-        ]);
-        let mut jobs: Vec<&JobStatus> = view.snapshot.jobs.iter().collect();
+    }
+
+    fn empty(&self) -> &'static str {
+        "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …"
+    }
+
+    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow> {
+        let jobs = &view.snapshot.jobs;
+        let mut order: Vec<usize> = (0..jobs.len()).collect();
         match view.sort {
             0 => {}
-            1 => jobs.sort_by(|a, b| speed(b).total_cmp(&speed(a))),
-            _ => jobs.sort_by(|a, b| a.record.program.cmp(&b.record.program)),
+            1 => order.sort_by(|&a, &b| speed(&jobs[b]).total_cmp(&speed(&jobs[a]))),
+            2 => order.sort_by(|&a, &b| jobs[a].record.program.cmp(&jobs[b].record.program)),
+            _ => order.sort_by_key(|&i| std::cmp::Reverse(jobs[i].record.ranks)),
         }
-        let mut rows: Vec<TableRow> = jobs.into_iter().map(|j| row(view, j, wide)).collect();
+        let rows = order.into_iter().map(|i| RowItem::Job(i).into()).collect();
+        let mut rows = view.directed(rows);
         if view.snapshot.jobs_more > 0 {
-            let more = Line::styled(
-                format!("and {} more", view.snapshot.jobs_more),
-                view.palette.dim,
-            );
-            rows.push(TableRow::new(
-                RowKey::Job(String::new()),
-                String::new(),
-                vec![more],
-            ));
+            rows.push(RowItem::MoreJobs.into());
         }
-        PanelTable {
-            columns,
-            rows,
-            empty: "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …",
-        }
+        rows
+    }
+
+    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
+        let id = job_of(view, row).map(|j| j.record.id.clone());
+        Some(RowKey::Job(id.unwrap_or_default()))
+    }
+
+    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
+        job_of(view, row).map_or_else(String::new, |job| {
+            let r = &job.record;
+            format!(
+                "{} {} {} {} {}",
+                r.program,
+                r.user,
+                r.mpi,
+                r.id,
+                r.hosts.join(" ")
+            )
+        })
+    }
+
+    fn legend(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            (
+                "aside",
+                "it uses its MPI library's own routines; the detail says why",
+            ),
+            ("▁▁", "in the chart: the speed that the cables allow"),
+            ("┊", "in the chart: here the job took up another epoch"),
+        ]
     }
 
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
@@ -120,61 +241,60 @@ impl Panel for JobsPanel {
             .jobs
             .iter()
             .find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
-        let history = job.map_or(&[][..], |j| &j.history);
-        chart::draw(view, history, buffer, area);
+        let series = job.map_or(&[][..], |j| view.jobs.of(j));
+        let charts = usize::from(area.height / chart::LEAST).min(series.len());
+        if charts == 0 {
+            let history = job.map_or(&[][..], |j| &j.history);
+            return chart::draw(view, "throughput", history, buffer, area);
+        }
+        let areas = Layout::vertical(vec![Constraint::Fill(1); charts]).split(area);
+        for (series, area) in series.iter().zip(areas.iter()) {
+            let name = series.collective.to_string();
+            chart::draw(view, &name, &series.points, buffer, *area);
+        }
     }
 }
 
-fn row(view: &PanelView<'_>, job: &JobStatus, wide: bool) -> TableRow {
+fn job_of<'a>(view: &PanelView<'a>, row: &TableRow) -> Option<&'a JobStatus> {
+    match row.item {
+        RowItem::Job(index) => view.snapshot.jobs.get(index),
+        _ => None,
+    }
+}
+
+fn with_job(
+    view: &PanelView<'_>,
+    row: &TableRow,
+    cell: impl Fn(&JobStatus) -> Line<'static>,
+) -> Line<'static> {
+    job_of(view, row).map_or_else(Line::default, cell)
+}
+
+fn name(view: &PanelView<'_>, row: &TableRow, width: usize) -> Line<'static> {
     let p = view.palette;
-    let r = &job.record;
-    let main = main_call(r);
-    let (name, style) = if job.running {
-        (r.program.clone(), p.strong)
-    } else {
-        (format!("{} (ended)", r.program), p.dim)
+    let Some(job) = job_of(view, row) else {
+        return Line::styled(format!("and {} more", view.snapshot.jobs_more), p.dim);
     };
-    let way = match (&r.aside, main) {
-        (Some(_), _) => Line::styled("aside", p.warn),
+    let (behind, style) = if job.running {
+        ("", p.strong)
+    } else {
+        (" (ended)", p.dim)
+    };
+    let name = middle(&job.record.program, width.saturating_sub(behind.len()));
+    Line::styled(name + behind, style)
+}
+
+fn way(view: &PanelView<'_>, job: &JobStatus) -> Line<'static> {
+    match (&job.record.aside, main_call(&job.record)) {
+        (Some(_), _) => Line::styled("aside", view.palette.warn),
         (None, Some(call)) => Line::raw(call.way.to_string()),
         (None, None) => Line::default(),
-    };
-    let mut cells = vec![Line::styled(name, style), Line::raw(r.ranks.to_string())];
-    if wide {
-        cells.extend([
-            Line::raw(r.hosts.len().to_string()),
-            Line::raw(r.mpi.to_string()),
-            Line::raw(main.map_or_else(String::new, |c| format::size(c.block))),
-        ]);
     }
-    let last = job.history.last().filter(|_| job.running);
-    let epoch = if r.epoch == 0 {
-        "–".into()
-    } else {
-        r.epoch.to_string()
-    };
-    let speed = last.map_or_else(
-        || "–".into(),
-        |l: &JobPoint| format::throughput(l.bytes_per_sec),
-    );
-    let share = last
-        .and_then(|l| l.share)
-        .map_or_else(|| "–".into(), format::percent);
-    cells.extend([
-        way,
-        Line::raw(epoch),
-        Line::styled(speed, p.strong),
-        Line::raw(share),
-    ]);
-    let words = format!(
-        "{} {} {} {} {}",
-        r.program,
-        r.user,
-        r.mpi,
-        r.id,
-        r.hosts.join(" ")
-    );
-    TableRow::new(RowKey::Job(r.id.clone()), words, cells)
+}
+
+/// The last reading of a running job.
+fn latest(job: &JobStatus) -> Option<&JobPoint> {
+    job.history.last().filter(|_| job.running)
 }
 
 fn speed(job: &JobStatus) -> f64 {

@@ -7,7 +7,11 @@ mod learned;
 mod links;
 mod topology;
 
-use crate::table::{PanelTable, RowKey};
+use crate::columns::{ColumnWidth, TableColumn};
+use crate::job_past::JobPast;
+use crate::past::LinkPast;
+use crate::picture::IndexedSnapshot;
+use crate::table::{RowKey, TableRow};
 use crate::theme::Palette;
 use api::Snapshot;
 use inventory::Millis;
@@ -20,6 +24,10 @@ use ratatui::text::Line;
 /// The input of a panel.
 pub(crate) struct PanelView<'a> {
     pub(crate) snapshot: &'a Snapshot,
+    /// The same with its indices.
+    pub(crate) picture: &'a IndexedSnapshot,
+    pub(crate) past: &'a LinkPast,
+    pub(crate) jobs: &'a JobPast,
     /// The present time of the controller's clock.
     pub(crate) clock: Millis,
     pub(crate) zone: &'a TimeZone,
@@ -28,21 +36,112 @@ pub(crate) struct PanelView<'a> {
     pub(crate) width: u16,
     /// The index of the sort order.
     pub(crate) sort: usize,
+    /// True if the sort order is reversed.
+    pub(crate) reverse: bool,
+}
+
+impl PanelView<'_> {
+    /// Turns rows that are in the sort order around, if the user wants the reverse.
+    fn directed(&self, mut rows: Vec<TableRow>) -> Vec<TableRow> {
+        if self.reverse {
+            rows.reverse();
+        }
+        rows
+    }
+}
+
+/// A sort order of a panel.
+pub(crate) struct SortOrder {
+    pub(crate) name: &'static str,
+    /// The column that a click sorts by.
+    pub(crate) column: &'static str,
+    /// True if the largest comes first.
+    pub(crate) falling: bool,
+}
+
+const fn rising(name: &'static str, column: &'static str) -> SortOrder {
+    SortOrder {
+        name,
+        column,
+        falling: false,
+    }
+}
+
+const fn falling(name: &'static str, column: &'static str) -> SortOrder {
+    SortOrder {
+        name,
+        column,
+        falling: true,
+    }
+}
+
+/// A left-aligned column.
+const fn left(
+    (name, title): (&'static str, &'static str),
+    width: ColumnWidth,
+    rank: u8,
+    cell: fn(&PanelView<'_>, &TableRow, usize) -> Line<'static>,
+    help: &'static str,
+) -> TableColumn {
+    TableColumn {
+        name,
+        title,
+        help,
+        width,
+        right: false,
+        rank,
+        moving: false,
+        cell,
+    }
+}
+
+/// A right-aligned column.
+const fn right(
+    names: (&'static str, &'static str),
+    width: ColumnWidth,
+    rank: u8,
+    cell: fn(&PanelView<'_>, &TableRow, usize) -> Line<'static>,
+    help: &'static str,
+) -> TableColumn {
+    TableColumn {
+        right: true,
+        ..left(names, width, rank, cell, help)
+    }
+}
+
+/// A column that shows change.
+const fn moving(column: TableColumn) -> TableColumn {
+    TableColumn {
+        moving: true,
+        ..column
+    }
 }
 
 /// A panel.
 pub(crate) trait Panel: Sync {
     /// The name in tabs and titles.
     fn title(&self) -> &'static str;
+    /// The columns; the first one always stays.
+    fn columns(&self) -> &'static [TableColumn];
     /// The sort orders; the first is the default.
-    fn sorts(&self) -> &'static [&'static str];
-    /// The lines.
-    fn table(&self, view: &PanelView<'_>) -> PanelTable;
+    fn sorts(&self) -> &'static [SortOrder];
+    /// The rows in the chosen order.
+    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow>;
+    /// The text of a panel without rows.
+    fn empty(&self) -> &'static str;
+    /// The subject of a row.
+    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey>;
+    /// The text of a row that a filter searches.
+    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String;
     /// All facts about the selected line.
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>>;
     /// The height of the detail if it shares a small window with the table.
     fn detail_height(&self) -> u16 {
         7
+    }
+    /// The meaning of the panel's signs, for the help.
+    fn legend(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
     }
     /// The number of lines, of `height`, that stay free below the table for [`Panel::below`].
     fn reserve(&self, _height: u16) -> u16 {

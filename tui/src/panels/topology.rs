@@ -1,39 +1,101 @@
 //! The topology as a tree: the root bridge first, each line with the link to the node above it.
 use super::{Panel, PanelView, detail, find_link, link_key};
+use super::{SortOrder, falling, left, moving, right, rising};
+use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
-use crate::table::{PanelTable, RowIndent, RowKey, TableRow, gauge, left, right};
-use crate::tree::{TreeBranch, ports, walk};
+use crate::port_names::{middle, short};
+use crate::table::{RowIndent, RowItem, RowKey, TableRow, gauge};
+use crate::tree::{self, TreeBranch, ports, walk};
 use api::{AgentStatus, PathStatus, SwitchStatus};
 use inventory::BitsPerSec;
 use inventory::topology::{Link, LinkState, Node, NodeKind, Topology};
 use ratatui::text::{Line, Span};
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::fmt::Write;
 
 /// The number of a host's paths that the detail shows.
 const WAYS: usize = 4;
 
 pub(super) struct TopologyPanel;
 
+const COLUMNS: &[TableColumn] = &[
+    left(
+        ("node", "NODE"),
+        ColumnWidth::Content(8),
+        0,
+        |view, row, width| with_branch(row, |b| name(view, row, b, width)),
+        "the node; below a switch everything that hangs on it",
+    ),
+    left(
+        ("ports", "PORTS"),
+        ColumnWidth::Content(8),
+        4,
+        |view, row, width| with_link(view, row, |b, l| ports_cell(view, b, l, width)),
+        "the ports of its cable: of the node above, and its own",
+    ),
+    right(
+        ("rate", "RATE"),
+        ColumnWidth::Fixed(5),
+        5,
+        |view, row, _| with_link(view, row, |_, l| Line::raw(l.rate_bps.to_string())),
+        "bits a second of the cable",
+    ),
+    left(
+        ("stp", "STP"),
+        ColumnWidth::Fixed(8),
+        2,
+        |view, row, _| with_branch(row, |b| state(view, b)),
+        "what the spanning tree does with the cable",
+    ),
+    left(
+        ("down", "↓ LOAD"),
+        ColumnWidth::Bar(6, 12),
+        1,
+        |view, row, width| load(view, row, true, width),
+        "the share of the rate in use, towards the node",
+    ),
+    left(
+        ("up", "↑ LOAD"),
+        ColumnWidth::Bar(6, 12),
+        1,
+        |view, row, width| load(view, row, false, width),
+        "the share of the rate in use, from the node",
+    ),
+    moving(left(
+        ("trend", "TREND"),
+        ColumnWidth::Bar(8, 20),
+        7,
+        |view, row, width| with_branch(row, |b| detail::trend(view, b.link, None, width)),
+        "the busier direction in the last seconds",
+    )),
+];
+
 impl Panel for TopologyPanel {
     fn title(&self) -> &'static str {
         "Topology"
     }
 
-    fn sorts(&self) -> &'static [&'static str] {
-        &["name", "load", "port"]
+    fn columns(&self) -> &'static [TableColumn] {
+        COLUMNS
     }
 
-    fn table(&self, view: &PanelView<'_>) -> PanelTable {
-        let bar = if view.width >= 76 { 12 } else { 10 };
-        let columns = vec![
-            left("NODE", 0),
-            left("PORTS", 13),
-            right("RATE", 5),
-            left("STP", 8),
-            left("↓ LOAD", bar),
-            left("↑ LOAD", bar),
-        ];
+    fn sorts(&self) -> &'static [SortOrder] {
+        const {
+            &[
+                rising("name", "node"),
+                falling("load", "down"),
+                rising("port", "ports"),
+                falling("rate", "rate"),
+            ]
+        }
+    }
+
+    fn empty(&self) -> &'static str {
+        "no topology yet"
+    }
+
+    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow> {
         let topology = &view.snapshot.topology;
         let hosts: HashSet<&str> = topology
             .nodes
@@ -50,12 +112,56 @@ impl Panel for TopologyPanel {
         let branches = walk(topology, &|a, b| {
             to_host[b].cmp(&to_host[a]).then_with(|| order(view, a, b))
         });
-        let rows = branches.iter().map(|b| row(view, b, bar.into())).collect();
-        PanelTable {
-            columns,
-            rows,
-            empty: "no topology yet",
+        let row = |b: TreeBranch| TableRow {
+            hang: RowIndent {
+                depth: b.depth,
+                dotted: b.outside,
+            },
+            ..RowItem::Branch(b).into()
+        };
+        branches.into_iter().map(row).collect()
+    }
+
+    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
+        let RowItem::Branch(branch) = row.item else {
+            return None;
+        };
+        let topology = &view.snapshot.topology;
+        match branch.link.filter(|_| branch.outside) {
+            Some(link) => topology.links.get(link).map(link_key),
+            None => Some(RowKey::Node(branch.place.name(topology).to_owned())),
         }
+    }
+
+    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
+        let RowItem::Branch(branch) = row.item else {
+            return String::new();
+        };
+        let topology = &view.snapshot.topology;
+        let mut words = branch.place.name(topology).to_owned();
+        if let Some(link) = link_of(view, &branch) {
+            let _ = write!(words, " {} {} {}", link.a_port, link.b_port, link.rate_bps);
+            let short = ports_cell(view, &branch, link, usize::MAX);
+            let _ = write!(words, " {short}");
+        }
+        let _ = write!(words, " {}", state(view, &branch));
+        if !branch.outside && view.picture.has_alarm(branch.place.name(topology)) {
+            words += " alarm ▲";
+        }
+        words
+    }
+
+    fn legend(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("◆", "the root bridge of the spanning tree"),
+            ("▪", "a switch"),
+            ("○", "a router, a bridge without management, or a name only"),
+            ("▲", "an alarm stands: the detail has it"),
+            ("× stale", "it has stopped answering; shown as last seen"),
+            ("+12", "so many lines are folded away; right opens them"),
+            ("╌", "a cable outside the tree: blocked, or part of a loop"),
+            ("forward~ ?", "~ the cable is inferred, ? it is ambiguous"),
+        ]
     }
 
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
@@ -92,9 +198,11 @@ fn order(view: &PanelView<'_>, a: usize, b: usize) -> Ordering {
     let by = match view.sort {
         1 => busy(view, b).total_cmp(&busy(view, a)),
         2 => natural(&x.a_port, &y.a_port),
+        3 => y.rate_bps.cmp(&x.rate_bps),
         _ => Ordering::Equal,
     };
-    by.then(name)
+    let order = by.then(name);
+    if view.reverse { order.reverse() } else { order }
 }
 
 /// The larger share of a link's two directions.
@@ -110,7 +218,7 @@ fn busy(view: &PanelView<'_>, link: usize) -> f64 {
 }
 
 /// Compares names so that `n2` comes before `n10`.
-fn natural(a: &str, b: &str) -> Ordering {
+pub(super) fn natural(a: &str, b: &str) -> Ordering {
     let cut = |s: &str| s.len() - s.chars().rev().take_while(char::is_ascii_digit).count();
     let ((ai, bi), number) = ((cut(a), cut(b)), |s: &str| s.parse::<u64>().ok());
     a[..ai]
@@ -119,132 +227,138 @@ fn natural(a: &str, b: &str) -> Ordering {
         .then_with(|| a.cmp(b))
 }
 
-fn row(view: &PanelView<'_>, branch: &TreeBranch<'_>, bar: usize) -> TableRow {
-    let link = branch
-        .link
-        .and_then(|i| view.snapshot.topology.links.get(i));
-    let mut cells = vec![name(view, branch)];
-    cells.extend(match link {
-        Some(link) => link_cells(view, branch, link, bar),
-        None => root_cells(view, branch),
-    });
-    let words = cells
-        .iter()
-        .take(4)
-        .map(Line::to_string)
-        .collect::<Vec<_>>()
-        .join(" ");
-    let key = match link.filter(|_| branch.outside) {
-        Some(link) => link_key(link),
-        None => RowKey::Node(branch.name.to_owned()),
-    };
-    TableRow {
-        hang: RowIndent {
-            depth: branch.depth,
-            dotted: branch.outside,
-        },
-        ..TableRow::new(key, words, cells)
+fn with_branch(row: &TableRow, cell: impl Fn(&TreeBranch) -> Line<'static>) -> Line<'static> {
+    match &row.item {
+        RowItem::Branch(branch) => cell(branch),
+        _ => Line::default(),
     }
 }
 
-/// The cells after the name of a node that hangs on another node by `link`.
-fn link_cells(
+fn with_link(
     view: &PanelView<'_>,
-    branch: &TreeBranch<'_>,
+    row: &TableRow,
+    cell: impl Fn(&TreeBranch, &Link) -> Line<'static>,
+) -> Line<'static> {
+    with_branch(row, |branch| {
+        link_of(view, branch).map_or_else(Line::default, |link| cell(branch, link))
+    })
+}
+
+/// The link that a node hangs on.
+fn link_of<'a>(view: &PanelView<'a>, branch: &TreeBranch) -> Option<&'a Link> {
+    view.snapshot.topology.links.get(branch.link?)
+}
+
+/// The name of the node above.
+fn parent<'a>(view: &PanelView<'a>, branch: &TreeBranch) -> &'a str {
+    let topology = &view.snapshot.topology;
+    branch.parent.map_or("", |parent| parent.name(topology))
+}
+
+/// Both ports, or only the one of the node above.
+fn ports_cell(
+    view: &PanelView<'_>,
+    branch: &TreeBranch,
     link: &Link,
-    bar: usize,
-) -> Vec<Line<'static>> {
-    let p = view.palette;
-    let parent = branch.parent.unwrap_or_default();
-    let (own, other) = ports(link, parent);
-    let ports = if other.is_empty() {
-        own.to_owned()
+    width: usize,
+) -> Line<'static> {
+    let (above, own) = ports(link, parent(view, branch));
+    let (above, own) = (short(above), short(own));
+    let both = if own.is_empty() {
+        above.clone()
     } else {
-        format!("{own}–{other}")
+        format!("{above}–{own}")
+    };
+    let text = if Span::raw(&both).width() <= width {
+        both
+    } else {
+        middle(&above, width)
+    };
+    Line::styled(text, view.palette.dim)
+}
+
+/// The state of a node's link; of a node without one whether it is the root.
+fn state(view: &PanelView<'_>, branch: &TreeBranch) -> Line<'static> {
+    let p = view.palette;
+    let topology = &view.snapshot.topology;
+    if stale(view, branch) {
+        return Line::styled("× stale", p.bad);
+    }
+    let Some(link) = link_of(view, branch) else {
+        return if topology.is_root_bridge(branch.place.name(topology)) {
+            Line::styled("root", p.accent)
+        } else {
+            Line::styled("apart", p.warn)
+        };
     };
     let style = match link.state {
         LinkState::Forwarding => p.good,
         LinkState::Blocked => p.bad,
         LinkState::Unknown => p.warn,
     };
-    let state = match stale(view, branch) {
-        true => vec![Span::styled("× stale", p.bad)],
-        false => vec![
-            Span::styled(detail::state(link), style),
-            Span::styled(detail::doubt(link.grade), p.warn),
-        ],
-    };
-    let load = branch.link.and_then(|i| view.snapshot.loads.get(i));
-    let (down, up) = load.map_or((None, None), |l| {
-        if link.a == parent {
-            (l.a_to_b, l.b_to_a)
-        } else {
-            (l.b_to_a, l.a_to_b)
-        }
-    });
-    vec![
-        Line::styled(ports, p.dim),
-        Line::raw(link.rate_bps.to_string()),
-        Line::from(state),
-        gauge(format::share(down, link.rate_bps), bar, p),
-        gauge(format::share(up, link.rate_bps), bar, p),
-    ]
+    Line::from(vec![
+        Span::styled(detail::state(link), style),
+        Span::styled(detail::doubt(link.grade), p.warn),
+    ])
 }
 
-/// The cells after the name of a node that hangs on no other node.
-fn root_cells(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Vec<Line<'static>> {
-    let p = view.palette;
-    let root = view.snapshot.topology.is_root_bridge(branch.name);
-    let state = match (stale(view, branch), root) {
-        (true, _) => Line::styled("× stale", p.bad),
-        (false, true) => Line::styled("root", p.accent),
-        (false, false) => Line::styled("apart", p.warn),
-    };
-    vec![Line::default(), Line::default(), state]
+fn load(view: &PanelView<'_>, row: &TableRow, down: bool, width: usize) -> Line<'static> {
+    with_link(view, row, |branch, link| {
+        let load = branch.link.and_then(|i| view.snapshot.loads.get(i));
+        let from_above = link.a == parent(view, branch);
+        let measured = load.and_then(|l| {
+            if from_above == down {
+                l.a_to_b
+            } else {
+                l.b_to_a
+            }
+        });
+        gauge(format::share(measured, link.rate_bps), width, view.palette)
+    })
 }
 
-fn name(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> Line<'static> {
+/// The node's name; what does not fit goes from its middle.
+fn name(view: &PanelView<'_>, row: &TableRow, branch: &TreeBranch, width: usize) -> Line<'static> {
     let p = view.palette;
-    let root = view.snapshot.topology.is_root_bridge(branch.name);
-    let mark = match branch.node.map(|n| n.kind) {
+    let topology = &view.snapshot.topology;
+    let (name, node) = (branch.place.name(topology), branch.place.node(topology));
+    let mark = match node.map(|n| n.kind) {
         _ if branch.outside => "",
-        Some(NodeKind::Switch) if root => "◆ ",
+        Some(NodeKind::Switch) if topology.is_root_bridge(name) => "◆ ",
         Some(NodeKind::Switch) => "▪ ",
         Some(NodeKind::Host) => "",
         Some(NodeKind::Router | NodeKind::Unmanaged) | None => "○ ",
     };
-    let stale = stale(view, branch);
-    let style = match branch.node.map(|n| n.kind) {
-        _ if branch.outside || stale => p.dim,
+    let style = match node.map(|n| n.kind) {
+        _ if branch.outside || stale(view, branch) => p.dim,
         Some(NodeKind::Switch) => p.strong,
         _ => p.text,
     };
-    let mut spans = vec![Span::styled(format!("{mark}{}", branch.name), style)];
-    if !branch.outside
-        && view
-            .snapshot
-            .alarms
-            .iter()
-            .any(|a| a.concerns(&branch.name))
-    {
-        spans.push(Span::styled(" ▲", p.warn));
+    let mut behind = Vec::new();
+    if row.folded > 0 {
+        behind.push(Span::styled(format!(" +{}", row.folded), p.accent));
     }
-    Line::from(spans)
+    if row.hides_alarm || !branch.outside && view.picture.has_alarm(name) {
+        behind.push(Span::styled(" ▲", p.warn));
+    }
+    let others = behind.iter().map(Span::width).sum::<usize>() + Span::raw(mark).width();
+    let name = middle(name, width.saturating_sub(others));
+    let mut line = Line::from(Span::styled(format!("{mark}{name}"), style));
+    line.extend(behind);
+    line
 }
 
 /// True if the node of this line has stopped answering.
-fn stale(view: &PanelView<'_>, branch: &TreeBranch<'_>) -> bool {
+fn stale(view: &PanelView<'_>, branch: &TreeBranch) -> bool {
+    let topology = &view.snapshot.topology;
     !branch.outside
-        && (branch.node.is_some_and(|n| n.stale) || trouble(view, branch.name).is_some())
+        && (branch.place.node(topology).is_some_and(|n| n.stale)
+            || trouble(view, branch.place.name(topology)).is_some())
 }
 
 /// The reason for which a switch is stale.
 fn trouble<'a>(view: &PanelView<'a>, name: &str) -> Option<&'a str> {
-    view.snapshot
-        .switches
-        .iter()
-        .find(|s| s.name == name)
-        .and_then(|s| s.problem.as_deref())
+    view.picture.switch(name)?.problem.as_deref()
 }
 
 /// The detail of a node.
@@ -265,7 +379,9 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
     if let Some(problem) = trouble(view, name) {
         lines.push(detail::styled(view, "× stale", problem, view.palette.bad));
     }
-    if let Some(switch) = view.snapshot.switches.iter().find(|s| s.name == name) {
+    let path = tree::path(topology, name);
+    lines.extend(detail::path(view, &path));
+    if let Some(switch) = view.picture.switch(name) {
         lines.extend(switch_lines(view, switch));
     }
     if let Some(agent) = view.snapshot.agents.iter().find(|a| a.host == name) {
@@ -279,11 +395,7 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
         reasons
             .map(|(i, r)| detail::fact(view, if i == 0 { "cluster" } else { "" }, r.to_string())),
     );
-    let branches = walk(topology, &|a, b| a.cmp(&b));
-    let uplink = branches
-        .iter()
-        .find(|b| b.name == name && !b.outside)
-        .and_then(|b| b.link);
+    let uplink = path.last().and_then(|b| b.link);
     lines.extend(uplink.map(|i| detail::link(view, i)).unwrap_or_default());
     lines
 }
@@ -312,13 +424,10 @@ fn switch_lines(view: &PanelView<'_>, switch: &SwitchStatus) -> Vec<Line<'static
         let changes = format::count(changes as usize, "topology change");
         lines.push(detail::fact(view, "STP", changes));
     }
-    let is_host = |name: &str| {
-        let mut nodes = topology.nodes.iter();
-        nodes.any(|n| n.name == name && n.kind == NodeKind::Host)
-    };
-    let links = topology.links.iter();
-    let hosts = links.filter(|l| l.a == switch.name && is_host(&l.b));
-    let hosts = format::count(hosts.count(), "host");
+    let links = topology.links.iter().filter(|l| l.a == switch.name);
+    let below: HashSet<&str> = links.map(|l| l.b.as_str()).collect();
+    let is_below = |n: &&Node| n.kind == NodeKind::Host && below.contains(n.name.as_str());
+    let hosts = format::count(topology.nodes.iter().filter(is_below).count(), "host");
     lines.push(detail::fact(view, "carries", hosts));
     lines
 }

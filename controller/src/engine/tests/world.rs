@@ -41,6 +41,7 @@ pub(super) struct SimulatedCluster {
     pub(super) now: Millis,
     pub(super) published: Vec<EpochOrder>,
     pub(super) said: Vec<String>,
+    pub(super) rollbacks_ended: u32,
     pub(super) kept: Vec<Arc<LearnedFigures>>,
     pub(super) poll_every: u64,
     pub(super) disk_full: bool,
@@ -88,6 +89,7 @@ impl SimulatedCluster {
             now: Millis(1_000_000),
             published: Vec::new(),
             said: Vec::new(),
+            rollbacks_ended: 0,
             kept: Vec::new(),
             poll_every: 500,
             disk_full: false,
@@ -323,6 +325,7 @@ impl SimulatedCluster {
                     let problem = self.disk_full.then(|| "disk full".to_owned());
                     self.event(ControllerEvent::LearnedKept { problem });
                 }
+                ControllerEffect::EndRollback => self.rollbacks_ended += 1,
                 ControllerEffect::Say(line) => self.said.push(line.text),
             }
         }

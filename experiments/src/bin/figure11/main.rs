@@ -1,6 +1,6 @@
 //! Figure 11 of the allgather paper as a table and a picture: `cargo run --release --bin figure11
 //! -- DIR` writes `figure11.md` and `figure11.svg` to DIR. Every run gives the same result.
-use experiments::chart::{self, AxisScale, ChartLine, ChartPanel};
+use drawing::chart::{self, AxisLabel, AxisScale, ChartLine, ChartPanel, ChartPoint};
 use experiments::graph::{
     HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, SplitMix64, TreeConstruction, random_cluster,
     spanning_tree,
@@ -77,26 +77,29 @@ fn picture(rows: &[SampleRow]) -> String {
             SWITCHES
                 .iter()
                 .zip(rows)
-                .map(|(&switches, row)| ((switches * HOSTS_PER_SWITCH) as f64, row[a][c].mean()))
+                .map(|(&switches, row)| {
+                    ChartPoint::from(((switches * HOSTS_PER_SWITCH) as f64, row[a][c].mean()))
+                })
                 .collect()
         };
         CONSTRUCTIONS
             .iter()
             .enumerate()
             .map(|(c, (_, name))| ChartLine {
-                name,
+                name: (*name).to_owned(),
                 points: points(c),
                 is_joined: true,
             })
             .collect()
     };
-    let panel = |title, a| ChartPanel {
-        title,
-        x: ("machines", AxisScale::Linear),
-        y: ("longest path (switches), mean", AxisScale::Linear),
+    let panel = |title: &str, a| ChartPanel {
+        title: title.to_owned(),
+        x: AxisLabel::plain("machines", AxisScale::Linear),
+        y: AxisLabel::plain("longest path (switches), mean", AxisScale::Linear),
         lines: lines(a),
     };
-    chart::svg(&[panel("(a) LR1", 0), panel("(b) LR3", 1)])
+    chart::picture(&[panel("(a) LR1", 0), panel("(b) LR3", 1)])
+        .document("the longest path of a ring against the machines")
 }
 
 fn page(rows: &[SampleRow]) -> String {

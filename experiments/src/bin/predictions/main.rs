@@ -3,7 +3,7 @@
 //! same result; `scripts/bench-mpi --cells` measured the calls.
 mod judged;
 
-use experiments::chart::{self, AxisScale, ChartLine, ChartPanel};
+use drawing::chart::{self, AxisLabel, AxisScale, ChartLine, ChartPanel, ChartPoint};
 use judged::{JudgedCell, RankingScore, share, spread};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -24,14 +24,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// One panel for predictions from all calls, one for those from other networks.
 fn picture(cells: &[JudgedCell]) -> String {
-    let panel = |title, predicted: fn(&JudgedCell) -> f64| {
-        let series = |name, kind: &str| ChartLine {
-            name,
+    let panel = |title: &str, predicted: fn(&JudgedCell) -> f64| {
+        let series = |name: &str, kind: &str| ChartLine {
+            name: name.to_owned(),
             is_joined: false,
             points: cells
                 .iter()
                 .filter(|cell| cell.kind() == kind)
-                .map(|cell| (cell.measured * 1e3, predicted(cell) * 1e3))
+                .map(|cell| ChartPoint::from((cell.measured * 1e3, predicted(cell) * 1e3)))
                 .collect(),
         };
         let ends = cells.iter().map(|cell| cell.measured * 1e3);
@@ -39,25 +39,26 @@ fn picture(cells: &[JudgedCell]) -> String {
             (least.min(end), most.max(end))
         });
         ChartPanel {
-            title,
-            x: ("measured, ms", AxisScale::Powers(10.0)),
-            y: ("predicted, ms", AxisScale::Powers(10.0)),
+            title: title.to_owned(),
+            x: AxisLabel::plain("measured, ms", AxisScale::Powers(10.0)),
+            y: AxisLabel::plain("predicted, ms", AxisScale::Powers(10.0)),
             lines: vec![
                 series("over tcp", "tcp"),
                 series("over mpi", "mpi"),
                 series("library's own", "own"),
                 ChartLine {
-                    name: "equal",
+                    name: "equal".to_owned(),
                     is_joined: true,
-                    points: vec![(least, least), (most, most)],
+                    points: [least, most].map(|end| ChartPoint::from((end, end))).into(),
                 },
             ],
         }
     };
-    chart::svg(&[
+    chart::picture(&[
         panel("from all measured calls", |cell| cell.fitted),
         panel("from calls on other networks", |cell| cell.elsewhere),
     ])
+    .document("predicted against measured times")
 }
 
 fn page(cells: &[JudgedCell]) -> String {

@@ -4,7 +4,7 @@
 #[path = "../../../../schedules/benches/networks/mod.rs"]
 mod networks;
 
-use experiments::chart::{self, AxisScale, ChartLine, ChartPanel};
+use drawing::chart::{self, AxisLabel, AxisScale, ChartLine, ChartPanel, ChartPoint};
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
 use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{allgather, verify};
@@ -168,33 +168,37 @@ fn child(case: usize, hosts: usize) -> Result<PlanningFigures, AnyError> {
 }
 
 fn picture(rows: &[Vec<Option<PlanningFigures>>]) -> String {
-    let panel = |title, figure: fn(&PlanningFigures) -> f64| {
+    let panel = |title: &str, figure: fn(&PlanningFigures) -> f64| {
         let points = |case: usize| {
             HOSTS
                 .iter()
                 .zip(rows)
-                .filter_map(|(&hosts, row)| Some((hosts as f64, figure(row[case].as_ref()?))))
+                .filter_map(|(&hosts, row)| {
+                    let seconds = figure(row[case].as_ref()?);
+                    Some(ChartPoint::from((hosts as f64, seconds)))
+                })
                 .collect::<Vec<_>>()
         };
         ChartPanel {
-            title,
-            x: ("hosts", AxisScale::Powers(2.0)),
-            y: ("seconds", AxisScale::Powers(10.0)),
+            title: title.to_owned(),
+            x: AxisLabel::plain("hosts", AxisScale::Powers(2.0)),
+            y: AxisLabel::plain("seconds", AxisScale::Powers(10.0)),
             lines: CASES
                 .iter()
                 .enumerate()
                 .map(|(case, &(_, name))| ChartLine {
-                    name,
+                    name: name.to_owned(),
                     points: points(case),
                     is_joined: true,
                 })
                 .collect(),
         }
     };
-    chart::svg(&[
+    chart::picture(&[
         panel("(a) planned", |figures| figures.planned),
         panel("(b) verified", |figures| figures.verified),
     ])
+    .document("time of planning and verifying against hosts")
 }
 
 fn page(rows: &[Vec<Option<PlanningFigures>>]) -> Result<String, AnyError> {

@@ -75,7 +75,7 @@ proptest! {
         // A drawing does not state what spanning tree should do, so every link outside loops must
         // forward.
         network.links.iter_mut().for_each(|l| l.state = LinkState::Forwarding);
-        let plan = CablingPlan::parse("drawing.dot", &export::dot(&network)).unwrap();
+        let plan = CablingPlan::parse("drawing.dot", &export::dot(&network, None)).unwrap();
         let report = compare(&plan, &network);
         let all = report.notes.is_empty() && report.as_planned == network.links.len();
         prop_assert!(report.is_as_planned() && all, "{report}");
@@ -87,7 +87,7 @@ proptest! {
         which in any::<prop::sample::Index>(),
     ) {
         prop_assume!(!network.links.is_empty());
-        let plan = CablingPlan::parse("drawing.dot", &export::dot(&network)).unwrap();
+        let plan = CablingPlan::parse("drawing.dot", &export::dot(&network, None)).unwrap();
         let mut less = network.clone();
         let gone = less.links.remove(which.index(network.links.len()));
         less.links.iter_mut().for_each(|l| l.state = LinkState::Forwarding);

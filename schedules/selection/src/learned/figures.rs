@@ -1,9 +1,8 @@
-//! `learned.json`: what jobs learned, by place.
+//! `learned.json`: the figures that jobs learned, by place.
 //!
-//! Any user can write a job record, so nothing in it is trusted from one job alone where it
-//! contradicts many. Each job's timings are kept apart, a user has only so many in each size class,
-//! and [`super::verdict`] decides by votes. All is bounded, and a user's flood displaces the user's
-//! own figures only.
+//! Any user can write a job record. So one job cannot overrule many: each job's timings are kept
+//! apart, a user has a limited number of them in each size class, and [`super::verdict`] decides by
+//! votes. The file is bounded. A user who floods it displaces only figures of the same user.
 use super::verdict::{self, JobBallot};
 use super::{LearnedPlace, LearnedTiming, LearnedWays, RecordedTiming};
 use inventory::{Bytes, Millis};
@@ -18,8 +17,8 @@ pub const MOST_BYTES: u64 = 4 << 20;
 /// Approximate bytes of the file that all figures may take, and those of one user.
 const ALL: usize = 3 << 20;
 const EACH: usize = ALL / 4;
-/// The most bytes of a timing in the file, without names, and of a lesson and a place without what
-/// is in them.
+/// The most bytes of a timing in the file, without names; and of a lesson without its timings, and
+/// of a place without its lessons.
 const TIMING: usize = 128;
 const LESSON: usize = 128;
 const PLACE: usize = 192;
@@ -29,26 +28,26 @@ const JOBS: usize = 3;
 const USERS: usize = 8;
 /// Timings taken from one job: those with the most samples.
 const MOST_TIMINGS: usize = 256;
-/// Figures that no job confirmed for so long say little about the network and the libraries of
-/// today.
+/// After this time without a job that confirms them, figures are dropped: network and libraries
+/// may have changed.
 const OLD: Duration = Duration::from_secs(90 * 24 * 3600);
-/// A mean that differs by one part in so many is news.
+/// A mean is news if it differs by one part in this many.
 const NEWS: u64 = 10;
 
-/// What jobs learned, by place.
+/// The figures that jobs learned, by place.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LearnedFigures {
     places: Vec<PlaceFigures>,
 }
 
-/// What jobs learned at one place.
+/// The figures of one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct PlaceFigures {
     place: LearnedPlace,
     lessons: Vec<JobLesson>,
 }
 
-/// What one job learned at a place.
+/// The lesson of one job at a place: its timings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobLesson {
     /// The owner of the job record.
@@ -61,7 +60,7 @@ pub struct JobLesson {
     pub timings: Vec<RecordedTiming>,
 }
 
-/// What a lesson changed.
+/// The change that a lesson made to the figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LessonNews {
     /// Nothing.
@@ -120,7 +119,7 @@ impl JobLesson {
 }
 
 impl PlaceFigures {
-    /// Drops what is too old, or more than counts in each size class.
+    /// Drops lessons that are too old, and those that do not count in any size class any more.
     fn bound(&mut self, now: Millis) {
         self.lessons.retain(|lesson| now.since(lesson.at) < OLD);
         self.lessons.sort_by_key(age);
@@ -166,8 +165,8 @@ impl LearnedFigures {
         })
     }
 
-    /// Takes what a job learned at a place, instead of what it had learned there before. The
-    /// lesson's time is the present.
+    /// Takes a job's lesson at a place, and drops the job's earlier lesson there. The lesson's time
+    /// is the present.
     pub fn merge(&mut self, place: &LearnedPlace, lesson: JobLesson) -> LessonNews {
         let (now, lesson) = (lesson.at, lesson.shortened());
         let before = self.at_place(place);
@@ -196,7 +195,7 @@ impl LearnedFigures {
         }
     }
 
-    /// Drops what nobody confirmed for long.
+    /// Drops lessons that no job has confirmed for long.
     pub fn forget_old(&mut self, now: Millis) {
         self.places.iter_mut().for_each(|place| place.bound(now));
         self.bound();
@@ -236,7 +235,7 @@ impl LearnedFigures {
         self.places.sort_by(|a, b| a.place.cmp(&b.place));
     }
 
-    /// What the jobs say together, at each place.
+    /// The verdicts of all jobs, for each place.
     pub fn ways(&self) -> LearnedWays {
         let mut ways = LearnedWays::default();
         let mut alike: BTreeMap<LearnedPlace, Vec<&PlaceFigures>> = BTreeMap::new();
@@ -258,7 +257,7 @@ impl LearnedFigures {
         ways
     }
 
-    /// What jobs learned on exactly these hosts.
+    /// The lessons of jobs on exactly these hosts.
     fn at_place(&self, place: &LearnedPlace) -> Vec<LearnedTiming> {
         let here = self.places.iter().filter(|known| known.place == *place);
         decide(here.flat_map(|known| &known.lessons))
@@ -313,7 +312,7 @@ fn decide<'a>(lessons: impl Iterator<Item = &'a JobLesson>) -> Vec<LearnedTiming
     classes.into_values().flat_map(verdict::of).collect()
 }
 
-/// True if what a job would do or expect differs.
+/// True if a job would go another way, or expect another time.
 fn is_news(before: &[LearnedTiming], after: &[LearnedTiming]) -> bool {
     let names = |timing: &LearnedTiming| (timing.collective, timing.from, timing.way);
     let differs = |(a, b): (&LearnedTiming, &LearnedTiming)| {

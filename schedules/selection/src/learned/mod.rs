@@ -1,4 +1,5 @@
-//! What jobs learned while they ran: the times of the ways of their calls, for jobs after them.
+//! Jobs measure the ways of their calls while they run. This module keeps these times for later
+//! jobs.
 //!
 //! ```text
 //! job --LearnedTiming--> job record --controller--> learned.json --helper--> a later job
@@ -7,8 +8,8 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`place`] | where a figure holds: hosts, ranks, cables, library |
-//! | [`figures`] | `learned.json`: what jobs learned, by place, within bounds |
-//! | `verdict` | what several jobs say together |
+//! | [`figures`] | `learned.json`: the figures that jobs learned, by place, within bounds |
+//! | `verdict` | one verdict of several jobs |
 //! | [`ways`] | the verdicts of all places |
 pub mod figures;
 pub mod place;
@@ -20,6 +21,7 @@ pub use place::{LearnedPlace, RankLayout};
 pub use ways::LearnedWays;
 
 use crate::decision_table::{Collective, Way};
+use crate::noise;
 use crate::recorded_name::RecordedName;
 use inventory::Bytes;
 use serde::{Deserialize, Serialize};
@@ -45,7 +47,7 @@ impl LearnedTiming {
     /// True if these calls took less time than the others, by more than twice the standard error of
     /// the difference.
     pub fn is_faster_than(&self, other: &LearnedTiming) -> bool {
-        let noise = 2.0 * (self.error_ns as f64).hypot(other.error_ns as f64);
+        let noise = 2.0 * noise::of_both(self.error_ns as f64, other.error_ns as f64);
         other.mean_ns as f64 - self.mean_ns as f64 > noise
     }
 }

@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// More ranks than anybody plans for.
+/// The most ranks of a place. No job has as many.
 const MOST_RANKS: u32 = 1 << 16;
 
-/// Where a process set runs.
+/// The place of a process set: its ranks on its hosts, the cables, and the library.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LearnedPlace {
     /// The hosts by their names in the topology, in the order of their first rank.

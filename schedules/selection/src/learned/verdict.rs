@@ -1,17 +1,16 @@
 //! The verdict of several jobs on the ways of one size class.
 //!
-//! Each job compared ways under its own conditions, and votes for the one that it found fastest: a
-//! job on a loaded network takes longer whatever way it goes, so times of different jobs are not
-//! compared. A user's jobs together weigh at most as two jobs, so that a user who writes many
-//! records cannot outvote two others who have three. What is told about a way's time can only be
-//! that which at least half of the jobs know, and a way that lost the vote is never told to be
-//! faster than the one that won.
+//! Each job votes for the way that it found fastest. Times of different jobs are not compared,
+//! because every way takes longer on a loaded network. All jobs of one user together weigh at most
+//! as two jobs, so that one user with many records cannot outvote two users with three jobs. The
+//! verdict gives a way's time only if at least half of the jobs measured that way. It never gives a
+//! way that lost the vote a shorter time than the winner.
 use super::LearnedTiming;
 use crate::decision_table::Way;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// With fewer samples of a way a job does not know its time.
+/// A job needs this many samples of a way to know its time.
 const SAMPLES: u32 = 3;
 /// The weight of a job alone, and of all jobs of a user together.
 const JOB: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! What the jobs say together: the part of the figures that a later job needs.
+//! The verdicts of all jobs: the part of the figures that a later job needs.
 //!
 //! There may be thousands of places, and a rank looks for one of them within an MPI call. So places
 //! are known by digests, and only the timings that are found are parsed.
@@ -18,7 +18,7 @@ pub struct LearnedWays {
 }
 
 impl LearnedWays {
-    /// Adds what holds at each of these places.
+    /// Adds the timings of each of these places.
     pub(super) fn add<'a>(
         &mut self,
         places: impl IntoIterator<Item = &'a LearnedPlace>,
@@ -41,9 +41,9 @@ impl LearnedWays {
         self.places.is_empty()
     }
 
-    /// What a process set at a place can start from: what jobs learned on these hosts; for size
-    /// classes that none of them tried, what they learned on other hosts with the same cables
-    /// between them. Of each class the way to go comes first. It has the smallest mean.
+    /// The timings from which a process set at a place can start: those of jobs on these hosts. For
+    /// size classes that none of these jobs tried, they are those of jobs on other hosts with the
+    /// same cables between them. Of each class the way to go comes first. It has the smallest mean.
     pub fn for_place(&self, place: &LearnedPlace) -> Vec<LearnedTiming> {
         let class = |timing: &LearnedTiming| (timing.collective, timing.from);
         let mut timings = self.at(place);

@@ -1,4 +1,4 @@
-//! What learning may cost: one part in a hundred of the time that calls take.
+//! The budget of learning: one part in a hundred of the time that calls take.
 use std::time::Duration;
 
 /// Trying ways and agreeing on their times takes at most one part in this many.
@@ -11,7 +11,7 @@ pub struct LearningBudget {
     spent: Duration,
     /// The last agreement on a time.
     agreement: Duration,
-    /// What the first way but the library's own costs beside its calls.
+    /// The cost of the first way besides the library's own, without its calls.
     setup: Duration,
 }
 
@@ -51,7 +51,7 @@ impl LearningBudget {
         self.agreement * COST
     }
 
-    /// What the next agreement will take.
+    /// The expected time of the next agreement.
     pub(super) fn agreement(&self) -> Duration {
         self.agreement
     }
@@ -61,7 +61,7 @@ impl LearningBudget {
         self.calls
     }
 
-    /// What learning took.
+    /// The time that learning took.
     pub fn spent(&self) -> Duration {
         self.spent
     }

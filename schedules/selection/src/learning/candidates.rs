@@ -19,12 +19,12 @@ pub struct CandidateWay {
     pub expected: f64,
 }
 
-/// What is known of a process set before it tries anything.
+/// The knowledge about a process set before it tries anything.
 #[derive(Debug, Clone, Copy)]
 pub struct CandidateGrounds<'a> {
     /// The decision table, for its library.
     pub table: &'a DecisionTable,
-    /// What jobs learned at this place.
+    /// The timings that earlier jobs learned at this place.
     pub learned: &'a [LearnedTiming],
     /// True if each rank's address is known, so that calls can go over TCP.
     pub has_addresses: bool,
@@ -61,12 +61,10 @@ pub fn candidates(
 ) -> Vec<CandidateWay> {
     let alike = alike(grounds, collective, block);
     let entry = grounds.table.entry(alike, block);
-    let first = entry.map_or(Way::Native, |entry| entry.way);
-    let first = if first.serves(collective) {
-        first
-    } else {
-        Way::Native
-    };
+    let first = entry
+        .map(|entry| entry.way)
+        .filter(|way| way.serves(collective))
+        .unwrap_or(Way::Native);
     let mut all = vec![CandidateWay {
         way: first,
         expected: 1.0,
@@ -80,22 +78,17 @@ pub fn candidates(
         }
     };
     if first != Way::Native {
-        let is_in_doubt = collective.has_own_lengths();
+        let is_in_doubt = collective.has_own_lengths() || first == Way::Relay;
         add(Way::Native, library(grounds, alike, block, is_in_doubt));
     }
     let sync = SyncKind::Receiver.into();
     let planned = |over| [Way::Aapc { sync, over }, Way::Ring { over }];
     let below = below_tcp(grounds.table, alike, block);
     if let Some(below) = below.filter(|below| grounds.has_addresses && can_win(block, *below)) {
-        // Of unequal blocks nobody knows.
-        let least = if alike.has_own_lengths() {
-            IN_DOUBT.1
-        } else {
-            1.0
-        };
-        let expected = least + 0.15 * below.log2().max(0.0);
+        let expected = over_tcp(alike, below);
         planned(DataCarrier::Tcp)
             .into_iter()
+            .chain([Way::Relay])
             .for_each(|way| add(way, expected));
     }
     // Of forecast lengths some may be too long for a message.
@@ -130,7 +123,7 @@ fn alike(grounds: CandidateGrounds, collective: Collective, block: Bytes) -> Col
     }
 }
 
-/// What is expected of the library's own routine where the table does not take it.
+/// The expected time of the library's own routine where the table does not take it.
 fn library(
     grounds: CandidateGrounds,
     collective: Collective,
@@ -152,7 +145,7 @@ fn library(
     }
 }
 
-/// What jobs before this one measured is expected now.
+/// The times that earlier jobs measured are expected now.
 fn expect_as_learned(
     all: &mut [CandidateWay],
     learned: &[LearnedTiming],
@@ -195,6 +188,17 @@ fn below_tcp(table: &DecisionTable, collective: Collective, block: Bytes) -> Opt
     let above = over_tcp.clone().find(|entry| entry.from >= block);
     let from = above.or_else(|| over_tcp.next_back())?.from;
     Some(from.0 as f64 / block.0.max(1) as f64)
+}
+
+/// The expected time over TCP: it grows with the distance from the table's size.
+fn over_tcp(collective: Collective, below: f64) -> f64 {
+    // Of unequal blocks nobody knows.
+    let least = if collective.has_own_lengths() {
+        IN_DOUBT.1
+    } else {
+        1.0
+    };
+    least + 0.15 * below.log2().max(0.0)
 }
 
 /// False where the steps of a schedule are hopeless with blocks so far below those of TCP.

@@ -51,7 +51,7 @@ impl CallClass {
     }
 }
 
-/// What a call is in its row.
+/// The part of a call in its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountedCall {
     /// Its times count.
@@ -60,7 +60,7 @@ pub struct CountedCall {
     pub ends_row: bool,
 }
 
-/// What the ranks of a process set have learned, the same on each.
+/// The state of learning of a process set, the same on each rank.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallLearner {
     questions: BTreeMap<CallClass, WayQuestion>,
@@ -129,12 +129,12 @@ impl CallLearner {
             .for_each(|question| question.refuse(&refused));
     }
 
-    /// What learning cost.
+    /// The cost of learning.
     pub fn budget(&self) -> LearningBudget {
         self.budget
     }
 
-    /// What was learned: a timing for each class and way that calls went.
+    /// The lesson: a timing for each class and each way that calls went.
     pub fn timings(&self) -> Vec<LearnedTiming> {
         let each = |(&class, question): (&CallClass, &WayQuestion)| {
             question

@@ -1,4 +1,5 @@
-//! Which way is fastest for the calls of a collective whose blocks are about as large.
+//! The question which way is fastest, for the calls of one collective with blocks of about the same
+//! size.
 //!
 //! Calls go the fastest way so far, but for short rows of calls that go another one, between rows
 //! of the fastest. What a row took is the same on all ranks, so all come to the same answer.

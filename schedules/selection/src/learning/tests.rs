@@ -256,6 +256,34 @@ fn even_blocks_begin_as_equal_ones_do_and_unequal_ones_as_the_library_does() {
 }
 
 #[test]
+fn broadcasts_go_along_the_ring_or_as_the_library_does() {
+    let entry = |from, way| DecisionEntry {
+        from: Bytes(from),
+        way,
+        mpi: None,
+        grounds: DecisionGrounds::Elsewhere,
+    };
+    let entries = vec![entry(0, Way::Native), entry(1 << 19, Way::Relay)];
+    let table = DecisionTable::default().with_entries(Collective::Bcast, entries);
+    let grounds = CandidateGrounds {
+        table: &table,
+        learned: &[],
+        has_addresses: true,
+        shares_hosts: false,
+        is_even: false,
+    };
+    let ways = |block| {
+        let all = candidates(grounds, Collective::Bcast, Bytes(block));
+        all.iter()
+            .map(|candidate| candidate.way)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ways(1 << 20), [Way::Relay, Way::Native]);
+    assert_eq!(ways(1 << 18), [Way::Native, Way::Relay]);
+    assert_eq!(ways(1 << 14), [Way::Native]);
+}
+
+#[test]
 fn far_below_the_sizes_of_tcp_no_schedule_is_tried() {
     let [native, tcp, _] = ways();
     let entry = |from, way| DecisionEntry {

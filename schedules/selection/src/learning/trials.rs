@@ -3,6 +3,7 @@
 use super::CallClass;
 use crate::decision_table::Way;
 use crate::learned::LearnedTiming;
+use crate::noise;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -131,13 +132,13 @@ impl WayTrials {
         deviation.max(LEAST_NOISE * mean) / n.max(1.0).sqrt()
     }
 
-    /// What the rows of both say.
+    /// The comparison of the rows of both.
     pub(super) fn beside(&self, fastest: &WayTrials) -> TrialVerdict {
         let (Some(own), Some(best)) = (self.mean(), fastest.mean()) else {
             return TrialVerdict::Open;
         };
         let few = self.rows().min(fastest.rows()) < FEWEST;
-        let noise = CLEAR * self.error().hypot(fastest.error());
+        let noise = CLEAR * noise::of_both(self.error(), fastest.error());
         if own > 2.0 * best || (!few && own - best > noise) {
             TrialVerdict::Slower
         } else if !few && best - own > noise {

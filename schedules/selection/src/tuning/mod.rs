@@ -28,6 +28,7 @@ pub use collect::{TimedCalls, WayMedian, row, turn};
 pub use measured_place::{MeasuredPlace, PayloadBounds};
 
 use crate::decision_table::{Collective, DecisionEntry, DecisionGrounds, DecisionTable, Mpi, Way};
+use crate::noise;
 use inventory::tree::Tree;
 use inventory::{Bytes, Millis};
 use serde::{Deserialize, Serialize};
@@ -151,7 +152,7 @@ impl CallTiming {
     /// True if these calls took less time than the others, by more than twice the standard error of
     /// the difference.
     pub fn is_faster_than(&self, other: &CallTiming) -> bool {
-        let noise = 2.0 * (self.error_ns as f64).hypot(other.error_ns as f64);
+        let noise = 2.0 * noise::of_both(self.error_ns as f64, other.error_ns as f64);
         other.median_ns as f64 - self.median_ns as f64 > noise
     }
 }

@@ -6,6 +6,7 @@
 //! can be carried to another tree, because that tree's bound is known.
 use super::{CallTiming, MeasuredPlace, TuningRun};
 use crate::decision_table::{Collective, Way};
+use crate::noise;
 use crate::signature::{
     self, ContentionSignature, FitRefusal, ParameterEstimate, PingPongFit, TimeSample,
 };
@@ -84,7 +85,7 @@ impl ContentionModel {
         };
         let gains = |way: &Way| {
             let (seconds, off) = predicted(*way)?;
-            (seconds < native * (1.0 - off.hypot(native_off))).then_some((*way, seconds))
+            (seconds < native * (1.0 - noise::of_both(off, native_off))).then_some((*way, seconds))
         };
         among
             .iter()

@@ -33,11 +33,38 @@ pub enum CablingChange {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CablingChangeError {
     /// A name that is not among the topology's hosts.
-    #[error("host \"{0}\" is not in the topology; nothing was computed")]
-    Host(String),
+    #[error(
+        "host \"{name}\" is not in the topology, whose hosts are {known}; nothing was computed"
+    )]
+    Host {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: KnownNames,
+    },
     /// A name that is not among the topology's switches.
-    #[error("switch \"{0}\" is not in the topology; nothing was computed")]
-    Switch(String),
+    #[error(
+        "switch \"{name}\" is not in the topology, whose switches are {known}; nothing was computed"
+    )]
+    Switch {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: KnownNames,
+    },
+    /// One end of a link that is not in the topology.
+    #[error(
+        "link {link}: \"{name}\" is not in the topology, whose switches are {known}; nothing was \
+         computed"
+    )]
+    End {
+        /// The link as written.
+        link: String,
+        /// The name.
+        name: String,
+        /// The switches that there are.
+        known: KnownNames,
+    },
     /// Two names with a hyphen between them that do not name two nodes, or name them in more than
     /// one way.
     #[error(
@@ -60,6 +87,34 @@ pub enum CablingChangeError {
     },
 }
 
+/// The names that an operator may have meant, a few of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownNames(Vec<String>);
+
+impl KnownNames {
+    /// More names would hide the message.
+    const MOST: usize = 8;
+
+    fn of<'a>(names: impl Iterator<Item = &'a String>) -> KnownNames {
+        KnownNames(names.cloned().collect())
+    }
+
+    fn switches(file: &TopologyFile) -> KnownNames {
+        KnownNames::of(file.switches.iter())
+    }
+}
+
+impl fmt::Display for KnownNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.0.len().min(KnownNames::MOST);
+        f.write_str(&self.0[..shown].join(", "))?;
+        match self.0.len() - shown {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
 impl CablingChange {
     /// A change of a link of this topology, from `a-b` and a rate. Names may contain hyphens.
     ///
@@ -71,17 +126,30 @@ impl CablingChange {
         rate: BitsPerSec,
     ) -> Result<CablingChange, CablingChangeError> {
         let known = |name: &str| is_inner(file, name) || file.hosts.contains_key(name);
-        let mut splits = ends
-            .match_indices('-')
-            .map(|(i, _)| (&ends[..i], &ends[i + 1..]))
-            .filter(|(a, b)| known(a) && known(b) && a != b);
+        let all = || {
+            let hyphens = ends.match_indices('-');
+            hyphens.map(|(i, _)| (&ends[..i], &ends[i + 1..]))
+        };
+        let unknown = |(a, b)| match (known(a), known(b)) {
+            (true, false) => Some(b),
+            (false, true) => Some(a),
+            _ => None,
+        };
+        let mut splits = all().filter(|(a, b)| known(a) && known(b) && a != b);
         match (splits.next(), splits.next()) {
             (Some((a, b)), None) => Ok(CablingChange::Link {
                 a: a.to_owned(),
                 b: b.to_owned(),
                 rate,
             }),
-            _ => Err(CablingChangeError::Ends(ends.to_owned())),
+            (found, _) => Err(match all().find_map(unknown).filter(|_| found.is_none()) {
+                Some(name) => CablingChangeError::End {
+                    link: ends.to_owned(),
+                    name: name.to_owned(),
+                    known: KnownNames::switches(file),
+                },
+                None => CablingChangeError::Ends(ends.to_owned()),
+            }),
         }
     }
 
@@ -98,18 +166,20 @@ impl CablingChange {
                     .switches
                     .iter()
                     .position(|s| s == root)
-                    .ok_or_else(|| CablingChangeError::Switch(root.clone()))?;
+                    .ok_or_else(|| unknown_switch(&file, root))?;
                 file.switches[..=at].rotate_right(1);
             }
             CablingChange::Move { host, switch } => {
                 if !file.switches.contains(switch) {
-                    return Err(CablingChangeError::Switch(switch.clone()));
+                    return Err(unknown_switch(&file, switch));
                 }
-                file.hosts
-                    .get_mut(host)
-                    .ok_or_else(|| CablingChangeError::Host(host.clone()))?
-                    .switch
-                    .clone_from(switch);
+                match file.hosts.get_mut(host) {
+                    Some(host) => host.switch.clone_from(switch),
+                    None => {
+                        let (name, known) = (host.clone(), KnownNames::of(file.hosts.keys()));
+                        return Err(CablingChangeError::Host { name, known });
+                    }
+                }
             }
             CablingChange::Link { a, b, rate } => link(&mut file, a, b, *rate)?,
         }
@@ -117,6 +187,13 @@ impl CablingChange {
         Ok(root
             .and_then(|root| spanning_tree::with_spanning_tree(&file, &root))
             .unwrap_or(file))
+    }
+}
+
+fn unknown_switch(file: &TopologyFile, name: &str) -> CablingChangeError {
+    CablingChangeError::Switch {
+        name: name.to_owned(),
+        known: KnownNames::switches(file),
     }
 }
 
@@ -144,7 +221,7 @@ fn link(
         }
     }
     if let Some(unknown) = [a, b].into_iter().find(|name| !is_inner(file, name)) {
-        return Err(CablingChangeError::Switch(unknown.to_owned()));
+        return Err(unknown_switch(file, unknown));
     }
     let there = |l: &&mut TopologyCable| (l.a == a && l.b == b) || (l.a == b && l.b == a);
     match file.links.iter_mut().filter(there).max_by_key(|l| l.rate) {

@@ -88,7 +88,14 @@ fn what_cannot_be_done_is_said() {
     );
     assert!(refused(CablingChange::link(&row, "n0-s1", G(1)).unwrap()).contains("--move n0=s1"));
     assert!(refused(CablingChange::link(&row, "n0-n1", G(1)).unwrap()).contains("hangs on \"s0\""));
-    for ends in ["s0", "s0-s9", "s0-s0", ""] {
+    let unknown = CablingChange::link(&row, "s0-s9", G(1))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        unknown.starts_with("link s0-s9: \"s9\" is not in the topology, whose switches are s0, s1"),
+        "{unknown}"
+    );
+    for ends in ["s0", "s0-s0", ""] {
         assert_eq!(
             CablingChange::link(&row, ends, G(1)),
             Err(CablingChangeError::Ends(ends.into()))

@@ -139,6 +139,15 @@ fn lengths_get_a_plan_where_the_phases_take_longer() {
     }
 }
 
+#[test]
+fn lengths_that_do_not_repeat_are_planned_for_beside_long_calls() {
+    let follow = plan("1G", ForcedWays::default(), &["w", "x", "y", "z"], 0).unwrap();
+    for (block, alone, repeated) in [(1 << 10, false, true), (1 << 20, true, true)] {
+        let plans = |repeats| follow.plans_lengths(block, repeats);
+        assert_eq!((plans(false), plans(true)), (alone, repeated), "{block}");
+    }
+}
+
 /// The trunk is the slow link; who does not use it has others.
 #[test]
 fn a_process_set_has_a_table_for_its_own_links() {

@@ -270,13 +270,13 @@ mod tests {
     fn only_tokens_and_acknowledgements_are_marked() {
         use nix::sys::socket::{
             getsockopt,
-            sockopt::{IpTos, Priority},
+            sockopt::{Ipv4Tos, Priority},
         };
         let (peer, _receives, _sends) = peer();
         peer.mark(46);
-        assert_eq!(getsockopt(&peer.back, IpTos).unwrap(), 46 << 2);
+        assert_eq!(getsockopt(&peer.back, Ipv4Tos).unwrap(), 46 << 2);
         assert_eq!(getsockopt(&peer.back, Priority).unwrap(), 6);
-        assert_eq!(getsockopt(&peer.out, IpTos).unwrap(), 0);
+        assert_eq!(getsockopt(&peer.out, Ipv4Tos).unwrap(), 0);
     }
 
     #[test]

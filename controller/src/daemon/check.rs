@@ -1,0 +1,180 @@
+//! Everything that the daemon would read at its start, read once, without starting it. Nothing is
+//! made or changed.
+use super::config::{ControllerConfig, load};
+use crate::http::{self, ApiTokens, BearerToken, TlsCertificate};
+use directory::layout::EPOCHS;
+use directory::publishing::LockHolder;
+use directory::reading;
+use nix::unistd::{AccessFlags, access};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// One part of a configuration, and whether it can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedPart {
+    /// Its name for operators.
+    pub name: &'static str,
+    /// What was found, or what is wrong.
+    pub outcome: Result<String, String>,
+}
+
+impl CheckedPart {
+    fn new(name: &'static str, outcome: Result<String, String>) -> CheckedPart {
+        CheckedPart { name, outcome }
+    }
+}
+
+/// `ok     inventory      …`
+impl fmt::Display for CheckedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, text) = match &self.outcome {
+            Ok(found) => ("ok", found),
+            Err(problem) => ("WRONG", problem),
+        };
+        write!(f, "{word:<6} {:<14} {text}", self.name)
+    }
+}
+
+/// Reads every part of the configuration. The names of switches are looked up.
+pub async fn check(config: &ControllerConfig) -> Vec<CheckedPart> {
+    let (viewers, agents) = (
+        token(config.token_file.as_deref()),
+        token(config.agent_token_file.as_deref()),
+    );
+    let mut parts = inventory(config).await;
+    parts.push(CheckedPart::new(
+        "viewers' token",
+        said(&viewers, "none: everybody on this machine may view"),
+    ));
+    parts.push(CheckedPart::new(
+        "agents' token",
+        said(&agents, "none: no host agent can report"),
+    ));
+    parts.push(CheckedPart::new("TLS", tls(config)));
+    parts.push(CheckedPart::new("directory", directory(&config.dir)));
+    let tokens = viewers.ok().zip(agents.ok());
+    let listen = match tokens.map(|(v, a)| ApiTokens::new(v.map(|v| v.0), a.map(|a| a.0))) {
+        None => Err("not tried, because a token is wrong".to_owned()),
+        Some(Err(e)) => Err(e.to_string()),
+        Some(Ok(tokens)) => listen(config, &tokens).await,
+    };
+    parts.push(CheckedPart::new("address", listen));
+    if let Some(journal) = &config.journal {
+        let folder = journal.parent().filter(|p| !p.as_os_str().is_empty());
+        let outcome = writable(folder.unwrap_or(Path::new(".")));
+        let outcome = outcome.map(|()| journal.display().to_string());
+        parts.push(CheckedPart::new("journal", outcome));
+    }
+    parts
+}
+
+type ReadToken = Option<(BearerToken, PathBuf)>;
+
+fn token(file: Option<&Path>) -> Result<ReadToken, String> {
+    let read = |path: &Path| {
+        let token = BearerToken::read(path).map_err(|e| e.to_string())?;
+        Ok((token, path.to_owned()))
+    };
+    file.map(read).transpose()
+}
+
+fn said(token: &Result<ReadToken, String>, none: &str) -> Result<String, String> {
+    let token = token.as_ref().map_err(Clone::clone)?;
+    let file = token.as_ref().map(|(_, file)| file.display().to_string());
+    Ok(file.unwrap_or_else(|| none.to_owned()))
+}
+
+async fn inventory(config: &ControllerConfig) -> Vec<CheckedPart> {
+    let (inventory, clients) = match load(config) {
+        Ok(loaded) => loaded,
+        Err(e) => return vec![CheckedPart::new("inventory", Err(e.to_string()))],
+    };
+    let found = format!(
+        "{}: {} switches, {} hosts",
+        config.inventory.display(),
+        inventory.switches.len(),
+        inventory.hosts.len()
+    );
+    let mut parts = vec![CheckedPart::new("inventory", Ok(found))];
+    for (name, client) in &clients {
+        if let Err(problem) = client.look_up().await {
+            parts.push(CheckedPart::new(
+                "inventory",
+                Err(format!("switch \"{name}\": {problem}")),
+            ));
+        }
+    }
+    if let Some(traps) = &inventory.traps {
+        let bound = std::net::UdpSocket::bind(traps.listen);
+        let outcome = match bound {
+            Ok(_) => Ok(format!("{}", traps.listen)),
+            Err(e) => Err(format!(
+                "{}: {e}; traps would not be heard there, polls go on",
+                traps.listen
+            )),
+        };
+        parts.push(CheckedPart::new("traps", outcome));
+    }
+    parts
+}
+
+fn tls(config: &ControllerConfig) -> Result<String, String> {
+    let Some((cert, key)) = &config.tls else {
+        return match config.listen.ip().is_loopback() {
+            true => Ok("none: HTTP, on this machine only".to_owned()),
+            false => Err(format!(
+                "none, but {} is reachable from other machines, so tokens would cross the network \
+                 in the clear: make certificates with heddle cert, or listen on 127.0.0.1",
+                config.listen
+            )),
+        };
+    };
+    TlsCertificate::read(cert, key).map_err(|e| e.to_string())?;
+    Ok(format!("{}, {}", cert.display(), key.display()))
+}
+
+fn directory(dir: &Path) -> Result<String, String> {
+    let shown = dir.display();
+    if !dir.exists() {
+        let parent = dir.parent().filter(|p| !p.as_os_str().is_empty());
+        writable(parent.unwrap_or(Path::new(".")))?;
+        return Ok(format!("{shown}: will be made"));
+    }
+    writable(dir)?;
+    if let Some(holder) = LockHolder::of(dir) {
+        return Err(format!(
+            "{shown}: {holder}; a second controller would not start"
+        ));
+    }
+    if !dir.join(EPOCHS).exists() {
+        return Ok(format!("{shown}: no epoch yet"));
+    }
+    match reading::current_epoch(dir) {
+        Ok(Some(epoch)) => Ok(format!("{shown}: epoch {}", epoch.number)),
+        Ok(None) => Ok(format!("{shown}: no epoch yet")),
+        Err(e) => Err(format!(
+            "{e}; the controller starts and publishes a new epoch"
+        )),
+    }
+}
+
+fn writable(folder: &Path) -> Result<(), String> {
+    access(folder, AccessFlags::W_OK | AccessFlags::X_OK).map_err(|e| {
+        format!(
+            "{}: {}; the user that heddle runs as must be able to write there",
+            folder.display(),
+            e.desc()
+        )
+    })
+}
+
+async fn listen(config: &ControllerConfig, tokens: &ApiTokens) -> Result<String, String> {
+    let listener = http::bind(config.listen, tokens).await;
+    drop(listener.map_err(|e| e.to_string())?);
+    let scheme = if config.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    Ok(format!("{scheme}://{}", config.listen))
+}

@@ -1,0 +1,109 @@
+//! An earlier epoch is published again because an operator said so, and stays until the network
+//! changes or the operator takes the order back.
+//!
+//! While the order is in force, its network takes the place of the candidate. So it goes through the
+//! same hold-down, planner, verifier and publication as any other. The network as it was seen right
+//! after that is remembered: as long as nothing else is seen, nothing else is published.
+use super::candidate::EpochCandidate;
+use super::trouble::TroubleArea;
+use super::{ControllerEffect, ControllerEngine, StoredEpoch};
+use api::EventLevel;
+use directory::rollback::RollbackOrder;
+use inventory::{Millis, TopologyFile};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// An order, with the epoch that it names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OrderedRollback {
+    /// The order.
+    pub order: RollbackOrder,
+    /// The epoch whose network is published again.
+    pub epoch: StoredEpoch,
+}
+
+/// An order in force.
+#[derive(Debug, Clone)]
+pub(super) struct RollbackHold {
+    order: RollbackOrder,
+    candidate: EpochCandidate,
+    /// The network that is not published, once the ordered one is.
+    against: Option<Arc<TopologyFile>>,
+}
+
+impl ControllerEngine {
+    /// Takes a new order, or that there is none any more.
+    pub(super) fn take_rollback(
+        &mut self,
+        now: Millis,
+        ordered: Option<OrderedRollback>,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
+        self.wake = true;
+        let Some(OrderedRollback { order, epoch }) = ordered else {
+            if let Some(hold) = self.rollback.take() {
+                let text = format!(
+                    "the order to stay with the network of epoch {} was taken back",
+                    hold.order.epoch
+                );
+                self.public.log(now, EventLevel::Info, text, fx);
+                self.note_trouble(TroubleArea::Rollback, None);
+            }
+            return;
+        };
+        let candidate = EpochCandidate::new(epoch.network, epoch.file);
+        let settled = self.public.settled.as_ref();
+        let is_current = settled.is_some_and(|s| s.number == order.replaced);
+        let is_done = settled.is_some_and(|s| s.key == candidate.key);
+        if !is_current && !is_done {
+            // The network changed, and the controller ended before it could remove the order.
+            fx.push(ControllerEffect::EndRollback);
+            return;
+        }
+        self.rollback = Some(RollbackHold {
+            order,
+            candidate,
+            against: None,
+        });
+        self.note_trouble(
+            TroubleArea::Rollback,
+            Some(format!(
+                "the network of epoch {} is published by an operator's order; the network as found \
+                 differs, and is published once it changes, or after: heddle history --dir {} \
+                 --release",
+                order.epoch, self.options.directory
+            )),
+        );
+    }
+
+    /// The candidate that counts: the ordered one, unless the network changed.
+    pub(super) fn hold_rollback(
+        &mut self,
+        now: Millis,
+        found: Option<EpochCandidate>,
+        fx: &mut Vec<ControllerEffect>,
+    ) -> Option<EpochCandidate> {
+        let Some(hold) = &mut self.rollback else {
+            return found;
+        };
+        let settled = self.public.settled.as_ref();
+        if !settled.is_some_and(|s| s.key == hold.candidate.key) {
+            return Some(hold.candidate.clone());
+        }
+        // Without a whole tree nothing is known of changes.
+        let found = found?;
+        let against = hold.against.get_or_insert_with(|| Arc::clone(&found.key));
+        if *against == found.key {
+            return Some(hold.candidate.clone());
+        }
+        let text = format!(
+            "the network changed, so the order to stay with that of epoch {} is over",
+            hold.order.epoch
+        );
+        self.rollback = None;
+        self.public.log(now, EventLevel::Info, text, fx);
+        self.note_trouble(TroubleArea::Rollback, None);
+        fx.push(ControllerEffect::EndRollback);
+        Some(found)
+    }
+}

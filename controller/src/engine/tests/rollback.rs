@@ -1,0 +1,78 @@
+//! An earlier epoch that an operator publishes again.
+use super::*;
+use crate::engine::rollback::OrderedRollback;
+use directory::rollback::RollbackOrder;
+
+/// A world with two epochs: n2 moved from s1 to s0.
+fn moved() -> (SimulatedCluster, OrderedRollback) {
+    let mut w = running();
+    w.run(10_000);
+    let first = &w.published[0];
+    let epoch = StoredEpoch {
+        number: first.number,
+        network: first.network.clone(),
+        file: first.file.clone(),
+    };
+    w.unplug("s1", 2);
+    w.host("n2", "s0", 2);
+    w.run(20_000);
+    assert_eq!(w.published.len(), 2);
+    let order = RollbackOrder {
+        epoch: epoch.number,
+        replaced: w.published[1].number,
+    };
+    (w, OrderedRollback { order, epoch })
+}
+
+fn holds(w: &SimulatedCluster) -> bool {
+    let alarms = w.engine.announced_alarms();
+    alarms.iter().any(|a| a.about == "rollback")
+}
+
+#[test]
+fn an_ordered_epoch_stays_until_the_network_changes() {
+    let (mut w, ordered) = moved();
+    let file = ordered.epoch.file.clone();
+    w.event(ControllerEvent::Rollback(Some(Box::new(ordered))));
+    w.run(60_000);
+    assert_eq!(w.published.len(), 3, "{:#?}", w.said);
+    assert_eq!(w.published[2].file.hosts["n2"], file.hosts["n2"]);
+    assert!(holds(&w) && w.rollbacks_ended == 0);
+    w.unplug("s1", 1);
+    w.host("n1", "s0", 3);
+    w.run(20_000);
+    assert_eq!(w.published.len(), 4, "{:#?}", w.said);
+    assert_eq!(w.published[3].file.hosts["n2"].switch, "s0");
+    assert!(!holds(&w) && w.rollbacks_ended == 1);
+}
+
+#[test]
+fn an_order_that_is_taken_back_gives_way_to_the_network() {
+    let (mut w, ordered) = moved();
+    w.event(ControllerEvent::Rollback(Some(Box::new(ordered))));
+    w.run(10_000);
+    w.event(ControllerEvent::Rollback(None));
+    w.run(10_000);
+    assert_eq!(w.published.len(), 4);
+    assert_eq!(w.published[3].file.hosts["n2"].switch, "s0");
+    assert!(!holds(&w) && w.rollbacks_ended == 0);
+}
+
+#[test]
+fn a_restart_keeps_an_order_that_was_carried_out_and_ends_one_that_is_over() {
+    let (mut w, ordered) = moved();
+    let event = || ControllerEvent::Rollback(Some(Box::new(ordered.clone())));
+    w.event(event());
+    w.run(10_000);
+    // The same order again is what a controller finds when it starts anew.
+    w.event(event());
+    w.run(10_000);
+    assert_eq!((w.published.len(), holds(&w)), (3, true));
+    w.unplug("s1", 1);
+    w.host("n1", "s0", 3);
+    w.run(20_000);
+    w.event(event());
+    w.run(10_000);
+    assert_eq!((w.published.len(), holds(&w)), (4, false));
+    assert_eq!(w.rollbacks_ended, 2);
+}

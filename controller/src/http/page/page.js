@@ -1,0 +1,306 @@
+// The page of the controller: follows the event stream and shows each snapshot. It only reads, and
+// it shows foreign text as text alone: nothing here makes markup of what the network says.
+"use strict";
+
+const TOKEN = "heddle-token";
+/** At least so long between two drawings, in milliseconds. */
+const PACE = 500;
+/** A stream that is silent for so long is late: there is a snapshot each second. */
+const LATE = 5000;
+const RETRY = 2000;
+const ROWS = { links: 12, epochs: 20, events: 40, jobs: 50, alarms: 50 };
+/** Use from which a link is busy. */
+const BUSY = 0.8;
+
+/** Characters that are not seen but have an effect, such as changing the direction of writing. */
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+/** A foreign text as it is shown, as in every picture. */
+const visible = (text) => String(text).replace(HIDDEN, "\ufffd");
+const $ = (selector) => document.querySelector(selector);
+let latest = null;
+let arrived = 0;
+let drawnAt = 0;
+let planned = false;
+let drawnNetwork = null;
+let cables = new Map();
+
+/** The headers of every request. */
+function headers() {
+  const token = sessionStorage.getItem(TOKEN);
+  return token ? { Authorization: "Bearer " + token } : {};
+}
+
+function tell(word, className) {
+  const state = $("#state");
+  state.textContent = word;
+  state.className = className;
+}
+
+/** Asks for a token, with the reason why. */
+function ask(why) {
+  sessionStorage.removeItem(TOKEN);
+  $("main").hidden = true;
+  $("#login").hidden = false;
+  $("#why").textContent = why;
+  tell("needs a token", "lost");
+  $("#token").focus();
+}
+
+const wait = (time) => new Promise((done) => setTimeout(done, time));
+
+/** Follows the stream until it needs a token. */
+async function follow() {
+  for (;;) {
+    try {
+      const answer = await fetch("/v1/events", { headers: headers(), cache: "no-store" });
+      if (answer.status === 401 || answer.status === 403) {
+        const had = sessionStorage.getItem(TOKEN) !== null;
+        const text = (await answer.text()).trim();
+        return ask(had || answer.status === 403 ? text : "");
+      }
+      if (!answer.ok) throw new Error((await answer.text()).trim());
+      $("#login").hidden = true;
+      await read(answer.body.pipeThrough(new TextDecoderStream()).getReader());
+      tell("the controller ended the stream; trying again", "lost");
+    } catch (problem) {
+      tell(`no answer (${problem.message}); trying again`, "lost");
+    }
+    await wait(RETRY);
+  }
+}
+
+/** Takes the events of a stream apart (HTML Living Standard, 9.2.6). */
+async function read(reader) {
+  let parts = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    // A snapshot may come in many parts: only the last two can hold the end.
+    const tail = (parts.length ? parts[parts.length - 1].slice(-1) : "") + value;
+    parts.push(value);
+    if (!tail.includes("\n\n")) continue;
+    const events = parts.join("").split("\n\n");
+    parts = [events.pop()];
+    for (const event of events) take(event);
+  }
+}
+
+function take(event) {
+  arrived = performance.now();
+  const lines = event.split("\n").filter((line) => line.startsWith("data: "));
+  if (!lines.length) return;
+  latest = lines.map((line) => line.slice(6)).join("\n");
+  plan();
+}
+
+/** Draws soon, but not too often, and not while nobody looks. */
+function plan() {
+  if (planned || document.hidden) return;
+  planned = true;
+  setTimeout(() => requestAnimationFrame(draw), Math.max(0, drawnAt + PACE - performance.now()));
+}
+
+function draw() {
+  planned = false;
+  if (latest === null) return;
+  const snapshot = JSON.parse(latest);
+  latest = null;
+  $("main").hidden = false;
+  tell("live", "live");
+  const epoch = snapshot.epochs[snapshot.epochs.length - 1];
+  $("#about").textContent = [
+    epoch ? `epoch ${epoch.number}, ${epoch.hosts} hosts, ${epoch.phases} phases` : "no epoch published yet",
+    count(snapshot.switches.length, "switch", "switches"),
+    snapshot.directory,
+  ].join(" · ");
+  $("footer").textContent = `heddle ${snapshot.version}, as of ${clock(snapshot.at)}`;
+  showPending(snapshot.pending);
+  showAlarms(snapshot.alarms);
+  showJobs(snapshot);
+  const links = snapshot.topology.links;
+  showLinks(links, snapshot.loads);
+  showEpochs(snapshot.epochs);
+  showEvents(snapshot.events);
+  showNetwork(snapshot).then(() => showLoads(links, snapshot.loads));
+  drawnAt = performance.now();
+}
+
+/* Tables. */
+
+const count = (number, one, many) => `${number} ${number === 1 ? one : many}`;
+const clock = (at) => new Date(at).toLocaleTimeString();
+const scaled = (value, unit) => {
+  const prefixes = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  const [size, prefix] = prefixes.find(([size]) => value >= size) || [1, ""];
+  return `${(value / size).toFixed(value % size && value < 100 * size ? 1 : 0)} ${prefix}${unit}`;
+};
+
+function cell(content, className = "") {
+  const cell = document.createElement("td");
+  cell.className = className;
+  cell.append(content instanceof Node ? content : visible(content));
+  return cell;
+}
+
+/** A number as a share, with its bar. */
+function share(value) {
+  if (value === null || value === undefined) return [cell("–", "number"), cell("")];
+  const bar = document.createElement("progress");
+  bar.max = 1;
+  bar.value = Math.min(value, 1);
+  return [cell(`${Math.round(value * 100)} %`, "number"), cell(bar, "bar")];
+}
+
+function row(cells, className = "") {
+  const row = document.createElement("tr");
+  row.className = className;
+  row.append(...cells);
+  return row;
+}
+
+function fill(section, rows) {
+  $(`#${section} tbody`).replaceChildren(...rows);
+  $(`#${section}`).hidden = rows.length === 0;
+}
+
+function showPending(pending) {
+  const notice = $("#pending");
+  notice.hidden = !pending;
+  if (pending) notice.textContent = visible(`seen, but not believed yet: ${pending.changes.join("; ")}`);
+}
+
+function showAlarms(alarms) {
+  const items = alarms.slice(0, ROWS.alarms).map((alarm) => {
+    const item = document.createElement("li");
+    item.textContent = visible(alarm.text);
+    item.className = alarm.severity;
+    return item;
+  });
+  $("#alarms ul").replaceChildren(...items);
+  $("#alarms .count").textContent = alarms.length > items.length ? `${items.length} of ${alarms.length}` : `${alarms.length}`;
+  $("#alarms").hidden = alarms.length === 0;
+}
+
+function showJobs({ jobs, jobs_more }) {
+  const rows = jobs.slice(0, ROWS.jobs).map(({ record, running, history }) => {
+    const point = history[history.length - 1];
+    const ways = new Set(record.calls.map((call) => `${call.collective} ${call.way}`));
+    const cells = [
+      cell(record.id),
+      cell(record.program),
+      cell(record.user),
+      cell(record.ranks, "number"),
+      cell(record.epoch || "–", "number"),
+      cell(record.aside || [...ways].slice(0, 4).join(", ")),
+      cell(running && point ? scaled(point.bytes_per_sec, "B/s") : "ended", "number"),
+      ...share(running && point ? point.share : null),
+    ];
+    return row(cells, running ? "" : "over");
+  });
+  fill("jobs", rows);
+  $("#jobs .count").textContent = jobs_more ? `and ${jobs_more} more` : "";
+}
+
+const use = (measured, rate) => (measured === null || measured === undefined ? null : measured / rate);
+
+function showLinks(links, loads) {
+  const busiest = loads
+    .map((load, i) => ({ load, link: links[i] }))
+    .filter(({ link, load }) => link && (load.bottleneck || load.a_to_b || load.b_to_a))
+    .map((one) => ({ ...one, most: Math.max(one.load.a_to_b || 0, one.load.b_to_a || 0) / one.link.rate_bps }))
+    .sort((one, other) => other.most - one.most || other.load.phases - one.load.phases)
+    .slice(0, ROWS.links);
+  fill("links", busiest.map(({ load, link }) => {
+    const cells = [
+      cell(`${link.a} ${link.a_port} – ${link.b} ${link.b_port}`),
+      cell(scaled(link.rate_bps, "bit/s"), "number"),
+      cell(load.phases, "number"),
+      ...share(use(load.a_to_b, link.rate_bps)),
+      ...share(use(load.b_to_a, link.rate_bps)),
+    ];
+    return row(cells, load.bottleneck ? "bottleneck" : "");
+  }));
+}
+
+function showEpochs(epochs) {
+  fill("epochs", epochs.slice(-ROWS.epochs).reverse().map((epoch) => row([
+    cell(epoch.number, "number"),
+    cell(new Date(epoch.at).toLocaleString()),
+    cell(epoch.hosts, "number"),
+    cell((epoch.bound_only ? "at least " : "") + epoch.phases, "number"),
+    cell(epoch.bottleneck.join(" → ")),
+    cell(epoch.changes.join("; ")),
+  ])));
+}
+
+function showEvents(events) {
+  fill("events", events.slice(-ROWS.events).reverse().map((event) => row([
+    cell(clock(event.at)),
+    cell(event.level, event.level),
+    cell(event.text),
+  ])));
+}
+
+/* The network: the controller draws it, this page colours it. */
+
+const key = (...ends) => JSON.stringify(ends.map(visible));
+
+/** Fetches the drawing anew where the network is another one. */
+async function showNetwork({ topology }) {
+  const links = topology.links.map((link) => [link.a, link.a_port, link.b, link.b_port, link.rate_bps, link.state, link.grade].join("\t"));
+  const nodes = topology.nodes.map((node) => `${node.name}\t${node.kind}\t${node.stale || ""}`);
+  const network = [topology.root_bridge, ...nodes, ...links].join("\n");
+  if (network === drawnNetwork) return;
+  const before = drawnNetwork;
+  drawnNetwork = network;
+  try {
+    const answer = await fetch("/v1/topology.svg", { headers: headers(), cache: "no-store" });
+    if (!answer.ok) throw new Error((await answer.text()).trim());
+    const drawing = new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement;
+    if (drawing.localName !== "svg") throw new Error("the drawing cannot be read");
+    $("#network .picture").replaceChildren(document.importNode(drawing, true));
+    const ends = ["a", "a-port", "b", "b-port"].map((end) => `data-${end}`);
+    cables = new Map();
+    for (const cable of document.querySelectorAll(".cable")) {
+      const name = key(...ends.map((end) => cable.getAttribute(end)));
+      cables.set(name, [...(cables.get(name) || []), cable]);
+    }
+  } catch (problem) {
+    drawnNetwork = before;
+    tell(`no drawing (${problem.message})`, "late");
+  }
+}
+
+function showLoads(links, loads) {
+  loads.forEach((load, i) => {
+    const link = links[i];
+    const found = link && cables.get(key(link.a, link.a_port, link.b, link.b_port));
+    for (const cable of found || []) {
+      const [right, left] = [load.a_to_b, load.b_to_a].map((measured) => use(measured, link.rate_bps));
+      const most = Math.min(Math.max(right || 0, left || 0), 1);
+      cable.classList.toggle("busy", most >= BUSY);
+      const bar = cable.querySelector(".load");
+      if (bar) bar.setAttribute("width", bar.dataset.full * most);
+      const label = cable.querySelector(".use");
+      const percent = (value) => (value === null ? "–" : `${Math.round(value * 100)} %`);
+      // The drawing's left end may be either end of the link.
+      const [there, back] = cable.dataset.from === visible(link.b) ? [left, right] : [right, left];
+      if (label) label.textContent = right === null && left === null ? "" : `→ ${percent(there)}  ← ${percent(back)}`;
+    }
+  });
+}
+
+setInterval(() => {
+  if (arrived && $("#state").className === "live" && performance.now() - arrived > LATE) {
+    tell(`silent for ${Math.round((performance.now() - arrived) / 1000)} s`, "late");
+  }
+}, 1000);
+document.addEventListener("visibilitychange", plan);
+$("#login").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem(TOKEN, $("#token").value.trim());
+  $("#token").value = "";
+  follow();
+});
+follow();

@@ -1,0 +1,274 @@
+//! The page in a real browser.
+use super::browser::HeadlessBrowser;
+use super::*;
+use api::{
+    AlarmLine, EpochInfo, EventLevel, EventLine, JobPoint, JobStatus, LinkLoad, SwitchStatus,
+};
+use directory::job_record::JobRecord;
+use inventory::BitsPerSec;
+use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind, Topology};
+
+/// Names as nobody should choose them.
+const HOSTILE: [&str; 5] = [
+    "<script>window.pwned=1</script>",
+    "<img src=x onerror=window.pwned=1>",
+    "\"'></text><script>window.pwned=1</script>",
+    "\u{5e9}\u{5dc}\u{5d5}\u{5dd}-\u{202e}txet",
+    "a-very-long-name-of-a-host-that-somebody-thought-was-a-good-idea-to-have-in-a-cluster-of-many-hosts.example.org",
+];
+
+fn link(a: &str, a_port: &str, b: &str, rate: u64) -> Link {
+    Link {
+        a: a.into(),
+        a_port: a_port.into(),
+        b: b.into(),
+        b_port: "eth0".into(),
+        members: vec![],
+        rate_bps: BitsPerSec(rate),
+        state: LinkState::Forwarding,
+        grade: LinkGrade::Certain,
+        evidence: vec![],
+    }
+}
+
+/// A tree of switches, each with hosts.
+fn network(switches: usize, hosts: usize) -> Topology {
+    let switch = |i: usize| format!("leaf{i}");
+    let mut nodes: Vec<Node> = (0..switches)
+        .map(|i| Node::new(switch(i), NodeKind::Switch))
+        .collect();
+    nodes.extend((0..hosts).map(|i| Node::new(format!("node{i}"), NodeKind::Host)));
+    let trunk = |i: usize| {
+        link(
+            &switch((i - 1) / 30),
+            &format!("Ethernet1/{i}"),
+            &switch(i),
+            100_000_000_000,
+        )
+    };
+    let cable = |i: usize| {
+        link(
+            &switch(i % switches),
+            &format!("swp{i}"),
+            &format!("node{i}"),
+            10_000_000_000,
+        )
+    };
+    Topology {
+        nodes,
+        links: (1..switches)
+            .map(trunk)
+            .chain((0..hosts).map(cable))
+            .collect(),
+        root_bridge: Some(switch(0)),
+        ..Topology::default()
+    }
+}
+
+/// A snapshot in which everything foreign has a hostile name, and every third link is busy.
+fn snapshot(topology: Topology, epoch: u64) -> ServedSnapshot {
+    let load = |(i, link): (usize, &Link)| LinkLoad {
+        a: link.a.clone(),
+        b: link.b.clone(),
+        phases: 12,
+        bottleneck: i == 0,
+        a_to_b: Some(BitsPerSec(link.rate_bps.0 / 10 * (3 * (i as u64 % 3) + 3))),
+        b_to_a: Some(BitsPerSec(0)),
+        ..LinkLoad::default()
+    };
+    let text = HOSTILE.join(" ");
+    let switches = topology.of(NodeKind::Switch).map(|name| SwitchStatus {
+        name: name.to_owned(),
+        ..SwitchStatus::default()
+    });
+    ServedSnapshot::new(Snapshot {
+        at: Millis(1_790_000_000_000 + epoch),
+        version: "0.1".into(),
+        directory: "/srv/heddle".into(),
+        switches: switches.collect(),
+        loads: topology.links.iter().enumerate().map(load).collect(),
+        epochs: (1..=epoch).map(|number| info(number, &text)).collect(),
+        jobs: HOSTILE.iter().map(|name| job(name, epoch)).collect(),
+        events: vec![EventLine {
+            at: Millis(1),
+            level: EventLevel::Warning,
+            text: text.clone(),
+        }],
+        alarms: vec![alarm(text)],
+        topology,
+        ..Snapshot::default()
+    })
+}
+
+fn alarm(text: String) -> AlarmLine {
+    let alarm = serde_json::json!({"about": HOSTILE[0], "text": text});
+    serde_json::from_value(alarm).unwrap()
+}
+
+fn info(number: u64, change: &str) -> EpochInfo {
+    EpochInfo {
+        number,
+        at: Millis(1_790_000_000_000),
+        changes: vec![change.to_owned()],
+        phases: 36,
+        bottleneck: (HOSTILE[0].into(), HOSTILE[1].into()),
+        hosts: 12,
+        ..EpochInfo::default()
+    }
+}
+
+fn job(name: &str, epoch: u64) -> JobStatus {
+    let record: JobRecord = serde_json::from_value(serde_json::json!({
+        "id": name, "program": name, "user": name, "started": 1, "updated": 2, "hosts": [name], "ranks": 12,
+        "mpi": "openmpi", "epoch": epoch, "epoch_since": 1, "finished": false, "calls": [{
+            "collective": "alltoall", "way": "aapc receiver tcp", "block": 65536, "calls": 100, "seconds": 1.0,
+            "bound_seconds": 0.9, "bounded_seconds": 1.0,
+        }],
+    }))
+    .unwrap();
+    let point = JobPoint {
+        at: Millis(2),
+        bytes_per_sec: 9.6e6,
+        share: Some(0.71),
+        epoch,
+    };
+    JobStatus {
+        record,
+        running: true,
+        history: vec![point],
+    }
+}
+
+/// A small network whose hosts have hostile names.
+fn hostile() -> Topology {
+    let mut topology = network(3, 2);
+    for (i, name) in HOSTILE.iter().enumerate() {
+        topology.nodes.push(Node::new(*name, NodeKind::Host));
+        topology
+            .links
+            .push(link("leaf1", name, name, 1_000_000_000 * (i as u64 + 1)));
+    }
+    topology
+}
+
+async fn assert_nothing_ran(browser: &HeadlessBrowser) {
+    let found = "[!document.documentElement.textContent.includes('\\u202e') && window.pwned === undefined, document.scripts.length, document.images.length, document.querySelectorAll('style').length]";
+    assert_eq!(
+        browser.value(found).await,
+        serde_json::json!([true, 1, 0, 0])
+    );
+    let log = browser.log().await;
+    let refused: Vec<&String> = log
+        .iter()
+        .filter(|line| !line.contains("401 (Unauthorized)"))
+        .collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
+#[tokio::test]
+async fn a_browser_follows_the_network_with_its_token_whatever_names_it_has() {
+    let served = start(Some(VIEWERS), None).await;
+    served.shown.show(snapshot(hostile(), 1));
+    let browser = HeadlessBrowser::start().await;
+    let page = format!("http://{}/", served.address);
+    browser.open(&page).await;
+    browser
+        .until("!document.querySelector('#login').hidden")
+        .await;
+    browser.enter("not the right token").await;
+    browser
+        .until("document.querySelector('#why').textContent.includes(\"viewers' token\")")
+        .await;
+    assert_eq!(
+        browser.value("document.querySelector('main').hidden").await,
+        true
+    );
+    browser.enter(VIEWERS).await;
+    browser
+        .until("document.querySelector('#state').textContent === 'live'")
+        .await;
+    browser
+        .until("document.querySelectorAll('.cable.busy').length > 0")
+        .await;
+    for name in &HOSTILE[..3] {
+        let shown = serde_json::json!(name);
+        for place in [".picture svg", "#jobs", "#alarms", "#epochs", "#events"] {
+            browser
+                .until(&format!(
+                    "document.querySelector('{place}').textContent.includes({shown})"
+                ))
+                .await;
+        }
+    }
+    assert_nothing_ran(&browser).await;
+    browser.picture("hostile.png.base64").await;
+    follows_changes(&served, &browser).await;
+    browser.open(&page).await;
+    browser
+        .until("document.querySelector('#about').textContent.includes('epoch 2')")
+        .await;
+    assert_eq!(
+        browser
+            .value("document.querySelector('#login').hidden")
+            .await,
+        true,
+        "a reload asks for nothing"
+    );
+}
+
+/// What changes is seen without a reload.
+async fn follows_changes(served: &ServedApi, browser: &HeadlessBrowser) {
+    let mut larger = hostile();
+    larger.nodes.push(Node::new("newcomer", NodeKind::Host));
+    let cable = link("leaf2", "swp99", "newcomer", 1_000_000_000);
+    larger.links.push(cable);
+    served.shown.show(snapshot(larger, 2));
+    for (place, word) in [("#about", "epoch 2"), (".picture", "newcomer")] {
+        let shows = format!("document.querySelector('{place}').textContent.includes('{word}')");
+        browser.until(&shows).await;
+    }
+}
+
+#[tokio::test]
+async fn a_browser_shows_a_thousand_switches() {
+    let served = start(None, None).await;
+    served.shown.show(snapshot(network(1_000, 5_000), 1));
+    let browser = HeadlessBrowser::start().await;
+    browser.open(&format!("http://{}/", served.address)).await;
+    browser
+        .until("document.querySelectorAll('.picture .switch').length === 1000")
+        .await;
+    browser
+        .until("document.querySelectorAll('.cable.busy').length > 300")
+        .await;
+    browser
+        .until("document.querySelectorAll('#links tbody tr').length === 12")
+        .await;
+    assert_nothing_ran(&browser).await;
+    browser.picture("thousand.png.base64").await;
+}
+
+#[tokio::test]
+async fn the_page_needs_no_token_and_may_load_nothing_foreign() {
+    let served = start(Some(VIEWERS), None).await;
+    for (path, kind) in [
+        ("/", "text/html"),
+        ("/page.css", "text/css"),
+        ("/page.js", "text/javascript"),
+    ] {
+        let answer = ask(served.address, path, "Host: localhost\r\n").await;
+        let head = answer.split("\r\n\r\n").next().unwrap();
+        for part in [
+            "200 OK",
+            kind,
+            "default-src 'none'",
+            "frame-ancestors 'none'",
+            "nosniff",
+        ] {
+            assert!(head.contains(part), "{path}: {part} is missing: {head}");
+        }
+        assert!(!head.contains("unsafe"), "{head}");
+    }
+    let answer = ask(served.address, "/v1/topology.svg", "Host: localhost\r\n").await;
+    assert!(answer.contains("401 Unauthorized"), "{answer}");
+}

@@ -1,0 +1,107 @@
+//! Switches, ports, links and hosts.
+use super::exposition::PrometheusText;
+use super::families as f;
+use crate::engine::PortFigures;
+use api::{AgentStatus, LinkLoad, Snapshot, SwitchStatus};
+use inventory::BitsPerSec;
+use inventory::observation::PortFaults;
+use inventory::topology::Link;
+
+/// A rate in bytes per second.
+fn bytes(rate: BitsPerSec) -> f64 {
+    rate.0 as f64 / 8.0
+}
+
+pub(super) fn switches(out: &mut PrometheusText, switches: &[SwitchStatus]) {
+    let up = out.family(&f::SWITCH_UP);
+    for s in switches {
+        up.sample([&s.name], u8::from(s.problem.is_none() && s.seen.is_some()));
+    }
+    let seen = out.family(&f::SWITCH_SEEN);
+    for s in switches {
+        seen.known([&s.name], s.seen.map(|at| at.0 as f64 / 1000.0));
+    }
+    let changes = out.family(&f::SWITCH_CHANGES);
+    for s in switches {
+        changes.known([&s.name], s.top_changes);
+    }
+}
+
+pub(super) fn ports(out: &mut PrometheusText, ports: &[PortFigures]) {
+    let up = out.family(&f::PORT_UP);
+    for p in ports {
+        up.sample([&p.switch, &p.port], u8::from(p.up));
+    }
+    let mut counted = |family, count: &dyn Fn(&PortFigures) -> Option<u128>| {
+        let out = out.family(family);
+        for p in ports {
+            out.known([&p.switch, &p.port], count(p));
+        }
+    };
+    counted(&f::PORT_IN, &|p| p.octets.map(|o| o.0));
+    counted(&f::PORT_OUT, &|p| p.octets.map(|o| o.1));
+    let mut faults = |family, fault: fn(PortFaults) -> u32| {
+        counted(family, &|p| p.faults.map(|faults| fault(faults).into()));
+    };
+    faults(&f::PORT_IN_ERRORS, |p| p.in_errors);
+    faults(&f::PORT_OUT_ERRORS, |p| p.out_errors);
+    faults(&f::PORT_IN_DISCARDS, |p| p.in_discards);
+    faults(&f::PORT_OUT_DISCARDS, |p| p.out_discards);
+}
+
+/// Both directions of each link; `value` gives the figures of both.
+fn directions<V: std::fmt::Display>(
+    out: &mut PrometheusText,
+    s: &Snapshot,
+    value: impl Fn(&Link, &LinkLoad) -> [Option<V>; 2],
+) {
+    for (link, load) in s.topology.links.iter().zip(&s.loads) {
+        let Link {
+            a,
+            a_port,
+            b,
+            b_port,
+            ..
+        } = link;
+        let [forth, back] = value(link, load);
+        out.known([a, a_port, b, b_port], forth);
+        out.known([b, b_port, a, a_port], back);
+    }
+}
+
+pub(super) fn links(out: &mut PrometheusText, s: &Snapshot) {
+    directions(out.family(&f::LINK_LOAD), s, |_, load| {
+        [load.a_to_b, load.b_to_a].map(|measured| measured.map(bytes))
+    });
+    directions(out.family(&f::LINK_SPEED), s, |link, _| {
+        [Some(bytes(link.rate_bps)); 2]
+    });
+    directions(out.family(&f::LINK_FORWARDING), s, |link, _| {
+        [Some(u8::from(link.carries_frames())); 2]
+    });
+    directions(out.family(&f::LINK_MESSAGES), s, |_, load| {
+        [Some(load.aapc_load); 2]
+    });
+}
+
+pub(super) fn agents(out: &mut PrometheusText, agents: &[AgentStatus]) {
+    let up = out.family(&f::AGENT_UP);
+    for a in agents {
+        up.sample([&a.host], u8::from(a.problem.is_none()));
+    }
+    let inward = out.family(&f::HOST_IN);
+    for a in agents {
+        inward.known([&a.host], a.inward.map(bytes));
+    }
+    let outward = out.family(&f::HOST_OUT);
+    for a in agents {
+        outward.known([&a.host], a.outward.map(bytes));
+    }
+    let round_trip = out.family(&f::ROUND_TRIP);
+    for a in agents {
+        for path in &a.ways {
+            let seconds = path.min_us.map(|us| f64::from(us) / 1e6);
+            round_trip.known([&a.host, &path.to], seconds);
+        }
+    }
+}

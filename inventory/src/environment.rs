@@ -1,0 +1,222 @@
+//! The environment variables of heddle: one table for commands, jobs and the documents.
+
+/// A reader of variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariableReader {
+    /// The library in MPI jobs.
+    Jobs,
+    /// Commands of the program.
+    Commands,
+    /// The units of systemd, from files in `/etc/heddle`.
+    Units,
+}
+
+/// An environment variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownVariable {
+    /// Its name.
+    pub name: &'static str,
+    /// Who reads it.
+    pub reader: VariableReader,
+    /// Its meaning, values and default.
+    pub meaning: &'static str,
+}
+
+const fn variable(
+    reader: VariableReader,
+    name: &'static str,
+    meaning: &'static str,
+) -> KnownVariable {
+    KnownVariable {
+        name,
+        reader,
+        meaning,
+    }
+}
+
+use VariableReader::{Commands, Jobs, Units};
+
+/// All variables, those of users first.
+pub const VARIABLES: &[KnownVariable] = &[
+    variable(
+        Jobs,
+        "HEDDLE_DIR",
+        "the shared directory; without it the MPI library's own routines run",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE",
+        "`off` on all ranks: the library does nothing",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_VERBOSE",
+        "1: rank 0 says what it follows and, at the end, what served the calls; 2: every decision, \
+         too; 0 unless set",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_TRACE",
+        "a folder for traces of what each rank did when (tracing.md)",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_LEARN",
+        "`off`: calls go the ways of the decision table, and the job learns nothing (learning.md)",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_REDUCE",
+        "`off`: reductions are the library's own, so that floating-point sums are its own to the \
+         last digit",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_WATCHDOG",
+        "a rank that waits so many seconds names the rank it waits for",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_PATIENCE",
+        "seconds for which ranks wait for each other before a communicator stands aside; 120",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_AFTER",
+        "units of work on a communicator after which the ranks agree on an epoch at the latest; \
+         4096. Set it alike on all ranks",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_FORCE",
+        "one way at every size: `aapc`, `lg` or `bundled`, `ring`, `relay`, several as \
+         `aapc,ring`, or `native`; with `tcp` over the runtime's own connections. Set it alike on \
+         all ranks",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_TURNS",
+        "several ways in turn, for measurements. Set it alike on all ranks",
+    ),
+    variable(
+        Jobs,
+        "HEDDLE_DSCP",
+        "the class, 0 to 63, with which a rank marks tokens and acknowledgements of its own \
+         connections; 46 (expedited forwarding), 0 for none",
+    ),
+    variable(
+        Commands,
+        "HEDDLE_CONNECT",
+        "the controller's address, for commands that ask it",
+    ),
+    variable(
+        Commands,
+        "HEDDLE_CA",
+        "a PEM file with the authorities that certify the controller",
+    ),
+    variable(
+        Commands,
+        "HEDDLE_TOKEN_FILE",
+        "a file with the controller's token",
+    ),
+    variable(
+        Commands,
+        "HEDDLE_LAB",
+        "the name of the lab, for `heddle lab` and `heddle bench`; `lab`",
+    ),
+    variable(
+        Units,
+        "HEDDLE_LISTEN",
+        "the address that the controller's API listens on",
+    ),
+    variable(
+        Units,
+        "HEDDLE_CONTROLLER",
+        "the controller's address, for the host agent",
+    ),
+    variable(Units, "HEDDLE_OPTIONS", "further flags"),
+];
+
+/// A variable that nobody reads, and the one that was probably meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{written} is set, and nothing reads it, so it changes nothing: did you mean {meant}?")]
+pub struct MisspeltVariable {
+    /// The name as it is set.
+    pub written: String,
+    /// The name of a variable of heddle.
+    pub meant: &'static str,
+}
+
+/// The names that differ from a variable of heddle by a few letters. A name that resembles none may
+/// be the operator's own, such as that of a secret.
+pub fn misspelt(names: impl Iterator<Item = String>) -> Vec<MisspeltVariable> {
+    let is_known = |name: &str| VARIABLES.iter().any(|v| v.name == name);
+    let ours = names.filter(|name| name.starts_with("HEDDLE") && !is_known(name));
+    let mut found: Vec<MisspeltVariable> = ours
+        .filter_map(|written| {
+            let near = VARIABLES.iter().map(|v| (distance(&written, v.name), v));
+            let (letters, nearest) = near.min_by_key(|(letters, _)| *letters)?;
+            // One typing error, two in a long name: HEDDLE_SOURCE is not meant to be HEDDLE_FORCE.
+            let own = nearest.name.len().saturating_sub("HEDDLE_".len());
+            let most = own.min((own / 4).max(1));
+            (letters <= most.min(MOST_LETTERS)).then_some(MisspeltVariable {
+                written,
+                meant: nearest.name,
+            })
+        })
+        .collect();
+    found.sort_by(|a, b| a.written.cmp(&b.written));
+    found
+}
+
+/// Two typing errors; with more it is another word.
+const MOST_LETTERS: usize = 2;
+
+/// The letters to insert, remove, replace or swap with their neighbour until one name is the other.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len().abs_diff(b.len()) > MOST_LETTERS {
+        return usize::MAX;
+    }
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typing_errors_are_told_and_names_of_others_are_not() {
+        let told = |name: &str| {
+            let found = misspelt(std::iter::once(name.to_owned()));
+            found.first().map(|found| found.meant)
+        };
+        assert_eq!(told("HEDDLE_DRI"), Some("HEDDLE_DIR"));
+        assert_eq!(told("HEDDLE_VERBOES"), Some("HEDDLE_VERBOSE"));
+        assert_eq!(told("HEDDLE_PATIENSE"), Some("HEDDLE_PATIENCE"));
+        for other in [
+            "HEDDLE_DIR",
+            "HEDDLE",
+            "HEDDLE_SNMP_SECRET",
+            "HEDDLE_IP",
+            "HEDDLE_SOURCE",
+            "PATH",
+            "HEDDLE_HOME_DIRECTORY",
+        ] {
+            assert_eq!(told(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Messages to tired operators: wrong files, wrong addresses, wrong names. Each names object, place,
+//! problem, consequence and a way out.
+use crate::common::HEDDLE;
+use std::fs;
+use std::process::Command;
+use tempfile::TempDir;
+
+const SNMP: &str = "snmp:\n  default: {version: 2c, community: public}\n";
+
+/// A folder with the files that an operator gives.
+fn given(files: &[(&str, &[u8])]) -> TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (name, content) in files {
+        fs::write(dir.path().join(name), content).expect("written");
+    }
+    dir
+}
+
+/// Runs a command in the folder; it must fail with this status. Returns its messages.
+fn refused(dir: &TempDir, status: i32, command: &str) -> String {
+    let output = Command::new(HEDDLE)
+        .args(command.split(' '))
+        .current_dir(dir.path())
+        .env_remove("HEDDLE_DIR")
+        .output()
+        .expect("heddle runs");
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(status), "{command}: {said}");
+    said
+}
+
+/// Runs a command on one file `f.yaml` with this content, and compares its whole message.
+#[track_caller]
+fn says(content: &[u8], command: &str, message: &str) {
+    let dir = given(&[("f.yaml", content)]);
+    let said = refused(&dir, 64, command);
+    assert_eq!(said.trim_end(), format!("heddle: {message}"), "{command}");
+}
+
+const PLAN: &str = "schedule alltoall --topology f.yaml";
+const DISCOVER: &str = "discover --inventory f.yaml";
+
+#[test]
+fn a_file_of_the_other_form_is_recognized() {
+    let inventory = format!("switches:\n  s0: {{address: 10.0.0.1}}\n{SNMP}hosts: [n0]\n");
+    says(
+        inventory.as_bytes(),
+        PLAN,
+        "f.yaml: this is an inventory, which names switches to ask; expected a topology file, \
+         which states a network: heddle discover --format topology writes one; nothing was done",
+    );
+    says(
+        b"switches: [s0]\nhosts: {n0: {switch: s0}}\n",
+        DISCOVER,
+        "f.yaml: this is a topology file, which states a network; expected an inventory, which \
+         names switches with their addresses and credentials; docs/inventory.md has both; nothing \
+         was done",
+    );
+    says(
+        b"switches: {s0: {}}\nhosts: {n0: {switch: s0}}\n",
+        PLAN,
+        "f.yaml:1: switches: a map stands here; expected a list of names, like [s0, s1]; nothing \
+         was done",
+    );
+}
+
+#[test]
+fn mistakes_of_editors_are_told() {
+    for (content, problem) in [
+        (
+            &b"switches:\n\ts0: {}\n"[..],
+            "f.yaml:2: a tab indents this line, and YAML allows only spaces there; replace each \
+             tab by two spaces",
+        ),
+        (
+            b"",
+            "f.yaml: the file is empty, or has comments only; expected at least switches and \
+             hosts, as in docs/inventory.md",
+        ),
+        (
+            b"\xff\xfes\0w\0",
+            "f.yaml: it is no text in UTF-8; save it as UTF-8",
+        ),
+        (
+            b"switches:\n  s0: {address: 10.0.0.1}\nhosts: [node[01-40]]\n",
+            "f.yaml:3: the range node[01-40] stands in a list or map in brackets, and its own \
+             brackets end that; put it into quotes: \"node[01-40]\"",
+        ),
+        (
+            b"\xef\xbb\xbfswitches:\n  s0: {address: 10.0.0.1}\n",
+            "f.yaml:2: switch \"s0\": unknown credential \"default\"; known under snmp: none, \
+             expected one like snmp: {default: {version: 2c, community: NAME}}",
+        ),
+    ] {
+        says(content, DISCOVER, &format!("{problem}; nothing was done"));
+    }
+}
+
+#[test]
+fn a_credential_that_cannot_be_read_is_named() {
+    let text = "switches:\n  s0: {address: 10.0.0.1}\nsnmp:\n  default: {version: 2c, community: \
+                {file: no/file}}\n  core: {version: 3, user: u, auth: {protocol: rot13}}\n";
+    says(
+        text.as_bytes(),
+        DISCOVER,
+        "f.yaml:5: snmp, credential \"core\", auth protocol: expected one of md5, sha, sha224, \
+         sha256, sha384, sha512; what stands there is not shown; nothing was done",
+    );
+    let (text, _) = text.split_once("  core").expect("two credentials");
+    says(
+        text.as_bytes(),
+        DISCOVER,
+        "f.yaml: credential \"default\": file no/file: no such file or folder; nothing was done",
+    );
+}
+
+#[test]
+fn links_that_make_no_tree_come_with_their_line() {
+    let network = |link: &str| {
+        format!(
+            "switches: [s0, s1]\nhosts:\n  n0: {{switch: s0}}\nlinks:\n  - {{a: s0, b: s1}}\n  - \
+             {link}\n"
+        )
+    };
+    for (link, problem) in [
+        (
+            "{a: s1, b: s0}",
+            "two links join s0 and s1, and both forward; frames would circle: leave one out, mark \
+             one `state: blocked`, or state an aggregate as one link with the sum of the rates",
+        ),
+        (
+            "{a: s1, b: s9}",
+            "link s1-s9: unknown switch \"s9\"; known switches: s0, s1",
+        ),
+    ] {
+        for command in [PLAN, "publish --topology f.yaml --dir shared"] {
+            let message = format!("f.yaml:6: {problem}; nothing was done");
+            says(network(link).as_bytes(), command, &message);
+        }
+    }
+    says(
+        b"switches: [s0, s1]\nhosts: {}\nlinks: [{a: s0, b: s1}, {a: s1, b: s0}]\n",
+        PLAN,
+        "f.yaml:2: topology has no host; nothing can be planned; nothing was done",
+    );
+}
+
+#[test]
+fn values_of_flags_that_do_not_fit_say_what_does() {
+    let good: (&str, &[u8]) = (
+        "f.yaml",
+        b"switches: [s0, s1]\nhosts: {n0: {switch: s0}}\nlinks: \
+                                 [{a: s0, b: s1}]\n",
+    );
+    let dir = given(&[good]);
+    for (status, command, message) in [
+        (
+            2,
+            "controller --inventory f.yaml --dir d --listen 7171",
+            "expected an address and a port: 127.0.0.1:7171 serves this machine, 0.0.0.0:7171 \
+             others, too",
+        ),
+        (
+            64,
+            "what-if --topology f.yaml --link s0-s9=10G",
+            "link s0-s9: \"s9\" is not in the topology, whose switches are s0, s1; nothing was \
+             computed",
+        ),
+        (
+            64,
+            "what-if --topology f.yaml --move n7=s0",
+            "host \"n7\" is not in the topology, whose hosts are n0; nothing was computed",
+        ),
+        (
+            64,
+            "tui --print 80x24 --snapshot f.yaml",
+            "f.yaml: line 1: it is not JSON; nothing is shown: expected a snapshot of this \
+             version's controller, as curl http://HEAD:7171/v1/snapshot writes it",
+        ),
+        (
+            64,
+            "tune --dir . --mpi openmpi -- no-such-launcher -n 2",
+            "launcher \"no-such-launcher\": no such program on the search path; nothing was \
+             measured: give the command that starts your jobs after \"--\", or load its module \
+             first",
+        ),
+        (
+            64,
+            "history --dir nowhere",
+            "nowhere/epochs: no such file or folder; expected the shared directory that heddle \
+             controller or heddle publish writes",
+        ),
+    ] {
+        let said = refused(&dir, status, command);
+        assert!(said.contains(message), "{command}: {said}");
+    }
+}
+
+#[test]
+fn a_node_for_jobs_needs_no_compiler_and_a_verdict_is_given() {
+    let heddle = |arguments: &[&str]| {
+        let output = Command::new(HEDDLE)
+            .args(arguments)
+            .env_remove("HEDDLE_DIR")
+            .output();
+        String::from_utf8(output.expect("heddle runs").stdout).expect("UTF-8")
+    };
+    let node = heddle(&["doctor"]);
+    assert!(
+        ["clang", "tmux", "gfortran"]
+            .iter()
+            .all(|program| !node.contains(program)),
+        "{node}"
+    );
+    assert!(
+        node.contains("other purposes: heddle doctor --for agent,lab,build,tests"),
+        "{node}"
+    );
+    assert!(heddle(&["doctor", "--for", "build,tests"]).contains("gfortran"));
+    let jobs = heddle(&["doctor", "--mpi"]);
+    assert!(
+        jobs.contains("directory  MISSING: HEDDLE_DIR is not set"),
+        "{jobs}"
+    );
+    let verdict = jobs.lines().last().unwrap_or_default();
+    assert!(
+        verdict.starts_with("jobs that start here lack: ") && verdict.ends_with("directory"),
+        "{jobs}"
+    );
+}
+
+#[test]
+fn the_document_of_the_environment_has_every_variable_and_no_other() {
+    use inventory::environment::{VARIABLES, VariableReader};
+    let document = include_str!("../docs/environment.md");
+    let rows = |document: &str| -> Vec<String> {
+        let rows = document
+            .lines()
+            .filter(|line| line.starts_with("| `HEDDLE"));
+        rows.map(str::to_owned).collect()
+    };
+    let expected: Vec<String> = [
+        VariableReader::Jobs,
+        VariableReader::Commands,
+        VariableReader::Units,
+    ]
+    .into_iter()
+    .flat_map(|reader| VARIABLES.iter().filter(move |v| v.reader == reader))
+    .map(|v| format!("| `{}` | {} |", v.name, v.meaning))
+    .collect();
+    assert_eq!(rows(document), expected);
+}
+
+#[test]
+fn a_misspelt_variable_is_told_and_a_foreign_one_is_not() {
+    let output = Command::new(HEDDLE)
+        .args(["completions", "fish"])
+        .env("HEDDLE_DRI", "/srv/heddle")
+        .env("HEDDLE_SNMP_SECRET", "x")
+        .output()
+        .expect("heddle runs");
+    assert!(output.status.success());
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "heddle: HEDDLE_DRI is set, and nothing reads it, so it changes nothing: did you mean \
+         HEDDLE_DIR?\n"
+    );
+}

@@ -1,0 +1,54 @@
+//! The tarball: an installation that can be unpacked anywhere.
+use super::tools::{packed, told};
+use std::fs;
+use std::process::Command;
+use tempfile::TempDir;
+
+#[test]
+fn the_tarball_is_an_installation_below_opt() {
+    let tarballs = packed("tarball");
+    let machine = std::env::consts::ARCH;
+    let built = tarballs
+        .iter()
+        .find(|path| {
+            path.to_str()
+                .unwrap()
+                .ends_with(&format!("-{machine}.tar.gz"))
+        })
+        .unwrap();
+    let root = TempDir::new().unwrap();
+    told(
+        Command::new("tar")
+            .arg("-xzf")
+            .arg(built)
+            .arg("-C")
+            .arg(root.path()),
+    );
+    let heddle = root.path().join("opt/heddle");
+    let version = told(Command::new(heddle.join("bin/heddle")).arg("--version"));
+    let lib = heddle.join("lib/heddle").canonicalize().unwrap();
+    assert!(
+        version.ends_with(&format!("\nbackends: openmpi, mpich ({})\n", lib.display())),
+        "{version}"
+    );
+    for (file, place) in [
+        (
+            "share/heddle/modulefiles/heddle",
+            "LD_PRELOAD /opt/heddle/lib/heddle/libheddle.so\n",
+        ),
+        (
+            "lib/systemd/system/heddle-controller.service",
+            "ExecStart=/opt/heddle/bin/heddle ",
+        ),
+        (
+            "lib/systemd/system/heddle-tokens.service",
+            "ExecStart=/opt/heddle/share/heddle/make-tokens ",
+        ),
+    ] {
+        let text = fs::read_to_string(heddle.join(file)).unwrap();
+        assert!(text.contains(place), "{file}: {text}");
+        for name in ["@LIB@", "@BIN@", "@SHARE@", "@DIR@"] {
+            assert!(!text.contains(name), "{file}: {name} is not filled in");
+        }
+    }
+}

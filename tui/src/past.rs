@@ -1,0 +1,151 @@
+//! The load of each link over the last minutes, as far as pictures of it came.
+use crate::format;
+use api::Snapshot;
+use inventory::topology::Link;
+use inventory::{BitsPerSec, Millis};
+use std::collections::{HashMap, VecDeque};
+
+/// The readings that are kept for each link, one a second.
+const KEPT: usize = 120;
+const SECOND: u64 = 1_000;
+/// The mark of a link without a reading.
+const UNKNOWN: u8 = u8::MAX;
+
+/// A link's load in both directions, in percent of its rate: from its first end, and to it.
+type LinkReading = [u8; 2];
+
+/// The readings of all links of the newest topology.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LinkPast {
+    /// The links of the newest topology: ends and ports.
+    links: Vec<[String; 4]>,
+    /// The oldest readings first; each has one entry a link.
+    readings: VecDeque<Vec<LinkReading>>,
+    second: u64,
+}
+
+impl LinkPast {
+    /// Takes in a picture. The last one of a second counts.
+    pub(crate) fn add(&mut self, snapshot: &Snapshot) {
+        let links = &snapshot.topology.links;
+        let same = |known: &[String; 4], l: &Link| *known == ends(l).map(str::to_owned);
+        if self.links.len() != links.len() || !self.links.iter().zip(links).all(|(k, l)| same(k, l))
+        {
+            self.follow(links);
+        }
+        let Millis(at) = snapshot.at;
+        let second = at / SECOND;
+        if second == self.second {
+            self.readings.pop_back();
+        }
+        self.second = second;
+        let reading = |(i, link): (usize, &Link)| {
+            let load = snapshot.loads.get(i);
+            let percent = |m| percent(m, link.rate_bps);
+            load.map_or([UNKNOWN; 2], |l| [percent(l.a_to_b), percent(l.b_to_a)])
+        };
+        self.readings
+            .push_back(links.iter().enumerate().map(reading).collect());
+        if self.readings.len() > KEPT {
+            self.readings.pop_front();
+        }
+    }
+
+    /// Sorts the readings anew, for another topology.
+    fn follow(&mut self, links: &[Link]) {
+        let known: HashMap<[&str; 4], usize> = self
+            .links
+            .iter()
+            .enumerate()
+            .map(|(i, l)| (l.each_ref().map(String::as_str), i))
+            .collect();
+        let before: Vec<Option<usize>> =
+            links.iter().map(|l| known.get(&ends(l)).copied()).collect();
+        for reading in &mut self.readings {
+            let old = |at: &Option<usize>| at.map_or([UNKNOWN; 2], |at| reading[at]);
+            *reading = before.iter().map(old).collect();
+        }
+        self.links = links.iter().map(|l| ends(l).map(str::to_owned)).collect();
+    }
+
+    /// The newest readings of a link, at most `count`, the oldest first: the share of its rate in
+    /// direction 0 or 1, or in the busier one.
+    pub(crate) fn of(
+        &self,
+        link: usize,
+        direction: Option<usize>,
+        count: usize,
+    ) -> Vec<Option<f64>> {
+        let skip = self.readings.len().saturating_sub(count);
+        let share = |reading: &Vec<LinkReading>| {
+            let both = reading.get(link)?;
+            let known = |p: u8| (p != UNKNOWN).then(|| f64::from(p) / 100.0);
+            match direction {
+                Some(one) => known(*both.get(one)?),
+                None => both.iter().filter_map(|&p| known(p)).reduce(f64::max),
+            }
+        };
+        self.readings.iter().skip(skip).map(share).collect()
+    }
+}
+
+fn ends(link: &Link) -> [&str; 4] {
+    [&link.a, &link.a_port, &link.b, &link.b_port]
+}
+
+fn percent(measured: Option<BitsPerSec>, rate: BitsPerSec) -> u8 {
+    match format::share(measured, rate) {
+        Some(share) if share > 0.0 => (share * 100.0).clamp(1.0, 250.0) as u8,
+        Some(_) => 0,
+        None => UNKNOWN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::LinkLoad;
+    use inventory::topology::{LinkGrade, LinkState};
+
+    fn picture(second: u64, loads: &[(&str, u64)]) -> Snapshot {
+        let mut s = Snapshot {
+            at: Millis(second * SECOND),
+            ..Snapshot::default()
+        };
+        for (name, load) in loads {
+            s.topology.links.push(Link {
+                a: "s0".into(),
+                a_port: "1".into(),
+                b: (*name).into(),
+                b_port: String::new(),
+                members: vec![],
+                rate_bps: BitsPerSec(100),
+                state: LinkState::Forwarding,
+                grade: LinkGrade::Certain,
+                evidence: vec![],
+            });
+            s.loads.push(LinkLoad {
+                a_to_b: Some(BitsPerSec(*load)),
+                ..LinkLoad::default()
+            });
+        }
+        s
+    }
+
+    #[test]
+    fn readings_follow_their_link_and_count_once_a_second() {
+        let mut past = LinkPast::default();
+        past.add(&picture(1, &[("a", 10), ("b", 20)]));
+        past.add(&picture(1, &[("a", 30), ("b", 40)]));
+        past.add(&picture(2, &[("b", 50), ("c", 0)]));
+        assert_eq!(past.of(0, None, 9), [Some(0.4), Some(0.5)]);
+        assert_eq!(past.of(1, Some(0), 9), [None, Some(0.0)]);
+        assert_eq!(past.of(1, Some(1), 9), [None, None]);
+        for second in 3..500 {
+            past.add(&picture(second, &[("b", 500)]));
+        }
+        assert_eq!(past.of(0, None, 999).len(), KEPT);
+        assert_eq!(past.of(0, None, 1), [Some(2.5)]);
+        assert_eq!(past.of(7, None, 1), [None]);
+    }
+}
