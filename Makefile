@@ -56,7 +56,7 @@ test-packages:
 	CLEAN_ROOT=$(abspath target/clean-root) $(CARGO) test --locked --test all packages:: -- --nocapture
 
 test-many:
-	$(CARGO) test --locked --release -p inventory -p infer -p fleet -p cabling -p schedules -p selection
+	$(CARGO) test --locked --release -p inventory -p infer -p fleet -p cabling -p mapping -p schedules -p selection
 
 stress:
 	@scripts/need-root "make stress"
@@ -94,7 +94,7 @@ check:
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) fmt --manifest-path experiments/Cargo.toml --check
 	$(CARGO) clippy --locked --manifest-path experiments/Cargo.toml --all-targets -- -D warnings
-	MPICC=mpicc.openmpi $(CARGO) clippy --locked -p openmpi -p mpich -p bench --all-targets -- -D warnings
+	MPICC=mpicc.openmpi $(CARGO) clippy --locked -p openmpi -p mpich -p bench -p map --all-targets -- -D warnings
 	@command -v cargo-deny >/dev/null || { echo "heddle: cargo-deny is missing; run: cargo install --locked cargo-deny" >&2; exit 1; }
 	$(CARGO) deny --log-level error check licenses bans sources
 ifdef OFFLINE
