@@ -119,12 +119,12 @@ impl HostileCluster {
         is_plain_json("epochs", &self.body("/v1/epochs"));
         let metrics = self.body("/metrics");
         is_plain("metrics", &metrics);
-        assert!(
-            metrics
-                .lines()
-                .all(|line| line.starts_with("heddle_") || line.starts_with("# ")),
-            "{metrics}"
-        );
+        let is_known = |line: &str| {
+            ["heddle_", "process_", "# "]
+                .iter()
+                .any(|start| line.starts_with(start))
+        };
+        assert!(metrics.lines().all(is_known), "{metrics}");
         let token =
             "Authorization: Bearer agents-show-this-one\r\nContent-Type: application/json\r\n";
         let request = "POST /v1/hosts/n\u{202e}0/report";
