@@ -27,8 +27,8 @@ fn large_blocks_go_over_tcp_and_small_ones_the_librarys_way() {
             ("alltoall", "aapc tcp"),
             ("allgather", "ring tcp"),
             ("allgatherv", "ring tcp"),
-            ("alltoallv", "native"),
-            ("alltoallw", "native"),
+            ("alltoallv", "aapc tcp"),
+            ("alltoallw", "aapc tcp"),
         ] {
             let bench = lib().join(format!("bench-{mpi}"));
             let words = [
