@@ -14,7 +14,7 @@ pub(super) struct EpochsPanel;
 const COLUMNS: &[TableColumn] = &[
     right(
         ("epoch", "EPOCH"),
-        ColumnWidth::Fixed(5),
+        ColumnWidth::Fixed(6),
         0,
         |view, row, _| with_epoch(view, row, |e| number(view, e)),
         "its number",
@@ -32,7 +32,7 @@ const COLUMNS: &[TableColumn] = &[
     ),
     right(
         ("phases", "PHASES"),
-        ColumnWidth::Fixed(6),
+        ColumnWidth::Fixed(7),
         3,
         |view, row, _| {
             with_epoch(view, row, |e| {

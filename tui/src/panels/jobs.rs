@@ -64,7 +64,7 @@ const COLUMNS: &[TableColumn] = &[
     ),
     right(
         ("epoch", "EPOCH"),
-        ColumnWidth::Fixed(5),
+        ColumnWidth::Fixed(6),
         3,
         |view, row, _| {
             with_job(view, row, |j| match j.record.epoch {

@@ -28,7 +28,7 @@ const COLUMNS: &[TableColumn] = &[
     ),
     right(
         ("phases", "PHASES"),
-        ColumnWidth::Fixed(6),
+        ColumnWidth::Fixed(7),
         1,
         |view, row, _| planned(view, row, |l| l.phases, true),
         "phases of an all-to-all that this link alone makes necessary",
