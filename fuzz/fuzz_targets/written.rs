@@ -11,7 +11,7 @@ pub fn everywhere(topology: &Topology) {
         serde_json::from_str::<Topology>(&json).ok().as_ref(),
         Some(topology)
     );
-    let (dot, file) = (export::dot(topology), topology.to_file());
+    let (dot, file) = (export::dot(topology, None), topology.to_file());
     let yaml = file.to_yaml();
     let slurm = [export::slurm(topology), export::slurm_yaml(topology)]
         .into_iter()
