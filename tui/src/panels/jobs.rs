@@ -81,10 +81,10 @@ const COLUMNS: &[TableColumn] = &[
         |view, row, _| {
             with_job(view, row, |j| {
                 let speed = latest(j).map(|l| format::throughput(l.bytes_per_sec));
-                Line::styled(speed.unwrap_or_else(|| "–".into()), view.palette.strong)
+                figure(view, j, speed)
             })
         },
-        "bytes that all ranks receive a second, while in calls",
+        "bytes that all ranks receive a second, while in calls; dimmed: the last ones of a job that ended",
     ),
     right(
         ("bound", "BOUND"),
@@ -93,7 +93,7 @@ const COLUMNS: &[TableColumn] = &[
         |view, row, _| {
             with_job(view, row, |j| {
                 let share = latest(j).and_then(|l| l.share).map(format::percent);
-                Line::raw(share.unwrap_or_else(|| "–".into()))
+                figure(view, j, share)
             })
         },
         "the share of the speed that the cables allow",
@@ -292,9 +292,19 @@ fn way(view: &PanelView<'_>, job: &JobStatus) -> Line<'static> {
     }
 }
 
-/// The last reading of a running job.
+/// The last reading of a running job; of one that ended, the last one with calls in it.
 fn latest(job: &JobStatus) -> Option<&JobPoint> {
-    job.history.last().filter(|_| job.running)
+    let had_calls = |point: &&JobPoint| job.running || point.bytes_per_sec > 0.0;
+    job.history.iter().rev().find(had_calls)
+}
+
+/// A job's figure: dimmed once it has ended.
+fn figure(view: &PanelView<'_>, job: &JobStatus, text: Option<String>) -> Line<'static> {
+    let style = match job.running {
+        true => view.palette.strong,
+        false => view.palette.dim,
+    };
+    Line::styled(text.unwrap_or_else(|| "–".into()), style)
 }
 
 fn speed(job: &JobStatus) -> f64 {
