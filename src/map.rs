@@ -29,7 +29,10 @@ pub(crate) struct Args {
     /// The network on which to measure, if the hosts have several in common
     #[arg(long, value_name = "ADDRESS/BITS")]
     network: Option<String>,
-    /// Write a tree even if it explains little of what was measured
+    /// Write the best tree even if it explains little of what was measured
+    #[arg(long)]
+    any_tree: bool,
+    /// Replace the file if it is there already
     #[arg(long)]
     force: bool,
     /// The MPI library of the job [default: the one whose launcher started this rank]
@@ -54,6 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             .iter()
             .flat_map(|network| ["--network", network]),
     );
+    ranks.args(args.any_tree.then_some("--any-tree"));
     ranks.args(args.force.then_some("--force"));
     Err(ranks.exec()).with_context(|| format!("map: {} does not start", program.display()))
 }

@@ -102,6 +102,13 @@ fn the_tree_is_found_from_the_hosts_alone() {
     assert!(found.links.iter().all(|link| near(link.rate.0)), "{text}");
     assert!(found.hosts.values().all(|host| near(host.rate.0)), "{text}");
 
+    let again = map(&lab, "openmpi", &[], &file);
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(
+        !again.status.success() && said.contains("--force replaces it"),
+        "{said}"
+    );
+    fs::remove_file(&file).unwrap();
     let refused = map(&lab, "mpich", &["--per-host", "2"], &file);
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(

@@ -34,6 +34,7 @@ const HELD: [(&str, &[&str]); 3] = [
         &[
             "/usr/lib/heddle/libheddle.so",
             "/usr/lib/heddle/heddle-helper",
+            "/usr/lib/heddle/map-openmpi",
             "/usr/share/heddle/modulefiles/heddle",
             "/usr/share/heddle/slurm/heddle-task-prolog",
         ],

@@ -1,16 +1,20 @@
 //! A host's part: it sends and receives as the coordinator says.
 use crate::wire::{
-    PeerAnswer, PeerGreeting, PeerOrder, PeerService, RoundOrder, SessionKey, read_line, write_line,
+    LONGEST_LINE, PeerAnswer, PeerGreeting, PeerOrder, PeerService, RoundOrder, SessionKey,
+    read_line, write_line,
 };
 use socket2::SockRef;
 use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The time within which a connection stands and a caller has said what it wants.
 const CONNECT_TIME: Duration = Duration::from_secs(3);
+/// Callers at once that have not said yet what they want.
+const MOST_GREETINGS: usize = 256;
 /// What a sender's socket holds back at most: little beside what a flow carries.
 const SEND_BUFFER: usize = 128 << 10;
 /// The part of a flow's time that passes before its rate counts: TCP starts slowly, and buffers on
@@ -67,25 +71,36 @@ fn accept(
     flows: &Sender<TcpStream>,
     orders: &Sender<TcpStream>,
 ) {
-    for stream in listener.incoming().flatten() {
+    let greeting = Arc::new(());
+    loop {
+        let Ok((stream, _)) = listener.accept() else {
+            // Out of descriptors, for instance: others may give some back.
+            thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        // Each greeting holds one count. Callers beyond the limit are hung up on.
+        let counted = greeting.clone();
+        if Arc::strong_count(&greeting) > MOST_GREETINGS {
+            continue;
+        }
         let (key, flows, orders) = (key.clone(), flows.clone(), orders.clone());
         // A caller that says nothing keeps nobody else waiting.
-        thread::spawn(move || {
+        let greet = move || {
+            let _counted = counted;
             if let Ok((wants, stream)) = greeted(stream, &key) {
                 let _ = match wants {
                     PeerService::Flow => flows.send(stream),
                     PeerService::Orders => orders.send(stream),
                 };
             }
-        });
+        };
+        // Without a thread the caller is hung up on, too.
+        let _ = thread::Builder::new().spawn(greet);
     }
 }
 
 fn greeted(mut stream: TcpStream, key: &SessionKey) -> io::Result<(PeerService, TcpStream)> {
-    stream.set_read_timeout(Some(CONNECT_TIME))?;
-    // A reader without buffer takes no byte of what follows.
-    let mut first = BufReader::with_capacity(1, &stream);
-    let greeting: PeerGreeting = read_line(&mut first)?;
+    let greeting: PeerGreeting = serde_json::from_str(&first_line(&mut stream)?)?;
     if greeting.key != *key {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -93,6 +108,18 @@ fn greeted(mut stream: TcpStream, key: &SessionKey) -> io::Result<(PeerService, 
     stream.set_read_timeout(None)?;
     stream.set_nodelay(true)?;
     Ok((greeting.wants, stream))
+}
+
+/// The first line of a caller, and no byte of what follows, all of it in time.
+fn first_line(stream: &mut TcpStream) -> io::Result<String> {
+    let (began, mut line, mut byte) = (Instant::now(), Vec::new(), [0]);
+    while byte[0] != b'\n' && (line.len() as u64) < LONGEST_LINE {
+        let left = CONNECT_TIME.saturating_sub(began.elapsed());
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        stream.read_exact(&mut byte)?;
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).map_err(io::Error::other)
 }
 
 /// Connects to a peer and says what is wanted of it.
@@ -122,7 +149,7 @@ impl PeerOrders {
         let mut orders = BufReader::new(stream.try_clone()?);
         loop {
             let PeerOrder::Prepare(order) = read_line(&mut orders)? else {
-                continue;
+                return Err(io::ErrorKind::InvalidData.into());
             };
             let (to, from) = match self.prepare(order) {
                 Ok(ends) => ends,
@@ -132,9 +159,8 @@ impl PeerOrders {
                 }
             };
             write_line(&stream, &PeerAnswer::Ready)?;
-            // The coordinator gives a round up by preparing another one.
             let PeerOrder::Go = read_line(&mut orders)? else {
-                continue;
+                return Err(io::ErrorKind::InvalidData.into());
             };
             let sender = to.map(|to| thread::spawn(move || send(to, order.window)));
             let rate = from.map(|from| receive(from, order.window));
@@ -148,8 +174,6 @@ impl PeerOrders {
 
     /// The connections of a round: the one to send on, and the one to receive from.
     fn prepare(&self, order: RoundOrder) -> io::Result<(Option<TcpStream>, Option<TcpStream>)> {
-        // Flows of a round that was given up.
-        while !order.receives && self.arriving.try_recv().is_ok() {}
         let to = order
             .send_to
             .map(|to| call(to, &self.key, PeerService::Flow))

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct SessionKey(pub String);
 
 /// The longest line that is read from a caller.
-const LONGEST_LINE: u64 = 1024;
+pub(crate) const LONGEST_LINE: u64 = 1024;
 
 /// What a caller wants of a peer.
 #[derive(Debug, Serialize, Deserialize)]

@@ -108,6 +108,11 @@ impl MapSession {
         self.waiting.pop()
     }
 
+    /// The rounds so far in which more than one host sent.
+    pub fn rounds_together(&self) -> usize {
+        self.rounds.len().saturating_sub(self.hosts)
+    }
+
     /// Takes a round's figures.
     pub fn record(&mut self, round: MeasuredRound) {
         self.rounds.push(round);
@@ -117,6 +122,14 @@ impl MapSession {
     pub fn tree(&mut self) -> MappedTree {
         if self.rounds.len() > self.hosts {
             self.look();
+        }
+        if self.own_rates.is_empty() {
+            return MappedTree {
+                own_rates: Vec::new(),
+                trunks: Vec::new(),
+                rounds: self.rounds.len(),
+                unexplained: 0.0,
+            };
         }
         let weights = self.weights();
         let probability = |side: HostSet| {

@@ -117,3 +117,22 @@ fn what_is_no_tree_is_told() {
     let tree = session.tree();
     assert!(tree.unexplained > 0.05, "{tree:?}");
 }
+
+#[test]
+fn a_session_that_ends_at_once_has_no_tree() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    let network = TrueNetwork {
+        hosts: 5,
+        trunks: Vec::new(),
+    };
+    let mut session = MapSession::new(5, 50);
+    for rounds in 0..=6 {
+        let tree = session.tree();
+        assert_eq!(
+            (tree.rounds, tree.own_rates.is_empty()),
+            (rounds, rounds < 6)
+        );
+        let flows = session.next_round(&mut rng).unwrap();
+        session.record(network.measure(&flows, &mut rng));
+    }
+}

@@ -2,7 +2,9 @@
 use anyhow::{Context, bail, ensure};
 use mpi::traits::*;
 use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 /// A rank as it tells of itself.
@@ -56,7 +58,8 @@ pub(crate) fn exchange(world: &impl Communicator, port: u16) -> anyhow::Result<V
 
 fn addresses() -> anyhow::Result<Vec<NetworkAddress>> {
     let mut found = Vec::new();
-    for interface in getifaddrs().context("this host's addresses")? {
+    let interfaces = getifaddrs().context("this host's addresses")?;
+    for interface in interfaces.filter(|i| i.flags.contains(InterfaceFlags::IFF_UP)) {
         let ip = |storage: &nix::sys::socket::SockaddrStorage| {
             let v4 = storage.as_sockaddr_in().map(|a| IpAddr::V4(a.ip()));
             v4.or_else(|| storage.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))
@@ -119,6 +122,19 @@ fn check_hosts(members: &[JobMember]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// True if every host has an address of its own on this network. A bridge for containers has the
+/// same one on each host, and leads to none of them.
+fn joins(members: &[JobMember], network: NetworkAddress) -> bool {
+    let on = |m: &JobMember| {
+        m.addresses
+            .iter()
+            .find(|a| a.shares_network(network))
+            .map(|a| a.address)
+    };
+    let addresses: Option<HashSet<IpAddr>> = members.iter().map(on).collect();
+    addresses.is_some_and(|all| all.len() == members.len())
+}
+
 fn nothing_in_common(members: &[JobMember]) -> String {
     let first = &members[0];
     let meets = |m: &&JobMember| {
@@ -154,11 +170,7 @@ pub(crate) fn on_one_network(
         .iter()
         .copied()
         .filter(|a| wanted.is_none_or(|w| w.shares_network(*a)))
-        .filter(|a| {
-            members
-                .iter()
-                .all(|m| m.addresses.iter().any(|b| b.shares_network(*a)))
-        })
+        .filter(|a| joins(members, *a))
         .collect();
     let Some(&network) = common.first() else {
         bail!(nothing_in_common(members));
@@ -223,6 +235,14 @@ mod tests {
             refused.to_string().starts_with("no network in common: n0 "),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn a_bridge_that_every_host_has_is_no_network() {
+        let hosts = ["10.0.0.1/16", "10.0.0.2/16", "10.0.0.3/16"];
+        let hosts = hosts.map(|own| member(own, &["172.17.0.1/16", own]));
+        let found = on_one_network(&hosts, None).unwrap();
+        assert_eq!(found[2].address.to_string(), "10.0.0.3:9");
     }
 
     #[test]

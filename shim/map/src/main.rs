@@ -28,6 +28,8 @@ struct Args {
     #[arg(long)]
     network: Option<String>,
     #[arg(long)]
+    any_tree: bool,
+    #[arg(long)]
     force: bool,
 }
 
@@ -60,11 +62,12 @@ fn take_part(world: &impl Communicator, args: &Args) -> anyhow::Result<()> {
         peer.wait();
         return Ok(());
     }
+    report::check_output(&args.output, args.force)?;
     let limits = MapLimits {
         budget: Bytes(args.budget),
         time: Duration::try_from_secs_f64(args.seconds).context("--seconds")?,
     };
     let members = job_hosts::on_one_network(&members, args.network.as_deref())?;
     let measured = measurement::run(&members, &key, limits, &args.output)?;
-    report::write(&members, &measured, &args.output, args.force)
+    report::write(&members, &measured, &args.output, args.any_tree)
 }

@@ -64,7 +64,11 @@ pub(crate) fn run(
             break Some(anyhow::anyhow!("the job was ended"));
         }
         if start.elapsed() > limits.time {
-            break None;
+            let enough = session.rounds_together() >= LEAST_ROUNDS;
+            break (!enough).then(|| {
+                let seconds = limits.time.as_secs_f64();
+                anyhow::anyhow!("{seconds} s do not suffice; give --seconds a higher number")
+            });
         }
         let Some(flows) = session.next_round(&mut random) else {
             break None;

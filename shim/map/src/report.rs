@@ -26,24 +26,51 @@ pub(crate) fn write(
     hosts: &[MapHost],
     measured: &MapMeasurement,
     output: &Path,
-    force: bool,
+    any_tree: bool,
 ) -> anyhow::Result<()> {
     let summary = summary(hosts, measured);
     print!("{summary}");
     let unexplained = measured.tree.unexplained;
-    if unexplained > MOST_UNEXPLAINED && !force {
+    if unexplained > MOST_UNEXPLAINED && !any_tree {
         bail!(
             "no tree explains what was measured: {:.0} % of the flows were much slower than \
              the best one lets expect; other traffic, several paths between switches or \
              aggregates that choose a cable by address do that; nothing was written; try again on \
-             an idle network, or see the best tree with --force",
+             an idle network, or see the best tree with --any-tree",
             unexplained * 100.0
         );
     }
     let text = topology_text(hosts, measured, &summary)?;
     fs::write(output, text).with_context(|| format!("{} cannot be written", output.display()))?;
+    let _ = fs::remove_file(part(output));
     println!("written to {}", output.display());
     Ok(())
+}
+
+/// Makes sure that the file can be written, before anything is measured.
+///
+/// # Errors
+/// If it is there already and `force` is not given, or if its folder takes no file.
+pub(crate) fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
+    if output.exists() && !force {
+        bail!(
+            "{} is there already; nothing was measured; --force replaces it",
+            output.display()
+        );
+    }
+    fs::write(part(output), "# heddle map is measuring\n").with_context(|| {
+        format!(
+            "{} cannot be written; nothing was measured",
+            part(output).display()
+        )
+    })
+}
+
+/// The file of an unfinished measurement.
+fn part(output: &Path) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
 }
 
 /// Writes what an unfinished measurement tells, and gives the sentence about it.
@@ -59,9 +86,7 @@ pub(crate) fn keep_part(
         ));
     }
     let summary = format!("UNFINISHED\n{}", summary(hosts, measured));
-    let mut name = output.as_os_str().to_owned();
-    name.push(".part");
-    let path = PathBuf::from(name);
+    let path = part(output);
     fs::write(&path, topology_text(hosts, measured, &summary)?)
         .with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(format!(
