@@ -192,10 +192,9 @@ pub(crate) fn beside(name: &str) -> anyhow::Result<PathBuf> {
     let me = std::env::current_exe().context("this program's own path")?;
     let folder = me.parent().unwrap_or(&me);
     let places = ["lib", "../lib/heddle"].map(|place| folder.join(place).join(name));
-    places
-        .into_iter()
-        .find(|p| p.is_file())
-        .with_context(|| format!("{name} is not built; run: make build"))
+    places.into_iter().find(|p| p.is_file()).with_context(|| {
+        format!("{name} is missing: install the package heddle-mpi, or run: make build")
+    })
 }
 
 /// The time in seconds at the payload bound of the lab's current epoch, if there is one.

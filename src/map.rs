@@ -14,7 +14,7 @@ use std::process::Command;
 ///
 ///   mpirun --map-by node -n 16 heddle map -o cluster.yaml
 ///
-/// The file serves `heddle publish --topology`. The network is busy meanwhile, for some seconds.
+/// The file serves `heddle publish --topology`. The network is busy meanwhile, for half a minute or more.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The topology file to write

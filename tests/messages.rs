@@ -262,7 +262,7 @@ fn a_misspelt_variable_is_told_and_a_foreign_one_is_not() {
     assert!(output.status.success());
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "heddle: HEDDLE_DRI is set, and nothing reads it, so it changes nothing: did you mean \
+        "heddle: HEDDLE_DRI is set, but heddle knows no such variable; did you mean \
          HEDDLE_DIR?\n"
     );
 }

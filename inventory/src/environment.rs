@@ -139,7 +139,7 @@ pub const VARIABLES: &[KnownVariable] = &[
 
 /// A variable that nobody reads, and the one that was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{written} is set, and nothing reads it, so it changes nothing: did you mean {meant}?")]
+#[error("{written} is set, but heddle knows no such variable; did you mean {meant}?")]
 pub struct MisspeltVariable {
     /// The name as it is set.
     pub written: String,

@@ -142,7 +142,7 @@ pub(super) const PAGES: &[CommandPage] = &[
     CommandPage {
         command: "map",
         examples: &[(
-            "Find the tree of the hosts of an Open MPI job (the line of each rank)",
+            "Find the tree of the hosts: the launcher starts this on each of them, for example mpirun --map-by node -n 16",
             "heddle map --output cluster.yaml",
         )],
         files: &[],
