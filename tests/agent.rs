@@ -3,6 +3,7 @@
 use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
+use crate::common::schema::assert_follows;
 use crate::common::until::until;
 use inventory::host_report::{DiscoveryProtocol, HeardContent, HostReport, Nic};
 use inventory::observation::NeighbourId;
@@ -69,11 +70,13 @@ impl RunningLab {
 
     /// One look of a host, without a controller.
     fn once(&self, host: &str, more: &[&str]) -> HostReport {
-        serde_json::from_str(&self.exec(
+        let told = self.exec(
             host,
             &[&[HEDDLE, "agent", "--once", "--format", "json"], more].concat(),
-        ))
-        .unwrap()
+        );
+        let schema = include_str!("../docs/api.schema.json");
+        assert_follows(schema, "HostReport", &told);
+        serde_json::from_str(&told).unwrap()
     }
 
     /// The last report of a host that the controller took as news.

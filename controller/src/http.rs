@@ -7,6 +7,7 @@
 //! | `/v1/topology` | `discover --format json` of the contract |
 //! | `/v1/topology.svg` | the same as a picture, for the page |
 //! | `/v1/epochs` | [`api::EpochInfo`] of every epoch kept |
+//! | `/v1/schema` | the JSON schema of all this |
 //! | `/metrics` | Prometheus text |
 //! | `/healthz` | `ok`, without a token |
 //! | `/` | a page for browsers, without a token; its script needs one |
@@ -63,6 +64,8 @@ const ALIVE: Duration = Duration::from_secs(15);
 const BUFFER: usize = 256 << 10;
 /// The text before and after a snapshot's JSON in an event (HTML Living Standard, section 9.2.6).
 const EVENT: (&str, &str) = ("event: snapshot\ndata: ", "\n\n");
+/// The schema of every JSON here.
+const SCHEMA: &str = include_str!("../../docs/api.schema.json");
 
 /// A snapshot and its event. The event is made once, for the first viewer, and all viewers share
 /// it.
@@ -228,6 +231,7 @@ fn router(api: ApiState) -> Router {
         .route("/v1/topology", get(topology))
         .route("/v1/topology.svg", get(picture))
         .route("/v1/epochs", get(epochs))
+        .route("/v1/schema", get(schema))
         .route("/metrics", get(prometheus))
         .route_layer(from_fn_with_state(keys.clone(), token::viewing))
         .with_state(shown);
@@ -307,6 +311,11 @@ async fn picture(State(mut shown): SnapshotState) -> Response {
 
 async fn epochs(State(mut shown): SnapshotState) -> Response {
     as_json(&shown.fresh().await.snapshot.epochs)
+}
+
+async fn schema() -> Response {
+    let kind = "application/schema+json";
+    ([(header::CONTENT_TYPE, kind)], SCHEMA).into_response()
 }
 
 fn as_json(value: &impl serde::Serialize) -> Response {

@@ -9,6 +9,7 @@ pub(crate) mod lab;
 pub(crate) mod mpirun;
 pub(crate) mod runtime;
 pub(crate) mod same_bytes;
+pub(crate) mod schema;
 pub(crate) mod stalled_storage;
 pub(crate) mod traps;
 pub(crate) mod until;

@@ -2,6 +2,7 @@
 use super::{is_plain, is_plain_json, names, said};
 use crate::common::daemon::ControllerProcess;
 use crate::common::golden::folder;
+use crate::common::schema::assert_follows;
 use crate::common::until::{LIMIT, until_or_why};
 use agent::recording::read_folder;
 use fleet::responder::SnmpResponder;
@@ -132,6 +133,18 @@ impl HostileCluster {
         is_plain("refusal", &answer.replace('\r', ""));
     }
 
+    fn answers_follow_the_schema(&self) {
+        let schema = self.body("/v1/schema");
+        for (path, definition) in [
+            ("/v1/snapshot", "Snapshot"),
+            ("/v1/topology", "Topology"),
+            ("/v1/epochs", "Epochs"),
+        ] {
+            assert_follows(&schema, definition, &self.body(path));
+        }
+        assert_ne!(self.body("/v1/epochs"), "[]");
+    }
+
     /// Stops the controller and lets other commands read the files it wrote.
     fn stops_and_wrote_plain_files(self, snapshot: &str) {
         let [shared, journal, picture] =
@@ -191,5 +204,6 @@ fn nothing_breaks_out_of_what_the_controller_says_and_writes() {
     let cluster = HostileCluster::start();
     let snapshot = cluster.plain_snapshot();
     cluster.other_answers_are_plain();
+    cluster.answers_follow_the_schema();
     cluster.stops_and_wrote_plain_files(&snapshot);
 }

@@ -3,6 +3,7 @@ mod browser;
 mod connections;
 mod page;
 mod reports;
+mod schema;
 
 use super::*;
 use crate::clock::SteadyClock;
@@ -315,6 +316,7 @@ async fn each_token_opens_its_own_door_only() {
         "/v1/events",
         "/v1/topology",
         "/v1/epochs",
+        "/v1/schema",
         "/metrics",
     ] {
         let answer = ask(address, path, &with(AGENTS)).await;

@@ -66,7 +66,7 @@ fn network(switches: usize, hosts: usize) -> Topology {
 }
 
 /// A snapshot in which everything foreign has a hostile name, and every third link is busy.
-fn snapshot(topology: Topology, epoch: u64) -> ServedSnapshot {
+pub(super) fn snapshot(topology: Topology, epoch: u64) -> ServedSnapshot {
     let load = |(i, link): (usize, &Link)| LinkLoad {
         a: link.a.clone(),
         b: link.b.clone(),
@@ -140,7 +140,7 @@ fn job(name: &str, epoch: u64) -> JobStatus {
 }
 
 /// A small network whose hosts have hostile names.
-fn hostile() -> Topology {
+pub(super) fn hostile() -> Topology {
     let mut topology = network(3, 2);
     for (i, name) in HOSTILE.iter().enumerate() {
         topology.nodes.push(Node::new(*name, NodeKind::Host));
