@@ -11,6 +11,7 @@ use directory::publishing::{EpochStore, PublishError};
 use directory::reading::{current, current_epoch, reader};
 use directory::rollback::RollbackOrder;
 use drawing::network::{NetworkMoment, compared};
+use inventory::TopologyFile;
 use inventory::sanitize;
 use inventory::unreadable::UnreadableFile;
 use std::path::{Path, PathBuf};
@@ -38,10 +39,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     epoch: Option<u64>,
     /// Publish the network of this epoch again
-    #[arg(long, value_name = "EPOCH", conflicts_with = "release")]
+    #[arg(long, value_name = "EPOCH", conflicts_with_all = ["release", "format", "epoch"])]
     rollback: Option<u64>,
     /// Take the order of --rollback back: the controller publishes the network as it finds it
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["format", "epoch"])]
     release: bool,
 }
 
@@ -122,21 +123,25 @@ fn roll_back(dir: &Path, number: u64) -> anyhow::Result<CommandOutcome> {
         replaced: now.number,
     };
     order.write(dir)?;
-    match EpochStore::open(dir, KEEP) {
-        Ok(store) => publish(dir, &store, wanted)?,
-        Err(PublishError::Locked { .. }) if is_carried_out(dir, now.number)? => {}
+    let published = match EpochStore::open(dir, KEEP) {
+        Ok(store) => publish(dir, &store, wanted),
         Err(PublishError::Locked { .. }) => {
-            tell!(
-                "heddle: {shown}: the controller has not carried the order out within {} s; its \
-                 log says why, and --release takes the order back",
-                PATIENCE.as_secs()
-            );
-            return Ok(CommandOutcome::CheckFailed);
+            if !is_carried_out(dir, now.number, &wanted.topology, PATIENCE)? {
+                tell!(
+                    "heddle: {shown}: the controller has not carried the order out within {} s; \
+                     its log says why, and --release takes the order back",
+                    PATIENCE.as_secs()
+                );
+                return Ok(CommandOutcome::CheckFailed);
+            }
+            Ok(())
         }
-        Err(e) => {
-            RollbackOrder::remove(dir)?;
-            return Err(e.into());
-        }
+        Err(e) => Err(e.into()),
+    };
+    if let Err(e) = published {
+        // A controller that starts later must not find an order that the operator saw fail.
+        RollbackOrder::remove(dir)?;
+        return Err(e);
     }
     tell!(
         "heddle: the network of epoch {number} is published again; a controller stays with it until \
@@ -163,12 +168,23 @@ fn publish(dir: &Path, store: &EpochStore, wanted: EpochOutline) -> anyhow::Resu
     Ok(())
 }
 
-/// Waits until the controller has published another epoch.
-fn is_carried_out(dir: &Path, before: u64) -> anyhow::Result<bool> {
+/// Waits until the controller has published the wanted network. It may publish another one first:
+/// that which it has in the making.
+fn is_carried_out(
+    dir: &Path,
+    before: u64,
+    wanted: &TopologyFile,
+    patience: Duration,
+) -> anyhow::Result<bool> {
     let began = Instant::now();
-    while began.elapsed() < PATIENCE {
-        if current(dir)?.is_some_and(|pointer| pointer.number != before) {
-            return Ok(true);
+    let mut seen = before;
+    while began.elapsed() < patience {
+        let number = current(dir)?.map_or(seen, |pointer| pointer.number);
+        if number != seen {
+            seen = number;
+            if current_epoch(dir)?.is_some_and(|epoch| *epoch.topology == *wanted) {
+                return Ok(true);
+            }
         }
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -213,4 +229,74 @@ fn drawn(args: &Args, entries: &[HistoryEntry]) -> anyhow::Result<String> {
         moment(after, &network_after),
     );
     Ok(compared(title.trim_end_matches(": "), &before, &after).document(&title))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use std::fs;
+
+    #[derive(Parser)]
+    struct HistoryCommand {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    /// Publishes a network with a host of this name beside another.
+    fn put(dir: &Path, host: &str) -> TopologyFile {
+        let text = format!("switches: [s0]\nhosts: {{n0: {{switch: s0}}, {host}: {{switch: s0}}}}");
+        let file = TopologyFile::parse("t", &text).unwrap();
+        let store = EpochStore::open(dir, KEEP).unwrap();
+        let (number, network) = (store.next().unwrap(), controller::plan::stated(&file));
+        let at = agent::now();
+        let epoch = VerifiedEpoch::plan(number, at, file.clone(), network, WayEvidence::default());
+        store.publish(&epoch.unwrap()).unwrap();
+        file
+    }
+
+    #[test]
+    fn only_the_wanted_network_means_that_an_order_is_carried_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let wanted = put(dir, "n1");
+        put(dir, "n2");
+        let is_done = |before| is_carried_out(dir, before, &wanted, Duration::from_millis(300));
+        assert!(!is_done(2).unwrap(), "nothing was published");
+        put(dir, "n3");
+        assert!(!is_done(2).unwrap(), "another network was published");
+        put(dir, "n1");
+        assert!(is_done(2).unwrap() && is_done(3).unwrap());
+    }
+
+    #[test]
+    fn an_order_that_fails_is_not_in_force() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        put(dir, "n1");
+        put(dir, "n2");
+        // No number is left for another epoch.
+        let last = dir.join(folder(u64::MAX));
+        fs::create_dir(&last).unwrap();
+        assert!(roll_back(dir, 1).is_err());
+        assert_eq!(RollbackOrder::read(dir).unwrap(), None);
+        fs::remove_dir(&last).unwrap();
+        roll_back(dir, 1).unwrap();
+        assert!(RollbackOrder::read(dir).unwrap().is_some());
+    }
+
+    #[test]
+    fn orders_take_no_flags_of_the_list() {
+        let is_fine = |flags: &str| {
+            let words = format!("history --dir d {flags}");
+            HistoryCommand::try_parse_from(words.split_whitespace()).is_ok()
+        };
+        assert!(is_fine("--rollback 1") && is_fine("--release"));
+        assert!(is_fine("--epoch 1 --format svg"));
+        for order in ["--rollback 1", "--release"] {
+            for flag in ["--epoch 2", "--format json"] {
+                assert!(!is_fine(&format!("{order} {flag}")), "{order} {flag}");
+            }
+        }
+    }
 }

@@ -383,12 +383,10 @@ impl ControllerDaemon {
 
     fn start_hooks(&mut self) {
         let ControllerConfig { programs, dir, .. } = &self.config;
-        self.hooks = Some(DaemonHooks::start(
-            programs,
-            dir,
-            &self.engine,
-            &self.events,
-        ));
+        let hooks = DaemonHooks::start(programs, dir, &self.engine, &self.events);
+        // Alarms that the start announced are news to the programs, unlike its epoch.
+        hooks.notice(&self.engine);
+        self.hooks = Some(hooks);
     }
 
     fn carry_out(&mut self, effect: ControllerEffect) {

@@ -193,6 +193,9 @@ impl ControllerEngine {
             .into_iter()
             .chain(self.making.hold_down.deadline(self.is_waiting(self.ticked)));
         let judged = self.judged.deadlines(self.options.gone_after);
+        let hold_down = self.inventory.timing.hold_down;
+        let rollback = self.rollback.as_ref();
+        let rollback = rollback.and_then(|hold| hold.deadline(hold_down));
         let all = self
             .observed
             .reads
@@ -200,7 +203,8 @@ impl ControllerEngine {
             .chain(judged)
             .chain(patience)
             .chain(making)
-            .chain(self.learned.deadline());
+            .chain(self.learned.deadline())
+            .chain(rollback);
         all.filter(|at| *at > self.ticked).min()
     }
 

@@ -102,7 +102,7 @@ pub const VARIABLES: &[KnownVariable] = &[
         Jobs,
         "HEDDLE_DSCP",
         "the class, 0 to 63, with which a rank marks tokens and acknowledgements of its own \
-         connections; 46 (expedited forwarding), 0 for none",
+         connections; 46 (expedited forwarding), 0 or `off` for none",
     ),
     variable(
         Commands,

@@ -138,3 +138,31 @@ async fn what_jobs_learned_is_written_and_the_engine_hears_of_it() {
         "{alarms:?}"
     );
 }
+
+#[tokio::test]
+async fn an_alarm_of_the_start_is_told_when_the_programs_are_ready() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut daemon, mut events) = (daemon(dir.path()), mpsc::channel(QUEUE));
+    daemon.events = events.0;
+    daemon.config.programs.on_alarm = Some("/bin/true".into());
+    for event in started(dir.path(), &daemon.store).unwrap() {
+        daemon.step(event);
+    }
+    daemon.step(ControllerEvent::Trouble {
+        about: TroubleArea::Learned,
+        problem: Some("learned.json: no figures".to_owned()),
+    });
+    daemon.step(ControllerEvent::Tick);
+    daemon.start_hooks();
+    let told = tokio::time::timeout(std::time::Duration::from_secs(60), events.1.recv()).await;
+    let is_run = |event: &ControllerEvent| {
+        matches!(
+            event,
+            ControllerEvent::Trouble {
+                about: TroubleArea::AlarmProgram,
+                problem: None
+            }
+        )
+    };
+    assert!(told.ok().flatten().as_ref().is_some_and(is_run));
+}

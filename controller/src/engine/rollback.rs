@@ -12,6 +12,7 @@ use directory::rollback::RollbackOrder;
 use inventory::{Millis, TopologyFile};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// An order, with the epoch that it names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,15 @@ pub(super) struct RollbackHold {
     candidate: EpochCandidate,
     /// The network that is not published, once the ordered one is.
     against: Option<Arc<TopologyFile>>,
+    /// Since when yet another network is seen.
+    differs: Option<Millis>,
+}
+
+impl RollbackHold {
+    /// The time at which a change ends the order, if nothing else is seen before.
+    pub(super) fn deadline(&self, hold_down: Duration) -> Option<Millis> {
+        self.differs.map(|since| since.after(hold_down))
+    }
 }
 
 impl ControllerEngine {
@@ -41,13 +51,14 @@ impl ControllerEngine {
     ) {
         self.wake = true;
         let Some(OrderedRollback { order, epoch }) = ordered else {
+            // Also the alarm of an order that could not be read is over.
+            self.note_trouble(TroubleArea::Rollback, None);
             if let Some(hold) = self.rollback.take() {
                 let text = format!(
                     "the order to stay with the network of epoch {} was taken back",
                     hold.order.epoch
                 );
                 self.public.log(now, EventLevel::Info, text, fx);
-                self.note_trouble(TroubleArea::Rollback, None);
             }
             return;
         };
@@ -56,14 +67,13 @@ impl ControllerEngine {
         let is_current = settled.is_some_and(|s| s.number == order.replaced);
         let is_done = settled.is_some_and(|s| s.key == candidate.key);
         if !is_current && !is_done {
-            // The network changed, and the controller ended before it could remove the order.
-            fx.push(ControllerEffect::EndRollback);
-            return;
+            return self.drop_rollback(now, order, fx);
         }
         self.rollback = Some(RollbackHold {
             order,
             candidate,
             against: None,
+            differs: None,
         });
         self.note_trouble(
             TroubleArea::Rollback,
@@ -74,6 +84,20 @@ impl ControllerEngine {
                 order.epoch, self.options.directory
             )),
         );
+    }
+
+    /// The network changed since the order was given; or before the order could be removed, when the
+    /// last controller ended.
+    fn drop_rollback(&mut self, now: Millis, order: RollbackOrder, fx: &mut Vec<ControllerEffect>) {
+        let RollbackOrder { epoch, replaced } = order;
+        let text = format!(
+            "the order to publish the network of epoch {epoch} again was given while epoch \
+             {replaced} was current, which is over; the order is dropped"
+        );
+        self.public.log(now, EventLevel::Warning, text, fx);
+        self.rollback = None;
+        self.note_trouble(TroubleArea::Rollback, None);
+        fx.push(ControllerEffect::EndRollback);
     }
 
     /// The candidate that counts: the ordered one, unless the network changed.
@@ -91,9 +115,17 @@ impl ControllerEngine {
             return Some(hold.candidate.clone());
         }
         // Without a whole tree nothing is known of changes.
-        let found = found?;
+        let Some(found) = found else {
+            hold.differs = None;
+            return None;
+        };
         let against = hold.against.get_or_insert_with(|| Arc::clone(&found.key));
         if *against == found.key {
+            hold.differs = None;
+            return Some(hold.candidate.clone());
+        }
+        let since = *hold.differs.get_or_insert(now);
+        if now.since(since) < self.inventory.timing.hold_down {
             return Some(hold.candidate.clone());
         }
         let text = format!(

@@ -78,6 +78,12 @@ pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
     set.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// True if all calls with blocks of this size are as this one. One in place is served up to another
+/// size than others.
+fn is_all_of_its_kind(amount: CallAmount) -> bool {
+    amount.fits && !amount.differs
+}
+
 impl ProcessSet {
     pub(crate) fn new(
         within: &CallComm,
@@ -189,7 +195,7 @@ impl ProcessSet {
         way: Way,
         class: Option<CallClass>,
     ) -> Option<(Collective, u64)> {
-        let is_plain = way == Way::Native && class.is_none() && !amount.differs;
+        let is_plain = way == Way::Native && class.is_none() && is_all_of_its_kind(amount);
         let may_change = self.followed.is_forced(call.collective) || self.trace.is_recording();
         (is_plain && !may_change && matches!(call.role, CallRole::Blocks))
             .then_some((call.collective, amount.block))
@@ -323,15 +329,17 @@ impl ProcessSet {
             return Ok((way, None));
         }
         let class = CallClass::of(collective, block);
-        let candidates = || self.followed.candidates(collective, block, is_even);
-        let Some(learned) = self.learning.way(class, candidates) else {
-            return Ok((self.decided_way(within, collective, block)?, None));
-        };
-        if self.ensure_passable(within, learned, block)? {
-            return Ok((learned, Some(class)));
+        // A way that is refused leaves the others: there are fewer each time.
+        loop {
+            let candidates = || self.followed.candidates(collective, block, is_even);
+            let Some(learned) = self.learning.way(class, candidates) else {
+                return Ok((self.decided_way(within, collective, block)?, None));
+            };
+            if self.ensure_passable(within, learned, block)? {
+                return Ok((learned, Some(class)));
+            }
+            self.learning.refuse(|way| way == learned);
         }
-        self.learning.refuse(|way| way == learned);
-        Ok((Way::Native, None))
     }
 
     /// The way by the decision table, or the one that is forced. Collective.
@@ -520,5 +528,35 @@ impl ProcessSet {
         }
         self.trace.finish();
         self.release_resources();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_not_served_says_nothing_of_others_of_its_size() {
+        let amount = CallAmount {
+            block: 1 << 20,
+            fits: true,
+            differs: false,
+            moved: 1 << 20,
+            is_even: false,
+            place: None,
+        };
+        assert!(is_all_of_its_kind(amount));
+        for other in [
+            CallAmount {
+                fits: false,
+                ..amount
+            },
+            CallAmount {
+                differs: true,
+                ..amount
+            },
+        ] {
+            assert!(!is_all_of_its_kind(other), "{other:?}");
+        }
     }
 }

@@ -48,10 +48,19 @@ pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
 }
 
 /// `HEDDLE_DSCP`: the class, 0 to 63, with which this rank marks tokens and acknowledgements, which
-/// are few and urgent; 0 for none. It is *expedited forwarding* (RFC 3246) otherwise.
+/// are few and urgent; 0 or `off` for none. It is *expedited forwarding* (RFC 3246) where nothing is
+/// said. Who wants another class and misspells it gets no marks: other traffic may own that class.
 pub fn token_class(var: impl Fn(&str) -> Option<String>) -> u8 {
-    let class = var("HEDDLE_DSCP").and_then(|v| v.parse().ok());
-    class.filter(|class| *class < 64).unwrap_or(46)
+    class_in(&var("HEDDLE_DSCP").unwrap_or_default()).unwrap_or(0)
+}
+
+/// The class that a text names, if it names one.
+fn class_in(text: &str) -> Option<u8> {
+    match text {
+        "" => Some(46),
+        "off" => Some(0),
+        number => number.parse().ok().filter(|class| *class < 64),
+    }
 }
 
 impl RuntimeSettings {
@@ -77,6 +86,12 @@ impl RuntimeSettings {
         if !matches!(learn.as_str(), "" | "on" | "off" | "0" | "1" | "no" | "yes") {
             problem = Some(format!(
                 "HEDDLE_LEARN={learn}: expected on or off; jobs learn"
+            ));
+        }
+        let class = var("HEDDLE_DSCP").unwrap_or_default();
+        if class_in(&class).is_none() {
+            problem = Some(format!(
+                "HEDDLE_DSCP={class}: expected a class of 0 to 63, or off; nothing is marked"
             ));
         }
         force.own_reductions = var("HEDDLE_REDUCE").is_some_and(|v| v == "off");
@@ -235,11 +250,20 @@ mod tests {
     fn tokens_are_marked_unless_somebody_says_no() {
         for (text, class) in [
             (None, 46),
+            (Some(""), 46),
             (Some("0"), 0),
+            (Some("off"), 0),
             (Some("48"), 48),
-            (Some("64"), 46),
+            (Some("none"), 0),
+            (Some("64"), 0),
+            (Some("-1"), 0),
         ] {
-            assert_eq!(token_class(|_| text.map(str::to_owned)), class, "{text:?}");
+            let var = |name: &str| text.filter(|_| name == "HEDDLE_DSCP").map(str::to_owned);
+            assert_eq!(token_class(var), class, "{text:?}");
+            let is_wrong = matches!(text, Some("none" | "64" | "-1"));
+            let problem = RuntimeSettings::read(var).1;
+            assert_eq!(problem.is_some(), is_wrong, "{problem:?}");
+            assert!(problem.is_none_or(|told| told.contains("0 to 63, or off; nothing is marked")));
         }
     }
 

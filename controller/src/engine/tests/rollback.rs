@@ -76,3 +76,55 @@ fn a_restart_keeps_an_order_that_was_carried_out_and_ends_one_that_is_over() {
     assert_eq!((w.published.len(), holds(&w)), (4, false));
     assert_eq!(w.rollbacks_ended, 2);
 }
+
+#[test]
+fn a_change_shorter_than_the_hold_down_keeps_the_order() {
+    let (mut w, ordered) = moved();
+    w.event(ControllerEvent::Rollback(Some(Box::new(ordered))));
+    w.run(10_000);
+    assert_eq!((w.published.len(), holds(&w)), (3, true));
+    let hold = Duration::from_secs(4);
+    let mut inventory = w.inventory.clone();
+    inventory.timing.hold_down = hold;
+    w.event(ControllerEvent::InventoryChanged(Box::new(inventory)));
+    w.run(10_000);
+    w.unplug("s1", 1);
+    w.host("n1", "s0", 3);
+    w.run(2_000);
+    w.unplug("s0", 3);
+    w.host("n1", "s1", 1);
+    w.run(10_000);
+    assert_eq!((w.published.len(), holds(&w)), (3, true), "{:#?}", w.said);
+    w.unplug("s1", 1);
+    w.host("n1", "s0", 3);
+    w.run(20_000);
+    assert_eq!((w.published.len(), holds(&w)), (4, false), "{:#?}", w.said);
+    assert_eq!(w.rollbacks_ended, 1);
+}
+
+#[test]
+fn the_alarm_of_an_order_that_cannot_be_read_ends_with_the_order() {
+    let (mut w, ordered) = moved();
+    let unreadable = || ControllerEvent::Trouble {
+        about: TroubleArea::Rollback,
+        problem: Some("rollback.json: that is no order".to_owned()),
+    };
+    w.event(unreadable());
+    w.run(1_000);
+    assert!(holds(&w));
+    w.event(ControllerEvent::Rollback(None));
+    w.run(1_000);
+    assert!(!holds(&w), "after --release");
+    // An order that is dropped at once, since another epoch is current.
+    let mut old = ordered;
+    old.order.replaced = 99;
+    w.event(unreadable());
+    w.run(1_000);
+    assert!(holds(&w));
+    w.event(ControllerEvent::Rollback(Some(Box::new(old))));
+    w.run(1_000);
+    assert!(!holds(&w), "after an order that is dropped");
+    assert_eq!((w.published.len(), w.rollbacks_ended), (2, 1));
+    let said = |part: &str| w.said.iter().any(|line| line.contains(part));
+    assert!(said("is dropped"), "{:#?}", w.said);
+}

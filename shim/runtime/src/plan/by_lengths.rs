@@ -9,10 +9,9 @@ use schedules::transfers::part::{self, RankPart};
 use schedules::{alltoall, alltoallv, bound, verify};
 use std::time::Duration;
 
-/// Every rank plans: that takes time and memory that grow with the fourth power of their number,
-/// 0.1 s for so many.
+/// Every rank plans, for at most so many: [`PLANNED`] holds up to here.
 const MOST_RANKS: u32 = 64;
-/// A plan takes each rank about so long for the third power of their number.
+/// A plan takes each rank at most about so long times the third power of their number: 0.13 s for 64.
 const PLANNED: Duration = Duration::from_nanos(500);
 /// Lengths that do not repeat are planned for where that takes at most such a part of a call.
 const PART_OF_CALL: f64 = 0.02;
