@@ -29,11 +29,7 @@ fn names(root: &CleanRoot) -> Vec<String> {
 #[test]
 fn a_purge_takes_heddles_own_files_from_a_local_disk_and_nothing_from_another_machines() {
     let root = CleanRoot::open();
-    fs::copy(
-        "share/packages/debian/heddle.postrm",
-        root.path(SCRIPT),
-    )
-    .unwrap();
+    fs::copy("share/packages/debian/heddle.postrm", root.path(SCRIPT)).unwrap();
     // A type that the script cannot know as local stands for a network's, mounted above the directory.
     root.run("mount -t ramfs elsewhere /srv");
     used(&root);
