@@ -8,8 +8,8 @@ use std::path::PathBuf;
 ///
 /// The folder gets ca.pem and ca.key (the authority), controller.pem and controller.key. Agents and
 /// viewers need ca.pem alone: they check the controller by it, and show their tokens. Run the same
-/// command again to renew the controller's certificate; the authority stays. Keep ca.key where only
-/// root reads it.
+/// command again to renew the controller's certificate; the authority stays, and so do the owner,
+/// group and mode of the files. Keep ca.key where only root reads it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The names and addresses by which agents and viewers reach the controller [default: this
@@ -59,7 +59,8 @@ fn text(made: &CertificateFiles) -> String {
          start    heddle controller ... --tls-cert {cert} --tls-key {key}\n\
          agents   heddle agent --controller https://{}:7171 --ca {ca} ...\n\
          viewers  heddle tui --connect https://{}:7171 --ca {ca} ...\n\
-         renew    before {until}: this command again, then systemctl reload heddle-controller\n",
+         renew    before {until}: this command again, then systemctl reload heddle-controller\n\
+         \x20        (restart, where the unit loads the files by LoadCredential)\n",
         names.join(", "),
         names[0],
         names[0],

@@ -36,6 +36,7 @@ mod routers;
 mod schedule;
 mod secrets;
 mod service;
+mod slurm_hook;
 mod stress;
 #[cfg(feature = "suites")]
 mod suites;

@@ -1,9 +1,9 @@
 //! An authority of the site's own, and the controller's certificate by it.
 //!
-//! Guarantee: keys are readable by their owner only, from their first octet on; the authority's key
-//! signs and serves nothing; an authority that is there already is kept. Deviations: the authority's
-//! certificate is not parsed when it signs again. Its name is the same for every site, so the key is
-//! enough.
+//! Guarantee: a new key is readable by its owner only, from its first octet on; a file that is replaced
+//! keeps its owner, group and mode; the authority's key signs and serves nothing; an authority that is
+//! there already is kept, signs only if its two halves belong together, and is outlived by nothing that
+//! it signed.
 use inventory::Millis;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,10 +12,12 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, date_time_ymd,
 };
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
+use x509_parser::pem::parse_x509_pem;
+use x509_parser::time::ASN1Time;
 
 const CA: &str = "ca.pem";
 const CA_KEY: &str = "ca.key";
@@ -66,6 +68,17 @@ pub enum CertificateError {
          need"
     )]
     Half(PathBuf),
+    /// An authority that is there cannot sign.
+    #[error(
+        "{path}: {problem}; no certificate was made: put the authority's own {CA} and {CA_KEY} \
+         there, or remove both to begin a new authority, whose {CA} agents and viewers then need"
+    )]
+    Authority {
+        /// The authority's certificate.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A name or a key cannot be used.
     #[error("{what}: {cause}; no certificate was made")]
     Content {
@@ -92,20 +105,21 @@ pub fn make(
         path: folder.to_owned(),
         cause,
     })?;
-    let (key, is_new_authority) = authority_key(folder, now)?;
-    let issuer = Issuer::new(authority(now), key);
+    let signing = signing_authority(folder, now)?;
     let own = KeyPair::generate().map_err(|cause| content(KEY, cause))?;
     let mut params =
         CertificateParams::new(names).map_err(|cause| content(&names.join(", "), cause))?;
     let first = names.first().map_or("heddle controller", String::as_str);
     params.distinguished_name.push(DnType::CommonName, first);
     limit(&mut params, now, days);
+    params.not_after = params.not_after.min(signing.until.to_datetime());
+    let until = params.not_after.unix_timestamp();
     params.is_ca = IsCa::ExplicitNoCa;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
     let cert = params
-        .signed_by(&own, &issuer)
+        .signed_by(&own, &signing.issuer)
         .map_err(|cause| content(&names.join(", "), cause))?;
     write(&place(KEY), &own.serialize_pem(), 0o600)?;
     write(&place(CERT), &cert.pem(), 0o644)?;
@@ -113,9 +127,9 @@ pub fn make(
         ca: place(CA),
         cert: place(CERT),
         key: place(KEY),
-        is_new_authority,
+        is_new_authority: signing.is_new,
         names: names.to_vec(),
-        until: day(now, days.into()).to_string(),
+        until: date(until).to_string(),
     })
 }
 
@@ -126,30 +140,80 @@ fn content(what: &str, cause: rcgen::Error) -> CertificateError {
     }
 }
 
-/// The authority's key, and whether it is new.
-fn authority_key(folder: &Path, now: Millis) -> Result<(KeyPair, bool), CertificateError> {
+/// What signs.
+struct SigningAuthority {
+    issuer: Issuer<'static, KeyPair>,
+    until: ASN1Time,
+    is_new: bool,
+}
+
+/// The authority of the folder; a new one if it has none.
+fn signing_authority(folder: &Path, now: Millis) -> Result<SigningAuthority, CertificateError> {
     let (cert, key) = (folder.join(CA), folder.join(CA_KEY));
     match (cert.exists(), key.exists()) {
-        (true, true) => {
-            let text = fs::read_to_string(&key).map_err(|cause| CertificateError::File {
-                path: key.clone(),
-                cause,
-            })?;
-            let pair = KeyPair::from_pem(&text);
-            let pair = pair.map_err(|cause| content(&key.display().to_string(), cause))?;
-            Ok((pair, false))
-        }
+        (true, true) => kept_authority(&cert, &key, now),
         (true, false) => Err(CertificateError::Half(key)),
         (false, true) => Err(CertificateError::Half(cert)),
         (false, false) => {
             let pair = KeyPair::generate().map_err(|cause| content(CA_KEY, cause))?;
-            let made = authority(now).self_signed(&pair);
+            let params = authority(now);
+            let until = ASN1Time::new(params.not_after);
+            let made = params.self_signed(&pair);
             let made = made.map_err(|cause| content(CA, cause))?;
             write(&key, &pair.serialize_pem(), 0o600)?;
             write(&cert, &made.pem(), 0o644)?;
-            Ok((pair, true))
+            Ok(SigningAuthority {
+                issuer: Issuer::new(params, pair),
+                until,
+                is_new: true,
+            })
         }
     }
+}
+
+/// An authority that is there, if its certificate and its key belong together and it has not ended.
+fn kept_authority(
+    cert: &Path,
+    key: &Path,
+    now: Millis,
+) -> Result<SigningAuthority, CertificateError> {
+    let read = |path: &Path| {
+        fs::read_to_string(path).map_err(|cause| CertificateError::File {
+            path: path.to_owned(),
+            cause,
+        })
+    };
+    let problem = |problem: String| CertificateError::Authority {
+        path: cert.to_owned(),
+        problem,
+    };
+    let no_certificate = || problem("holds no certificate in PEM that can be read".to_owned());
+    let (text, key_text) = (read(cert)?, read(key)?);
+    let pair = KeyPair::from_pem(&key_text);
+    let pair = pair.map_err(|cause| content(&key.display().to_string(), cause))?;
+    let (_, block) = parse_x509_pem(text.as_bytes()).map_err(|_| no_certificate())?;
+    let parsed = block.parse_x509().map_err(|_| no_certificate())?;
+    let until = parsed.validity().not_after;
+    if parsed.public_key().subject_public_key.data != pair.public_key_raw() {
+        return Err(problem(format!(
+            "is not the certificate of the key in {}",
+            key.display()
+        )));
+    }
+    if !parsed.is_ca() {
+        return Err(problem("is no authority, but a server's".to_owned()));
+    }
+    if i128::from(until.timestamp()) * 1_000 <= i128::from(now.0) {
+        let end = date(until.timestamp());
+        return Err(problem(format!("the authority ended on {end}")));
+    }
+    let issuer = Issuer::from_ca_cert_pem(&text, pair);
+    let issuer = issuer.map_err(|cause| content(&cert.display().to_string(), cause))?;
+    Ok(SigningAuthority {
+        issuer,
+        until,
+        is_new: false,
+    })
 }
 
 fn authority(now: Millis) -> CertificateParams {
@@ -177,7 +241,14 @@ fn day(now: Millis, days: i64) -> Date {
     today.saturating_add(Span::new().days(days))
 }
 
-/// Writes a file whole. A key has its mode before it has its content.
+/// The day of a time in seconds.
+fn date(seconds: i64) -> Date {
+    let time = Timestamp::from_second(seconds).unwrap_or_default();
+    time.to_zoned(TimeZone::UTC).date()
+}
+
+/// Writes a file whole. It has its owner and its mode before it has its content: those of the file that
+/// it replaces, which the operator may have given to the controller's user.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertificateError> {
     let new = path.with_extension("new");
     let failed = |cause| CertificateError::File {
@@ -187,13 +258,31 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertificateError> {
     let _ = fs::remove_file(&new);
     let mut options = OpenOptions::new();
     let opened = options.write(true).create_new(true).mode(mode).open(&new);
-    opened
+    let written = opened
         .and_then(|mut file| {
+            take_over(path, &file)?;
             file.write_all(text.as_bytes())
                 .and_then(|()| file.sync_all())
         })
-        .and_then(|()| fs::rename(&new, path))
-        .map_err(failed)
+        .and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new); // It may not have been made.
+    }
+    written.map_err(failed)
+}
+
+/// Gives a file the owner, group and mode of the one at this path, if there is one.
+fn take_over(path: &Path, file: &File) -> io::Result<()> {
+    let before = match fs::metadata(path) {
+        Ok(before) => before,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    let now = file.metadata()?;
+    if (before.uid(), before.gid()) != (now.uid(), now.gid()) {
+        fchown(file, Some(before.uid()), Some(before.gid()))?;
+    }
+    file.set_permissions(before.permissions())
 }
 
 #[cfg(test)]
@@ -224,6 +313,59 @@ mod tests {
         assert_eq!(read(&again.ca), first.0);
         assert_ne!(read(&again.cert), first.1);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4, "no rest");
+    }
+
+    #[test]
+    fn a_renewed_key_stays_readable_for_whom_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = ["head".to_owned()];
+        let made = make(dir.path(), &names, 365, NOW).unwrap();
+        fs::set_permissions(&made.key, fs::Permissions::from_mode(0o640)).unwrap();
+        // Root alone may give a file away.
+        let _ = std::os::unix::fs::chown(&made.key, Some(1), Some(2));
+        let facts = || {
+            let found = fs::metadata(&made.key).unwrap();
+            (found.uid(), found.gid(), found.mode())
+        };
+        let before = (facts(), fs::read_to_string(&made.key).unwrap());
+        make(dir.path(), &names, 365, NOW).unwrap();
+        assert_eq!(facts(), before.0);
+        assert_ne!(fs::read_to_string(&made.key).unwrap(), before.1);
+    }
+
+    #[test]
+    fn an_authority_signs_only_with_its_own_key_and_only_while_it_is_valid() {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let names = ["head".to_owned()];
+        let made = make(dir.path(), &names, 1, NOW).unwrap();
+        let refused = |now: Millis| make(dir.path(), &names, 825, now).unwrap_err().to_string();
+        let elsewhere = make(other.path(), &names, 1, NOW).unwrap();
+        fs::copy(&elsewhere.ca, &made.ca).unwrap();
+        let text = refused(NOW);
+        for part in ["ca.pem: ", "key in ", "ca.key; no certificate was made: "] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        fs::write(&made.ca, "nonsense").unwrap();
+        assert!(refused(NOW).contains("ca.pem: holds no certificate"));
+        fs::copy(&made.cert, &made.ca).unwrap();
+        fs::copy(&made.key, dir.path().join(CA_KEY)).unwrap();
+        assert!(refused(NOW).contains("ca.pem: is no authority"));
+        // A site's own authority, with another name, that ends before the certificate would.
+        let pair = KeyPair::generate().unwrap();
+        let mut params = authority(NOW);
+        params.distinguished_name.push(DnType::CommonName, "a site");
+        limit(&mut params, NOW, 100);
+        fs::write(&made.ca, params.self_signed(&pair).unwrap().pem()).unwrap();
+        fs::write(dir.path().join(CA_KEY), pair.serialize_pem()).unwrap();
+        let capped = make(dir.path(), &names, 825, NOW).unwrap();
+        assert_eq!(capped.until, day(NOW, 100).to_string());
+        let cert = fs::read(&capped.cert).unwrap();
+        let (_, block) = parse_x509_pem(&cert).unwrap();
+        let cert = block.parse_x509().unwrap();
+        assert_eq!(cert.issuer().to_string(), "CN=a site");
+        assert_eq!(date(cert.validity().not_after.timestamp()), day(NOW, 100));
+        let later = Millis(NOW.0 + 101 * 86_400_000);
+        assert!(refused(later).contains("the authority ended on "));
     }
 
     #[test]

@@ -17,12 +17,12 @@ pub type ListedHosts = IndexMap<String, String>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostListError {
     /// A line names no host.
-    #[error("{file}:{line}: {problem}; nothing was written")]
+    #[error("{file}{}: {problem}; nothing was written", line.map(|n| format!(":{n}")).unwrap_or_default())]
     Line {
         /// The file, or the command.
         file: String,
-        /// Its line, from 1.
-        line: usize,
+        /// Its line, from 1; none where the reader does not know it.
+        line: Option<usize>,
         /// The reason.
         problem: NameRangeError,
     },
@@ -45,7 +45,12 @@ struct HostCollector<'f> {
 }
 
 impl HostCollector<'_> {
-    fn add(&mut self, line: usize, names: &str, address: &str) -> Result<(), HostListError> {
+    fn add(
+        &mut self,
+        line: Option<usize>,
+        names: &str,
+        address: &str,
+    ) -> Result<(), HostListError> {
         let left = MOST_NAMES.saturating_sub(self.hosts.len());
         let names = expand_within(names, left).map_err(|problem| HostListError::Line {
             file: self.file.to_owned(),
@@ -86,7 +91,7 @@ pub fn hostfile(file: &str, text: &str) -> Result<ListedHosts, HostListError> {
         let line = line.split('#').next().unwrap_or_default();
         if let Some(word) = line.split_whitespace().next() {
             let name = word.split(':').next().unwrap_or(word);
-            list.add(at + 1, name, "")?;
+            list.add(Some(at + 1), name, "")?;
         }
     }
     list.done("one host or range in each line, such as node[01-40]")
@@ -109,7 +114,7 @@ pub fn slurm(file: &str, text: &str) -> Result<ListedHosts, HostListError> {
         };
         let plain = line.split_whitespace().next().filter(|w| !w.contains('='));
         if let Some(name) = field("NodeName").or(plain) {
-            list.add(at + 1, name, field("NodeAddr").unwrap_or_default())?;
+            list.add(Some(at + 1), name, field("NodeAddr").unwrap_or_default())?;
         }
     }
     list.done("nodes as `scontrol show nodes --oneliner` prints them")
@@ -160,7 +165,7 @@ impl AnsibleGroup {
     fn add_to(self, list: &mut HostCollector<'_>) -> Result<(), HostListError> {
         for (name, variables) in self.hosts.unwrap_or_default() {
             let address = variables.and_then(|v| v.ansible_host).unwrap_or_default();
-            list.add(0, &as_brackets(&name), &address)?;
+            list.add(None, &as_brackets(&name), &address)?;
         }
         for group in self.children.unwrap_or_default().into_values().flatten() {
             group.add_to(list)?;
@@ -179,7 +184,11 @@ fn ansible_ini(text: &str, list: &mut HostCollector<'_>) -> Result<(), HostListE
         } else if let Some(name) = line.split_whitespace().next().filter(|_| lists_hosts) {
             let mut words = line.split_whitespace();
             let address = words.find_map(|word| word.strip_prefix("ansible_host="));
-            list.add(at + 1, &as_brackets(name), address.unwrap_or_default())?;
+            list.add(
+                Some(at + 1),
+                &as_brackets(name),
+                address.unwrap_or_default(),
+            )?;
         }
     }
     Ok(())
@@ -300,6 +309,8 @@ mod tests {
             shown(ansible("h.yml", "web:\n  hosts:\n    n[0:4:2]: {}\n")),
             "n0= n2= n4="
         );
+        let backwards = shown(ansible("h.yml", "web:\n  hosts:\n    n[2:1]:\n"));
+        assert!(backwards.starts_with("h.yml: \"n[2-1]\": "), "{backwards}");
         let deep = "a: {children: ".repeat(100);
         assert!(shown(ansible("h.yml", &deep)).contains("nested deeper"));
     }

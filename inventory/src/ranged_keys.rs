@@ -1,6 +1,7 @@
-//! Maps and lists whose names may be ranges: `node[01-40]: {ranks: 2}`. Names that come twice are
-//! refused, and all texts of a section together stand for a limited number of names.
-use crate::name_ranges::{MOST_NAMES, expand_within, is_range};
+//! Maps and lists whose names may be ranges: `node[01-40]: {ranks: 2}`. Names that come twice in a map
+//! are refused, and all ranges of a section together stand for a limited number of names. Plain names do
+//! not count: the length of the file bounds them.
+use crate::name_ranges::{MOST_NAMES, NameRangeError, expand_within, is_range};
 use indexmap::IndexMap;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -52,24 +53,24 @@ pub fn map<'de, V: RangedEntry, D: Deserializer<'de>>(
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-            let mut map = IndexMap::new();
-            while let Some(names) = access.next_key_seed(NewNames(&map))? {
+            let (mut map, mut left) = (IndexMap::new(), MOST_NAMES);
+            while let Some(names) = access.next_key_seed(NewNames::new(&map, &mut left))? {
                 add(&mut map, names, access.next_value()?)?;
             }
             Ok(map)
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-            let mut map = IndexMap::new();
-            while let Some(names) = access.next_element_seed(NewNames(&map))? {
+            let (mut map, mut left) = (IndexMap::new(), MOST_NAMES);
+            while let Some(names) = access.next_element_seed(NewNames::new(&map, &mut left))? {
                 add(&mut map, names, None)?;
             }
             Ok(map)
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-            let mut map = IndexMap::new();
-            let names = NewNames(&map).visit_str(text)?;
+            let (mut map, mut left) = (IndexMap::new(), MOST_NAMES);
+            let names = NewNames::new(&map, &mut left).visit_str(text)?;
             add(&mut map, names, None)?;
             Ok(map)
         }
@@ -102,9 +103,9 @@ pub fn list<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Vec<String>, A::Error> {
-            let mut names = Vec::new();
+            let (mut names, mut left) = (Vec::new(), MOST_NAMES);
             while let Some(text) = access.next_element()? {
-                extend(&mut names, text, MOST_NAMES).map_err(A::Error::custom)?;
+                extend(&mut names, text, &mut left).map_err(A::Error::custom)?;
             }
             Ok(names)
         }
@@ -126,31 +127,41 @@ pub fn groups<'de, D: Deserializer<'de>>(d: D) -> Result<IndexMap<String, Vec<St
     for (group, texts) in written {
         let mut names = Vec::new();
         for text in texts {
-            extend(&mut names, text, left).map_err(D::Error::custom)?;
+            extend(&mut names, text, &mut left).map_err(D::Error::custom)?;
         }
-        left -= names.len();
         groups.insert(group, names);
     }
     Ok(groups)
 }
 
-/// Adds the names of a text, as long as there are no more than `most`. What is no range may come
-/// as often as somebody writes it out.
-fn extend(names: &mut Vec<String>, text: String, most: usize) -> Result<(), String> {
-    let left = most.saturating_sub(names.len());
+/// Adds the names of a text. Names of ranges are taken from those that are left.
+fn extend(names: &mut Vec<String>, text: String, left: &mut usize) -> Result<(), NameRangeError> {
     if is_range(&text) {
-        names.extend(expand_within(&text, left).map_err(|e| e.to_string())?);
-    } else if left == 0 {
-        return Err(format!("more than {MOST_NAMES} names; write fewer"));
+        names.extend(expand_from(&text, left)?);
     } else {
         names.push(text);
     }
     Ok(())
 }
 
+fn expand_from(range: &str, left: &mut usize) -> Result<Vec<String>, NameRangeError> {
+    let names = expand_within(range, *left)?;
+    *left = left.saturating_sub(names.len());
+    Ok(names)
+}
+
 /// Names that are not in the map yet. They are refused while they are read, so that the error names
 /// the line.
-struct NewNames<'a, V>(&'a IndexMap<String, V>);
+struct NewNames<'a, V> {
+    known: &'a IndexMap<String, V>,
+    left: &'a mut usize,
+}
+
+impl<'a, V> NewNames<'a, V> {
+    fn new(known: &'a IndexMap<String, V>, left: &'a mut usize) -> Self {
+        NewNames { known, left }
+    }
+}
 
 impl<'de, V> DeserializeSeed<'de> for NewNames<'_, V> {
     type Value = Vec<String>;
@@ -174,20 +185,71 @@ impl<V> Visitor<'_> for NewNames<'_, V> {
             ))
         };
         if !is_range(text) {
-            return match self.0.contains_key(text) {
+            return match self.known.contains_key(text) {
                 true => Err(twice(text)),
                 false => Ok(vec![text.to_owned()]),
             };
         }
-        let left = MOST_NAMES.saturating_sub(self.0.len());
-        let names = expand_within(text, left).map_err(E::custom)?;
+        let names = expand_from(text, self.left).map_err(E::custom)?;
         let mut seen = std::collections::HashSet::new();
         match names
             .iter()
-            .find(|n| self.0.contains_key(*n) || !seen.insert(*n))
+            .find(|n| self.known.contains_key(*n) || !seen.insert(*n))
         {
             Some(name) => Err(twice(name)),
             None => Ok(names),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize)]
+    struct Section {
+        #[serde(default, deserialize_with = "list")]
+        list: Vec<String>,
+        #[serde(default, deserialize_with = "groups")]
+        groups: IndexMap<String, Vec<String>>,
+        #[serde(default, deserialize_with = "map")]
+        map: IndexMap<String, Plain>,
+    }
+
+    struct Plain;
+
+    impl RangedEntry for Plain {
+        type Written = u8;
+
+        fn spread(_: Option<u8>, names: &[String]) -> Result<Vec<Self>, String> {
+            Ok(names.iter().map(|_| Plain).collect())
+        }
+    }
+
+    /// The number of names, or the error.
+    fn counted(text: &str) -> Result<usize, String> {
+        let read: Section = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let in_groups: usize = read.groups.values().map(Vec::len).sum();
+        Ok(read.list.len() + in_groups + read.map.len())
+    }
+
+    #[test]
+    fn plain_names_do_not_count_and_ranges_count_together() {
+        let most = MOST_NAMES - 1;
+        for (start, end) in [
+            (r#"{"list": ["#, "]}"),
+            (r#"{"map": ["#, "]}"),
+            (r#"{"groups": {"g": ["#, "]}}"),
+        ] {
+            let all = format!(r#"{start}"a", "n[0-{most}]", "b", "c"{end}"#);
+            assert_eq!(counted(&all), Ok(MOST_NAMES + 3), "{start}");
+            let more = format!(r#"{start}"n[0-{most}]", "b", "m[0-1]"{end}"#);
+            let refused = counted(&more).unwrap_err();
+            assert!(refused.contains("more than 65536 names"), "{refused}");
+        }
+        let two = format!(r#"{{"groups": {{"g": ["n[0-{most}]"], "h": ["b"]}}}}"#);
+        assert_eq!(counted(&two), Ok(MOST_NAMES + 1));
+        let two = two.replace("\"b\"", "\"m[0-1]\"");
+        assert!(counted(&two).is_err());
     }
 }

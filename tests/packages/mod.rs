@@ -2,6 +2,7 @@
 //! as before.
 mod clean_root;
 mod debian;
+mod purge;
 mod rpm;
 mod tarball;
 mod tools;

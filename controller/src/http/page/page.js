@@ -8,6 +8,8 @@ const PACE = 500;
 /** A stream that is silent for so long is late: there is a snapshot each second. */
 const LATE = 5000;
 const RETRY = 2000;
+/** So long after a drawing that failed comes the next one. */
+const REDRAW = 10000;
 const ROWS = { links: 12, epochs: 20, events: 40, jobs: 50, alarms: 50 };
 /** Use from which a link is busy. */
 const BUSY = 0.8;
@@ -22,7 +24,12 @@ let latest = null;
 let arrived = 0;
 let drawnAt = 0;
 let planned = false;
+/** The links and loads that the page shows. */
+let shown = { links: [], loads: [] };
+/** The network whose drawing is there or on its way, and the number of that drawing. */
 let drawnNetwork = null;
+let drawing = 0;
+let redrawAt = 0;
 let cables = new Map();
 
 /** The headers of every request. */
@@ -42,6 +49,7 @@ function ask(why) {
   sessionStorage.removeItem(TOKEN);
   $("main").hidden = true;
   $("#login").hidden = false;
+  $("#login button").disabled = false;
   $("#why").textContent = why;
   tell("needs a token", "lost");
   $("#token").focus();
@@ -51,6 +59,8 @@ const wait = (time) => new Promise((done) => setTimeout(done, time));
 
 /** Follows the stream until it needs a token. */
 async function follow() {
+  // One stream at a time.
+  $("#login button").disabled = true;
   for (;;) {
     try {
       const answer = await fetch("/v1/events", { headers: headers(), cache: "no-store" });
@@ -119,10 +129,12 @@ function draw() {
   showAlarms(snapshot.alarms);
   showJobs(snapshot);
   const links = snapshot.topology.links;
+  shown = { links, loads: snapshot.loads };
   showLinks(links, snapshot.loads);
   showEpochs(snapshot.epochs);
   showEvents(snapshot.events);
-  showNetwork(snapshot).then(() => showLoads(links, snapshot.loads));
+  // A drawing takes its time: it gets what is shown when it is there.
+  showNetwork(snapshot).then(() => showLoads(shown));
   drawnAt = performance.now();
 }
 
@@ -246,20 +258,30 @@ function showEvents(events) {
 
 const key = (...ends) => JSON.stringify(ends.map(visible));
 
-/** Fetches the drawing anew where the network is another one. */
+/** The drawing as it is now. */
+async function fetchDrawing() {
+  const answer = await fetch("/v1/topology.svg", { headers: headers(), cache: "no-store" });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(text.trim());
+  const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  if (svg.localName !== "svg") throw new Error("the drawing cannot be read");
+  return svg;
+}
+
+/** Fetches the drawing anew where the network is another one. Only the newest drawing counts. */
 async function showNetwork({ topology }) {
   const links = topology.links.map((link) => [link.a, link.a_port, link.b, link.b_port, link.rate_bps, link.state, link.grade].join("\t"));
   const nodes = topology.nodes.map((node) => `${node.name}\t${node.kind}\t${node.stale || ""}`);
   const network = [topology.root_bridge, ...nodes, ...links].join("\n");
-  if (network === drawnNetwork) return;
-  const before = drawnNetwork;
+  if (network === drawnNetwork || performance.now() < redrawAt) return;
   drawnNetwork = network;
+  const number = ++drawing;
+  const notice = $("#undrawn");
   try {
-    const answer = await fetch("/v1/topology.svg", { headers: headers(), cache: "no-store" });
-    if (!answer.ok) throw new Error((await answer.text()).trim());
-    const drawing = new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement;
-    if (drawing.localName !== "svg") throw new Error("the drawing cannot be read");
-    $("#network .picture").replaceChildren(document.importNode(drawing, true));
+    const svg = await fetchDrawing();
+    if (number !== drawing) return;
+    $("#network .picture").replaceChildren(document.importNode(svg, true));
+    notice.hidden = true;
     const ends = ["a", "a-port", "b", "b-port"].map((end) => `data-${end}`);
     cables = new Map();
     for (const cable of document.querySelectorAll(".cable")) {
@@ -267,12 +289,15 @@ async function showNetwork({ topology }) {
       cables.set(name, [...(cables.get(name) || []), cable]);
     }
   } catch (problem) {
-    drawnNetwork = before;
-    tell(`no drawing (${problem.message})`, "late");
+    if (number !== drawing) return;
+    drawnNetwork = null;
+    redrawAt = performance.now() + REDRAW;
+    notice.textContent = visible(`no drawing of this network (${problem.message}); the next attempt comes in ${REDRAW / 1000} s`);
+    notice.hidden = false;
   }
 }
 
-function showLoads(links, loads) {
+function showLoads({ links, loads }) {
   loads.forEach((load, i) => {
     const link = links[i];
     const found = link && cables.get(key(link.a, link.a_port, link.b, link.b_port));
@@ -299,6 +324,7 @@ setInterval(() => {
 document.addEventListener("visibilitychange", plan);
 $("#login").addEventListener("submit", (event) => {
   event.preventDefault();
+  if ($("#login button").disabled) return;
   sessionStorage.setItem(TOKEN, $("#token").value.trim());
   $("#token").value = "";
   follow();

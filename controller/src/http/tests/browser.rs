@@ -42,21 +42,12 @@ impl Drop for HeadlessBrowser {
 
 impl HeadlessBrowser {
     pub(super) async fn start() -> HeadlessBrowser {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("chromium-driver of scripts/packages tests");
-        let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines.map_while(Result::ok).find_map(|line| {
-            let (_, port) = line.split_once("successfully on port ")?;
-            port.trim_end_matches('.').parse::<u16>().ok()
-        });
+        // The driver takes one port for both families, which another program may have in one of them.
+        let (driver, port) = (0..5).find_map(|_| driver()).expect("the driver's port");
         let profile = tempfile::tempdir().unwrap();
         let mut browser = HeadlessBrowser {
             driver,
-            address: SocketAddr::from(([127, 0, 0, 1], port.expect("the driver's port"))),
+            address: SocketAddr::from(([127, 0, 0, 1], port)),
             session: String::new(),
             _profile: profile,
         };
@@ -147,6 +138,26 @@ impl HeadlessBrowser {
             .unwrap();
         }
     }
+}
+
+/// A driver with its port; none if it found no port.
+fn driver() -> Option<(Child, u16)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("chromium-driver of scripts/packages tests");
+    let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let port = lines.map_while(Result::ok).find_map(|line| {
+        let (_, port) = line.split_once("successfully on port ")?;
+        port.trim_end_matches('.').parse::<u16>().ok()
+    });
+    if port.is_none() {
+        let _ = driver.kill(); // It may have ended already.
+        let _ = driver.wait();
+    }
+    port.map(|port| (driver, port))
 }
 
 /// Head and body of an answer. The driver keeps connections open, so the body's length counts.

@@ -229,6 +229,90 @@ async fn follows_changes(served: &ServedApi, browser: &HeadlessBrowser) {
     }
 }
 
+/// Drawings that the page asks for pass `window.drawing`, which gets the answer and its number.
+const HOLD: &str = "(() => { const own = window.fetch; window.asked = 0; window.drawing = (a) => a; \
+    window.fetch = async (...to) => { const answer = await own(...to); \
+    return String(to[0]).endsWith('.svg') ? window.drawing(answer, ++window.asked) : answer; }; })()";
+
+/// Shows a network with one more host.
+fn with_newcomer(served: &ServedApi, name: &str, epoch: u64) {
+    let mut topology = network(3, 2);
+    topology.nodes.push(Node::new(name, NodeKind::Host));
+    topology
+        .links
+        .push(link("leaf2", "swp99", name, 1_000_000_000));
+    served.shown.show(snapshot(topology, epoch));
+}
+
+fn pictured(name: &str) -> String {
+    format!("document.querySelector('.picture').textContent.includes('{name}')")
+}
+
+#[tokio::test]
+async fn only_the_newest_drawing_is_shown_and_one_that_failed_is_told() {
+    let served = start(None, None).await;
+    with_newcomer(&served, "before", 1);
+    let browser = HeadlessBrowser::start().await;
+    browser.open(&format!("http://{}/", served.address)).await;
+    browser.until(&pictured("before")).await;
+    browser.value(HOLD).await;
+    let hold = "(window.drawing = (answer, number) => number > 1 ? answer : \
+                new Promise((done) => { window.release = () => done(answer); }), 0)";
+    browser.value(hold).await;
+    with_newcomer(&served, "older", 2);
+    browser.until("window.release").await;
+    with_newcomer(&served, "newer", 3);
+    browser.until(&pictured("newer")).await;
+    let release = "(window.release(), setTimeout(() => { window.released = true; }, 300), 0)";
+    browser.value(release).await;
+    browser.until("window.released").await;
+    assert_eq!(browser.value(&pictured("newer")).await, true);
+
+    let fail = "(window.drawing = () => new Response('too busy', { status: 503 }), 0)";
+    browser.value(fail).await;
+    for epoch in 4..7 {
+        with_newcomer(&served, "undrawn", epoch);
+        let shows = format!(
+            "document.querySelector('#about').textContent.includes('epoch {epoch}') \
+             && document.querySelector('#undrawn').textContent.includes('too busy')"
+        );
+        browser.until(&shows).await;
+    }
+    let state = "[document.querySelector('#state').textContent, window.asked]";
+    assert_eq!(browser.value(state).await, serde_json::json!(["live", 3]));
+    // Later it asks again.
+    browser
+        .value("(redrawAt = 0, window.drawing = (a) => a, 0)")
+        .await;
+    with_newcomer(&served, "undrawn", 7);
+    browser.until(&pictured("undrawn")).await;
+    browser
+        .until("document.querySelector('#undrawn').hidden")
+        .await;
+}
+
+#[tokio::test]
+async fn the_form_starts_no_second_stream() {
+    let served = start(Some(VIEWERS), None).await;
+    served.shown.show(snapshot(network(3, 2), 1));
+    let browser = HeadlessBrowser::start().await;
+    browser.open(&format!("http://{}/", served.address)).await;
+    let asks = "!document.querySelector('#login').hidden";
+    browser.until(asks).await;
+    let count = "(() => { const own = window.fetch; window.streams = 0; window.fetch = (...to) => { \
+                 window.streams += String(to[0]).endsWith('/events'); return own(...to); }; })()";
+    browser.value(count).await;
+    let send = format!(
+        "(() => {{ for (let i = 0; i < 3; i += 1) {{ document.querySelector('#token').value = '{VIEWERS}'; \
+         document.querySelector('#login').requestSubmit(); }} }})()"
+    );
+    browser.value(&send).await;
+    browser
+        .until("document.querySelector('#state').textContent === 'live'")
+        .await;
+    assert_eq!(browser.value("window.streams").await, 1);
+}
+
 #[tokio::test]
 async fn a_browser_shows_a_thousand_switches() {
     let served = start(None, None).await;
