@@ -125,6 +125,11 @@ impl<'a> Measurements<'a> {
         filled.get((last as f64 * place).round() as usize).copied()
     }
 
+    /// The rate of a host's cable.
+    pub(crate) fn own_rate(&self, host: usize) -> f64 {
+        self.own_rates[host]
+    }
+
     /// How often flows filled the trunk beside `side`.
     pub(crate) fn times_filled(&mut self, side: HostSet) -> usize {
         self.figures(side).filled.len()

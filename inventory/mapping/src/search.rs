@@ -7,6 +7,8 @@ use std::collections::HashSet;
 /// What a further trunk must explain to be believed beside the choice of its hosts, in logarithms
 /// of probability.
 const PRICE_OF_A_TRUNK: f64 = 6.0;
+/// What the other cables of a switch must carry at least to fill a trunk clearly, in its rates.
+const FILLABLE: f64 = 1.1;
 /// Changed trees of which the rates are refined, the best by first sight.
 const REFINED: usize = 24;
 
@@ -104,9 +106,32 @@ impl<'a> TreeSearch<'a> {
         self.measurements.spreads_around(&tree.trunks)
     }
 
+    /// True if at both ends of each trunk the other cables carry more than the trunk. One that they
+    /// cannot fill slows no flow down: the rates cannot tell it.
+    fn can_be_filled(&self, trunks: &[(HostSet, f64)]) -> bool {
+        let sides: Vec<HostSet> = trunks.iter().map(|(side, _)| *side).collect();
+        let rate = |branch: &HostSet| {
+            let side = trunk_side(self.hosts, *branch);
+            let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
+            let host = || branch.iter().map(|h| self.measurements.own_rate(h)).sum();
+            trunk.map_or_else(host, |(_, rate)| *rate)
+        };
+        branches(self.hosts, &sides).iter().all(|switch| {
+            let all: f64 = switch.iter().map(rate).sum();
+            let is_trunk = |b: &&HostSet| trunk_side(self.hosts, **b).is_some();
+            switch
+                .iter()
+                .filter(is_trunk)
+                .all(|b| all - rate(b) > FILLABLE * rate(b))
+        })
+    }
+
     fn scored(&mut self, sides: Vec<HostSet>) -> Option<ScoredTree> {
         let rated = |side: HostSet| Some((side, self.measurements.rate(side, 0.75)?));
         let trunks: Vec<(HostSet, f64)> = sides.into_iter().map(rated).collect::<Option<_>>()?;
+        if !self.can_be_filled(&trunks) {
+            return None;
+        }
         let score = self.score(&trunks);
         Some(ScoredTree { trunks, score })
     }
