@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Octets on the wire for one of payload: 1538 for 1448 (IEEE 802.3 clause 4, RFC 7323).
 const WIRE: f64 = 1538.0 / 1448.0;
 /// A tree that leaves more of the flows unexplained is no tree.
-const MOST_UNEXPLAINED: f64 = 0.15;
+const MOST_UNEXPLAINED: f64 = 0.3;
 /// The probability from which a trunk is believed.
 const BELIEVED: f64 = 0.99;
 
