@@ -1,10 +1,10 @@
 //! The rounds of a map: how long each lasts, and when to stop.
 use crate::job_hosts::MapHost;
-use crate::report;
+use crate::kept_rounds::{self, RoundsFile};
 use anyhow::{Context, bail};
 use flows::{FlowCoordinator, SessionKey};
 use inventory::Bytes;
-use mapping::{HostFlow, MapSession, MappedTree};
+use mapping::{HostFlow, MapSession, MappedTree, MeasuredRound};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,11 +20,18 @@ pub(crate) struct MapLimits {
     pub(crate) time: Duration,
 }
 
+/// What a measurement did cost.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MapCost {
+    pub(crate) moved: Bytes,
+    pub(crate) took: Duration,
+}
+
 /// What was found, and its cost.
 pub(crate) struct MapMeasurement {
     pub(crate) tree: MappedTree,
-    pub(crate) moved: Bytes,
-    pub(crate) took: Duration,
+    /// `None` if others measured it.
+    pub(crate) cost: Option<MapCost>,
     /// The probability of the tree beside those one change away.
     pub(crate) believed: f64,
 }
@@ -53,6 +60,8 @@ pub(crate) fn run(
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, ended.clone()).context("no handler of signals")?;
     }
+    let kept_at = kept_rounds::path_beside(output);
+    let mut kept = RoundsFile::create(kept_at.clone(), hosts)?;
     let peers: Vec<_> = hosts.iter().map(|h| (h.name.clone(), h.address)).collect();
     let mut coordinator = FlowCoordinator::connect(&peers, key)?;
     let (window, rounds) = rounds_within(limits.budget, hosts.len(), &mut coordinator)?;
@@ -77,6 +86,7 @@ pub(crate) fn run(
             Ok(round) => {
                 let bits: f64 = round.flows.iter().map(|f| f.rate).sum();
                 moved += bits / 8.0 * window.as_secs_f64();
+                kept.add(&round)?;
                 session.record(round);
             }
             Err(error) => break Some(error.into()),
@@ -85,15 +95,34 @@ pub(crate) fn run(
     let measurement = MapMeasurement {
         tree: session.tree(),
         believed: session.believed(),
-        moved: Bytes(moved as u64),
-        took: start.elapsed(),
+        cost: Some(MapCost {
+            moved: Bytes(moved as u64),
+            took: start.elapsed(),
+        }),
     };
     match stopped {
         None => Ok(measurement),
-        Some(error) => {
-            let kept = report::keep_part(hosts, &measurement, output)?;
-            Err(error.context(kept))
-        }
+        Some(error) if measurement.tree.own_rates.is_empty() => Err(error.context(format!(
+            "stopped after {} rounds, too few to tell a tree",
+            measurement.tree.rounds
+        ))),
+        Some(error) => Err(error.context(format!(
+            "stopped after {} rounds; what they tell: heddle map --from {} -o {}",
+            measurement.tree.rounds,
+            kept_at.display(),
+            output.display()
+        ))),
+    }
+}
+
+/// What rounds tell that were measured before.
+pub(crate) fn again(hosts: &[MapHost], rounds: Vec<MeasuredRound>) -> MapMeasurement {
+    let mut session = MapSession::new(hosts.len(), rounds.len());
+    rounds.into_iter().for_each(|round| session.record(round));
+    MapMeasurement {
+        tree: session.tree(),
+        cost: None,
+        believed: session.believed(),
     }
 }
 
