@@ -14,7 +14,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("drawing", &["inventory", "schedules", "selection", "trace"]),
     ("directory", &["inventory", "schedules", "selection"]),
     ("agent", &["inventory"]),
-    ("flows", &["mapping"]),
+    ("flows", &["inventory", "mapping"]),
     ("api", &["inventory", "directory", "selection"]),
     (
         "controller",

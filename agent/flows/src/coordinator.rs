@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// The time in which a peer answers, beside that of the round.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A peer that did not do its part.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,25 @@ pub enum FlowError {
     },
 }
 
+/// The way on which one peer gets orders and answers them.
+pub trait PeerChannel {
+    /// The address at which the peer takes flows.
+    fn address(&self) -> SocketAddr;
+
+    /// Gives it an order.
+    ///
+    /// # Errors
+    /// [`FlowError`] if the order does not reach it.
+    fn tell(&mut self, order: &PeerOrder) -> Result<(), FlowError>;
+
+    /// Its answer to the last order, within [`PATIENCE`].
+    ///
+    /// # Errors
+    /// [`FlowError`] if it does not answer, or failed.
+    fn answer(&mut self) -> Result<PeerAnswer, FlowError>;
+}
+
+/// A peer that the coordinator called.
 struct ConnectedPeer {
     name: String,
     address: SocketAddr,
@@ -43,9 +62,10 @@ struct ConnectedPeer {
     answers: BufReader<TcpStream>,
 }
 
-/// Connections to all peers.
+/// Channels to all peers.
 pub struct FlowCoordinator {
-    peers: Vec<ConnectedPeer>,
+    peers: Vec<Box<dyn PeerChannel + Send>>,
+    keeper: Option<Box<dyn FnMut(&MeasuredRound) + Send>>,
 }
 
 impl FlowCoordinator {
@@ -69,15 +89,40 @@ impl FlowCoordinator {
                 address: *address,
                 error,
             })?;
-            Ok(ConnectedPeer {
+            let peer: Box<dyn PeerChannel + Send> = Box::new(ConnectedPeer {
                 name: name.clone(),
                 address: *address,
                 orders,
                 answers,
-            })
+            });
+            Ok(peer)
         };
         let peers = peers.iter().map(connect).collect::<Result<_, _>>()?;
-        Ok(FlowCoordinator { peers })
+        Ok(FlowCoordinator::over(peers))
+    }
+
+    /// Peers that get their orders on channels of another kind. Hosts are numbered in this order.
+    pub fn over(peers: Vec<Box<dyn PeerChannel + Send>>) -> FlowCoordinator {
+        FlowCoordinator {
+            peers,
+            keeper: None,
+        }
+    }
+
+    /// Has each round of a measurement told to `keeper` at once.
+    pub fn each_round(&mut self, keeper: impl FnMut(&MeasuredRound) + Send + 'static) {
+        self.keeper = Some(Box::new(keeper));
+    }
+
+    pub(crate) fn keep(&mut self, round: &MeasuredRound) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper(round);
+        }
+    }
+
+    /// The number of hosts.
+    pub fn hosts(&self) -> usize {
+        self.peers.len()
     }
 
     /// Sends these flows at once for so long, and gives their rates. A host sends one flow at most
@@ -94,7 +139,7 @@ impl FlowCoordinator {
             let sends = flows
                 .iter()
                 .find(|f| f.from == host)
-                .map(|f| self.peers[f.to].address);
+                .map(|f| self.peers[f.to].address());
             let receives = flows.iter().any(|f| f.to == host);
             (sends.is_some() || receives).then_some(RoundOrder {
                 send_to: sends,
@@ -134,7 +179,11 @@ impl FlowCoordinator {
     }
 }
 
-impl ConnectedPeer {
+impl PeerChannel for ConnectedPeer {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     fn tell(&mut self, order: &PeerOrder) -> Result<(), FlowError> {
         write_line(&self.orders, order).map_err(|error| self.silent(error))
     }
@@ -150,7 +199,9 @@ impl ConnectedPeer {
             Err(error) => Err(self.silent(error)),
         }
     }
+}
 
+impl ConnectedPeer {
     fn silent(&self, error: io::Error) -> FlowError {
         FlowError::Silent {
             name: self.name.clone(),

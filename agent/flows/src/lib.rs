@@ -9,11 +9,16 @@
 //! 2. The coordinator says *go* to all.
 //! 3. Senders send for the time of the round. Receivers tell the rate.
 mod coordinator;
+mod measurement;
 mod peer;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-pub use coordinator::{FlowCoordinator, FlowError};
+pub use coordinator::{FlowCoordinator, FlowError, PATIENCE, PeerChannel};
+pub use measurement::{
+    BELIEVED, FlowMeasurement, MeasurementError, MeasurementLimits, StoppedMeasurement, line_rate,
+    measure_tree,
+};
 pub use peer::FlowPeer;
-pub use wire::SessionKey;
+pub use wire::{PeerAnswer, PeerOrder, RoundOrder, SessionKey};

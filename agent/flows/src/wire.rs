@@ -28,24 +28,27 @@ pub(crate) enum PeerService {
 
 /// A peer's part in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RoundOrder {
-    pub(crate) send_to: Option<SocketAddr>,
-    pub(crate) receives: bool,
-    pub(crate) window: Duration,
+pub struct RoundOrder {
+    /// The receiver of its flow, if it sends one.
+    pub send_to: Option<SocketAddr>,
+    /// Another peer sends it a flow.
+    pub receives: bool,
+    /// The time of the flows.
+    pub window: Duration,
 }
 
-/// A line of the coordinator.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum PeerOrder {
+/// An order of the coordinator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PeerOrder {
     /// Get ready.
     Prepare(RoundOrder),
     /// Start.
     Go,
 }
 
-/// A line of a peer.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum PeerAnswer {
+/// The answer to an order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum PeerAnswer {
     /// Its connections for the round stand.
     Ready,
     /// The flow that it received, in payload bits a second; `None` if it received none.

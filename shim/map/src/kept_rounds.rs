@@ -29,6 +29,7 @@ pub(crate) fn path_beside(output: &Path) -> PathBuf {
 pub(crate) struct RoundsFile {
     file: File,
     path: PathBuf,
+    is_failing: bool,
 }
 
 impl RoundsFile {
@@ -39,19 +40,25 @@ impl RoundsFile {
     pub(crate) fn create(path: PathBuf, hosts: &[MapHost]) -> anyhow::Result<RoundsFile> {
         let file =
             File::create(&path).with_context(|| format!("{} cannot be written", path.display()))?;
-        let mut rounds = RoundsFile { file, path };
+        let mut rounds = RoundsFile {
+            file,
+            path,
+            is_failing: false,
+        };
         let hosts = hosts.to_vec();
         rounds.line(&KeptHosts { hosts })?;
         Ok(rounds)
     }
 
-    /// Adds a round.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub(crate) fn add(&mut self, round: &MeasuredRound) -> anyhow::Result<()> {
+    /// Adds a round. The measurement goes on without the file if its disk is full.
+    pub(crate) fn add(&mut self, round: &MeasuredRound) {
         let flow = |f: &MeasuredFlow| (f.flow.from, f.flow.to, f.rate.round());
-        self.line(&KeptRound(round.flows.iter().map(flow).collect()))
+        let round = KeptRound(round.flows.iter().map(flow).collect());
+        if let Err(error) = self.line(&round)
+            && !std::mem::replace(&mut self.is_failing, true)
+        {
+            eprintln!("heddle map: {error:#}; the rounds are not kept");
+        }
     }
 
     fn line(&mut self, content: &impl Serialize) -> anyhow::Result<()> {
@@ -130,8 +137,8 @@ mod tests {
             }],
         };
         let mut file = RoundsFile::create(path.clone(), &hosts()).unwrap();
-        file.add(&round).unwrap();
-        file.add(&round).unwrap();
+        file.add(&round);
+        file.add(&round);
         assert_eq!(read(&path).unwrap(), (hosts(), vec![round.clone(); 2]));
         // The job ended in the middle of a line.
         let text = fs::read_to_string(&path).unwrap();

@@ -8,9 +8,8 @@ mod report;
 
 use anyhow::{Context, ensure};
 use clap::Parser;
-use flows::{FlowPeer, SessionKey};
+use flows::{FlowPeer, MeasurementLimits, SessionKey};
 use inventory::Bytes;
-use measurement::MapLimits;
 use mpi::traits::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,9 +77,10 @@ fn take_part(world: &impl Communicator, args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     report::check_output(&args.output, args.force)?;
-    let limits = MapLimits {
+    let limits = MeasurementLimits {
         budget: Bytes(args.budget),
         time: Duration::try_from_secs_f64(args.seconds).context("--seconds")?,
+        share: 1.0,
     };
     let members = job_hosts::on_one_network(&members, args.network.as_deref())?;
     let measured = measurement::run(&members, &key, limits, &args.output)?;
