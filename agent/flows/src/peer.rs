@@ -1,11 +1,11 @@
 //! A host's part: it sends and receives as the coordinator says.
+use crate::datagrams::{self, FlowMark, FlowReceiver, LEAD};
 use crate::wire::{
     LONGEST_LINE, PeerAnswer, PeerGreeting, PeerOrder, PeerService, RoundOrder, SessionKey,
     read_line, write_line,
 };
-use socket2::SockRef;
 use std::io::{self, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -15,11 +15,8 @@ use std::time::{Duration, Instant};
 const CONNECT_TIME: Duration = Duration::from_secs(3);
 /// Callers at once that have not said yet what they want.
 const MOST_GREETINGS: usize = 256;
-/// What a sender's socket holds back at most: little beside what a flow carries.
-const SEND_BUFFER: usize = 128 << 10;
-/// The part of a flow's time that passes before its rate counts: TCP starts slowly, and buffers on
-/// the way fill.
-const START: f64 = 0.25;
+/// Ports that are tried until one is free for TCP and UDP.
+const TRIES: usize = 16;
 
 /// Takes orders and flows on a port, in threads of its own, as long as the process lives.
 #[derive(Debug)]
@@ -34,13 +31,13 @@ impl FlowPeer {
     /// # Errors
     /// If no port can be had.
     pub fn start(key: SessionKey) -> io::Result<FlowPeer> {
-        let listener =
-            TcpListener::bind(("::", 0)).or_else(|_| TcpListener::bind(("0.0.0.0", 0)))?;
+        let (listener, receiver) = listen()?;
         let port = listener.local_addr()?.port();
         let (flows, arriving) = channel();
         let orders = PeerOrders {
             key: key.clone(),
             arriving,
+            receiver,
         };
         let (hand_over, taken) = channel();
         let orders = thread::spawn(move || {
@@ -65,10 +62,31 @@ impl FlowPeer {
     }
 }
 
+/// A port of every address, for orders and for flows.
+fn listen() -> io::Result<(TcpListener, FlowReceiver)> {
+    let mut tries = 0..TRIES;
+    loop {
+        let listener =
+            TcpListener::bind(("::", 0)).or_else(|_| TcpListener::bind(("0.0.0.0", 0)))?;
+        match (FlowReceiver::bind(listener.local_addr()?), tries.next()) {
+            (Ok(receiver), _) => return Ok((listener, receiver)),
+            (Err(error), None) => return Err(error),
+            (Err(_), Some(_)) => {}
+        }
+    }
+}
+
+/// A flow that is about to come: its sender, and the connection that announced it.
+struct ArrivingFlow {
+    from: IpAddr,
+    mark: FlowMark,
+    _announced: TcpStream,
+}
+
 fn accept(
     listener: &TcpListener,
     key: &SessionKey,
-    flows: &Sender<TcpStream>,
+    flows: &Sender<ArrivingFlow>,
     orders: &Sender<TcpStream>,
 ) {
     let greeting = Arc::new(());
@@ -88,10 +106,19 @@ fn accept(
         let greet = move || {
             let _counted = counted;
             if let Ok((wants, stream)) = greeted(stream, &key) {
-                let _ = match wants {
-                    PeerService::Flow => flows.send(stream),
-                    PeerService::Orders => orders.send(stream),
-                };
+                match (wants, stream.peer_addr()) {
+                    (PeerService::Flow { mark }, Ok(from)) => {
+                        let _ = flows.send(ArrivingFlow {
+                            from: from.ip(),
+                            mark,
+                            _announced: stream,
+                        });
+                    }
+                    (PeerService::Flow { .. }, Err(_)) => {}
+                    (PeerService::Orders, _) => {
+                        let _ = orders.send(stream);
+                    }
+                }
             }
         };
         // Without a thread the caller is hung up on, too.
@@ -141,7 +168,15 @@ pub(crate) fn call(to: SocketAddr, key: &SessionKey, wants: PeerService) -> io::
 
 struct PeerOrders {
     key: SessionKey,
-    arriving: Receiver<TcpStream>,
+    arriving: Receiver<ArrivingFlow>,
+    receiver: FlowReceiver,
+}
+
+/// A flow that is about to be sent, with the connection that announced it.
+struct LeavingFlow {
+    to: SocketAddr,
+    mark: FlowMark,
+    _announced: TcpStream,
 }
 
 impl PeerOrders {
@@ -162,8 +197,13 @@ impl PeerOrders {
             let PeerOrder::Go = read_line(&mut orders)? else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
-            let sender = to.map(|to| thread::spawn(move || send(to, order.window)));
-            let rate = from.map(|from| receive(from, order.window));
+            let (start, window) = (Instant::now() + LEAD, order.window);
+            let send = |flow: LeavingFlow| {
+                thread::spawn(move || datagrams::send(flow.to, flow.mark, start, window))
+            };
+            let sender = to.map(send);
+            let receiver = &self.receiver;
+            let rate = from.map(|flow| receiver.receive(flow.from, flow.mark, start, window));
             if let Some(sender) = sender {
                 // What went wrong shows at the receiver.
                 let _ = sender.join();
@@ -173,11 +213,20 @@ impl PeerOrders {
     }
 
     /// The connections of a round: the one to send on, and the one to receive from.
-    fn prepare(&self, order: RoundOrder) -> io::Result<(Option<TcpStream>, Option<TcpStream>)> {
-        let to = order
-            .send_to
-            .map(|to| call(to, &self.key, PeerService::Flow))
-            .transpose()?;
+    fn prepare(
+        &self,
+        order: RoundOrder,
+    ) -> io::Result<(Option<LeavingFlow>, Option<ArrivingFlow>)> {
+        let announce = |to| {
+            let mark = fastrand::u64(..);
+            let _announced = call(to, &self.key, PeerService::Flow { mark })?;
+            Ok::<_, io::Error>(LeavingFlow {
+                to,
+                mark,
+                _announced,
+            })
+        };
+        let to = order.send_to.map(announce).transpose()?;
         let from = match order.receives {
             true => Some(
                 self.arriving
@@ -188,54 +237,4 @@ impl PeerOrders {
         };
         Ok((to, from))
     }
-}
-
-/// Sends for the time of a round, and leaves nothing behind on the network.
-fn send(mut to: TcpStream, window: Duration) -> io::Result<()> {
-    let socket = SockRef::from(&to);
-    socket.set_send_buffer_size(SEND_BUFFER)?;
-    // Closed, the connection drops what is not sent yet.
-    socket.set_linger(Some(Duration::ZERO))?;
-    to.set_write_timeout(Some(window.max(Duration::from_millis(1))))?;
-    let (bytes, start) = (vec![0; SEND_BUFFER / 4], Instant::now());
-    while start.elapsed() < window {
-        match to.write(&bytes) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// The rate at which bytes came, in bits a second: between the end of the flow's start and its end.
-fn receive(mut from: TcpStream, window: Duration) -> f64 {
-    let _ = from.set_read_timeout(Some(window * 2 + CONNECT_TIME / 10));
-    let mut bytes = vec![0; 64 << 10];
-    let mut came: Vec<(Duration, u64)> = Vec::new();
-    let (mut first, mut sum) = (None, 0);
-    while let Ok(count @ 1..) = from.read(&mut bytes) {
-        let start = *first.get_or_insert_with(Instant::now);
-        sum += count as u64;
-        came.push((start.elapsed(), sum));
-        if start.elapsed() > window {
-            break;
-        }
-    }
-    rate(&came, window)
-}
-
-/// The rate by the times at which so many bytes had come.
-pub(crate) fn rate(came: &[(Duration, u64)], window: Duration) -> f64 {
-    let from = came
-        .iter()
-        .position(|(time, _)| *time >= window.mul_f64(START));
-    let (Some(from), Some(&(end, last))) = (from.map(|at| came[at]), came.last()) else {
-        return 0.0;
-    };
-    let time = (end - from.0).as_secs_f64();
-    if time <= 0.0 {
-        return 0.0;
-    }
-    (last - from.1) as f64 * 8.0 / time
 }

@@ -22,8 +22,8 @@ pub(crate) struct PeerGreeting {
 pub(crate) enum PeerService {
     /// To give it orders.
     Orders,
-    /// To send it a flow.
-    Flow,
+    /// To send it a flow of datagrams that begin with a mark.
+    Flow { mark: u64 },
 }
 
 /// A peer's part in a round.

@@ -3,6 +3,7 @@ use crate::host_set::HostSet;
 use crate::likelihood::{Measurements, RateSpreads, distance, expected};
 use crate::rounds::{HostFlow, MeasuredRound};
 use crate::search::{ScoredTree, TreeSearch};
+use crate::sharing::SharingRule;
 use crate::trunk_tree::MappedTrunk;
 
 /// Rounds in which every host sends and receives, before the first look. In such a round a trunk
@@ -36,6 +37,16 @@ pub struct MapSession {
     own_rates: Vec<f64>,
     trees: Vec<ScoredTree>,
     spreads: RateSpreads,
+    rule: SharingRule,
+    /// The spreads around the last tree of each rule.
+    last: Vec<RateSpreads>,
+}
+
+/// What the rounds tell if links are shared by one rule: the best tree, and those beside it.
+struct RuleLook {
+    rule: SharingRule,
+    spreads: RateSpreads,
+    trees: Vec<ScoredTree>,
 }
 
 /// The tree as far as the rounds tell.
@@ -79,6 +90,8 @@ impl MapSession {
             own_rates: Vec::new(),
             trees: Vec::new(),
             spreads: RateSpreads::default(),
+            rule: SharingRule::default(),
+            last: Vec::new(),
         }
     }
 
@@ -140,7 +153,8 @@ impl MapSession {
                 .filter(|(t, _)| t.sides().contains(&side));
             with.map(|(_, w)| w).sum::<f64>()
         };
-        let mut measurements = Measurements::new(&self.own_rates, &self.rounds, self.spreads);
+        let mut measurements =
+            Measurements::new(&self.own_rates, &self.rounds, self.rule, self.spreads);
         let best = self
             .trees
             .first()
@@ -202,12 +216,31 @@ impl MapSession {
 
     fn look(&mut self) {
         self.own_rates = own_rates(self.hosts, &self.rounds);
+        let looks = SharingRule::ALL.map(|rule| self.look_by(rule));
+        let score = |look: &RuleLook| look.trees.first().map_or(f64::NEG_INFINITY, |t| t.score);
+        self.last = looks.iter().map(|look| look.spreads).collect();
+        // The first rule stands where none tells more.
+        let better = looks.into_iter().reduce(|best, other| {
+            if score(&other) > score(&best) {
+                other
+            } else {
+                best
+            }
+        });
+        let Some(look) = better else { return };
+        (self.rule, self.spreads, self.trees) = (look.rule, look.spreads, look.trees);
+    }
+
+    fn look_by(&self, rule: SharingRule) -> RuleLook {
         let known = self
             .trees
             .first()
             .map(ScoredTree::sides)
             .unwrap_or_default();
-        let measurements = Measurements::new(&self.own_rates, &self.rounds, self.spreads);
+        let before = SharingRule::ALL.iter().zip(&self.last);
+        let spreads = before.filter(|(r, _)| **r == rule).map(|(_, s)| *s).next();
+        let spreads = spreads.unwrap_or_default();
+        let measurements = Measurements::new(&self.own_rates, &self.rounds, rule, spreads);
         let mut search = TreeSearch::new(self.hosts, measurements);
         let (mut best, mut others) = search.best(&[]);
         if !known.is_empty() && known != best.sides() {
@@ -216,15 +249,19 @@ impl MapSession {
                 (best, others) = (again, beside);
             }
         }
-        self.spreads = search.spreads_around(&best);
-        self.trees = std::iter::once(best).chain(others).collect();
+        let spreads = search.spreads_around(&best);
+        RuleLook {
+            rule,
+            spreads,
+            trees: std::iter::once(best).chain(others).collect(),
+        }
     }
 
     /// The round on which the trees that are still possible differ most.
     fn telling_round(&self, rng: &mut fastrand::Rng) -> Vec<HostFlow> {
         let weights = self.weights();
         let tells = |flows: &Vec<HostFlow>| {
-            let rates = |t: &ScoredTree| expected(&self.own_rates, flows, &t.trunks);
+            let rates = |t: &ScoredTree| expected(self.rule, &self.own_rates, flows, &t.trunks);
             let best = rates(&self.trees[0]);
             let others = self.trees.iter().zip(&weights).skip(1);
             others
