@@ -6,6 +6,7 @@
 //! the place is measured anew.
 use crate::{BitsPerSec, Bytes, Millis};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A measured place.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -38,6 +39,47 @@ pub struct PlaceTrunk {
     pub probability: u16,
     /// How often flows filled it, counted for each direction.
     pub filled: u32,
+}
+
+/// All measured places, and what measuring cost lately.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MappedPlaces {
+    /// The places. No two are about the same hosts.
+    pub places: Vec<MappedPlace>,
+    /// The end of each measurement of the last 24 hours, and the bytes that it moved.
+    pub spent: Vec<(Millis, Bytes)>,
+}
+
+impl MappedPlaces {
+    /// The time for which what was spent counts.
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    /// The bytes that measurements moved in the 24 hours before.
+    pub fn moved_lately(&self, now: Millis) -> Bytes {
+        let lately = self
+            .spent
+            .iter()
+            .filter(|(at, _)| now.since(*at) < Self::DAY);
+        Bytes(lately.fold(0, |sum, (_, moved)| sum.saturating_add(moved.0)))
+    }
+
+    /// Notes what a measurement moved.
+    pub fn spend(&mut self, now: Millis, moved: Bytes) {
+        self.spent.retain(|(at, _)| now.since(*at) < Self::DAY);
+        self.spent.push((now, moved));
+    }
+
+    /// Takes a measurement. It replaces those about any of its hosts.
+    pub fn take(&mut self, place: MappedPlace) {
+        let is_other = |old: &MappedPlace| old.hosts.iter().all(|h| !place.hosts.contains(h));
+        self.places.retain(is_other);
+        self.places.push(place);
+    }
+
+    /// True if nothing was ever measured.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.spent.is_empty()
+    }
 }
 
 impl MappedPlace {

@@ -5,8 +5,9 @@ use crate::wire::{
 };
 use socket2::SockRef;
 use std::io::{self, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -38,7 +39,7 @@ impl FlowPeer {
             TcpListener::bind(("::", 0)).or_else(|_| TcpListener::bind(("0.0.0.0", 0)))?;
         let port = listener.local_addr()?.port();
         let (flows, arriving) = channel();
-        let orders = PeerOrders {
+        let orders = FlowEnds {
             key: key.clone(),
             arriving,
         };
@@ -46,10 +47,11 @@ impl FlowPeer {
         let orders = thread::spawn(move || {
             if let Ok(stream) = taken.recv() {
                 // The coordinator is gone: so is the need for this host.
-                let _ = orders.follow(stream);
+                let _ = follow(&orders, stream);
             }
         });
-        thread::spawn(move || accept(&listener, &key, &flows, &hand_over));
+        let open = Arc::new(AtomicBool::new(true));
+        thread::spawn(move || accept(&listener, &key, &flows, Some(&hand_over), &open));
         Ok(FlowPeer { port, orders })
     }
 
@@ -69,11 +71,16 @@ fn accept(
     listener: &TcpListener,
     key: &SessionKey,
     flows: &Sender<TcpStream>,
-    orders: &Sender<TcpStream>,
+    orders: Option<&Sender<TcpStream>>,
+    open: &AtomicBool,
 ) {
     let greeting = Arc::new(());
     loop {
-        let Ok((stream, _)) = listener.accept() else {
+        let accepted = listener.accept();
+        if !open.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok((stream, _)) = accepted else {
             // Out of descriptors, for instance: others may give some back.
             thread::sleep(Duration::from_millis(20));
             continue;
@@ -83,15 +90,16 @@ fn accept(
         if Arc::strong_count(&greeting) > MOST_GREETINGS {
             continue;
         }
-        let (key, flows, orders) = (key.clone(), flows.clone(), orders.clone());
+        let (key, flows, orders) = (key.clone(), flows.clone(), orders.cloned());
         // A caller that says nothing keeps nobody else waiting.
         let greet = move || {
             let _counted = counted;
             if let Ok((wants, stream)) = greeted(stream, &key) {
-                let _ = match wants {
-                    PeerService::Flow => flows.send(stream),
-                    PeerService::Orders => orders.send(stream),
+                let taker = match wants {
+                    PeerService::Flow => Some(&flows),
+                    PeerService::Orders => orders.as_ref(),
                 };
+                let _ = taker.map(|taker| taker.send(stream));
             }
         };
         // Without a thread the caller is hung up on, too.
@@ -139,41 +147,118 @@ pub(crate) fn call(to: SocketAddr, key: &SessionKey, wants: PeerService) -> io::
     Ok(stream)
 }
 
-struct PeerOrders {
+/// A port that takes flows, for a host whose orders come on another way. It closes when dropped.
+#[derive(Debug)]
+pub struct FlowPort {
+    address: SocketAddr,
+    ends: FlowEnds,
+    open: Arc<AtomicBool>,
+}
+
+impl FlowPort {
+    /// Listens on a free port of this address.
+    ///
+    /// # Errors
+    /// If no port can be had.
+    pub fn open(address: IpAddr, key: SessionKey) -> io::Result<FlowPort> {
+        let listener = TcpListener::bind((address, 0))?;
+        let address = listener.local_addr()?;
+        let (flows, arriving) = channel();
+        let open = Arc::new(AtomicBool::new(true));
+        let (heard, expected) = (open.clone(), key.clone());
+        thread::Builder::new().spawn(move || accept(&listener, &expected, &flows, None, &heard))?;
+        let ends = FlowEnds { key, arriving };
+        Ok(FlowPort {
+            address,
+            ends,
+            open,
+        })
+    }
+
+    /// The port's number.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Makes the connections of a round.
+    ///
+    /// # Errors
+    /// If the receiver does not take the flow, or the sender of the other flow does not come.
+    pub fn prepare(&self, order: RoundOrder) -> io::Result<PreparedRound> {
+        self.ends.prepare(order)
+    }
+}
+
+impl Drop for FlowPort {
+    fn drop(&mut self) {
+        self.open.store(false, Ordering::Relaxed);
+        // Wakes the thread that listens.
+        let _ = TcpStream::connect_timeout(&self.address, CONNECT_TIME);
+    }
+}
+
+/// What flows come on, and by which key they are known.
+#[derive(Debug)]
+struct FlowEnds {
     key: SessionKey,
     arriving: Receiver<TcpStream>,
 }
 
-impl PeerOrders {
-    fn follow(&self, stream: TcpStream) -> io::Result<()> {
-        let mut orders = BufReader::new(stream.try_clone()?);
-        loop {
-            let PeerOrder::Prepare(order) = read_line(&mut orders)? else {
-                return Err(io::ErrorKind::InvalidData.into());
-            };
-            let (to, from) = match self.prepare(order) {
-                Ok(ends) => ends,
-                Err(error) => {
-                    write_line(&stream, &PeerAnswer::Failed(error.to_string()))?;
-                    continue;
-                }
-            };
-            write_line(&stream, &PeerAnswer::Ready)?;
-            let PeerOrder::Go = read_line(&mut orders)? else {
-                return Err(io::ErrorKind::InvalidData.into());
-            };
-            let sender = to.map(|to| thread::spawn(move || send(to, order.window)));
-            let rate = from.map(|from| receive(from, order.window));
-            if let Some(sender) = sender {
-                // What went wrong shows at the receiver.
-                let _ = sender.join();
-            }
-            write_line(&stream, &PeerAnswer::Done(rate))?;
+/// A host's part in a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RoundOutcome {
+    /// The rate of the received flow in payload bits a second; `None` if there was none.
+    pub rate: Option<f64>,
+    /// The bytes that it sent.
+    pub sent: u64,
+}
+
+/// The connections of a round, ready to start.
+#[derive(Debug)]
+pub struct PreparedRound {
+    to: Option<TcpStream>,
+    from: Option<TcpStream>,
+    window: Duration,
+}
+
+impl PreparedRound {
+    /// Sends and receives for the time of the round, and sends at most so many bytes.
+    pub fn run(self, most: u64) -> RoundOutcome {
+        let PreparedRound { to, from, window } = self;
+        let sender = to.map(|to| thread::spawn(move || send(to, window, most)));
+        let rate = from.map(|from| receive(from, window));
+        // What went wrong shows at the receiver.
+        let sent = sender.and_then(|sender| sender.join().ok()?.ok());
+        RoundOutcome {
+            rate,
+            sent: sent.unwrap_or(0),
         }
     }
+}
 
-    /// The connections of a round: the one to send on, and the one to receive from.
-    fn prepare(&self, order: RoundOrder) -> io::Result<(Option<TcpStream>, Option<TcpStream>)> {
+fn follow(ends: &FlowEnds, stream: TcpStream) -> io::Result<()> {
+    let mut orders = BufReader::new(stream.try_clone()?);
+    loop {
+        let PeerOrder::Prepare(order) = read_line(&mut orders)? else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let round = match ends.prepare(order) {
+            Ok(round) => round,
+            Err(error) => {
+                write_line(&stream, &PeerAnswer::Failed(error.to_string()))?;
+                continue;
+            }
+        };
+        write_line(&stream, &PeerAnswer::Ready)?;
+        let PeerOrder::Go = read_line(&mut orders)? else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        write_line(&stream, &PeerAnswer::Done(round.run(u64::MAX).rate))?;
+    }
+}
+
+impl FlowEnds {
+    fn prepare(&self, order: RoundOrder) -> io::Result<PreparedRound> {
         let to = order
             .send_to
             .map(|to| call(to, &self.key, PeerService::Flow))
@@ -186,26 +271,31 @@ impl PeerOrders {
             ),
             false => None,
         };
-        Ok((to, from))
+        Ok(PreparedRound {
+            to,
+            from,
+            window: order.window,
+        })
     }
 }
 
 /// Sends for the time of a round, and leaves nothing behind on the network.
-fn send(mut to: TcpStream, window: Duration) -> io::Result<()> {
+fn send(mut to: TcpStream, window: Duration, most: u64) -> io::Result<u64> {
     let socket = SockRef::from(&to);
     socket.set_send_buffer_size(SEND_BUFFER)?;
     // Closed, the connection drops what is not sent yet.
     socket.set_linger(Some(Duration::ZERO))?;
     to.set_write_timeout(Some(window.max(Duration::from_millis(1))))?;
     let (bytes, start) = (vec![0; SEND_BUFFER / 4], Instant::now());
-    while start.elapsed() < window {
+    let mut sent = 0;
+    while start.elapsed() < window && sent < most {
         match to.write(&bytes) {
-            Ok(_) => {}
+            Ok(count) => sent += count as u64,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    Ok(sent)
 }
 
 /// The rate at which bytes came, in bits a second: between the end of the flow's start and its end.
