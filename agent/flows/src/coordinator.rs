@@ -65,6 +65,7 @@ struct ConnectedPeer {
 /// Channels to all peers.
 pub struct FlowCoordinator {
     peers: Vec<Box<dyn PeerChannel + Send>>,
+    keeper: Option<Box<dyn FnMut(&MeasuredRound) + Send>>,
 }
 
 impl FlowCoordinator {
@@ -97,12 +98,26 @@ impl FlowCoordinator {
             Ok(peer)
         };
         let peers = peers.iter().map(connect).collect::<Result<_, _>>()?;
-        Ok(FlowCoordinator { peers })
+        Ok(FlowCoordinator::over(peers))
     }
 
     /// Peers that get their orders on channels of another kind. Hosts are numbered in this order.
     pub fn over(peers: Vec<Box<dyn PeerChannel + Send>>) -> FlowCoordinator {
-        FlowCoordinator { peers }
+        FlowCoordinator {
+            peers,
+            keeper: None,
+        }
+    }
+
+    /// Has each round of a measurement told to `keeper` at once.
+    pub fn each_round(&mut self, keeper: impl FnMut(&MeasuredRound) + Send + 'static) {
+        self.keeper = Some(Box::new(keeper));
+    }
+
+    pub(crate) fn keep(&mut self, round: &MeasuredRound) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper(round);
+        }
     }
 
     /// The number of hosts.
