@@ -62,10 +62,13 @@ struct ConnectedPeer {
     answers: BufReader<TcpStream>,
 }
 
+/// Hears of each round of a measurement at once.
+type RoundKeeper = Box<dyn FnMut(&MeasuredRound) + Send>;
+
 /// Channels to all peers.
 pub struct FlowCoordinator {
     peers: Vec<Box<dyn PeerChannel + Send>>,
-    keeper: Option<Box<dyn FnMut(&MeasuredRound) + Send>>,
+    keeper: Option<RoundKeeper>,
 }
 
 impl FlowCoordinator {
