@@ -1,12 +1,15 @@
 //! Flows of datagrams. A sender fills its own cable, whatever becomes of the datagrams: where cables
 //! are full, each flow has its part of what arrives, at once. TCP would look for its rate for longer
 //! than a round lasts.
-use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg, setsockopt, sockopt};
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+    sockopt,
+};
 use socket2::SockRef;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The time between an order to start and the start, in which the order reaches every host.
 pub(crate) const LEAD: Duration = Duration::from_millis(10);
@@ -38,13 +41,21 @@ const LONGEST_DRAIN: Duration = Duration::from_millis(200);
 /// What the datagrams of one flow begin with.
 pub(crate) type FlowMark = u64;
 
-/// Sends to `to` from `start` on for so long.
+/// What a sender sent: the rate in bits a second of what TCP would carry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SentFlow {
+    pub(crate) bytes: u64,
+    pub(crate) rate: f64,
+}
+
+/// Sends to `to` from `start` on for so long, at most so many bytes.
 pub(crate) fn send(
     to: SocketAddr,
     mark: FlowMark,
     start: Instant,
     window: Duration,
-) -> io::Result<()> {
+    most: u64,
+) -> io::Result<SentFlow> {
     let any: IpAddr = match to {
         SocketAddr::V4(_) => [0u8; 4].into(),
         SocketAddr::V6(_) => [0u16; 8].into(),
@@ -58,9 +69,10 @@ pub(crate) fn send(
     for datagram in datagrams.chunks_mut(LARGEST) {
         datagram[..8].copy_from_slice(&mark.to_be_bytes());
     }
-    let mut at_once = is_fast;
+    let (mut at_once, mut bytes) = (is_fast, 0);
+    let mut left: Vec<(Duration, usize)> = Vec::new();
     std::thread::sleep(start.saturating_duration_since(Instant::now()));
-    while start.elapsed() < window {
+    while start.elapsed() < window && bytes < most {
         let sent = if at_once {
             let count = fastrand::usize(MOST_OF_A_CALL / 2..=MOST_OF_A_CALL);
             send_at_once(&socket, &datagrams[..count * LARGEST])
@@ -68,7 +80,10 @@ pub(crate) fn send(
             socket.send(&datagrams[..fastrand::usize(SMALLEST..=LARGEST)])
         };
         match sent {
-            Ok(_) => {}
+            Ok(count) => {
+                bytes += count as u64;
+                left.push((start.elapsed(), on_the_wire(count)));
+            }
             // This card cannot.
             Err(_) if at_once => at_once = false,
             // The kernel's queue is full, or an earlier datagram was refused.
@@ -80,7 +95,8 @@ pub(crate) fn send(
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    let rate = rate(&left, window);
+    Ok(SentFlow { bytes, rate })
 }
 
 /// Several datagrams of one size (udp(7), UDP_SEGMENT).
@@ -110,6 +126,7 @@ impl FlowReceiver {
     pub(crate) fn bind(at: SocketAddr) -> io::Result<FlowReceiver> {
         let socket = UdpSocket::bind(at)?;
         SockRef::from(&socket).set_recv_buffer_size(RECEIVE_BUFFER)?;
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
         Ok(FlowReceiver(socket))
     }
 
@@ -128,6 +145,8 @@ impl FlowReceiver {
         let mut came: Vec<(Duration, usize)> = Vec::new();
         let end = start + window;
         let mut last = end;
+        // The kernel tells the time of day.
+        let started = SystemTime::now() + start.saturating_duration_since(Instant::now());
         loop {
             let now = Instant::now();
             let until = if now < end {
@@ -139,17 +158,42 @@ impl FlowReceiver {
                 break;
             };
             let _ = self.0.set_read_timeout(Some(left));
-            let Ok((count, sender)) = self.0.recv_from(&mut bytes) else {
+            let Some((count, time)) = self.next(from, mark, &mut bytes) else {
                 continue;
             };
-            let is_of_flow = sender.ip().to_canonical() == from.to_canonical()
-                && bytes[..count].starts_with(&mark.to_be_bytes());
-            if is_of_flow {
-                last = Instant::now();
-                came.push((last.saturating_duration_since(start), on_the_wire(count)));
-            }
+            last = Instant::now();
+            let time = time.duration_since(started).unwrap_or_default();
+            came.push((time, on_the_wire(count)));
         }
         rate(&came, window)
+    }
+}
+
+impl FlowReceiver {
+    /// The next datagram, if it is of this flow: its length, and when the card had it, however busy
+    /// this host is.
+    fn next(&self, from: IpAddr, mark: FlowMark, bytes: &mut [u8]) -> Option<(usize, SystemTime)> {
+        let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec, i32);
+        let (count, sender, time) = {
+            let mut parts = [IoSliceMut::new(bytes)];
+            let got = recvmsg::<SockaddrStorage>(
+                self.0.as_raw_fd(),
+                &mut parts,
+                Some(&mut space),
+                MsgFlags::empty(),
+            )
+            .ok()?;
+            let times = got.cmsgs().ok()?.filter_map(|message| match message {
+                ControlMessageOwned::ScmTimestampns(time) => Some(UNIX_EPOCH + time.into()),
+                _ => None,
+            });
+            (got.bytes, got.address?, times.last())
+        };
+        let v4 = sender.as_sockaddr_in().map(|a| IpAddr::V4(a.ip()));
+        let sender = v4.or_else(|| sender.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))?;
+        let is_of_flow = sender.to_canonical() == from.to_canonical()
+            && bytes[..count].starts_with(&mark.to_be_bytes());
+        is_of_flow.then(|| (count, time.unwrap_or_else(SystemTime::now)))
     }
 }
 

@@ -3,6 +3,9 @@
 //! Each host runs a [`FlowPeer`]. One [`FlowCoordinator`] tells them, round after round, who sends
 //! to whom, and gathers the rates that the receivers saw.
 //!
+//! The daemon uses the same rounds. There the orders come in the answers to what a host tells its
+//! controller ([`FlowStatement`], [`FlowReply`]), and a [`FlowPort`] takes flows only.
+//!
 //! A round has three steps, so that its flows start together:
 //!
 //! 1. Every sender announces its flow to its receiver over TCP. Each peer says that it is ready.
@@ -21,5 +24,5 @@ pub use measurement::{
     BELIEVED, FlowMeasurement, MeasurementError, MeasurementLimits, StoppedMeasurement, line_rate,
     measure_tree,
 };
-pub use peer::FlowPeer;
-pub use wire::{PeerAnswer, PeerOrder, RoundOrder, SessionKey};
+pub use peer::{FlowPeer, FlowPort, PreparedRound, RoundOutcome};
+pub use wire::{FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, RoundOrder, SessionKey};

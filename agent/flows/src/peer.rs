@@ -5,8 +5,9 @@ use crate::wire::{
     read_line, write_line,
 };
 use std::io::{self, BufReader, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -17,6 +18,9 @@ const CONNECT_TIME: Duration = Duration::from_secs(3);
 const MOST_GREETINGS: usize = 256;
 /// Ports that are tried until one is free for TCP and UDP.
 const TRIES: usize = 16;
+/// A host whose processors are busy with other things sends less than this part of what it did
+/// before.
+const UNDISTURBED: f64 = 0.85;
 
 /// Takes orders and flows on a port, in threads of its own, as long as the process lives.
 #[derive(Debug)]
@@ -31,22 +35,20 @@ impl FlowPeer {
     /// # Errors
     /// If no port can be had.
     pub fn start(key: SessionKey) -> io::Result<FlowPeer> {
-        let (listener, receiver) = listen()?;
+        let (listener, receiver) = listen(Ipv6Addr::UNSPECIFIED.into())
+            .or_else(|_| listen(Ipv4Addr::UNSPECIFIED.into()))?;
         let port = listener.local_addr()?.port();
         let (flows, arriving) = channel();
-        let orders = PeerOrders {
-            key: key.clone(),
-            arriving,
-            receiver,
-        };
+        let orders = FlowEnds::new(key.clone(), arriving, receiver);
         let (hand_over, taken) = channel();
         let orders = thread::spawn(move || {
             if let Ok(stream) = taken.recv() {
                 // The coordinator is gone: so is the need for this host.
-                let _ = orders.follow(stream);
+                let _ = follow(&orders, stream);
             }
         });
-        thread::spawn(move || accept(&listener, &key, &flows, &hand_over));
+        let open = Arc::new(AtomicBool::new(true));
+        thread::spawn(move || accept(&listener, &key, &flows, Some(&hand_over), &open));
         Ok(FlowPeer { port, orders })
     }
 
@@ -62,12 +64,11 @@ impl FlowPeer {
     }
 }
 
-/// A port of every address, for orders and for flows.
-fn listen() -> io::Result<(TcpListener, FlowReceiver)> {
+/// A free port of this address, for TCP and for UDP.
+fn listen(address: IpAddr) -> io::Result<(TcpListener, FlowReceiver)> {
     let mut tries = 0..TRIES;
     loop {
-        let listener =
-            TcpListener::bind(("::", 0)).or_else(|_| TcpListener::bind(("0.0.0.0", 0)))?;
+        let listener = TcpListener::bind((address, 0))?;
         match (FlowReceiver::bind(listener.local_addr()?), tries.next()) {
             (Ok(receiver), _) => return Ok((listener, receiver)),
             (Err(error), None) => return Err(error),
@@ -77,8 +78,17 @@ fn listen() -> io::Result<(TcpListener, FlowReceiver)> {
 }
 
 /// A flow that is about to come: its sender, and the connection that announced it.
+#[derive(Debug)]
 struct ArrivingFlow {
     from: IpAddr,
+    mark: FlowMark,
+    _announced: TcpStream,
+}
+
+/// A flow that is about to be sent, with the connection that announced it.
+#[derive(Debug)]
+struct LeavingFlow {
+    to: SocketAddr,
     mark: FlowMark,
     _announced: TcpStream,
 }
@@ -87,11 +97,16 @@ fn accept(
     listener: &TcpListener,
     key: &SessionKey,
     flows: &Sender<ArrivingFlow>,
-    orders: &Sender<TcpStream>,
+    orders: Option<&Sender<TcpStream>>,
+    open: &AtomicBool,
 ) {
     let greeting = Arc::new(());
     loop {
-        let Ok((stream, _)) = listener.accept() else {
+        let accepted = listener.accept();
+        if !open.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok((stream, _)) = accepted else {
             // Out of descriptors, for instance: others may give some back.
             thread::sleep(Duration::from_millis(20));
             continue;
@@ -101,7 +116,7 @@ fn accept(
         if Arc::strong_count(&greeting) > MOST_GREETINGS {
             continue;
         }
-        let (key, flows, orders) = (key.clone(), flows.clone(), orders.clone());
+        let (key, flows, orders) = (key.clone(), flows.clone(), orders.cloned());
         // A caller that says nothing keeps nobody else waiting.
         let greet = move || {
             let _counted = counted;
@@ -116,7 +131,7 @@ fn accept(
                     }
                     (PeerService::Flow { .. }, Err(_)) => {}
                     (PeerService::Orders, _) => {
-                        let _ = orders.send(stream);
+                        let _ = orders.map(|orders| orders.send(stream));
                     }
                 }
             }
@@ -166,57 +181,154 @@ pub(crate) fn call(to: SocketAddr, key: &SessionKey, wants: PeerService) -> io::
     Ok(stream)
 }
 
-struct PeerOrders {
+/// A port that takes flows, for a host whose orders come on another way. It closes when dropped.
+#[derive(Debug)]
+pub struct FlowPort {
+    address: SocketAddr,
+    ends: FlowEnds,
+    open: Arc<AtomicBool>,
+}
+
+impl FlowPort {
+    /// Listens on a free port of this address.
+    ///
+    /// # Errors
+    /// If no port can be had.
+    pub fn open(address: IpAddr, key: SessionKey) -> io::Result<FlowPort> {
+        let (listener, receiver) = listen(address)?;
+        let address = listener.local_addr()?;
+        let (flows, arriving) = channel();
+        let open = Arc::new(AtomicBool::new(true));
+        let (heard, expected) = (open.clone(), key.clone());
+        thread::Builder::new().spawn(move || accept(&listener, &expected, &flows, None, &heard))?;
+        let ends = FlowEnds::new(key, arriving, receiver);
+        Ok(FlowPort {
+            address,
+            ends,
+            open,
+        })
+    }
+
+    /// The port's number.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Makes the connections of a round.
+    ///
+    /// # Errors
+    /// If the receiver does not take the flow, or the sender of the other flow does not come.
+    pub fn prepare(&self, order: RoundOrder) -> io::Result<PreparedRound> {
+        self.ends.prepare(order)
+    }
+}
+
+impl Drop for FlowPort {
+    fn drop(&mut self) {
+        self.open.store(false, Ordering::Relaxed);
+        // Wakes the thread that listens.
+        let _ = TcpStream::connect_timeout(&self.address, CONNECT_TIME);
+    }
+}
+
+/// What flows come on, and by which key they are known.
+#[derive(Debug)]
+struct FlowEnds {
     key: SessionKey,
     arriving: Receiver<ArrivingFlow>,
-    receiver: FlowReceiver,
+    receiver: Arc<FlowReceiver>,
+    /// The highest rate at which this host sent, in whole bits a second.
+    fastest: Arc<AtomicU64>,
 }
 
-/// A flow that is about to be sent, with the connection that announced it.
-struct LeavingFlow {
-    to: SocketAddr,
-    mark: FlowMark,
-    _announced: TcpStream,
+/// A host's part in a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RoundOutcome {
+    /// The rate of the received flow in payload bits a second; `None` if there was none.
+    pub rate: Option<f64>,
+    /// The bytes that it sent.
+    pub sent: u64,
+    /// True if it sent much slower than before: it was busy with other things.
+    pub disturbed: bool,
 }
 
-impl PeerOrders {
-    fn follow(&self, stream: TcpStream) -> io::Result<()> {
-        let mut orders = BufReader::new(stream.try_clone()?);
-        loop {
-            let PeerOrder::Prepare(order) = read_line(&mut orders)? else {
-                return Err(io::ErrorKind::InvalidData.into());
-            };
-            let (to, from) = match self.prepare(order) {
-                Ok(ends) => ends,
-                Err(error) => {
-                    write_line(&stream, &PeerAnswer::Failed(error.to_string()))?;
-                    continue;
-                }
-            };
-            write_line(&stream, &PeerAnswer::Ready)?;
-            let PeerOrder::Go = read_line(&mut orders)? else {
-                return Err(io::ErrorKind::InvalidData.into());
-            };
-            let (start, window) = (Instant::now() + LEAD, order.window);
-            let send = |flow: LeavingFlow| {
-                thread::spawn(move || datagrams::send(flow.to, flow.mark, start, window))
-            };
-            let sender = to.map(send);
-            let receiver = &self.receiver;
-            let rate = from.map(|flow| receiver.receive(flow.from, flow.mark, start, window));
-            if let Some(sender) = sender {
-                // What went wrong shows at the receiver.
-                let _ = sender.join();
+impl RoundOutcome {
+    /// The outcome as the answer to an order.
+    pub fn answer(&self) -> PeerAnswer {
+        match self.disturbed {
+            true => PeerAnswer::Disturbed(self.rate),
+            false => PeerAnswer::Done(self.rate),
+        }
+    }
+}
+
+/// A round, ready to start.
+#[derive(Debug)]
+pub struct PreparedRound {
+    to: Option<LeavingFlow>,
+    from: Option<ArrivingFlow>,
+    receiver: Arc<FlowReceiver>,
+    fastest: Arc<AtomicU64>,
+    window: Duration,
+}
+
+impl PreparedRound {
+    /// Sends and receives for the time of the round, and sends at most so many bytes.
+    pub fn run(self, most: u64) -> RoundOutcome {
+        let (start, window) = (Instant::now() + LEAD, self.window);
+        let send = |flow: LeavingFlow| {
+            thread::spawn(move || datagrams::send(flow.to, flow.mark, start, window, most))
+        };
+        let sender = self.to.map(send);
+        let rate = self
+            .from
+            .map(|flow| self.receiver.receive(flow.from, flow.mark, start, window));
+        // What went wrong shows at the receiver.
+        let sent = sender.and_then(|sender| sender.join().ok()?.ok());
+        let disturbed = sent.is_some_and(|sent| {
+            let before = self.fastest.fetch_max(sent.rate as u64, Ordering::Relaxed);
+            sent.rate < before as f64 * UNDISTURBED
+        });
+        RoundOutcome {
+            rate,
+            sent: sent.map_or(0, |sent| sent.bytes),
+            disturbed,
+        }
+    }
+}
+
+fn follow(ends: &FlowEnds, stream: TcpStream) -> io::Result<()> {
+    let mut orders = BufReader::new(stream.try_clone()?);
+    loop {
+        let PeerOrder::Prepare(order) = read_line(&mut orders)? else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let round = match ends.prepare(order) {
+            Ok(round) => round,
+            Err(error) => {
+                write_line(&stream, &PeerAnswer::Failed(error.to_string()))?;
+                continue;
             }
-            write_line(&stream, &PeerAnswer::Done(rate))?;
+        };
+        write_line(&stream, &PeerAnswer::Ready)?;
+        let PeerOrder::Go = read_line(&mut orders)? else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        write_line(&stream, &round.run(u64::MAX).answer())?;
+    }
+}
+
+impl FlowEnds {
+    fn new(key: SessionKey, arriving: Receiver<ArrivingFlow>, receiver: FlowReceiver) -> FlowEnds {
+        FlowEnds {
+            key,
+            arriving,
+            receiver: Arc::new(receiver),
+            fastest: Arc::default(),
         }
     }
 
-    /// The connections of a round: the one to send on, and the one to receive from.
-    fn prepare(
-        &self,
-        order: RoundOrder,
-    ) -> io::Result<(Option<LeavingFlow>, Option<ArrivingFlow>)> {
+    fn prepare(&self, order: RoundOrder) -> io::Result<PreparedRound> {
         let announce = |to| {
             let mark = fastrand::u64(..);
             let _announced = call(to, &self.key, PeerService::Flow { mark })?;
@@ -235,6 +347,12 @@ impl PeerOrders {
             ),
             false => None,
         };
-        Ok((to, from))
+        Ok(PreparedRound {
+            to,
+            from,
+            receiver: self.receiver.clone(),
+            fastest: self.fastest.clone(),
+            window: order.window,
+        })
     }
 }

@@ -53,8 +53,54 @@ pub enum PeerAnswer {
     Ready,
     /// The flow that it received, in payload bits a second; `None` if it received none.
     Done(Option<f64>),
+    /// The same, but this host was too busy to send its own flow at the pace of its cable.
+    Disturbed(Option<f64>),
     /// It cannot take its part.
     Failed(String),
+}
+
+/// What a host tells the controller in a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowStatement {
+    /// The measurement.
+    pub session: u64,
+    /// The number of the last order that it carried out; 0 before the first.
+    pub order: u64,
+    /// What it has to say.
+    pub step: FlowStep,
+}
+
+/// A host's progress.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum FlowStep {
+    /// It takes flows on this port.
+    Joined {
+        /// The port.
+        port: u16,
+    },
+    /// The order is carried out.
+    Answered(PeerAnswer),
+    /// It has no news, and waits for the next order.
+    Waiting,
+}
+
+/// The controller's answer, which comes when there is an order, or after some seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum FlowReply {
+    /// There is no order yet.
+    Wait,
+    /// An order.
+    Order {
+        /// Its number.
+        number: u64,
+        /// What to do.
+        order: PeerOrder,
+    },
+    /// The measurement is over, or never was.
+    End,
 }
 
 pub(crate) fn write_line(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {

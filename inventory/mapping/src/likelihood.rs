@@ -11,16 +11,22 @@ pub(crate) struct RateSpreads {
     pub(crate) alone: f64,
     /// Of the sum of the flows over a filled link.
     pub(crate) sum: f64,
-    /// Of a flow's part of that sum: TCP shares a link fairly only in the long run.
+    /// Of a flow's part of that sum.
     pub(crate) part: f64,
 }
 
-impl Default for RateSpreads {
-    fn default() -> RateSpreads {
+impl RateSpreads {
+    /// Wide enough for hosts that are busy with other things: narrower ones would have a trunk invented
+    /// for each of their pauses.
+    pub(crate) fn of(rule: SharingRule) -> RateSpreads {
         RateSpreads {
-            alone: 0.05,
-            sum: 0.06,
-            part: 0.35,
+            alone: 0.1,
+            sum: 0.12,
+            part: match rule {
+                SharingRule::ByArrival => 0.2,
+                // TCP shares a link fairly only in the long run.
+                SharingRule::MaxMin => 0.35,
+            },
         }
     }
 }
@@ -112,7 +118,6 @@ impl<'a> Measurements<'a> {
         own_rates: &[f64],
         rounds: &'a [MeasuredRound],
         rule: SharingRule,
-        spreads: RateSpreads,
     ) -> Measurements<'a> {
         let alone = |r: &MeasuredRound| {
             let rate = |f: &MeasuredFlow| own_rates[f.flow.from].min(own_rates[f.flow.to]);
@@ -122,7 +127,7 @@ impl<'a> Measurements<'a> {
             rounds,
             own_rates: own_rates.to_vec(),
             rule,
-            spreads,
+            spreads: RateSpreads::of(rule),
             alone: rounds.iter().map(alone).collect(),
             sides: HashMap::new(),
         }
@@ -210,32 +215,6 @@ impl<'a> Measurements<'a> {
             }
         });
         sum + parts
-    }
-
-    /// How far rates lie from what these trunks let expect, by the middle deviation of each kind.
-    pub(crate) fn spreads_around(&mut self, trunks: &[(HostSet, f64)]) -> RateSpreads {
-        let (mut alone, mut sums, mut parts) = (Vec::new(), Vec::new(), Vec::new());
-        self.residuals(trunks, |residual| match residual {
-            RateResidual::Alone(r) => alone.push(r.abs()),
-            RateResidual::Nearly(_) => {}
-            RateResidual::Sum(r) => sums.push(r.abs()),
-            RateResidual::Part(r, flows) if flows > 1.0 => parts.push(r.abs()),
-            RateResidual::Part(..) => {}
-        });
-        let usual = RateSpreads::default();
-        // Half of Student's deviations lie within 0.74 spreads.
-        let middle = |mut all: Vec<f64>, usual: f64| {
-            all.sort_by(f64::total_cmp);
-            match all.len() {
-                0..10 => usual,
-                count => (all[count / 2] / 0.74).clamp(usual / 4.0, usual * 2.0),
-            }
-        };
-        RateSpreads {
-            alone: middle(alone, usual.alone),
-            sum: middle(sums, usual.sum),
-            part: middle(parts, usual.part),
-        }
     }
 
     fn residuals(&mut self, trunks: &[(HostSet, f64)], mut take: impl FnMut(RateResidual)) {

@@ -36,16 +36,12 @@ pub struct MapSession {
     most_rounds: usize,
     own_rates: Vec<f64>,
     trees: Vec<ScoredTree>,
-    spreads: RateSpreads,
     rule: SharingRule,
-    /// The spreads around the last tree of each rule.
-    last: Vec<RateSpreads>,
 }
 
 /// What the rounds tell if links are shared by one rule: the best tree, and those beside it.
 struct RuleLook {
     rule: SharingRule,
-    spreads: RateSpreads,
     trees: Vec<ScoredTree>,
 }
 
@@ -89,9 +85,7 @@ impl MapSession {
             most_rounds: most_rounds + hosts,
             own_rates: Vec::new(),
             trees: Vec::new(),
-            spreads: RateSpreads::default(),
             rule: SharingRule::default(),
-            last: Vec::new(),
         }
     }
 
@@ -153,8 +147,7 @@ impl MapSession {
                 .filter(|(t, _)| t.sides().contains(&side));
             with.map(|(_, w)| w).sum::<f64>()
         };
-        let mut measurements =
-            Measurements::new(&self.own_rates, &self.rounds, self.rule, self.spreads);
+        let mut measurements = Measurements::new(&self.own_rates, &self.rounds, self.rule);
         let best = self
             .trees
             .first()
@@ -218,7 +211,6 @@ impl MapSession {
         self.own_rates = own_rates(self.hosts, &self.rounds);
         let looks = SharingRule::ALL.map(|rule| self.look_by(rule));
         let score = |look: &RuleLook| look.trees.first().map_or(f64::NEG_INFINITY, |t| t.score);
-        self.last = looks.iter().map(|look| look.spreads).collect();
         // The first rule stands where none tells more.
         let better = looks.into_iter().reduce(|best, other| {
             if score(&other) > score(&best) {
@@ -228,7 +220,7 @@ impl MapSession {
             }
         });
         let Some(look) = better else { return };
-        (self.rule, self.spreads, self.trees) = (look.rule, look.spreads, look.trees);
+        (self.rule, self.trees) = (look.rule, look.trees);
     }
 
     fn look_by(&self, rule: SharingRule) -> RuleLook {
@@ -237,10 +229,7 @@ impl MapSession {
             .first()
             .map(ScoredTree::sides)
             .unwrap_or_default();
-        let before = SharingRule::ALL.iter().zip(&self.last);
-        let spreads = before.filter(|(r, _)| **r == rule).map(|(_, s)| *s).next();
-        let spreads = spreads.unwrap_or_default();
-        let measurements = Measurements::new(&self.own_rates, &self.rounds, rule, spreads);
+        let measurements = Measurements::new(&self.own_rates, &self.rounds, rule);
         let mut search = TreeSearch::new(self.hosts, measurements);
         let (mut best, mut others) = search.best(&[]);
         if !known.is_empty() && known != best.sides() {
@@ -249,10 +238,8 @@ impl MapSession {
                 (best, others) = (again, beside);
             }
         }
-        let spreads = search.spreads_around(&best);
         RuleLook {
             rule,
-            spreads,
             trees: std::iter::once(best).chain(others).collect(),
         }
     }
@@ -260,12 +247,13 @@ impl MapSession {
     /// The round on which the trees that are still possible differ most.
     fn telling_round(&self, rng: &mut fastrand::Rng) -> Vec<HostFlow> {
         let weights = self.weights();
+        let spreads = RateSpreads::of(self.rule);
         let tells = |flows: &Vec<HostFlow>| {
             let rates = |t: &ScoredTree| expected(self.rule, &self.own_rates, flows, &t.trunks);
             let best = rates(&self.trees[0]);
             let others = self.trees.iter().zip(&weights).skip(1);
             others
-                .map(|(t, w)| w * distance(&best, &rates(t), self.spreads))
+                .map(|(t, w)| w * distance(&best, &rates(t), spreads))
                 .sum::<f64>()
         };
         let mut sides: Vec<HostSet> = self.trees.iter().flat_map(|t| t.sides()).collect();

@@ -63,8 +63,11 @@ impl CommunicatorWork {
         let exchanged = |block: u64| (block.saturating_mul(ranks) >> 12).saturating_add(1);
         let work = block.map_or(OF_UNKNOWN_SIZE, exchanged);
         self.work = self.work.saturating_add(work);
+        // At the first call no time has passed: a meeting would say nothing.
+        let is_first = self.began.is_none();
         self.began.get_or_insert_with(Instant::now);
-        let meeting = MEETINGS.get(self.met).map(|part| enough / part);
+        let meeting = MEETINGS.get(self.met).filter(|_| !is_first);
+        let meeting = meeting.map(|part| enough / part);
         if self.work >= enough {
             CallAction::Look
         } else if meeting.is_some_and(|work| self.work >= work) {
@@ -130,6 +133,13 @@ mod tests {
         let of = |block| calls(Some(block));
         assert_eq!((of(8), of(1 << 16), of(1 << 30)), (4096, 16, 1));
         assert_eq!(calls(None), 256);
+    }
+
+    #[test]
+    fn the_ranks_do_not_meet_before_any_call_has_ended() {
+        let mut worth = CommunicatorWork::default();
+        let mut step = || worth.count_up_to(ENOUGH, 16, Some(1 << 15));
+        assert_eq!([step(), step()], [CallAction::Pass, CallAction::Meet]);
     }
 
     #[test]
