@@ -6,7 +6,7 @@
 //! for each and one more for each 4 KiB that this rank exchanges in it, and the ranks look when
 //! that is worth a hundred looks. The count is the same on all ranks, without a message.
 //!
-//! What so much work takes depends on the network. So the ranks meet earlier, three times, and compare
+//! What so much work takes depends on the network. So the ranks meet earlier, four times, and compare
 //! how long ago each of them first called: where that is long beside a look, they look then.
 use crate::settings::RuntimeSettings;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const ENOUGH: u64 = 4096;
 /// At these parts of that work the ranks meet and compare times. A meeting takes about as long as
 /// two small calls.
-const MEETINGS: [u64; 3] = [64, 16, 4];
+const MEETINGS: [u64; 4] = [64, 32, 16, 4];
 /// A look takes some 3 ms.
 pub const WORTH_A_LOOK: Duration = Duration::from_millis(300);
 /// The work of a call whose size no rank knows alone: each rank has a message for each other one in
@@ -117,7 +117,7 @@ mod tests {
                 .map(|(call, _)| call)
                 .collect::<Vec<u32>>()
         };
-        assert_eq!(at(CallAction::Meet), [2, 8, 32]);
+        assert_eq!(at(CallAction::Meet), [2, 4, 8, 32]);
         assert_eq!(at(CallAction::Prepare), [64]);
         assert_eq!(at(CallAction::Look), [128]);
     }

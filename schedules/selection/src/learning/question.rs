@@ -229,11 +229,14 @@ impl WayQuestion {
         };
         if last == self.fastest && self.ways[last].mean().is_some() {
             let rows = TRIED.map(|about| self.row_of(next, last, about));
-            let wait = |row: &TimedRow| budget.wait_for(self.cost(row) + budget.agreement());
+            let ends = budget.agreement();
+            let wait = |row: &TimedRow| budget.wait_for(self.cost(row) + ends);
             let affordable = rows.iter().find(|row| wait(row) == Duration::ZERO);
             let [.., shortest] = &rows;
             let longest = UNDISTURBED.max(budget.least_row());
-            let wait = wait(shortest).clamp(COMPARED, longest);
+            // The row of the fastest way has an end, too.
+            let wait = budget.wait_for(self.cost(shortest) + 2 * ends);
+            let wait = wait.clamp(COMPARED, longest);
             return affordable
                 .cloned()
                 .unwrap_or_else(|| self.row_of(self.fastest, last, wait));
