@@ -11,6 +11,9 @@ use std::time::Duration;
 /// The time in which a peer answers, beside that of the round.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Times that a round is measured until no host is too busy; the last one counts anyhow.
+const MOST_TRIES: usize = 4;
+
 /// A peer that did not do its part.
 #[derive(Debug, thiserror::Error)]
 pub enum FlowError {
@@ -62,9 +65,13 @@ struct ConnectedPeer {
     answers: BufReader<TcpStream>,
 }
 
+/// Hears of each round of a measurement at once.
+type RoundKeeper = Box<dyn FnMut(&MeasuredRound) + Send>;
+
 /// Channels to all peers.
 pub struct FlowCoordinator {
     peers: Vec<Box<dyn PeerChannel + Send>>,
+    keeper: Option<RoundKeeper>,
 }
 
 impl FlowCoordinator {
@@ -97,12 +104,26 @@ impl FlowCoordinator {
             Ok(peer)
         };
         let peers = peers.iter().map(connect).collect::<Result<_, _>>()?;
-        Ok(FlowCoordinator { peers })
+        Ok(FlowCoordinator::over(peers))
     }
 
     /// Peers that get their orders on channels of another kind. Hosts are numbered in this order.
     pub fn over(peers: Vec<Box<dyn PeerChannel + Send>>) -> FlowCoordinator {
-        FlowCoordinator { peers }
+        FlowCoordinator {
+            peers,
+            keeper: None,
+        }
+    }
+
+    /// Has each round of a measurement told to `keeper` at once.
+    pub fn each_round(&mut self, keeper: impl FnMut(&MeasuredRound) + Send + 'static) {
+        self.keeper = Some(Box::new(keeper));
+    }
+
+    pub(crate) fn keep(&mut self, round: &MeasuredRound) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper(round);
+        }
     }
 
     /// The number of hosts.
@@ -111,7 +132,7 @@ impl FlowCoordinator {
     }
 
     /// Sends these flows at once for so long, and gives their rates. A host sends one flow at most
-    /// and receives one at most.
+    /// and receives one at most. Rounds in which a host was too busy are done again, some times.
     ///
     /// # Errors
     /// [`FlowError`] of the first peer that did not do its part.
@@ -120,6 +141,21 @@ impl FlowCoordinator {
         flows: &[HostFlow],
         window: Duration,
     ) -> Result<MeasuredRound, FlowError> {
+        for _ in 1..MOST_TRIES {
+            let (round, disturbed) = self.try_round(flows, window)?;
+            if !disturbed {
+                return Ok(round);
+            }
+        }
+        Ok(self.try_round(flows, window)?.0)
+    }
+
+    /// A round, and whether one of the hosts was too busy.
+    fn try_round(
+        &mut self,
+        flows: &[HostFlow],
+        window: Duration,
+    ) -> Result<(MeasuredRound, bool), FlowError> {
         let of = |host: usize| {
             let sends = flows
                 .iter()
@@ -148,19 +184,23 @@ impl FlowCoordinator {
         for &host in &members {
             self.peers[host].tell(&PeerOrder::Go)?;
         }
-        let mut rates = vec![None; self.peers.len()];
+        let (mut rates, mut disturbed) = (vec![None; self.peers.len()], false);
         for &host in &members {
-            if let PeerAnswer::Done(rate) = self.peers[host].answer()? {
-                rates[host] = rate;
+            match self.peers[host].answer()? {
+                PeerAnswer::Done(rate) => rates[host] = rate,
+                PeerAnswer::Disturbed(rate) => {
+                    rates[host] = rate;
+                    disturbed = true;
+                }
+                PeerAnswer::Ready | PeerAnswer::Failed(_) => {}
             }
         }
         let measured = |flow: &HostFlow| MeasuredFlow {
             flow: *flow,
             rate: rates[flow.to].unwrap_or(0.0),
         };
-        Ok(MeasuredRound {
-            flows: flows.iter().map(measured).collect(),
-        })
+        let flows = flows.iter().map(measured).collect();
+        Ok((MeasuredRound { flows }, disturbed))
     }
 }
 

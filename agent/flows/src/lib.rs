@@ -8,10 +8,11 @@
 //!
 //! A round has three steps, so that its flows start together:
 //!
-//! 1. Every sender connects to its receiver. Each peer says that it is ready.
+//! 1. Every sender announces its flow to its receiver over TCP. Each peer says that it is ready.
 //! 2. The coordinator says *go* to all.
-//! 3. Senders send for the time of the round. Receivers tell the rate.
+//! 3. A moment later senders send datagrams for the time of the round. Receivers tell the rate.
 mod coordinator;
+mod datagrams;
 mod measurement;
 mod peer;
 #[cfg(test)]

@@ -128,6 +128,7 @@ pub fn measure_tree(
                 let bits: f64 = round.flows.iter().map(|f| f.rate).sum();
                 moved += bits / 8.0 * window.as_secs_f64();
                 done += 1;
+                coordinator.keep(&round);
                 session.record(round);
             }
             Err(error) => break Some(error.into()),

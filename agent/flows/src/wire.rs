@@ -22,8 +22,8 @@ pub(crate) struct PeerGreeting {
 pub(crate) enum PeerService {
     /// To give it orders.
     Orders,
-    /// To send it a flow.
-    Flow,
+    /// To send it a flow of datagrams that begin with a mark.
+    Flow { mark: u64 },
 }
 
 /// A peer's part in a round.
@@ -53,6 +53,8 @@ pub enum PeerAnswer {
     Ready,
     /// The flow that it received, in payload bits a second; `None` if it received none.
     Done(Option<f64>),
+    /// The same, but this host was too busy to send its own flow at the pace of its cable.
+    Disturbed(Option<f64>),
     /// It cannot take its part.
     Failed(String),
 }

@@ -148,7 +148,7 @@ impl FlowMember<'_> {
                 Some(round) => {
                     let outcome = round.run(most - self.sent);
                     self.sent += outcome.sent;
-                    PeerAnswer::Done(outcome.rate)
+                    outcome.answer()
                 }
                 None => PeerAnswer::Failed("no round is prepared".to_owned()),
             },

@@ -1,16 +1,19 @@
 //! The measurement of a job's hosts, with what is kept of one that stops early.
 use crate::job_hosts::MapHost;
-use crate::report;
+use crate::kept_rounds::{self, RoundsFile};
 use anyhow::Context;
 use flows::{
     FlowCoordinator, FlowMeasurement, MeasurementError, MeasurementLimits, SessionKey,
     StoppedMeasurement, measure_tree,
 };
+use inventory::Bytes;
+use mapping::{MapSession, MeasuredRound};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Measures until the tree is known or the limits are spent.
 ///
@@ -28,6 +31,9 @@ pub(crate) fn run(
     }
     let peers: Vec<_> = hosts.iter().map(|h| (h.name.clone(), h.address)).collect();
     let mut coordinator = FlowCoordinator::connect(&peers, key)?;
+    let kept_at = kept_rounds::path_beside(output);
+    let mut kept = RoundsFile::create(kept_at.clone(), hosts)?;
+    coordinator.each_round(move |round| kept.add(round));
     let goes_on = |_, _| match ended.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
@@ -37,12 +43,32 @@ pub(crate) fn run(
         Err(stopped) => *stopped,
     };
     let StoppedMeasurement { measured, error } = stopped;
-    let kept = measured.map(|measured| report::keep_part(hosts, &measured, output));
     let error = with_remedy(error);
-    Err(match kept.transpose()? {
-        Some(kept) => error.context(kept),
+    Err(match measured.map(|m| m.tree) {
         None => error,
+        Some(tree) if tree.own_rates.is_empty() => error.context(format!(
+            "stopped after {} rounds, too few to tell a tree",
+            tree.rounds
+        )),
+        Some(tree) => error.context(format!(
+            "stopped after {} rounds; what they tell: heddle map --from {} -o {}",
+            tree.rounds,
+            kept_at.display(),
+            output.display()
+        )),
     })
+}
+
+/// What rounds tell that were measured before, without their cost.
+pub(crate) fn again(hosts: &[MapHost], rounds: Vec<MeasuredRound>) -> FlowMeasurement {
+    let mut session = MapSession::new(hosts.len(), rounds.len());
+    rounds.into_iter().for_each(|round| session.record(round));
+    FlowMeasurement {
+        tree: session.tree(),
+        believed: session.believed(),
+        moved: Bytes(0),
+        took: Duration::ZERO,
+    }
 }
 
 /// The error, with the option that helps.

@@ -1,5 +1,6 @@
 //! The tree as a topology file, with what speaks for each trunk.
 use crate::job_hosts::MapHost;
+use crate::kept_rounds;
 use anyhow::{Context, bail};
 use flows::{BELIEVED, FlowMeasurement, line_rate};
 use indexmap::IndexMap;
@@ -7,7 +8,7 @@ use inventory::topology_file::{TopologyCable, TopologyFile, TopologyHost};
 use mapping::{FoundTrunk, HostSet};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Writes the file and says what was found.
@@ -27,21 +28,22 @@ pub(crate) fn write(
             "no tree explains what was measured: {:.0} % of the flows were much slower than \
              the best one lets expect; other traffic, several paths between switches or \
              aggregates that choose a cable by address do that; nothing was written; try again on \
-             an idle network, or see the best tree with --any-tree",
-            measured.tree.unexplained * 100.0
+             an idle network, or see the best tree: heddle map --any-tree --from {} -o {}",
+            measured.tree.unexplained * 100.0,
+            kept_rounds::path_beside(output).display(),
+            output.display()
         );
     }
     let text = topology_text(hosts, measured, &summary)?;
     fs::write(output, text).with_context(|| format!("{} cannot be written", output.display()))?;
-    let _ = fs::remove_file(part(output));
     println!("written to {}", output.display());
     Ok(())
 }
 
-/// Makes sure that the file can be written, before anything is measured.
+/// Makes sure that the file may be written, before anything is measured.
 ///
 /// # Errors
-/// If it is there already and `force` is not given, or if its folder takes no file.
+/// If it is there already and `force` is not given.
 pub(crate) fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
     if output.exists() && !force {
         bail!(
@@ -49,53 +51,26 @@ pub(crate) fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
             output.display()
         );
     }
-    fs::write(part(output), "# heddle map is measuring\n").with_context(|| {
-        format!(
-            "{} cannot be written; nothing was measured",
-            part(output).display()
-        )
-    })
-}
-
-/// The file of an unfinished measurement.
-fn part(output: &Path) -> PathBuf {
-    let mut name = output.as_os_str().to_owned();
-    name.push(".part");
-    PathBuf::from(name)
-}
-
-/// Writes what an unfinished measurement tells, and gives the sentence about it.
-pub(crate) fn keep_part(
-    hosts: &[MapHost],
-    measured: &FlowMeasurement,
-    output: &Path,
-) -> anyhow::Result<String> {
-    let rounds = measured.tree.rounds;
-    if measured.tree.own_rates.is_empty() {
-        return Ok(format!(
-            "stopped after {rounds} rounds, too few to tell a tree"
-        ));
-    }
-    let summary = format!("UNFINISHED\n{}", summary(hosts, measured));
-    let path = part(output);
-    fs::write(&path, topology_text(hosts, measured, &summary)?)
-        .with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(format!(
-        "stopped after {rounds} rounds; what they tell is in {}",
-        path.display()
-    ))
+    Ok(())
 }
 
 fn summary(hosts: &[MapHost], measured: &FlowMeasurement) -> String {
     let tree = &measured.tree;
     let mut text = format!(
-        "{} hosts, {} switches that matter; {} rounds, {:.0} MB moved, {:.1} s\n",
+        "{} hosts, {} switches that matter; {} rounds",
         hosts.len(),
         tree.trunks.len() + 1,
         tree.rounds,
-        measured.moved.0 as f64 / 1e6,
-        measured.took.as_secs_f64()
     );
+    if !measured.took.is_zero() {
+        let moved = measured.moved.0 as f64 / 1e6;
+        let _ = write!(
+            text,
+            ", {moved:.0} MB moved, {:.1} s",
+            measured.took.as_secs_f64()
+        );
+    }
+    text.push('\n');
     for found in &tree.trunks {
         let grade = if found.probability >= BELIEVED {
             "inferred"
