@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// The time to take at most, in seconds
     #[arg(long, value_name = "S", default_value_t = 180.0)]
     seconds: f64,
+    /// The part of the time in which flows may run, from 0.01 to 1: the rest is left to others
+    #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = share)]
+    share: f64,
     /// The network on which to measure, if the hosts have several in common
     #[arg(long, value_name = "ADDRESS/BITS")]
     network: Option<String>,
@@ -74,6 +77,7 @@ fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Resu
     ranks.arg("--output").arg(&args.output);
     ranks.arg("--budget").arg(args.budget.0.to_string());
     ranks.arg("--seconds").arg(args.seconds.to_string());
+    ranks.arg("--share").arg(args.share.to_string());
     ranks.args(
         args.network
             .iter()
@@ -83,6 +87,11 @@ fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Resu
     ranks.args(args.keep_rounds.then_some("--keep-rounds"));
     ranks.args(args.force.then_some("--force"));
     Err(ranks.exec()).with_context(|| format!("map: {} does not start", program.display()))
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|s| (0.01..=1.0).contains(s));
+    share.ok_or_else(|| "expected a number from 0.01 to 1".to_owned())
 }
 
 /// The MPI whose launcher set this rank's environment.
