@@ -8,8 +8,9 @@ STRESS_SECONDS ?= 60
 STRESS_TROUBLES ?= 100
 # Tests in labs wait most of their time, so there are more of them at once than cores; tests/common/machine_share.rs has the limit.
 TEST_THREADS := RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(( $$(nproc) > 6 ? $$(nproc) : 6 ))}
+TREES ?= 200
 
-.PHONY: help demo test test-packages test-many stress test-networks test-suites build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-fleet bench-scaling predictions figure11 fuzz clean
+.PHONY: help demo test test-packages test-many stress test-networks test-suites build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -31,6 +32,7 @@ help:
 	@echo "make bench-live   what the runtime costs a call of 1 kB that goes the library's own way, agreements included: docs/live-change.md"
 	@echo "make bench-comms  what the runtime costs communicators that live for one small call: docs/live-change.md"
 	@echo "make bench-programs  whole programs of others with the runtime and without it: docs/programs.md; NPB=FOLDER: NPB's, built there, too"
+	@echo "make bench-map    heddle map on TREES (now $(TREES)) random emulated trees against the truth: docs/without-snmp.md (root)"
 	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
 	@echo "make predictions  predicted against measured times: docs/predictions.md and docs/predictions.svg"
@@ -132,6 +134,12 @@ bench-programs:
 	@scripts/need-root "make bench-programs"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-programs $(if $(NPB),--npb $(NPB))
+
+bench-map:
+	@scripts/packages build lab
+	@scripts/need-root "make bench-map"
+	@$(MAKE) --no-print-directory build
+	scripts/bench-map --trees $(TREES)
 
 bench-fleet:
 	$(CARGO) build --locked --release -p heddle

@@ -21,7 +21,7 @@ mod traps;
 use crate::clock::SteadyClock;
 use crate::engine::{
     ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost,
-    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea,
+    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea, WatchOrder,
 };
 use crate::history;
 use crate::http::{
@@ -73,6 +73,7 @@ enum FinishedWork {
     Planned(u64, Result<Box<VerifiedEpoch>, String>),
     Published(u64, Result<(), String>),
     KeptLearned(Result<(), String>),
+    Judged(ControllerEvent),
 }
 
 /// Runs the daemon until SIGTERM or SIGINT.
@@ -397,6 +398,7 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
+            ControllerEffect::Judge(order) => self.judge(*order),
             ControllerEffect::EndRollback => {
                 let dir = self.config.dir.clone();
                 // If it fails, the next controller finds that the order is over.
@@ -481,8 +483,22 @@ impl ControllerDaemon {
         });
     }
 
+    fn judge(&self, order: WatchOrder) {
+        let done = self.done.clone();
+        spawn_blocking(move || {
+            let said = order.judge();
+            let (job, user) = (order.job, order.user);
+            let _ = done.send(FinishedWork::Judged(ControllerEvent::Judged {
+                job,
+                user,
+                said,
+            }));
+        });
+    }
+
     fn finish(&mut self, done: FinishedWork) {
         match done {
+            FinishedWork::Judged(event) => self.step(event),
             FinishedWork::KeptLearned(kept) => {
                 let problem = kept.err();
                 self.step(ControllerEvent::LearnedKept { problem });

@@ -5,6 +5,7 @@ mod flapping;
 mod learning;
 mod moves;
 mod rollback;
+mod watch;
 mod world;
 
 use super::*;

@@ -325,6 +325,11 @@ impl SimulatedCluster {
                     let problem = self.disk_full.then(|| "disk full".to_owned());
                     self.event(ControllerEvent::LearnedKept { problem });
                 }
+                ControllerEffect::Judge(order) => {
+                    let said = order.judge();
+                    let (job, user) = (order.job, order.user);
+                    self.event(ControllerEvent::Judged { job, user, said });
+                }
                 ControllerEffect::EndRollback => self.rollbacks_ended += 1,
                 ControllerEffect::Say(line) => self.said.push(line.text),
             }
