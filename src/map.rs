@@ -36,7 +36,9 @@ pub(crate) struct Args {
         value_name = "HOST:PORT",
         num_args = 0..=1,
         default_missing_value = "",
-        conflicts_with_all = ["output", "budget", "seconds", "network", "any_tree", "force", "mpi"]
+        conflicts_with_all = [
+            "output", "budget", "seconds", "share", "network", "any_tree", "keep_rounds", "from", "force", "mpi"
+        ]
     )]
     controller: Option<String>,
     /// With --controller: a PEM file with the authorities that certify it [environment: HEDDLE_CA]
@@ -51,6 +53,9 @@ pub(crate) struct Args {
     /// The time to take at most, in seconds
     #[arg(long, value_name = "S", default_value_t = 180.0)]
     seconds: f64,
+    /// The part of the time in which flows may run, from 0.01 to 1: the rest is left to others
+    #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = share)]
+    share: f64,
     /// The network on which to measure, if the hosts have several in common
     #[arg(long, value_name = "ADDRESS/BITS")]
     network: Option<String>,
@@ -74,13 +79,6 @@ pub(crate) struct Args {
 
 /// Becomes the program of the ranks, which is linked with the job's MPI.
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    if let Some(address) = &args.controller {
-        return map_order::run(&ConnectionArgs {
-            connect: Some(address.clone()).filter(|address| !address.is_empty()),
-            ca: args.ca.clone(),
-            token_file: args.token_file.clone(),
-        });
-    }
     if let Some(from) = &args.from {
         // Either program does: no MPI starts.
         let program = Mpi::ALL
@@ -91,6 +89,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let mut ranks = Command::new(&program);
         ranks.arg("--from").arg(from);
         return become_ranks(args, &program, ranks);
+    }
+    if let Some(address) = &args.controller {
+        return map_order::run(&ConnectionArgs {
+            connect: Some(address.clone()).filter(|address| !address.is_empty()),
+            ca: args.ca.clone(),
+            token_file: args.token_file.clone(),
+        });
     }
     let mpi = args.mpi.or_else(launched_by).context(
         "map: no MPI launcher started this; run it as a job with one rank on each host, for \
@@ -106,6 +111,7 @@ fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Resu
     ranks.arg("--output").args(&args.output);
     ranks.arg("--budget").arg(args.budget.0.to_string());
     ranks.arg("--seconds").arg(args.seconds.to_string());
+    ranks.arg("--share").arg(args.share.to_string());
     ranks.args(
         args.network
             .iter()
@@ -115,6 +121,11 @@ fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Resu
     ranks.args(args.keep_rounds.then_some("--keep-rounds"));
     ranks.args(args.force.then_some("--force"));
     Err(ranks.exec()).with_context(|| format!("map: {} does not start", program.display()))
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|s| (0.01..=1.0).contains(s));
+    share.ok_or_else(|| "expected a number from 0.01 to 1".to_owned())
 }
 
 /// The MPI whose launcher set this rank's environment.

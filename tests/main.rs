@@ -49,4 +49,5 @@ mod tune;
 mod units;
 mod version;
 mod walks;
+mod watched;
 mod what_if;

@@ -22,7 +22,7 @@ mod traps;
 use crate::clock::SteadyClock;
 use crate::engine::{
     ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost,
-    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea,
+    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea, WatchOrder,
 };
 use crate::flow_exchange::FlowExchange;
 use crate::history;
@@ -76,6 +76,7 @@ enum FinishedWork {
     Planned(u64, Result<Box<VerifiedEpoch>, String>),
     Published(u64, Result<(), String>),
     KeptLearned(Result<(), String>),
+    Judged(Box<ControllerEvent>),
 }
 
 /// Runs the daemon until SIGTERM or SIGINT.
@@ -419,6 +420,7 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
+            ControllerEffect::Judge(order) => self.judge(*order),
             ControllerEffect::MapPlace(order) => self.measure(*order),
             ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),
             ControllerEffect::EndRollback => {
@@ -505,8 +507,19 @@ impl ControllerDaemon {
         });
     }
 
+    fn judge(&self, order: WatchOrder) {
+        let done = self.done.clone();
+        spawn_blocking(move || {
+            let said = order.judge();
+            let (job, user) = (order.job, order.user);
+            let event = ControllerEvent::Judged { job, user, said };
+            let _ = done.send(FinishedWork::Judged(Box::new(event)));
+        });
+    }
+
     fn finish(&mut self, done: FinishedWork) {
         match done {
+            FinishedWork::Judged(event) => self.step(*event),
             FinishedWork::KeptLearned(kept) => {
                 let problem = kept.err();
                 self.step(ControllerEvent::LearnedKept { problem });

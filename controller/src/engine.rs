@@ -11,6 +11,7 @@
 //! | `EpochInMaking` | a candidate on its way to an epoch |
 //! | `PublicRecord` | the published epochs, and all messages to operators |
 //! | `LearnedState` | what jobs learned about the ways of their calls |
+//! | `WatchState` | what the rates of jobs' blocks say against the published tree |
 //! | `PlaceMapping` | measurements of flows between hosts, where no switch answers |
 //!
 //! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of
@@ -40,6 +41,7 @@ mod snapshot;
 mod tree_doubt;
 mod trouble;
 mod unmanaged_places;
+mod watch;
 
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
@@ -48,6 +50,7 @@ pub use header::{ControllerOptions, JournalHeader, ResumedState};
 pub use place_mapping::{MappingOrder, MappingOutcome};
 pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};
+pub use watch::WatchOrder;
 
 use crate::triggers::{self, TrapTopic};
 use api::{EpochInfo, EventLevel};
@@ -69,6 +72,7 @@ use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tree_doubt::TreeDoubt;
+use watch::WatchState;
 
 /// The decisions of the controller; the daemon around it does all I/O.
 #[derive(Debug)]
@@ -88,6 +92,7 @@ pub struct ControllerEngine {
     making: EpochInMaking,
     public: PublicRecord,
     learned: LearnedState,
+    watch: WatchState,
     mapping: PlaceMapping,
     rollback: Option<RollbackHold>,
 }
@@ -108,6 +113,7 @@ impl ControllerEngine {
             making: EpochInMaking::default(),
             public: PublicRecord::default(),
             learned: LearnedState::default(),
+            watch: WatchState::default(),
             mapping: PlaceMapping::default(),
             rollback: None,
         }
@@ -154,8 +160,11 @@ impl ControllerEngine {
             ControllerEvent::LookedUp { switch, address } => {
                 self.observed.addresses.insert(switch, address);
             }
-            ControllerEvent::Job(record) => self.take_job_record(now, record),
+            ControllerEvent::Job(record) => self.take_job_record(now, record, fx),
             ControllerEvent::Taught(record) => self.take_lesson(now, &record),
+            ControllerEvent::Judged { job, user, said } => {
+                self.take_judgement(now, job, user, said)
+            }
             ControllerEvent::LearnedKept { problem } => self.learned_kept(now, problem.as_deref()),
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
@@ -386,7 +395,13 @@ impl ControllerEngine {
         self.observed.read(now, &self.inventory, switch, tables, fx);
     }
 
-    fn take_job_record(&mut self, now: Millis, record: JobRecord) {
+    fn take_job_record(
+        &mut self,
+        now: Millis,
+        mut record: JobRecord,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
+        self.take_watched(now, &mut record, fx);
         self.public.take_up(now, &record);
         self.observed.jobs.record(now, record);
     }
@@ -420,6 +435,7 @@ impl ControllerEngine {
         self.decide(now, fx);
         self.look_for_places(now, fx);
         self.observed.jobs.forget_old(now);
+        self.watch.forget_old(now);
         fx.extend(self.learned.write_due(now));
         let alarms = self.alarms();
         self.public.announce(now, alarms, fx);

@@ -207,11 +207,11 @@ impl FlowExchange {
 
 /// An answer as far as it can be one: agents send what they like.
 fn checked(answer: &PeerAnswer) -> PeerAnswer {
-    let possible = |rate: &f64| RATES.contains(rate);
+    let possible = |rate: &Option<f64>| rate.filter(|rate| RATES.contains(rate));
     match answer {
         PeerAnswer::Ready => PeerAnswer::Ready,
-        PeerAnswer::Done(rate) => PeerAnswer::Done(rate.filter(possible)),
-        PeerAnswer::Disturbed(rate) => PeerAnswer::Disturbed(rate.filter(possible)),
+        PeerAnswer::Done(rate) => PeerAnswer::Done(possible(rate)),
+        PeerAnswer::Disturbed(rate) => PeerAnswer::Disturbed(possible(rate)),
         PeerAnswer::Failed(problem) => PeerAnswer::Failed(sanitize::clean_line(problem)),
     }
 }

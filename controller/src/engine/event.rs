@@ -3,6 +3,7 @@ use super::directions::DirectionsByHost;
 use super::place_mapping::{MappingOrder, MappingOutcome};
 use super::rollback::OrderedRollback;
 use super::trouble::TroubleArea;
+use super::watch::WatchOrder;
 use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
 use directory::job_record::JobRecord;
@@ -12,6 +13,7 @@ use inventory::observation::{DeviceFact, DeviceTable, Observation};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
 use selection::learned::LearnedFigures;
+use selection::watched::TreeSuspicion;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
@@ -71,6 +73,15 @@ pub enum ControllerEvent {
     /// A job record says more of what the job learned. It comes beside [`ControllerEvent::Job`],
     /// but not as often.
     Taught(Box<JobRecord>),
+    /// A window of a job is judged.
+    Judged {
+        /// The id of the job's record.
+        job: String,
+        /// Whose job it is.
+        user: String,
+        /// What it says against the published tree.
+        said: Option<TreeSuspicion>,
+    },
     /// The learned figures are written, or could not be written.
     LearnedKept {
         /// The reason why it is not.
@@ -199,6 +210,8 @@ pub enum ControllerEffect {
     Direct(DirectionsByHost),
     /// Write what jobs learned; the answer is [`ControllerEvent::LearnedKept`].
     KeepLearned(Arc<LearnedFigures>),
+    /// Judge a window of a job; the answer is [`ControllerEvent::Judged`].
+    Judge(Box<WatchOrder>),
     /// Measure flows between hosts; the answer is [`ControllerEvent::PlaceMapped`].
     MapPlace(Box<MappingOrder>),
     /// Write what flows between hosts told.
@@ -241,6 +254,16 @@ impl fmt::Display for ControllerEvent {
             ControllerEvent::Taught(job) => {
                 write!(f, "job {} learned: {} timings", job.id, job.learned.len())
             }
+            ControllerEvent::Judged {
+                job, said: None, ..
+            } => {
+                write!(f, "job {job}: its rates fit the tree")
+            }
+            ControllerEvent::Judged {
+                job,
+                said: Some(said),
+                ..
+            } => write!(f, "job {job}: {said}"),
             ControllerEvent::LearnedKept { problem: None } => f.write_str("learned figures kept"),
             ControllerEvent::LearnedKept {
                 problem: Some(problem),
@@ -341,6 +364,7 @@ impl fmt::Display for ControllerEffect {
                     rota.values().map(|d| d.peers.len()).sum::<usize>()
                 )
             }
+            ControllerEffect::Judge(order) => write!(f, "judge a window of job {}", order.job),
             ControllerEffect::KeepLearned(figures) => {
                 write!(f, "keep figures of {} places", figures.places().count())
             }

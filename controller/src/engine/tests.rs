@@ -6,6 +6,7 @@ mod learning;
 mod mapping;
 mod moves;
 mod rollback;
+mod watch;
 mod world;
 
 use super::*;

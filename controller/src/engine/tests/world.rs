@@ -332,6 +332,11 @@ impl SimulatedCluster {
                     let problem = self.disk_full.then(|| "disk full".to_owned());
                     self.event(ControllerEvent::LearnedKept { problem });
                 }
+                ControllerEffect::Judge(order) => {
+                    let said = order.judge();
+                    let (job, user) = (order.job, order.user);
+                    self.event(ControllerEvent::Judged { job, user, said });
+                }
                 ControllerEffect::MapPlace(order) => self.mapping.push(*order),
                 ControllerEffect::KeepMapped(mapped) => self.mapped = mapped,
                 ControllerEffect::EndRollback => self.rollbacks_ended += 1,
