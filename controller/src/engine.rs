@@ -31,6 +31,7 @@ mod judged;
 mod judgement;
 mod learning;
 mod making;
+mod moved_cables;
 mod observed;
 mod public_record;
 mod reads;
@@ -38,15 +39,14 @@ mod rollback;
 mod snapshot;
 mod tree_doubt;
 mod trouble;
-mod watch;
 
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
 pub use figures::{EngineFigures, PortFigures};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
+pub use moved_cables::WatchOrder;
 pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};
-pub use watch::WatchOrder;
 
 use crate::triggers::{self, TrapTopic};
 use api::{EpochInfo, EventLevel};
@@ -60,6 +60,7 @@ use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
 use learning::LearnedState;
 use making::EpochInMaking;
+use moved_cables::WatchState;
 use observed::{AgentNews, ObservedNetwork};
 use public_record::PublicRecord;
 use rollback::RollbackHold;
@@ -67,7 +68,6 @@ use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tree_doubt::TreeDoubt;
-use watch::WatchState;
 
 /// The decisions of the controller; the daemon around it does all I/O.
 #[derive(Debug)]

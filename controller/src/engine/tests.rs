@@ -3,9 +3,9 @@ mod agents;
 mod epochs;
 mod flapping;
 mod learning;
+mod moved_cables;
 mod moves;
 mod rollback;
-mod watch;
 mod world;
 
 use super::*;
