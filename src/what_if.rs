@@ -110,8 +110,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let after = changes
             .iter()
             .try_fold(file.clone(), |file, change| change.apply(&file))?;
-        let then =
-            outlook(&calibration, &after, args.size).with_context(|| format!("{} after the changes", place()))?;
+        let then = outlook(&calibration, &after, args.size)
+            .with_context(|| format!("{} after the changes", place()))?;
         match args.format {
             WhatIfFormat::Text => compared(args.size, &changes, &now, &then),
             WhatIfFormat::Svg => {
