@@ -13,8 +13,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("trace", &["inventory", "schedules", "selection"]),
     ("drawing", &["inventory", "schedules", "selection", "trace"]),
     ("directory", &["inventory", "schedules", "selection"]),
-    ("agent", &["inventory"]),
-    ("flows", &["mapping"]),
+    ("flows", &["inventory", "mapping"]),
+    ("agent", &["inventory", "flows"]),
     ("api", &["inventory", "directory", "selection"]),
     (
         "controller",
@@ -27,6 +27,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "drawing",
             "agent",
             "directory",
+            "flows",
+            "mapping",
         ],
     ),
     ("tui", &["api", "inventory", "selection", "directory"]),
@@ -83,6 +85,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("bench", &[]),
     ("map", &["flows", "inventory", "mapping"]),
+    (
+        "experiments",
+        &["drawing", "inventory", "schedules", "selection"],
+    ),
     (
         "heddle",
         &[

@@ -3,8 +3,10 @@ mod agents;
 mod epochs;
 mod flapping;
 mod learning;
+mod mapping;
 mod moves;
 mod rollback;
+mod watch;
 mod world;
 
 use super::*;

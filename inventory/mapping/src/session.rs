@@ -3,6 +3,7 @@ use crate::host_set::HostSet;
 use crate::likelihood::{Measurements, RateSpreads, distance, expected};
 use crate::rounds::{HostFlow, MeasuredRound};
 use crate::search::{ScoredTree, TreeSearch};
+use crate::sharing::SharingRule;
 use crate::trunk_tree::MappedTrunk;
 
 /// Rounds in which every host sends and receives, before the first look. In such a round a trunk
@@ -35,7 +36,13 @@ pub struct MapSession {
     most_rounds: usize,
     own_rates: Vec<f64>,
     trees: Vec<ScoredTree>,
-    spreads: RateSpreads,
+    rule: SharingRule,
+}
+
+/// What the rounds tell if links are shared by one rule: the best tree, and those beside it.
+struct RuleLook {
+    rule: SharingRule,
+    trees: Vec<ScoredTree>,
 }
 
 /// The tree as far as the rounds tell.
@@ -78,7 +85,7 @@ impl MapSession {
             most_rounds: most_rounds + hosts,
             own_rates: Vec::new(),
             trees: Vec::new(),
-            spreads: RateSpreads::default(),
+            rule: SharingRule::default(),
         }
     }
 
@@ -140,7 +147,7 @@ impl MapSession {
                 .filter(|(t, _)| t.sides().contains(&side));
             with.map(|(_, w)| w).sum::<f64>()
         };
-        let mut measurements = Measurements::new(&self.own_rates, &self.rounds, self.spreads);
+        let mut measurements = Measurements::new(&self.own_rates, &self.rounds, self.rule);
         let best = self
             .trees
             .first()
@@ -207,28 +214,46 @@ impl MapSession {
             .first()
             .map(ScoredTree::sides)
             .unwrap_or_default();
-        let measurements = Measurements::new(&self.own_rates, &self.rounds, self.spreads);
+        let look = self.look_by(self.rule, &[Vec::new(), known]);
+        // The rule stands where the other one tells no more of nearly the same tree.
+        let sides = look.trees[0].sides();
+        let other = SharingRule::ALL.into_iter().find(|r| *r != self.rule);
+        let other = other.filter(|_| !sides.is_empty());
+        let other = other.map(|rule| self.look_by(rule, &[sides]));
+        let better = other.filter(|other| other.trees[0].score > look.trees[0].score);
+        let look = better.unwrap_or(look);
+        (self.rule, self.trees) = (look.rule, look.trees);
+    }
+
+    /// The best tree that is reached from one of these.
+    fn look_by(&self, rule: SharingRule, starts: &[Vec<HostSet>]) -> RuleLook {
+        let measurements = Measurements::new(&self.own_rates, &self.rounds, rule);
         let mut search = TreeSearch::new(self.hosts, measurements);
-        let (mut best, mut others) = search.best(&[]);
-        if !known.is_empty() && known != best.sides() {
-            let (again, beside) = search.best(&known);
-            if again.score > best.score {
-                (best, others) = (again, beside);
+        let (mut best, mut others) = search.best(&starts[0]);
+        for start in &starts[1..] {
+            if !start.is_empty() && *start != best.sides() {
+                let (again, beside) = search.best(start);
+                if again.score > best.score {
+                    (best, others) = (again, beside);
+                }
             }
         }
-        self.spreads = search.spreads_around(&best);
-        self.trees = std::iter::once(best).chain(others).collect();
+        RuleLook {
+            rule,
+            trees: std::iter::once(best).chain(others).collect(),
+        }
     }
 
     /// The round on which the trees that are still possible differ most.
     fn telling_round(&self, rng: &mut fastrand::Rng) -> Vec<HostFlow> {
         let weights = self.weights();
+        let spreads = RateSpreads::of(self.rule);
         let tells = |flows: &Vec<HostFlow>| {
-            let rates = |t: &ScoredTree| expected(&self.own_rates, flows, &t.trunks);
+            let rates = |t: &ScoredTree| expected(self.rule, &self.own_rates, flows, &t.trunks);
             let best = rates(&self.trees[0]);
             let others = self.trees.iter().zip(&weights).skip(1);
             others
-                .map(|(t, w)| w * distance(&best, &rates(t), self.spreads))
+                .map(|(t, w)| w * distance(&best, &rates(t), spreads))
                 .sum::<f64>()
         };
         let mut sides: Vec<HostSet> = self.trees.iter().flat_map(|t| t.sides()).collect();
