@@ -76,7 +76,7 @@ enum FinishedWork {
     Planned(u64, Result<Box<VerifiedEpoch>, String>),
     Published(u64, Result<(), String>),
     KeptLearned(Result<(), String>),
-    Judged(ControllerEvent),
+    Judged(Box<ControllerEvent>),
 }
 
 /// Runs the daemon until SIGTERM or SIGINT.
@@ -512,17 +512,14 @@ impl ControllerDaemon {
         spawn_blocking(move || {
             let said = order.judge();
             let (job, user) = (order.job, order.user);
-            let _ = done.send(FinishedWork::Judged(ControllerEvent::Judged {
-                job,
-                user,
-                said,
-            }));
+            let event = ControllerEvent::Judged { job, user, said };
+            let _ = done.send(FinishedWork::Judged(Box::new(event)));
         });
     }
 
     fn finish(&mut self, done: FinishedWork) {
         match done {
-            FinishedWork::Judged(event) => self.step(event),
+            FinishedWork::Judged(event) => self.step(*event),
             FinishedWork::KeptLearned(kept) => {
                 let problem = kept.err();
                 self.step(ControllerEvent::LearnedKept { problem });
