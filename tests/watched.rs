@@ -5,6 +5,7 @@ use crate::common::daemon::ControllerProcess;
 use crate::common::epochs::{OVER_TCP, records};
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
+use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use crate::common::until::until_so;
 use std::fs;
@@ -61,7 +62,7 @@ fn job(up: &RunningLab, seconds: &str) -> KilledAtEnd {
 
 #[test]
 fn a_cable_that_moves_where_no_switch_tells_is_noticed() {
-    let up = RunningLab::new("watched", PAIR);
+    let up = RunningLab::with(MachinePart::Half, "watched", PAIR);
     let shared = up.lab.shared_dir();
     publish(&up.lab.dir().join("topology.yaml"), &shared);
     let inventory = up.path("silent.yaml");

@@ -3,6 +3,7 @@ mod agents;
 mod epochs;
 mod flapping;
 mod learning;
+mod mapping;
 mod moved_cables;
 mod moves;
 mod rollback;
