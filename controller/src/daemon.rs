@@ -18,11 +18,12 @@ mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
+mod window_judge;
 
 use crate::clock::SteadyClock;
 use crate::engine::{
     ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost,
-    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea, WatchOrder,
+    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea,
 };
 use crate::flow_exchange::FlowExchange;
 use crate::history;
@@ -41,7 +42,6 @@ pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::{VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading;
-use directory::rollback::RollbackOrder;
 use hooks::DaemonHooks;
 pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
@@ -420,14 +420,10 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
-            ControllerEffect::Judge(order) => self.judge(*order),
+            ControllerEffect::Judge(order) => window_judge::judge(*order, self.done.clone()),
             ControllerEffect::MapPlace(order) => self.measure(*order),
             ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),
-            ControllerEffect::EndRollback => {
-                let dir = self.config.dir.clone();
-                // If it fails, the next controller finds that the order is over.
-                spawn_blocking(move || RollbackOrder::remove(&dir));
-            }
+            ControllerEffect::EndRollback => rollbacks::end(self.config.dir.clone()),
             ControllerEffect::Say(line) => {
                 (self.show, self.said) = (true, true);
                 match line.level {
@@ -507,23 +503,12 @@ impl ControllerDaemon {
         });
     }
 
-    fn judge(&self, order: WatchOrder) {
-        let done = self.done.clone();
-        spawn_blocking(move || {
-            let said = order.judge();
-            let (job, user) = (order.job, order.user);
-            let event = ControllerEvent::Judged { job, user, said };
-            let _ = done.send(FinishedWork::Judged(Box::new(event)));
-        });
-    }
-
     fn finish(&mut self, done: FinishedWork) {
         match done {
             FinishedWork::Judged(event) => self.step(*event),
-            FinishedWork::KeptLearned(kept) => {
-                let problem = kept.err();
-                self.step(ControllerEvent::LearnedKept { problem });
-            }
+            FinishedWork::KeptLearned(kept) => self.step(ControllerEvent::LearnedKept {
+                problem: kept.err(),
+            }),
             FinishedWork::Planned(ticket, Ok(_))
                 if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
             FinishedWork::Planned(ticket, Ok(plan)) => {
