@@ -1,9 +1,9 @@
 //! The engine's input and output: plain data, so that it can be recorded, replayed and printed.
 use super::directions::DirectionsByHost;
+use super::moved_cables::WatchOrder;
 use super::place_mapping::{MappingOrder, MappingOutcome};
 use super::rollback::OrderedRollback;
 use super::trouble::TroubleArea;
-use super::watch::WatchOrder;
 use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
 use directory::job_record::JobRecord;
