@@ -50,6 +50,9 @@ pub(crate) struct Args {
     /// Send no probes to other hosts
     #[arg(long)]
     no_probe: bool,
+    /// Take no part when the controller measures flows between hosts
+    #[arg(long)]
+    no_measure: bool,
     /// The user to become when started as root
     #[arg(long, value_name = "USER", default_value = "nobody")]
     user: String,
@@ -101,6 +104,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         slots: args.slots,
         announce: !args.no_announce && !args.once,
         probe: !args.no_probe && (!args.once || !args.peers.is_empty()),
+        measure: !args.no_measure && !args.once,
     };
     let host = HostAgent::open(settings)?;
     privileges::drop_all(&args.user)?;

@@ -3,7 +3,7 @@ use crate::{CommandOutcome, bench, flags};
 use anyhow::Context;
 use inventory::{Bytes, Mpi};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Find the tree of switches from the hosts alone, as an MPI job with one rank a host
@@ -32,6 +32,13 @@ pub(crate) struct Args {
     /// Write the best tree even if it explains little of what was measured
     #[arg(long)]
     any_tree: bool,
+    /// Keep the measured rounds in FILE.rounds; they are kept anyway if the measurement stops early
+    /// or no tree explains it
+    #[arg(long)]
+    keep_rounds: bool,
+    /// Measure nothing, and take the rounds that an earlier run kept; needs no job
+    #[arg(long, value_name = "FILE.rounds")]
+    from: Option<PathBuf>,
     /// Replace the file if it is there already
     #[arg(long)]
     force: bool,
@@ -42,13 +49,28 @@ pub(crate) struct Args {
 
 /// Becomes the program of the ranks, which is linked with the job's MPI.
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
+    if let Some(from) = &args.from {
+        // Either program does: no MPI starts.
+        let program = Mpi::ALL
+            .into_iter()
+            .map(|mpi| bench::beside(&format!("map-{mpi}")))
+            .reduce(Result::or)
+            .expect("heddle serves an MPI")?;
+        let mut ranks = Command::new(&program);
+        ranks.arg("--from").arg(from);
+        return become_ranks(args, &program, ranks);
+    }
     let mpi = args.mpi.or_else(launched_by).context(
         "map: no MPI launcher started this; run it as a job with one rank on each host, for \
          example: mpirun --map-by node -n 16 heddle map -o cluster.yaml; if a launcher did start \
          it, name its MPI: --mpi openmpi or --mpi mpich",
     )?;
     let program = bench::beside(&format!("map-{mpi}"))?;
-    let mut ranks = Command::new(&program);
+    let ranks = Command::new(&program);
+    become_ranks(args, &program, ranks)
+}
+
+fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Result<CommandOutcome> {
     ranks.arg("--output").arg(&args.output);
     ranks.arg("--budget").arg(args.budget.0.to_string());
     ranks.arg("--seconds").arg(args.seconds.to_string());
@@ -58,6 +80,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             .flat_map(|network| ["--network", network]),
     );
     ranks.args(args.any_tree.then_some("--any-tree"));
+    ranks.args(args.keep_rounds.then_some("--keep-rounds"));
     ranks.args(args.force.then_some("--force"));
     Err(ranks.exec()).with_context(|| format!("map: {} does not start", program.display()))
 }

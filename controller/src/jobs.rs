@@ -241,6 +241,7 @@ pub(crate) mod tests {
             learned: Vec::new(),
             learning_cost_seconds: None,
             learning_saved_seconds: None,
+            watched: None,
         }
     }
 

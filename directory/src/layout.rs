@@ -30,13 +30,15 @@ pub const TABLE: &str = "table.json";
 pub const TUNING: &str = "tuning.json";
 /// In an epoch and beside all of them: what jobs learned.
 pub const LEARNED: &str = "learned.json";
+/// What flows between hosts told about unmanaged places.
+pub const MAPPED: &str = "mapped.json";
 
 /// The operator's order to publish an earlier epoch again.
 pub const ROLLBACK: &str = "rollback.json";
 
 /// The longest file of each name that is read. The limit of the plan allows sixteen octets for each
 /// message of the most hosts. The limit of the pointer allows 20 digits, a blank and a digest.
-const LIMITS: [(&str, u64); 10] = [
+const LIMITS: [(&str, u64); 11] = [
     (CURRENT, 128),
     (MANIFEST, 64 << 10),
     (TOPOLOGY, 16 << 20),
@@ -46,6 +48,7 @@ const LIMITS: [(&str, u64); 10] = [
     (TABLE, 256 << 10),
     (TUNING, tuning::MOST_BYTES),
     (LEARNED, figures::MOST_BYTES),
+    (MAPPED, 4 << 20),
     (ROLLBACK, 256),
 ];
 

@@ -2,8 +2,9 @@
 //! measurements and what jobs learned.
 use crate::bounded;
 use crate::epoch::{Epoch, EpochError};
-use crate::layout::{CURRENT, LEARNED, TUNING, folder_name, limit};
+use crate::layout::{CURRENT, LEARNED, MAPPED, TUNING, folder_name, limit};
 use crate::pointer::EpochPointer;
+use inventory::mapped_place::MappedPlaces;
 use selection::learned::LearnedFigures;
 use selection::tuning::TuningRuns;
 use std::fs;
@@ -79,6 +80,21 @@ pub fn learned(dir: &Path) -> io::Result<LearnedFigures> {
     match bounded::read(&path, limit(LEARNED)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(LearnedFigures::default()),
         bytes => LearnedFigures::from_json(&bytes.map_err(told)?)
+            .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
+    }
+}
+
+/// What flows between hosts told about unmanaged places, as the controller left it in the shared
+/// directory; empty where there is nothing.
+///
+/// # Errors
+/// The system's refusal, or `InvalidData` where the file holds something else.
+pub fn mapped(dir: &Path) -> io::Result<MappedPlaces> {
+    let path = dir.join(MAPPED);
+    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    match bounded::read(&path, limit(MAPPED)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(MappedPlaces::default()),
+        bytes => serde_json::from_slice(&bytes.map_err(told)?)
             .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
     }
 }

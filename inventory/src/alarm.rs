@@ -79,6 +79,15 @@ pub enum HostNotFound {
     TrunksOnly(Vec<DevicePort>),
 }
 
+/// What speaks against a measured trunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeasuredConflict {
+    /// It would part hosts that managed switches have behind one port.
+    Protocols,
+    /// It would part hosts that the operator states to be on one bridge.
+    Operator,
+}
+
 /// The problem that an alarm reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AlarmKind {
@@ -132,6 +141,13 @@ pub enum AlarmKind {
     HostsOnPort(DevicePort, Vec<String>),
     /// These nodes are on one segment, so an unmanaged bridge must join them.
     UnmanagedBridge(Vec<String>),
+    /// Flows between hosts measured a trunk that the network cannot have.
+    MeasuredOtherwise {
+        /// The hosts that flows put on one side of the trunk.
+        side: Vec<String>,
+        /// What speaks against it.
+        against: MeasuredConflict,
+    },
     /// These nodes see each other, but not all of them see all others.
     SegmentUnclear(Vec<String>),
     /// A port is down and still names a neighbour.

@@ -7,7 +7,7 @@ mod text;
 use crate::host_report::DiscoveryProtocol;
 use crate::observation::{NeighbourId, StpState};
 use crate::topology::LinkState;
-use crate::{BitsPerSec, Mac};
+use crate::{BitsPerSec, Bytes, Mac, Millis};
 use serde::{Deserialize, Serialize, Serializer};
 use std::net::IpAddr;
 
@@ -16,6 +16,9 @@ pub(crate) const STATED: &str = "stated in the inventory";
 
 /// The beginning of the text that states an assumed rate.
 const RATE: &str = "rate: ";
+
+/// The beginning of the text of what flows between hosts measured.
+const MEASURED: &str = "measured: ";
 
 /// A port and the device it is on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +66,30 @@ pub enum AssumedRate {
     ReadBack(String),
 }
 
+/// What flows between hosts measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlowFinding {
+    /// Flows filled the trunk.
+    Filled {
+        /// How often, counted for each direction.
+        times: u32,
+        /// The probability of the trunk in thousandths.
+        probability: u16,
+        /// The hosts that took part.
+        hosts: usize,
+        /// The rounds of flows.
+        rounds: u32,
+        /// The bytes that they moved.
+        moved: Bytes,
+        /// The end of the measurement.
+        at: Millis,
+    },
+    /// The cable leads to the bridge behind such a trunk.
+    Behind(String),
+    /// The text read from a file.
+    ReadBack(String),
+}
+
 /// The proof, from learned addresses, that two ports face each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FacingProof {
@@ -105,6 +132,8 @@ pub enum Evidence {
     StateStated(LinkState),
     /// The operator states that this bridge is in between.
     BehindBridge(String),
+    /// Flows between hosts measured it.
+    Measured(FlowFinding),
     /// No end states the rate.
     Rate(AssumedRate),
     /// The port is down.
@@ -339,9 +368,10 @@ impl From<String> for Evidence {
         let known = [Evidence::Stated, Evidence::Rate(AssumedRate::Gigabit)];
         match known.into_iter().find(|e| e.to_string() == text) {
             Some(known) => known,
-            None => match text.strip_prefix(RATE) {
-                Some(rate) => Evidence::Rate(AssumedRate::ReadBack(rate.to_owned())),
-                None => Evidence::ReadBack(text),
+            None => match (text.strip_prefix(RATE), text.strip_prefix(MEASURED)) {
+                (Some(rate), _) => Evidence::Rate(AssumedRate::ReadBack(rate.to_owned())),
+                (_, Some(what)) => Evidence::Measured(FlowFinding::ReadBack(what.to_owned())),
+                _ => Evidence::ReadBack(text),
             },
         }
     }
@@ -365,7 +395,7 @@ mod tests {
 
     #[test]
     fn what_is_decided_on_is_known_again_when_a_file_is_read_back() {
-        let json = r#"["stated in the inventory","rate: neither end says it, 1G assumed","rate: as in older files","LLDP: s0 p1 names s1 by name s1"]"#;
+        let json = r#"["stated in the inventory","rate: neither end says it, 1G assumed","rate: as in older files","LLDP: s0 p1 names s1 by name s1","measured: as in older files"]"#;
         let read: Vec<Evidence> = serde_json::from_str(json).unwrap();
         assert_eq!(
             read[..2],
@@ -376,7 +406,8 @@ mod tests {
                 &read[2..],
                 [
                     Evidence::Rate(AssumedRate::ReadBack(_)),
-                    Evidence::ReadBack(_)
+                    Evidence::ReadBack(_),
+                    Evidence::Measured(FlowFinding::ReadBack(_))
                 ]
             ),
             "{read:?}"

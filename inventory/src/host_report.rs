@@ -6,6 +6,7 @@ use crate::address::AddressFault;
 use crate::observation::{BridgeId, NeighbourId, SystemCapabilities};
 use crate::{BitsPerSec, Mac, Millis, sanitize};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::IpAddr;
 
 /// The longest text in a report: a TLV's value (IEEE 802.1AB, 9.4) has at most 511 octets, each
@@ -33,6 +34,9 @@ pub struct HostReport {
     pub heard: Vec<HeardFrame>,
     /// Probed paths to other hosts.
     pub paths: Vec<ProbedPath>,
+    /// True if it takes part when the controller measures flows between hosts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub measures: bool,
 }
 
 /// One network card.
@@ -151,6 +155,35 @@ pub struct ProbeDirections {
     pub peers: Vec<ProbeTarget>,
     /// Milliseconds between two reports.
     pub every_ms: u64,
+    /// A measurement of flows to take part in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<FlowInvitation>,
+}
+
+/// The controller's request to take part in a measurement of flows between hosts.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowInvitation {
+    /// The measurement.
+    pub session: u64,
+    /// What its hosts know and nobody else.
+    pub key: String,
+    /// The host's own address on the network that is measured.
+    pub address: IpAddr,
+    /// The addresses of the others: the only ones to which the host may send.
+    pub peers: Vec<IpAddr>,
+    /// The bytes that the host may send at most.
+    pub most_bytes: u64,
+    /// The time after which the host stops in any case, in milliseconds.
+    pub most_ms: u64,
+}
+
+impl fmt::Debug for FlowInvitation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the key.
+        let FlowInvitation { session, peers, .. } = self;
+        write!(f, "measurement {session} among {} others", peers.len())
+    }
 }
 
 /// A host to probe.

@@ -18,6 +18,8 @@
 //! # these are the defaults
 //! timing: {hold_down: 500ms, poll: 500ms, full: 60s, timeout: 500ms, retries: 2}
 //! traps: {listen: "0.0.0.0:162"}                  # optional
+//! # optional: agents may measure flows between hosts at unmanaged places
+//! measuring: {times: ["22:00-06:00"], share: 10%, budget: 1G, longest: 10m, unasked: false}
 //! # optional; stated facts go before found ones: clusters, devices that cannot be asked, cables
 //! # with as many facts as are known
 //! clusters: {west: [n0], east: [n1]}
@@ -29,11 +31,13 @@
 //! ```
 mod contradiction;
 mod credential;
+mod measuring;
 mod places;
 
 pub use credential::{
     AuthProtocol, AuthSettings, Credential, PrivacyProtocol, PrivacySettings, SnmpUser,
 };
+pub use measuring::{DailySpan, MeasuringSettings, TimeShare};
 pub use places::SwitchAddress;
 
 use crate::input_form::ExpectedForm;
@@ -63,6 +67,9 @@ pub struct Inventory {
     /// The settings for traps; `None`: traps are not received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traps: Option<TrapSettings>,
+    /// The leave to measure flows between hosts; `None`: nothing is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measuring: Option<MeasuringSettings>,
     /// Hosts by cluster, as the operator groups them. Hosts without a cluster are left to
     /// inference.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
@@ -272,6 +279,7 @@ struct InventoryFields {
     #[serde(default)]
     timing: InventoryTiming,
     traps: Option<TrapSettings>,
+    measuring: Option<MeasuringSettings>,
     #[serde(default, deserialize_with = "ranged_keys::groups")]
     clusters: IndexMap<String, Vec<String>>,
     #[serde(default, deserialize_with = "ranged_keys::list")]
@@ -301,6 +309,7 @@ impl TryFrom<InventoryFields> for Inventory {
             hosts,
             timing,
             traps,
+            measuring,
             clusters,
             routers,
             unmanaged,
@@ -313,6 +322,7 @@ impl TryFrom<InventoryFields> for Inventory {
             hosts,
             timing,
             traps,
+            measuring,
             clusters,
             routers,
             unmanaged,

@@ -24,6 +24,7 @@
 //! | [`device_view`] | the newest statement of each device on each table |
 //! | [`address`] | the address of a host on the cluster network |
 //! | [`environment`] | the environment variables of heddle |
+//! | [`mapped_place`] | what flows between hosts told about a place where no switch answers |
 //! | [`evidence`] | the evidence for a link |
 //! | [`alarm`] | alarms: problems that an operator should look at |
 //! | [`tls_fault`] | why a TLS connection to the controller fails, in words |
@@ -55,6 +56,7 @@ pub mod host_report;
 mod input_form;
 pub mod inventory_file;
 pub mod mac;
+pub mod mapped_place;
 pub mod mpi;
 pub mod name_ranges;
 pub mod natural_order;

@@ -1,4 +1,6 @@
 //! Phrases that evidence, alarms and reasons share.
+use crate::Millis;
+use jiff::Timestamp;
 use std::net::IpAddr;
 
 /// A reason has at most this many names.
@@ -32,6 +34,16 @@ pub(crate) fn milliseconds(us: u32) -> String {
     format!("{} ms", f64::from(us) / 1000.0)
 }
 
+/// `2026-11-23 09:06 UTC`: the same on every machine.
+pub(crate) fn utc_minute(at: Millis) -> String {
+    let at = i64::try_from(at.0)
+        .ok()
+        .and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    at.map_or_else(String::new, |at| {
+        at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +57,10 @@ mod tests {
         assert_eq!(
             routed_hops(&[None]),
             "1 routed hop (one that does not answer)"
+        );
+        assert_eq!(
+            utc_minute(Millis(1_795_424_809_000)),
+            "2026-11-23 09:06 UTC"
         );
         assert_eq!(
             [0, 7, 100, 20_000].map(milliseconds),

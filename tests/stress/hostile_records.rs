@@ -86,6 +86,7 @@ fn fat(octets: usize) -> String {
         learned: Vec::new(),
         learning_cost_seconds: None,
         learning_saved_seconds: None,
+        watched: None,
     };
     serde_json::to_string(&record).unwrap()
 }

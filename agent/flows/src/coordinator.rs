@@ -9,7 +9,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// The time in which a peer answers, beside that of the round.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Times that a round is measured until no host is too busy; the last one counts anyhow.
+const MOST_TRIES: usize = 4;
 
 /// A peer that did not do its part.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +39,25 @@ pub enum FlowError {
     },
 }
 
+/// The way on which one peer gets orders and answers them.
+pub trait PeerChannel {
+    /// The address at which the peer takes flows.
+    fn address(&self) -> SocketAddr;
+
+    /// Gives it an order.
+    ///
+    /// # Errors
+    /// [`FlowError`] if the order does not reach it.
+    fn tell(&mut self, order: &PeerOrder) -> Result<(), FlowError>;
+
+    /// Its answer to the last order, within [`PATIENCE`].
+    ///
+    /// # Errors
+    /// [`FlowError`] if it does not answer, or failed.
+    fn answer(&mut self) -> Result<PeerAnswer, FlowError>;
+}
+
+/// A peer that the coordinator called.
 struct ConnectedPeer {
     name: String,
     address: SocketAddr,
@@ -43,9 +65,13 @@ struct ConnectedPeer {
     answers: BufReader<TcpStream>,
 }
 
-/// Connections to all peers.
+/// Hears of each round of a measurement at once.
+type RoundKeeper = Box<dyn FnMut(&MeasuredRound) + Send>;
+
+/// Channels to all peers.
 pub struct FlowCoordinator {
-    peers: Vec<ConnectedPeer>,
+    peers: Vec<Box<dyn PeerChannel + Send>>,
+    keeper: Option<RoundKeeper>,
 }
 
 impl FlowCoordinator {
@@ -69,19 +95,44 @@ impl FlowCoordinator {
                 address: *address,
                 error,
             })?;
-            Ok(ConnectedPeer {
+            let peer: Box<dyn PeerChannel + Send> = Box::new(ConnectedPeer {
                 name: name.clone(),
                 address: *address,
                 orders,
                 answers,
-            })
+            });
+            Ok(peer)
         };
         let peers = peers.iter().map(connect).collect::<Result<_, _>>()?;
-        Ok(FlowCoordinator { peers })
+        Ok(FlowCoordinator::over(peers))
+    }
+
+    /// Peers that get their orders on channels of another kind. Hosts are numbered in this order.
+    pub fn over(peers: Vec<Box<dyn PeerChannel + Send>>) -> FlowCoordinator {
+        FlowCoordinator {
+            peers,
+            keeper: None,
+        }
+    }
+
+    /// Has each round of a measurement told to `keeper` at once.
+    pub fn each_round(&mut self, keeper: impl FnMut(&MeasuredRound) + Send + 'static) {
+        self.keeper = Some(Box::new(keeper));
+    }
+
+    pub(crate) fn keep(&mut self, round: &MeasuredRound) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper(round);
+        }
+    }
+
+    /// The number of hosts.
+    pub fn hosts(&self) -> usize {
+        self.peers.len()
     }
 
     /// Sends these flows at once for so long, and gives their rates. A host sends one flow at most
-    /// and receives one at most.
+    /// and receives one at most. Rounds in which a host was too busy are done again, some times.
     ///
     /// # Errors
     /// [`FlowError`] of the first peer that did not do its part.
@@ -90,11 +141,26 @@ impl FlowCoordinator {
         flows: &[HostFlow],
         window: Duration,
     ) -> Result<MeasuredRound, FlowError> {
+        for _ in 1..MOST_TRIES {
+            let (round, disturbed) = self.try_round(flows, window)?;
+            if !disturbed {
+                return Ok(round);
+            }
+        }
+        Ok(self.try_round(flows, window)?.0)
+    }
+
+    /// A round, and whether one of the hosts was too busy.
+    fn try_round(
+        &mut self,
+        flows: &[HostFlow],
+        window: Duration,
+    ) -> Result<(MeasuredRound, bool), FlowError> {
         let of = |host: usize| {
             let sends = flows
                 .iter()
                 .find(|f| f.from == host)
-                .map(|f| self.peers[f.to].address);
+                .map(|f| self.peers[f.to].address());
             let receives = flows.iter().any(|f| f.to == host);
             (sends.is_some() || receives).then_some(RoundOrder {
                 send_to: sends,
@@ -118,23 +184,31 @@ impl FlowCoordinator {
         for &host in &members {
             self.peers[host].tell(&PeerOrder::Go)?;
         }
-        let mut rates = vec![None; self.peers.len()];
+        let (mut rates, mut disturbed) = (vec![None; self.peers.len()], false);
         for &host in &members {
-            if let PeerAnswer::Done(rate) = self.peers[host].answer()? {
-                rates[host] = rate;
+            match self.peers[host].answer()? {
+                PeerAnswer::Done(rate) => rates[host] = rate,
+                PeerAnswer::Disturbed(rate) => {
+                    rates[host] = rate;
+                    disturbed = true;
+                }
+                PeerAnswer::Ready | PeerAnswer::Failed(_) => {}
             }
         }
         let measured = |flow: &HostFlow| MeasuredFlow {
             flow: *flow,
             rate: rates[flow.to].unwrap_or(0.0),
         };
-        Ok(MeasuredRound {
-            flows: flows.iter().map(measured).collect(),
-        })
+        let flows = flows.iter().map(measured).collect();
+        Ok((MeasuredRound { flows }, disturbed))
     }
 }
 
-impl ConnectedPeer {
+impl PeerChannel for ConnectedPeer {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     fn tell(&mut self, order: &PeerOrder) -> Result<(), FlowError> {
         write_line(&self.orders, order).map_err(|error| self.silent(error))
     }
@@ -150,7 +224,9 @@ impl ConnectedPeer {
             Err(error) => Err(self.silent(error)),
         }
     }
+}
 
+impl ConnectedPeer {
     fn silent(&self, error: io::Error) -> FlowError {
         FlowError::Silent {
             name: self.name.clone(),

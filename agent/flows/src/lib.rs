@@ -3,17 +3,26 @@
 //! Each host runs a [`FlowPeer`]. One [`FlowCoordinator`] tells them, round after round, who sends
 //! to whom, and gathers the rates that the receivers saw.
 //!
+//! The daemon uses the same rounds. There the orders come in the answers to what a host tells its
+//! controller ([`FlowStatement`], [`FlowReply`]), and a [`FlowPort`] takes flows only.
+//!
 //! A round has three steps, so that its flows start together:
 //!
-//! 1. Every sender connects to its receiver. Each peer says that it is ready.
+//! 1. Every sender announces its flow to its receiver over TCP. Each peer says that it is ready.
 //! 2. The coordinator says *go* to all.
-//! 3. Senders send for the time of the round. Receivers tell the rate.
+//! 3. A moment later senders send datagrams for the time of the round. Receivers tell the rate.
 mod coordinator;
+mod datagrams;
+mod measurement;
 mod peer;
 #[cfg(test)]
 mod tests;
 mod wire;
 
-pub use coordinator::{FlowCoordinator, FlowError};
-pub use peer::FlowPeer;
-pub use wire::SessionKey;
+pub use coordinator::{FlowCoordinator, FlowError, PATIENCE, PeerChannel};
+pub use measurement::{
+    BELIEVED, FlowMeasurement, MeasurementError, MeasurementLimits, StoppedMeasurement, line_rate,
+    measure_tree,
+};
+pub use peer::{FlowPeer, FlowPort, PreparedRound, RoundOutcome};
+pub use wire::{FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, RoundOrder, SessionKey};

@@ -1,12 +1,13 @@
 //! A host's part: it sends and receives as the coordinator says.
+use crate::datagrams::{self, FlowMark, FlowReceiver, LEAD};
 use crate::wire::{
     LONGEST_LINE, PeerAnswer, PeerGreeting, PeerOrder, PeerService, RoundOrder, SessionKey,
     read_line, write_line,
 };
-use socket2::SockRef;
 use std::io::{self, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -15,11 +16,11 @@ use std::time::{Duration, Instant};
 const CONNECT_TIME: Duration = Duration::from_secs(3);
 /// Callers at once that have not said yet what they want.
 const MOST_GREETINGS: usize = 256;
-/// What a sender's socket holds back at most: little beside what a flow carries.
-const SEND_BUFFER: usize = 128 << 10;
-/// The part of a flow's time that passes before its rate counts: TCP starts slowly, and buffers on
-/// the way fill.
-const START: f64 = 0.25;
+/// Ports that are tried until one is free for TCP and UDP.
+const TRIES: usize = 16;
+/// A host whose processors are busy with other things sends less than this part of what it did
+/// before.
+const UNDISTURBED: f64 = 0.85;
 
 /// Takes orders and flows on a port, in threads of its own, as long as the process lives.
 #[derive(Debug)]
@@ -34,22 +35,20 @@ impl FlowPeer {
     /// # Errors
     /// If no port can be had.
     pub fn start(key: SessionKey) -> io::Result<FlowPeer> {
-        let listener =
-            TcpListener::bind(("::", 0)).or_else(|_| TcpListener::bind(("0.0.0.0", 0)))?;
+        let (listener, receiver) = listen(Ipv6Addr::UNSPECIFIED.into())
+            .or_else(|_| listen(Ipv4Addr::UNSPECIFIED.into()))?;
         let port = listener.local_addr()?.port();
         let (flows, arriving) = channel();
-        let orders = PeerOrders {
-            key: key.clone(),
-            arriving,
-        };
+        let orders = FlowEnds::new(key.clone(), arriving, receiver);
         let (hand_over, taken) = channel();
         let orders = thread::spawn(move || {
             if let Ok(stream) = taken.recv() {
                 // The coordinator is gone: so is the need for this host.
-                let _ = orders.follow(stream);
+                let _ = follow(&orders, stream);
             }
         });
-        thread::spawn(move || accept(&listener, &key, &flows, &hand_over));
+        let open = Arc::new(AtomicBool::new(true));
+        thread::spawn(move || accept(&listener, &key, &flows, Some(&hand_over), &open));
         Ok(FlowPeer { port, orders })
     }
 
@@ -65,15 +64,49 @@ impl FlowPeer {
     }
 }
 
+/// A free port of this address, for TCP and for UDP.
+fn listen(address: IpAddr) -> io::Result<(TcpListener, FlowReceiver)> {
+    let mut tries = 0..TRIES;
+    loop {
+        let listener = TcpListener::bind((address, 0))?;
+        match (FlowReceiver::bind(listener.local_addr()?), tries.next()) {
+            (Ok(receiver), _) => return Ok((listener, receiver)),
+            (Err(error), None) => return Err(error),
+            (Err(_), Some(_)) => {}
+        }
+    }
+}
+
+/// A flow that is about to come: its sender, and the connection that announced it.
+#[derive(Debug)]
+struct ArrivingFlow {
+    from: IpAddr,
+    mark: FlowMark,
+    _announced: TcpStream,
+}
+
+/// A flow that is about to be sent, with the connection that announced it.
+#[derive(Debug)]
+struct LeavingFlow {
+    to: SocketAddr,
+    mark: FlowMark,
+    _announced: TcpStream,
+}
+
 fn accept(
     listener: &TcpListener,
     key: &SessionKey,
-    flows: &Sender<TcpStream>,
-    orders: &Sender<TcpStream>,
+    flows: &Sender<ArrivingFlow>,
+    orders: Option<&Sender<TcpStream>>,
+    open: &AtomicBool,
 ) {
     let greeting = Arc::new(());
     loop {
-        let Ok((stream, _)) = listener.accept() else {
+        let accepted = listener.accept();
+        if !open.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok((stream, _)) = accepted else {
             // Out of descriptors, for instance: others may give some back.
             thread::sleep(Duration::from_millis(20));
             continue;
@@ -83,15 +116,24 @@ fn accept(
         if Arc::strong_count(&greeting) > MOST_GREETINGS {
             continue;
         }
-        let (key, flows, orders) = (key.clone(), flows.clone(), orders.clone());
+        let (key, flows, orders) = (key.clone(), flows.clone(), orders.cloned());
         // A caller that says nothing keeps nobody else waiting.
         let greet = move || {
             let _counted = counted;
             if let Ok((wants, stream)) = greeted(stream, &key) {
-                let _ = match wants {
-                    PeerService::Flow => flows.send(stream),
-                    PeerService::Orders => orders.send(stream),
-                };
+                match (wants, stream.peer_addr()) {
+                    (PeerService::Flow { mark }, Ok(from)) => {
+                        let _ = flows.send(ArrivingFlow {
+                            from: from.ip(),
+                            mark,
+                            _announced: stream,
+                        });
+                    }
+                    (PeerService::Flow { .. }, Err(_)) => {}
+                    (PeerService::Orders, _) => {
+                        let _ = orders.map(|orders| orders.send(stream));
+                    }
+                }
             }
         };
         // Without a thread the caller is hung up on, too.
@@ -139,45 +181,164 @@ pub(crate) fn call(to: SocketAddr, key: &SessionKey, wants: PeerService) -> io::
     Ok(stream)
 }
 
-struct PeerOrders {
-    key: SessionKey,
-    arriving: Receiver<TcpStream>,
+/// A port that takes flows, for a host whose orders come on another way. It closes when dropped.
+#[derive(Debug)]
+pub struct FlowPort {
+    address: SocketAddr,
+    ends: FlowEnds,
+    open: Arc<AtomicBool>,
 }
 
-impl PeerOrders {
-    fn follow(&self, stream: TcpStream) -> io::Result<()> {
-        let mut orders = BufReader::new(stream.try_clone()?);
-        loop {
-            let PeerOrder::Prepare(order) = read_line(&mut orders)? else {
-                return Err(io::ErrorKind::InvalidData.into());
-            };
-            let (to, from) = match self.prepare(order) {
-                Ok(ends) => ends,
-                Err(error) => {
-                    write_line(&stream, &PeerAnswer::Failed(error.to_string()))?;
-                    continue;
-                }
-            };
-            write_line(&stream, &PeerAnswer::Ready)?;
-            let PeerOrder::Go = read_line(&mut orders)? else {
-                return Err(io::ErrorKind::InvalidData.into());
-            };
-            let sender = to.map(|to| thread::spawn(move || send(to, order.window)));
-            let rate = from.map(|from| receive(from, order.window));
-            if let Some(sender) = sender {
-                // What went wrong shows at the receiver.
-                let _ = sender.join();
+impl FlowPort {
+    /// Listens on a free port of this address.
+    ///
+    /// # Errors
+    /// If no port can be had.
+    pub fn open(address: IpAddr, key: SessionKey) -> io::Result<FlowPort> {
+        let (listener, receiver) = listen(address)?;
+        let address = listener.local_addr()?;
+        let (flows, arriving) = channel();
+        let open = Arc::new(AtomicBool::new(true));
+        let (heard, expected) = (open.clone(), key.clone());
+        thread::Builder::new().spawn(move || accept(&listener, &expected, &flows, None, &heard))?;
+        let ends = FlowEnds::new(key, arriving, receiver);
+        Ok(FlowPort {
+            address,
+            ends,
+            open,
+        })
+    }
+
+    /// The port's number.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Makes the connections of a round.
+    ///
+    /// # Errors
+    /// If the receiver does not take the flow, or the sender of the other flow does not come.
+    pub fn prepare(&self, order: RoundOrder) -> io::Result<PreparedRound> {
+        self.ends.prepare(order)
+    }
+}
+
+impl Drop for FlowPort {
+    fn drop(&mut self) {
+        self.open.store(false, Ordering::Relaxed);
+        // Wakes the thread that listens.
+        let _ = TcpStream::connect_timeout(&self.address, CONNECT_TIME);
+    }
+}
+
+/// What flows come on, and by which key they are known.
+#[derive(Debug)]
+struct FlowEnds {
+    key: SessionKey,
+    arriving: Receiver<ArrivingFlow>,
+    receiver: Arc<FlowReceiver>,
+    /// The highest rate at which this host sent, in whole bits a second.
+    fastest: Arc<AtomicU64>,
+}
+
+/// A host's part in a round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RoundOutcome {
+    /// The rate of the received flow in payload bits a second; `None` if there was none.
+    pub rate: Option<f64>,
+    /// The bytes that it sent.
+    pub sent: u64,
+    /// True if it sent much slower than before: it was busy with other things.
+    pub disturbed: bool,
+}
+
+impl RoundOutcome {
+    /// The outcome as the answer to an order.
+    pub fn answer(&self) -> PeerAnswer {
+        match self.disturbed {
+            true => PeerAnswer::Disturbed(self.rate),
+            false => PeerAnswer::Done(self.rate),
+        }
+    }
+}
+
+/// A round, ready to start.
+#[derive(Debug)]
+pub struct PreparedRound {
+    to: Option<LeavingFlow>,
+    from: Option<ArrivingFlow>,
+    receiver: Arc<FlowReceiver>,
+    fastest: Arc<AtomicU64>,
+    window: Duration,
+}
+
+impl PreparedRound {
+    /// Sends and receives for the time of the round, and sends at most so many bytes.
+    pub fn run(self, most: u64) -> RoundOutcome {
+        let (start, window) = (Instant::now() + LEAD, self.window);
+        let send = |flow: LeavingFlow| {
+            thread::spawn(move || datagrams::send(flow.to, flow.mark, start, window, most))
+        };
+        let sender = self.to.map(send);
+        let rate = self
+            .from
+            .map(|flow| self.receiver.receive(flow.from, flow.mark, start, window));
+        // What went wrong shows at the receiver.
+        let sent = sender.and_then(|sender| sender.join().ok()?.ok());
+        let disturbed = sent.is_some_and(|sent| {
+            let before = self.fastest.fetch_max(sent.rate as u64, Ordering::Relaxed);
+            sent.rate < before as f64 * UNDISTURBED
+        });
+        RoundOutcome {
+            rate,
+            sent: sent.map_or(0, |sent| sent.bytes),
+            disturbed,
+        }
+    }
+}
+
+fn follow(ends: &FlowEnds, stream: TcpStream) -> io::Result<()> {
+    let mut orders = BufReader::new(stream.try_clone()?);
+    loop {
+        let PeerOrder::Prepare(order) = read_line(&mut orders)? else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let round = match ends.prepare(order) {
+            Ok(round) => round,
+            Err(error) => {
+                write_line(&stream, &PeerAnswer::Failed(error.to_string()))?;
+                continue;
             }
-            write_line(&stream, &PeerAnswer::Done(rate))?;
+        };
+        write_line(&stream, &PeerAnswer::Ready)?;
+        let PeerOrder::Go = read_line(&mut orders)? else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        write_line(&stream, &round.run(u64::MAX).answer())?;
+    }
+}
+
+impl FlowEnds {
+    fn new(key: SessionKey, arriving: Receiver<ArrivingFlow>, receiver: FlowReceiver) -> FlowEnds {
+        FlowEnds {
+            key,
+            arriving,
+            receiver: Arc::new(receiver),
+            fastest: Arc::default(),
         }
     }
 
-    /// The connections of a round: the one to send on, and the one to receive from.
-    fn prepare(&self, order: RoundOrder) -> io::Result<(Option<TcpStream>, Option<TcpStream>)> {
-        let to = order
-            .send_to
-            .map(|to| call(to, &self.key, PeerService::Flow))
-            .transpose()?;
+    fn prepare(&self, order: RoundOrder) -> io::Result<PreparedRound> {
+        let announce = |to| {
+            let mark = fastrand::u64(..);
+            let _announced = call(to, &self.key, PeerService::Flow { mark })?;
+            Ok::<_, io::Error>(LeavingFlow {
+                to,
+                mark,
+                _announced,
+            })
+        };
+        let to = order.send_to.map(announce).transpose()?;
         let from = match order.receives {
             true => Some(
                 self.arriving
@@ -186,56 +347,12 @@ impl PeerOrders {
             ),
             false => None,
         };
-        Ok((to, from))
+        Ok(PreparedRound {
+            to,
+            from,
+            receiver: self.receiver.clone(),
+            fastest: self.fastest.clone(),
+            window: order.window,
+        })
     }
-}
-
-/// Sends for the time of a round, and leaves nothing behind on the network.
-fn send(mut to: TcpStream, window: Duration) -> io::Result<()> {
-    let socket = SockRef::from(&to);
-    socket.set_send_buffer_size(SEND_BUFFER)?;
-    // Closed, the connection drops what is not sent yet.
-    socket.set_linger(Some(Duration::ZERO))?;
-    to.set_write_timeout(Some(window.max(Duration::from_millis(1))))?;
-    let (bytes, start) = (vec![0; SEND_BUFFER / 4], Instant::now());
-    while start.elapsed() < window {
-        match to.write(&bytes) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// The rate at which bytes came, in bits a second: between the end of the flow's start and its end.
-fn receive(mut from: TcpStream, window: Duration) -> f64 {
-    let _ = from.set_read_timeout(Some(window * 2 + CONNECT_TIME / 10));
-    let mut bytes = vec![0; 64 << 10];
-    let mut came: Vec<(Duration, u64)> = Vec::new();
-    let (mut first, mut sum) = (None, 0);
-    while let Ok(count @ 1..) = from.read(&mut bytes) {
-        let start = *first.get_or_insert_with(Instant::now);
-        sum += count as u64;
-        came.push((start.elapsed(), sum));
-        if start.elapsed() > window {
-            break;
-        }
-    }
-    rate(&came, window)
-}
-
-/// The rate by the times at which so many bytes had come.
-pub(crate) fn rate(came: &[(Duration, u64)], window: Duration) -> f64 {
-    let from = came
-        .iter()
-        .position(|(time, _)| *time >= window.mul_f64(START));
-    let (Some(from), Some(&(end, last))) = (from.map(|at| came[at]), came.last()) else {
-        return 0.0;
-    };
-    let time = (end - from.0).as_secs_f64();
-    if time <= 0.0 {
-        return 0.0;
-    }
-    (last - from.1) as f64 * 8.0 / time
 }

@@ -22,36 +22,85 @@ pub(crate) struct PeerGreeting {
 pub(crate) enum PeerService {
     /// To give it orders.
     Orders,
-    /// To send it a flow.
-    Flow,
+    /// To send it a flow of datagrams that begin with a mark.
+    Flow { mark: u64 },
 }
 
 /// A peer's part in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RoundOrder {
-    pub(crate) send_to: Option<SocketAddr>,
-    pub(crate) receives: bool,
-    pub(crate) window: Duration,
+pub struct RoundOrder {
+    /// The receiver of its flow, if it sends one.
+    pub send_to: Option<SocketAddr>,
+    /// Another peer sends it a flow.
+    pub receives: bool,
+    /// The time of the flows.
+    pub window: Duration,
 }
 
-/// A line of the coordinator.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum PeerOrder {
+/// An order of the coordinator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PeerOrder {
     /// Get ready.
     Prepare(RoundOrder),
     /// Start.
     Go,
 }
 
-/// A line of a peer.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum PeerAnswer {
+/// The answer to an order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum PeerAnswer {
     /// Its connections for the round stand.
     Ready,
     /// The flow that it received, in payload bits a second; `None` if it received none.
     Done(Option<f64>),
+    /// The same, but this host was too busy to send its own flow at the pace of its cable.
+    Disturbed(Option<f64>),
     /// It cannot take its part.
     Failed(String),
+}
+
+/// What a host tells the controller in a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowStatement {
+    /// The measurement.
+    pub session: u64,
+    /// The number of the last order that it carried out; 0 before the first.
+    pub order: u64,
+    /// What it has to say.
+    pub step: FlowStep,
+}
+
+/// A host's progress.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum FlowStep {
+    /// It takes flows on this port.
+    Joined {
+        /// The port.
+        port: u16,
+    },
+    /// The order is carried out.
+    Answered(PeerAnswer),
+    /// It has no news, and waits for the next order.
+    Waiting,
+}
+
+/// The controller's answer, which comes when there is an order, or after some seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum FlowReply {
+    /// There is no order yet.
+    Wait,
+    /// An order.
+    Order {
+        /// Its number.
+        number: u64,
+        /// What to do.
+        order: PeerOrder,
+    },
+    /// The measurement is over, or never was.
+    End,
 }
 
 pub(crate) fn write_line(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {

@@ -2,6 +2,7 @@
 //! report is due.
 use super::card::NetworkCard;
 use super::change_detector::ChangeDetector;
+use super::flow_member;
 use super::nics::{KernelNic, NicMonitor, NicsError, slots};
 use super::packets::PacketSocketError;
 use super::probe::{self, Prober};
@@ -58,6 +59,8 @@ pub struct AgentSettings {
     pub announce: bool,
     /// Probe the way to other hosts.
     pub probe: bool,
+    /// Take part when the controller measures flows between hosts.
+    pub measure: bool,
 }
 
 /// The reason why the agent ended.
@@ -167,6 +170,17 @@ impl HostAgent {
         let (found, paths) = watch::channel(Vec::new());
         let (reports, newest) = watch::channel(Arc::new(HostReport::default()));
         let (told, directions) = watch::channel(ProbeDirections::default());
+        let measuring = {
+            let (client, directions, newest) =
+                (controller.clone(), directions.clone(), newest.clone());
+            let takes_part = self.settings.measure;
+            async move {
+                if takes_part {
+                    flow_member::follow(client, directions, newest).await;
+                }
+                std::future::pending::<()>().await;
+            }
+        };
         let prober = self.prober;
         let probing = async {
             match prober {
@@ -191,6 +205,7 @@ impl HostAgent {
             ended = looker.run() => ended.map_err(HostAgentError::Nics),
             ended = probing => ended,
             () = controller.run(newest, told) => Ok(()),
+            () = measuring => Ok(()),
             () = stop => {
                 service_manager::tell_stopping();
                 Ok(())
@@ -310,5 +325,6 @@ fn report(
         nics: all.iter().map(|f| f.nic.clone()).collect(),
         heard,
         paths,
+        measures: settings.measure,
     }
 }

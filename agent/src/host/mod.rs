@@ -5,6 +5,7 @@
 //! | `card` | a card, as far as it matters for frames |
 //! | `packets` | packet sockets that cost other traffic nothing |
 //! | `capture` | receives the frames of neighbours |
+//! | `flow_member` | takes part in measurements of flows, as the controller says |
 //! | `frame_memory` | the content of received frames, until it ages out |
 //! | `announce` | LLDP under the host's name, unless another program announces |
 //! | `change_detector` | the changes to report at once |
@@ -22,6 +23,7 @@ mod capture;
 mod card;
 mod change_detector;
 mod daemon;
+mod flow_member;
 mod frame_memory;
 pub mod nics;
 mod packets;

@@ -4,10 +4,13 @@
 //! A report is a complete state, so only the newest one waits while the controller is away.
 use crate::secrets;
 use crate::service_manager;
+use flows::{FlowReply, FlowStatement};
 use inventory::host_report::{HostReport, ProbeDirections};
 use inventory::sanitize;
 use inventory::tls_fault::TlsFault;
 use rustls::{CertificateError, InvalidMessage};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
@@ -154,7 +157,7 @@ impl ControllerClient {
             .max_redirects_will_error(false)
             .http_status_as_error(false)
             .build();
-        let url = format!("{address}/v1/hosts/{host}/report");
+        let url = format!("{address}/v1/hosts/{host}");
         Ok(ControllerClient {
             client: ureq::Agent::new_with_config(config),
             address: address.to_owned(),
@@ -165,8 +168,25 @@ impl ControllerClient {
 
     /// Sends one report. Waits up to ten seconds. Returns the controller's directions, if any.
     fn post(&self, report: &HostReport) -> Result<Option<ProbeDirections>, String> {
-        let body = serde_json::to_vec(report).map_err(|e| e.to_string())?;
-        let mut request = self.client.post(&self.url).content_type("application/json");
+        self.exchange("report", report)
+    }
+
+    /// Tells of the host's part in a measurement of flows, and gets the next order, if there is a
+    /// measurement.
+    pub(super) fn tell_of_flows(&self, said: &FlowStatement) -> Result<FlowReply, String> {
+        let reply = self.exchange("flows", said)?;
+        Ok(reply.unwrap_or(FlowReply::End))
+    }
+
+    /// Posts to a path of this host, and reads the answer, if it has content.
+    fn exchange<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        said: &impl Serialize,
+    ) -> Result<Option<T>, String> {
+        let body = serde_json::to_vec(said).map_err(|e| e.to_string())?;
+        let url = format!("{}/{path}", self.url);
+        let mut request = self.client.post(&url).content_type("application/json");
         if let Some(AgentToken(token)) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }

@@ -64,6 +64,7 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
                 ProbeDirections {
                     peers: Vec::new(),
                     every_ms,
+                    flows: None,
                 },
             )
         })

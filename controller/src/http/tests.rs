@@ -48,6 +48,7 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
             ProbeDirections {
                 peers: vec![peer],
                 every_ms: 2_000,
+                flows: None,
             },
         ),
         (
@@ -55,6 +56,7 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
             ProbeDirections {
                 peers: vec![],
                 every_ms: 2_000,
+                flows: None,
             },
         ),
     ]);

@@ -56,6 +56,19 @@ pub struct JobRecord {
     /// Below zero if it took more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learning_saved_seconds: Option<f64>,
+    /// How fast blocks came lately, if the job watches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<WatchedWindow>,
+}
+
+/// How fast the blocks of all-to-alls came in some seconds, for the watch over moved cables.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedWindow {
+    /// Its number, from 1 on. A job tells of each window for as long as it is the last one.
+    pub number: u64,
+    /// For each rank what came from each rank: a character a pair, as
+    /// [`selection::watched::BlockArrivals`] reads it.
+    pub arrivals: Vec<String>,
 }
 
 /// Totals of one kind of call since the start.
@@ -133,6 +146,7 @@ impl JobRecord {
             + self.calls.len() * size_of::<CallTotal>()
             + self.learned.len() * size_of::<RecordedTiming>()
             + self.layout.memory()
+            + self.watched.as_ref().map_or(0, WatchedWindow::memory)
     }
 
     /// The names in it that this version of heddle does not know: foreign text.
@@ -146,6 +160,12 @@ impl JobRecord {
             .iter()
             .flat_map(|timing| [timing.collective.unknown(), timing.way.unknown()]);
         calls.chain(learned).chain([self.mpi.unknown()]).flatten()
+    }
+}
+
+impl WatchedWindow {
+    fn memory(&self) -> usize {
+        self.arrivals.iter().map(|row| row.len() + TEXT).sum()
     }
 }
 

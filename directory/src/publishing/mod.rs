@@ -6,6 +6,7 @@
 //! epochs/.old-00000001/   being removed
 //! current.new             the next pointer
 //! learned.json.new        what jobs learned, being written
+//! mapped.json.new         what flows between hosts told, being written
 //! ```
 //! The order makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
 //! fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch or the
@@ -17,11 +18,12 @@ pub use lock::LockHolder;
 
 use crate::bounded;
 use crate::epoch::VerifiedEpoch;
-use crate::layout::{CURRENT, EPOCHS, JOBS, LEARNED, TUNING, folder_name};
+use crate::layout::{CURRENT, EPOCHS, JOBS, LEARNED, MAPPED, TUNING, folder_name};
 use crate::pointer::EpochPointer;
 use crate::reading::{current, numbers};
 use durable::{make_dir, sync_dir, write_folder};
 pub(crate) use durable::{remove, replace};
+use inventory::mapped_place::MappedPlaces;
 use nix::fcntl::Flock;
 use selection::learned::LearnedFigures;
 use selection::tuning::TuningRuns;
@@ -221,6 +223,16 @@ impl EpochStore {
     /// [`PublishError::Io`] where the system refuses; the former figures then stay.
     pub fn write_learned(&self, learned: &LearnedFigures) -> Result<(), PublishError> {
         replace(&self.dir, LEARNED, learned.to_json().as_bytes())
+    }
+
+    /// Replaces what flows between hosts told.
+    ///
+    /// # Errors
+    /// [`PublishError`] if the system refuses.
+    pub fn write_mapped(&self, mapped: &MappedPlaces) -> Result<(), PublishError> {
+        let json = serde_json::to_vec_pretty(mapped)
+            .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
+        replace(&self.dir, MAPPED, &json)
     }
 
     /// Removes epochs far behind `number`. A failure costs space but not safety, so the removal is

@@ -12,6 +12,7 @@
 //!       --acceptance--> cables, by whose word counts
 //!       --places--> the seat of each host
 //!       --states--> links that carry frames
+//!       --measured--> trunks that flows between hosts told
 //!       --clusters--> hosts that share a spanning tree, without a router, a slow link or a long
 //!                     link between them
 //! ```
@@ -51,7 +52,7 @@ use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
 use inventory::topology::Topology;
 use policy::InferencePolicy;
-use readers::operator;
+use readers::{measured, operator};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -73,6 +74,7 @@ pub fn infer_recorded(views: &DeviceViews) -> Topology {
         hosts: &IndexMap::new(),
         stated: None,
         policy: InferencePolicy::RECORDED,
+        mapped: &[],
     };
     let devices: Vec<Arc<DeviceFacts>> = views
         .iter()
@@ -94,6 +96,7 @@ fn infer_in(
     let mut draft = DraftNetwork::new(known, hosts);
     operator::apply(&mut draft);
     let roots = states::set_link_states(&mut draft);
+    measured::apply(&mut draft);
     draft.finish(roots)
 }
 

@@ -6,6 +6,7 @@ use crate::infer_in;
 use crate::policy::InferencePolicy;
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::inventory_file::Inventory;
+use inventory::mapped_place::MappedPlace;
 use inventory::topology::Topology;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,9 +15,15 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct InferenceMemory {
     devices: HashMap<String, Arc<DeviceFacts>>,
+    mapped: Vec<MappedPlace>,
 }
 
 impl InferenceMemory {
+    /// Takes what flows between hosts told. It replaces what they told before.
+    pub fn take_mapped(&mut self, mapped: Vec<MappedPlace>) {
+        self.mapped = mapped;
+    }
+
     /// Infers the network as [`infer`](crate::infer()) does, where only the views of the devices in
     /// `changed` differ from those of the last inference. Other views are not read again.
     pub fn infer_changed(
@@ -37,6 +44,7 @@ impl InferenceMemory {
             hosts: &inventory.hosts,
             stated: Some(inventory),
             policy: InferencePolicy::LIVE,
+            mapped: &self.mapped,
         };
         let mut known = |name: &str, view: &DeviceView| {
             let facts = self.devices.entry(name.to_owned());

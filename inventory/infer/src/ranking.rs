@@ -29,6 +29,8 @@ pub(crate) enum ClaimGrounds {
     LearnedAtEdge,
     /// Several ends are on one segment, and a bridge that nobody asked joins them.
     OnSegment,
+    /// Flows between hosts fill a trunk behind a bridge that nobody asked.
+    Measured,
     /// The ends face each other, and other devices may be between them.
     FacingInDoubt,
     /// One end names the other by a name that several devices use.
@@ -62,8 +64,9 @@ const fn rank(grounds: ClaimGrounds, grade: LinkGrade, gives_way: bool) -> Groun
 /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), so LLDP counts as truth where a
 /// device speaks it; bridges that pass them on all the same are found by their databases. CDP
 /// frames pass any bridge that does not speak CDP. Spanning tree and databases leave unseen bridges
-/// possible. A name is the weakest identifier.
-const RANKING: [GroundsRank; 16] = [
+/// possible. Flows tell only about bridges that state nothing themselves. A name is the weakest
+/// identifier.
+const RANKING: [GroundsRank; 17] = [
     rank(ClaimGrounds::NamedByBoth, LinkGrade::Certain, true),
     rank(ClaimGrounds::NamedByOne, LinkGrade::Certain, true),
     rank(ClaimGrounds::NamedUnheard, LinkGrade::Inferred, true),
@@ -76,6 +79,7 @@ const RANKING: [GroundsRank; 16] = [
     rank(ClaimGrounds::Facing, LinkGrade::Inferred, false),
     rank(ClaimGrounds::LearnedAtEdge, LinkGrade::Inferred, false),
     rank(ClaimGrounds::OnSegment, LinkGrade::Inferred, false),
+    rank(ClaimGrounds::Measured, LinkGrade::Inferred, false),
     rank(ClaimGrounds::FacingInDoubt, LinkGrade::Ambiguous, false),
     rank(
         ClaimGrounds::NamedByContestedName,

@@ -5,6 +5,7 @@ mod crossed;
 mod hostile;
 mod hosts;
 mod impostors;
+mod measured;
 mod neighbours;
 mod places;
 mod routers;

@@ -1,7 +1,7 @@
 //! How well a tree explains the rounds.
 use crate::host_set::HostSet;
 use crate::rounds::{HostFlow, MeasuredFlow, MeasuredRound, crossing};
-use crate::sharing::{FlowLimit, SharedLink, bits, max_min};
+use crate::sharing::{FlowLimit, SharedLink, SharingRule, bits};
 use std::collections::HashMap;
 
 /// How far rates lie from what is expected, as parts of the rate.
@@ -11,16 +11,22 @@ pub(crate) struct RateSpreads {
     pub(crate) alone: f64,
     /// Of the sum of the flows over a filled link.
     pub(crate) sum: f64,
-    /// Of a flow's part of that sum: TCP shares a link fairly only in the long run.
+    /// Of a flow's part of that sum.
     pub(crate) part: f64,
 }
 
-impl Default for RateSpreads {
-    fn default() -> RateSpreads {
+impl RateSpreads {
+    /// Wide enough for hosts that are busy with other things: narrower ones would have a trunk invented
+    /// for each of their pauses.
+    pub(crate) fn of(rule: SharingRule) -> RateSpreads {
         RateSpreads {
-            alone: 0.05,
-            sum: 0.06,
-            part: 0.35,
+            alone: 0.1,
+            sum: 0.12,
+            part: match rule {
+                SharingRule::ByArrival => 0.2,
+                // TCP shares a link fairly only in the long run.
+                SharingRule::MaxMin => 0.35,
+            },
         }
     }
 }
@@ -46,8 +52,19 @@ struct SideFigures {
     filled: Vec<f64>,
 }
 
+/// The directions of trunks in an order in which every flow crosses them: out of the smallest sides
+/// first, into the largest first. `true` is out of the side.
+fn crossed_in_order(trunks: &[(HostSet, f64)]) -> Vec<(usize, bool)> {
+    let mut order: Vec<usize> = (0..trunks.len()).collect();
+    order.sort_by_key(|t| trunks[*t].0.len());
+    let out = order.iter().map(|t| (*t, true));
+    let into = order.iter().rev().map(|t| (*t, false));
+    out.chain(into).collect()
+}
+
 /// The rates that flows would have over these trunks, with what limits each.
 pub(crate) fn expected(
+    rule: SharingRule,
     own_rates: &[f64],
     flows: &[HostFlow],
     trunks: &[(HostSet, f64)],
@@ -56,15 +73,15 @@ pub(crate) fn expected(
         .iter()
         .map(|f| own_rates[f.from].min(own_rates[f.to]))
         .collect();
-    let mut links = Vec::new();
-    for (side, rate) in trunks {
-        let crossed = crossing(flows.iter().copied(), *side)
-            .into_iter()
-            .filter(|f| *f != 0);
-        links.extend(crossed.map(|flows| SharedLink { flows, rate: *rate }));
-    }
+    let link = |(t, is_out): (usize, bool)| {
+        let (side, rate) = trunks[t];
+        let [out, into] = crossing(flows.iter().copied(), side);
+        let flows = if is_out { out } else { into };
+        SharedLink { flows, rate }
+    };
+    let links: Vec<SharedLink> = crossed_in_order(trunks).into_iter().map(link).collect();
     let mut rates = Vec::new();
-    max_min(&alone, &links, &mut rates);
+    rule.share(&alone, &links, &mut rates);
     rates
 }
 
@@ -90,6 +107,7 @@ pub(crate) fn distance(
 pub(crate) struct Measurements<'a> {
     pub(crate) rounds: &'a [MeasuredRound],
     own_rates: Vec<f64>,
+    rule: SharingRule,
     spreads: RateSpreads,
     alone: Vec<Vec<f64>>,
     sides: HashMap<HostSet, SideFigures>,
@@ -99,7 +117,7 @@ impl<'a> Measurements<'a> {
     pub(crate) fn new(
         own_rates: &[f64],
         rounds: &'a [MeasuredRound],
-        spreads: RateSpreads,
+        rule: SharingRule,
     ) -> Measurements<'a> {
         let alone = |r: &MeasuredRound| {
             let rate = |f: &MeasuredFlow| own_rates[f.flow.from].min(own_rates[f.flow.to]);
@@ -108,7 +126,8 @@ impl<'a> Measurements<'a> {
         Measurements {
             rounds,
             own_rates: own_rates.to_vec(),
-            spreads,
+            rule,
+            spreads: RateSpreads::of(rule),
             alone: rounds.iter().map(alone).collect(),
             sides: HashMap::new(),
         }
@@ -173,7 +192,7 @@ impl<'a> Measurements<'a> {
     pub(crate) fn excess(&self, trunks: &[(HostSet, f64)]) -> Vec<Vec<f64>> {
         let of_round = |r: &MeasuredRound| {
             let flows: Vec<HostFlow> = r.flows.iter().map(|f| f.flow).collect();
-            let rates = expected(&self.own_rates, &flows, trunks);
+            let rates = expected(self.rule, &self.own_rates, &flows, trunks);
             let excess =
                 |(e, f): (&(f64, FlowLimit), &MeasuredFlow)| (e.0.max(1.0) / f.rate.max(1.0)).ln();
             rates.iter().zip(&r.flows).map(excess).collect()
@@ -198,45 +217,24 @@ impl<'a> Measurements<'a> {
         sum + parts
     }
 
-    /// How far rates lie from what these trunks let expect, by the middle deviation of each kind.
-    pub(crate) fn spreads_around(&mut self, trunks: &[(HostSet, f64)]) -> RateSpreads {
-        let (mut alone, mut sums, mut parts) = (Vec::new(), Vec::new(), Vec::new());
-        self.residuals(trunks, |residual| match residual {
-            RateResidual::Alone(r) => alone.push(r.abs()),
-            RateResidual::Nearly(_) => {}
-            RateResidual::Sum(r) => sums.push(r.abs()),
-            RateResidual::Part(r, flows) if flows > 1.0 => parts.push(r.abs()),
-            RateResidual::Part(..) => {}
-        });
-        let usual = RateSpreads::default();
-        // Half of Student's deviations lie within 0.74 spreads.
-        let middle = |mut all: Vec<f64>, usual: f64| {
-            all.sort_by(f64::total_cmp);
-            match all.len() {
-                0..10 => usual,
-                count => (all[count / 2] / 0.74).clamp(usual / 4.0, usual * 2.0),
-            }
-        };
-        RateSpreads {
-            alone: middle(alone, usual.alone),
-            sum: middle(sums, usual.sum),
-            part: middle(parts, usual.part),
-        }
-    }
-
     fn residuals(&mut self, trunks: &[(HostSet, f64)], mut take: impl FnMut(RateResidual)) {
         for (side, _) in trunks {
             self.figures(*side);
         }
+        let order = crossed_in_order(trunks);
         let figures: Vec<&SideFigures> = trunks.iter().map(|(s, _)| &self.sides[s]).collect();
         let (mut links, mut shared) = (Vec::new(), Vec::new());
         for (r, (round, alone)) in self.rounds.iter().zip(&self.alone).enumerate() {
             links.clear();
-            for (figures, (_, rate)) in figures.iter().zip(trunks) {
-                let crossed = figures.crossing[r].iter().filter(|f| **f != 0);
-                links.extend(crossed.map(|&flows| SharedLink { flows, rate: *rate }));
+            for &(t, is_out) in &order {
+                let [out, into] = figures[t].crossing[r];
+                let flows = if is_out { out } else { into };
+                if flows != 0 {
+                    let rate = trunks[t].1;
+                    links.push(SharedLink { flows, rate });
+                }
             }
-            max_min(alone, &links, &mut shared);
+            self.rule.share(alone, &links, &mut shared);
             // A flow that a link hardly slows down says as little of the link as one beside it.
             for (flow, alone) in shared.iter_mut().zip(alone) {
                 if flow.0 > FILLED * alone {

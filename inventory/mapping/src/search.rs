@@ -1,6 +1,6 @@
 //! The tree that explains the rounds best.
 use crate::host_set::HostSet;
-use crate::likelihood::{Measurements, RateSpreads};
+use crate::likelihood::Measurements;
 use crate::trunk_tree::{branches, compatible, trunk_side};
 use std::collections::HashSet;
 
@@ -99,11 +99,6 @@ impl<'a> TreeSearch<'a> {
         };
         let prices: f64 = trunks.iter().map(|(side, _)| price(*side)).sum();
         self.measurements.log_likelihood(trunks) - prices
-    }
-
-    /// How far rates lie from what this tree lets expect.
-    pub(crate) fn spreads_around(&mut self, tree: &ScoredTree) -> RateSpreads {
-        self.measurements.spreads_around(&tree.trunks)
     }
 
     /// True if at both ends of each trunk the other cables carry more than the trunk. One that they

@@ -1,5 +1,35 @@
-//! The rates of flows that share links: max-min fair, as TCP flows come close to (Bertsekas and
-//! Gallager, Data Networks, section 6.5.2).
+//! The rates of flows that share links, by two rules:
+//!
+//! - in order of arrival: a full link takes of each flow the same part of what arrives. So do
+//!   datagrams at a pace of their own.
+//! - max-min fair, as TCP flows come close to (Bertsekas and Gallager, Data Networks, section
+//!   6.5.2), and switches that serve their ports in turn.
+
+/// How full links are shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum SharingRule {
+    #[default]
+    ByArrival,
+    MaxMin,
+}
+
+impl SharingRule {
+    pub(crate) const ALL: [SharingRule; 2] = [SharingRule::ByArrival, SharingRule::MaxMin];
+
+    /// The rate of each flow, and what limits it. `links` are in an order in which every flow crosses
+    /// them.
+    pub(crate) fn share(
+        self,
+        alone: &[f64],
+        links: &[SharedLink],
+        out: &mut Vec<(f64, FlowLimit)>,
+    ) {
+        match self {
+            SharingRule::ByArrival => by_arrival(alone, links, out),
+            SharingRule::MaxMin => max_min(alone, links, out),
+        }
+    }
+}
 
 /// A direction of a link: the flows over it as bits, and its rate.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +45,19 @@ pub(crate) enum FlowLimit {
     Hosts,
     /// The link of this number.
     Link(usize),
+}
+
+fn by_arrival(alone: &[f64], links: &[SharedLink], out: &mut Vec<(f64, FlowLimit)>) {
+    out.clear();
+    out.extend(alone.iter().map(|&rate| (rate, FlowLimit::Hosts)));
+    for (l, link) in links.iter().enumerate() {
+        let arrives: f64 = bits(link.flows).map(|f| out[f].0).sum();
+        if arrives > link.rate {
+            for f in bits(link.flows) {
+                out[f] = (out[f].0 * link.rate / arrives, FlowLimit::Link(l));
+            }
+        }
+    }
 }
 
 /// The rate of each flow, and what limits it: no flow can get more without a slower one getting

@@ -1,5 +1,8 @@
 //! The texts of alarms.
-use super::{Alarm, AlarmKind, AlarmSubject, HostElsewhere, HostNotFound, HostPlace, NamedNode};
+use super::{
+    Alarm, AlarmKind, AlarmSubject, HostElsewhere, HostNotFound, HostPlace, MeasuredConflict,
+    NamedNode,
+};
 use crate::evidence::{DevicePort, Evidence, STATED};
 use crate::topology::NodeKind;
 use crate::wording::{routed_hops, short_list};
@@ -102,7 +105,8 @@ impl fmt::Display for Alarm {
             AlarmKind::NamedPortDown { .. }
             | AlarmKind::Impostor { .. }
             | AlarmKind::NamedByOther { .. } => self.neighbour(f),
-            AlarmKind::UnmanagedBridge(_)
+            AlarmKind::MeasuredOtherwise { .. }
+            | AlarmKind::UnmanagedBridge(_)
             | AlarmKind::SegmentUnclear(_)
             | AlarmKind::SeveralOnCable(..)
             | AlarmKind::CableDoubted { .. } => self.segment(f),
@@ -394,6 +398,19 @@ impl Alarm {
                     "{}: all on one segment; an unmanaged bridge stands between, its rates are \
                      not known",
                     places.join(", ")
+                )
+            }
+            AlarmKind::MeasuredOtherwise { side, against } => {
+                let wins = match against {
+                    MeasuredConflict::Protocols => "managed switches have them at several places",
+                    MeasuredConflict::Operator => "the inventory states one bridge for them",
+                };
+                write!(
+                    f,
+                    "\"{}\": flows between hosts tell a trunk beside {}, but {wins}, which \
+                     counts: measure again on an idle network, or check the cables",
+                    self.subject,
+                    short_list(side.iter().map(String::as_str))
                 )
             }
             AlarmKind::SegmentUnclear(places) => write!(

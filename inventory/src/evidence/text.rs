@@ -1,10 +1,10 @@
 //! The texts of evidence.
 use super::{
-    AssumedRate, DevicePort, Evidence, FacingProof, KeptReason, NeighbourProtocol, RATE,
-    RecognizedBy, STATED, SilentBridge,
+    AssumedRate, DevicePort, Evidence, FacingProof, FlowFinding, KeptReason, MEASURED,
+    NeighbourProtocol, RATE, RecognizedBy, STATED, SilentBridge,
 };
 use crate::Mac;
-use crate::wording::routed_hops;
+use crate::wording::{routed_hops, utc_minute};
 use std::fmt;
 
 impl fmt::Display for DevicePort {
@@ -50,6 +50,33 @@ impl fmt::Display for AssumedRate {
     }
 }
 
+impl fmt::Display for FlowFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FlowFinding::Filled {
+                times,
+                probability,
+                hosts,
+                rounds,
+                moved,
+                at,
+            } => write!(
+                f,
+                "flows between {hosts} hosts filled it {times} times, probability {}.{:03}; \
+                 {rounds} rounds, {:.1} MB, {}",
+                probability / 1000,
+                probability % 1000,
+                moved.0 as f64 / 1e6,
+                utc_minute(*at)
+            ),
+            FlowFinding::Behind(trunk) => {
+                write!(f, "flows to the host cross the trunk to {trunk}")
+            }
+            FlowFinding::ReadBack(text) => f.write_str(text),
+        }
+    }
+}
+
 impl fmt::Display for FacingProof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -89,6 +116,7 @@ impl fmt::Display for Evidence {
             Evidence::StateStated(state) => write!(f, "{state}: {STATED}"),
             Evidence::BehindBridge(bridge) => write!(f, "behind {bridge}: {STATED}"),
             Evidence::Rate(rate) => write!(f, "{RATE}{rate}"),
+            Evidence::Measured(finding) => write!(f, "{MEASURED}{finding}"),
             Evidence::PortDown(at) => write!(f, "port {} of {} is down", at.port, at.device),
             Evidence::HostsOnPort(hosts) => write!(f, "{hosts} hosts on one port"),
             Evidence::PlaceAssumed => f.write_str("its place on this side is assumed"),

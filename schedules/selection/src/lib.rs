@@ -17,6 +17,7 @@
 //! | [`simulate`] | the time that traffic takes on shared cables |
 //! | [`noise`] | the error of a difference of two measured figures |
 //! | [`predict`] | the time of each algorithm |
+//! | [`watched`] | whether measured rates contradict the tree of a plan |
 //! | [`what_if`] | the gain from recabling |
 pub mod calibration;
 pub mod decision_table;
@@ -28,6 +29,7 @@ pub mod recorded_name;
 pub mod signature;
 pub mod simulate;
 pub mod tuning;
+pub mod watched;
 pub mod what_if;
 
 #[cfg(test)]

@@ -83,6 +83,19 @@ impl CallComm {
         Ok(all.as_chunks().0.iter().map(number).collect())
     }
 
+    /// The least of each of these numbers on any rank. Collective; all ranks pass as many.
+    pub(crate) fn least_numbers(&self, own: &[u64]) -> MpiResult<Vec<u64>> {
+        let mpi = mpi();
+        let mut least = vec![u64::MAX; own.len()];
+        let (from, to) = (own.as_ptr().cast(), least.as_mut_ptr().cast());
+        let (count, number, min) = (own.len() as c_int, mpi.handle.uint64, mpi.handle.op_min);
+        quietly(self.comm, || {
+            // SAFETY: the buffers hold as many numbers as are said.
+            check(unsafe { (mpi.call.Allreduce)(from, to, count, number, min, self.comm) })
+        })?;
+        Ok(least)
+    }
+
     /// True if this holds on every rank. Collective.
     pub(crate) fn holds_on_all_ranks(&self, here: bool) -> MpiResult<bool> {
         Ok(self

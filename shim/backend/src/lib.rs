@@ -60,6 +60,7 @@ mod requests;
 mod root_rank;
 mod set_learning;
 mod set_trace;
+mod set_watch;
 mod shared_recorder;
 
 use self::call::CollectiveCall;

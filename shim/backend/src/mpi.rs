@@ -153,12 +153,14 @@ functions! {
 pub(crate) struct MpiHandles {
     pub(crate) byte: MPI_Datatype,
     pub(crate) packed: MPI_Datatype,
+    pub(crate) uint64: MPI_Datatype,
     pub(crate) datatype_null: MPI_Datatype,
     pub(crate) comm_null: MPI_Comm,
     pub(crate) comm_self: MPI_Comm,
     pub(crate) comm_world: MPI_Comm,
     pub(crate) group_null: MPI_Group,
     pub(crate) op_null: MPI_Op,
+    pub(crate) op_min: MPI_Op,
     /// The operations of reductions.
     #[cfg(open_mpi)]
     pub(crate) ops: [MPI_Op; 12],
@@ -191,12 +193,14 @@ impl MpiHandles {
             ],
             byte: MPI_Datatype(address(c"ompi_mpi_byte")?.cast()),
             packed: MPI_Datatype(address(c"ompi_mpi_packed")?.cast()),
+            uint64: MPI_Datatype(address(c"ompi_mpi_uint64_t")?.cast()),
             datatype_null: MPI_Datatype(address(c"ompi_mpi_datatype_null")?.cast()),
             comm_null: MPI_Comm(address(c"ompi_mpi_comm_null")?.cast()),
             comm_self: MPI_Comm(address(c"ompi_mpi_comm_self")?.cast()),
             comm_world: MPI_Comm(address(c"ompi_mpi_comm_world")?.cast()),
             group_null: MPI_Group(address(c"ompi_mpi_group_null")?.cast()),
             op_null: MPI_Op(address(c"ompi_mpi_op_null")?.cast()),
+            op_min: op(c"ompi_mpi_op_min")?,
             request_null: MPI_Request(address(c"ompi_request_null")?.cast()),
             errors_return: MPI_Errhandler(address(c"ompi_mpi_errors_return")?.cast()),
         })
@@ -207,12 +211,14 @@ impl MpiHandles {
         unsafe extern "C" {
             static HEDDLE_BYTE: MPI_Datatype;
             static HEDDLE_PACKED: MPI_Datatype;
+            static HEDDLE_UINT64: MPI_Datatype;
             static HEDDLE_DATATYPE_NULL: MPI_Datatype;
             static HEDDLE_COMM_NULL: MPI_Comm;
             static HEDDLE_COMM_SELF: MPI_Comm;
             static HEDDLE_COMM_WORLD: MPI_Comm;
             static HEDDLE_GROUP_NULL: MPI_Group;
             static HEDDLE_OP_NULL: MPI_Op;
+            static HEDDLE_OP_MIN: MPI_Op;
             static HEDDLE_REQUEST_NULL: MPI_Request;
             static HEDDLE_ERRORS_RETURN: MPI_Errhandler;
         }
@@ -221,12 +227,14 @@ impl MpiHandles {
             Some(MpiHandles {
                 byte: HEDDLE_BYTE,
                 packed: HEDDLE_PACKED,
+                uint64: HEDDLE_UINT64,
                 datatype_null: HEDDLE_DATATYPE_NULL,
                 comm_null: HEDDLE_COMM_NULL,
                 comm_self: HEDDLE_COMM_SELF,
                 comm_world: HEDDLE_COMM_WORLD,
                 group_null: HEDDLE_GROUP_NULL,
                 op_null: HEDDLE_OP_NULL,
+                op_min: HEDDLE_OP_MIN,
                 request_null: HEDDLE_REQUEST_NULL,
                 errors_return: HEDDLE_ERRORS_RETURN,
             })

@@ -19,6 +19,7 @@ use crate::registry::WorldRanks;
 use crate::root_rank::RootRank;
 use crate::set_learning::SetLearning;
 use crate::set_trace::SetTrace;
+use crate::set_watch::SetWatch;
 use crate::{point_to_point, relayed};
 use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
@@ -64,6 +65,7 @@ pub(crate) struct ProcessSet {
     root: Option<Box<RootRank>>,
     /// What this rank does when, where that is recorded.
     trace: SetTrace,
+    watch: SetWatch,
 }
 
 /// True if threads of this process may call MPI at once: then calls on two communicators have no
@@ -104,6 +106,7 @@ impl ProcessSet {
             passing: PassingKinds::default(),
             root,
             trace: SetTrace::default(),
+            watch: SetWatch::of_rank(within.rank as u32),
         }
     }
 
@@ -390,17 +393,20 @@ impl ProcessSet {
     /// Rank 0 tells what it has heard of the shared directory. Collective.
     pub(crate) fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
         watchdog::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
-        let mut header = [0u8; 8];
+        let mut header = [0u8; 9];
         let mut body = Vec::new();
         if let Some(root) = &mut self.root {
             let (word, next) = root.next_directive(self.pace.done());
             body = word.to_bytes();
             header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
-            header[4..].copy_from_slice(&next.to_le_bytes());
+            header[4..8].copy_from_slice(&next.to_le_bytes());
+            let mesh = self.wires.mesh().map(|mesh| &*mesh);
+            let tells = body.is_empty() && self.watch.is_due(self.hosts.len(), mesh);
+            header[8] = u8::from(tells);
         }
         within.broadcast(&mut header)?;
         let [length, next] =
-            [&header[..4], &header[4..]].map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+            [&header[..4], &header[4..8]].map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         body.resize(length as usize, 0);
         within.broadcast(&mut body)?;
         if let Some(root) = &mut self.root {
@@ -421,6 +427,12 @@ impl ProcessSet {
                 self.take_up(&lean, force, learns);
             }
         }
+        if header[8] == 1 {
+            let told = self.watch.gather(within, self.wires.mesh())?;
+            if let (Some(root), Some(told)) = (&self.root, &told) {
+                root.watched(told);
+            }
+        }
         self.trace.compare_clocks(within, &self.hosts)
     }
 
@@ -438,6 +450,7 @@ impl ProcessSet {
             Ok(prospect) => {
                 self.learning.move_to(prospect.place(MPI), prospect.setup());
                 self.followed = FollowState::Unplanned(Box::new(prospect));
+                self.watch.forget(self.wires.mesh());
                 if let Some(root) = &mut self.root {
                     root.follows();
                     root.learned(self.learning.learner());
@@ -513,7 +526,7 @@ impl ProcessSet {
     pub(crate) fn leave(&mut self) {
         self.end_passing();
         if let Some(mut root) = self.root.take() {
-            root.finish(self.learning.learner());
+            root.finish(self.learning.learner(), self.watch.root());
         }
         self.trace.finish();
         self.release_resources();

@@ -8,6 +8,7 @@ use crate::shared_recorder::SharedRecorder;
 use directory::epoch::LeanEpoch;
 use inventory::{Bytes, environment};
 use runtime::agreement_pace::{self, AgreementCost};
+use runtime::arrival_watch::ArrivalWatch;
 use runtime::communicator_work;
 use runtime::directive::RootDirective;
 use runtime::helper::client::{self, EpochNews, SharedDirectory};
@@ -20,6 +21,7 @@ use runtime::stderr;
 use runtime::tracing::recorder::TraceOrder;
 use selection::decision_table::{Collective, Way};
 use selection::learning::CallLearner;
+use selection::watched::BlockArrivals;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -359,8 +361,24 @@ impl RootRank {
         recorder.learned(learner.timings(), cost, learner.saved());
     }
 
-    pub(crate) fn finish(&mut self, learner: &CallLearner) {
+    /// The ranks have told how fast blocks came.
+    pub(crate) fn watched(&self, arrivals: &BlockArrivals) {
+        if self.view.is_some() {
+            self.recorder.lock().watched(arrivals);
+        }
+    }
+
+    pub(crate) fn finish(&mut self, learner: &CallLearner, watch: Option<&ArrivalWatch>) {
         if self.settings.verbose > 0 {
+            if let (Some(view), Some(watch)) = (&self.view, watch)
+                && let Some(suspicion) = watch.suspicion(view)
+            {
+                stderr::write_line(&format!(
+                    "{suspicion}; epoch {} has the tree as published: see where that cable is, or \
+                     run heddle map and publish what it finds",
+                    view.epoch
+                ));
+            }
             for line in self.recorder.lock().lines().iter().chain(&learner.lines()) {
                 stderr::write_line(line);
             }

@@ -128,13 +128,8 @@ fn busy(ago: &[Duration]) -> Duration {
 
 /// The least of each of these times on any rank. Collective.
 fn least(within: &CallComm, own: &[Duration]) -> MpiResult<Vec<Duration>> {
-    let all = within.gather_numbers(own.iter().copied().map(nanoseconds))?;
-    let mut least = vec![u64::MAX; own.len()];
-    for rank in all.chunks_exact(own.len()) {
-        for (least, time) in least.iter_mut().zip(rank) {
-            *least = (*least).min(*time);
-        }
-    }
+    let own: Vec<u64> = own.iter().copied().map(nanoseconds).collect();
+    let least = within.least_numbers(&own)?;
     Ok(least.into_iter().map(Duration::from_nanos).collect())
 }
 

@@ -23,7 +23,7 @@ struct NetworkAddress {
 }
 
 /// A host with the address at which it takes part.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MapHost {
     pub(crate) name: String,
     pub(crate) address: SocketAddr,

@@ -1,22 +1,15 @@
 //! The tree as a topology file, with what speaks for each trunk.
 use crate::job_hosts::MapHost;
-use crate::measurement::MapMeasurement;
+use crate::kept_rounds;
 use anyhow::{Context, bail};
+use flows::{BELIEVED, FlowMeasurement, line_rate};
 use indexmap::IndexMap;
-use inventory::BitsPerSec;
 use inventory::topology_file::{TopologyCable, TopologyFile, TopologyHost};
 use mapping::{FoundTrunk, HostSet};
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-/// Octets on the wire for one of payload: 1538 for 1448 (IEEE 802.3 clause 4, RFC 7323).
-const WIRE: f64 = 1538.0 / 1448.0;
-/// A tree that leaves more of the flows unexplained is no tree.
-const MOST_UNEXPLAINED: f64 = 0.3;
-/// The probability from which a trunk is believed.
-const BELIEVED: f64 = 0.99;
 
 /// Writes the file and says what was found.
 ///
@@ -24,33 +17,33 @@ const BELIEVED: f64 = 0.99;
 /// If the measurements fit no tree, or the file cannot be written.
 pub(crate) fn write(
     hosts: &[MapHost],
-    measured: &MapMeasurement,
+    measured: &FlowMeasurement,
     output: &Path,
     any_tree: bool,
 ) -> anyhow::Result<()> {
     let summary = summary(hosts, measured);
     print!("{summary}");
-    let unexplained = measured.tree.unexplained;
-    if unexplained > MOST_UNEXPLAINED && !any_tree {
+    if !measured.fits_a_tree() && !any_tree {
         bail!(
             "no tree explains what was measured: {:.0} % of the flows were much slower than \
              the best one lets expect; other traffic, several paths between switches or \
              aggregates that choose a cable by address do that; nothing was written; try again on \
-             an idle network, or see the best tree with --any-tree",
-            unexplained * 100.0
+             an idle network, or see the best tree: heddle map --any-tree --from {} -o {}",
+            measured.tree.unexplained * 100.0,
+            kept_rounds::path_beside(output).display(),
+            output.display()
         );
     }
     let text = topology_text(hosts, measured, &summary)?;
     fs::write(output, text).with_context(|| format!("{} cannot be written", output.display()))?;
-    let _ = fs::remove_file(part(output));
     println!("written to {}", output.display());
     Ok(())
 }
 
-/// Makes sure that the file can be written, before anything is measured.
+/// Makes sure that the file may be written, before anything is measured.
 ///
 /// # Errors
-/// If it is there already and `force` is not given, or if its folder takes no file.
+/// If it is there already and `force` is not given.
 pub(crate) fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
     if output.exists() && !force {
         bail!(
@@ -58,53 +51,26 @@ pub(crate) fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
             output.display()
         );
     }
-    fs::write(part(output), "# heddle map is measuring\n").with_context(|| {
-        format!(
-            "{} cannot be written; nothing was measured",
-            part(output).display()
-        )
-    })
+    Ok(())
 }
 
-/// The file of an unfinished measurement.
-fn part(output: &Path) -> PathBuf {
-    let mut name = output.as_os_str().to_owned();
-    name.push(".part");
-    PathBuf::from(name)
-}
-
-/// Writes what an unfinished measurement tells, and gives the sentence about it.
-pub(crate) fn keep_part(
-    hosts: &[MapHost],
-    measured: &MapMeasurement,
-    output: &Path,
-) -> anyhow::Result<String> {
-    let rounds = measured.tree.rounds;
-    if measured.tree.own_rates.is_empty() {
-        return Ok(format!(
-            "stopped after {rounds} rounds, too few to tell a tree"
-        ));
-    }
-    let summary = format!("UNFINISHED\n{}", summary(hosts, measured));
-    let path = part(output);
-    fs::write(&path, topology_text(hosts, measured, &summary)?)
-        .with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(format!(
-        "stopped after {rounds} rounds; what they tell is in {}",
-        path.display()
-    ))
-}
-
-fn summary(hosts: &[MapHost], measured: &MapMeasurement) -> String {
+fn summary(hosts: &[MapHost], measured: &FlowMeasurement) -> String {
     let tree = &measured.tree;
     let mut text = format!(
-        "{} hosts, {} switches that matter; {} rounds, {:.0} MB moved, {:.1} s\n",
+        "{} hosts, {} switches that matter; {} rounds",
         hosts.len(),
         tree.trunks.len() + 1,
         tree.rounds,
-        measured.moved.0 as f64 / 1e6,
-        measured.took.as_secs_f64()
     );
+    if !measured.took.is_zero() {
+        let moved = measured.moved.0 as f64 / 1e6;
+        let _ = write!(
+            text,
+            ", {moved:.0} MB moved, {:.1} s",
+            measured.took.as_secs_f64()
+        );
+    }
+    text.push('\n');
     for found in &tree.trunks {
         let grade = if found.probability >= BELIEVED {
             "inferred"
@@ -140,24 +106,9 @@ fn names(hosts: &[MapHost], side: HostSet) -> String {
         .join(" ")
 }
 
-/// The rate on the wire, as rates are sold where it is near one.
-fn line_rate(payload: f64) -> BitsPerSec {
-    let wire = payload * WIRE;
-    let sold = [
-        1, 10, 20, 100, 200, 1_000, 2_500, 5_000, 10_000, 20_000, 25_000, 40_000, 50_000, 100_000,
-        200_000, 400_000,
-    ];
-    let near = sold
-        .iter()
-        .map(|mega| f64::from(*mega) * 1e6)
-        .find(|r| (wire / r - 1.0).abs() < 0.08);
-    let scale = 10f64.powf(wire.max(1.0).log10().floor() - 1.0);
-    BitsPerSec(near.unwrap_or_else(|| (wire / scale).round() * scale) as u64)
-}
-
 fn topology_text(
     hosts: &[MapHost],
-    measured: &MapMeasurement,
+    measured: &FlowMeasurement,
     summary: &str,
 ) -> anyhow::Result<String> {
     let file = topology(hosts, &measured.tree.own_rates, &measured.tree.trunks);

@@ -26,8 +26,9 @@ const ENOUGH_ALIKE: usize = 4;
 /// After so many agreements in a row that show no period, the mean of the last calls stands for
 /// each of the next.
 const PATIENCE: u32 = 2 * LONGEST as u32;
-/// Blocks are even if the largest is at most twice the mean: four classes of size above it.
-const EVEN: u8 = 4;
+/// Blocks are even if the largest is at most twice the mean: four classes of size above it, and one
+/// more, as both are rounded down.
+const EVEN: u8 = 5;
 /// The block of a call that some rank cannot serve.
 pub const NOT_SERVED: u64 = u64::MAX;
 

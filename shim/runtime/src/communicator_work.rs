@@ -6,7 +6,7 @@
 //! for each and one more for each 4 KiB that this rank exchanges in it, and the ranks look when
 //! that is worth a hundred looks. The count is the same on all ranks, without a message.
 //!
-//! What so much work takes depends on the network. So the ranks meet earlier, three times, and compare
+//! What so much work takes depends on the network. So the ranks meet earlier, four times, and compare
 //! how long ago each of them first called: where that is long beside a look, they look then.
 use crate::settings::RuntimeSettings;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const ENOUGH: u64 = 4096;
 /// At these parts of that work the ranks meet and compare times. A meeting takes about as long as
 /// two small calls.
-const MEETINGS: [u64; 3] = [64, 16, 4];
+const MEETINGS: [u64; 4] = [64, 32, 16, 4];
 /// A look takes some 3 ms.
 pub const WORTH_A_LOOK: Duration = Duration::from_millis(300);
 /// The work of a call whose size no rank knows alone: each rank has a message for each other one in
@@ -63,8 +63,11 @@ impl CommunicatorWork {
         let exchanged = |block: u64| (block.saturating_mul(ranks) >> 12).saturating_add(1);
         let work = block.map_or(OF_UNKNOWN_SIZE, exchanged);
         self.work = self.work.saturating_add(work);
+        // At the first call no time has passed: a meeting would say nothing.
+        let is_first = self.began.is_none();
         self.began.get_or_insert_with(Instant::now);
-        let meeting = MEETINGS.get(self.met).map(|part| enough / part);
+        let meeting = MEETINGS.get(self.met).filter(|_| !is_first);
+        let meeting = meeting.map(|part| enough / part);
         if self.work >= enough {
             CallAction::Look
         } else if meeting.is_some_and(|work| self.work >= work) {
@@ -114,7 +117,7 @@ mod tests {
                 .map(|(call, _)| call)
                 .collect::<Vec<u32>>()
         };
-        assert_eq!(at(CallAction::Meet), [2, 8, 32]);
+        assert_eq!(at(CallAction::Meet), [2, 4, 8, 32]);
         assert_eq!(at(CallAction::Prepare), [64]);
         assert_eq!(at(CallAction::Look), [128]);
     }
@@ -130,6 +133,13 @@ mod tests {
         let of = |block| calls(Some(block));
         assert_eq!((of(8), of(1 << 16), of(1 << 30)), (4096, 16, 1));
         assert_eq!(calls(None), 256);
+    }
+
+    #[test]
+    fn the_ranks_do_not_meet_before_any_call_has_ended() {
+        let mut worth = CommunicatorWork::default();
+        let mut step = || worth.count_up_to(ENOUGH, 16, Some(1 << 15));
+        assert_eq!([step(), step()], [CallAction::Pass, CallAction::Meet]);
     }
 
     #[test]

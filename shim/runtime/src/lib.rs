@@ -21,6 +21,7 @@
 //! | [`exchange`] | one rank's part of a schedule, carried out over any carrier |
 //! | [`agreement_pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
+//! | [`arrival_watch`] | whether the rates of blocks contradict the tree |
 //! | [`tcp`] | the data path for large blocks, without MPI |
 //! | [`tracing`] | `HEDDLE_TRACE`: what this rank did when |
 //! | [`last_decisions`] | which decisions are news |
@@ -28,6 +29,7 @@
 //! | `signals` | threads that take no signals |
 //! | [`stderr`] | the few lines it writes to standard error |
 pub mod agreement_pace;
+pub mod arrival_watch;
 pub mod call_forecast;
 mod clusters;
 pub mod communicator_work;

@@ -16,10 +16,12 @@ use planned_ways::PlannedWays;
 use schedules::bundled;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
+use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::RankPart;
 use selection::decision_table::{Collective, DataCarrier, DecisionTable, Mpi, Way};
 use selection::learned::{LearnedPlace, LearnedTiming};
 use selection::learning::{self, CandidateGrounds, CandidateWay};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more
@@ -207,6 +209,9 @@ pub struct FollowedEpoch {
     parts: Vec<(Way, Vec<RankPart>)>,
     ring: Vec<u32>,
     digest: u64,
+    /// The phases for equal lengths, once a plan for others has been compared with them; none where
+    /// they are wrong.
+    phases: OnceLock<Option<TransferSchedule>>,
 }
 
 impl FollowedEpoch {
@@ -250,6 +255,7 @@ impl FollowedEpoch {
             parts,
             ring,
             digest,
+            phases: OnceLock::new(),
         })
     }
 

@@ -5,11 +5,12 @@
 //! the record is sent at most twice a second, or less often where that is slow. Only a timed call
 //! can have it sent, so in a program that calls once a second each call is timed, however short.
 use crate::helper::client::{self, SharedDirectory};
-use directory::job_record::{CallTotal, JobRecord};
+use directory::job_record::{CallTotal, JobRecord, WatchedWindow};
 use directory::layout::record_file;
 use inventory::{Bytes, Millis};
 use selection::decision_table::{Collective, Mpi, Way};
 use selection::learned::{LearnedTiming, RankLayout, RecordedTiming};
+use selection::watched::BlockArrivals;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};
@@ -44,6 +45,8 @@ pub struct JobRecorder {
     /// When the last timed call ended, and calls of any kind begun since.
     timed_at: Instant,
     calls_since: u32,
+    /// Windows told of.
+    windows: u64,
 }
 
 /// One kind of call.
@@ -88,6 +91,7 @@ impl JobRecorder {
             timing,
             timed_at,
             calls_since: 0,
+            windows: 0,
         }
     }
 
@@ -105,6 +109,8 @@ impl JobRecorder {
         self.record.epoch = epoch;
         self.record.epoch_since = now();
         self.record.aside = aside;
+        // What came on another tree says nothing of this one.
+        self.record.watched = None;
         self.write();
     }
 
@@ -183,6 +189,15 @@ impl JobRecorder {
         self.record.learned = timings.into_iter().map(RecordedTiming::from).collect();
         self.record.learning_cost_seconds = Some(cost.as_secs_f64());
         self.record.learning_saved_seconds = Some(saved.as_secs_f64());
+    }
+
+    /// How fast blocks came in the window that is over. It goes with the next write.
+    pub fn watched(&mut self, arrivals: &BlockArrivals) {
+        self.windows += 1;
+        self.record.watched = Some(WatchedWindow {
+            number: self.windows,
+            arrivals: arrivals.rows(),
+        });
     }
 
     /// The last write: the job ends.
@@ -342,6 +357,7 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
         learned: Vec::new(),
         learning_cost_seconds: None,
         learning_saved_seconds: None,
+        watched: None,
     }
 }
 

@@ -89,7 +89,8 @@ fn a_report_goes_with_the_token_and_directions_come_back() {
         way.post(&report(4)),
         Ok(Some(ProbeDirections {
             peers: vec![peer],
-            every_ms: 500
+            every_ms: 500,
+            flows: None
         }))
     );
     assert_eq!(way.post(&report(4)), Ok(None));

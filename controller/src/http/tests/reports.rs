@@ -183,6 +183,7 @@ async fn a_host_that_reports_no_more_has_failed_once() {
         ProbeDirections {
             peers: vec![],
             every_ms: 2_000,
+            flows: None,
         },
     )])));
     let intake = ReportIntake::new(SteadyClock::default(), tell, directions);

@@ -9,10 +9,12 @@
 //! | `edge` | forwarding databases: devices without one |
 //! | `host` | the agents of hosts |
 //! | `operator` | the inventory |
+//! | `measured` | flows between hosts: trunks behind bridges that nobody asked |
 pub(crate) mod designated;
 pub(crate) mod edge;
 pub(crate) mod facing;
 pub(crate) mod host;
+pub(crate) mod measured;
 pub(crate) mod neighbours;
 pub(crate) mod operator;
 pub(crate) mod segments;

@@ -5,11 +5,12 @@
 //! network was idle, and a launch of its own confirmed it, while jobs measured beside other jobs.
 //! Predictions for hosts or cables that differ from the measured ones give way.
 use super::{Collective, DecisionEntry, DecisionGrounds, DecisionTable, MAX_ENTRIES, Mpi, Way};
-use crate::learned::LearnedTiming;
+use crate::learned::{LearnedTiming, retain_sound};
 use inventory::Bytes;
 use std::collections::BTreeMap;
 
-/// With fewer samples of a way, or of the library's own routine, nothing is decided.
+/// With fewer samples of a way, or of the library's own routine, nothing is decided, unless it is
+/// hopeless.
 const ENOUGH: u32 = 5;
 
 impl DecisionTable {
@@ -37,13 +38,14 @@ impl DecisionTable {
 
 /// The way of each size class for which there is enough evidence.
 fn learned_ways<'a>(timings: impl Iterator<Item = &'a LearnedTiming>) -> BTreeMap<Bytes, Way> {
-    let mut classes: BTreeMap<Bytes, Vec<&LearnedTiming>> = BTreeMap::new();
+    let mut classes: BTreeMap<Bytes, Vec<LearnedTiming>> = BTreeMap::new();
     for timing in timings.filter(|timing| timing.way.serves(timing.collective)) {
-        if timing.samples >= ENOUGH && timing.from.0.is_power_of_two() {
-            classes.entry(timing.from).or_default().push(timing);
+        if timing.from.0.is_power_of_two() {
+            classes.entry(timing.from).or_default().push(*timing);
         }
     }
-    let way = |timings: Vec<&LearnedTiming>| {
+    let way = |mut timings: Vec<LearnedTiming>| {
+        retain_sound(&mut timings, ENOUGH);
         let own = timings.iter().find(|timing| timing.way == Way::Native)?;
         let fastest = timings.iter().min_by_key(|timing| timing.mean_ns)?;
         let is_faster = fastest.is_faster_than(own);
@@ -226,6 +228,26 @@ mod tests {
             let ways = lines(&learned, Mpi::Mpich);
             assert!(ways.iter().all(|line| line.contains("native")), "{ways:?}");
         }
+    }
+
+    /// A learner gives the library's own routine up after one call that takes twice as long.
+    #[test]
+    fn one_call_is_enough_of_a_hopeless_routine() {
+        let base = table(&[
+            entry(0, "native", None, ELSEWHERE),
+            entry(1024, "bundled", None, ELSEWHERE),
+        ]);
+        let after = |mean| {
+            let own = LearnedTiming {
+                samples: 1,
+                ..timing(1024, "native", mean)
+            };
+            let timings = [own, timing(1024, "bundled", 600), timing(1024, "aapc tcp", 500)];
+            let learned = base.clone().with_learned(Mpi::Mpich, &timings);
+            lines(&learned, Mpi::Mpich)[1].clone()
+        };
+        assert_eq!(after(1001), "1024 aapc tcp, learned by jobs");
+        assert_eq!(after(1000), "1024 bundled, not measured here");
     }
 
     #[test]

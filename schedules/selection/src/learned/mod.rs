@@ -52,6 +52,20 @@ impl LearnedTiming {
     }
 }
 
+/// A way that took so many times as long as the fastest one is out after a call.
+const HOPELESS: u64 = 2;
+
+/// Keeps the timings that rest on so many calls, and those of ways that are hopeless beside them:
+/// nobody tries such a way often.
+pub(crate) fn retain_sound(timings: &mut Vec<LearnedTiming>, samples: u32) {
+    let known = timings.iter().filter(|timing| timing.samples >= samples);
+    let fastest = known.map(|timing| timing.mean_ns).min();
+    let is_hopeless = |timing: &LearnedTiming| {
+        fastest.is_some_and(|fastest| timing.mean_ns > fastest.saturating_mul(HOPELESS))
+    };
+    timings.retain(|timing| timing.samples >= samples || is_hopeless(timing));
+}
+
 /// The same in a record, which another version of heddle may have written.
 pub type RecordedTiming = LearnedTiming<RecordedName<Collective>, RecordedName<Way>>;
 

@@ -5,12 +5,12 @@
 //! as two jobs, so that one user with many records cannot outvote two users with three jobs. The
 //! verdict gives a way's time only if at least half of the jobs measured that way. It never gives a
 //! way that lost the vote a shorter time than the winner.
-use super::LearnedTiming;
+use super::{LearnedTiming, retain_sound};
 use crate::decision_table::Way;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// A job needs this many samples of a way to know its time.
+/// A job needs this many samples of a way to know its time; fewer of a hopeless one.
 const SAMPLES: u32 = 3;
 /// The weight of a job alone, and of all jobs of a user together.
 const JOB: u64 = 1 << 20;
@@ -87,9 +87,10 @@ pub(super) fn of(ballots: Vec<JobBallot<'_>>) -> Vec<LearnedTiming> {
 /// The ballots of jobs that compared ways, each with its weight.
 fn weighed(mut ballots: Vec<JobBallot<'_>>) -> Vec<WeighedBallot> {
     for ballot in &mut ballots {
-        ballot.timings.retain(|timing| {
-            timing.samples >= SAMPLES && timing.mean_ns > 0 && timing.way.serves(timing.collective)
-        });
+        let serves = |timing: &LearnedTiming| timing.way.serves(timing.collective);
+        let timings = &mut ballot.timings;
+        timings.retain(|timing| timing.mean_ns > 0 && timing.samples > 0 && serves(timing));
+        retain_sound(timings, SAMPLES);
     }
     ballots.retain(|ballot| ballot.timings.len() > 1);
     let mut jobs: HashMap<&str, u64> = HashMap::new();

@@ -46,9 +46,10 @@ impl LearningBudget {
         self.spent += took;
     }
 
-    /// Beside a row of this length an agreement costs no more than learning may.
+    /// Beside a row of this length an agreement costs half of what learning may: the other half is
+    /// for trying.
     pub(super) fn least_row(&self) -> Duration {
-        self.agreement * COST
+        self.agreement * 2 * COST
     }
 
     /// The expected time of the next agreement.

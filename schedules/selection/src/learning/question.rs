@@ -18,11 +18,9 @@ const TRIED: [Duration; 3] = [
 ];
 /// A row of the fastest way, while others are open.
 const COMPARED: Duration = Duration::from_millis(120);
-/// A row of the fastest way, while nothing can be tried: at most so long, or as long as one has to be
-/// beside an agreement.
-const UNDISTURBED: Duration = Duration::from_secs(1);
-/// A row of the fastest way when the question is settled.
-const SETTLED: Duration = Duration::from_secs(4);
+/// A row of the fastest way while nothing can be tried, and when the question is settled: at most so
+/// long, or as long as one has to be beside an agreement.
+const UNDISTURBED: Duration = Duration::from_secs(4);
 /// A row has at most so many times the calls of the longest one before.
 const GROWTH: u32 = 4;
 const MOST_CALLS: u32 = 1 << 16;
@@ -245,15 +243,18 @@ impl WayQuestion {
         let open = (0..self.ways.len()).filter(|&way| self.is_open(way));
         let next = open.min_by(|&a, &b| self.octet(a).total_cmp(&self.octet(b)));
         let Some(next) = next else {
-            return self.row_of(self.fastest, last, SETTLED.max(budget.least_row()));
+            return self.row_of(self.fastest, last, UNDISTURBED.max(budget.least_row()));
         };
         if last == self.fastest && self.ways[last].mean().is_some() {
             let rows = TRIED.map(|about| self.row_of(next, last, about));
-            let wait = |row: &TimedRow| budget.wait_for(self.cost(row) + budget.agreement());
+            let ends = budget.agreement();
+            let wait = |row: &TimedRow| budget.wait_for(self.cost(row) + ends);
             let affordable = rows.iter().find(|row| wait(row) == Duration::ZERO);
             let [.., shortest] = &rows;
             let longest = UNDISTURBED.max(budget.least_row());
-            let wait = wait(shortest).clamp(COMPARED, longest);
+            // The row of the fastest way has an end, too.
+            let wait = budget.wait_for(self.cost(shortest) + 2 * ends);
+            let wait = wait.clamp(COMPARED, longest);
             return affordable
                 .cloned()
                 .unwrap_or_else(|| self.row_of(self.fastest, last, wait));

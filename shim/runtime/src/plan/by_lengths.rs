@@ -38,9 +38,11 @@ impl FollowedEpoch {
     pub fn part_for_lengths(&self, rank: u32, lengths: &[u64]) -> Option<RankPart> {
         let tree = &self.view.leaves;
         let plan = alltoallv::plan(tree, lengths).filter(|_| self.may_plan_lengths())?;
-        let phases = alltoall::plan(tree, SyncKind::Receiver);
-        let phases = TransferSchedule::try_from(&phases).ok()?;
-        let usual = alltoallv::time(tree, &phases, lengths)?;
+        let phases = self.phases.get_or_init(|| {
+            let phases = alltoall::plan(tree, SyncKind::Receiver);
+            TransferSchedule::try_from(&phases).ok()
+        });
+        let usual = alltoallv::time(tree, phases.as_ref()?, lengths)?;
         let is_worth_it = plan.time.as_secs_f64() < WORTH * usual.as_secs_f64();
         // A plan that is wrong is a mistake of the planner: the phases are right.
         let is_sound = is_worth_it && verify::alltoallv(tree, lengths, &plan).is_ok();

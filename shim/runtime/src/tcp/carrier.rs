@@ -98,6 +98,7 @@ impl TcpMesh {
         }
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
         let chunk = self.few(CHUNK).min(MOST_CHUNK);
+        self.meter_call(part, framing, length);
         let mut carrier = MeshCarrier {
             mesh: self,
             chunk,
@@ -117,6 +118,20 @@ impl TcpMesh {
             self.close();
         }
         outcome.map(|()| arrived)
+    }
+}
+
+impl TcpMesh {
+    /// Decides whether the blocks of a call are metered: those of which each goes from its sender to
+    /// its receiver, one at a time.
+    fn meter_call(&mut self, part: &RankPart, framing: BlockFraming, length: usize) {
+        let is_plain = !part.streams && !part.passes_on && part.window.is_none();
+        if is_plain && framing == BlockFraming::Bare {
+            let rate = self.fastest();
+            self.meter.begin(length, rate);
+        } else {
+            self.meter.pause();
+        }
     }
 }
 
@@ -255,6 +270,7 @@ impl MeshCarrier<'_, '_, '_> {
                 };
             }
             let now = before + received;
+            self.mesh.meter.came(rank, now, whole);
             let is_due = |&&(_, at): &&(_, usize)| before < at && now >= at || whole == 0;
             let given = due.iter().filter(is_due);
             self.events
@@ -266,7 +282,11 @@ impl MeshCarrier<'_, '_, '_> {
             } else if received < room {
                 let chunk = (self.chunk - now % self.chunk).min(whole - now);
                 let next = due.iter().map(|&(_, at)| at).filter(|&at| at > now).min();
-                let next = next.unwrap_or(whole);
+                let next = match now {
+                    0 if self.mesh.meter.is_on() => 1,
+                    _ => next.unwrap_or(whole),
+                };
+                let peer = self.mesh.peer(rank)?;
                 return Ok(peer.wake_at(if part.streams { chunk } else { next - now })?);
             }
         }

@@ -2,6 +2,7 @@
 //! blocks and whose callee acknowledges them and sends tokens against the stream. So what is urgent
 //! never queues behind what is long.
 use super::MeshError;
+use super::arrival_meter::ArrivalMeter;
 use super::mesh_listener::UNKNOWN;
 use super::peer::MeshPeer;
 use super::stream_pace::StreamPace;
@@ -49,6 +50,8 @@ pub struct TcpMesh {
     early: Vec<MeshToken>,
     /// A call failed.
     is_closed: bool,
+    /// How fast blocks come.
+    pub(super) meter: ArrivalMeter,
 }
 
 /// A token as it travels: four octets that number the call, four that number the token among those
@@ -89,6 +92,7 @@ impl TcpMesh {
             nap: NAP,
             early: Vec::new(),
             is_closed: false,
+            meter: ArrivalMeter::new(0),
         }
     }
 
@@ -115,6 +119,7 @@ impl TcpMesh {
     /// # Errors
     /// The system's refusal.
     pub fn pace(&mut self, rate: impl Fn(u32) -> Option<StreamPace>) -> io::Result<()> {
+        self.meter = ArrivalMeter::new(self.peers.len());
         for (rank, peer) in (0..).zip(&mut self.peers) {
             let Some(peer) = peer else { continue };
             peer.pace(rate(rank))?;
@@ -134,6 +139,28 @@ impl TcpMesh {
     pub(super) fn few(&self, least: usize) -> usize {
         let paces = self.peers.iter().flatten().filter_map(|peer| peer.pace);
         paces.map(|pace| pace.few(least)).min().unwrap_or(least)
+    }
+
+    /// Octets a second at which the fastest way passes payload on; none where no rate is known.
+    pub(super) fn fastest(&self) -> f64 {
+        let paces = self.peers.iter().flatten().filter_map(MeshPeer::pace_now);
+        let rates = paces.map(super::socket::payload_rate);
+        rates.fold(0.0, f64::max)
+    }
+
+    /// How fast blocks came from each rank since this was asked last, as shares of the rate of the
+    /// slowest link on their way.
+    pub fn take_arrivals(&mut self) -> Vec<Option<f64>> {
+        let rates = self.meter.take();
+        let share = |(peer, rate): (&Option<MeshPeer>, Option<f64>)| {
+            Some(rate? / super::socket::payload_rate(peer.as_ref()?.pace_now()?))
+        };
+        self.peers.iter().zip(rates).map(share).collect()
+    }
+
+    /// The calls since then whose blocks were metered.
+    pub fn metered_calls(&self) -> u32 {
+        self.meter.calls()
     }
 
     /// Tells how long a frame takes on all links to each rank together: tokens for it are given so

@@ -17,10 +17,12 @@
 //! | [`mesh`] | connections between all ranks |
 //! | `peer` | the two connections with one rank, and when the kernel wakes this one |
 //! | [`descriptors`] | whether the process may open as many sockets |
+//! | `arrival_meter` | how fast blocks come from each rank |
 //! | `carrier` | a rank's part of any schedule: blocks, and tokens |
 //! | [`relay`] | a rank's share of a reduction or broadcast along the ring |
 //! | `socket` | options of a socket |
 //! | `stream_pace` | what follows from the rates on the way to a rank |
+mod arrival_meter;
 mod carrier;
 pub mod descriptors;
 pub mod greeting;

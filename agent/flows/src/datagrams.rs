@@ -1,0 +1,212 @@
+//! Flows of datagrams. A sender fills its own cable, whatever becomes of the datagrams: where cables
+//! are full, each flow has its part of what arrives, at once. TCP would look for its rate for longer
+//! than a round lasts.
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+    sockopt,
+};
+use socket2::SockRef;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The time between an order to start and the start, in which the order reaches every host.
+pub(crate) const LEAD: Duration = Duration::from_millis(10);
+/// The part of a round that passes before its rate counts: orders do not reach all hosts at once.
+const START: f64 = 0.25;
+/// Rounds this short are on fast cables: the kernel makes several datagrams of one call.
+const FAST_ROUND: Duration = Duration::from_millis(6);
+/// The datagrams of one call on fast cables at most.
+const MOST_OF_A_CALL: usize = 8;
+/// The payload of a datagram at most, and at least. At constant size and pace a full switch would
+/// always drop those of the same flow.
+const LARGEST: usize = 1448;
+const SMALLEST: usize = 1000;
+/// What a frame has beside the payload of a UDP datagram: preamble and start 8, Ethernet header 14,
+/// FCS 4, gap 12, IPv4 20, UDP 8.
+const BESIDE: usize = 66;
+/// The payload of TCP in an octet on the wire, as rates are told.
+const TCP_PAYLOAD: f64 = 1448.0 / 1538.0;
+/// What a sender's socket holds back at most: little beside what a flow carries.
+const SLOW_BUFFER: usize = 8 << 10;
+const FAST_BUFFER: usize = 256 << 10;
+/// What is kept for a receiver that does not come to read.
+const RECEIVE_BUFFER: usize = 4 << 20;
+/// After a round the queues of switches empty: until nothing came for so long, and no longer than
+/// that.
+const QUIET: Duration = Duration::from_millis(4);
+const LONGEST_DRAIN: Duration = Duration::from_millis(200);
+
+/// What the datagrams of one flow begin with.
+pub(crate) type FlowMark = u64;
+
+/// What a sender sent: the rate in bits a second of what TCP would carry.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SentFlow {
+    pub(crate) bytes: u64,
+    pub(crate) rate: f64,
+}
+
+/// Sends to `to` from `start` on for so long, at most so many bytes.
+pub(crate) fn send(
+    to: SocketAddr,
+    mark: FlowMark,
+    start: Instant,
+    window: Duration,
+    most: u64,
+) -> io::Result<SentFlow> {
+    let any: IpAddr = match to {
+        SocketAddr::V4(_) => [0u8; 4].into(),
+        SocketAddr::V6(_) => [0u16; 8].into(),
+    };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect(to)?;
+    let is_fast = window <= FAST_ROUND;
+    SockRef::from(&socket).set_send_buffer_size(if is_fast { FAST_BUFFER } else { SLOW_BUFFER })?;
+    socket.set_write_timeout(Some(window.max(Duration::from_millis(1))))?;
+    let mut datagrams = [0; LARGEST * MOST_OF_A_CALL];
+    for datagram in datagrams.chunks_mut(LARGEST) {
+        datagram[..8].copy_from_slice(&mark.to_be_bytes());
+    }
+    let (mut at_once, mut bytes) = (is_fast, 0);
+    let mut left: Vec<(Duration, usize)> = Vec::new();
+    std::thread::sleep(start.saturating_duration_since(Instant::now()));
+    while start.elapsed() < window && bytes < most {
+        let sent = if at_once {
+            let count = fastrand::usize(MOST_OF_A_CALL / 2..=MOST_OF_A_CALL);
+            send_at_once(&socket, &datagrams[..count * LARGEST])
+        } else {
+            socket.send(&datagrams[..fastrand::usize(SMALLEST..=LARGEST)])
+        };
+        match sent {
+            Ok(count) => {
+                bytes += count as u64;
+                left.push((start.elapsed(), on_the_wire(count)));
+            }
+            // This card cannot.
+            Err(_) if at_once => at_once = false,
+            // The kernel's queue is full, or an earlier datagram was refused.
+            Err(error) if error.raw_os_error() == Some(nix::libc::ENOBUFS) => {
+                std::thread::yield_now();
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let rate = rate(&left, window);
+    Ok(SentFlow { bytes, rate })
+}
+
+/// Several datagrams of one size (udp(7), UDP_SEGMENT).
+fn send_at_once(socket: &UdpSocket, datagrams: &[u8]) -> io::Result<usize> {
+    let size = LARGEST as u16;
+    let segments = [ControlMessage::UdpGsoSegments(&size)];
+    let parts = [IoSlice::new(datagrams)];
+    let descriptor = socket.as_raw_fd();
+    Ok(sendmsg::<()>(
+        descriptor,
+        &parts,
+        &segments,
+        MsgFlags::empty(),
+        None,
+    )?)
+}
+
+/// The end of the flows to this host.
+#[derive(Debug)]
+pub(crate) struct FlowReceiver(UdpSocket);
+
+impl FlowReceiver {
+    /// Listens on a port of every address.
+    ///
+    /// # Errors
+    /// If the port is taken.
+    pub(crate) fn bind(at: SocketAddr) -> io::Result<FlowReceiver> {
+        let socket = UdpSocket::bind(at)?;
+        SockRef::from(&socket).set_recv_buffer_size(RECEIVE_BUFFER)?;
+        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
+        Ok(FlowReceiver(socket))
+    }
+
+    /// The rate of a flow that starts at `start`, in bits a second of what TCP would carry. Returns
+    /// when the queues behind the flow are empty.
+    pub(crate) fn receive(
+        &self,
+        from: IpAddr,
+        mark: FlowMark,
+        start: Instant,
+        window: Duration,
+    ) -> f64 {
+        // The kernel may put datagrams together again; where it cannot, they come one by one.
+        let _ = setsockopt(&self.0, sockopt::UdpGroSegment, &(window <= FAST_ROUND));
+        let mut bytes = vec![0; 64 << 10];
+        let mut came: Vec<(Duration, usize)> = Vec::new();
+        let end = start + window;
+        let mut last = end;
+        // The kernel tells the time of day.
+        let started = SystemTime::now() + start.saturating_duration_since(Instant::now());
+        loop {
+            let now = Instant::now();
+            let until = if now < end {
+                end
+            } else {
+                (last + QUIET).min(end + LONGEST_DRAIN)
+            };
+            let Some(left) = until.checked_duration_since(now).filter(|l| !l.is_zero()) else {
+                break;
+            };
+            let _ = self.0.set_read_timeout(Some(left));
+            let Some((count, time)) = self.next(from, mark, &mut bytes) else {
+                continue;
+            };
+            last = Instant::now();
+            let time = time.duration_since(started).unwrap_or_default();
+            came.push((time, on_the_wire(count)));
+        }
+        rate(&came, window)
+    }
+}
+
+impl FlowReceiver {
+    /// The next datagram, if it is of this flow: its length, and when the card had it, however busy
+    /// this host is.
+    fn next(&self, from: IpAddr, mark: FlowMark, bytes: &mut [u8]) -> Option<(usize, SystemTime)> {
+        let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec, i32);
+        let (count, sender, time) = {
+            let mut parts = [IoSliceMut::new(bytes)];
+            let got = recvmsg::<SockaddrStorage>(
+                self.0.as_raw_fd(),
+                &mut parts,
+                Some(&mut space),
+                MsgFlags::empty(),
+            )
+            .ok()?;
+            let times = got.cmsgs().ok()?.filter_map(|message| match message {
+                ControlMessageOwned::ScmTimestampns(time) => Some(UNIX_EPOCH + time.into()),
+                _ => None,
+            });
+            (got.bytes, got.address?, times.last())
+        };
+        let v4 = sender.as_sockaddr_in().map(|a| IpAddr::V4(a.ip()));
+        let sender = v4.or_else(|| sender.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))?;
+        let is_of_flow = sender.to_canonical() == from.to_canonical()
+            && bytes[..count].starts_with(&mark.to_be_bytes());
+        is_of_flow.then(|| (count, time.unwrap_or_else(SystemTime::now)))
+    }
+}
+
+fn on_the_wire(payload: usize) -> usize {
+    payload + payload.div_ceil(LARGEST) * BESIDE
+}
+
+/// The rate by the times at which so many octets came.
+pub(crate) fn rate(came: &[(Duration, usize)], window: Duration) -> f64 {
+    let from = window.mul_f64(START);
+    let counted = came
+        .iter()
+        .filter(|(time, _)| (from..window).contains(time));
+    let octets: usize = counted.map(|(_, octets)| octets).sum();
+    octets as f64 * TCP_PAYLOAD * 8.0 / (window - from).as_secs_f64()
+}

@@ -1,0 +1,242 @@
+//! The host's part in a measurement of flows between hosts.
+//!
+//! Orders come in the controller's answers only, to requests that carry the agents' token, over TLS
+//! where the controller has a certificate. Nobody can give orders on the port that takes flows. And
+//! the agent believes its controller only so far: it sends to hosts of its own network, for a time
+//! and a number of bytes that are bounded.
+use super::reporter::ControllerClient;
+use flows::{
+    FlowPort, FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, PreparedRound, RoundOrder,
+    SessionKey,
+};
+use inventory::host_report::{FlowInvitation, HostReport, ProbeDirections};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// The longest measurement.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// The longest flow.
+const LONGEST_FLOW: Duration = Duration::from_millis(500);
+/// The most bytes that one measurement sends from here.
+const MOST_BYTES: u64 = 4 << 30;
+/// The pause before a failed request is tried again, and the number of such pauses in a row.
+const PAUSE: Duration = Duration::from_millis(500);
+const RETRIES: u32 = 6;
+
+/// Takes part in each measurement to which the controller invites, until the directions end.
+pub(super) async fn follow(
+    client: ControllerClient,
+    mut directions: watch::Receiver<ProbeDirections>,
+    reports: watch::Receiver<Arc<HostReport>>,
+) {
+    let mut last = None;
+    while directions.changed().await.is_ok() {
+        let invitation = directions.borrow_and_update().flows.clone();
+        let Some(invitation) = invitation.filter(|i| last != Some(i.session)) else {
+            continue;
+        };
+        last = Some(invitation.session);
+        let own = addresses(&reports.borrow());
+        if let Err(problem) = check(&invitation, &own) {
+            tracing::warn!("{invitation:?}: {problem}; this host takes no part");
+            continue;
+        }
+        let client = client.clone();
+        let part = tokio::task::spawn_blocking(move || FlowMember::take_part(&client, &invitation));
+        match part.await.unwrap_or_else(|e| Err(e.to_string())) {
+            Ok(sent) => tracing::info!("took part in a measurement of flows: sent {sent} bytes"),
+            Err(problem) => tracing::warn!("measurement of flows: {problem}; it was left"),
+        }
+    }
+}
+
+fn addresses(report: &HostReport) -> Vec<(IpAddr, u8)> {
+    let up = report.nics.iter().filter(|nic| nic.up);
+    up.flat_map(|nic| nic.addresses.iter().copied()).collect()
+}
+
+/// Refuses invitations to send elsewhere than to hosts of an own network.
+fn check(invitation: &FlowInvitation, own: &[(IpAddr, u8)]) -> Result<(), String> {
+    let FlowInvitation { address, peers, .. } = invitation;
+    let Some((_, prefix)) = own.iter().find(|(own, _)| own == address) else {
+        return Err(format!("{address} is no address of this host"));
+    };
+    match peers
+        .iter()
+        .find(|peer| !shares_network(**peer, *address, *prefix))
+    {
+        Some(peer) => Err(format!(
+            "{peer} is not in the network of {address}/{prefix}"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn shares_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
+    let differ = match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => u128::from(a.to_bits() ^ b.to_bits()) << 96,
+        (IpAddr::V6(a), IpAddr::V6(b)) => a.to_bits() ^ b.to_bits(),
+        _ => return false,
+    };
+    prefix > 0 && differ.leading_zeros() >= u32::from(prefix)
+}
+
+/// A host in a measurement.
+struct FlowMember<'a> {
+    invitation: &'a FlowInvitation,
+    port: FlowPort,
+    prepared: Option<PreparedRound>,
+    sent: u64,
+}
+
+impl FlowMember<'_> {
+    /// Carries out orders until the measurement is over. Returns the bytes that were sent.
+    fn take_part(client: &ControllerClient, invitation: &FlowInvitation) -> Result<u64, String> {
+        let began = Instant::now();
+        let longest = Duration::from_millis(invitation.most_ms).min(LONGEST);
+        let key = SessionKey(invitation.key.clone());
+        let port = FlowPort::open(invitation.address, key).map_err(|e| e.to_string())?;
+        let mut said = FlowStatement {
+            session: invitation.session,
+            order: 0,
+            step: FlowStep::Joined { port: port.port() },
+        };
+        let mut member = FlowMember {
+            invitation,
+            port,
+            prepared: None,
+            sent: 0,
+        };
+        let mut failures = 0;
+        while began.elapsed() < longest {
+            match client.tell_of_flows(&said) {
+                Ok(FlowReply::End) => return Ok(member.sent),
+                Ok(FlowReply::Wait) => said.step = FlowStep::Waiting,
+                Ok(FlowReply::Order { number, order }) => {
+                    said.order = number;
+                    said.step = FlowStep::Answered(member.carry_out(order));
+                }
+                Err(problem) if failures == RETRIES => return Err(problem),
+                Err(_) => {
+                    failures += 1;
+                    thread::sleep(PAUSE);
+                    continue;
+                }
+            }
+            failures = 0;
+        }
+        Err(format!("it took longer than {} s", longest.as_secs()))
+    }
+
+    fn carry_out(&mut self, order: PeerOrder) -> PeerAnswer {
+        let most = self.invitation.most_bytes.min(MOST_BYTES);
+        match order {
+            PeerOrder::Prepare(order) => match self.prepare(order) {
+                Ok(round) => {
+                    self.prepared = Some(round);
+                    PeerAnswer::Ready
+                }
+                Err(problem) => PeerAnswer::Failed(problem),
+            },
+            PeerOrder::Go => match self.prepared.take() {
+                Some(_) if self.sent >= most => {
+                    PeerAnswer::Failed("it has sent as many bytes as it may".to_owned())
+                }
+                Some(round) => {
+                    let outcome = round.run(most - self.sent);
+                    self.sent += outcome.sent;
+                    outcome.answer()
+                }
+                None => PeerAnswer::Failed("no round is prepared".to_owned()),
+            },
+        }
+    }
+
+    fn prepare(&self, order: RoundOrder) -> Result<PreparedRound, String> {
+        let stranger = order
+            .send_to
+            .filter(|to| !self.invitation.peers.contains(&to.ip()));
+        match stranger {
+            Some(to) => Err(format!("{to} is no host of this measurement")),
+            None if order.window > LONGEST_FLOW => Err("a flow may not last as long".to_owned()),
+            None => self.port.prepare(order).map_err(|e| e.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, TcpListener};
+
+    const OWN: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    fn invitation(peers: &[&str]) -> FlowInvitation {
+        FlowInvitation {
+            session: 1,
+            key: "one".into(),
+            address: OWN,
+            peers: peers.iter().map(|p| p.parse().unwrap()).collect(),
+            most_bytes: 1 << 20,
+            most_ms: 1_000,
+        }
+    }
+
+    #[test]
+    fn an_invitation_to_send_elsewhere_is_refused() {
+        let own = [(OWN, 8), ("10.0.0.1".parse().unwrap(), 24)];
+        assert_eq!(check(&invitation(&["127.9.9.9"]), &own), Ok(()));
+        for (peers, own) in [
+            (&["10.0.0.2"][..], &own[..]),
+            (&["127.0.0.2", "8.8.8.8"], &own),
+            (&["::1"], &own),
+            (&["127.0.0.2"], &own[1..]),
+            (&["8.8.8.8"], &[(OWN, 0)]),
+        ] {
+            assert!(check(&invitation(peers), own).is_err(), "{peers:?} {own:?}");
+        }
+    }
+
+    #[test]
+    fn orders_reach_no_further_than_the_invitation() {
+        let invitation = invitation(&["127.0.0.2"]);
+        let port = FlowPort::open(OWN, SessionKey("one".into())).unwrap();
+        let mut member = FlowMember {
+            invitation: &invitation,
+            port,
+            prepared: None,
+            sent: 0,
+        };
+        // Somebody listens there, so that only the member's own refusal keeps it from sending.
+        let other = TcpListener::bind((OWN, 0)).unwrap();
+        let order = |window| {
+            PeerOrder::Prepare(RoundOrder {
+                send_to: Some(other.local_addr().unwrap()),
+                receives: false,
+                window: Duration::from_millis(window),
+            })
+        };
+        assert!(
+            matches!(member.carry_out(order(5)), PeerAnswer::Failed(p) if p.contains("no host"))
+        );
+        assert!(
+            matches!(member.carry_out(PeerOrder::Go), PeerAnswer::Failed(p) if p.contains("prepared"))
+        );
+        let idle = |window| {
+            PeerOrder::Prepare(RoundOrder {
+                send_to: None,
+                receives: false,
+                window: Duration::from_millis(window),
+            })
+        };
+        assert!(matches!(member.carry_out(idle(501)), PeerAnswer::Failed(_)));
+        assert_eq!(member.carry_out(idle(5)), PeerAnswer::Ready);
+        member.sent = 1 << 20;
+        assert!(
+            matches!(member.carry_out(PeerOrder::Go), PeerAnswer::Failed(p) if p.contains("bytes"))
+        );
+    }
+}

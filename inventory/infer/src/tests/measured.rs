@@ -1,0 +1,169 @@
+//! Trunks behind a bridge that nobody asked, as flows between hosts told them.
+use super::*;
+use crate::InferenceMemory;
+use inventory::Bytes;
+use inventory::evidence::{Evidence, FlowFinding};
+use inventory::mapped_place::{MappedPlace, PlaceTrunk};
+use std::collections::BTreeSet;
+
+/// s0 with n0 and n1, and port 7 with all the others behind it.
+fn place() -> InferenceFixture {
+    let mut net = InferenceFixture::new(&["s0"], "[n0, n1, n2, n3, n4, n5, n6]");
+    net.host("n0", "s0", 1);
+    net.host("n1", "s0", 2);
+    for host in ["n2", "n3", "n4", "n5", "n6"] {
+        net.host(host, "s0", 7);
+    }
+    net
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn trunk(side: &[&str]) -> PlaceTrunk {
+    PlaceTrunk {
+        side: owned(side),
+        rate: BitsPerSec::mega(100),
+        probability: 998,
+        filled: 12,
+    }
+}
+
+fn measured(trunks: Vec<PlaceTrunk>) -> MappedPlace {
+    MappedPlace {
+        bridge: "s0-swp7".into(),
+        hosts: owned(&["n2", "n3", "n4", "n5", "n6"]),
+        beside: owned(&["n0", "n1"]),
+        at: Millis(1_795_424_809_000),
+        rounds: 40,
+        moved: Bytes(7_000_000),
+        trunks,
+    }
+}
+
+impl InferenceFixture {
+    fn infer_with(&self, place: MappedPlace) -> Topology {
+        let mut memory = InferenceMemory::default();
+        memory.take_mapped(vec![place]);
+        memory.infer_changed(&self.inventory, &self.views, &BTreeSet::new())
+    }
+}
+
+fn place_of<'t>(t: &'t Topology, host: &str) -> &'t str {
+    t.attachments()[host].0
+}
+
+#[test]
+fn a_measured_trunk_parts_a_flat_bridge() {
+    let t = place().infer_with(measured(vec![trunk(&["n4", "n5", "n6"])]));
+    let places = ["n0", "n2", "n3", "n4", "n5", "n6"].map(|host| place_of(&t, host));
+    let [u, v] = ["s0-swp7", "s0-swp7-1"];
+    assert_eq!(places, ["s0", u, u, v, v, v]);
+    let l = link(&t, u, v);
+    assert_eq!(
+        (l.rate_bps, l.grade, l.state),
+        (
+            BitsPerSec::mega(100),
+            LinkGrade::Inferred,
+            LinkState::Forwarding
+        )
+    );
+    let said = l.evidence[0].to_string();
+    assert_eq!(
+        said,
+        "measured: flows between 7 hosts filled it 12 times, probability 0.998; 40 rounds, 7.0 MB, \
+         2026-11-23 09:06 UTC"
+    );
+    assert!(matches!(
+        Evidence::from(said),
+        Evidence::Measured(FlowFinding::ReadBack(_))
+    ));
+    assert_eq!(t.tree().unwrap().hosts(), 7);
+    assert_eq!(t.to_file().tree().unwrap().hosts(), 7);
+}
+
+#[test]
+fn trunks_stand_one_behind_another() {
+    let inner = trunk(&["n5", "n6"]);
+    for trunks in [
+        vec![trunk(&["n4", "n5", "n6"]), inner.clone()],
+        vec![inner, trunk(&["n4", "n5", "n6"])],
+    ] {
+        let t = place().infer_with(measured(trunks));
+        let [u, v, w] = ["s0-swp7", "s0-swp7-1", "s0-swp7-2"];
+        let places = ["n3", "n4", "n5", "n6"].map(|host| place_of(&t, host));
+        assert_eq!(places, [u, v, w, w]);
+        assert_eq!(
+            (
+                link(&t, u, v).b_port.as_str(),
+                link(&t, v, w).b_port.as_str()
+            ),
+            ("", "")
+        );
+        assert_eq!(t.tree().unwrap().hosts(), 7);
+    }
+}
+
+#[test]
+fn the_cable_of_the_place_and_trunks_elsewhere_are_nothing_new() {
+    let flat = place().infer();
+    for side in [
+        &["n2", "n3", "n4", "n5", "n6"][..],
+        &["n1", "n2", "n3", "n4", "n5", "n6"],
+    ] {
+        assert_eq!(place().infer_with(measured(vec![trunk(side)])), flat);
+    }
+}
+
+#[test]
+fn other_hosts_make_a_measurement_stale() {
+    let mut net = place();
+    let told = measured(vec![trunk(&["n4", "n5", "n6"])]);
+    net.views
+        .get_mut("s0")
+        .unwrap()
+        .lldp
+        .as_mut()
+        .unwrap()
+        .neighbours
+        .retain(|r| r.name != "n3");
+    net.host("n3", "s0", 3);
+    assert_eq!(net.infer_with(told), net.infer());
+}
+
+#[test]
+fn a_trunk_that_parts_hosts_of_a_managed_switch_raises_an_alarm() {
+    let t = place().infer_with(measured(vec![trunk(&["n1", "n5", "n6"])]));
+    assert_eq!(place_of(&t, "n5"), "s0-swp7");
+    assert!(
+        alarms(&t).contains(
+            "\"s0-swp7\": flows between hosts tell a trunk beside n1, n5, n6, but managed switches \
+             have them at several places"
+        ),
+        "{}",
+        alarms(&t)
+    );
+}
+
+#[test]
+fn the_operator_goes_before_what_was_measured() {
+    let mut net = place();
+    let text = "switches: {s0: {address: 10.0.0.1}}\n\
+                snmp: {default: {version: 2c, community: c}}\n\
+                hosts: [n0, n1, n2, n3, n4, n5, n6]\nunmanaged: [u0]\n\
+                links: [{a: s0, a_port: swp7, b: u0}, {a: u0, b: n5}]";
+    net.inventory = Inventory::parse("i.yaml", text).unwrap();
+    let t = net.infer_with(measured(vec![trunk(&["n4", "n5", "n6"])]));
+    assert_eq!(place_of(&t, "n6"), "u0");
+    assert!(
+        alarms(&t).contains("the inventory states one bridge"),
+        "{}",
+        alarms(&t)
+    );
+    // Without a word about n5's cable the bridge may be several.
+    let less = text.replace(", {a: u0, b: n5}", "");
+    net.inventory = Inventory::parse("i.yaml", &less).unwrap();
+    let t = net.infer_with(measured(vec![trunk(&["n4", "n5", "n6"])]));
+    assert_eq!([place_of(&t, "n2"), place_of(&t, "n6")], ["u0", "u0-1"]);
+}

@@ -1,0 +1,63 @@
+//! How fast blocks come on another tree than that of their plan.
+use crate::simulate::{SimulatedTraffic, SimulationModel, planned, run};
+use inventory::Bytes;
+use inventory::tree::{NodeNumber, Tree};
+use schedules::alltoall;
+use schedules::bound::WIRE_PER_PAYLOAD;
+use schedules::message::Message;
+use schedules::synchronization::SyncKind;
+
+/// Large blocks: latencies do not count.
+const BLOCK: Bytes = Bytes(1 << 16);
+
+/// The all-to-all of a process set, as planned for the tree between its hosts.
+pub(super) struct WatchedPlan {
+    ranks: Vec<(String, NodeNumber)>,
+    messages: Vec<Message>,
+    /// The octets in a second that each message has to itself.
+    alone: Vec<f64>,
+    traffic: SimulatedTraffic,
+}
+
+impl WatchedPlan {
+    /// Rank `r` runs on host `host_of[r]`.
+    pub(super) fn new(between: &Tree, host_of: &[NodeNumber]) -> Option<WatchedPlan> {
+        // A blank keeps these apart from names of switches and hosts.
+        let name = |(rank, &host)| (format!("rank {rank}"), host);
+        let ranks: Vec<(String, NodeNumber)> = host_of.iter().enumerate().map(name).collect();
+        let leaves = between.with_ranks(&ranks).ok()?;
+        let plan = alltoall::plan(&leaves, SyncKind::Receiver);
+        let messages: Vec<Message> = plan.phases.iter().flatten().copied().collect();
+        let alone = |message: &Message| rate_of_way(&leaves, message);
+        Some(WatchedPlan {
+            alone: messages.iter().map(alone).collect(),
+            traffic: planned::alltoall(&plan, BLOCK, plan.scheme),
+            ranks,
+            messages,
+        })
+    }
+
+    /// By message: the logarithm of the rate on this tree over that which it has to itself.
+    pub(super) fn slowness(&self, tree: &Tree) -> Option<Vec<(Message, f64)>> {
+        let leaves = tree.with_ranks(&self.ranks).ok()?;
+        let timeline = run(&leaves, &self.traffic, &SimulationModel::default()).ok()?;
+        let took = timeline
+            .begun
+            .iter()
+            .zip(&timeline.ended)
+            .map(|(b, e)| e - b);
+        let each = self.messages.iter().zip(&self.alone).zip(took);
+        let slowness = |((&message, alone), took): ((&Message, &f64), f64)| {
+            (message, (BLOCK.0 as f64 / took.max(1e-12) / alone).ln())
+        };
+        Some(each.map(slowness).collect())
+    }
+}
+
+fn rate_of_way(tree: &Tree, message: &Message) -> f64 {
+    let mut slowest = u64::MAX;
+    tree.path(message.src, message.dst, |edge| {
+        slowest = slowest.min(tree.rate(edge / 2).0);
+    });
+    slowest as f64 / 8.0 / WIRE_PER_PAYLOAD
+}

@@ -1,0 +1,201 @@
+//! The moved cable that explains the rates best, if one does.
+use super::arrivals::BlockArrivals;
+use super::expected::WatchedPlan;
+use super::ordinary::{HostPairs, unexplained};
+use super::suspects;
+use inventory::tree::{NodeNumber, Tree};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How far a pair's rate lies from what is expected, as a logarithm.
+const SPREAD: f64 = 0.12;
+/// The part of the pairs that is slow for reasons of its own, by anything up to a factor of 20.
+const ODD: f64 = 0.1;
+const ODD_DENSITY: f64 = ODD / 3.0;
+/// A pair that is slower by more than this is worth a question.
+const SLOW: f64 = -0.35;
+/// Fewer slow pairs than this are worth none.
+const LEAST_SLOW: usize = 3;
+/// The hosts that are asked whether they moved: those with the most slow pairs.
+const MOST_HOSTS: usize = 8;
+/// How much better a move must explain the rates than the published tree does, as a logarithm.
+pub const LEAST_GAIN: f64 = 12.0;
+
+/// A cable that behaves as if it had moved.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum SuspectedMove {
+    /// A host hangs on another switch.
+    Host {
+        /// The host.
+        host: String,
+        /// The switch.
+        to: String,
+    },
+    /// A trunk leads to another switch.
+    Trunk {
+        /// The switch at the end that stays.
+        switch: String,
+        /// The switch at the other end on the published tree.
+        from: String,
+        /// The one that it seems to lead to.
+        to: String,
+    },
+}
+
+/// What one window of calls says against the published tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TreeSuspicion {
+    /// The move that explains the rates best.
+    pub best: SuspectedMove,
+    /// How much better than the published tree: the logarithm of the ratio of probabilities.
+    pub gain: f64,
+    /// The other moves that explain them about as well.
+    pub others: Vec<SuspectedMove>,
+    /// Pairs of hosts, sender first, that the published tree does not let be so slow.
+    pub slow: Vec<(String, String)>,
+}
+
+impl fmt::Display for SuspectedMove {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SuspectedMove::Host { host, to } => {
+                write!(
+                    f,
+                    "host \"{host}\" behaves as if it were plugged into switch \"{to}\""
+                )
+            }
+            SuspectedMove::Trunk { switch, from, to } => write!(
+                f,
+                "the cable between switches \"{switch}\" and \"{from}\" behaves as if it led \
+                 from \"{switch}\" to \"{to}\""
+            ),
+        }
+    }
+}
+
+impl fmt::Display for TreeSuspicion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs = self.slow.len();
+        write!(
+            f,
+            "{}: {pairs} pairs of hosts slow each other down as they would then",
+            self.best
+        )
+    }
+}
+
+/// Moves within this of the best one are not told apart from it.
+const ALIKE: f64 = 4.0;
+
+/// Judges the rates of a process set whose rank `r` runs on `host_of[r]` of the tree between its
+/// hosts. `None` if the published tree explains them as well as any move.
+pub fn judge(
+    between: &Tree,
+    host_of: &[NodeNumber],
+    arrivals: &BlockArrivals,
+) -> Option<TreeSuspicion> {
+    if arrivals.ranks() != host_of.len() {
+        return None;
+    }
+    let measured = by_hosts(between, host_of, |from, to| {
+        arrivals.share(from, to).map(f64::ln)
+    });
+    let left = unexplained(between, &measured);
+    let slow = slow_pairs(&left);
+    if slow.len() < LEAST_SLOW {
+        return None;
+    }
+    let suspects = suspects::moves(between, &most_slow(&slow, measured.len()));
+    let plan = WatchedPlan::new(between, host_of)?;
+    let published = likelihood(&left);
+    let gain = |to: SuspectedMove| {
+        let tree = suspects::moved(between, &to)?;
+        let mut expected = vec![vec![None; host_of.len()]; host_of.len()];
+        for (message, slowness) in plan.slowness(&tree)? {
+            expected[message.src as usize][message.dst as usize] = Some(slowness);
+        }
+        let expected = by_hosts(between, host_of, |from, to| expected[from][to]);
+        let rest = unexplained(&tree, &difference(&measured, &expected));
+        Some((likelihood(&rest) - published, to))
+    };
+    let mut gains: Vec<(f64, SuspectedMove)> = suspects.into_iter().filter_map(gain).collect();
+    gains.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut gains = gains.into_iter();
+    let (gain, best) = gains.next().filter(|(gain, _)| *gain >= LEAST_GAIN)?;
+    let name = |host: usize| between.name(host as u32).to_owned();
+    Some(TreeSuspicion {
+        best,
+        gain,
+        others: gains
+            .take_while(|(other, _)| *other > gain - ALIKE)
+            .map(|(_, other)| other)
+            .collect(),
+        slow: slow.iter().map(|&(a, b)| (name(a), name(b))).collect(),
+    })
+}
+
+/// By pair of hosts: the mean over their ranks.
+fn by_hosts(
+    between: &Tree,
+    host_of: &[NodeNumber],
+    of: impl Fn(usize, usize) -> Option<f64>,
+) -> HostPairs {
+    let hosts = between.hosts() as usize;
+    let mut sums = vec![vec![(0.0, 0.0); hosts]; hosts];
+    for (from, &a) in host_of.iter().enumerate() {
+        for (to, &b) in host_of.iter().enumerate() {
+            let known = of(from, to).filter(|_| a != b);
+            if let (Some(value), Some(sum)) = (known, cell(&mut sums, a, b)) {
+                *sum = (sum.0 + value, sum.1 + 1.0);
+            }
+        }
+    }
+    let mean = |&(sum, count): &(f64, f64)| (count > 0.0).then(|| sum / count);
+    sums.iter()
+        .map(|row| row.iter().map(mean).collect())
+        .collect()
+}
+
+fn cell<T>(rows: &mut [Vec<T>], a: NodeNumber, b: NodeNumber) -> Option<&mut T> {
+    rows.get_mut(a as usize)?.get_mut(b as usize)
+}
+
+fn difference(measured: &HostPairs, expected: &HostPairs) -> HostPairs {
+    let row = |(m, e): (&Vec<Option<f64>>, &Vec<Option<f64>>)| {
+        m.iter().zip(e).map(|(m, e)| Some((*m)? - (*e)?)).collect()
+    };
+    measured.iter().zip(expected).map(row).collect()
+}
+
+/// The logarithm of the probability of what is left of each pair. A pair says so much at most: what
+/// is odd about it may have a reason of its own.
+fn likelihood(left: &HostPairs) -> f64 {
+    let density = |rest: &f64| {
+        let far = rest / SPREAD;
+        let usual = (-far * far / 2.0).exp() / (SPREAD * std::f64::consts::TAU.sqrt());
+        ((1.0 - ODD) * usual + ODD_DENSITY).ln()
+    };
+    left.iter().flatten().flatten().map(density).sum()
+}
+
+fn slow_pairs(left: &HostPairs) -> Vec<(usize, usize)> {
+    let row = |(from, row): (usize, &Vec<Option<f64>>)| {
+        let slow =
+            |(to, rest): (usize, &Option<f64>)| rest.filter(|r| *r < SLOW).map(|_| (from, to));
+        row.iter().enumerate().filter_map(slow).collect::<Vec<_>>()
+    };
+    left.iter().enumerate().flat_map(row).collect()
+}
+
+/// The hosts with the most slow pairs, most first.
+fn most_slow(slow: &[(usize, usize)], hosts: usize) -> Vec<NodeNumber> {
+    let mut count = vec![0; hosts];
+    slow.iter().for_each(|&(a, b)| {
+        count[a] += 1;
+        count[b] += 1;
+    });
+    let mut order: Vec<usize> = (0..hosts).filter(|host| count[*host] > 0).collect();
+    order.sort_by_key(|host| std::cmp::Reverse(count[*host]));
+    order.truncate(MOST_HOSTS);
+    order.into_iter().map(|host| host as NodeNumber).collect()
+}

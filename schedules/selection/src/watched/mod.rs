@@ -1,0 +1,34 @@
+//! The watch over moved cables: whether the rates at which blocks came contradict the tree for which
+//! their schedule was planned.
+//!
+//! ```text
+//! rates of blocks --BlockArrivals--> job record --judge--> TreeSuspicion --several in a row--> an alarm
+//! ```
+//!
+//! On the tree of its plan, no two blocks of an all-to-all share a cable, and each comes at the rate
+//! of the slowest link on its way. Where a cable moved, some pairs slow each other down, and which
+//! pairs these are follows from where the cable is now.
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`arrivals`] | how fast blocks came, in few characters |
+//! | `suspects` | the trees that one moved cable makes of a tree |
+//! | `expected` | how fast blocks come on another tree than that of their plan |
+//! | `ordinary` | what explains slow pairs without a moved cable |
+//! | [`judge`] | the moved cable that explains the rates best, if one does |
+//! | [`persistence`] | suspicions of several windows in a row |
+pub mod arrivals;
+mod expected;
+pub mod judge;
+mod ordinary;
+pub mod persistence;
+mod suspects;
+#[cfg(test)]
+mod tests;
+
+pub use arrivals::BlockArrivals;
+pub use judge::{SuspectedMove, TreeSuspicion};
+pub use persistence::SuspicionRow;
+
+/// The most ranks of a process set that is watched: what is gathered grows with their square.
+pub const MOST_RANKS: usize = 128;

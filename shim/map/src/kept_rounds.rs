@@ -1,0 +1,164 @@
+//! The measured rounds as a file: a line for the hosts, then a line for each round as soon as it is
+//! measured, so that nothing is lost however the job ends. `heddle map --from` reads it again.
+use crate::job_hosts::MapHost;
+use anyhow::{Context, ensure};
+use mapping::{HostFlow, MOST_HOSTS, MeasuredFlow, MeasuredRound};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct KeptHosts {
+    hosts: Vec<MapHost>,
+}
+
+/// A round: for each flow its sender, its receiver and its rate in payload bits a second.
+#[derive(Debug, Serialize, Deserialize)]
+struct KeptRound(Vec<(usize, usize, f64)>);
+
+/// The file beside the topology file.
+pub(crate) fn path_beside(output: &Path) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(".rounds");
+    PathBuf::from(name)
+}
+
+/// A file that takes rounds.
+pub(crate) struct RoundsFile {
+    file: File,
+    path: PathBuf,
+    is_failing: bool,
+}
+
+impl RoundsFile {
+    /// Begins the file anew.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn create(path: PathBuf, hosts: &[MapHost]) -> anyhow::Result<RoundsFile> {
+        let file =
+            File::create(&path).with_context(|| format!("{} cannot be written", path.display()))?;
+        let mut rounds = RoundsFile {
+            file,
+            path,
+            is_failing: false,
+        };
+        let hosts = hosts.to_vec();
+        rounds.line(&KeptHosts { hosts })?;
+        Ok(rounds)
+    }
+
+    /// Adds a round. The measurement goes on without the file if its disk is full.
+    pub(crate) fn add(&mut self, round: &MeasuredRound) {
+        let flow = |f: &MeasuredFlow| (f.flow.from, f.flow.to, f.rate.round());
+        let round = KeptRound(round.flows.iter().map(flow).collect());
+        if let Err(error) = self.line(&round)
+            && !std::mem::replace(&mut self.is_failing, true)
+        {
+            eprintln!("heddle map: {error:#}; the rounds are not kept");
+        }
+    }
+
+    fn line(&mut self, content: &impl Serialize) -> anyhow::Result<()> {
+        let mut line = serde_json::to_vec(content)?;
+        line.push(b'\n');
+        let written = self.file.write_all(&line);
+        written.with_context(|| format!("{} cannot be written", self.path.display()))
+    }
+}
+
+/// The hosts and rounds of such a file. What follows the last whole line is left out.
+///
+/// # Errors
+/// If it cannot be read, or is no such file.
+pub(crate) fn read(path: &Path) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRound>)> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    parse(&text).with_context(|| {
+        let place = path.display();
+        format!(
+            "{place} holds no rounds that heddle map measured; name a file that ends in .rounds"
+        )
+    })
+}
+
+fn parse(text: &str) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRound>)> {
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let mut lines = whole.lines();
+    let KeptHosts { hosts } = serde_json::from_str(lines.next().context("it is empty")?)?;
+    ensure!(
+        (3..=MOST_HOSTS).contains(&hosts.len()),
+        "{} hosts",
+        hosts.len()
+    );
+    let round = |line: &str| {
+        let KeptRound(flows) = serde_json::from_str(line)?;
+        let known = |(from, to, rate): &(usize, usize, f64)| {
+            *from < hosts.len() && *to < hosts.len() && from != to && rate.is_finite()
+        };
+        ensure!(
+            flows.len() <= hosts.len() && flows.iter().all(known),
+            "a flow between hosts that are not there"
+        );
+        let flow = |(from, to, rate)| MeasuredFlow {
+            flow: HostFlow { from, to },
+            rate,
+        };
+        Ok(MeasuredRound {
+            flows: flows.into_iter().map(flow).collect(),
+        })
+    };
+    let rounds = lines.map(round).collect::<anyhow::Result<_>>()?;
+    Ok((hosts, rounds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts() -> Vec<MapHost> {
+        let host = |n: u8| MapHost {
+            name: format!("n{n}"),
+            address: format!("10.0.0.{n}:7").parse().unwrap(),
+        };
+        (1..=3).map(host).collect()
+    }
+
+    #[test]
+    fn rounds_are_read_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = path_beside(&folder.path().join("cluster.yaml"));
+        let round = MeasuredRound {
+            flows: vec![MeasuredFlow {
+                flow: HostFlow { from: 0, to: 2 },
+                rate: 19e6,
+            }],
+        };
+        let mut file = RoundsFile::create(path.clone(), &hosts()).unwrap();
+        file.add(&round);
+        file.add(&round);
+        assert_eq!(read(&path).unwrap(), (hosts(), vec![round.clone(); 2]));
+        // The job ended in the middle of a line.
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(parse(&text[..text.len() - 3]).unwrap().1, [round]);
+    }
+
+    #[test]
+    fn foreign_bytes_are_refused() {
+        let first = serde_json::to_string(&KeptHosts { hosts: hosts() }).unwrap();
+        for rounds in [
+            "[[0,3,1.0]]",
+            "[[1,1,1.0]]",
+            "[[0,1,1e999]]",
+            "{}",
+            "[[0,1]]",
+        ] {
+            assert!(parse(&format!("{first}\n{rounds}\n")).is_err(), "{rounds}");
+        }
+        for text in ["", "\n", "{\"hosts\":[]}\n", "switches: [s0]\n"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}
