@@ -1,7 +1,10 @@
 //! Small calls pass without the backend, and are counted as if they had come to it.
+use super::running_jobs::MOVED;
 use crate::common::epochs::{AT_ONCE, TREE, publish, records, shared};
 use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn small_calls_pass_and_all_are_counted() {
@@ -12,12 +15,15 @@ fn small_calls_pass_and_all_are_counted() {
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_VERBOSE", "1");
-        let said = std::thread::scope(|scope| {
+        let said = thread::scope(|scope| {
             let running = scope.spawn(|| job.run(&program, &[]));
             // The ranks agree on each of these at a call, between calls that pass.
-            while !running.is_finished() {
-                std::thread::sleep(std::time::Duration::from_millis(300));
-                publish(dir.path(), TREE);
+            for tree in [MOVED, TREE].into_iter().cycle() {
+                if running.is_finished() {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(300));
+                publish(dir.path(), tree);
             }
             running.join().expect("the job")
         });

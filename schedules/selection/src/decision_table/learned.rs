@@ -242,7 +242,11 @@ mod tests {
                 samples: 1,
                 ..timing(1024, "native", mean)
             };
-            let timings = [own, timing(1024, "bundled", 600), timing(1024, "aapc tcp", 500)];
+            let timings = [
+                own,
+                timing(1024, "bundled", 600),
+                timing(1024, "aapc tcp", 500),
+            ];
             let learned = base.clone().with_learned(Mpi::Mpich, &timings);
             lines(&learned, Mpi::Mpich)[1].clone()
         };
