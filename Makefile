@@ -6,8 +6,11 @@ CARGO  ?= cargo
 FUZZ_SECONDS ?= 60
 STRESS_SECONDS ?= 60
 STRESS_TROUBLES ?= 100
+# Tests in labs wait most of their time, so there are more of them at once than cores; tests/common/machine_share.rs has the limit.
+TEST_THREADS := RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(( $$(nproc) > 6 ? $$(nproc) : 6 ))}
+TREES ?= 200
 
-.PHONY: help demo test test-packages test-many stress test-networks test-suites build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-fleet bench-scaling predictions figure11 fuzz clean
+.PHONY: help demo test test-packages test-many stress test-networks test-suites build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -29,6 +32,7 @@ help:
 	@echo "make bench-live   what the runtime costs a call of 1 kB that goes the library's own way, agreements included: docs/live-change.md"
 	@echo "make bench-comms  what the runtime costs communicators that live for one small call: docs/live-change.md"
 	@echo "make bench-programs  whole programs of others with the runtime and without it: docs/programs.md; NPB=FOLDER: NPB's, built there, too"
+	@echo "make bench-map    heddle map on TREES (now $(TREES)) random emulated trees against the truth: docs/without-snmp.md (root)"
 	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
 	@echo "make predictions  predicted against measured times: docs/predictions.md and docs/predictions.svg"
@@ -45,8 +49,7 @@ test:
 	@scripts/packages build lab tests
 	@scripts/need-root "make test"
 	shim/build.sh debug
-	$(CARGO) test --locked --no-fail-fast
-	$(CARGO) test --locked --manifest-path experiments/Cargo.toml
+	$(TEST_THREADS) $(CARGO) test --locked --no-fail-fast
 
 test-packages:
 	@scripts/packages build lab tests clean-root
@@ -92,8 +95,6 @@ packages:
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
-	$(CARGO) fmt --manifest-path experiments/Cargo.toml --check
-	$(CARGO) clippy --locked --manifest-path experiments/Cargo.toml --all-targets -- -D warnings
 	MPICC=mpicc.openmpi $(CARGO) clippy --locked -p openmpi -p mpich -p bench -p map --all-targets -- -D warnings
 	@command -v cargo-deny >/dev/null || { echo "heddle: cargo-deny is missing; run: cargo install --locked cargo-deny" >&2; exit 1; }
 	$(CARGO) deny --log-level error check licenses bans sources
@@ -134,19 +135,25 @@ bench-programs:
 	@$(MAKE) --no-print-directory build
 	scripts/bench-programs $(if $(NPB),--npb $(NPB))
 
+bench-map:
+	@scripts/packages build lab
+	@scripts/need-root "make bench-map"
+	@$(MAKE) --no-print-directory build
+	scripts/bench-map --trees $(TREES)
+
 bench-fleet:
 	$(CARGO) build --locked --release -p heddle
 	$(CARGO) build --locked --release -p fleet --example fleet --example networks
 	scripts/bench-fleet $(PARTS)
 
 bench-scaling:
-	$(CARGO) run --locked --release --manifest-path experiments/Cargo.toml --bin scaling -- docs
+	$(CARGO) run --locked --release -p experiments --bin scaling -- docs
 
 predictions:
-	$(CARGO) run --locked --release --manifest-path experiments/Cargo.toml --bin predictions -- docs
+	$(CARGO) run --locked --release -p experiments --bin predictions -- docs
 
 figure11:
-	$(CARGO) run --locked --release --manifest-path experiments/Cargo.toml --bin figure11 -- docs
+	$(CARGO) run --locked --release -p experiments --bin figure11 -- docs
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || { echo "heddle: cargo-fuzz is missing; run: cargo install --locked cargo-fuzz" >&2; exit 1; }

@@ -1,5 +1,6 @@
 //! `heddle map`
-use crate::{CommandOutcome, bench, flags};
+use crate::connection::ConnectionArgs;
+use crate::{CommandOutcome, bench, flags, map_order};
 use anyhow::Context;
 use inventory::{Bytes, Mpi};
 use std::os::unix::process::CommandExt;
@@ -15,17 +16,46 @@ use std::process::Command;
 ///   mpirun --map-by node -n 16 heddle map -o cluster.yaml
 ///
 /// The file serves `heddle publish --topology`. The network is busy meanwhile, for half a minute or more.
+///
+/// With --controller a running controller measures, by the agents of its hosts: only hosts on
+/// unmanaged switches, and only within what the inventory allows (measuring:). It takes the result
+/// into its tree.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The topology file to write
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required_unless_present = "controller"
+    )]
+    output: Option<PathBuf>,
+    /// Have the controller at this address measure [default: HEDDLE_CONNECT, or 127.0.0.1:7171]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with_all = [
+            "output", "budget", "seconds", "share", "network", "any_tree", "keep_rounds", "from", "force", "mpi"
+        ]
+    )]
+    controller: Option<String>,
+    /// With --controller: a PEM file with the authorities that certify it [environment: HEDDLE_CA]
+    #[arg(long, value_name = "FILE", requires = "controller")]
+    ca: Option<PathBuf>,
+    /// With --controller: a file with its token [environment: HEDDLE_TOKEN_FILE]
+    #[arg(long, value_name = "FILE", requires = "controller")]
+    token_file: Option<PathBuf>,
     /// The bytes to move at most
     #[arg(long, value_name = "BYTES", default_value = "200M")]
     budget: Bytes,
     /// The time to take at most, in seconds
     #[arg(long, value_name = "S", default_value_t = 180.0)]
     seconds: f64,
+    /// The part of the time in which flows may run, from 0.01 to 1: the rest is left to others
+    #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = share)]
+    share: f64,
     /// The network on which to measure, if the hosts have several in common
     #[arg(long, value_name = "ADDRESS/BITS")]
     network: Option<String>,
@@ -60,6 +90,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         ranks.arg("--from").arg(from);
         return become_ranks(args, &program, ranks);
     }
+    if let Some(address) = &args.controller {
+        return map_order::run(&ConnectionArgs {
+            connect: Some(address.clone()).filter(|address| !address.is_empty()),
+            ca: args.ca.clone(),
+            token_file: args.token_file.clone(),
+        });
+    }
     let mpi = args.mpi.or_else(launched_by).context(
         "map: no MPI launcher started this; run it as a job with one rank on each host, for \
          example: mpirun --map-by node -n 16 heddle map -o cluster.yaml; if a launcher did start \
@@ -71,9 +108,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 }
 
 fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Result<CommandOutcome> {
-    ranks.arg("--output").arg(&args.output);
+    ranks.arg("--output").args(&args.output);
     ranks.arg("--budget").arg(args.budget.0.to_string());
     ranks.arg("--seconds").arg(args.seconds.to_string());
+    ranks.arg("--share").arg(args.share.to_string());
     ranks.args(
         args.network
             .iter()
@@ -83,6 +121,11 @@ fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Resu
     ranks.args(args.keep_rounds.then_some("--keep-rounds"));
     ranks.args(args.force.then_some("--force"));
     Err(ranks.exec()).with_context(|| format!("map: {} does not start", program.display()))
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|s| (0.01..=1.0).contains(s));
+    share.ok_or_else(|| "expected a number from 0.01 to 1".to_owned())
 }
 
 /// The MPI whose launcher set this rank's environment.

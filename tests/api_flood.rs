@@ -1,8 +1,8 @@
 //! Floods of the API: clients connect and say nothing. The controller's own work goes on, and
 //! nothing is lost.
 use crate::common::HEDDLE;
-use crate::common::alone::alone;
 use crate::common::daemon::{ControllerProcess, lldp_report, wait};
+use crate::common::machine_share::MachinePart;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -166,7 +166,7 @@ fn recovers(daemon: &ControllerProcess, calm: usize) {
 
 #[test]
 fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes() {
-    let _alone = alone();
+    let _share = MachinePart::Whole.take();
     let dir = tempfile::tempdir().unwrap();
     let daemon = controller(dir.path(), &[]);
     let limits = fs::read_to_string(format!("/proc/{}/limits", daemon.id())).unwrap();
@@ -218,7 +218,7 @@ fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes()
 
 #[test]
 fn silent_handshakes_keep_nobody_out() {
-    let _alone = alone();
+    let _share = MachinePart::Whole.take();
     let dir = tempfile::tempdir().unwrap();
     let key =
         rcgen::generate_simple_self_signed(vec!["localhost".to_owned(), "127.0.0.1".to_owned()])

@@ -126,13 +126,18 @@ fn communicators_by_the_thousand() {
 /// to the application, and one record describes all calls.
 #[test]
 fn communicators_by_the_thousand_where_threads_may_call_at_once() {
-    for mpi in BOTH {
-        let dir = shared(TREE);
+    // MPICH has 2,048, and Open MPI more than any program makes.
+    for (mpi, live) in BOTH.into_iter().zip([400, 1900]) {
+        let (dir, n) = (shared(TREE), live.to_string());
         let said = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
-            .run(&compiled("comms.c", mpi, &[]), &["live", "1900", "threads"]);
-        assert_eq!(said.out, "comms: 1900 alive at once, 0 wrong\n", "{mpi}");
+            .run(&compiled("comms.c", mpi, &[]), &["live", &n, "threads"]);
+        assert_eq!(
+            said.out,
+            format!("comms: {live} alive at once, 0 wrong\n"),
+            "{mpi}"
+        );
         assert!(
             said.heddle
                 .iter()
@@ -155,7 +160,7 @@ fn communicators_by_the_thousand_where_threads_may_call_at_once() {
                 .sum::<u64>()
         };
         assert!(
-            count(false) >= 64 * 4 && count(true) > 900,
+            count(false) >= 64 * 4 && count(true) > live / 2,
             "{mpi}: {calls:?}"
         );
     }

@@ -2,12 +2,13 @@
 //! recables, and checks each step itself.
 use crate::common::HEDDLE;
 use crate::common::lab::TestLab;
+use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use std::process::Command;
 
 fn demo(mpi: &str) {
     lib();
-    let named = TestLab::new(&format!("demo-{mpi}"));
+    let named = TestLab::new(&format!("demo-{mpi}"), MachinePart::Half);
     let mut demo = Command::new("timeout");
     demo.args([
         "-k",

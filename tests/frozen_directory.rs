@@ -3,9 +3,9 @@
 //!
 //! Needs root, and: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev bindfs e2fsprogs
 //! mount
-use crate::common::alone::alone;
 use crate::common::epochs::{FORCED, TREE, publish, records};
 use crate::common::job::{BOTH, TestJob, compiled};
+use crate::common::machine_share::MachinePart;
 use crate::common::stalled_storage::{StallableFolder, StalledStorage};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -181,7 +181,7 @@ impl Drop for FrozenJob<'_> {
 fn each(check: impl Fn(&str, StalledStorage, &StallableFolder)) {
     for storage in STORAGES {
         for mpi in BOTH {
-            let _alone = alone();
+            let _share = MachinePart::Half.take();
             let folder = StallableFolder::new(storage);
             publish(folder.path(), TREE);
             check(mpi, storage, &folder);
@@ -253,7 +253,7 @@ fn a_stalled_folder_keeps_everybody_waiting() {
             .unwrap_or_else(|e| panic!("{program}: {e}"))
     }
     for storage in STORAGES {
-        let _alone = alone();
+        let _share = MachinePart::Half.take();
         let folder = StallableFolder::new(storage);
         let (read, written) = (folder.path().join("read"), folder.path().join("written"));
         fs::write(&read, "").expect("written");

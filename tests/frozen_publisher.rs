@@ -1,10 +1,10 @@
 //! The controller over a shared directory whose file system is frozen. The controller reports it
 //! once, goes on with everything else, and publishes the newest epoch after the thaw. Needs root.
 use crate::common::HEDDLE;
-use crate::common::alone::alone;
 use crate::common::daemon::{ControllerProcess, wait};
 use crate::common::golden::folder;
 use crate::common::killed::KilledAtEnd;
+use crate::common::machine_share::MachinePart;
 use crate::common::stalled_storage::{StallableFolder, StalledStorage};
 use directory::reading::current_epoch;
 use fleet::network::{GeneratedNetwork, NetworkOptions, generate};
@@ -35,7 +35,7 @@ fn hosts_published(shared: &Path) -> String {
 
 #[test]
 fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_when_it_thaws() {
-    let _alone = alone();
+    let _share = MachinePart::Quarter.take();
     let dir = tempfile::tempdir().unwrap();
     // It is dropped after the disk, because it cannot end while the disk is frozen.
     let daemon;
@@ -81,7 +81,7 @@ fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_
 
 #[test]
 fn a_controller_that_starts_on_a_frozen_directory_says_so_and_starts_when_it_thaws() {
-    let _alone = alone();
+    let _share = MachinePart::Quarter.take();
     let dir = tempfile::tempdir().unwrap();
     // It is dropped after the disk: while that is frozen, it could not end.
     let mut controller;

@@ -5,8 +5,8 @@
 //! which takes root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang
 //! libclang-dev
 use crate::common::HEDDLE;
-use crate::common::alone::alone;
 use crate::common::job::BOTH;
+use crate::common::machine_share::MachinePart;
 use crate::common::mpirun::mpirun;
 use crate::common::runtime::lib;
 use std::fs;
@@ -171,7 +171,7 @@ impl GeneratedRoutines {
         per_host: usize,
         arguments: &[&str],
     ) -> u64 {
-        let _alone = alone();
+        let _share = MachinePart::Half.take();
         let mut command = mpirun(mpi, ranks, &lib().join("libheddle-idle.so"));
         command
             .env("PER_HOST", per_host.to_string())

@@ -5,6 +5,7 @@ use crate::common::HEDDLE;
 use crate::common::epochs::{publish, shared, ways};
 use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
 use crate::common::lab::RunningLab;
+use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use inventory::Mpi;
 use std::fs;
@@ -123,7 +124,7 @@ fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
 /// one side only.
 #[test]
 fn clusters_a_long_way_apart() {
-    let up = RunningLab::new("lg", TWO);
+    let up = RunningLab::with(MachinePart::Half, "lg", TWO);
     let folder = up.lab.dir();
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
         let dir = folder.join("shared");

@@ -3,6 +3,7 @@
 use crate::common::epochs::{AT_ONCE, publish, records};
 use crate::common::job::{BOTH, TestJobOutput};
 use crate::common::lab::RunningLab;
+use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use inventory::Mpi;
 use std::fs;
@@ -14,7 +15,7 @@ const TWO: &str = include_str!("../lab/topologies/two.yaml");
 /// queues of ports.
 #[test]
 fn large_blocks_go_over_tcp_and_small_ones_the_librarys_way() {
-    let up = RunningLab::new("loaded", TWO);
+    let up = RunningLab::with(MachinePart::Half, "loaded", TWO);
     let folder = up.lab.dir();
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
         let dir = folder.join("shared");

@@ -4,9 +4,9 @@
 //! Slurm runs here, on four emulated hosts (network, process and UTS namespaces, which takes root).
 //! Needs: apt-get install slurmctld slurmd slurm-client slurm-wlm-basic-plugins environment-modules
 //! openmpi-bin mpich gcc
-use crate::common::alone::alone;
 use crate::common::epochs::{FORCED, TREE, calls, shared, ways};
 use crate::common::job::BOTH;
+use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use std::fmt;
 use std::fs::{self, Permissions};
@@ -100,7 +100,7 @@ impl SlurmSite {
 
     /// Runs a script in a Slurm cluster, one cluster at a time. Returns its output.
     fn slurm(&self, mpi: &str, configuration: &str, script: &str) -> ScriptOutput {
-        let _alone = alone();
+        let _share = MachinePart::Half.take();
         let cluster = TempDir::new_in(self.folder.path()).expect("a temporary directory");
         let tools = cluster.path().join("tools");
         fs::create_dir(&tools).expect("a folder");

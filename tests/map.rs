@@ -1,6 +1,7 @@
 //! `heddle map` on an emulated cluster: no switch is asked, and the tree comes out.
 use crate::common::HEDDLE;
 use crate::common::lab::RunningLab;
+use crate::common::machine_share::MachinePart;
 use inventory::TopologyFile;
 use inventory::tree::Tree;
 use std::collections::BTreeSet;
@@ -71,7 +72,7 @@ fn sides(tree: &Tree) -> BTreeSet<Vec<String>> {
 
 #[test]
 fn the_tree_is_found_from_the_hosts_alone() {
-    let lab = RunningLab::new("map", CHAIN);
+    let lab = RunningLab::with(MachinePart::Half, "map", CHAIN);
     let file = lab.path("cluster.yaml");
     let done = map(&lab, "openmpi", &[], &file);
     let said = String::from_utf8_lossy(&done.stdout);

@@ -5,8 +5,8 @@
 #[path = "../agent/tests/snmpd_process/mod.rs"]
 mod snmpd_process;
 
-use crate::common::alone::alone;
 use crate::common::daemon::ControllerProcess;
+use crate::common::machine_share::MachinePart;
 use crate::common::traps::trap;
 use crate::common::until::{LIMIT, until_so};
 use snmpd_process::SnmpdProcess;
@@ -145,7 +145,7 @@ fn flood(datagram: &[u8], to: SocketAddr, times: u32) -> Duration {
 
 #[test]
 fn a_flood_of_traps_costs_a_look_a_second() {
-    let _alone = alone();
+    let _share = MachinePart::Whole.take();
     let folder = tempfile::tempdir().unwrap();
     let snmpd = SnmpdProcess::start();
     let (_daemon, listen) =
@@ -170,7 +170,7 @@ fn a_flood_of_traps_costs_a_look_a_second() {
 
 #[test]
 fn traps_without_a_signature_are_refused_where_the_switch_is_asked_with_one() {
-    let _alone = alone();
+    let _share = MachinePart::Whole.take();
     let folder = tempfile::tempdir().unwrap();
     let snmpd = SnmpdProcess::start();
     let (daemon, listen) = controller(folder.path(), &snmpd, SECURE);

@@ -5,8 +5,8 @@
 //! Ranks run on this machine, each under a host name of its own (a UTS namespace, which takes
 //! root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
 use crate::common::HEDDLE;
-use crate::common::alone::alone;
 use crate::common::epochs::publish;
+use crate::common::machine_share::MachinePart;
 use crate::common::mpirun::mpirun;
 use crate::common::runtime::lib;
 use directory::reading::current_epoch;
@@ -80,7 +80,7 @@ fn tune(mpi: &str, dir: &Path, more: &[&str]) -> (i32, String, String) {
 
 #[test]
 fn every_way_is_measured_and_the_next_epoch_has_the_table() {
-    let _alone = alone();
+    let _share = MachinePart::Whole.take();
     let scratch = TempDir::new().expect("a temporary directory");
     let dir = scratch.path().join("shared");
     let (code, _, err) = tune("mpich", &dir, &[]);

@@ -9,6 +9,7 @@ mod hooks;
 mod job_records;
 mod lessons;
 mod measurements;
+mod measuring;
 mod memory;
 mod pace;
 mod poller;
@@ -21,12 +22,13 @@ mod traps;
 use crate::clock::SteadyClock;
 use crate::engine::{
     ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost,
-    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea,
+    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea, WatchOrder,
 };
+use crate::flow_exchange::FlowExchange;
 use crate::history;
 use crate::http::{
-    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, SnapshotSender,
-    TlsCertificate, snapshot_feed,
+    self, ApiState, ApiTokens, BearerToken, MappingOrders, ReportIntake, ServedSnapshot,
+    SnapshotSender, TlsCertificate, snapshot_feed,
 };
 use crate::journal::{Journal, MAX_BYTES};
 use crate::metrics::ControllerFigures;
@@ -44,6 +46,7 @@ use hooks::DaemonHooks;
 pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
+use measuring::MeasuringProgress;
 pub use memory::give_memory_back;
 use pace::TickPace;
 use poller::SwitchPollers;
@@ -73,6 +76,7 @@ enum FinishedWork {
     Planned(u64, Result<Box<VerifiedEpoch>, String>),
     Published(u64, Result<(), String>),
     KeptLearned(Result<(), String>),
+    Judged(Box<ControllerEvent>),
 }
 
 /// Runs the daemon until SIGTERM or SIGINT.
@@ -101,6 +105,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let (rota, directions) = watch::channel(Arc::default());
     let clock = SteadyClock::default();
     let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
+    let orders = MappingOrders::new(clock.clone(), events.clone());
     let mut daemon = ControllerDaemon {
         clock,
         engine,
@@ -114,6 +119,8 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         done,
         shown,
         rota,
+        flows: intake.flows().clone(),
+        measuring: MeasuringProgress::default(),
         tls: tls.clone(),
         show: false,
         hooks: None,
@@ -130,6 +137,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         keys,
         shown: look,
         intake,
+        orders,
     };
     serving.spawn(http::serve(listener, tls, state, files));
     daemon.run(signals, queue, finished).await
@@ -204,12 +212,20 @@ fn started(dir: &Path, store: &EpochStore) -> Result<Vec<ControllerEvent>, Contr
         .map(|e| e.info)
         .collect();
     let (learned, unlearned) = learned_so_far(dir);
+    let mapped = reading::mapped(dir);
+    let unmapped = mapped.as_ref().err().map(|e| ControllerEvent::Trouble {
+        about: TroubleArea::Mapped,
+        problem: Some(format!(
+            "{e}; unmanaged places count as not measured, and a measurement replaces that file"
+        )),
+    });
     let started = ControllerEvent::Started {
         current,
         highest: store.highest()?,
         epochs,
         problem,
         learned,
+        mapped: mapped.unwrap_or_default(),
     };
     let unlearned = unlearned.map(|problem| ControllerEvent::Trouble {
         about: TroubleArea::Learned,
@@ -217,7 +233,10 @@ fn started(dir: &Path, store: &EpochStore) -> Result<Vec<ControllerEvent>, Contr
             "{problem}; jobs' figures are collected anew, and replace that file"
         )),
     });
-    Ok(std::iter::once(started).chain(unlearned).collect())
+    Ok(std::iter::once(started)
+        .chain(unlearned)
+        .chain(unmapped)
+        .collect())
 }
 
 struct ControllerDaemon {
@@ -234,6 +253,8 @@ struct ControllerDaemon {
     done: mpsc::UnboundedSender<FinishedWork>,
     shown: SnapshotSender,
     rota: watch::Sender<Arc<DirectionsByHost>>,
+    flows: FlowExchange,
+    measuring: MeasuringProgress,
     tls: Option<TlsCertificate>,
     show: bool,
     /// `None` until the start is over: what was published before is no news.
@@ -288,7 +309,9 @@ impl ControllerDaemon {
             if self.shown.is_wanted(self.show) && Instant::now() >= next_show {
                 self.show = false;
                 let began = Instant::now();
-                let snapshot = ServedSnapshot::new(self.engine.snapshot(self.clock.now()));
+                let mut snapshot = self.engine.snapshot(self.clock.now());
+                self.measuring.show(&mut snapshot.mapping);
+                let snapshot = ServedSnapshot::new(snapshot);
                 self.shown.show(snapshot.with(self.figures()));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
@@ -397,6 +420,9 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
+            ControllerEffect::Judge(order) => self.judge(*order),
+            ControllerEffect::MapPlace(order) => self.measure(*order),
+            ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),
             ControllerEffect::EndRollback => {
                 let dir = self.config.dir.clone();
                 // If it fails, the next controller finds that the order is over.
@@ -481,8 +507,19 @@ impl ControllerDaemon {
         });
     }
 
+    fn judge(&self, order: WatchOrder) {
+        let done = self.done.clone();
+        spawn_blocking(move || {
+            let said = order.judge();
+            let (job, user) = (order.job, order.user);
+            let event = ControllerEvent::Judged { job, user, said };
+            let _ = done.send(FinishedWork::Judged(Box::new(event)));
+        });
+    }
+
     fn finish(&mut self, done: FinishedWork) {
         match done {
+            FinishedWork::Judged(event) => self.step(*event),
             FinishedWork::KeptLearned(kept) => {
                 let problem = kept.err();
                 self.step(ControllerEvent::LearnedKept { problem });

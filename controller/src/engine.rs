@@ -11,6 +11,8 @@
 //! | `EpochInMaking` | a candidate on its way to an epoch |
 //! | `PublicRecord` | the published epochs, and all messages to operators |
 //! | `LearnedState` | what jobs learned about the ways of their calls |
+//! | `WatchState` | what the rates of jobs' blocks say against the published tree |
+//! | `PlaceMapping` | measurements of flows between hosts, where no switch answers |
 //!
 //! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of
 //! answers is judged once. [`ControllerEngine::deadline`] gives the time of the next tick.
@@ -30,18 +32,23 @@ mod judged;
 mod judgement;
 mod learning;
 mod making;
+mod moved_cables;
 mod observed;
+mod place_mapping;
 mod public_record;
 mod reads;
 mod rollback;
 mod snapshot;
 mod tree_doubt;
 mod trouble;
+mod unmanaged_places;
 
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
 pub use figures::{EngineFigures, PortFigures};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
+pub use moved_cables::WatchOrder;
+pub use place_mapping::{MappingOrder, MappingOutcome};
 pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};
 
@@ -57,7 +64,9 @@ use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
 use learning::LearnedState;
 use making::EpochInMaking;
+use moved_cables::WatchState;
 use observed::{AgentNews, ObservedNetwork};
+use place_mapping::PlaceMapping;
 use public_record::PublicRecord;
 use rollback::RollbackHold;
 use std::cell::Cell;
@@ -83,6 +92,8 @@ pub struct ControllerEngine {
     making: EpochInMaking,
     public: PublicRecord,
     learned: LearnedState,
+    watch: WatchState,
+    mapping: PlaceMapping,
     rollback: Option<RollbackHold>,
 }
 
@@ -102,6 +113,8 @@ impl ControllerEngine {
             making: EpochInMaking::default(),
             public: PublicRecord::default(),
             learned: LearnedState::default(),
+            watch: WatchState::default(),
+            mapping: PlaceMapping::default(),
             rollback: None,
         }
     }
@@ -127,8 +140,10 @@ impl ControllerEngine {
                 epochs,
                 problem,
                 learned,
+                mapped,
             } => {
                 self.learned.resume(learned);
+                self.resume_mapping(mapped);
                 self.start(now, current, highest, epochs, problem, fx)
             }
             ControllerEvent::Tick => self.tick(now, fx),
@@ -145,8 +160,11 @@ impl ControllerEngine {
             ControllerEvent::LookedUp { switch, address } => {
                 self.observed.addresses.insert(switch, address);
             }
-            ControllerEvent::Job(record) => self.take_job_record(now, record),
+            ControllerEvent::Job(record) => self.take_job_record(now, record, fx),
             ControllerEvent::Taught(record) => self.take_lesson(now, &record),
+            ControllerEvent::Judged { job, user, said } => {
+                self.take_judgement(now, job, user, said)
+            }
             ControllerEvent::LearnedKept { problem } => self.learned_kept(now, problem.as_deref()),
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
@@ -161,6 +179,12 @@ impl ControllerEngine {
             ControllerEvent::Published { ticket } => self.published(now, ticket, fx),
             ControllerEvent::PublishFailed { ticket, problem } => {
                 self.publish_failed(now, ticket, &problem)
+            }
+            ControllerEvent::MappingOrdered { request } => {
+                self.take_mapping_order(now, request, fx)
+            }
+            ControllerEvent::PlaceMapped { ticket, outcome } => {
+                self.take_mapping(now, ticket, *outcome, fx)
             }
             ControllerEvent::Measured { what } => self.note_measurements(what),
             ControllerEvent::InventoryChanged(inventory) => {
@@ -204,6 +228,7 @@ impl ControllerEngine {
             .chain(patience)
             .chain(making)
             .chain(self.learned.deadline())
+            .chain(self.mapping.deadline())
             .chain(rollback);
         all.filter(|at| *at > self.ticked).min()
     }
@@ -370,7 +395,13 @@ impl ControllerEngine {
         self.observed.read(now, &self.inventory, switch, tables, fx);
     }
 
-    fn take_job_record(&mut self, now: Millis, record: JobRecord) {
+    fn take_job_record(
+        &mut self,
+        now: Millis,
+        mut record: JobRecord,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
+        self.take_watched(now, &mut record, fx);
         self.public.take_up(now, &record);
         self.observed.jobs.record(now, record);
     }
@@ -402,7 +433,9 @@ impl ControllerEngine {
             self.observed.search(&self.inventory, fx);
         }
         self.decide(now, fx);
+        self.look_for_places(now, fx);
         self.observed.jobs.forget_old(now);
+        self.watch.forget_old(now);
         fx.extend(self.learned.write_due(now));
         let alarms = self.alarms();
         self.public.announce(now, alarms, fx);

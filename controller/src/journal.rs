@@ -132,10 +132,12 @@ fn decisive(event: &ControllerEvent) -> ControllerEvent {
             layout: RankLayout::default(),
             calls: Vec::new(),
             learned: Vec::new(),
+            watched: None,
             ..record.clone()
         }),
         ControllerEvent::Taught(record) => ControllerEvent::Taught(Box::new(JobRecord {
             calls: Vec::new(),
+            watched: None,
             ..JobRecord::clone(record)
         })),
         event => event.clone(),

@@ -1,6 +1,7 @@
 //! Test programs as MPI jobs on this machine, with the runtime loaded or without.
-use super::alone::alone;
+use super::machine_share::MachinePart;
 use super::mpirun::mpirun;
+use super::once_each::OnceEach;
 use super::runtime::lib;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,15 +10,20 @@ use std::process::{Command, Output};
 /// The MPI libraries.
 pub(crate) const BOTH: [&str; 2] = ["openmpi", "mpich"];
 
-/// A program of shim/tests, compiled for an MPI.
+/// A program of shim/tests, compiled for an MPI, once for all tests.
 pub(crate) fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
+    static PROGRAMS: OnceEach<PathBuf> = OnceEach::new();
+    let name = format!("{source}{}-{mpi}", flags.concat());
+    PROGRAMS.get(&name, || compile(source, mpi, flags, &name))
+}
+
+fn compile(source: &str, mpi: &str, flags: &[&str], name: &str) -> PathBuf {
     let folder = lib().with_file_name("mpi-tests");
     fs::create_dir_all(&folder).expect("a folder for test programs");
-    let name = format!("{source}{}-{mpi}", flags.concat());
     let (made, fresh) = (
-        folder.join(&name),
+        folder.join(name),
         tempfile::Builder::new()
-            .prefix(&name)
+            .prefix(name)
             .tempfile_in(&folder)
             .expect("a file")
             .into_temp_path(),
@@ -101,15 +107,15 @@ impl<'a> TestJob<'a> {
         )
     }
 
-    /// Runs it, one job at a time on this machine, however it ends.
+    /// Runs it when the machine has room for it, however it ends.
     pub(crate) fn output(&self, program: &Path, arguments: &[&str]) -> Output {
-        let _alone = alone();
+        let _share = MachinePart::Half.take();
         self.command(program, arguments)
             .output()
             .expect("timeout, of coreutils")
     }
 
-    /// The command that runs it. The caller must have the machine.
+    /// The command that runs it. The caller must have [`MachinePart::Half`].
     pub(crate) fn command(&self, program: &Path, arguments: &[&str]) -> Command {
         let idle = lib().join("libheddle-idle.so");
         let mut command = mpirun(self.mpi, self.ranks, &idle);

@@ -1,7 +1,7 @@
 //! A lab of a test. Needs root and the programs of the lab; without them it does not come up and
 //! says which command gives them.
 use super::HEDDLE;
-use super::alone::{Alone, alone};
+use super::machine_share::{MachinePart, MachineShare};
 use super::until::{LIMIT, until_or_why};
 use inventory::TopologyFile;
 use lab::plan::CONTROL;
@@ -14,27 +14,27 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A unique name of a lab, and the machine for it. Everything with this name is taken down when
+/// A unique name of a lab, and room for it on the machine. Everything with this name is taken down when
 /// this is dropped.
 pub(crate) struct TestLab {
     pub(crate) name: String,
-    _alone: Option<Alone>,
+    _share: Option<MachineShare>,
 }
 
 impl TestLab {
-    pub(crate) fn new(test: &str) -> TestLab {
-        TestLab::of(test, Some(alone()))
+    pub(crate) fn new(test: &str, part: MachinePart) -> TestLab {
+        TestLab::of(test, Some(part.take()))
     }
 
-    /// Another name for the same test, which has the machine for both labs.
+    /// Another name for the same test, whose room is for both labs.
     pub(crate) fn beside(&self, test: &str) -> TestLab {
         TestLab::of(test, None)
     }
 
-    fn of(test: &str, _alone: Option<Alone>) -> TestLab {
+    fn of(test: &str, _share: Option<MachineShare>) -> TestLab {
         TestLab {
             name: format!("t{}-{test}", std::process::id()),
-            _alone,
+            _share,
         }
     }
 
@@ -114,7 +114,12 @@ pub(crate) struct RunningLab {
 impl RunningLab {
     /// Brings up a topology file's text.
     pub(crate) fn new(test: &str, text: &str) -> RunningLab {
-        let named = TestLab::new(test);
+        RunningLab::with(MachinePart::Quarter, test, text)
+    }
+
+    /// The same for a test that needs more of the machine, since it runs MPI jobs in it.
+    pub(crate) fn with(part: MachinePart, test: &str, text: &str) -> RunningLab {
+        let named = TestLab::new(test, part);
         let file = TopologyFile::parse("topology", text).unwrap();
         let lab = Lab::up(&named.name, &file, LabOptions::default(), Path::new(HEDDLE)).unwrap();
         RunningLab {

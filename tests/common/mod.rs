@@ -1,12 +1,13 @@
 //! Helpers that several tests share.
-pub(crate) mod alone;
 pub(crate) mod daemon;
 pub(crate) mod epochs;
 pub(crate) mod golden;
 pub(crate) mod job;
 pub(crate) mod killed;
 pub(crate) mod lab;
+pub(crate) mod machine_share;
 pub(crate) mod mpirun;
+pub(crate) mod once_each;
 pub(crate) mod runtime;
 pub(crate) mod same_bytes;
 pub(crate) mod schema;

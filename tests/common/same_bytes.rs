@@ -1,6 +1,18 @@
 //! A program's output, with the runtime and without.
 use super::epochs::{BUNDLED, OVER_TCP, TREE, WINDOWED, records, shared, ways};
 use super::job::{TestJob, compiled};
+use super::once_each::OnceEach;
+
+/// What the program prints without heddle, which no test changes.
+fn bare(source: &str, mpi: &str, ranks: usize, per_host: usize) -> String {
+    static BARE: OnceEach<String> = OnceEach::new();
+    BARE.get(&format!("{source} {mpi} {ranks} {per_host}"), || {
+        TestJob::bare(mpi, ranks)
+            .per_host(per_host)
+            .run(&compiled(source, mpi, &[]), &[])
+            .out
+    })
+}
 
 /// Runs a program bare and with the runtime, and compares what they print byte for byte.
 pub(crate) fn same_bytes(
@@ -22,17 +34,15 @@ pub(crate) fn same_bytes_on(
     forced: (&str, &str),
 ) {
     let program = compiled(source, mpi, &[]);
-    let bare = TestJob::bare(mpi, ranks)
-        .per_host(per_host)
-        .run(&program, &[]);
+    let bare = bare(source, mpi, ranks, per_host);
     let dir = shared(tree);
     let with = TestJob::new(mpi, ranks)
         .per_host(per_host)
         .dir(dir.path())
         .env(forced.0, forced.1)
         .run(&program, &[]);
-    assert_eq!(with.out, bare.out, "{source} x {ranks} on {mpi}");
-    assert!(bare.out.lines().count() > 7, "{}", bare.out);
+    assert_eq!(with.out, bare, "{source} x {ranks} on {mpi}");
+    assert!(bare.lines().count() > 7, "{bare}");
     assert_eq!(with.heddle, [] as [&str; 0]);
     let ways = ways(dir.path());
     let gone: &[&str] = match source {

@@ -2,7 +2,7 @@
 use super::commands::{heddle, publish, stderr, topology};
 use super::published_view::PublishedView;
 use crate::common::HEDDLE;
-use crate::common::alone::alone;
+use crate::common::machine_share::MachinePart;
 use directory::reading::{current, current_epoch, numbers};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -94,7 +94,7 @@ fn history_tells_of_a_current_epoch_that_cannot_be_read() {
 
 #[test]
 fn killed_at_any_moment_it_loses_no_epoch_and_leaves_no_torn_file() {
-    let _alone = alone(); // The moments are parts of the time that a whole run takes.
+    let _share = MachinePart::Whole.take(); // The moments are parts of the time that a whole run takes.
     let dir = tempfile::tempdir().unwrap();
     let shared = dir.path().join("shared");
     let files = [false, true].map(|odd| {

@@ -89,6 +89,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("bench", &[]),
     ("map", &["flows", "inventory", "mapping"]),
     (
+        "experiments",
+        &["drawing", "inventory", "schedules", "selection"],
+    ),
+    (
         "heddle",
         &[
             "inventory",

@@ -1,6 +1,7 @@
 //! Runs `heddle lab` for tests.
 use crate::common::HEDDLE;
 use crate::common::lab::TestLab;
+use crate::common::machine_share::MachinePart;
 use crate::common::until::until_or_why;
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
@@ -59,7 +60,7 @@ pub(super) struct LabCommands {
 impl LabCommands {
     pub(super) fn new(test: &str) -> LabCommands {
         LabCommands {
-            named: TestLab::new(test),
+            named: TestLab::new(test, MachinePart::Quarter),
         }
     }
 

@@ -1,62 +1,69 @@
 //! Jobs that learn which way is fastest.
 use crate::common::epochs::{AT_ONCE, TREE, records, shared};
 use crate::common::job::{BOTH, TestJob, TestJobOutput};
+use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
+use crate::common::until::until_or_why;
 use directory::job_record::JobRecord;
+use directory::layout::JOBS;
 use selection::decision_table::{Collective, Way};
 use selection::learned::RecordedTiming;
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
-/// The time of a job. On a busy machine learning takes longer to be worth its cost, so a job that
-/// tried nothing is followed by a longer one.
-const SECONDS: [u32; 3] = [6, 20, 60];
+/// On a busy machine learning takes long to be worth its cost.
+const PATIENCE: Duration = Duration::from_secs(200);
 
 fn tries_ways(record: &JobRecord, collective: &str) -> bool {
     let of = |timing: &&RecordedTiming| timing.collective.to_string() == collective;
     record.learned.iter().filter(of).count() > 1
 }
 
-/// The record of a job that has tried several ways for each of these collectives.
+/// The record of a job that learns until it has tried several ways for each of these collectives.
+/// Its links are told to be slow: there no way is hopeless for blocks of some kilobytes.
 fn learning(
     mpi: &'static str,
     call: [&str; 2],
     collectives: &[&str],
 ) -> (JobRecord, TestJobOutput) {
-    let mut jobs = SECONDS
-        .iter()
-        .map(|&seconds| job(mpi, call, seconds, collectives.len()));
-    let found = jobs.find(|(record, _)| {
-        let tries = |collective: &&str| tries_ways(record, collective);
-        collectives.iter().all(tries)
-    });
-    found.unwrap_or_else(|| panic!("{call:?} on {mpi}: only one way was tried"))
-}
-
-/// A job that learns on links that are told to be slow: there no way is hopeless for blocks of some
-/// kilobytes.
-fn job(
-    mpi: &'static str,
-    call: [&str; 2],
-    seconds: u32,
-    checked: usize,
-) -> (JobRecord, TestJobOutput) {
+    let _share = MachinePart::Half.take();
     let dir = shared(&TREE.replace("address", "rate: 5M, address"));
-    let bench = lib().join(format!("bench-{mpi}"));
-    let seconds = seconds.to_string();
-    let flags = "--check --size";
+    let going = tempfile::NamedTempFile::new().expect("a temporary file");
+    let flags = "--check --watch --seconds 300 --while";
     let flags: Vec<&str> = flags
         .split(' ')
-        .chain([call[0], "--collective", call[1], "--seconds", &seconds])
+        .chain([going.path().to_str().expect("a plain path"), "--size"])
+        .chain([call[0], "--collective", call[1]])
         .collect();
-    let said = TestJob::new(mpi, 4)
+    let child = TestJob::new(mpi, 4)
         .dir(dir.path())
         .env(AT_ONCE.0, AT_ONCE.1)
         .env("HEDDLE_LEARN", "on")
         .env("HEDDLE_VERBOSE", "1")
-        .run(&bench, &flags);
-    let found = said.out.matches("every byte checked").count();
-    assert_eq!(found, checked, "{}", said.out);
+        .command(&lib().join(format!("bench-{mpi}")), &flags)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("timeout, of coreutils");
+    until_or_why(&format!("{call:?} on {mpi}"), PATIENCE, || {
+        let records = records_so_far(dir.path());
+        let tried = |collective: &&str| records.iter().any(|record| tries_ways(record, collective));
+        let all = collectives.iter().all(tried);
+        all.then_some(()).ok_or("only one way was tried")
+    });
+    drop(going);
+    let output = child.wait_with_output().expect("its output");
+    let said = TestJobOutput::new(&output, &format!("{call:?} on {mpi}"));
+    assert!(said.out.contains("every byte checked"), "{}", said.out);
     (records(dir.path()).remove(0), said)
+}
+
+/// The records; none before the job has made the folder.
+fn records_so_far(dir: &Path) -> Vec<JobRecord> {
+    let there = dir.join(JOBS).exists();
+    if there { records(dir) } else { Vec::new() }
 }
 
 /// The ranks forecast the sizes of calls whose lengths none of them knows alone, and learn.

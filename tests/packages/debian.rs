@@ -2,10 +2,10 @@
 use super::clean_root::CleanRoot;
 use super::tools::{contents, packed, told};
 use super::unit_line::UnitLine;
-use crate::common::alone::alone;
 use crate::common::epochs::{AT_ONCE, FORCED, TREE, ways};
 use crate::common::job::TestJobOutput;
 use crate::common::killed::KilledAtEnd;
+use crate::common::machine_share::MachinePart;
 use crate::common::mpirun::mpirun;
 use crate::common::until::until_so;
 use std::fs;
@@ -50,7 +50,7 @@ const HELD: [(&str, &[&str]); 3] = [
 
 #[test]
 fn the_debs_are_installed_used_and_purged_without_a_rest() {
-    let _alone = alone();
+    let _share = MachinePart::Half.take();
     let debs = packed("deb");
     each_holds_its_parts(&debs);
     let root = CleanRoot::open();

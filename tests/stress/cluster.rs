@@ -5,6 +5,7 @@ use super::{HANGS, jobs};
 use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
+use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use crate::common::stalled_storage::{StallableFolder, StalledStorage};
 use directory::job_record::{JobRecord, reading};
@@ -49,7 +50,7 @@ impl StressCluster {
         // Nodes see only file systems that were mounted before the nodes started.
         let shared = StallableFolder::new(StalledStorage::Disk);
         let mirror = StallableFolder::mirror(shared.path());
-        let up = RunningLab::new("stress", topology);
+        let up = RunningLab::with(MachinePart::Whole, "stress", topology);
         let views = DirectoryViews::new(up.path("views"), shared.path(), mirror, &HOSTS);
         // UCX gives up a connection that was idle for ten seconds and then gets no answer for six.
         // A spanning tree may take as long, and such a job ends without heddle, too. With more

@@ -27,6 +27,17 @@ pub enum FlowError {
         /// What the system says.
         error: io::Error,
     },
+    /// Connections pass, datagrams do not.
+    #[error(
+        "no datagram from {from} arrives at {to}, though connections do: a firewall drops UDP \
+         between them; the hosts need all ports for each other meanwhile"
+    )]
+    Dropped {
+        /// The sender.
+        from: SocketAddr,
+        /// The receiver.
+        to: SocketAddr,
+    },
     /// It cannot send or receive.
     #[error("{name} ({address}) can take no part in a measurement: {problem}")]
     Unable {
@@ -143,11 +154,18 @@ impl FlowCoordinator {
     ) -> Result<MeasuredRound, FlowError> {
         for _ in 1..MOST_TRIES {
             let (round, disturbed) = self.try_round(flows, window)?;
-            if !disturbed {
+            if !disturbed && !is_dropped(&round) {
                 return Ok(round);
             }
         }
-        Ok(self.try_round(flows, window)?.0)
+        let (round, _) = self.try_round(flows, window)?;
+        match round.flows.first() {
+            Some(MeasuredFlow { flow, .. }) if is_dropped(&round) => Err(FlowError::Dropped {
+                from: self.peers[flow.from].address(),
+                to: self.peers[flow.to].address(),
+            }),
+            _ => Ok(round),
+        }
     }
 
     /// A round, and whether one of the hosts was too busy.
@@ -202,6 +220,11 @@ impl FlowCoordinator {
         let flows = flows.iter().map(measured).collect();
         Ok((MeasuredRound { flows }, disturbed))
     }
+}
+
+/// True if nothing came of a flow that had the network to itself.
+fn is_dropped(round: &MeasuredRound) -> bool {
+    matches!(round.flows[..], [MeasuredFlow { rate: 0.0, .. }])
 }
 
 impl PeerChannel for ConnectedPeer {

@@ -1,10 +1,12 @@
 //! The controller's own alarms, in addition to those of the inference. Their text exists in
 //! `Display` only.
+use super::moved_cables::StandingSuspicion;
 use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use super::trouble::TroubleArea;
 use inventory::alarm::AlarmSubject;
 use inventory::alarm::causes::{AlarmCause, AlarmOrigin, AlarmSeverity, CausalAlarm};
 use inventory::{Mac, Millis};
+use selection::watched::SuspectedMove;
 use std::fmt;
 use std::time::Duration;
 
@@ -30,6 +32,8 @@ pub(crate) enum ControllerAlarm {
     TwoMachines(String, [Option<Mac>; 2]),
     /// There is no tree to plan on: the reasons, and the epoch that stays.
     NoTree(Vec<TreeDoubt>, Option<u64>),
+    /// The rates of jobs' blocks contradict the published tree.
+    Contradicted(StandingSuspicion),
     /// A part of the controller's work fails: object, place, problem, consequence, hint.
     Trouble(TroubleArea, String),
 }
@@ -94,6 +98,12 @@ impl CausalAlarm for ControllerAlarm {
                 host.clone()
             }
             ControllerAlarm::NoTree(..) => AlarmSubject::Network.to_string(),
+            ControllerAlarm::Contradicted(standing) => match &standing.suspicion.best {
+                SuspectedMove::Host { host, .. } => host.clone(),
+                SuspectedMove::Trunk { switch, from, .. } => {
+                    AlarmSubject::between(switch, from).to_string()
+                }
+            },
             ControllerAlarm::Trouble(area, _) => area.to_string(),
             ControllerAlarm::Flaps(flap) => match &flap.what {
                 FlapSubject::Trunk(a, b, _) | FlapSubject::Seat(a, b, _) => {
@@ -231,6 +241,7 @@ impl fmt::Display for ControllerAlarm {
                     stays(*epoch)
                 )
             }
+            ControllerAlarm::Contradicted(standing) => write!(f, "{standing}"),
             ControllerAlarm::Trouble(_, problem) => f.write_str(problem),
         }
     }

@@ -120,7 +120,9 @@ impl ControllerEngine {
         let Some((epoch, settled)) = self.making.published(now, ticket) else {
             return;
         };
-        self.learned.follow(settled.number, &settled.key);
+        if self.learned.follow(settled.number, &settled.key) {
+            self.watch.clear();
+        }
         self.public.publish(epoch, settled, fx);
         self.wake = true;
         for trouble in [

@@ -1,15 +1,19 @@
 //! The engine's input and output: plain data, so that it can be recorded, replayed and printed.
 use super::directions::DirectionsByHost;
+use super::moved_cables::WatchOrder;
+use super::place_mapping::{MappingOrder, MappingOutcome};
 use super::rollback::OrderedRollback;
 use super::trouble::TroubleArea;
 use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
 use directory::job_record::JobRecord;
 use inventory::inventory_file::Inventory;
+use inventory::mapped_place::MappedPlaces;
 use inventory::observation::{DeviceFact, DeviceTable, Observation};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
 use selection::learned::LearnedFigures;
+use selection::watched::TreeSuspicion;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
@@ -34,6 +38,9 @@ pub enum ControllerEvent {
         /// The figures that jobs learned before.
         #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
         learned: LearnedFigures,
+        /// What flows between hosts told before.
+        #[serde(default, skip_serializing_if = "MappedPlaces::is_empty")]
+        mapped: MappedPlaces,
     },
     /// The time that [`ControllerEngine::deadline`](super::ControllerEngine::deadline) gave has
     /// come.
@@ -66,6 +73,15 @@ pub enum ControllerEvent {
     /// A job record says more of what the job learned. It comes beside [`ControllerEvent::Job`],
     /// but not as often.
     Taught(Box<JobRecord>),
+    /// A window of a job is judged.
+    Judged {
+        /// The id of the job's record.
+        job: String,
+        /// Whose job it is.
+        user: String,
+        /// What it says against the published tree.
+        said: Option<TreeSuspicion>,
+    },
     /// The learned figures are written, or could not be written.
     LearnedKept {
         /// The reason why it is not.
@@ -121,6 +137,18 @@ pub enum ControllerEvent {
     Measured {
         /// A description of the measurements, for people.
         what: String,
+    },
+    /// An operator orders that unmanaged places are measured now.
+    MappingOrdered {
+        /// The number of the order.
+        request: u64,
+    },
+    /// A measurement of flows between hosts is over.
+    PlaceMapped {
+        /// The ticket of its order.
+        ticket: u64,
+        /// What it came to.
+        outcome: Box<MappingOutcome>,
     },
     /// The inventory was read again, and it is valid.
     InventoryChanged(Box<Inventory>),
@@ -182,6 +210,12 @@ pub enum ControllerEffect {
     Direct(DirectionsByHost),
     /// Write what jobs learned; the answer is [`ControllerEvent::LearnedKept`].
     KeepLearned(Arc<LearnedFigures>),
+    /// Judge a window of a job; the answer is [`ControllerEvent::Judged`].
+    Judge(Box<WatchOrder>),
+    /// Measure flows between hosts; the answer is [`ControllerEvent::PlaceMapped`].
+    MapPlace(Box<MappingOrder>),
+    /// Write what flows between hosts told.
+    KeepMapped(Arc<MappedPlaces>),
     /// Remove the operator's order to publish an earlier epoch: it is over.
     EndRollback,
     /// Tell the operator.
@@ -220,6 +254,16 @@ impl fmt::Display for ControllerEvent {
             ControllerEvent::Taught(job) => {
                 write!(f, "job {} learned: {} timings", job.id, job.learned.len())
             }
+            ControllerEvent::Judged {
+                job, said: None, ..
+            } => {
+                write!(f, "job {job}: its rates fit the tree")
+            }
+            ControllerEvent::Judged {
+                job,
+                said: Some(said),
+                ..
+            } => write!(f, "job {job}: {said}"),
             ControllerEvent::LearnedKept { problem: None } => f.write_str("learned figures kept"),
             ControllerEvent::LearnedKept {
                 problem: Some(problem),
@@ -246,6 +290,20 @@ impl fmt::Display for ControllerEvent {
                 write!(f, "plan {ticket} not published: {problem}")
             }
             ControllerEvent::Measured { what } => write!(f, "new measurements: {what}"),
+            ControllerEvent::MappingOrdered { request } => {
+                write!(f, "measurement {request} ordered")
+            }
+            ControllerEvent::PlaceMapped { ticket, outcome } => {
+                let known = outcome.place.as_ref().map(|place| &place.bridge);
+                match known {
+                    Some(bridge) => write!(f, "measurement {ticket}: {bridge}"),
+                    None => write!(
+                        f,
+                        "measurement {ticket} failed: {}",
+                        outcome.problem.as_deref().unwrap_or_default()
+                    ),
+                }
+            }
             ControllerEvent::InventoryChanged(_) => f.write_str("inventory changed"),
         }
     }
@@ -306,8 +364,16 @@ impl fmt::Display for ControllerEffect {
                     rota.values().map(|d| d.peers.len()).sum::<usize>()
                 )
             }
+            ControllerEffect::Judge(order) => write!(f, "judge a window of job {}", order.job),
             ControllerEffect::KeepLearned(figures) => {
                 write!(f, "keep figures of {} places", figures.places().count())
+            }
+            ControllerEffect::MapPlace(order) => {
+                let hosts = order.inside.len() + order.beside.len();
+                write!(f, "measure {} among {hosts} hosts", order.bridge)
+            }
+            ControllerEffect::KeepMapped(mapped) => {
+                write!(f, "keep measurements of {} places", mapped.places.len())
             }
             ControllerEffect::EndRollback => f.write_str("end the rollback"),
             ControllerEffect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),

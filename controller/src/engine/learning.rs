@@ -53,10 +53,13 @@ impl LearnedState {
         self.figures = Arc::new(figures);
     }
 
-    /// The network of an epoch.
-    pub(super) fn follow(&mut self, number: u64, file: &Arc<inventory::TopologyFile>) {
+    /// The network of an epoch that is published. True if it is another one than before.
+    pub(super) fn follow(&mut self, number: u64, file: &Arc<inventory::TopologyFile>) -> bool {
         match &mut self.network {
-            Some(network) if network.file == *file => network.last = number,
+            Some(network) if network.file == *file => {
+                network.last = number;
+                false
+            }
             _ => {
                 self.network = Some(TaughtNetwork {
                     first: number,
@@ -64,8 +67,16 @@ impl LearnedState {
                     tree: file.tree().ok(),
                     file: Arc::clone(file),
                 });
+                true
             }
         }
+    }
+
+    /// The network of an epoch, if it is the published one.
+    pub(super) fn network_of(&self, epoch: u64) -> Option<&Arc<inventory::TopologyFile>> {
+        let network = self.network.as_ref()?;
+        let is_it = (network.first..=network.last).contains(&epoch);
+        is_it.then_some(&network.file)
     }
 
     /// Takes what a job tells of learning. Returns whether figures are to be written at once.

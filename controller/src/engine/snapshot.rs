@@ -35,6 +35,7 @@ impl ControllerEngine {
             jobs_more,
             events: self.public.lines.iter().cloned().collect(),
             alarms: self.alarms(),
+            mapping: self.mapping.status(self.inventory.measuring.is_some()),
         }
     }
 
@@ -55,6 +56,7 @@ impl ControllerEngine {
         let mut own = self.judged.judged_alarms(epoch);
         own.extend(self.observed.agents.alarms());
         own.extend(self.judged.damping.alarms(epoch));
+        own.extend(self.watch.alarms(epoch));
         own.extend(
             self.public
                 .troubles

@@ -3,6 +3,8 @@ mod agents;
 mod epochs;
 mod flapping;
 mod learning;
+mod mapping;
+mod moved_cables;
 mod moves;
 mod rollback;
 mod world;

@@ -6,6 +6,7 @@
 use super::rate_limiter::RateLimiter;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, DirectionsByHost};
+use crate::flow_exchange::FlowExchange;
 use axum::Json;
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{ConnectInfo, Path, State};
@@ -42,6 +43,7 @@ pub struct ReportIntake {
     events: mpsc::Sender<ControllerEvent>,
     rota: watch::Receiver<Arc<DirectionsByHost>>,
     limits: Arc<Mutex<ReportLimits>>,
+    flows: FlowExchange,
 }
 
 struct ReportLimits {
@@ -82,7 +84,13 @@ impl ReportIntake {
                 hosts: HashMap::new(),
                 strangers: STRANGERS,
             })),
+            flows: FlowExchange::default(),
         }
+    }
+
+    /// The measurement of flows, if there is one.
+    pub(crate) fn flows(&self) -> &FlowExchange {
+        &self.flows
     }
 
     /// Sends an event for each host that fell silent, until the task is dropped.
@@ -213,7 +221,10 @@ impl ReportIntake {
             .map_err(ReportRefusal::TooOften)?;
         self.heard(host, Instant::now());
         self.tell(host, DeviceFact::Host(report)).await;
-        Ok(directions)
+        Ok(ProbeDirections {
+            flows: self.flows.invitation(host),
+            ..directions
+        })
     }
 }
 

@@ -209,33 +209,33 @@ impl MapSession {
 
     fn look(&mut self) {
         self.own_rates = own_rates(self.hosts, &self.rounds);
-        let looks = SharingRule::ALL.map(|rule| self.look_by(rule));
-        let score = |look: &RuleLook| look.trees.first().map_or(f64::NEG_INFINITY, |t| t.score);
-        // The first rule stands where none tells more.
-        let better = looks.into_iter().reduce(|best, other| {
-            if score(&other) > score(&best) {
-                other
-            } else {
-                best
-            }
-        });
-        let Some(look) = better else { return };
-        (self.rule, self.trees) = (look.rule, look.trees);
-    }
-
-    fn look_by(&self, rule: SharingRule) -> RuleLook {
         let known = self
             .trees
             .first()
             .map(ScoredTree::sides)
             .unwrap_or_default();
+        let look = self.look_by(self.rule, &[Vec::new(), known]);
+        // The rule stands where the other one tells no more of nearly the same tree.
+        let sides = look.trees[0].sides();
+        let other = SharingRule::ALL.into_iter().find(|r| *r != self.rule);
+        let other = other.filter(|_| !sides.is_empty());
+        let other = other.map(|rule| self.look_by(rule, &[sides]));
+        let better = other.filter(|other| other.trees[0].score > look.trees[0].score);
+        let look = better.unwrap_or(look);
+        (self.rule, self.trees) = (look.rule, look.trees);
+    }
+
+    /// The best tree that is reached from one of these.
+    fn look_by(&self, rule: SharingRule, starts: &[Vec<HostSet>]) -> RuleLook {
         let measurements = Measurements::new(&self.own_rates, &self.rounds, rule);
         let mut search = TreeSearch::new(self.hosts, measurements);
-        let (mut best, mut others) = search.best(&[]);
-        if !known.is_empty() && known != best.sides() {
-            let (again, beside) = search.best(&known);
-            if again.score > best.score {
-                (best, others) = (again, beside);
+        let (mut best, mut others) = search.best(&starts[0]);
+        for start in &starts[1..] {
+            if !start.is_empty() && *start != best.sides() {
+                let (again, beside) = search.best(start);
+                if again.score > best.score {
+                    (best, others) = (again, beside);
+                }
             }
         }
         RuleLook {

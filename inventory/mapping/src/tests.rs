@@ -53,7 +53,7 @@ impl JudgedMap {
 #[test]
 fn trees_are_found_from_flows() {
     // Without optimization a map takes seconds.
-    let maps = if cfg!(debug_assertions) { 8 } else { 100 };
+    let maps = if cfg!(debug_assertions) { 4 } else { 100 };
     let judged: Vec<JudgedMap> = (0..maps).map(|seed| JudgedMap::new(seed, 50)).collect();
     let worst = judged
         .iter()

@@ -27,6 +27,8 @@ struct Args {
     #[arg(long)]
     seconds: f64,
     #[arg(long)]
+    share: f64,
+    #[arg(long)]
     network: Option<String>,
     #[arg(long)]
     any_tree: bool,
@@ -80,7 +82,7 @@ fn take_part(world: &impl Communicator, args: &Args) -> anyhow::Result<()> {
     let limits = MeasurementLimits {
         budget: Bytes(args.budget),
         time: Duration::try_from_secs_f64(args.seconds).context("--seconds")?,
-        share: 1.0,
+        share: args.share,
     };
     let members = job_hosts::on_one_network(&members, args.network.as_deref())?;
     let measured = measurement::run(&members, &key, limits, &args.output)?;

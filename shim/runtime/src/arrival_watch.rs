@@ -13,7 +13,7 @@ const LEAST_CALLS: u32 = 3;
 /// Telling takes one part in so many of the time at most.
 const COST: u32 = 500;
 /// Windows that are kept for what the job says at its end.
-const KEPT: usize = 4;
+const KEPT: usize = 8;
 
 /// The windows of a process set, as its rank 0 knows them.
 #[derive(Debug)]

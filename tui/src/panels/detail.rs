@@ -62,9 +62,10 @@ pub(super) fn state(link: &Link) -> &'static str {
 }
 
 /// The mark of a link that is not certain.
-pub(super) fn doubt(grade: LinkGrade) -> &'static str {
-    match grade {
+pub(super) fn doubt(link: &Link) -> &'static str {
+    match link.grade {
         LinkGrade::Certain => "",
+        LinkGrade::Inferred if link.is_measured() => "≈",
         LinkGrade::Inferred => "~",
         LinkGrade::Ambiguous => "?",
     }
@@ -93,6 +94,7 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
     };
     let grade = match link.grade {
         LinkGrade::Certain => "certain",
+        LinkGrade::Inferred if link.is_measured() => "≈ inferred from flows",
         LinkGrade::Inferred => "~ inferred",
         LinkGrade::Ambiguous => "? ambiguous",
     };

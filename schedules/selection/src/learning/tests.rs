@@ -1,6 +1,7 @@
 use super::*;
 use crate::decision_table::{DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable};
 use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncScheme;
 
 const BLOCK: u64 = 4096;
 
@@ -246,6 +247,20 @@ fn even_blocks_begin_as_equal_ones_do_and_unequal_ones_as_the_library_does() {
     assert_eq!(ways_of(&table, 65_536, true), [tcp, native]);
     assert_eq!(ways_of(&table, 65_536, false), [native, tcp]);
     assert_eq!(ways_of(&table, 4096, true), [native, tcp]);
+    // The largest of even blocks, too, has to fit a window.
+    let window = Way::Aapc {
+        sync: SyncScheme::WINDOW,
+        over: DataCarrier::Tcp,
+    };
+    let entries = vec![
+        entry(0, native),
+        entry(2048, window),
+        entry(8193, native),
+        entry(32_768, tcp),
+    ];
+    let windowed = DecisionTable::default().with_entries(Collective::Alltoall, entries);
+    assert_eq!(ways_of(&windowed, 4096, true)[0], window);
+    assert_eq!(ways_of(&windowed, 8000, true)[0], tcp);
     // What jobs learned of such calls counts for all of them.
     let learned = DecisionEntry {
         grounds: DecisionGrounds::Learned,

@@ -107,16 +107,20 @@ pub fn judge(
     }
     let suspects = suspects::moves(between, &most_slow(&slow, measured.len()));
     let plan = WatchedPlan::new(between, host_of)?;
-    let published = likelihood(&left);
-    let gain = |to: SuspectedMove| {
-        let tree = suspects::moved(between, &to)?;
+    let explained = |tree: &Tree| {
         let mut expected = vec![vec![None; host_of.len()]; host_of.len()];
-        for (message, slowness) in plan.slowness(&tree)? {
+        for (message, slowness) in plan.slowness(tree)? {
             expected[message.src as usize][message.dst as usize] = Some(slowness);
         }
         let expected = by_hosts(between, host_of, |from, to| expected[from][to]);
-        let rest = unexplained(&tree, &difference(&measured, &expected));
-        Some((likelihood(&rest) - published, to))
+        let rest = unexplained(between, &difference(&measured, &expected));
+        Some(likelihood(&rest))
+    };
+    // Blocks that begin early share cables on the published tree, too.
+    let published = likelihood(&left).max(explained(between)?);
+    let gain = |to: SuspectedMove| {
+        let tree = suspects::moved(between, &to)?;
+        Some((explained(&tree)? - published, to))
     };
     let mut gains: Vec<(f64, SuspectedMove)> = suspects.into_iter().filter_map(gain).collect();
     gains.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -1,5 +1,6 @@
 //! The judge on rates that were measured, and on simulated ones.
 mod measured;
+mod simulated;
 
 use super::arrivals::BlockArrivals;
 use super::judge::{SuspectedMove, judge};
@@ -8,6 +9,9 @@ use inventory::tree::Tree;
 
 /// What a link of 20 Mbit/s passes on, in Mbit/s of payload.
 const WHOLE: f64 = 20.0 / schedules::bound::WIRE_PER_PAYLOAD;
+
+/// The part of that which TCP reaches.
+const WHOLE_SHARE: f64 = 0.97;
 
 fn arrivals(ranks: usize, share: impl Fn(usize, usize) -> Option<f64>) -> BlockArrivals {
     let pairs = (0..ranks).flat_map(|to| (0..ranks).map(move |from| (from, to)));

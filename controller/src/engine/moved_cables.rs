@@ -1,0 +1,227 @@
+//! The watch over moved cables: what the rates of jobs' blocks say against the published tree.
+//!
+//! Any user can write a job record. So a suspicion says whose jobs it rests on, it changes no tree,
+//! and each user has so many watched jobs, judged at a rate.
+use super::alarms::ControllerAlarm;
+use super::{ControllerEffect, ControllerEngine};
+use directory::job_record::JobRecord;
+use inventory::topology_file::TopologyFile;
+use inventory::{Millis, Tree};
+use selection::learned::{LearnedPlace, RankLayout};
+use selection::watched::{BlockArrivals, MOST_RANKS, SuspicionRow, TreeSuspicion, judge};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A user's windows are judged at most this often: a job tells of one in 5 s.
+const PAUSE: Duration = Duration::from_secs(4);
+/// What a job's last windows said counts for so long.
+const REMEMBERED: Duration = Duration::from_secs(3600);
+/// Watched jobs, of a user and of all.
+const MOST_OF_USER: usize = 8;
+const MOST_JOBS: usize = 64;
+/// Alarms at once.
+const MOST_ALARMS: usize = 8;
+
+/// The watched jobs.
+#[derive(Debug, Default)]
+pub(super) struct WatchState {
+    /// By the id of its record.
+    jobs: BTreeMap<String, WatchedJob>,
+    /// A window is being judged: one at a time.
+    is_judging: bool,
+}
+
+#[derive(Debug)]
+struct WatchedJob {
+    user: String,
+    /// The last window that was taken, and when.
+    window: u64,
+    at: Millis,
+    row: SuspicionRow,
+}
+
+impl WatchedJob {
+    fn new(user: &str, now: Millis) -> WatchedJob {
+        WatchedJob {
+            user: user.to_owned(),
+            window: 0,
+            at: now,
+            row: SuspicionRow::default(),
+        }
+    }
+}
+
+/// The order to judge a window of a job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WatchOrder {
+    /// The id of the job's record.
+    pub job: String,
+    /// Whose job it is.
+    pub user: String,
+    hosts: Vec<String>,
+    layout: RankLayout,
+    #[serde(skip)]
+    mpi: Option<inventory::Mpi>,
+    file: Arc<TopologyFile>,
+    arrivals: Vec<String>,
+}
+
+impl WatchOrder {
+    /// What the window says against the tree. It takes up to seconds.
+    pub fn judge(&self) -> Option<TreeSuspicion> {
+        let arrivals = BlockArrivals::from_rows(&self.arrivals)?;
+        let whole: Tree = self.file.tree().ok()?;
+        let (_, between) = LearnedPlace::find(&whole, &self.hosts, &self.layout, self.mpi?).ok()?;
+        judge::judge(&between, &self.layout.host_of(), &arrivals)
+    }
+}
+
+/// A suspicion that stands, for an operator.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StandingSuspicion {
+    pub(crate) suspicion: TreeSuspicion,
+    /// The users whose jobs say so.
+    pub(crate) users: BTreeSet<String>,
+    pub(crate) epoch: u64,
+}
+
+impl WatchState {
+    /// The order to judge a job's window, if it is a new one.
+    fn take(
+        &mut self,
+        now: Millis,
+        record: &JobRecord,
+        file: &Arc<TopologyFile>,
+    ) -> Option<WatchOrder> {
+        let window = record.watched.as_ref()?;
+        let fits = record.layout.fits(record.hosts.len(), record.ranks);
+        if self.is_judging || !fits || record.ranks as usize > MOST_RANKS {
+            return None;
+        }
+        let of_user = |job: &&WatchedJob| job.user == record.user;
+        let lately = |job: &WatchedJob| now.since(job.at) < PAUSE;
+        let known = self.jobs.get(&record.id).map(|job| job.window);
+        if known == Some(window.number) || self.jobs.values().filter(of_user).any(lately) {
+            return None;
+        }
+        if known.is_none() {
+            self.make_room(&record.user);
+        }
+        let job = self.jobs.entry(record.id.clone());
+        let job = job.or_insert_with(|| WatchedJob::new(&record.user, now));
+        (job.window, job.at) = (window.number, now);
+        self.is_judging = true;
+        Some(WatchOrder {
+            job: record.id.clone(),
+            user: record.user.clone(),
+            hosts: record.hosts.clone(),
+            layout: record.layout.clone(),
+            mpi: record.mpi.known().copied(),
+            file: Arc::clone(file),
+            arrivals: window.arrivals.clone(),
+        })
+    }
+
+    /// The oldest job of a user with too many makes room, or the oldest of all.
+    fn make_room(&mut self, user: &str) {
+        let of_user = self.jobs.values().filter(|job| job.user == user).count();
+        let is_full = of_user >= MOST_OF_USER;
+        let may_go = |job: &WatchedJob| !is_full || job.user == user;
+        let oldest = self.jobs.iter().filter(|(_, job)| may_go(job));
+        let oldest = oldest.min_by_key(|(_, job)| job.at);
+        if let Some(id) = oldest.map(|(id, _)| id.clone())
+            && (is_full || self.jobs.len() >= MOST_JOBS)
+        {
+            self.jobs.remove(&id);
+        }
+    }
+
+    /// Takes what a window says. In a replay it is all that tells of the job.
+    #[cfg(test)]
+    pub(super) fn jobs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    fn judged(&mut self, now: Millis, job: String, user: &str, said: Option<TreeSuspicion>) {
+        self.is_judging = false;
+        let job = self.jobs.entry(job);
+        let job = job.or_insert_with(|| WatchedJob::new(user, now));
+        job.row.add(said);
+    }
+
+    /// Another network is published.
+    pub(super) fn clear(&mut self) {
+        self.jobs.clear();
+    }
+
+    pub(super) fn forget_old(&mut self, now: Millis) {
+        self.jobs.retain(|_, job| now.since(job.at) < REMEMBERED);
+    }
+
+    /// What enough windows say.
+    pub(super) fn alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
+        let mut standing: Vec<StandingSuspicion> = Vec::new();
+        for job in self.jobs.values() {
+            let (Some(suspicion), Some(epoch)) = (job.row.stands(), epoch) else {
+                continue;
+            };
+            let same = |other: &&mut StandingSuspicion| other.suspicion.best == suspicion.best;
+            match standing.iter_mut().find(same) {
+                Some(other) => drop(other.users.insert(job.user.clone())),
+                None => standing.push(StandingSuspicion {
+                    suspicion: suspicion.clone(),
+                    users: BTreeSet::from([job.user.clone()]),
+                    epoch,
+                }),
+            }
+        }
+        standing.truncate(MOST_ALARMS);
+        standing
+            .into_iter()
+            .map(ControllerAlarm::Contradicted)
+            .collect()
+    }
+}
+
+impl ControllerEngine {
+    /// Takes what a job's record says of the rates of its blocks; nothing after this needs it.
+    pub(super) fn take_watched(
+        &mut self,
+        now: Millis,
+        record: &mut JobRecord,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
+        let file = self.learned.network_of(record.epoch).cloned();
+        let order = file.and_then(|file| self.watch.take(now, record, &file));
+        fx.extend(order.map(|order| ControllerEffect::Judge(Box::new(order))));
+        record.watched = None;
+    }
+
+    pub(super) fn take_judgement(
+        &mut self,
+        now: Millis,
+        job: String,
+        user: String,
+        said: Option<TreeSuspicion>,
+    ) {
+        self.watch.judged(now, job, &user, said);
+        self.wake = true;
+    }
+}
+
+impl fmt::Display for StandingSuspicion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let users: Vec<&str> = self.users.iter().map(String::as_str).collect();
+        write!(
+            f,
+            "{}, say jobs of {}; epoch {} stays, and its schedules collide there: see where that \
+             cable is, or run `heddle map` and publish what it finds",
+            self.suspicion,
+            users.join(", "),
+            self.epoch
+        )
+    }
+}

@@ -1,0 +1,112 @@
+//! Windows of jobs: judged, told of when they persist, forgotten with the network.
+use super::*;
+use directory::job_record::{JobRecord, WatchedWindow};
+use selection::learned::RankLayout;
+use selection::watched::{SuspectedMove, TreeSuspicion};
+
+fn suspicion(to: &str) -> TreeSuspicion {
+    let best = SuspectedMove::Host {
+        host: "n1".into(),
+        to: to.into(),
+    };
+    TreeSuspicion {
+        best,
+        gain: 30.0,
+        others: Vec::new(),
+        slow: vec![("n0".into(), "n1".into())],
+    }
+}
+
+fn judged(w: &mut SimulatedCluster, user: &str, said: Option<TreeSuspicion>) {
+    w.event(ControllerEvent::Judged {
+        job: format!("job of {user}"),
+        user: user.into(),
+        said,
+    });
+    w.run(100);
+}
+
+fn told(w: &SimulatedCluster) -> Vec<String> {
+    let alarms = w.engine.announced_alarms().iter();
+    alarms.map(|alarm| alarm.text.clone()).collect()
+}
+
+#[test]
+fn a_suspicion_that_persists_is_an_alarm_until_it_does_not() {
+    let mut w = running();
+    for _ in 0..2 {
+        judged(&mut w, "ann", Some(suspicion("s1")));
+    }
+    assert_eq!(told(&w), Vec::<String>::new());
+    judged(&mut w, "ann", Some(suspicion("s1")));
+    for _ in 0..3 {
+        judged(&mut w, "ben", Some(suspicion("s1")));
+    }
+    let [alarm] = told(&w).try_into().unwrap();
+    assert_eq!(
+        alarm,
+        "host \"n1\" behaves as if it were plugged into switch \"s1\": 1 pairs of hosts slow each \
+         other down as they would then, say jobs of ann, ben; epoch 1 stays, and its schedules \
+         collide there: see where that cable is, or run `heddle map` and publish what it finds"
+    );
+    for user in ["ann", "ben"] {
+        for _ in 0..3 {
+            judged(&mut w, user, None);
+        }
+    }
+    assert_eq!(told(&w), Vec::<String>::new());
+}
+
+#[test]
+fn windows_that_suspect_different_moves_are_noise() {
+    let mut w = running();
+    for to in ["s0", "s1", "s0", "s1", "s0", "s1"] {
+        judged(&mut w, "ann", Some(suspicion(to)));
+    }
+    assert_eq!(told(&w), Vec::<String>::new());
+}
+
+#[test]
+fn each_window_is_judged_once_and_users_wait_their_turn() {
+    let mut w = running();
+    let record = |id: &str, user: &str, number: u64| JobRecord {
+        user: user.into(),
+        hosts: vec!["n0".into(), "n1".into()],
+        ranks: 2,
+        layout: RankLayout::of(&[0, 1]),
+        watched: Some(WatchedWindow {
+            number,
+            arrivals: vec![".d".into(), "d.".into()],
+        }),
+        ..crate::jobs::tests::record(id, 1, 10, 1.0)
+    };
+    let mut orders = |record: JobRecord, later: u64| {
+        w.now = w.now.after(Duration::from_millis(later));
+        let effects = w.engine.handle(w.now, ControllerEvent::Job(record.clone()));
+        let orders = effects
+            .iter()
+            .filter(|e| matches!(e, ControllerEffect::Judge(_)));
+        let count = orders.count();
+        let (job, user) = (record.id, record.user);
+        if count > 0 {
+            let said = None;
+            w.engine
+                .handle(w.now, ControllerEvent::Judged { job, user, said });
+        }
+        count
+    };
+    assert_eq!(orders(record("a", "ann", 1), 0), 1);
+    assert_eq!(orders(record("a", "ann", 1), 10_000), 0, "the same window");
+    assert_eq!(orders(record("a", "ann", 2), 0), 1);
+    assert_eq!(orders(record("b", "ann", 1), 1_000), 0, "too early");
+    assert_eq!(orders(record("c", "ben", 1), 0), 1);
+    let elsewhere = JobRecord {
+        epoch: 7,
+        ..record("d", "cid", 1)
+    };
+    assert_eq!(orders(elsewhere, 0), 0, "another network");
+    for n in 0..100 {
+        orders(record(&format!("eve{n}"), "eve", 1), 5_000);
+    }
+    assert!(w.engine.watch.jobs() <= 2 + 8 + 1);
+}
