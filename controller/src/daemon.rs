@@ -5,6 +5,7 @@
 //! outcome comes back as an event.
 mod check;
 mod config;
+mod finished_work;
 mod hooks;
 mod job_records;
 mod lessons;
@@ -18,11 +19,12 @@ mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
+mod window_judge;
 
 use crate::clock::SteadyClock;
 use crate::engine::{
     ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost,
-    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea, WatchOrder,
+    EpochOrder, StalledWork, StoredEpoch, TroubleArea,
 };
 use crate::flow_exchange::FlowExchange;
 use crate::history;
@@ -41,7 +43,7 @@ pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::{VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading;
-use directory::rollback::RollbackOrder;
+use finished_work::{FinishedWork, outcome};
 use hooks::DaemonHooks;
 pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
@@ -57,7 +59,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
+use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 use traps::TrapListener;
 
@@ -70,14 +72,6 @@ const GOES_ON: &str =
     "the network is watched as before, and the newest state is published afterwards";
 /// The length of the queue of events. Pollers wait while it is full.
 const QUEUE: usize = 1024;
-
-/// The outcome of work in another task; the number is the plan's ticket.
-enum FinishedWork {
-    Planned(u64, Result<Box<VerifiedEpoch>, String>),
-    Published(u64, Result<(), String>),
-    KeptLearned(Result<(), String>),
-    Judged(Box<ControllerEvent>),
-}
 
 /// Runs the daemon until SIGTERM or SIGINT.
 ///
@@ -420,14 +414,10 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
-            ControllerEffect::Judge(order) => self.judge(*order),
+            ControllerEffect::Judge(order) => window_judge::judge(*order, self.done.clone()),
             ControllerEffect::MapPlace(order) => self.measure(*order),
             ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),
-            ControllerEffect::EndRollback => {
-                let dir = self.config.dir.clone();
-                // If it fails, the next controller finds that the order is over.
-                spawn_blocking(move || RollbackOrder::remove(&dir));
-            }
+            ControllerEffect::EndRollback => rollbacks::end(self.config.dir.clone()),
             ControllerEffect::Say(line) => {
                 (self.show, self.said) = (true, true);
                 match line.level {
@@ -507,49 +497,6 @@ impl ControllerDaemon {
         });
     }
 
-    fn judge(&self, order: WatchOrder) {
-        let done = self.done.clone();
-        spawn_blocking(move || {
-            let said = order.judge();
-            let (job, user) = (order.job, order.user);
-            let event = ControllerEvent::Judged { job, user, said };
-            let _ = done.send(FinishedWork::Judged(Box::new(event)));
-        });
-    }
-
-    fn finish(&mut self, done: FinishedWork) {
-        match done {
-            FinishedWork::Judged(event) => self.step(*event),
-            FinishedWork::KeptLearned(kept) => {
-                let problem = kept.err();
-                self.step(ControllerEvent::LearnedKept { problem });
-            }
-            FinishedWork::Planned(ticket, Ok(_))
-                if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
-            FinishedWork::Planned(ticket, Ok(plan)) => {
-                let epoch = plan.epoch();
-                let summary = PlanSummary {
-                    phases: epoch.bound.phases,
-                    bound_only: epoch.alltoall.is_none(),
-                    bottleneck: epoch.bound.edge.clone(),
-                    hosts: epoch.allgather.hosts.len() as u32,
-                };
-                self.plan = Some((ticket, plan.into()));
-                self.step(ControllerEvent::Planned { ticket, summary });
-            }
-            FinishedWork::Planned(ticket, Err(problem)) => {
-                self.step(ControllerEvent::PlanFailed { ticket, problem })
-            }
-            FinishedWork::Published(ticket, Ok(())) => {
-                self.plan = None;
-                self.step(ControllerEvent::Published { ticket });
-            }
-            FinishedWork::Published(ticket, Err(problem)) => {
-                self.step(ControllerEvent::PublishFailed { ticket, problem })
-            }
-        }
-    }
-
     /// Reads the inventory and the certificate again, after SIGHUP. If one of them is bad, the
     /// former one stays.
     fn reload(&mut self) {
@@ -594,12 +541,6 @@ fn write_learned(
 ) -> JoinHandle<Result<(), String>> {
     let (store, figures) = (Arc::clone(store), Arc::clone(figures));
     spawn_blocking(move || store.write_learned(&figures).map_err(|e| e.to_string()))
-}
-
-/// The outcome of work on a thread of its own. A panic is a failure, too: the engine waits for an
-/// answer.
-fn outcome<T>(work: Result<Result<T, String>, JoinError>) -> Result<T, String> {
-    work.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))
 }
 
 fn path(journal: &Option<PathBuf>) -> String {

@@ -32,6 +32,7 @@ mod judged;
 mod judgement;
 mod learning;
 mod making;
+mod moved_cables;
 mod observed;
 mod place_mapping;
 mod public_record;
@@ -41,16 +42,15 @@ mod snapshot;
 mod tree_doubt;
 mod trouble;
 mod unmanaged_places;
-mod watch;
 
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
 pub use figures::{EngineFigures, PortFigures};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
+pub use moved_cables::WatchOrder;
 pub use place_mapping::{MappingOrder, MappingOutcome};
 pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};
-pub use watch::WatchOrder;
 
 use crate::triggers::{self, TrapTopic};
 use api::{EpochInfo, EventLevel};
@@ -64,6 +64,7 @@ use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
 use learning::LearnedState;
 use making::EpochInMaking;
+use moved_cables::WatchState;
 use observed::{AgentNews, ObservedNetwork};
 use place_mapping::PlaceMapping;
 use public_record::PublicRecord;
@@ -72,7 +73,6 @@ use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tree_doubt::TreeDoubt;
-use watch::WatchState;
 
 /// The decisions of the controller; the daemon around it does all I/O.
 #[derive(Debug)]

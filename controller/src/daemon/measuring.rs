@@ -1,5 +1,6 @@
 //! A measurement of flows between hosts, on a thread of its own.
-use super::{ControllerDaemon, outcome};
+use super::ControllerDaemon;
+use super::finished_work::outcome;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, MappingOrder, MappingOutcome, TroubleArea};
 use crate::flow_exchange::FlowExchange;

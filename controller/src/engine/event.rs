@@ -1,9 +1,9 @@
 //! The engine's input and output: plain data, so that it can be recorded, replayed and printed.
 use super::directions::DirectionsByHost;
+use super::moved_cables::WatchOrder;
 use super::place_mapping::{MappingOrder, MappingOutcome};
 use super::rollback::OrderedRollback;
 use super::trouble::TroubleArea;
-use super::watch::WatchOrder;
 use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
 use directory::job_record::JobRecord;
@@ -254,16 +254,10 @@ impl fmt::Display for ControllerEvent {
             ControllerEvent::Taught(job) => {
                 write!(f, "job {} learned: {} timings", job.id, job.learned.len())
             }
-            ControllerEvent::Judged {
-                job, said: None, ..
-            } => {
-                write!(f, "job {job}: its rates fit the tree")
-            }
-            ControllerEvent::Judged {
-                job,
-                said: Some(said),
-                ..
-            } => write!(f, "job {job}: {said}"),
+            ControllerEvent::Judged { job, said, .. } => match said {
+                Some(said) => write!(f, "job {job}: {said}"),
+                None => write!(f, "job {job}: its rates fit the tree"),
+            },
             ControllerEvent::LearnedKept { problem: None } => f.write_str("learned figures kept"),
             ControllerEvent::LearnedKept {
                 problem: Some(problem),
@@ -293,17 +287,13 @@ impl fmt::Display for ControllerEvent {
             ControllerEvent::MappingOrdered { request } => {
                 write!(f, "measurement {request} ordered")
             }
-            ControllerEvent::PlaceMapped { ticket, outcome } => {
-                let known = outcome.place.as_ref().map(|place| &place.bridge);
-                match known {
-                    Some(bridge) => write!(f, "measurement {ticket}: {bridge}"),
-                    None => write!(
-                        f,
-                        "measurement {ticket} failed: {}",
-                        outcome.problem.as_deref().unwrap_or_default()
-                    ),
+            ControllerEvent::PlaceMapped { ticket, outcome } => match &outcome.place {
+                Some(place) => write!(f, "measurement {ticket}: {}", place.bridge),
+                None => {
+                    let problem = outcome.problem.as_deref().unwrap_or_default();
+                    write!(f, "measurement {ticket} failed: {problem}")
                 }
-            }
+            },
             ControllerEvent::InventoryChanged(_) => f.write_str("inventory changed"),
         }
     }

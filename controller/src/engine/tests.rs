@@ -4,9 +4,9 @@ mod epochs;
 mod flapping;
 mod learning;
 mod mapping;
+mod moved_cables;
 mod moves;
 mod rollback;
-mod watch;
 mod world;
 
 use super::*;

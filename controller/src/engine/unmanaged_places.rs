@@ -123,34 +123,45 @@ impl ObservedNetwork {
         if own.len() + MOST_BESIDE > mapping::MOST_HOSTS {
             return Err(UnfitPlace::TooMany(own.len()));
         }
-        // A host of each other switch, then a second one of each.
-        let mut used: HashMap<&str, usize> = HashMap::new();
         let others = inventory
             .hosts
             .keys()
-            .filter(|host| !place.hosts.contains(host));
-        let mut beside: Vec<(usize, &String, IpAddr)> = others
+            .filter(|host| !place.hosts.contains(host))
             .filter_map(|host| {
                 let seat = seats.get(host.as_str())?.0;
                 let address = ready(host).filter(|address| is_neighbour(first, *address))?;
-                let turn = used.entry(seat).or_default();
-                *turn += 1;
-                Some((*turn, host, address.0))
-            })
-            .collect();
-        beside.sort();
-        beside.truncate(MOST_BESIDE);
+                Some((seat, host, address.0))
+            });
+        let beside = hosts_beside(others);
         Ok(PlaceMembers {
             inside: own
                 .into_iter()
                 .map(|(host, (address, _))| (host.clone(), address))
                 .collect(),
-            beside: beside
-                .into_iter()
-                .map(|(_, host, address)| (host.clone(), address))
-                .collect(),
+            beside,
         })
     }
+}
+
+/// The first ones to ask of these hosts, each with its switch: one on each switch, then a second one
+/// on each.
+fn hosts_beside<'a>(
+    hosts: impl Iterator<Item = (&'a str, &'a String, IpAddr)>,
+) -> Vec<(String, IpAddr)> {
+    let mut used: HashMap<&str, usize> = HashMap::new();
+    let mut ordered: Vec<(usize, &String, IpAddr)> = hosts
+        .map(|(switch, host, address)| {
+            let turn = used.entry(switch).or_default();
+            *turn += 1;
+            (*turn, host, address)
+        })
+        .collect();
+    ordered.sort();
+    ordered
+        .into_iter()
+        .take(MOST_BESIDE)
+        .map(|(_, host, address)| (host.clone(), address))
+        .collect()
 }
 
 /// True if both addresses are in one network.

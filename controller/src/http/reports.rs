@@ -180,10 +180,7 @@ impl ReportIntake {
             );
             return Err(self.refuse(from, problem).await);
         };
-        if !headers
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|t| t.as_bytes().starts_with(b"application/json"))
-        {
+        if !is_json(headers) {
             return Err(ReportRefusal::NotJson);
         }
         // The length is known before the body: every request here states it.
@@ -296,4 +293,10 @@ pub(super) async fn post(
         .await
         .map(Json)
         .map_err(IntoResponse::into_response)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
 }

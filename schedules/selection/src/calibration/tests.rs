@@ -34,7 +34,7 @@ fn measured_calls_are_predicted_also_from_other_networks_alone() {
         }))
     };
     let (fitted, elsewhere) = (share(false), share(true));
-    assert!(fitted >= 0.95 && elsewhere >= 0.85, "{fitted} {elsewhere}");
+    assert!(fitted >= 0.95 && elsewhere >= 0.88, "{fitted} {elsewhere}");
 }
 
 #[test]
