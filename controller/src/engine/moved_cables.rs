@@ -218,7 +218,8 @@ impl fmt::Display for StandingSuspicion {
         write!(
             f,
             "{}, say jobs of {}; epoch {} stays, and its schedules collide there: see where that \
-             cable is, or run `heddle map` and publish what it finds",
+             cable is; where switches are unmanaged, `heddle map --controller` measures it while \
+             no job runs",
             self.suspicion,
             users.join(", "),
             self.epoch

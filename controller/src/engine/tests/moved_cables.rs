@@ -45,9 +45,10 @@ fn a_suspicion_that_persists_is_an_alarm_until_it_does_not() {
     let [alarm] = told(&w).try_into().unwrap();
     assert_eq!(
         alarm,
-        "host \"n1\" behaves as if it were plugged into switch \"s1\": 1 pairs of hosts slow each \
-         other down as they would then, say jobs of ann, ben; epoch 1 stays, and its schedules \
-         collide there: see where that cable is, or run `heddle map` and publish what it finds"
+        "host \"n1\" behaves as if it were plugged into switch \"s1\": 1 pair of hosts is \
+         slowed down as it would be then, say jobs of ann, ben; epoch 1 stays, and its schedules \
+         collide there: see where that cable is; where switches are unmanaged, `heddle map \
+         --controller` measures it while no job runs"
     );
     for user in ["ann", "ben"] {
         for _ in 0..3 {

@@ -21,6 +21,9 @@ const MOST_HOSTS: usize = 8;
 /// How much better a move must explain the rates than the published tree does, as a logarithm.
 pub const LEAST_GAIN: f64 = 12.0;
 
+/// The moves that a text names beside the best one.
+const MOST_TOLD: usize = 3;
+
 /// A cable that behaves as if it had moved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SuspectedMove {
@@ -75,12 +78,21 @@ impl fmt::Display for SuspectedMove {
 
 impl fmt::Display for TreeSuspicion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pairs = self.slow.len();
-        write!(
-            f,
-            "{}: {pairs} pairs of hosts slow each other down as they would then",
-            self.best
-        )
+        write!(f, "{}", self.best)?;
+        for other in self.others.iter().take(MOST_TOLD) {
+            write!(f, ", or {other}")?;
+        }
+        match self.others.len().saturating_sub(MOST_TOLD) {
+            0 => {}
+            more => write!(f, ", or one of {more} other cables moved")?,
+        }
+        match self.slow.len() {
+            1 => f.write_str(": 1 pair of hosts is slowed down as it would be then"),
+            pairs => write!(
+                f,
+                ": {pairs} pairs of hosts slow each other down as they would then"
+            ),
+        }
     }
 }
 
