@@ -98,7 +98,8 @@ fn start(
                 problem: Some(format!(
                     "no tree explains the flows between its hosts: {:.0} % of them were much \
                      slower than the best one lets expect; other traffic, several paths between \
-                     switches or aggregates that choose a cable by address do that",
+                     switches or aggregates that choose a cable by address do that; order it \
+                     again while no job runs",
                     measured.tree.unexplained * 100.0
                 )),
             },

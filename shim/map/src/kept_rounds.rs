@@ -38,8 +38,13 @@ impl RoundsFile {
     /// # Errors
     /// If it cannot be written.
     pub(crate) fn create(path: PathBuf, hosts: &[MapHost]) -> anyhow::Result<RoundsFile> {
-        let file =
-            File::create(&path).with_context(|| format!("{} cannot be written", path.display()))?;
+        let file = File::create(&path).with_context(|| {
+            format!(
+                "nothing was measured; name a file in a folder that you may write to: {} cannot be \
+                 written",
+                path.display()
+            )
+        })?;
         let mut rounds = RoundsFile {
             file,
             path,

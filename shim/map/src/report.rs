@@ -37,6 +37,17 @@ pub(crate) fn write(
     let text = topology_text(hosts, measured, &summary)?;
     fs::write(output, text).with_context(|| format!("{} cannot be written", output.display()))?;
     println!("written to {}", output.display());
+    if measured
+        .tree
+        .trunks
+        .iter()
+        .any(|t| t.probability < BELIEVED)
+    {
+        println!(
+            "heddle publish plans for an ambiguous trunk as for any other; a new run with a higher \
+             --seconds and --budget tells more"
+        );
+    }
     Ok(())
 }
 
