@@ -57,9 +57,9 @@ use api::{EpochInfo, EventLevel};
 use candidate::{EpochCandidate, PublishedNetwork};
 use directory::job_record::JobRecord;
 use infer::InferenceMemory;
-use inventory::Millis;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
+use inventory::{Millis, counted};
 use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
 use learning::LearnedState;
@@ -552,9 +552,9 @@ impl ControllerEngine {
         self.send_directions(now, fx);
         self.note_trouble(TroubleArea::Inventory, None);
         let text = format!(
-            "inventory read again: {} switches, {} hosts",
-            self.inventory.switches.len(),
-            self.inventory.hosts.len()
+            "inventory read again: {}, {}",
+            counted(self.inventory.switches.len(), "switch"),
+            counted(self.inventory.hosts.len(), "host")
         );
         self.public.log(now, EventLevel::Info, text, fx);
     }
