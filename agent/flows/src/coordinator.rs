@@ -85,6 +85,8 @@ pub struct FlowCoordinator {
     keeper: Option<RoundKeeper>,
     /// The bytes of all rounds, also of those that were done again.
     moved: f64,
+    /// The time for which they lasted.
+    flowed: Duration,
 }
 
 impl FlowCoordinator {
@@ -126,6 +128,7 @@ impl FlowCoordinator {
             peers,
             keeper: None,
             moved: 0.0,
+            flowed: Duration::ZERO,
         }
     }
 
@@ -143,6 +146,11 @@ impl FlowCoordinator {
     /// The bytes that came so far.
     pub(crate) fn moved(&self) -> f64 {
         self.moved
+    }
+
+    /// The time in which flows ran so far.
+    pub(crate) fn flowed(&self) -> Duration {
+        self.flowed
     }
 
     /// The number of hosts.
@@ -227,6 +235,7 @@ impl FlowCoordinator {
         };
         let flows: Vec<MeasuredFlow> = flows.iter().map(measured).collect();
         let bits: f64 = flows.iter().map(|flow| flow.rate).sum();
+        self.flowed += window;
         self.moved += bits / 8.0 * window.as_secs_f64();
         Ok((MeasuredRound { flows }, disturbed))
     }

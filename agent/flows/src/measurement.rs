@@ -138,7 +138,7 @@ pub fn measure_tree(
         let Some(flows) = session.next_round(&mut random) else {
             break None;
         };
-        let began = Instant::now();
+        let (began, flowed) = (Instant::now(), coordinator.flowed());
         match coordinator.measure(&flows, window) {
             Ok(round) => {
                 done += 1;
@@ -148,7 +148,8 @@ pub fn measure_tree(
             Err(error) => break Some(error.into()),
         }
         // Others have the rest of the time to themselves.
-        let whole = window.div_f64(limits.share.clamp(0.001, 1.0));
+        let flowed = coordinator.flowed() - flowed;
+        let whole = flowed.div_f64(limits.share.clamp(0.001, 1.0));
         std::thread::sleep(whole.saturating_sub(began.elapsed()));
     };
     let measured = FlowMeasurement {

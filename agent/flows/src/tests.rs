@@ -95,15 +95,36 @@ impl PeerChannel for ToldRate {
     }
 }
 
+/// Four hosts that tell these rates one after the other, and the last one for ever.
+fn told(rates: &[f64]) -> FlowCoordinator {
+    let peer = |_| -> Box<dyn PeerChannel + Send> {
+        let rates = rates.to_vec();
+        Box::new(ToldRate { rates, goes: false })
+    };
+    FlowCoordinator::over((0..4).map(peer).collect())
+}
+
+#[test]
+fn flows_that_are_sent_again_have_their_pauses() {
+    let mut coordinator = told(&[1e9]);
+    let limits = MeasurementLimits {
+        budget: Bytes(1 << 30),
+        time: Duration::from_secs(60),
+        share: 0.5,
+    };
+    let goes_on = |done, _| match done {
+        3 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let stopped = measure_tree(&mut coordinator, limits, goes_on).expect_err("ended");
+    // Three rounds, each four times 5 ms long, in half of the time.
+    let took = stopped.measured.as_ref().unwrap().took;
+    assert!(took >= Duration::from_millis(120), "{took:?}");
+}
+
 #[test]
 fn a_measurement_ends_with_its_budget_though_hosts_are_faster_than_the_first_ones() {
-    let peer = |_| -> Box<dyn PeerChannel + Send> {
-        Box::new(ToldRate {
-            rates: vec![1e7, 1e7, 1e7, 1e7, 1e10],
-            goes: false,
-        })
-    };
-    let mut coordinator = FlowCoordinator::over((0..4).map(peer).collect());
+    let mut coordinator = told(&[1e7, 1e7, 1e7, 1e7, 1e10]);
     let limits = MeasurementLimits {
         budget: Bytes(200 << 20),
         time: Duration::from_secs(60),
