@@ -49,7 +49,7 @@ use hooks::DaemonHooks;
 pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
-use measuring::MeasuringProgress;
+use measuring::{MappedWriter, MeasuringProgress};
 pub use memory::give_memory_back;
 use pace::TickPace;
 use poller::SwitchPollers;
@@ -116,6 +116,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         rota,
         flows: intake.flows().clone(),
         measuring: MeasuringProgress::default(),
+        mapped: Arc::default(),
         tls: tls.clone(),
         show: false,
         hooks: None,
@@ -250,6 +251,7 @@ struct ControllerDaemon {
     rota: watch::Sender<Arc<DirectionsByHost>>,
     flows: FlowExchange,
     measuring: MeasuringProgress,
+    mapped: Arc<MappedWriter>,
     tls: Option<TlsCertificate>,
     show: bool,
     /// `None` until the start is over: what was published before is no news.
@@ -504,10 +506,20 @@ impl ControllerDaemon {
 
     fn judge(&self, order: WatchOrder) {
         let done = self.done.clone();
-        spawn_blocking(move || {
-            let said = order.judge();
-            let (job, user) = (order.job, order.user);
-            let event = ControllerEvent::Judged { job, user, said };
+        let (job, user, epoch) = (order.job.clone(), order.user.clone(), order.epoch);
+        tokio::spawn(async move {
+            let judged = spawn_blocking(move || Ok(order.judge())).await;
+            // No window is judged before this one is answered for.
+            let said = outcome(judged).unwrap_or_else(|fault| {
+                tracing::error!("a window of job {job} is not judged: {fault}");
+                None
+            });
+            let event = ControllerEvent::Judged {
+                job,
+                user,
+                epoch,
+                said,
+            };
             let _ = done.send(FinishedWork::Judged(Box::new(event)));
         });
     }
