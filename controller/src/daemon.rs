@@ -19,11 +19,12 @@ mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
+mod window_judge;
 
 use crate::clock::SteadyClock;
 use crate::engine::{
     ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost,
-    EpochOrder, StalledWork, StoredEpoch, TroubleArea, WatchOrder,
+    EpochOrder, StalledWork, StoredEpoch, TroubleArea,
 };
 use crate::flow_exchange::FlowExchange;
 use crate::history;
@@ -40,10 +41,8 @@ pub use check::{CheckedPart, check};
 use config::load;
 pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::{VerifiedEpoch, WayEvidence};
-
 use directory::publishing::EpochStore;
 use directory::reading;
-use directory::rollback::RollbackOrder;
 use finished_work::{FinishedWork, outcome};
 use hooks::DaemonHooks;
 pub use hooks::HookPrograms;
@@ -417,14 +416,10 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
-            ControllerEffect::Judge(order) => self.judge(*order),
+            ControllerEffect::Judge(order) => window_judge::judge(*order, self.done.clone()),
             ControllerEffect::MapPlace(order) => self.measure(*order),
             ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),
-            ControllerEffect::EndRollback => {
-                let dir = self.config.dir.clone();
-                // If it fails, the next controller finds that the order is over.
-                spawn_blocking(move || RollbackOrder::remove(&dir));
-            }
+            ControllerEffect::EndRollback => rollbacks::end(self.config.dir.clone()),
             ControllerEffect::Say(line) => {
                 (self.show, self.said) = (true, true);
                 match line.level {
@@ -501,26 +496,6 @@ impl ControllerDaemon {
         tokio::spawn(async move {
             let kept = outcome(stall.wait(&events, writing).await);
             let _ = done.send(FinishedWork::KeptLearned(kept));
-        });
-    }
-
-    fn judge(&self, order: WatchOrder) {
-        let done = self.done.clone();
-        let (job, user, epoch) = (order.job.clone(), order.user.clone(), order.epoch);
-        tokio::spawn(async move {
-            let judged = spawn_blocking(move || Ok(order.judge())).await;
-            // No window is judged before this one is answered for.
-            let said = outcome(judged).unwrap_or_else(|fault| {
-                tracing::error!("a window of job {job} is not judged: {fault}");
-                None
-            });
-            let event = ControllerEvent::Judged {
-                job,
-                user,
-                epoch,
-                said,
-            };
-            let _ = done.send(FinishedWork::Judged(Box::new(event)));
         });
     }
 
