@@ -162,9 +162,12 @@ impl ControllerEngine {
             }
             ControllerEvent::Job(record) => self.take_job_record(now, record, fx),
             ControllerEvent::Taught(record) => self.take_lesson(now, &record),
-            ControllerEvent::Judged { job, user, said } => {
-                self.take_judgement(now, job, user, said)
-            }
+            ControllerEvent::Judged {
+                job,
+                user,
+                epoch,
+                said,
+            } => self.take_judgement(now, (job, user), epoch, said),
             ControllerEvent::LearnedKept { problem } => self.learned_kept(now, problem.as_deref()),
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),

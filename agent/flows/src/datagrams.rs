@@ -91,6 +91,7 @@ pub(crate) fn send(
                 std::thread::yield_now();
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(error) => return Err(error),
         }

@@ -168,6 +168,10 @@ impl ControllerEngine {
                 .members(place, &self.inventory, topology)
                 .is_ok()
         });
+        if !places.is_empty() {
+            // What viewers see is of these.
+            (mapping.status.results, mapping.status.failures) = (Vec::new(), 0);
+        }
         mapping
             .tried
             .extend(places.iter().map(|place| (place.hosts.clone(), now)));

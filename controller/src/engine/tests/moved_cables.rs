@@ -21,6 +21,7 @@ fn judged(w: &mut SimulatedCluster, user: &str, said: Option<TreeSuspicion>) {
     w.event(ControllerEvent::Judged {
         job: format!("job of {user}"),
         user: user.into(),
+        epoch: 1,
         said,
     });
     w.run(100);
@@ -59,6 +60,21 @@ fn a_suspicion_that_persists_is_an_alarm_until_it_does_not() {
 }
 
 #[test]
+fn what_is_judged_against_an_earlier_tree_says_nothing_of_the_present_one() {
+    let mut w = running();
+    for _ in 0..4 {
+        w.event(ControllerEvent::Judged {
+            job: "late".into(),
+            user: "ann".into(),
+            epoch: 0,
+            said: Some(suspicion("s1")),
+        });
+        w.run(100);
+    }
+    assert_eq!((told(&w), w.engine.watch.jobs()), (Vec::new(), 0));
+}
+
+#[test]
 fn windows_that_suspect_different_moves_are_noise() {
     let mut w = running();
     for to in ["s0", "s1", "s0", "s1", "s0", "s1"] {
@@ -88,11 +104,15 @@ fn each_window_is_judged_once_and_users_wait_their_turn() {
             .iter()
             .filter(|e| matches!(e, ControllerEffect::Judge(_)));
         let count = orders.count();
-        let (job, user) = (record.id, record.user);
+        let (job, user, epoch) = (record.id, record.user, record.epoch);
         if count > 0 {
-            let said = None;
-            w.engine
-                .handle(w.now, ControllerEvent::Judged { job, user, said });
+            let judged = ControllerEvent::Judged {
+                job,
+                user,
+                epoch,
+                said: None,
+            };
+            w.engine.handle(w.now, judged);
         }
         count
     };
