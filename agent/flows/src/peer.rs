@@ -1,5 +1,5 @@
 //! A host's part: it sends and receives as the coordinator says.
-use crate::datagrams::{self, FlowMark, FlowReceiver, LEAD};
+use crate::datagrams::{self, FlowMark, FlowReceiver, LEAD, SendingPlan};
 use crate::wire::{
     LONGEST_LINE, PeerAnswer, PeerGreeting, PeerOrder, PeerService, RoundOrder, SessionKey,
     read_line, write_line,
@@ -248,7 +248,7 @@ struct FlowEnds {
     key: SessionKey,
     arriving: Receiver<ArrivingFlow>,
     receiver: Arc<FlowReceiver>,
-    /// The highest rate at which this host sent, in whole bits a second.
+    /// The highest rate at which this host sent without a pace, in whole bits a second: 0 before.
     fastest: Arc<AtomicU64>,
 }
 
@@ -287,9 +287,15 @@ impl PreparedRound {
     /// Sends and receives for the time of the round, and sends at most so many bytes.
     pub fn run(self, most: u64) -> RoundOutcome {
         let (start, window) = (Instant::now() + LEAD, self.window);
-        let send = |flow: LeavingFlow| {
-            thread::spawn(move || datagrams::send(flow.to, flow.mark, start, window, most))
+        let known = self.fastest.load(Ordering::Relaxed);
+        let plan = SendingPlan {
+            start,
+            window,
+            most,
+            cable: (known > 0).then_some(known as f64),
         };
+        let send =
+            |flow: LeavingFlow| thread::spawn(move || datagrams::send(flow.to, flow.mark, plan));
         let sender = self.to.map(send);
         let rate = self
             .from
@@ -297,8 +303,10 @@ impl PreparedRound {
         // What went wrong shows at the receiver.
         let sent = sender.and_then(|sender| sender.join().ok()?.ok());
         let disturbed = sent.is_some_and(|sent| {
-            let before = self.fastest.fetch_max(sent.rate as u64, Ordering::Relaxed);
-            sent.rate < before as f64 * UNDISTURBED
+            if sent.is_unpaced {
+                self.fastest.fetch_max(sent.rate as u64, Ordering::Relaxed);
+            }
+            sent.rate < known as f64 * UNDISTURBED
         });
         RoundOutcome {
             rate,
