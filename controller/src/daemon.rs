@@ -19,11 +19,12 @@ mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
+mod window_judge;
 
 use crate::clock::SteadyClock;
 use crate::engine::{
     ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost,
-    EpochOrder, StalledWork, StoredEpoch, TroubleArea, WatchOrder,
+    EpochOrder, StalledWork, StoredEpoch, TroubleArea,
 };
 use crate::flow_exchange::FlowExchange;
 use crate::history;
@@ -40,16 +41,14 @@ pub use check::{CheckedPart, check};
 use config::load;
 pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::{VerifiedEpoch, WayEvidence};
-
 use directory::publishing::EpochStore;
 use directory::reading;
-use directory::rollback::RollbackOrder;
 use finished_work::{FinishedWork, outcome};
 use hooks::DaemonHooks;
 pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
-use measuring::MeasuringProgress;
+use measuring::{MappedWriter, MeasuringProgress};
 pub use memory::give_memory_back;
 use pace::TickPace;
 use poller::SwitchPollers;
@@ -116,6 +115,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         rota,
         flows: intake.flows().clone(),
         measuring: MeasuringProgress::default(),
+        mapped: Arc::default(),
         tls: tls.clone(),
         show: false,
         hooks: None,
@@ -250,6 +250,7 @@ struct ControllerDaemon {
     rota: watch::Sender<Arc<DirectionsByHost>>,
     flows: FlowExchange,
     measuring: MeasuringProgress,
+    mapped: Arc<MappedWriter>,
     tls: Option<TlsCertificate>,
     show: bool,
     /// `None` until the start is over: what was published before is no news.
@@ -415,14 +416,10 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
-            ControllerEffect::Judge(order) => self.judge(*order),
+            ControllerEffect::Judge(order) => window_judge::judge(*order, self.done.clone()),
             ControllerEffect::MapPlace(order) => self.measure(*order),
             ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),
-            ControllerEffect::EndRollback => {
-                let dir = self.config.dir.clone();
-                // If it fails, the next controller finds that the order is over.
-                spawn_blocking(move || RollbackOrder::remove(&dir));
-            }
+            ControllerEffect::EndRollback => rollbacks::end(self.config.dir.clone()),
             ControllerEffect::Say(line) => {
                 (self.show, self.said) = (true, true);
                 match line.level {
@@ -499,16 +496,6 @@ impl ControllerDaemon {
         tokio::spawn(async move {
             let kept = outcome(stall.wait(&events, writing).await);
             let _ = done.send(FinishedWork::KeptLearned(kept));
-        });
-    }
-
-    fn judge(&self, order: WatchOrder) {
-        let done = self.done.clone();
-        spawn_blocking(move || {
-            let said = order.judge();
-            let (job, user) = (order.job, order.user);
-            let event = ControllerEvent::Judged { job, user, said };
-            let _ = done.send(FinishedWork::Judged(Box::new(event)));
         });
     }
 

@@ -134,6 +134,7 @@ pub(crate) fn send(to: SocketAddr, mark: FlowMark, plan: SendingPlan) -> io::Res
                 std::thread::yield_now();
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(error) => return Err(error),
         }

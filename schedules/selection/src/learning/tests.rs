@@ -345,3 +345,26 @@ fn regret_is_bounded() {
     let more = lost.iter().filter(|(ratio, _)| *ratio > 1.05).count();
     assert!(more <= 2 && lost[0].0 < 1.15, "{more}: {:?}", &lost[..8]);
 }
+
+#[test]
+fn calls_that_pass_by_the_librarys_way_count_like_others() {
+    let class = CallClass::of(Collective::Alltoall, BLOCK);
+    let mut job = SimulatedJob::new([1e-5, 2e-5, 2e-5], 7);
+    let mut passed = 0;
+    for _ in 0..400 {
+        let untimed = job.learner.untimed(class);
+        if untimed > 1 {
+            let mut counted = job.learner.clone();
+            for _ in 0..untimed {
+                let call = counted.count(class, BLOCK).unwrap();
+                assert!(!call.is_timed && !call.ends_row);
+            }
+            job.learner.count_untimed(class, BLOCK, untimed);
+            assert_eq!(job.learner, counted);
+            assert_eq!(job.learner.untimed(class), 0);
+            passed += untimed;
+        }
+        job.call([1.0, 1.2, 1.2]);
+    }
+    assert!(passed > 1_000, "{passed}");
+}
